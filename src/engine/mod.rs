@@ -1,0 +1,75 @@
+//! Region I/O: a selection of an array to and from strided memory, chunk by chunk, in parallel.
+//!
+//! The way of a read: [`selection`] (checked) → `plan` (pure: which chunks, which part of each, where in memory) → a
+//! [`request`] whose items are claimed by the calling thread and the [`pool`] → for each item the state machine of `decode`,
+//! which does no I/O and is run by one of two drivers → `place`. The way of a write: the same plan → `write` → `encode` → put.
+
+pub mod lock;
+pub mod memory;
+pub mod place;
+mod plan;
+pub mod pool;
+mod decode;
+mod encode;
+mod read;
+mod write;
+pub mod request;
+pub mod selection;
+pub mod stats;
+
+pub use memory::{Memory, Overflow};
+pub use selection::Selection;
+
+use crate::codec::BoundChain;
+use crate::dtype::DataType;
+use crate::error::Result;
+use crate::grid::Grid;
+use crate::grid::key::KeyEncoding;
+use crate::limits::Dims;
+use crate::store::SharedStore;
+use std::sync::Arc;
+
+/// All that the engine knows of an array: no JSON, no version, no names.
+#[derive(Clone)]
+pub struct BoundArray {
+    /// Where the chunks are.
+    pub store: SharedStore,
+    /// In front of every chunk key: empty, or the node's path and `/`.
+    pub prefix: String,
+    /// The lengths of the dimensions.
+    pub shape: Dims,
+    /// The chunk grid.
+    pub grid: Grid,
+    /// The chunk keys.
+    pub keys: KeyEncoding,
+    /// The type of the elements, as the array's user sees them.
+    pub data_type: DataType,
+    /// The chain, bound to the chunk's shape.
+    pub chain: Arc<BoundChain>,
+    /// One element of the fill value in native byte order; zeros where the fill value is null.
+    pub fill: [u8; 16],
+    /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)
+    pub store_fill_chunks: bool,
+    /// The threads that a call may use.
+    pub pool: Arc<pool::Pool>,
+    /// The locks of keys that are being read, changed and written.
+    pub locks: Arc<lock::KeyLocks>,
+}
+
+/// Reads the selected elements into `memory`.
+///
+/// # Safety
+/// `memory` must describe memory that stays valid and unaliased until this returns.
+pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
+    memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
+    request::run(read::plan(array, selection, memory)?)
+}
+
+/// Writes the selected elements from `memory`.
+///
+/// # Safety
+/// `memory` must describe memory that stays valid and unchanged until this returns.
+pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
+    memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
+    request::run(write::plan(array, selection, memory)?)
+}

@@ -1,0 +1,102 @@
+//! Which elements of an array: a start, a number and a step for each dimension, checked against the array's shape.
+
+use crate::error::{Result, bail};
+use crate::limits::{Dims, Strides};
+
+/// A checked selection: element `i` of dimension `d` is `start[d] + i * step[d]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    start: Dims,
+    shape: Dims,
+    step: Strides,
+}
+
+impl Selection {
+    /// All of an array.
+    pub fn all(array_shape: &[u64]) -> Selection {
+        Selection {
+            start: Dims::from_elem(0, array_shape.len()),
+            shape: Dims::from_slice(array_shape),
+            step: Strides::from_elem(1, array_shape.len()),
+        }
+    }
+
+    /// Checks a region against the array's shape. `start`, `shape` and `step` have the array's rank (`step` may be `None`: ones);
+    /// `shape` counts elements. Any element outside the array is an error of kind `Bounds` that names the dimension.
+    pub fn new(array_shape: &[u64], start: &[i64], shape: &[i64], step: Option<&[i64]>) -> Result<Selection> {
+        let rank = array_shape.len();
+        let mut s = Selection { start: Dims::new(), shape: Dims::new(), step: Strides::new() };
+        if start.len() != rank || shape.len() != rank || step.is_some_and(|s| s.len() != rank) {
+            bail!(Rank, "found a region of rank {}, expected the array's rank {rank}", start.len());
+        }
+        for d in 0..rank {
+            let step = step.map_or(1, |s| s[d]);
+            check_axis(d, array_shape[d], start[d], shape[d], step)?;
+            s.start.push(start[d] as u64);
+            s.shape.push(shape[d] as u64);
+            s.step.push(step);
+        }
+        Ok(s)
+    }
+
+    /// The first element for each dimension.
+    pub fn start(&self) -> &[u64] {
+        &self.start
+    }
+
+    /// The number of elements for each dimension.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The step for each dimension; never 0.
+    pub fn step(&self) -> &[i64] {
+        &self.step
+    }
+}
+
+fn check_axis(d: usize, length: u64, start: i64, count: i64, step: i64) -> Result<()> {
+    if step == 0 {
+        bail!(Bounds, "dimension {d}: the step is 0");
+    }
+    if count < 0 {
+        bail!(Bounds, "dimension {d}: the region's shape is {count}, expected at least 0");
+    }
+    if start < 0 || start as u64 > length || (count > 0 && start as u64 == length) {
+        bail!(Bounds, "dimension {d}: start {start} lies outside of the array's length {length}");
+    }
+    if count > 0 {
+        let last = (count - 1).checked_mul(step).and_then(|n| n.checked_add(start));
+        match last {
+            Some(last) if last >= 0 && (last as u64) < length => {}
+            _ => bail!(Bounds, "dimension {d}: start {start}, shape {count}, step {step} leaves the array's length {length}"),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_is_inside_or_an_error_that_names_the_dimension() {
+        let ok = |start: i64, count: i64, step: i64| Selection::new(&[5, 10], &[0, start], &[5, count], Some(&[1, step]));
+        for (start, count, step) in [(0, 10, 1), (9, 10, -1), (0, 4, 3), (10, 0, 1), (3, 0, -2), (9, 1, 1000)] {
+            assert!(ok(start, count, step).is_ok(), "{start} {count} {step}");
+        }
+        for (start, count, step) in [
+            (0, 11, 1), (10, 1, 1), (-1, 1, 1), (0, 1, 0), (0, -1, 1), (11, 0, 1), (0, 5, 3), (5, 7, -1), (0, 2, i64::MAX),
+            (9, i64::MAX, i64::MAX), (i64::MAX, 1, 1), (9, 2, i64::MIN),
+        ] {
+            let e = ok(start, count, step).unwrap_err();
+            assert!(e.message().contains("dimension 1"), "{e}");
+        }
+    }
+
+    #[test]
+    fn rank_zero_selects_the_one_element() {
+        let s = Selection::new(&[], &[], &[], None).unwrap();
+        assert_eq!(s.shape(), &[] as &[u64]);
+    }
+}

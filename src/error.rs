@@ -1,0 +1,249 @@
+//! The library's one error type: what kind (a status of the C ABI), what happened, and where.
+//!
+//! An error is made where the fact is known; the layers above add the key or the field once, on the way up.
+//! Messages are one line, name what was found and what was expected, and never repeat "failed to".
+
+use std::fmt;
+
+/// What went wrong, as one number for each case that a caller may want to tell apart.
+///
+/// The discriminants are the values of `ozarr_status` in the C header: append-only, never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(i32)]
+pub enum ErrorKind {
+    /// An argument has a value that is never allowed.
+    Argument = -101,
+    /// A pointer argument is NULL that must not be.
+    Null = -102,
+    /// A region, index or axis lies outside the array.
+    Bounds = -103,
+    /// A rank differs from the array's, or exceeds the limit.
+    Rank = -104,
+    /// A buffer is smaller (or larger) than the call needs.
+    BufferSize = -105,
+    /// The types in memory and in the file cannot be converted into each other.
+    Type = -106,
+    /// A value does not fit into the type that it is converted to.
+    Range = -107,
+    /// A node or attribute name is not allowed.
+    Name = -108,
+    /// A location (path or URL) cannot be understood.
+    Location = -109,
+    /// A handle is stale, freed, or of another kind.
+    InvalidHandle = -110,
+    /// The store, or the handle, is open for reading only.
+    ReadOnly = -201,
+    /// A node stands already where one should be created.
+    Exists = -202,
+    /// The call does not fit the handle's present state.
+    State = -203,
+    /// The work would have to wait; try again.
+    Again = -204,
+    /// The request was cancelled.
+    Cancelled = -205,
+    /// The handle or request belongs to the process before `fork`.
+    Forked = -206,
+    /// There is no node, attribute or key of that name.
+    NotFound = -301,
+    /// An array stands where a group is needed, or the reverse.
+    NodeKind = -302,
+    /// A metadata document is malformed or contradicts itself.
+    Metadata = -303,
+    /// A codec, data type or feature is known by name only, or not at all.
+    Unsupported = -304,
+    /// An extension that must be understood is not.
+    Extension = -305,
+    /// The bytes of a chunk cannot be decoded.
+    Chunk = -401,
+    /// A checksum does not match.
+    Checksum = -402,
+    /// The index of a shard is damaged.
+    ShardIndex = -403,
+    /// A chunk is missing where the caller asked for that to be an error.
+    Missing = -404,
+    /// Stored bytes end too early.
+    Truncated = -405,
+    /// The store refuses access.
+    Permission = -501,
+    /// Another writer changed the key in between.
+    Conflict = -502,
+    /// The store did not answer in time.
+    Timeout = -503,
+    /// The network or the server failed.
+    Network = -504,
+    /// The server asks for fewer requests.
+    Throttled = -505,
+    /// The server does not serve byte ranges.
+    Ranges = -506,
+    /// Some chunks of a write are stored and others are not.
+    Partial = -507,
+    /// The operating system reports an input or output error.
+    Io = -601,
+    /// The device or quota is full.
+    NoSpace = -602,
+    /// Memory cannot be had.
+    NoMemory = -603,
+    /// The limit of open files is reached.
+    TooManyFiles = -604,
+    /// A limit of the library is exceeded.
+    Limit = -701,
+    /// A defect of the library (a caught panic).
+    Internal = -901,
+    /// A callback of the caller failed.
+    Callback = -902,
+}
+
+impl ErrorKind {
+    /// Every kind, in the order of the header.
+    pub const ALL: &'static [ErrorKind] = {
+        use ErrorKind::*;
+        &[
+            Argument, Null, Bounds, Rank, BufferSize, Type, Range, Name, Location, InvalidHandle, ReadOnly, Exists, State,
+            Again, Cancelled, Forked, NotFound, NodeKind, Metadata, Unsupported, Extension, Chunk, Checksum, ShardIndex,
+            Missing, Truncated, Permission, Conflict, Timeout, Network, Throttled, Ranges, Partial, Io, NoSpace, NoMemory,
+            TooManyFiles, Limit, Internal, Callback,
+        ]
+    };
+
+    /// The status value of the C ABI.
+    pub fn status(self) -> i32 {
+        self as i32
+    }
+}
+
+/// An error with its context. One pointer wide, so that `Result` stays small on the hot path.
+#[derive(Clone, thiserror::Error)]
+#[error("{}", .0)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    key: Option<String>,
+    field: Option<String>,
+    os_errno: i32,
+}
+
+/// The library's result type.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An error of `kind` that says `message` (one line, no trailing full stop).
+    #[cold]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error(Box::new(Inner { kind, message: message.into(), key: None, field: None, os_errno: 0 }))
+    }
+
+    /// The error of a failed system call: `errno` decides the kind, `what` says what was tried.
+    #[cold]
+    pub fn os(errno: i32, what: impl fmt::Display) -> Error {
+        let kind = match errno {
+            libc::EACCES | libc::EPERM => ErrorKind::Permission,
+            libc::EROFS => ErrorKind::ReadOnly,
+            libc::ENOSPC | libc::EDQUOT | libc::EFBIG => ErrorKind::NoSpace,
+            libc::EMFILE | libc::ENFILE => ErrorKind::TooManyFiles,
+            libc::ENOMEM => ErrorKind::NoMemory,
+            libc::ENAMETOOLONG => ErrorKind::Limit,
+            _ => ErrorKind::Io,
+        };
+        let mut e = Error::new(kind, format!("{what}: {}", std::io::Error::from_raw_os_error(errno)));
+        e.0.os_errno = errno;
+        e
+    }
+
+    /// Adds the store key that the error is about, unless a deeper layer has named one.
+    pub fn at_key(mut self, key: impl AsRef<str>) -> Error {
+        self.0.key.get_or_insert_with(|| key.as_ref().to_string());
+        self
+    }
+
+    /// Adds the metadata field or codec (a JSON path such as `codecs[0].configuration.level`); an outer
+    /// field is put in front of an inner one.
+    pub fn at_field(mut self, field: impl AsRef<str>) -> Error {
+        let field = field.as_ref();
+        self.0.field = Some(match self.0.field.take() {
+            None => field.to_string(),
+            Some(inner) if inner.starts_with('[') => format!("{field}{inner}"),
+            Some(inner) => format!("{field}.{inner}"),
+        });
+        self
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The message without key and field.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The store key, if one is known.
+    pub fn key(&self) -> Option<&str> {
+        self.0.key.as_deref()
+    }
+
+    /// The metadata field or codec, if one is known.
+    pub fn field(&self) -> Option<&str> {
+        self.0.field.as_deref()
+    }
+
+    /// The operating system's error number, 0 if none.
+    pub fn os_errno(&self) -> i32 {
+        self.0.os_errno
+    }
+}
+
+impl fmt::Display for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(key) = &self.key {
+            write!(f, "{key}: ")?;
+        }
+        if let Some(field) = &self.field {
+            write!(f, "{field}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.0.kind, self.0)
+    }
+}
+
+/// `err!(Kind, "format {}", x)`: an [`Error`] of that kind.
+macro_rules! err {
+    ($kind:ident, $($arg:tt)*) => {
+        $crate::error::Error::new($crate::error::ErrorKind::$kind, format!($($arg)*))
+    };
+}
+/// `bail!(Kind, "format {}", x)`: returns such an error.
+macro_rules! bail {
+    ($kind:ident, $($arg:tt)*) => {
+        return Err($crate::error::err!($kind, $($arg)*))
+    };
+}
+pub(crate) use {bail, err};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn context_is_added_from_the_inside_out() {
+        let e = err!(Metadata, "found 3, expected 2").at_field("shape").at_field("configuration").at_key("a/zarr.json").at_key("b");
+        assert_eq!(e.to_string(), "a/zarr.json: configuration.shape: found 3, expected 2");
+        assert_eq!(e.kind().status(), -303);
+    }
+
+    #[test]
+    fn status_values_are_unique() {
+        let mut seen: Vec<i32> = ErrorKind::ALL.iter().map(|k| k.status()).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), ErrorKind::ALL.len());
+    }
+}

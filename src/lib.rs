@@ -1,0 +1,19 @@
+//! ozarr: the Zarr library for simulation codes. A C ABI (`include/ozarr.h`, [`ffi`]) over this Rust core.
+//!
+//! Layers, each a folder, each using only those before it (`tests/layers.rs` holds it):
+//! [`error`], [`limits`] → [`dtype`], [`store`], [`grid`] → [`metadata`] → [`codec`] → [`engine`] → [`node`] → [`ffi`].
+//! `docs/architecture.md` follows one read and one write from top to bottom.
+
+pub mod codec;
+pub mod dtype;
+pub mod engine;
+pub mod error;
+pub mod ffi;
+pub mod grid;
+pub mod limits;
+pub mod metadata;
+pub mod node;
+pub mod store;
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")))]
+compile_error!("ozarr supports 64-bit little-endian Linux only");

@@ -1,0 +1,127 @@
+//! Limits and checked sizes: every number that comes from outside passes here before memory or arithmetic depends on it.
+
+use crate::error::{Result, bail, err};
+use smallvec::SmallVec;
+
+/// Lengths, indices or extents, one for each dimension. Up to six dimensions live without allocation.
+pub type Dims = SmallVec<[u64; 6]>;
+/// Signed steps or byte strides, one for each dimension.
+pub type Strides = SmallVec<[i64; 6]>;
+
+/// The largest rank of an array.
+pub const MAX_RANK: usize = 64;
+/// The largest metadata document, in bytes.
+pub const MAX_DOCUMENT: usize = 64 << 20;
+/// The largest consolidated metadata document, in bytes.
+pub const MAX_CONSOLIDATED: usize = 512 << 20;
+/// The longest store key, in bytes.
+pub const MAX_KEY: usize = 1024;
+/// The largest number of codecs in a chain.
+pub const MAX_CODECS: usize = 16;
+/// How deep shards may be nested.
+pub const MAX_SHARD_NESTING: usize = 4;
+/// The largest number of inner chunks in one shard.
+pub const MAX_INNER_CHUNKS: u64 = 1 << 24;
+/// The largest zstd window that is accepted when decoding (2^27 bytes).
+pub const MAX_ZSTD_WINDOW_LOG: u32 = 27;
+/// The largest decoded chunk that the library allocates a buffer for, whatever the memory of the machine.
+pub const MAX_CHUNK: u64 = 16 << 30;
+
+/// The largest decoded chunk on this machine: the smaller of [`MAX_CHUNK`] and half of the memory.
+pub fn max_chunk() -> u64 {
+    use std::sync::OnceLock;
+    static LIMIT: OnceLock<u64> = OnceLock::new();
+    *LIMIT.get_or_init(|| {
+        // SAFETY: sysconf has no preconditions.
+        let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+        let memory = (pages.max(0) as u64).saturating_mul(size.max(0) as u64);
+        if memory == 0 { MAX_CHUNK } else { MAX_CHUNK.min(memory / 2) }
+    })
+}
+
+/// Checks a rank against [`MAX_RANK`].
+pub fn check_rank(rank: usize) -> Result<usize> {
+    if rank > MAX_RANK {
+        bail!(Limit, "rank {rank} exceeds the limit of {MAX_RANK}");
+    }
+    Ok(rank)
+}
+
+/// The number of elements of a shape, checked against 2^63.
+pub fn element_count(shape: &[u64]) -> Result<u64> {
+    if shape.contains(&0) {
+        return Ok(0);
+    }
+    shape
+        .iter()
+        .try_fold(1u64, |n, &d| n.checked_mul(d).filter(|&n| n <= i64::MAX as u64))
+        .ok_or_else(|| err!(Limit, "shape {shape:?} has more than 2^63 elements"))
+}
+
+/// The bytes of a decoded chunk of that shape, checked against [`max_chunk`].
+pub fn chunk_bytes(shape: &[u64], item: usize) -> Result<usize> {
+    let bytes = element_count(shape)?.checked_mul(item as u64);
+    match bytes {
+        Some(n) if n <= max_chunk() => Ok(n as usize),
+        _ => bail!(Limit, "a chunk of shape {shape:?} and {item} bytes an element exceeds the limit of {} bytes", max_chunk()),
+    }
+}
+
+/// Row-major (C order) strides in bytes for a contiguous block of that shape.
+pub fn c_strides(shape: &[u64], item: usize) -> Strides {
+    let mut strides = Strides::from_elem(item as i64, shape.len());
+    for d in (0..shape.len().saturating_sub(1)).rev() {
+        strides[d] = strides[d + 1].saturating_mul(shape[d + 1].max(1).min(i64::MAX as u64) as i64);
+    }
+    strides
+}
+
+/// Column-major (Fortran order) strides in bytes for a contiguous block of that shape.
+pub fn f_strides(shape: &[u64], item: usize) -> Strides {
+    let mut strides = Strides::from_elem(item as i64, shape.len());
+    for d in 1..shape.len() {
+        strides[d] = strides[d - 1].saturating_mul(shape[d - 1].max(1).min(i64::MAX as u64) as i64);
+    }
+    strides
+}
+
+/// Grows `buf` to at least `len` bytes and returns exactly that many; an error instead of an abort when memory is short.
+/// Bytes beyond the former length are zero; the others are left as they are.
+pub fn grow(buf: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
+    if buf.len() < len {
+        reserve(buf, len - buf.len())?;
+        buf.resize(len, 0);
+    }
+    Ok(&mut buf[..len])
+}
+
+/// Reserves room for `additional` more bytes; an error instead of an abort when memory is short.
+pub fn reserve(buf: &mut Vec<u8>, additional: usize) -> Result<()> {
+    buf.try_reserve(additional).map_err(|_| err!(NoMemory, "no memory for a buffer of {} bytes", buf.len().saturating_add(additional)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rank_is_limited_at_64() {
+        assert!(check_rank(64).is_ok());
+        assert!(check_rank(65).is_err());
+    }
+
+    #[test]
+    fn element_count_refuses_overflow_but_not_zero() {
+        assert_eq!(element_count(&[0, u64::MAX, u64::MAX]).unwrap(), 0);
+        assert_eq!(element_count(&[]).unwrap(), 1);
+        assert!(element_count(&[1 << 32, 1 << 32]).is_err());
+        assert!(element_count(&[1 << 62, 2]).is_err());
+    }
+
+    #[test]
+    fn strides_of_both_orders() {
+        assert_eq!(c_strides(&[2, 3, 4], 8).as_slice(), &[96, 32, 8]);
+        assert_eq!(f_strides(&[2, 3, 4], 8).as_slice(), &[8, 16, 48]);
+        assert!(c_strides(&[], 8).is_empty());
+    }
+}

@@ -1,0 +1,85 @@
+//! `{name, configuration, must_understand}`: the one form of all extension points.
+//! Specification: v3 core, "Extensions"; a v2 codec is the same with `id` and its parameters beside it.
+
+use super::{Map, Value};
+use crate::error::{Result, bail, err};
+
+/// A named extension with its configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extension {
+    /// The name (v3) or id (v2).
+    pub name: String,
+    /// The configuration; empty where the document has none.
+    pub configuration: Map<String, Value>,
+    /// Whether a reader that does not know the name must refuse.
+    pub must_understand: bool,
+}
+
+impl Extension {
+    /// An extension that must be understood.
+    pub fn new(name: impl Into<String>, configuration: Map<String, Value>) -> Extension {
+        Extension { name: name.into(), configuration, must_understand: true }
+    }
+
+    /// Reads the v3 form: a string, or an object with `name`, `configuration`, `must_understand`.
+    pub fn from_v3(value: &Value) -> Result<Extension> {
+        let object = match value {
+            Value::String(name) => return Ok(Extension::new(name, Map::new())),
+            Value::Object(object) => object,
+            other => bail!(Metadata, "found {}, expected a name or an object with a name", super::json::brief(other)),
+        };
+        let name = match object.get("name") {
+            Some(Value::String(name)) => name,
+            Some(other) => return Err(err!(Metadata, "found {}, expected a string", super::json::brief(other)).at_field("name")),
+            None => bail!(Metadata, "the member \"name\" is missing"),
+        };
+        let configuration = match object.get("configuration") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(c)) => c.clone(),
+            Some(other) => return Err(err!(Metadata, "found {}, expected an object", super::json::brief(other)).at_field("configuration")),
+        };
+        let must_understand = match object.get("must_understand") {
+            None => true,
+            Some(Value::Bool(b)) => *b,
+            Some(other) => return Err(err!(Metadata, "found {}, expected true or false", super::json::brief(other)).at_field("must_understand")),
+        };
+        if let Some(member) = object.keys().find(|k| !matches!(k.as_str(), "name" | "configuration" | "must_understand")) {
+            bail!(Metadata, "unknown member {member:?} beside the name {name:?}");
+        }
+        Ok(Extension { name: name.clone(), configuration, must_understand })
+    }
+
+    /// Reads the v2 form: an object with `id` and the parameters beside it.
+    pub fn from_v2(value: &Value) -> Result<Extension> {
+        let Value::Object(object) = value else {
+            bail!(Metadata, "found {}, expected an object with an id", super::json::brief(value));
+        };
+        let mut configuration = object.clone();
+        match configuration.shift_remove("id") {
+            Some(Value::String(name)) => Ok(Extension::new(name, configuration)),
+            Some(other) => Err(err!(Metadata, "found {}, expected a string", super::json::brief(&other)).at_field("id")),
+            None => bail!(Metadata, "the member \"id\" is missing"),
+        }
+    }
+
+    /// The v3 form: `{"name": …, "configuration": …}`, the configuration only where there is one.
+    pub fn to_v3(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("name".into(), Value::String(self.name.clone()));
+        if !self.configuration.is_empty() {
+            object.insert("configuration".into(), Value::Object(self.configuration.clone()));
+        }
+        if !self.must_understand {
+            object.insert("must_understand".into(), Value::Bool(false));
+        }
+        Value::Object(object)
+    }
+
+    /// The v2 form: `{"id": …, parameters…}`.
+    pub fn to_v2(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("id".into(), Value::String(self.name.clone()));
+        object.extend(self.configuration.clone());
+        Value::Object(object)
+    }
+}

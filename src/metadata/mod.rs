@@ -1,0 +1,97 @@
+//! One model for the metadata of all versions, and the documents that it comes from and goes to.
+//!
+//! A document is parsed into [`ArrayMeta`] or [`GroupMeta`]; its source is kept beside it as JSON (numbers with their
+//! source text, members in their order), so that rewriting one member preserves the rest.
+
+pub mod consolidated;
+pub mod extension;
+pub mod json;
+pub mod v2;
+pub mod v3;
+
+use crate::dtype::fill::Fill;
+use crate::dtype::{ByteOrder, DataType};
+use crate::grid::Grid;
+use crate::grid::key::KeyEncoding;
+use crate::limits::Dims;
+use extension::Extension;
+pub use serde_json::{Map, Value};
+
+/// The version of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `.zarray`, `.zgroup`, `.zattrs`.
+    V2,
+    /// `zarr.json`.
+    V3,
+}
+
+impl Format {
+    /// 2 or 3.
+    pub fn number(self) -> i32 {
+        match self {
+            Format::V2 => 2,
+            Format::V3 => 3,
+        }
+    }
+}
+
+/// The order of elements in a v2 chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Last index fastest.
+    C,
+    /// First index fastest.
+    F,
+}
+
+/// The codecs of an array as its document lists them, not yet looked up.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Codecs {
+    /// v2: an order, the byte order of the dtype, filters in the order of encoding, and a compressor.
+    V2 {
+        /// `order`.
+        order: Order,
+        /// The byte order of `dtype`.
+        byte_order: ByteOrder,
+        /// `filters`; empty for null. Names are numcodecs ids.
+        filters: Vec<Extension>,
+        /// `compressor`.
+        compressor: Option<Extension>,
+    },
+    /// v3: a list in the order of encoding.
+    V3(Vec<Extension>),
+}
+
+/// What an array is, whichever version described it.
+#[derive(Clone, Debug)]
+pub struct ArrayMeta {
+    /// The version of the document.
+    pub format: Format,
+    /// The lengths of the dimensions.
+    pub shape: Dims,
+    /// The type of the elements.
+    pub data_type: DataType,
+    /// The chunk grid.
+    pub grid: Grid,
+    /// The chunk keys.
+    pub keys: KeyEncoding,
+    /// What missing chunks hold.
+    pub fill: Fill,
+    /// The codecs.
+    pub codecs: Codecs,
+    /// A name or null for each dimension (v3 `dimension_names`; v2 `_ARRAY_DIMENSIONS` is among the attributes);
+    /// `None` where the document has none.
+    pub dimension_names: Option<Vec<Option<String>>>,
+    /// The document itself (`.zarray` or `zarr.json`), unknown members included.
+    pub document: Map<String, Value>,
+}
+
+/// What a group is.
+#[derive(Clone, Debug)]
+pub struct GroupMeta {
+    /// The version of the document.
+    pub format: Format,
+    /// The document itself (`.zgroup` or `zarr.json`).
+    pub document: Map<String, Value>,
+}

@@ -1,0 +1,271 @@
+//! The `Store` trait: a map from keys to bytes, and all that the rest of the library may ask of it.
+//!
+//! A key is a UTF-8 path without a leading slash (`run/t/zarr.json`); a prefix is empty or ends in `/`.
+//! Keys reach a store only after their node names were checked ([`crate::node`]), so they never contain `..`.
+//! Adding a store: implement [`Store`] (and [`ReadObject`] if it is neither a file nor memory), run
+//! `suite::check` over it, and teach `location.rs` its name.
+
+pub mod latency;
+pub mod local;
+pub mod location;
+pub mod memory;
+pub(crate) mod os;
+pub mod suite;
+
+use crate::error::Result;
+use std::sync::Arc;
+
+/// An opaque token of what a key held when it was looked at; equal tokens mean equal bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Version(pub [u64; 4]);
+
+/// When a [`Store::put`] may replace what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Always.
+    None,
+    /// Only if the key holds nothing; otherwise [`crate::error::ErrorKind::Conflict`].
+    Absent,
+    /// Only if the key still holds this version; otherwise [`crate::error::ErrorKind::Conflict`].
+    Match(Version),
+}
+
+/// What a store can do and what it costs.
+#[derive(Clone, Copy, Debug)]
+pub struct Capabilities {
+    /// Keys can be put and erased.
+    pub writable: bool,
+    /// Keys can be listed.
+    pub listable: bool,
+    /// A read takes long enough (a network) that many should be in flight at once: the engine then uses
+    /// [`Store::start_read`] and the in-flight driver.
+    pub latency: bool,
+}
+
+/// Which bytes of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByteRange {
+    /// All bytes.
+    Whole,
+    /// `len` bytes from `offset`; an object that ends earlier is an error of kind `Truncated`.
+    Span { offset: u64, len: u64 },
+    /// The last `len` bytes; a shorter object is an error of kind `Truncated`.
+    Suffix { len: u64 },
+}
+
+/// The keys and the sub-prefixes directly under a prefix, each without the prefix and without a trailing slash.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Keys, sorted.
+    pub keys: Vec<String>,
+    /// Names of sub-prefixes that hold at least one key, sorted. (A local folder may list empty folders, too.)
+    pub prefixes: Vec<String>,
+}
+
+/// An opened object: one version of one key's bytes, unaffected by later puts.
+///
+/// Files and memory are variants of their own, so that opening one allocates nothing.
+pub enum Object {
+    /// An open file.
+    File(local::FileObject),
+    /// Bytes in memory.
+    Memory(memory::MemoryObject),
+    /// Anything else.
+    Other(Box<dyn ReadObject>),
+}
+
+/// The operations on an opened object of a store that is neither files nor memory.
+pub trait ReadObject: Send + Sync {
+    /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()>;
+    /// The length in bytes.
+    fn len(&self) -> Result<u64>;
+    /// The version that this object is.
+    fn version(&self) -> Result<Version>;
+    /// Whether the key still holds this version.
+    fn still_current(&self) -> Result<bool>;
+}
+
+impl Object {
+    /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.
+    pub fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        match self {
+            Object::File(o) => o.read_exact_at(offset, buf),
+            Object::Memory(o) => o.read_exact_at(offset, buf),
+            Object::Other(o) => o.read_exact_at(offset, buf),
+        }
+    }
+
+    /// Reads the whole object into `buf` (whose length becomes the object's), at most `max` bytes (else `Limit`).
+    /// Files are read without asking for their size first: `buf`'s capacity is the guess, one call the usual cost.
+    pub fn read_whole(&self, buf: &mut Vec<u8>, max: usize) -> Result<()> {
+        match self {
+            Object::File(o) => o.read_whole(buf, max),
+            Object::Memory(o) => o.read_whole(buf, max),
+            Object::Other(o) => read_whole_by_len(&**o, buf, max),
+        }
+    }
+
+    /// Reads an object that must have exactly `buf.len()` bytes, straight into `buf`.
+    /// Shorter is `Truncated`, longer is `Chunk`; both messages name found and expected.
+    pub fn read_exact_whole(&self, buf: &mut [u8]) -> Result<()> {
+        match self {
+            Object::File(o) => o.read_exact_whole(buf),
+            Object::Memory(o) => o.read_exact_whole(buf),
+            Object::Other(o) => {
+                check_exact(o.len()?, buf.len())?;
+                o.read_exact_at(0, buf)
+            }
+        }
+    }
+
+    /// The length in bytes.
+    pub fn len(&self) -> Result<u64> {
+        match self {
+            Object::File(o) => o.len(),
+            Object::Memory(o) => Ok(o.len()),
+            Object::Other(o) => o.len(),
+        }
+    }
+
+    /// The version that this object is.
+    pub fn version(&self) -> Result<Version> {
+        match self {
+            Object::File(o) => o.version(),
+            Object::Memory(o) => Ok(o.version()),
+            Object::Other(o) => o.version(),
+        }
+    }
+
+    /// Whether the key still holds this version. For a file: its link count is not 0 (one `fstat`).
+    pub fn still_current(&self) -> Result<bool> {
+        match self {
+            Object::File(o) => o.still_current(),
+            Object::Memory(o) => Ok(o.still_current()),
+            Object::Other(o) => o.still_current(),
+        }
+    }
+}
+
+/// The error of an object whose length is not the expected one.
+pub(crate) fn check_exact(found: u64, expected: usize) -> Result<()> {
+    use crate::error::bail;
+    match found.cmp(&(expected as u64)) {
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Less => bail!(Truncated, "found {found} bytes, expected {expected}"),
+        std::cmp::Ordering::Greater => bail!(Chunk, "found {found} bytes, expected {expected}"),
+    }
+}
+
+fn read_whole_by_len(o: &dyn ReadObject, buf: &mut Vec<u8>, max: usize) -> Result<()> {
+    let len = o.len()?;
+    if len > max as u64 {
+        crate::error::bail!(Limit, "found {len} bytes, the limit is {max}");
+    }
+    buf.clear();
+    o.read_exact_at(0, crate::limits::grow(buf, len as usize)?)
+}
+
+/// What a read that was started gives: the bytes of each range in order, or `None` if the key holds nothing.
+pub type ReadDone = Box<dyn FnOnce(Result<Option<Fetched>>) + Send>;
+
+/// The result of [`Store::start_read`].
+pub struct Fetched {
+    /// The bytes of each requested range, in order.
+    pub parts: Vec<Vec<u8>>,
+    /// The version that all parts come from.
+    pub version: Version,
+}
+
+/// Held while a key is read, changed and put; dropped to let the next writer in. Other processes are kept out too
+/// where the store can do so (local files: a lock on a byte of `.ozarr.lock` in the node's folder).
+pub type ProcessLock = Box<dyn Send>;
+
+/// A map from keys to bytes. All methods may be called from any threads at once.
+///
+/// An error is never "missing": only a key that is certainly not there gives `None`.
+pub trait Store: Send + Sync {
+    /// What the store can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Opens what a key holds now, or `None` if it holds nothing.
+    fn open(&self, key: &str) -> Result<Option<Object>>;
+
+    /// Stores the concatenation of `parts` under `key`, atomically: readers and a kill see the old bytes or the new.
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()>;
+
+    /// Removes a key; `false` if it held nothing.
+    fn erase(&self, key: &str) -> Result<bool>;
+
+    /// Removes every key that starts with `prefix` (empty, or ending in `/`).
+    fn erase_prefix(&self, prefix: &str) -> Result<()>;
+
+    /// Calls `each` with every key that starts with `prefix`, sorted.
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
+
+    /// The keys and sub-prefixes directly under `prefix`.
+    fn list_dir(&self, prefix: &str) -> Result<Listing>;
+
+    /// Makes all that was put durable, as far as the store's sync mode promises it.
+    fn flush(&self) -> Result<()>;
+
+    /// Keeps other processes from changing `key` (in the folder of the node `prefix`) until the lock is dropped.
+    /// In-process exclusion is the engine's ([`crate::engine`]); the default does nothing.
+    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
+        let _ = (prefix, key);
+        Ok(None)
+    }
+
+    /// Starts to read ranges of a key and calls `done` once, from any thread, perhaps before this returns.
+    /// With `if_match`, a key that holds another version by now gives `Conflict`. The default reads inline.
+    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+        done(read_now(self, key, ranges, if_match));
+    }
+
+    /// A text for messages: the path or URL, without credentials.
+    fn describe(&self) -> String;
+}
+
+/// A store that is shared by the handles on it.
+pub type SharedStore = Arc<dyn Store>;
+
+/// Reads ranges of a key in the calling thread: what [`Store::start_read`] does by default.
+pub fn read_now<S: Store + ?Sized>(store: &S, key: &str, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
+    let Some(object) = store.open(key)? else { return Ok(None) };
+    let version = object.version()?;
+    if if_match.is_some_and(|v| v != version) {
+        crate::error::bail!(Conflict, "the object was replaced while it was read");
+    }
+    let mut parts = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let mut part = Vec::new();
+        match *range {
+            ByteRange::Whole => object.read_whole(&mut part, usize::MAX)?,
+            ByteRange::Span { offset, len } => {
+                let end = offset.checked_add(len);
+                let have = object.len()?;
+                if end.is_none_or(|e| e > have) {
+                    crate::error::bail!(Truncated, "found {have} bytes, expected at least {offset} + {len}");
+                }
+                object.read_exact_at(offset, crate::limits::grow(&mut part, len as usize)?)?
+            }
+            ByteRange::Suffix { len } => {
+                let have = object.len()?;
+                if have < len {
+                    crate::error::bail!(Truncated, "found {have} bytes, expected at least {len}");
+                }
+                object.read_exact_at(have - len, crate::limits::grow(&mut part, len as usize)?)?
+            }
+        }
+        parts.push(part);
+    }
+    Ok(Some(Fetched { parts, version }))
+}
+
+/// Reads all of a key's bytes (at most `max`), or `None` if it holds nothing.
+pub fn get<S: Store + ?Sized>(store: &S, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+    let Some(object) = store.open(key).map_err(|e| e.at_key(key))? else { return Ok(None) };
+    let mut buf = Vec::with_capacity(4096);
+    object.read_whole(&mut buf, max).map_err(|e| e.at_key(key))?;
+    Ok(Some(buf))
+}
