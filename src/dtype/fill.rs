@@ -4,6 +4,7 @@
 //! Both versions are read by one set of rules, which includes the odd spellings of other writers; each is written
 //! in its own. A decimal number that exceeds a floating-point type is rounded to infinity, as IEEE 754 rounds.
 
+use super::convert::round_to_odd;
 use super::{DataType, Kind};
 use crate::error::{Error, Result, err};
 use half::f16;
@@ -69,15 +70,15 @@ impl Fill {
 
     /// The `fill_value` of a `zarr.json`: shortest digits that give the same bits, NaN payloads as `"0x…"`.
     pub fn to_json_v3(&self, data_type: DataType) -> Value {
-        self.to_json(data_type, true)
+        self.json(data_type, true)
     }
 
     /// The `fill_value` of a `.zarray`; it has no form for the payload of a NaN, which becomes `"NaN"`.
     pub fn to_json_v2(&self, data_type: DataType) -> Value {
-        if self.defined { self.to_json(data_type, false) } else { Value::Null }
+        if self.defined { self.json(data_type, false) } else { Value::Null }
     }
 
-    fn to_json(&self, data_type: DataType, hex: bool) -> Value {
+    fn json(&self, data_type: DataType, hex: bool) -> Value {
         let v = &self.value;
         match data_type {
             DataType::Bool => Value::Bool(v[0] != 0),
@@ -309,21 +310,7 @@ fn decimal_to_f16(text: &str) -> Option<f16> {
         },
         _ => near,
     };
-    Some(f64_to_f16(sided))
-}
-
-/// The nearest binary16, ties to even, in one rounding (the direct conversion of the crate drops low bits first).
-pub(crate) fn f64_to_f16(value: f64) -> f16 {
-    f16::from_f32(round_to_odd(value))
-}
-
-/// A binary32 from which rounding to binary16 gives what rounding `value` itself does: the bits beyond binary32 are
-/// gathered into its last one. Values outside of binary32's normal range are 0 or infinite in binary16 either way.
-#[inline(always)]
-pub(crate) fn round_to_odd(value: f64) -> f32 {
-    const BEYOND: u64 = (1 << 29) - 1;
-    let bits = value.to_bits();
-    f64::from_bits((bits & !BEYOND) | (u64::from(bits & BEYOND != 0) << 29)) as f32
+    Some(f16::from_f32(round_to_odd(sided)))
 }
 
 fn float_to_json(data_type: DataType, bytes: &[u8], hex: bool) -> Value {
@@ -511,22 +498,6 @@ mod tests {
         // 1 + 2^-24 + 2^-60: through binary64 it would be a tie and go to 1.
         let text = "1.0000000596046447762790769";
         assert_eq!(u32::from_le_bytes(bytes(Float32, &number(text))), 0x3f80_0001);
-    }
-
-    #[test]
-    fn double_to_half_is_rounded_once() {
-        for (v, bits) in [
-            (1.0 + 2f64.powi(-11) + 2f64.powi(-40), 0x3c01u16),
-            (1.0 + 2f64.powi(-11), 0x3c00),
-            (65520.0 - 1e-9, 0x7bff),
-            (65520.0, 0x7c00),
-        ] {
-            assert_eq!(f64_to_f16(v).to_bits(), bits, "{v}");
-            assert_eq!(f64_to_f16(-v).to_bits(), bits | 0x8000, "{v}");
-        }
-        assert_eq!(f64_to_f16(2f64.powi(-25) * (1.0 + f64::EPSILON)).to_bits(), 1);
-        assert_eq!(f64_to_f16(2f64.powi(-25)).to_bits(), 0);
-        assert!(f64_to_f16(f64::NAN).is_nan());
     }
 
     #[test]
