@@ -192,23 +192,48 @@ fn at(base: *const u8, stride: isize, i: usize) -> *const u8 {
 /// # Safety
 /// As for [`Transfer::run`], with the same type on both sides.
 unsafe fn relocate(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
-    let size = data_type.size();
-    // SAFETY: the caller vouches for n elements of `size` bytes on both sides, which is what each arm moves.
+    let size = data_type.size() as isize;
+    if !swap && src_stride == size && dst_stride == size {
+        // SAFETY: the caller vouches for n elements on both sides.
+        return unsafe { std::ptr::copy_nonoverlapping(src, dst, n * data_type.size()) };
+    }
+    #[cfg(target_arch = "x86_64")]
+    if swap && n > 32 && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: as for this function; the processor has the instructions.
+        return unsafe { relocate_avx2(data_type, swap, src, src_stride, dst, dst_stride, n) };
+    }
+    // SAFETY: as for this function.
+    unsafe { relocate_by_size(data_type, swap, src, src_stride, dst, dst_stride, n) }
+}
+
+/// [`relocate`] with shuffles of bytes, which the oldest processors of the architecture lack.
+///
+/// # Safety
+/// As for [`relocate`], and the processor has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn relocate_avx2(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
+    // SAFETY: as for this function.
+    unsafe { relocate_by_size(data_type, swap, src, src_stride, dst, dst_stride, n) }
+}
+
+/// # Safety
+/// As for [`relocate`].
+#[inline(always)]
+unsafe fn relocate_by_size(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
+    // SAFETY: the caller vouches for n elements of this size on both sides, which is what each arm moves.
     unsafe {
-        if !swap && src_stride == size as isize && dst_stride == size as isize {
-            return std::ptr::copy_nonoverlapping(src, dst, n * size);
-        }
-        match (size, if swap { data_type.swap_unit() } else { 1 }) {
+        match (data_type.size(), if swap { data_type.swap_unit() } else { 1 }) {
             (1, _) => strided::<u8>(src, src_stride, dst, dst_stride, n, |v| v),
             (2, 1) => strided::<u16>(src, src_stride, dst, dst_stride, n, |v| v),
-            (2, _) => strided::<u16>(src, src_stride, dst, dst_stride, n, u16::swap_bytes),
+            (2, _) => strided::<u16>(src, src_stride, dst, dst_stride, n, |v| v.swap_bytes()),
             (4, 1) => strided::<u32>(src, src_stride, dst, dst_stride, n, |v| v),
-            (4, _) => strided::<u32>(src, src_stride, dst, dst_stride, n, u32::swap_bytes),
+            (4, _) => strided::<u32>(src, src_stride, dst, dst_stride, n, |v| v.swap_bytes()),
             (8, 1) => strided::<u64>(src, src_stride, dst, dst_stride, n, |v| v),
-            (8, 4) => strided::<[u32; 2]>(src, src_stride, dst, dst_stride, n, |v| v.map(u32::swap_bytes)),
-            (8, _) => strided::<u64>(src, src_stride, dst, dst_stride, n, u64::swap_bytes),
+            (8, 4) => strided::<[u32; 2]>(src, src_stride, dst, dst_stride, n, |[re, im]| [re.swap_bytes(), im.swap_bytes()]),
+            (8, _) => strided::<u64>(src, src_stride, dst, dst_stride, n, |v| v.swap_bytes()),
             (_, 1) => strided::<[u64; 2]>(src, src_stride, dst, dst_stride, n, |v| v),
-            _ => strided::<[u64; 2]>(src, src_stride, dst, dst_stride, n, |v| v.map(u64::swap_bytes)),
+            _ => strided::<[u64; 2]>(src, src_stride, dst, dst_stride, n, |[re, im]| [re.swap_bytes(), im.swap_bytes()]),
         }
     }
 }
