@@ -12,7 +12,7 @@ use ozarr::limits::Dims;
 use ozarr::metadata::extension::Extension;
 use ozarr::metadata::{Codecs, Order, Value};
 use ozarr::store::latency::LatencyStore;
-use ozarr::store::local::{LocalStore, Sync};
+use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::memory::MemoryStore;
 use ozarr::store::{SharedStore, Store};
 use std::sync::Arc;
@@ -232,7 +232,7 @@ fn local_files_give_the_same_results() {
     let dir = std::env::temp_dir().join(format!("ozarr-regions-{}", std::process::id()));
     for (name, codecs) in chains() {
         let root = dir.join(name.replace(' ', "_"));
-        let store = Arc::new(LocalStore::open(&root, true, Sync::None).unwrap());
+        let store = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
         check_against_model(name, &array(store, &codecs, &[13, 17, 9], 2), 40);
     }
     std::fs::remove_dir_all(&dir).unwrap();
