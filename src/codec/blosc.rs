@@ -304,7 +304,7 @@ mod tests {
             ("tiny blocks", 8, &[1, 0, 0, 0], ErrorKind::Chunk),
             ("longer than it is", 12, &[0xff, 0xff, 0, 0], ErrorKind::Truncated),
             ("shorter than it is", 12, &[20, 0, 0, 0], ErrorKind::Chunk),
-            ("block in the header", 16, &[4, 0, 0, 0], ErrorKind::Chunk),
+            ("block in the starts", 16, &[16, 0, 0, 0], ErrorKind::Chunk),
             ("block outside", 16, &[0xff, 0xff, 0xff, 0x7f], ErrorKind::Chunk),
         ];
         for (what, at, bytes, kind) in edits {
@@ -312,6 +312,7 @@ mod tests {
             bad[*at..at + bytes.len()].copy_from_slice(bytes);
             let e = stage.decode(&bad, Dest::Exact(&mut vec![0; 20_000])).unwrap_err();
             assert_eq!(e.kind(), *kind, "{what}: {e}");
+            assert!(*at != 16 || e.message().contains("lies outside"), "{what}: {e}");
             let part = stage.decode_range(&bad, 20_000, 0, &mut [0; 8]);
             assert!(part.is_none_or(|done| done.is_err()), "{what}");
         }

@@ -34,6 +34,7 @@ impl<'a> Config<'a> {
     }
 
     /// The configuration of a registered v3 codec.
+    #[cfg(test)]
     pub fn v3(map: &'a Map<String, Value>) -> Config<'a> {
         Config::new(map, Style::V3)
     }

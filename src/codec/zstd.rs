@@ -289,6 +289,17 @@ mod tests {
     }
 
     #[test]
+    fn windows_beyond_the_limit_are_refused_where_they_need_memory() {
+        // No content size, a window of 2^28 bytes, one raw block of one byte.
+        let bytes = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x90, 0x09, 0, 0, b'x'];
+        let e = zstd(0, false).decode_range(&bytes, 1 << 20, 0, &mut [0; 1]).unwrap().unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Limit);
+        let mut out = [0];
+        zstd(0, false).decode(&bytes, Dest::Exact(&mut out)).unwrap();
+        assert_eq!(out, *b"x");
+    }
+
+    #[test]
     fn a_part_of_truncated_frames_is_an_error() {
         let bytes = encoded(&sample(1 << 20), false);
         let mut out = [0; 16];
