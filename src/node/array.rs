@@ -49,7 +49,7 @@ impl Array {
     pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Array> {
         let key = found.key.clone();
         match found.parse()? {
-            Document::Array(meta) => Array::new(store, path, meta).map_err(|e| e.at_key(key)),
+            Document::Array(meta) => Array::new(store, path, *meta).map_err(|e| e.at_key(key)),
             Document::Group(_) => Err(err!(NodeKind, "found a group, expected an array").at_key(key)),
         }
     }
@@ -140,7 +140,7 @@ impl Array {
 
     /// What missing chunks hold.
     pub fn fill(&self) -> Fill {
-        self.state().meta.fill.clone()
+        self.state().meta.fill
     }
 
     /// The document as JSON, with the attributes as this handle knows them.
@@ -294,7 +294,8 @@ fn existing(store: &Store, path: &str, wanted: &ArrayMeta, how: Create) -> Resul
 /// The first difference between what is there and what is wanted, as words.
 fn difference(found: &ArrayMeta, wanted: &ArrayMeta) -> Option<String> {
     let differ = |what: &str, a: String, b: String| (a != b).then(|| format!("{what} {a} instead of {b}"));
-    let fill = |m: &ArrayMeta| m.fill.to_json_v2(m.data_type).to_string();
+    // The form of v3 tells every bit.
+    let fill = |m: &ArrayMeta| if m.fill.defined { m.fill.to_json_v3(m.data_type).to_string() } else { "null".into() };
     let codecs = |m: &ArrayMeta| {
         let names: &[&str] = if m.format == Format::V3 { &["codecs"] } else { &["dtype", "order", "filters", "compressor"] };
         let fresh = if m.format == Format::V3 { v3::write_array(m) } else { v2::write_array(m) };

@@ -290,7 +290,8 @@ impl Attributes {
             let mut document = self.read_fresh(&key)?;
             let attributes = match self.format {
                 Format::V2 => &mut document,
-                Format::V3 => attributes_member(&mut document).ok_or_else(|| err!(Metadata, "expected an object").at_field("attributes").at_key(&key))?,
+                Format::V3 => attributes_member(&mut document)
+                    .ok_or_else(|| err!(Metadata, "expected an object").at_field("attributes").at_key(&key))?,
             };
             for change in changes {
                 self.apply(attributes, change)?;

@@ -24,9 +24,9 @@ impl Stored {
     pub fn parse(self) -> Result<Document> {
         let Stored { format, kind, key, document } = self;
         let parsed = match (format, kind) {
-            (Format::V3, NodeKind::Array) => v3::array_from(document).map(Document::Array),
+            (Format::V3, NodeKind::Array) => v3::array_from(document).map(Box::new).map(Document::Array),
             (Format::V3, _) => v3::group_from(document).map(Document::Group),
-            (Format::V2, NodeKind::Array) => v2::array_from(document).map(Document::Array),
+            (Format::V2, NodeKind::Array) => v2::array_from(document).map(Box::new).map(Document::Array),
             (Format::V2, _) => Ok(Document::Group(GroupMeta { format, document })),
         };
         parsed.map_err(|e| e.at_key(key))
@@ -62,7 +62,8 @@ pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
     for (name, kind) in [(v2::ARRAY, NodeKind::Array), (v2::GROUP, NodeKind::Group)] {
         let key = path::join(path, name);
         let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { continue };
-        let read = || if kind == NodeKind::Array { json::parse_object(&bytes, MAX_DOCUMENT) } else { Ok(v2::parse_group(&bytes)?.document) };
+        let read =
+            || if kind == NodeKind::Array { json::parse_object(&bytes, MAX_DOCUMENT) } else { Ok(v2::parse_group(&bytes)?.document) };
         let document = read().map_err(|e: Error| e.at_key(&key))?;
         return Ok(Some(Stored { format: Format::V2, kind, key, document }));
     }

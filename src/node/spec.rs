@@ -373,7 +373,7 @@ impl Spec {
 
     fn resolve_fill(&self, format: Format) -> Result<Fill> {
         let fill = match &self.fill {
-            FillSetting::Element(fill) => fill.clone(),
+            FillSetting::Element(fill) => *fill,
             FillSetting::Json(value) => self.read_fill(value, format)?,
         };
         if format == Format::V3 && !fill.defined {
@@ -405,7 +405,7 @@ impl Spec {
             None => self.simple_codecs()?,
         };
         let Some(inner) = &self.inner_chunks else { return Ok(simple) };
-        if let Some(d) = (0..chunk.len()).find(|&d| chunk[d] % inner[d] != 0) {
+        if let Some(d) = (0..chunk.len()).find(|&d| !chunk[d].is_multiple_of(inner[d])) {
             let e = err!(Argument, "dimension {d} is {}, which does not divide the chunk's {}", inner[d], chunk[d]);
             return Err(e.at_field("inner_chunks"));
         }
@@ -559,7 +559,8 @@ mod tests {
     #[test]
     fn the_default_is_version_3_with_zstd() {
         let d = document(&spec());
-        let codecs = r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":1,"checksum":false}}]"#;
+        let codecs =
+            r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":1,"checksum":false}}]"#;
         assert_eq!(d["codecs"].to_string(), codecs);
         assert_eq!(d["chunk_key_encoding"].to_string(), r#"{"name":"default","configuration":{"separator":"/"}}"#);
         assert_eq!((d["zarr_format"].to_string(), d["attributes"].to_string()), ("3".into(), "{}".into()));
@@ -664,11 +665,7 @@ mod tests {
             (|s| drop(s.set_fill_json("null")), Metadata, "fill_value"),
             (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_order(Order::F))), Argument, "order"),
             (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_inner_chunks(&[1, 1]))), Argument, "inner_chunks"),
-            (
-                |s| drop((s.set_format(Format::V2), s.set_dimension_names(vec![None, Some("x".into())]))),
-                Unsupported,
-                "dimension_names",
-            ),
+            (|s| drop((s.set_format(Format::V2), s.set_dimension_names(vec![None, Some("x".into())]))), Unsupported, "dimension_names"),
         ];
         for (i, (set, kind, field)) in cases.iter().enumerate() {
             let mut s = spec();

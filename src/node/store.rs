@@ -2,10 +2,10 @@
 
 use super::{Context, Mode, NodeKind, document, hierarchy, path};
 use crate::error::{Result, bail};
+use crate::store::SharedStore;
 use crate::store::local::SyncMode;
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
-use crate::store::SharedStore;
 use std::sync::Arc;
 
 /// An open store. Clones share it.
