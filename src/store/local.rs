@@ -611,7 +611,7 @@ fn make_folder(path: &Path, sync: bool) -> Result<()> {
         Err(e) => return Err(e.error(&what())),
     }
     if sync && let Some(parent) = path.parent() {
-        let fd = os::open(CWD, &*c_path(parent)?, libc::O_RDONLY | libc::O_DIRECTORY, 0);
+        let fd = os::open(CWD, &c_path(parent)?, libc::O_RDONLY | libc::O_DIRECTORY, 0);
         fd.and_then(|fd| os::fsync_folder(fd.as_fd())).map_err(|e| e.error("sync the folder"))?;
     }
     Ok(())

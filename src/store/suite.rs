@@ -14,7 +14,8 @@ const HOME: &str = "ozarr-suite/";
 /// Checks a writable store; panics with the name of what it does not do. Only keys below `ozarr-suite/` are touched,
 /// unless the store is empty: then it is emptied as a whole at the end.
 pub fn check(store: &dyn Store) {
-    let parts: &[(&'static str, fn(&dyn Store))] = &[
+    type Part = (&'static str, fn(&dyn Store));
+    let parts: &[Part] = &[
         ("values are put, replaced and erased", values),
         ("missing keys and prefixes are missing", missing),
         ("conditions are kept", conditions),
@@ -283,9 +284,9 @@ fn listings(store: &dyn Store) {
     let below = |prefix: &str| -> Vec<String> {
         keys(store, &at(prefix)).iter().map(|k| k.strip_prefix(HOME).unwrap_or("outside").to_string()).collect()
     };
-    let foo = ["foo/a-b", "foo/a.b", "foo/a/x", "foo/a/y/z", "foo/a0", "foo/b"];
-    assert_eq!(below("foo/"), foo, "a prefix is listed in the order of keys");
-    let all = ["foo-bar"].iter().chain(&foo).chain(&["foobar/c", "zarr.json"]).copied().collect::<Vec<_>>();
+    let below_foo = ["foo/a-b", "foo/a.b", "foo/a/x", "foo/a/y/z", "foo/a0", "foo/b"];
+    assert_eq!(below("foo/"), below_foo, "a prefix is listed in the order of keys");
+    let all = ["foo-bar"].iter().chain(&below_foo).chain(&["foobar/c", "zarr.json"]).copied().collect::<Vec<_>>();
     assert_eq!(below(""), all, "all is listed in the order of keys");
     let dir = store.list_dir(&at("foo/")).unwrap();
     assert_eq!(dir.keys, ["a-b", "a.b", "a0", "b"], "keys of a folder");
@@ -305,7 +306,7 @@ fn listings(store: &dyn Store) {
         store.erase(key).map(drop)
     };
     store.list(&at("foo/"), erasing).unwrap();
-    assert_eq!((erased, below("foo/").len()), (foo.len(), 0), "what is listed may be erased meanwhile");
+    assert_eq!((erased, below("foo/").len()), (below_foo.len(), 0), "what is listed may be erased meanwhile");
 }
 
 fn erased_prefixes(store: &dyn Store) {
