@@ -29,7 +29,7 @@ pub const OZARR_ERR_BOUNDS: ozarr_status = -103;
 pub const OZARR_ERR_RANK: ozarr_status = -104;
 /// A buffer is smaller (or larger) than the call needs.
 pub const OZARR_ERR_BUFFER_SIZE: ozarr_status = -105;
-/// The types in memory and in the file cannot be converted into each other.
+/// A type cannot be converted into the other.
 pub const OZARR_ERR_TYPE: ozarr_status = -106;
 /// A value does not fit into the type that it is converted to.
 pub const OZARR_ERR_RANGE: ozarr_status = -107;

@@ -99,7 +99,7 @@ pub type ozarr_create = i32;
 pub const OZARR_NEW: ozarr_create = 0;
 /// Erase it, with everything below it, and create anew.
 pub const OZARR_OVERWRITE: ozarr_create = 1;
-/// Open it if it is the same (for an array: shape, type, chunks, codecs and fill value); else `OZARR_ERR_EXISTS`.
+/// Open it if it would be created just so; else `OZARR_ERR_EXISTS`.
 pub const OZARR_OPEN_IF_SAME: ozarr_create = 2;
 
 /// What stands at a path.
