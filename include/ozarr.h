@@ -235,7 +235,7 @@ typedef struct ozarr_error_info {
 #define OZARR_ERROR_INFO_INIT {sizeof(ozarr_error_info), OZARR_OK, 0, 0, NULL, NULL, NULL}
 
 /** Fills `info`, whose `struct_size` the caller has set, with what is known of the calling thread's last failure. */
-OZARR_CHECKED ozarr_status ozarr_last_error_info(struct ozarr_error_info *info);
+OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
 
 /* =====================================================================================================================
  * The library
@@ -274,27 +274,26 @@ bool ozarr_has_feature(const char *name);
  * `ozarr_array_create_ex` has every choice. `flags`: what if something stands there already.
  */
 OZARR_CHECKED ozarr_status ozarr_array_create(const char *location, ozarr_type type, int32_t rank, const int64_t *shape,
-    const int64_t *chunks, ozarr_create flags, struct ozarr_array **out);
+    const int64_t *chunks, ozarr_create flags, ozarr_array **out);
 
 /**
  * Opens an array. Mode `"r"` is for reading only, `"r+"` for reading and writing. `OZARR_ERR_NOT_FOUND` if nothing is there;
  * `OZARR_ERR_NODE_KIND` if a group is.
  */
-OZARR_CHECKED ozarr_status ozarr_array_open(const char *location, const char *mode, struct ozarr_array **out);
+OZARR_CHECKED ozarr_status ozarr_array_open(const char *location, const char *mode, ozarr_array **out);
 
 /** Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as the fill value. */
-OZARR_CHECKED ozarr_status ozarr_array_read(const struct ozarr_array *array, ozarr_type type, void *data, size_t size);
+OZARR_CHECKED ozarr_status ozarr_array_read(const ozarr_array *array, ozarr_type type, void *data, size_t size);
 
 /** Writes the whole array from `data`: contiguous, the last index fastest. */
-OZARR_CHECKED ozarr_status ozarr_array_write(const struct ozarr_array *array, ozarr_type type, const void *data, size_t
-    size);
+OZARR_CHECKED ozarr_status ozarr_array_write(const ozarr_array *array, ozarr_type type, const void *data, size_t size);
 
 /**
  * Reads the box of `shape` elements that begins at `start` (one number for each dimension) to `data`: contiguous, the last
  * index fastest. A box that leaves the array is `OZARR_ERR_BOUNDS`.
  */
-OZARR_CHECKED ozarr_status ozarr_array_read_region(const struct ozarr_array *array, const int64_t *start, const int64_t
-    *shape, ozarr_type type, void *data, size_t size);
+OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, const int64_t *start, const int64_t *shape,
+    ozarr_type type, void *data, size_t size);
 
 /**
  * Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index fastest.
@@ -302,61 +301,60 @@ OZARR_CHECKED ozarr_status ozarr_array_read_region(const struct ozarr_array *arr
  * Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk that the box covers
  * whole is written without being read.
  */
-OZARR_CHECKED ozarr_status ozarr_array_write_region(const struct ozarr_array *array, const int64_t *start, const int64_t
-    *shape, ozarr_type type, const void *data, size_t size);
+OZARR_CHECKED ozarr_status ozarr_array_write_region(const ozarr_array *array, const int64_t *start,
+    const int64_t *shape, ozarr_type type, const void *data, size_t size);
 
 /** Makes durable what was written to the array's store. */
-OZARR_CHECKED ozarr_status ozarr_array_flush(struct ozarr_array *array);
+OZARR_CHECKED ozarr_status ozarr_array_flush(ozarr_array *array);
 
 /** Flushes and frees. The handle is gone, whatever the status says. */
-OZARR_CHECKED ozarr_status ozarr_array_close(struct ozarr_array *array);
+OZARR_CHECKED ozarr_status ozarr_array_close(ozarr_array *array);
 
 /** Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still there. */
-void ozarr_array_free(struct ozarr_array *array);
+void ozarr_array_free(ozarr_array *array);
 
 /** The number of dimensions, 0 to 64. */
-OZARR_CHECKED ozarr_status ozarr_array_rank(const struct ozarr_array *array, int32_t *rank);
+OZARR_CHECKED ozarr_status ozarr_array_rank(const ozarr_array *array, int32_t *rank);
 
 /** The lengths of the dimensions; `shape` has room for as many numbers as the rank. */
-OZARR_CHECKED ozarr_status ozarr_array_shape(const struct ozarr_array *array, int64_t *shape);
+OZARR_CHECKED ozarr_status ozarr_array_shape(const ozarr_array *array, int64_t *shape);
 
 /** The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has shards). */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const struct ozarr_array *array, int64_t *shape);
+OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int64_t *shape);
 
 /** The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk without shards. */
-OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const struct ozarr_array *array, int64_t *shape);
+OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *array, int64_t *shape);
 
 /** The type of the elements. */
-OZARR_CHECKED ozarr_status ozarr_array_type(const struct ozarr_array *array, ozarr_type *type);
+OZARR_CHECKED ozarr_status ozarr_array_type(const ozarr_array *array, ozarr_type *type);
 
 /** The bytes of one element. */
-OZARR_CHECKED ozarr_status ozarr_array_item_size(const struct ozarr_array *array, size_t *bytes);
+OZARR_CHECKED ozarr_status ozarr_array_item_size(const ozarr_array *array, size_t *bytes);
 
 /** The Zarr format: 2 or 3. */
-OZARR_CHECKED ozarr_status ozarr_array_zarr_format(const struct ozarr_array *array, int32_t *format);
+OZARR_CHECKED ozarr_status ozarr_array_zarr_format(const ozarr_array *array, int32_t *format);
 
 /**
  * The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false (`named` may be
  * NULL).
  */
-OZARR_CHECKED ozarr_status ozarr_array_dimension_name(const struct ozarr_array *array, int32_t dim, char *buf, size_t
-    cap, size_t *len, bool *named);
+OZARR_CHECKED ozarr_status ozarr_array_dimension_name(const ozarr_array *array, int32_t dim, char *buf, size_t cap,
+    size_t *len, bool *named);
 
 /**
  * The fill value, what parts that were never written read as: one element of the array's type at `value`, which has `size`
  * bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined` may be NULL) and the value is 0.
  */
-OZARR_CHECKED ozarr_status ozarr_array_fill_value(const struct ozarr_array *array, void *value, size_t size, bool
-    *defined);
+OZARR_CHECKED ozarr_status ozarr_array_fill_value(const ozarr_array *array, void *value, size_t size, bool *defined);
 
 /** The array's path in its store, such as `"fields/temperature"`. */
-OZARR_CHECKED ozarr_status ozarr_array_path(const struct ozarr_array *array, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_array_path(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
 /** The array's metadata document (`zarr.json` or `.zarray`) as JSON. */
-OZARR_CHECKED ozarr_status ozarr_array_metadata(const struct ozarr_array *array, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_array_metadata(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
 /** Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows again. */
-OZARR_CHECKED ozarr_status ozarr_array_resize(struct ozarr_array *array, const int64_t *shape);
+OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t *shape);
 
 /**
  * Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come back if the array
@@ -365,13 +363,13 @@ OZARR_CHECKED ozarr_status ozarr_array_resize(struct ozarr_array *array, const i
 #define OZARR_RESIZE_KEEP 1
 
 /** As `ozarr_array_resize`, with `flags`: 0 or `OZARR_RESIZE_KEEP`. */
-OZARR_CHECKED ozarr_status ozarr_array_resize_ex(struct ozarr_array *array, const int64_t *shape, uint32_t flags);
+OZARR_CHECKED ozarr_status ozarr_array_resize_ex(ozarr_array *array, const int64_t *shape, uint32_t flags);
 
 /**
  * Makes dimension `dim` longer by `count` and writes the new slab from `data`: contiguous, the last index fastest, of the
  * array's shape except that dimension `dim` has `count` elements.
  */
-OZARR_CHECKED ozarr_status ozarr_array_append(struct ozarr_array *array, int32_t dim, int64_t count, ozarr_type type,
+OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, int64_t count, ozarr_type type,
     const void *data, size_t size);
 
 /**
@@ -380,7 +378,7 @@ OZARR_CHECKED ozarr_status ozarr_array_append(struct ozarr_array *array, int32_t
  * - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the default) leaves
  *   them out, they read the same.
  */
-OZARR_CHECKED ozarr_status ozarr_array_set(struct ozarr_array *array, const char *key, const char *value);
+OZARR_CHECKED ozarr_status ozarr_array_set(ozarr_array *array, const char *key, const char *value);
 
 /* =====================================================================================================================
  * Groups
@@ -390,50 +388,48 @@ OZARR_CHECKED ozarr_status ozarr_array_set(struct ozarr_array *array, const char
  * Creates a group, with the groups above it that are missing, up to the root of the location. It has the Zarr format of the
  * group above it; 3 where there is none.
  */
-OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create flags, struct ozarr_group **out);
+OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create flags, ozarr_group **out);
 
 /** Opens a group. Mode `"r"` is for reading only, `"r+"` for reading and writing. */
-OZARR_CHECKED ozarr_status ozarr_group_open(const char *location, const char *mode, struct ozarr_group **out);
+OZARR_CHECKED ozarr_status ozarr_group_open(const char *location, const char *mode, ozarr_group **out);
 
 /**
  * Creates a group below `group`, of the same Zarr format. `path` may have several names, `"a/b"`; groups in between that are
  * missing are created.
  */
-OZARR_CHECKED ozarr_status ozarr_group_create_group(struct ozarr_group *group, const char *path, ozarr_create flags,
-    struct ozarr_group **out);
+OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const char *path, ozarr_create flags,
+    ozarr_group **out);
 
 /** Opens a group below `group`, in the same mode. */
-OZARR_CHECKED ozarr_status ozarr_group_open_group(const struct ozarr_group *group, const char *path, struct ozarr_group
-    **out);
+OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, const char *path, ozarr_group **out);
 
 /** Creates an array below `group` as `spec` says. */
-OZARR_CHECKED ozarr_status ozarr_group_create_array(struct ozarr_group *group, const char *path, const struct ozarr_spec
-    *spec, ozarr_create flags, struct ozarr_array **out);
+OZARR_CHECKED ozarr_status ozarr_group_create_array(ozarr_group *group, const char *path, const ozarr_spec *spec,
+    ozarr_create flags, ozarr_array **out);
 
 /** Opens an array below `group`, in the same mode. */
-OZARR_CHECKED ozarr_status ozarr_group_open_array(const struct ozarr_group *group, const char *path, struct ozarr_array
-    **out);
+OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, const char *path, ozarr_array **out);
 
 /** The Zarr format: 2 or 3. */
-OZARR_CHECKED ozarr_status ozarr_group_zarr_format(const struct ozarr_group *group, int32_t *format);
+OZARR_CHECKED ozarr_status ozarr_group_zarr_format(const ozarr_group *group, int32_t *format);
 
 /** The group's metadata document (`zarr.json` or `.zgroup`) as JSON. */
-OZARR_CHECKED ozarr_status ozarr_group_metadata(const struct ozarr_group *group, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_group_metadata(const ozarr_group *group, char *buf, size_t cap, size_t *len);
 
 /**
  * Collects the metadata of everything below the group into one document, so that readers open the hierarchy with one read
  * (xarray looks for it). To be called again when nodes were added or changed.
  */
-OZARR_CHECKED ozarr_status ozarr_group_consolidate(struct ozarr_group *group);
+OZARR_CHECKED ozarr_status ozarr_group_consolidate(ozarr_group *group);
 
 /** Makes durable what was written to the group's store. */
-OZARR_CHECKED ozarr_status ozarr_group_flush(struct ozarr_group *group);
+OZARR_CHECKED ozarr_status ozarr_group_flush(ozarr_group *group);
 
 /** Flushes and frees. The handle is gone, whatever the status says. */
-OZARR_CHECKED ozarr_status ozarr_group_close(struct ozarr_group *group);
+OZARR_CHECKED ozarr_status ozarr_group_close(ozarr_group *group);
 
 /** Frees the handle; NULL is allowed. */
-void ozarr_group_free(struct ozarr_group *group);
+void ozarr_group_free(ozarr_group *group);
 
 /* =====================================================================================================================
  * The children of a group
@@ -453,22 +449,22 @@ void ozarr_group_free(struct ozarr_group *group);
  * Lists the group's children as they are now, sorted by name, under a cursor that stands before the first. A child that
  * cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
  */
-OZARR_CHECKED ozarr_status ozarr_group_children(const struct ozarr_group *group, struct ozarr_iter **out);
+OZARR_CHECKED ozarr_status ozarr_group_children(const ozarr_group *group, ozarr_iter **out);
 
 /** Moves to the next child; `*more` becomes false at the end, and stays so. */
-OZARR_CHECKED ozarr_status ozarr_iter_next(struct ozarr_iter *iter, bool *more);
+OZARR_CHECKED ozarr_status ozarr_iter_next(ozarr_iter *iter, bool *more);
 
 /** The name of the child. */
-OZARR_CHECKED ozarr_status ozarr_iter_name(const struct ozarr_iter *iter, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_iter_name(const ozarr_iter *iter, char *buf, size_t cap, size_t *len);
 
 /** What the child is. */
-OZARR_CHECKED ozarr_status ozarr_iter_kind(const struct ozarr_iter *iter, ozarr_node_kind *kind);
+OZARR_CHECKED ozarr_status ozarr_iter_kind(const ozarr_iter *iter, ozarr_node_kind *kind);
 
 /** Why the child cannot be understood, as a message; an empty text if it can. */
-OZARR_CHECKED ozarr_status ozarr_iter_error(const struct ozarr_iter *iter, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_iter_error(const ozarr_iter *iter, char *buf, size_t cap, size_t *len);
 
 /** Frees the cursor; NULL is allowed. */
-void ozarr_iter_free(struct ozarr_iter *iter);
+void ozarr_iter_free(ozarr_iter *iter);
 
 /* =====================================================================================================================
  * Attributes
@@ -478,115 +474,109 @@ void ozarr_iter_free(struct ozarr_iter *iter);
  * node. Each setter stores its value at once, unless it stands between `..._attrs_begin` and `..._attrs_commit`. */
 
 /** The number of attributes. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_count(const struct ozarr_array *array, size_t *count);
+OZARR_CHECKED ozarr_status ozarr_array_attr_count(const ozarr_array *array, size_t *count);
 
 /** The name of attribute number `index`, from 0; in the order of the document. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_name(const struct ozarr_array *array, size_t index, char *buf, size_t cap,
+OZARR_CHECKED ozarr_status ozarr_array_attr_name(const ozarr_array *array, size_t index, char *buf, size_t cap,
     size_t *len);
 
 /** What kind of JSON value an attribute is. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_kind(const struct ozarr_array *array, const char *name, ozarr_json_kind
-    *kind);
+OZARR_CHECKED ozarr_status ozarr_array_attr_kind(const ozarr_array *array, const char *name, ozarr_json_kind *kind);
 
 /**
  * The value of an attribute that is an integer. Another kind is `OZARR_ERR_TYPE`; one that does not fit is
  * `OZARR_ERR_RANGE`.
  */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_int64(const struct ozarr_array *array, const char *name, int64_t
-    *value);
+OZARR_CHECKED ozarr_status ozarr_array_attr_get_int64(const ozarr_array *array, const char *name, int64_t *value);
 
 /** The value of an attribute that is a number. Another kind is `OZARR_ERR_TYPE`. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_double(const struct ozarr_array *array, const char *name, double
-    *value);
+OZARR_CHECKED ozarr_status ozarr_array_attr_get_double(const ozarr_array *array, const char *name, double *value);
 
 /** The value of an attribute that is a text. Another kind is `OZARR_ERR_TYPE`. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_string(const struct ozarr_array *array, const char *name, char *buf,
+OZARR_CHECKED ozarr_status ozarr_array_attr_get_string(const ozarr_array *array, const char *name, char *buf,
     size_t cap, size_t *len);
 
 /** The value of an attribute of any kind, as JSON. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_json(const struct ozarr_array *array, const char *name, char *buf,
-    size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_array_attr_get_json(const ozarr_array *array, const char *name, char *buf, size_t cap,
+    size_t *len);
 
 /** Sets an attribute to an integer, whatever it was before. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_int64(struct ozarr_array *array, const char *name, int64_t value);
+OZARR_CHECKED ozarr_status ozarr_array_attr_set_int64(ozarr_array *array, const char *name, int64_t value);
 
 /** Sets an attribute to a number. NaN and infinities have no place in JSON: `OZARR_ERR_RANGE`. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_double(struct ozarr_array *array, const char *name, double value);
+OZARR_CHECKED ozarr_status ozarr_array_attr_set_double(ozarr_array *array, const char *name, double value);
 
 /** Sets an attribute to a text. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_string(struct ozarr_array *array, const char *name, const char *value);
+OZARR_CHECKED ozarr_status ozarr_array_attr_set_string(ozarr_array *array, const char *name, const char *value);
 
 /** Sets an attribute to any value, given as JSON. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_json(struct ozarr_array *array, const char *name, const char *json);
+OZARR_CHECKED ozarr_status ozarr_array_attr_set_json(ozarr_array *array, const char *name, const char *json);
 
 /** Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_erase(struct ozarr_array *array, const char *name);
+OZARR_CHECKED ozarr_status ozarr_array_attr_erase(ozarr_array *array, const char *name);
 
 /** All attributes, as one JSON object. */
-OZARR_CHECKED ozarr_status ozarr_array_attrs_get(const struct ozarr_array *array, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_array_attrs_get(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
 /** Replaces all attributes by those of a JSON object. */
-OZARR_CHECKED ozarr_status ozarr_array_attrs_set(struct ozarr_array *array, const char *json);
+OZARR_CHECKED ozarr_status ozarr_array_attrs_set(ozarr_array *array, const char *json);
 
 /** From here on setters are collected instead of stored one by one; getters of this handle see what was set. */
-OZARR_CHECKED ozarr_status ozarr_array_attrs_begin(struct ozarr_array *array);
+OZARR_CHECKED ozarr_status ozarr_array_attrs_begin(ozarr_array *array);
 
 /** Stores in one write what was set since `..._attrs_begin`. Freeing the handle without it discards that. */
-OZARR_CHECKED ozarr_status ozarr_array_attrs_commit(struct ozarr_array *array);
+OZARR_CHECKED ozarr_status ozarr_array_attrs_commit(ozarr_array *array);
 
 /** As `ozarr_array_attr_count`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_count(const struct ozarr_group *group, size_t *count);
+OZARR_CHECKED ozarr_status ozarr_group_attr_count(const ozarr_group *group, size_t *count);
 
 /** As `ozarr_array_attr_name`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_name(const struct ozarr_group *group, size_t index, char *buf, size_t cap,
+OZARR_CHECKED ozarr_status ozarr_group_attr_name(const ozarr_group *group, size_t index, char *buf, size_t cap,
     size_t *len);
 
 /** As `ozarr_array_attr_kind`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_kind(const struct ozarr_group *group, const char *name, ozarr_json_kind
-    *kind);
+OZARR_CHECKED ozarr_status ozarr_group_attr_kind(const ozarr_group *group, const char *name, ozarr_json_kind *kind);
 
 /** As `ozarr_array_attr_get_int64`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_int64(const struct ozarr_group *group, const char *name, int64_t
-    *value);
+OZARR_CHECKED ozarr_status ozarr_group_attr_get_int64(const ozarr_group *group, const char *name, int64_t *value);
 
 /** As `ozarr_array_attr_get_double`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_double(const struct ozarr_group *group, const char *name, double
-    *value);
+OZARR_CHECKED ozarr_status ozarr_group_attr_get_double(const ozarr_group *group, const char *name, double *value);
 
 /** As `ozarr_array_attr_get_string`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_string(const struct ozarr_group *group, const char *name, char *buf,
+OZARR_CHECKED ozarr_status ozarr_group_attr_get_string(const ozarr_group *group, const char *name, char *buf,
     size_t cap, size_t *len);
 
 /** As `ozarr_array_attr_get_json`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_json(const struct ozarr_group *group, const char *name, char *buf,
-    size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_group_attr_get_json(const ozarr_group *group, const char *name, char *buf, size_t cap,
+    size_t *len);
 
 /** As `ozarr_array_attr_set_int64`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_int64(struct ozarr_group *group, const char *name, int64_t value);
+OZARR_CHECKED ozarr_status ozarr_group_attr_set_int64(ozarr_group *group, const char *name, int64_t value);
 
 /** As `ozarr_array_attr_set_double`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_double(struct ozarr_group *group, const char *name, double value);
+OZARR_CHECKED ozarr_status ozarr_group_attr_set_double(ozarr_group *group, const char *name, double value);
 
 /** As `ozarr_array_attr_set_string`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_string(struct ozarr_group *group, const char *name, const char *value);
+OZARR_CHECKED ozarr_status ozarr_group_attr_set_string(ozarr_group *group, const char *name, const char *value);
 
 /** As `ozarr_array_attr_set_json`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_json(struct ozarr_group *group, const char *name, const char *json);
+OZARR_CHECKED ozarr_status ozarr_group_attr_set_json(ozarr_group *group, const char *name, const char *json);
 
 /** As `ozarr_array_attr_erase`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_erase(struct ozarr_group *group, const char *name);
+OZARR_CHECKED ozarr_status ozarr_group_attr_erase(ozarr_group *group, const char *name);
 
 /** As `ozarr_array_attrs_get`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attrs_get(const struct ozarr_group *group, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_group_attrs_get(const ozarr_group *group, char *buf, size_t cap, size_t *len);
 
 /** As `ozarr_array_attrs_set`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attrs_set(struct ozarr_group *group, const char *json);
+OZARR_CHECKED ozarr_status ozarr_group_attrs_set(ozarr_group *group, const char *json);
 
 /** As `ozarr_array_attrs_begin`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attrs_begin(struct ozarr_group *group);
+OZARR_CHECKED ozarr_status ozarr_group_attrs_begin(ozarr_group *group);
 
 /** As `ozarr_array_attrs_commit`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attrs_commit(struct ozarr_group *group);
+OZARR_CHECKED ozarr_status ozarr_group_attrs_commit(ozarr_group *group);
 
 /* =====================================================================================================================
  * Any region, any memory
@@ -653,12 +643,12 @@ typedef struct ozarr_memory {
 #define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, OZARR_AS_STORED}
 
 /** Reads a region (NULL: the whole array) to memory. */
-OZARR_CHECKED ozarr_status ozarr_array_read_ex(const struct ozarr_array *array, const struct ozarr_region *region, const
-    struct ozarr_memory *memory);
+OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory);
 
 /** Writes a region (NULL: the whole array) from memory. */
-OZARR_CHECKED ozarr_status ozarr_array_write_ex(const struct ozarr_array *array, const struct ozarr_region *region,
-    const struct ozarr_memory *memory);
+OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory);
 
 /* =====================================================================================================================
  * Specifications: what to create
@@ -681,74 +671,74 @@ OZARR_CHECKED ozarr_status ozarr_array_write_ex(const struct ozarr_array *array,
  * A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested shape, compressed with
  * zstd, fill value 0.
  */
-OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const int64_t *shape, struct ozarr_spec **out);
+OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const int64_t *shape, ozarr_spec **out);
 
 /** A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of `ozarr_array_metadata`. */
-OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, struct ozarr_spec **out);
+OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec **out);
 
 /** Creates an array as the specification says; `location` and `flags` as for `ozarr_array_create`. */
-OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const struct ozarr_spec *spec, ozarr_create
-    flags, struct ozarr_array **out);
+OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const ozarr_spec *spec, ozarr_create flags,
+    ozarr_array **out);
 
 /** The Zarr format: 3 (the default) or 2. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(struct ozarr_spec *spec, int32_t format);
+OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(ozarr_spec *spec, int32_t format);
 
 /** The chunk's shape, one number for each dimension, at least 1. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(struct ozarr_spec *spec, const int64_t *chunks);
+OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t *chunks);
 
 /**
  * Puts many small chunks of this shape into each stored object (format 3): the chunks of `ozarr_spec_set_chunks` become shards,
  * which must be a multiple of it along each dimension.
  */
-OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(struct ozarr_spec *spec, const int64_t *chunks);
+OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const int64_t *chunks);
 
 /** The fill value: one element of type `type` (`OZARR_AS_STORED`: of the array's) at `value`. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(struct ozarr_spec *spec, ozarr_type type, const void *value);
+OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_type type, const void *value);
 
 /** The fill value as it stands in a metadata document: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null` (format 2: undefined). */
-OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(struct ozarr_spec *spec, const char *json);
+OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(ozarr_spec *spec, const char *json);
 
 /** The dimensions' names, as many as the rank; NULL among them is a dimension without a name. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_dimension_names(struct ozarr_spec *spec, const char *const *names);
+OZARR_CHECKED ozarr_status ozarr_spec_set_dimension_names(ozarr_spec *spec, const char *const *names);
 
 /**
  * The order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It changes no index and no
  * result, only which reads are quick.
  */
-OZARR_CHECKED ozarr_status ozarr_spec_set_order(struct ozarr_spec *spec, ozarr_order order);
+OZARR_CHECKED ozarr_status ozarr_spec_set_order(ozarr_spec *spec, ozarr_order order);
 
 /** Whether the elements are stored big-endian; the default is little-endian. Your memory is in this machine's order always. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(struct ozarr_spec *spec, bool big);
+OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big);
 
 /** What stands between the numbers in a chunk's key: `'/'` (a folder for each dimension) or `'.'`. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_separator(struct ozarr_spec *spec, char separator);
+OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, char separator);
 
 /**
  * How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level` is the codec's own,
  * -1 its default.
  */
-OZARR_CHECKED ozarr_status ozarr_spec_set_compressor(struct ozarr_spec *spec, const char *name, int32_t level);
+OZARR_CHECKED ozarr_status ozarr_spec_set_compressor(ozarr_spec *spec, const char *name, int32_t level);
 
 /** Format 3: the whole list of codecs, as the member `codecs` of the document. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_codecs_json(struct ozarr_spec *spec, const char *json);
+OZARR_CHECKED ozarr_status ozarr_spec_set_codecs_json(ozarr_spec *spec, const char *json);
 
 /** Format 2: the compressor, as the member `compressor` of the document (`{"id": "zstd", "level": 3}`, or `null`). */
-OZARR_CHECKED ozarr_status ozarr_spec_set_compressor_json(struct ozarr_spec *spec, const char *json);
+OZARR_CHECKED ozarr_status ozarr_spec_set_compressor_json(ozarr_spec *spec, const char *json);
 
 /** Format 2: the filters, as the member `filters` of the document (a list, or `null`). */
-OZARR_CHECKED ozarr_status ozarr_spec_set_filters_json(struct ozarr_spec *spec, const char *json);
+OZARR_CHECKED ozarr_status ozarr_spec_set_filters_json(ozarr_spec *spec, const char *json);
 
 /** The attributes that the array has from the beginning, as a JSON object. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_attributes_json(struct ozarr_spec *spec, const char *json);
+OZARR_CHECKED ozarr_status ozarr_spec_set_attributes_json(ozarr_spec *spec, const char *json);
 
 /** The metadata document that an array created now would have, as JSON. */
-OZARR_CHECKED ozarr_status ozarr_spec_to_json(const struct ozarr_spec *spec, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_spec_to_json(const ozarr_spec *spec, char *buf, size_t cap, size_t *len);
 
 /** Sets chunks of a suggested shape, and explains the choice in a short text. */
-OZARR_CHECKED ozarr_status ozarr_spec_suggest(struct ozarr_spec *spec, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_spec_suggest(ozarr_spec *spec, char *buf, size_t cap, size_t *len);
 
 /** Frees the specification; NULL is allowed. */
-void ozarr_spec_free(struct ozarr_spec *spec);
+void ozarr_spec_free(ozarr_spec *spec);
 
 /* =====================================================================================================================
  * Stores
@@ -764,7 +754,7 @@ void ozarr_spec_free(struct ozarr_spec *spec);
  * Opens the place `location` (here, the whole of it is the root). Mode `"r"` is for reading only; `"r+"` is for reading and
  * writing, and creates the place when something is first written.
  */
-OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mode, struct ozarr_store **out);
+OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mode, ozarr_store **out);
 
 /**
  * As `ozarr_store_open`, with settings (`context`, or NULL) and options (NULL, or key, value, key, value, ..., NULL):
@@ -773,46 +763,43 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   new at flush or close; `"each"`: everything at once; `"none"`: left to the system. Against a kill of the process
  *   everything stored is whole in any case.
  */
-OZARR_CHECKED ozarr_status ozarr_store_open_ex(const struct ozarr_context *context, const char *location, const char
-    *mode, const char *const *options, struct ozarr_store **out);
+OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, const char *location, const char *mode,
+    const char *const *options, ozarr_store **out);
 
 /** Makes an empty store in memory. Its content lives as long as any handle on it: the store's, a group's, an array's. */
-OZARR_CHECKED ozarr_status ozarr_store_memory(struct ozarr_store **out);
+OZARR_CHECKED ozarr_status ozarr_store_memory(ozarr_store **out);
 
 /** Creates the array `path` as `spec` says, with the groups above it that are missing; `flags` as for `ozarr_array_create`. */
-OZARR_CHECKED ozarr_status ozarr_array_create_at(struct ozarr_store *store, const char *path, const struct ozarr_spec
-    *spec, ozarr_create flags, struct ozarr_array **out);
+OZARR_CHECKED ozarr_status ozarr_array_create_at(ozarr_store *store, const char *path, const ozarr_spec *spec,
+    ozarr_create flags, ozarr_array **out);
 
 /** Opens the array `path`, in the store's mode. */
-OZARR_CHECKED ozarr_status ozarr_array_open_at(const struct ozarr_store *store, const char *path, struct ozarr_array
-    **out);
+OZARR_CHECKED ozarr_status ozarr_array_open_at(const ozarr_store *store, const char *path, ozarr_array **out);
 
 /**
  * Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for that of the group
  * above it (3 if there is none).
  */
-OZARR_CHECKED ozarr_status ozarr_group_create_at(struct ozarr_store *store, const char *path, int32_t zarr_format,
-    ozarr_create flags, struct ozarr_group **out);
+OZARR_CHECKED ozarr_status ozarr_group_create_at(ozarr_store *store, const char *path, int32_t zarr_format,
+    ozarr_create flags, ozarr_group **out);
 
 /** Opens the group `path`, in the store's mode. */
-OZARR_CHECKED ozarr_status ozarr_group_open_at(const struct ozarr_store *store, const char *path, struct ozarr_group
-    **out);
+OZARR_CHECKED ozarr_status ozarr_group_open_at(const ozarr_store *store, const char *path, ozarr_group **out);
 
 /** What stands at `path`: an array, a group, a node that cannot be understood, or nothing (which is no error). */
-OZARR_CHECKED ozarr_status ozarr_store_node_kind(const struct ozarr_store *store, const char *path, ozarr_node_kind
-    *kind);
+OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const char *path, ozarr_node_kind *kind);
 
 /** Erases the node at `path`, with everything below it. */
-OZARR_CHECKED ozarr_status ozarr_store_node_erase(struct ozarr_store *store, const char *path);
+OZARR_CHECKED ozarr_status ozarr_store_node_erase(ozarr_store *store, const char *path);
 
 /** Makes everything durable that was written through any handle on this store. */
-OZARR_CHECKED ozarr_status ozarr_store_flush(struct ozarr_store *store);
+OZARR_CHECKED ozarr_status ozarr_store_flush(ozarr_store *store);
 
 /** Flushes and frees. The handle is gone, whatever the status says. */
-OZARR_CHECKED ozarr_status ozarr_store_close(struct ozarr_store *store);
+OZARR_CHECKED ozarr_status ozarr_store_close(ozarr_store *store);
 
 /** Frees the handle; NULL is allowed. Groups and arrays that were opened from it stay usable. */
-void ozarr_store_free(struct ozarr_store *store);
+void ozarr_store_free(ozarr_store *store);
 
 /* =====================================================================================================================
  * Nodes of either kind
@@ -822,7 +809,7 @@ void ozarr_store_free(struct ozarr_store *store);
  * Opens what stands at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array` and `*group` becomes
  * its handle, the other one NULL.
  */
-OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mode, struct ozarr_array **array, struct
+OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mode, ozarr_array **array,
     ozarr_group **group);
 
 /** Erases what stands at `location`, with everything below it. */
@@ -836,17 +823,17 @@ OZARR_CHECKED ozarr_status ozarr_node_erase(const char *location);
  * `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call gains by it. */
 
 /** Makes a context with the default settings. */
-OZARR_CHECKED ozarr_status ozarr_context_new(struct ozarr_context **out);
+OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
 
 /**
  * Changes a setting; stores that are open already keep theirs.
  *
  * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
  */
-OZARR_CHECKED ozarr_status ozarr_context_set(struct ozarr_context *context, const char *key, const char *value);
+OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
 
 /** Frees a context; stores that were opened with it are not affected. NULL is allowed. */
-void ozarr_context_free(struct ozarr_context *context);
+void ozarr_context_free(ozarr_context *context);
 
 #ifdef __cplusplus
 }

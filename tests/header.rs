@@ -9,8 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The files of `src/ffi` in the order of the header, from simple to advanced.
-const SECTIONS: &[&str] =
-    &["types", "status", "library", "array", "group", "iter", "attr", "region", "spec", "store", "node", "context"];
+const SECTIONS: &[&str] = &["types", "status", "library", "array", "group", "iter", "attr", "region", "spec", "store", "node", "context"];
 
 /// The width of the header's text.
 const WIDTH: usize = 120;
@@ -64,7 +63,9 @@ fn check_or_update(file: &str, want: &str) {
 fn symbols() -> String {
     let mut names: Vec<String> = SECTIONS
         .iter()
-        .flat_map(|s| source(s).lines().filter_map(|l| Some(identifier(l.strip_prefix("pub unsafe extern \"C\" fn ")?))).collect::<Vec<_>>())
+        .flat_map(|s| {
+            source(s).lines().filter_map(|l| Some(identifier(l.strip_prefix("pub unsafe extern \"C\" fn ")?))).collect::<Vec<_>>()
+        })
         .collect();
     names.sort();
     names.iter().fold(String::new(), |all, name| all + name + "\n")
@@ -197,25 +198,23 @@ fn comment(block: &str) -> String {
     lines.filter(|l| !l.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// A block whose prototype, if it is one, fills its lines.
+/// A block whose prototype, if it is one, fills its lines and names types without `struct`.
 fn wrapped(block: &str) -> String {
     let at = block.find("*/").map_or(0, |i| i + 2);
     let (comment, code) = block.split_at(at);
     if code.contains('{') || !code.contains('(') {
         return block.to_string();
     }
+    let words: Vec<&str> = code.split_whitespace().filter(|w| *w != "struct").collect();
+    let joined = words.join(" ").replace("(struct ", "(").replace("(const struct ", "(const ");
     let mut lines = vec![String::new()];
-    for word in code.split_whitespace() {
-        let last = lines.last_mut().unwrap();
-        if last.is_empty() {
-            *last = word.to_string();
-        } else if last.len() + 1 + word.len() <= WIDTH {
-            write!(last, " {word}").unwrap();
-        } else {
-            lines.push(format!("    {word}"));
+    for piece in joined.split_inclusive(", ") {
+        if lines.last().unwrap().len() + piece.trim_end().len() > WIDTH {
+            lines.push("    ".to_string());
         }
+        *lines.last_mut().unwrap() += piece;
     }
-    format!("{comment}\n{}", lines.join("\n"))
+    format!("{comment}\n{}", lines.iter().map(|l| l.trim_end()).collect::<Vec<_>>().join("\n"))
 }
 
 /// A block whose comments of one line stand on one line.
