@@ -206,7 +206,7 @@ fn wrapped(block: &str) -> String {
         return block.to_string();
     }
     let words: Vec<&str> = code.split_whitespace().filter(|w| *w != "struct").collect();
-    let joined = words.join(" ").replace("(struct ", "(").replace("(const struct ", "(const ");
+    let joined = words.join(" ").replace("(struct ", "(");
     let mut lines = vec![String::new()];
     for piece in joined.split_inclusive(", ") {
         if lines.last().unwrap().len() + piece.trim_end().len() > WIDTH {
