@@ -152,6 +152,12 @@ impl Error {
         e
     }
 
+    /// Sets the operating system's error number.
+    pub fn with_errno(mut self, errno: i32) -> Error {
+        self.0.os_errno = errno;
+        self
+    }
+
     /// Adds the store key that the error is about, unless a deeper layer has named one.
     pub fn at_key(mut self, key: impl AsRef<str>) -> Error {
         self.0.key.get_or_insert_with(|| key.as_ref().to_string());

@@ -12,6 +12,7 @@ pub mod pool;
 mod decode;
 mod encode;
 mod read;
+mod scratch;
 mod write;
 pub mod request;
 pub mod selection;
@@ -52,8 +53,8 @@ pub struct BoundArray {
     pub store_fill_chunks: bool,
     /// The threads that a call may use.
     pub pool: Arc<pool::Pool>,
-    /// The locks of keys that are being read, changed and written.
-    pub locks: Arc<lock::KeyLocks>,
+    /// The locks of chunks that are being written.
+    pub locks: Arc<lock::ChunkLocks>,
 }
 
 /// Reads the selected elements into `memory`.

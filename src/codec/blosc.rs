@@ -1,0 +1,338 @@
+//! `blosc`: c-blosc 1 chunks (a header of 16 bytes, blocks, a shuffle and an inner compressor).
+//!
+//! Specification: v3 core codecs, "blosc"; c-blosc `README_CHUNK_FORMAT.rst`; numcodecs `Blosc` (v2 id `blosc`; v3 names
+//! `blosc`, `numcodecs.blosc`).
+//! Example: `{"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 4, "blocksize": 0}}`
+//!
+//! Decoding follows the header alone; the configuration only says how to encode. Numbers of the header are checked here
+//! before the C library sees the bytes.
+
+use super::registry::{Built, Config, compressed_size, decode_known};
+use super::{Dest, Size, Stage};
+use crate::error::{Result, bail, err};
+use crate::limits;
+use crate::metadata::{Value, json::brief};
+use std::ffi::{CStr, c_int};
+
+/// Bytes of the header.
+const HEADER: usize = 16;
+/// The flag of a plain copy.
+const COPIED: u8 = 0x02;
+/// The flag that no version has.
+const RESERVED: u8 = 0x08;
+/// The inner compressors by the number in the header's flags; `None`: not built in.
+const FORMATS: [Option<&str>; 5] = [Some("blosclz"), Some("lz4"), None, Some("zlib"), Some("zstd")];
+
+struct Blosc {
+    /// `None`: snappy, which is not built in.
+    cname: Option<&'static CStr>,
+    clevel: c_int,
+    shuffle: c_int,
+    typesize: usize,
+    blocksize: usize,
+}
+
+/// Reads `cname`, `clevel`, `shuffle` (a name, a number, or -1: bits for single bytes, else bytes), `typesize` (otherwise the
+/// item's size) and `blocksize`.
+pub(super) fn build(config: &Config<'_>, item: usize) -> Result<Built> {
+    let cname = match config.text("cname")? {
+        None | Some("lz4") => Some(c"lz4"),
+        Some("lz4hc") => Some(c"lz4hc"),
+        Some("blosclz") => Some(c"blosclz"),
+        Some("zlib") => Some(c"zlib"),
+        Some("zstd") => Some(c"zstd"),
+        Some("snappy") => None,
+        Some(other) => return Err(config.error("cname", format!("found {other:?}, expected blosclz, lz4, lz4hc, zlib, zstd or snappy"))),
+    };
+    let typesize = config.int("typesize", 1, i64::MAX, item as i64)? as usize;
+    let typesize = if typesize > 255 { 1 } else { typesize };
+    Ok(Built::bytes(Blosc {
+        cname,
+        clevel: config.int("clevel", 0, 9, 5)? as c_int,
+        shuffle: shuffle(config, typesize)?,
+        typesize,
+        blocksize: config.int("blocksize", 0, i64::from(i32::MAX), 0)? as usize,
+    }))
+}
+
+fn shuffle(config: &Config<'_>, typesize: usize) -> Result<c_int> {
+    let automatic = if typesize == 1 { 2 } else { 1 };
+    match config.get("shuffle") {
+        None => Ok(1),
+        Some(Value::String(s)) => match s.as_str() {
+            "noshuffle" => Ok(0),
+            "shuffle" => Ok(1),
+            "bitshuffle" => Ok(2),
+            other => Err(config.error("shuffle", format!("found {other:?}, expected noshuffle, shuffle or bitshuffle"))),
+        },
+        Some(v) => match v.as_i64() {
+            Some(-1) => Ok(automatic),
+            Some(n @ 0..=2) => Ok(n as c_int),
+            _ => Err(config.error("shuffle", format!("found {}, expected a name or a number from -1 to 2", brief(v)))),
+        },
+    }
+}
+
+/// The checked numbers of a header.
+struct Header {
+    flags: u8,
+    typesize: usize,
+    nbytes: usize,
+    blocksize: usize,
+}
+
+impl Header {
+    /// Reads and checks everything that is known before decoding: the numbers, and the starts of the blocks.
+    fn read(src: &[u8]) -> Result<Header> {
+        let Some((head, _)) = src.split_first_chunk::<HEADER>() else {
+            bail!(Truncated, "found {} bytes, expected at least the {HEADER} of a blosc header", src.len());
+        };
+        let [version, _, flags, typesize, n0, n1, n2, n3, b0, b1, b2, b3, c0, c1, c2, c3] = *head;
+        let number = |bytes| u32::from_le_bytes(bytes) as usize;
+        let (nbytes, blocksize, cbytes) = (number([n0, n1, n2, n3]), number([b0, b1, b2, b3]), number([c0, c1, c2, c3]));
+        if version != 2 || flags & RESERVED != 0 {
+            bail!(Chunk, "found blosc format version {version} with flags 0x{flags:02x}, expected version 2");
+        }
+        if cbytes > src.len() {
+            bail!(Truncated, "the blosc header says {cbytes} bytes, found {}", src.len());
+        }
+        if cbytes != src.len() {
+            bail!(Chunk, "the blosc header says {cbytes} bytes, found {}", src.len());
+        }
+        let header = Header { flags, typesize: typesize.into(), nbytes, blocksize };
+        if nbytes > 0 {
+            header.check(src)?;
+        }
+        Ok(header)
+    }
+
+    fn check(&self, src: &[u8]) -> Result<()> {
+        let Header { flags, typesize, nbytes, blocksize } = *self;
+        if nbytes > i32::MAX as usize - HEADER || typesize == 0 || blocksize == 0 || blocksize > nbytes {
+            bail!(Chunk, "the blosc header says {nbytes} bytes in blocks of {blocksize} with items of {typesize}");
+        }
+        if flags & COPIED != 0 {
+            if nbytes + HEADER != src.len() {
+                bail!(Chunk, "the blosc header says {nbytes} copied bytes, found {}", src.len() - HEADER);
+            }
+            return Ok(());
+        }
+        match FORMATS.get(usize::from(flags >> 5)) {
+            Some(Some(_)) => {}
+            Some(None) => bail!(Unsupported, "blosc with snappy inside is not supported"),
+            None => bail!(Chunk, "the blosc header names compressor {}, expected at most 4", flags >> 5),
+        }
+        self.check_blocks(src)
+    }
+
+    /// The start of each block, and the size of its first part, must lie inside.
+    fn check_blocks(&self, src: &[u8]) -> Result<()> {
+        let blocks = self.nbytes.div_ceil(self.blocksize);
+        let Some(starts) = blocks.checked_mul(4).and_then(|n| src.get(HEADER..HEADER.checked_add(n)?)) else {
+            bail!(Chunk, "found {} bytes, expected the starts of {blocks} blosc blocks", src.len());
+        };
+        for (i, start) in starts.as_chunks::<4>().0.iter().enumerate() {
+            let start = u32::from_le_bytes(*start) as usize;
+            let first = src.get(start..).filter(|_| start >= HEADER + starts.len()).and_then(|s| s.split_first_chunk::<4>());
+            if first.is_none_or(|(size, rest)| u32::from_le_bytes(*size) as usize > rest.len()) {
+                bail!(Chunk, "blosc block {i} at byte {start} lies outside of {} bytes", src.len());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Stage for Blosc {
+    fn name(&self) -> &'static str {
+        "blosc"
+    }
+
+    fn encoded_size(&self, decoded: Size) -> Size {
+        compressed_size(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        let Some(cname) = self.cname else {
+            bail!(Unsupported, "blosc with snappy inside is not supported");
+        };
+        if src.len() > blosc::BLOSC_MAX_BUFFERSIZE as usize {
+            bail!(Limit, "found {} bytes, blosc takes at most {}", src.len(), blosc::BLOSC_MAX_BUFFERSIZE);
+        }
+        dst.clear();
+        let room = src.len() + HEADER;
+        limits::reserve(dst, room)?;
+        // SAFETY: `src` and `dst`'s spare room are live, apart, and of the stated sizes; the name is a C string. One thread,
+        // so no state is shared.
+        let made = unsafe {
+            blosc::blosc_compress_ctx(
+                self.clevel,
+                self.shuffle,
+                self.typesize,
+                src.len(),
+                src.as_ptr().cast(),
+                dst.as_mut_ptr().cast(),
+                room,
+                cname.as_ptr(),
+                self.blocksize,
+                1,
+            )
+        };
+        match usize::try_from(made) {
+            Ok(n) if (HEADER..=room).contains(&n) => {
+                // SAFETY: the library has written that many bytes into the reserved room.
+                unsafe { dst.set_len(n) };
+                Ok(())
+            }
+            _ => Err(err!(Internal, "blosc_compress_ctx returned {made} for {} bytes", src.len())),
+        }
+    }
+
+    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        let header = Header::read(src)?;
+        decode_known(dst, header.nbytes, |out| {
+            if out.is_empty() {
+                return Ok(());
+            }
+            // SAFETY: `src` begins with a checked header whose size is `src`'s, so the library reads only inside of it (it
+            // checks every part against that size); `out` has the stated size.
+            let made = unsafe { blosc::blosc_decompress_ctx(src.as_ptr().cast(), out.as_mut_ptr().cast(), out.len(), 1) };
+            if usize::try_from(made) != Ok(out.len()) {
+                bail!(Chunk, "the blosc blocks are damaged (code {made})");
+            }
+            Ok(())
+        })
+    }
+
+    /// Decodes only the blocks that the range touches, if they are at most half of all.
+    fn decode_range(&self, src: &[u8], total: usize, offset: usize, dst: &mut [u8]) -> Option<Result<()>> {
+        let end = offset.checked_add(dst.len())?;
+        let header = match Header::read(src) {
+            Ok(header) => header,
+            Err(e) => return Some(Err(e)),
+        };
+        // Where anything is unusual, a full decode finds the right error.
+        if header.nbytes != total || end > total || dst.is_empty() {
+            return None;
+        }
+        if header.flags & COPIED != 0 {
+            dst.copy_from_slice(src.get(HEADER + offset..HEADER + end)?);
+            return Some(Ok(()));
+        }
+        let touched = (end - 1) / header.blocksize - offset / header.blocksize + 1;
+        let item = header.typesize;
+        let aligned = offset.is_multiple_of(item) && dst.len().is_multiple_of(item) && header.blocksize.is_multiple_of(item);
+        if touched * 2 > total.div_ceil(header.blocksize) || !aligned {
+            return None;
+        }
+        // SAFETY: the header is checked as for a whole decode; start and count are items inside of `total` bytes, which fit
+        // c_int; `dst` has room for exactly that many items.
+        let made = unsafe {
+            blosc::blosc_getitem(src.as_ptr().cast(), (offset / item) as c_int, (dst.len() / item) as c_int, dst.as_mut_ptr().cast())
+        };
+        (usize::try_from(made) == Ok(dst.len())).then_some(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::registry::tests::*;
+    use crate::error::ErrorKind;
+
+    fn blosc(cname: &str, shuffle: i64, item: usize) -> super::super::StageRef {
+        let json = format!(r#"{{"cname": "{cname}", "shuffle": {shuffle}, "blocksize": 4096}}"#);
+        build(&Config::v3(&config_of(&json)), item).unwrap().stage
+    }
+
+    #[test]
+    fn every_compressor_shuffle_and_size_round_trips() {
+        round_trips(&*doc_stage(include_str!("blosc.rs")), SIZES);
+        for cname in ["blosclz", "lz4", "lz4hc", "zlib", "zstd"] {
+            for shuffle in [-1, 0, 1, 2] {
+                for item in [1, 2, 3, 8] {
+                    round_trips(&*blosc(cname, shuffle, item), &[0, 1, 7, 100, 4096, 50_001]);
+                }
+            }
+        }
+        for clevel in 0..=9 {
+            let stage = build(&Config::v3(&config_of(&format!(r#"{{"clevel": {clevel}}}"#))), 4).unwrap().stage;
+            round_trips(&*stage, SIZES);
+        }
+    }
+
+    #[test]
+    fn configurations_of_old_and_other_writers_are_read() {
+        let resolved = |json: &str, item| shuffle(&Config::v3(&config_of(json)), item).unwrap();
+        assert_eq!((resolved(r#"{"shuffle": -1}"#, 1), resolved(r#"{"shuffle": -1}"#, 4)), (2, 1));
+        assert_eq!((resolved(r#"{"shuffle": null}"#, 4), resolved(r#"{"shuffle": "bitshuffle"}"#, 4)), (1, 2));
+        for json in ["{}", r#"{"typesize": null, "nthreads": 4}"#, r#"{"cname": "snappy"}"#, r#"{"typesize": 1000}"#] {
+            assert!(build(&Config::v3(&config_of(json)), 4).is_ok(), "{json}");
+        }
+        for (json, field) in [
+            (r#"{"cname": "lzma"}"#, "configuration.cname"),
+            (r#"{"clevel": 10}"#, "configuration.clevel"),
+            (r#"{"shuffle": 3}"#, "configuration.shuffle"),
+            (r#"{"shuffle": "both"}"#, "configuration.shuffle"),
+            (r#"{"typesize": 0}"#, "configuration.typesize"),
+            (r#"{"blocksize": -1}"#, "configuration.blocksize"),
+        ] {
+            assert_eq!(build(&Config::v3(&config_of(json)), 4).err().unwrap().field(), Some(field), "{json}");
+        }
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        for stage in [blosc("lz4", 1, 4), blosc("zstd", 2, 8), blosc("zlib", 0, 1), blosc("blosclz", 1, 2)] {
+            refuses_damage(&*stage);
+        }
+    }
+
+    #[test]
+    fn lying_headers_are_refused_before_the_library_sees_them() {
+        let stage = blosc("lz4", 1, 4);
+        let mut good = Vec::new();
+        stage.encode(&sample(20_000), &mut good).unwrap();
+        let edits: &[(&str, usize, &[u8], ErrorKind)] = &[
+            ("version", 0, &[3], ErrorKind::Chunk),
+            ("reserved flag", 2, &[0x29], ErrorKind::Chunk),
+            ("snappy", 2, &[0x41], ErrorKind::Unsupported),
+            ("unknown compressor", 2, &[0xe1], ErrorKind::Chunk),
+            ("item size 0", 3, &[0], ErrorKind::Chunk),
+            ("negative size", 4, &[0, 0, 0, 0xff], ErrorKind::Chunk),
+            ("block size 0", 8, &[0, 0, 0, 0], ErrorKind::Chunk),
+            ("negative block size", 8, &[0, 0, 0, 0xff], ErrorKind::Chunk),
+            ("tiny blocks", 8, &[1, 0, 0, 0], ErrorKind::Chunk),
+            ("longer than it is", 12, &[0xff, 0xff, 0, 0], ErrorKind::Truncated),
+            ("shorter than it is", 12, &[20, 0, 0, 0], ErrorKind::Chunk),
+            ("block in the starts", 16, &[16, 0, 0, 0], ErrorKind::Chunk),
+            ("block outside", 16, &[0xff, 0xff, 0xff, 0x7f], ErrorKind::Chunk),
+        ];
+        for (what, at, bytes, kind) in edits {
+            let mut bad = good.clone();
+            bad[*at..at + bytes.len()].copy_from_slice(bytes);
+            let e = stage.decode(&bad, Dest::Exact(&mut vec![0; 20_000])).unwrap_err();
+            assert_eq!(e.kind(), *kind, "{what}: {e}");
+            assert!(*at != 16 || e.message().contains("lies outside"), "{what}: {e}");
+            let part = stage.decode_range(&bad, 20_000, 0, &mut [0; 8]);
+            assert!(part.is_none_or(|done| done.is_err()), "{what}");
+        }
+    }
+
+    #[test]
+    fn parts_decode_only_their_blocks() {
+        for stage in [blosc("lz4", 1, 4), blosc("zstd", 2, 8), blosc("zlib", 0, 1)] {
+            let n = 1 << 18;
+            assert_eq!(ranges_agree(&*stage, n, &[(0, 8), (n - 8, 8), (n / 2, 4096), (4088, 16), (8, n / 4)]), 5);
+            assert_eq!(ranges_agree(&*stage, n, &[(0, n), (8, n / 2 + 8192)]), 0);
+        }
+        assert_eq!(ranges_agree(&*blosc("lz4", 1, 8), 1 << 18, &[(4, 8), (8, 4)]), 0);
+        assert_eq!(ranges_agree(&*build(&Config::v3(&config_of(r#"{"clevel": 0}"#)), 8).unwrap().stage, 1000, &[(3, 500), (0, 1000)]), 2);
+    }
+
+    #[test]
+    fn snappy_is_refused_by_name() {
+        let stage = build(&Config::v3(&config_of(r#"{"cname": "snappy"}"#)), 1).unwrap().stage;
+        let e = stage.encode(&[1, 2, 3], &mut Vec::new()).unwrap_err();
+        assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("snappy"));
+    }
+}

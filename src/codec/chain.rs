@@ -1,0 +1,562 @@
+//! Codec chains: from the list in a document to [`BoundChain`]s that the engine walks.
+//!
+//! Specification: v3 core, "Codecs" (array→array codecs, one array→bytes codec, bytes→bytes codecs, in that order); v2
+//! "Filters": `order` is a transpose, the byte order of `dtype` is `bytes`, filters and the compressor are stages.
+//! Kernels that change values (`numcodecs.delta`, `numcodecs.astype`) stand before `bytes` in v3; they become stages over
+//! elements in the order of the buffer, the last of which writes the byte order that `bytes` asks for.
+
+use super::registry::{self, Config, Style};
+use super::sharding::{self, Shards};
+use super::transpose::{self, Permutation};
+use super::{BoundChain, Layout, Leaf, Sharded, Size, StageRef, bytes, filters};
+use crate::dtype::{DataType, ElementType};
+use crate::error::{Result, bail, err};
+use crate::limits::{self, Dims};
+use crate::metadata::extension::Extension;
+use crate::metadata::{Codecs, Order};
+use std::sync::Arc;
+
+/// A chain whose names, configuration and types are checked; the shape of the chunks is still open.
+///
+/// Immutable; cheap to clone and to share between threads.
+#[derive(Clone)]
+pub struct Chain {
+    /// All transposes before the array→bytes codec as one.
+    permutation: Permutation,
+    body: Body,
+    /// bytes→bytes stages (and v2's filters, v3's kernels before them) in the order of encoding.
+    stages: Vec<StageRef>,
+}
+
+/// The array→bytes codec.
+#[derive(Clone)]
+enum Body {
+    /// `bytes`: how the elements lie before the first stage.
+    Elements(ElementType),
+    /// `sharding_indexed`, and its place in the list of codecs.
+    Shards(Arc<Shards>, usize),
+}
+
+impl Chain {
+    /// Looks up every codec, checks their order and configuration for elements of `data_type` in chunks of that rank.
+    ///
+    /// Errors: `Metadata` (configuration, order; the field is named as in the document: `codecs[0].configuration.level`,
+    /// `filters[1].dtype`, `compressor.level`), `Unsupported` (unknown names), `Limit` (too many codecs, shards too deep).
+    pub fn parse(codecs: &Codecs, data_type: DataType, rank: usize) -> Result<Chain> {
+        limits::check_rank(rank)?;
+        match codecs {
+            Codecs::V2 { order, byte_order, filters, compressor } => {
+                let permutation = if *order == Order::F { transpose::reversal(rank) } else { transpose::identity(rank) };
+                parse_v2(permutation, ElementType::new(data_type, *byte_order), filters, compressor.as_ref())
+            }
+            Codecs::V3(list) => parse_list(list, data_type, rank, 0).map_err(|e| e.at_field("codecs")),
+        }
+    }
+
+    /// Fixes all sizes for chunks of that shape.
+    ///
+    /// Errors: `Rank`; `Limit` where a buffer would exceed the limits; `Metadata` where an inner chunk's shape does not divide
+    /// the shard's.
+    pub fn bind(&self, shape: &[u64]) -> Result<BoundChain> {
+        if shape.len() != self.permutation.len() {
+            bail!(Rank, "a chunk of rank {} for codecs of rank {}", shape.len(), self.permutation.len());
+        }
+        match &self.body {
+            Body::Elements(_) => self.bind_leaf(shape).map(BoundChain::Leaf),
+            Body::Shards(shards, at) => {
+                let bound = self.bind_shards(shape, shards).map_err(|e| match e.field() {
+                    Some(_) => e.at_field(format!("codecs[{at}].configuration")),
+                    None => e,
+                })?;
+                Ok(BoundChain::Sharded(Box::new(bound)))
+            }
+        }
+    }
+
+    /// Whether chunks are shards.
+    pub fn is_sharded(&self) -> bool {
+        matches!(self.body, Body::Shards(..))
+    }
+
+    /// The shape of the inner chunks of a shard (of the outermost level), in the order that the array's user sees.
+    pub fn inner_shape(&self) -> Option<Dims> {
+        match &self.body {
+            Body::Elements(_) => None,
+            Body::Shards(shards, _) => Some(transpose::decoded_shape(&shards.inner_shape, &self.permutation)),
+        }
+    }
+
+    /// Whether the encoded size follows from the shape alone, as a shard's index needs it.
+    pub(super) fn has_fixed_size(&self) -> bool {
+        let size = self.stages.iter().fold(Size::Exact(1 << 10), |size, stage| stage.encoded_size(size));
+        !self.is_sharded() && matches!(size, Size::Exact(_))
+    }
+
+    /// Binds a chain that must not be of shards.
+    pub(super) fn bind_leaf(&self, shape: &[u64]) -> Result<Leaf> {
+        let Body::Elements(element) = self.body else {
+            bail!(Unsupported, "shards where only elements can be stored");
+        };
+        let bytes = limits::chunk_bytes(shape, element.size())?;
+        let strides = transpose::strides(shape, &self.permutation, element.size());
+        let mut sizes = Vec::with_capacity(self.stages.len() + 1);
+        sizes.push(Size::Exact(bytes));
+        let mut size = Size::Exact(bytes);
+        for stage in &self.stages {
+            size = stage.encoded_size(size);
+            if size.max() as u64 > limits::max_chunk().saturating_mul(2) {
+                bail!(Limit, "{} makes up to {} bytes of a chunk of shape {shape:?}", stage.name(), size.max());
+            }
+            sizes.push(size);
+        }
+        Ok(Leaf { shape: shape.into(), layout: Layout { element, strides, bytes }, stages: self.stages.clone(), sizes })
+    }
+
+    fn bind_shards(&self, shape: &[u64], shards: &Shards) -> Result<Sharded> {
+        let encoded = transpose::encoded_shape(shape, &self.permutation);
+        let grid = shards.inner_grid(&encoded)?;
+        let index = shards.bind_index(&grid)?;
+        let inner = shards.inner.bind(&shards.inner_shape)?;
+        Ok(Sharded {
+            shape: shape.into(),
+            axes: self.permutation.clone(),
+            inner_shape: shards.inner_shape.clone(),
+            grid,
+            location: shards.location,
+            index,
+            inner,
+            stages: self.stages.clone(),
+        })
+    }
+}
+
+fn check_count(n: usize) -> Result<()> {
+    if n > limits::MAX_CODECS {
+        bail!(Limit, "found {n} codecs, the limit is {}", limits::MAX_CODECS);
+    }
+    Ok(())
+}
+
+fn parse_v2(permutation: Permutation, element: ElementType, filters: &[Extension], compressor: Option<&Extension>) -> Result<Chain> {
+    check_count(filters.len()).map_err(|e| e.at_field("filters"))?;
+    let fields = (0..).map(|i| format!("filters[{i}]"));
+    let listed = filters.iter().zip(fields).chain(compressor.map(|c| (c, "compressor".to_string())));
+    let mut stages = Vec::with_capacity(filters.len() + 1);
+    let mut item = element.size();
+    for (codec, field) in listed {
+        let built = registry::build_v2(&codec.name, &codec.configuration, item).map_err(|e| e.at_field(field))?;
+        item = built.item;
+        stages.push(built.stage);
+    }
+    Ok(Chain { permutation, body: Body::Elements(element), stages })
+}
+
+/// Reads a v3 list of codecs at that depth of shards. Fields of errors begin with the place in the list.
+pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, depth: usize) -> Result<Chain> {
+    check_count(list.len())?;
+    if list.is_empty() && data_type.swap_unit() == 1 {
+        // Drafts were written without any codec; where elements have no byte order, that can mean one thing only.
+        return Ok(Chain {
+            permutation: transpose::identity(rank),
+            body: Body::Elements(ElementType::native(data_type)),
+            stages: Vec::new(),
+        });
+    }
+    let mut parser =
+        Parser { permutation: transpose::identity(rank), data_type, kernels: Vec::new(), body: None, stages: Vec::new(), item: 1, depth };
+    for (i, codec) in list.iter().enumerate() {
+        parser.codec(i, codec).map_err(|e| e.at_field(format!("[{i}]")))?;
+    }
+    parser.finish()
+}
+
+/// The state between two codecs of a v3 list.
+struct Parser {
+    permutation: Permutation,
+    /// The type of the elements after the codecs so far.
+    data_type: DataType,
+    kernels: Vec<filters::Kernel>,
+    body: Option<Body>,
+    stages: Vec<StageRef>,
+    /// Bytes of one item of the buffer after the codecs so far.
+    item: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn codec(&mut self, at: usize, codec: &Extension) -> Result<()> {
+        let name = registry::canonical(&codec.name);
+        let config = Config::new(&codec.configuration, if name.starts_with("numcodecs.") { Style::Numcodecs } else { Style::V3 });
+        match name.as_str() {
+            "transpose" => self.array_codec(&name).and_then(|()| self.transpose(&config)),
+            "numcodecs.delta" | "numcodecs.astype" => self.array_codec(&name).and_then(|()| self.kernel(&name, &config)),
+            "bytes" | "endian" => self.array_codec(&name).and_then(|()| self.bytes(&config)),
+            "sharding_indexed" => self.array_codec(&name).and_then(|()| self.shards(at, &config)),
+            _ => self.stage(&name, codec),
+        }
+    }
+
+    /// Checks that elements, not bytes, come in.
+    fn array_codec(&self, name: &str) -> Result<()> {
+        if self.body.is_some() {
+            bail!(Metadata, "{name:?} stands behind the codec that makes bytes of the elements, expected a bytes→bytes codec");
+        }
+        Ok(())
+    }
+
+    fn transpose(&mut self, config: &Config<'_>) -> Result<()> {
+        let order = transpose::parse(config, self.permutation.len())?;
+        if self.kernels.iter().any(|k| k.depends_on_order()) && order != transpose::identity(order.len()) {
+            bail!(Unsupported, "a transpose behind \"numcodecs.delta\" is not supported");
+        }
+        self.permutation = transpose::compose(&self.permutation, &order);
+        Ok(())
+    }
+
+    fn kernel(&mut self, name: &str, config: &Config<'_>) -> Result<()> {
+        let kernel = filters::Kernel::parse(name, config)?;
+        let (from, to) = kernel.types();
+        if from.data_type != self.data_type {
+            bail!(Metadata, "{name:?} takes {}, found elements of {}", from.data_type.name(), self.data_type.name());
+        }
+        self.data_type = to.data_type;
+        self.kernels.push(kernel);
+        Ok(())
+    }
+
+    fn bytes(&mut self, config: &Config<'_>) -> Result<()> {
+        let order = bytes::parse(config, self.data_type)?;
+        let count = self.kernels.len();
+        let mut element = ElementType::new(self.data_type, order);
+        for (i, kernel) in std::mem::take(&mut self.kernels).into_iter().enumerate() {
+            let (from, to) = kernel.types();
+            let native = ElementType::native(from.data_type);
+            let to = if i + 1 == count { ElementType::new(to.data_type, order) } else { ElementType::native(to.data_type) };
+            if i == 0 {
+                element = native;
+            }
+            self.stages.push(kernel.stage(native, to));
+        }
+        self.item = self.data_type.size();
+        self.body = Some(Body::Elements(element));
+        Ok(())
+    }
+
+    fn shards(&mut self, at: usize, config: &Config<'_>) -> Result<()> {
+        if !self.kernels.is_empty() {
+            bail!(Unsupported, "codecs that change values before \"sharding_indexed\" are not supported; inside it they are");
+        }
+        let shards = sharding::parse(config, self.data_type, self.permutation.len(), self.depth)?;
+        self.item = 1;
+        self.body = Some(Body::Shards(Arc::new(shards), at));
+        Ok(())
+    }
+
+    fn stage(&mut self, name: &str, codec: &Extension) -> Result<()> {
+        let Some(built) = registry::build_v3(name, &codec.configuration, self.item) else {
+            return if codec.must_understand { Err(registry::unknown_v3(&codec.name)) } else { Ok(()) };
+        };
+        if self.body.is_none() {
+            bail!(Metadata, "{name:?} takes bytes, expected a codec that makes bytes of the elements before it");
+        }
+        let built = built?;
+        self.item = built.item;
+        self.stages.push(built.stage);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Chain> {
+        match self.body {
+            Some(body) => Ok(Chain { permutation: self.permutation, body, stages: self.stages }),
+            None => Err(err!(Metadata, "no codec makes bytes of the elements, expected \"bytes\" or \"sharding_indexed\"")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Dest, IndexLocation};
+    use crate::dtype::ByteOrder;
+    use crate::error::{Error, ErrorKind};
+    use crate::metadata::Value;
+
+    fn v3(json: &str) -> Codecs {
+        let list: Vec<Value> = serde_json::from_str(json).unwrap();
+        Codecs::V3(list.iter().map(|v| Extension::from_v3(v).unwrap()).collect())
+    }
+
+    fn v2(order: Order, byte_order: ByteOrder, filters: &str, compressor: Option<&str>) -> Codecs {
+        let list: Vec<Value> = serde_json::from_str(filters).unwrap();
+        let filters = list.iter().map(|v| Extension::from_v2(v).unwrap()).collect();
+        let compressor = compressor.map(|c| Extension::from_v2(&serde_json::from_str(c).unwrap()).unwrap());
+        Codecs::V2 { order, byte_order, filters, compressor }
+    }
+
+    fn leaf(codecs: &Codecs, t: DataType, shape: &[u64]) -> Leaf {
+        match Chain::parse(codecs, t, shape.len()).unwrap().bind(shape).unwrap() {
+            BoundChain::Leaf(leaf) => leaf,
+            BoundChain::Sharded(_) => panic!("sharded"),
+        }
+    }
+
+    fn sharded(codecs: &Codecs, t: DataType, shape: &[u64]) -> Box<Sharded> {
+        match Chain::parse(codecs, t, shape.len()).unwrap().bind(shape).unwrap() {
+            BoundChain::Sharded(s) => s,
+            BoundChain::Leaf(_) => panic!("not sharded"),
+        }
+    }
+
+    fn parse_error(codecs: &Codecs, t: DataType, rank: usize) -> Error {
+        Chain::parse(codecs, t, rank).err().unwrap()
+    }
+
+    fn encode(leaf: &Leaf, data: &[u8]) -> Vec<u8> {
+        let mut buf = data.to_vec();
+        for stage in &leaf.stages {
+            let mut out = Vec::new();
+            stage.encode(&buf, &mut out).unwrap();
+            buf = out;
+        }
+        buf
+    }
+
+    fn decode(leaf: &Leaf, stored: &[u8]) -> Vec<u8> {
+        let mut buf = stored.to_vec();
+        for (stage, size) in leaf.stages.iter().zip(&leaf.sizes).rev() {
+            let mut out = Vec::new();
+            match size {
+                Size::Exact(n) => {
+                    out.resize(*n, 0);
+                    stage.decode(&buf, Dest::Exact(&mut out)).unwrap();
+                }
+                Size::AtMost(n) => stage.decode(&buf, Dest::AtMost(&mut out, *n)).unwrap(),
+            }
+            buf = out;
+        }
+        buf
+    }
+
+    fn le32(values: &[i32]) -> Vec<u8> {
+        values.iter().flat_map(|v| v.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn byte_order_and_transposes_cost_no_stage() {
+        let codecs = v3(
+            r#"[{"name": "transpose", "configuration": {"order": [1, 2, 0]}}, {"name": "transpose", "configuration": {"order": [0, 2, 1]}},
+            {"name": "bytes", "configuration": {"endian": "big"}}]"#,
+        );
+        let leaf = leaf(&codecs, DataType::Int32, &[2, 3, 4]);
+        // Encoded dimensions are the user's 1, 0, 2.
+        assert_eq!(leaf.layout.strides.as_slice(), &[16, 32, 4]);
+        assert_eq!(leaf.layout.element, ElementType::new(DataType::Int32, ByteOrder::Big));
+        assert_eq!(leaf.layout.bytes, 96);
+        assert!(leaf.stages.is_empty());
+        assert_eq!(leaf.sizes, [Size::Exact(96)]);
+    }
+
+    #[test]
+    fn v2_order_f_reverses() {
+        let leaf = leaf(&v2(Order::F, ByteOrder::Big, "[]", None), DataType::Float64, &[2, 3, 4]);
+        assert_eq!(leaf.layout.strides.as_slice(), &[8, 16, 48]);
+        assert!(leaf.layout.element.swapped());
+    }
+
+    #[test]
+    fn scalars_and_single_bytes_need_little() {
+        let scalar = leaf(&v3(r#"["bytes"]"#), DataType::UInt8, &[]);
+        assert_eq!((scalar.layout.bytes, scalar.layout.strides.len()), (1, 0));
+        assert_eq!(leaf(&v3(r#"[{"name": "endian", "configuration": {"endian": "little"}}]"#), DataType::Float64, &[]).layout.bytes, 8);
+    }
+
+    #[test]
+    fn a_list_without_codecs_is_read_for_single_bytes() {
+        assert!(leaf(&v3("[]"), DataType::Int8, &[5]).stages.is_empty());
+        assert!(Chain::parse(&v3("[]"), DataType::Int16, 1).is_err());
+    }
+
+    #[test]
+    fn chains_are_shared_between_threads() {
+        fn shared<T: Send + Sync + Clone>() {}
+        shared::<Chain>();
+    }
+
+    #[test]
+    fn sizes_follow_the_stages() {
+        let codecs = v3(r#"[{"name": "bytes", "configuration": {"endian": "little"}}, "crc32c", "gzip", "crc32c"]"#);
+        let leaf = leaf(&codecs, DataType::Int32, &[10]);
+        assert_eq!(leaf.sizes[..2], [Size::Exact(40), Size::Exact(44)]);
+        assert!(matches!((leaf.sizes[2], leaf.sizes[3]), (Size::AtMost(a), Size::AtMost(b)) if b == a + 4 && a > 44));
+        let data = le32(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(decode(&leaf, &encode(&leaf, &data)), data);
+    }
+
+    #[test]
+    fn v2_filters_see_typed_buffers() {
+        let codecs = v2(
+            Order::C,
+            ByteOrder::Little,
+            r#"[{"id": "delta", "dtype": "<i4", "astype": "<i2"}, {"id": "shuffle", "elementsize": 2}]"#,
+            Some(r#"{"id": "zstd", "level": 1}"#),
+        );
+        let leaf = leaf(&codecs, DataType::Int32, &[2, 2]);
+        assert_eq!(leaf.sizes[..3], [Size::Exact(16), Size::Exact(8), Size::Exact(8)]);
+        let data = le32(&[100, 101, 103, 90]);
+        let mut delta = Vec::new();
+        leaf.stages[0].encode(&data, &mut delta).unwrap();
+        assert_eq!(delta, [100i16, 1, 2, -13].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>());
+        assert_eq!(decode(&leaf, &encode(&leaf, &data)), data);
+    }
+
+    #[test]
+    fn v3_kernels_end_in_the_byte_order_of_bytes() {
+        let codecs = v3(r#"[{"name": "numcodecs.astype", "configuration": {"encode_dtype": "<i4", "decode_dtype": "<i8"}},
+            {"name": "transpose", "configuration": {"order": [1, 0]}},
+            {"name": "numcodecs.delta", "configuration": {"dtype": "int32"}},
+            {"name": "bytes", "configuration": {"endian": "big"}}]"#);
+        let leaf = leaf(&codecs, DataType::Int64, &[2, 2]);
+        assert_eq!(leaf.layout.element, ElementType::native(DataType::Int64));
+        assert_eq!(leaf.layout.strides.as_slice(), &[8, 16]);
+        assert_eq!(leaf.sizes, [Size::Exact(32), Size::Exact(16), Size::Exact(16)]);
+        let data: Vec<u8> = [5i64, 7, 6, 1].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let stored = encode(&leaf, &data);
+        assert_eq!(stored, [5i32, 2, -1, -5].iter().flat_map(|v| v.to_be_bytes()).collect::<Vec<u8>>());
+        assert_eq!(decode(&leaf, &stored), data);
+    }
+
+    #[test]
+    fn the_order_of_codecs_is_checked() {
+        let little = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+        let cases = [
+            ("[]".to_string(), "codecs", "makes bytes"),
+            (r#"["gzip"]"#.into(), "codecs[0]", "takes bytes"),
+            (format!("[{little}, {little}]"), "codecs[1]", "behind"),
+            (format!(r#"[{little}, {{"name": "transpose", "configuration": {{"order": [0]}}}}]"#), "codecs[1]", "behind"),
+            (format!(r#"["gzip", {little}]"#), "codecs[0]", "takes bytes"),
+        ];
+        for (json, field, text) in cases {
+            let e = parse_error(&v3(&json), DataType::Int32, 1);
+            assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some(field)), "{json}");
+            assert!(e.message().contains(text), "{e}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_field_of_the_document() {
+        let sharded = r#"[{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "index_codecs": ["bytes"], "codecs": [
+            {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {"level": 77}}]}}]"#;
+        let cases = [
+            (v3(r#"["bytes"]"#), "codecs[0].configuration.endian"),
+            (v3(r#"[{"name": "transpose"}, "bytes"]"#), "codecs[0].configuration.order"),
+            (
+                v3(r#"[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd", "configuration": {"level": "x"}}]"#),
+                "codecs[1].configuration.level",
+            ),
+            (v3(sharded), "codecs[0].configuration.codecs[1].configuration.level"),
+            (v3(&sharded.replace("77", "7")), "codecs[0].configuration.index_codecs[0].configuration.endian"),
+            (v2(Order::C, ByteOrder::Little, r#"[{"id": "delta", "dtype": 3}]"#, None), "filters[0].dtype"),
+            (v2(Order::C, ByteOrder::Little, "[]", Some(r#"{"id": "gzip", "level": 10}"#)), "compressor.level"),
+        ];
+        for (codecs, field) in cases {
+            let e = parse_error(&codecs, DataType::Int32, 1);
+            assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some(field)), "{e}");
+        }
+    }
+
+    #[test]
+    fn unknown_codecs_are_refused_by_name_or_skipped() {
+        let bytes = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+        let e = parse_error(&v3(&format!(r#"[{bytes}, "foo"]"#)), DataType::Int32, 1);
+        assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("codecs[1]")));
+        assert!(e.message().starts_with("the codec \"foo\" is not known; known are "), "{e}");
+        let e = parse_error(&v2(Order::C, ByteOrder::Little, r#"[{"id": "categorize"}]"#, None), DataType::Int32, 1);
+        assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("filters[0]")));
+        let skipped = v3(&format!(r#"[{bytes}, {{"name": "foo", "must_understand": false}}]"#));
+        assert!(leaf(&skipped, DataType::Int32, &[4]).stages.is_empty());
+    }
+
+    #[test]
+    fn limits_hold() {
+        let many =
+            format!(r#"[{{"name": "bytes", "configuration": {{"endian": "little"}}}}{}]"#, r#", "crc32c""#.repeat(limits::MAX_CODECS));
+        assert_eq!(parse_error(&v3(&many), DataType::Int32, 1).kind(), ErrorKind::Limit);
+        let chain = Chain::parse(&v3(r#"["bytes"]"#), DataType::UInt8, 2).unwrap();
+        assert_eq!(chain.bind(&[1 << 40, 1 << 40]).err().unwrap().kind(), ErrorKind::Limit);
+        assert_eq!(chain.bind(&[1]).err().unwrap().kind(), ErrorKind::Rank);
+    }
+
+    fn shards(inner: &str, codecs: &str) -> String {
+        format!(
+            r#"{{"name": "sharding_indexed", "configuration": {{"chunk_shape": {inner}, "codecs": {codecs},
+                "index_codecs": [{{"name": "bytes", "configuration": {{"endian": "little"}}}}, "crc32c"]}}}}"#
+        )
+    }
+
+    #[test]
+    fn shards_bind_with_their_index() {
+        let s = sharded(&v3(&format!("[{}]", shards("[32, 32]", r#"["bytes"]"#))), DataType::UInt8, &[64, 64]);
+        assert_eq!((s.grid.as_slice(), s.inner_shape.as_slice(), s.axes.as_slice()), (&[2u64, 2][..], &[32u64, 32][..], &[0usize, 1][..]));
+        assert_eq!(s.index.sizes, [Size::Exact(64), Size::Exact(68)]);
+        assert_eq!((s.location, s.stages.len()), (IndexLocation::End, 0));
+        assert_eq!(s.inner.shape().as_slice(), &[32, 32]);
+    }
+
+    #[test]
+    fn transposes_before_shards_become_axes() {
+        let json = format!(
+            r#"[{{"name": "transpose", "configuration": {{"order": [2, 0, 1]}}}}, {}, "gzip"]"#,
+            shards("[4, 1, 3]", r#"["bytes"]"#)
+        );
+        let chain = Chain::parse(&v3(&json), DataType::UInt8, 3).unwrap();
+        assert_eq!(chain.inner_shape().unwrap().as_slice(), &[1, 3, 4]);
+        let s = sharded(&v3(&json), DataType::UInt8, &[2, 3, 8]);
+        assert_eq!((s.axes.as_slice(), s.grid.as_slice()), (&[2usize, 0, 1][..], &[2u64, 2, 1][..]));
+        assert_eq!(s.stages.len(), 1);
+        let e = chain.bind(&[2, 3, 6]).err().unwrap();
+        assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some("codecs[1].configuration.chunk_shape")));
+    }
+
+    #[test]
+    fn shards_nest_up_to_the_limit() {
+        let mut json = r#"["bytes"]"#.to_string();
+        for size in [1, 2, 4, 8] {
+            json = format!("[{}]", shards(&format!("[{size}]"), &json));
+        }
+        let s = sharded(&v3(&json), DataType::UInt8, &[16]);
+        let BoundChain::Sharded(inner) = &s.inner else { panic!("not nested") };
+        assert_eq!(
+            (s.inner_shape.as_slice(), inner.inner_shape.as_slice(), inner.grid.as_slice()),
+            (&[8u64][..], &[4u64][..], &[2u64][..])
+        );
+        let deeper = format!("[{}]", shards("[16]", &json));
+        assert_eq!(parse_error(&v3(&deeper), DataType::UInt8, 1).kind(), ErrorKind::Limit);
+        let uneven = format!("[{}]", shards("[6]", &format!("[{}]", shards("[4]", r#"["bytes"]"#))));
+        let e = Chain::parse(&v3(&uneven), DataType::UInt8, 1).unwrap().bind(&[12]).err().unwrap();
+        assert_eq!(e.field(), Some("codecs[0].configuration.codecs[0].configuration.chunk_shape"));
+    }
+
+    #[test]
+    fn an_index_must_have_a_fixed_size() {
+        for index in [r#"["bytes", "gzip"]"#.to_string(), format!("[{}]", shards("[1, 2]", r#"["bytes"]"#))] {
+            let json = format!(
+                r#"[{{"name": "sharding_indexed", "configuration": {{"chunk_shape": [2], "codecs": ["bytes"], "index_codecs": {index}}}}}]"#
+            );
+            let json = json.replace(r#"["bytes", "gzip"]"#, r#"[{"name": "bytes", "configuration": {"endian": "little"}}, "gzip"]"#);
+            let e = parse_error(&v3(&json), DataType::UInt8, 1);
+            assert!(e.field().unwrap().starts_with("codecs[0].configuration.index_codecs"), "{e}");
+        }
+    }
+
+    #[test]
+    fn shards_need_the_types_of_the_array() {
+        let json = format!(r#"[{{"name": "numcodecs.delta", "configuration": {{"dtype": "|u1"}}}}, {}]"#, shards("[2]", r#"["bytes"]"#));
+        assert_eq!(parse_error(&v3(&json), DataType::UInt8, 1).kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn chunks_without_elements_bind() {
+        assert_eq!(leaf(&v3(r#"["bytes"]"#), DataType::UInt8, &[0, 3]).layout.bytes, 0);
+        assert_eq!(sharded(&v3(&format!("[{}]", shards("[1, 2]", r#"["bytes"]"#))), DataType::UInt8, &[3, 4]).index.layout.bytes, 96);
+    }
+}

@@ -1,0 +1,380 @@
+//! Names of codecs to their constructors, and the small tools that every codec's file uses.
+//!
+//! A row for each byte codec: its ids in v2, its names in v3, its constructor. Codecs that change shapes or types
+//! (`transpose`, `bytes`, `sharding_indexed`, and the kernels in v3) are cases of [`super::chain`]; their names are here too.
+
+use super::{Dest, Size, StageRef, blosc, crc32c, filters, gzip, zlib, zstd};
+use crate::error::{Error, Result, bail, err};
+use crate::limits;
+use crate::metadata::{Map, Value, json::brief};
+
+/// Whose conventions a configuration follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// v2: numcodecs parameters beside the id.
+    V2,
+    /// v3: a registered codec.
+    V3,
+    /// v3: `numcodecs.…`, with numcodecs parameters as its configuration.
+    Numcodecs,
+}
+
+/// The configuration of one codec. Members that are null count as missing; unknown members are ignored.
+#[derive(Clone, Copy)]
+pub(super) struct Config<'a> {
+    map: &'a Map<String, Value>,
+    /// Whose conventions it follows.
+    pub style: Style,
+}
+
+impl<'a> Config<'a> {
+    /// A configuration of that style.
+    pub fn new(map: &'a Map<String, Value>, style: Style) -> Config<'a> {
+        Config { map, style }
+    }
+
+    /// The configuration of a registered v3 codec.
+    #[cfg(test)]
+    pub fn v3(map: &'a Map<String, Value>) -> Config<'a> {
+        Config::new(map, Style::V3)
+    }
+
+    /// Where the member is, seen from the codec's object.
+    pub fn path(&self, name: &str) -> String {
+        if self.style == Style::V2 { name.into() } else { format!("configuration.{name}") }
+    }
+
+    /// An error of kind `Metadata` about that member.
+    pub fn error(&self, name: &str, message: String) -> Error {
+        err!(Metadata, "{message}").at_field(self.path(name))
+    }
+
+    /// The member, if it is there and not null.
+    pub fn get(&self, name: &str) -> Option<&'a Value> {
+        self.map.get(name).filter(|v| !v.is_null())
+    }
+
+    /// An integer between `low` and `high`; `default` where it is missing.
+    pub fn int(&self, name: &str, low: i64, high: i64, default: i64) -> Result<i64> {
+        match self.get(name) {
+            None => Ok(default),
+            Some(v) => match v.as_i64().filter(|n| (low..=high).contains(n)) {
+                Some(n) => Ok(n),
+                None => Err(self.error(name, format!("found {}, expected an integer from {low} to {high}", brief(v)))),
+            },
+        }
+    }
+
+    /// True or false; `default` where it is missing.
+    pub fn flag(&self, name: &str, default: bool) -> Result<bool> {
+        match self.get(name) {
+            None => Ok(default),
+            Some(Value::Bool(b)) => Ok(*b),
+            Some(v) => Err(self.error(name, format!("found {}, expected true or false", brief(v)))),
+        }
+    }
+
+    /// A string, if it is there.
+    pub fn text(&self, name: &str) -> Result<Option<&'a str>> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::String(s)) => Ok(Some(s)),
+            Some(v) => Err(self.error(name, format!("found {}, expected a string", brief(v)))),
+        }
+    }
+}
+
+/// A stage, and what leaves it when encoding.
+pub(super) struct Built {
+    /// The stage.
+    pub stage: StageRef,
+    /// Bytes of one item of the buffer after it; 1 where it makes plain bytes.
+    pub item: usize,
+}
+
+impl Built {
+    /// A stage that makes plain bytes.
+    pub fn bytes(stage: impl super::Stage + 'static) -> Built {
+        Built { stage: std::sync::Arc::new(stage), item: 1 }
+    }
+}
+
+/// Makes a stage from its configuration and the size of one item of the buffer that enters it.
+type Constructor = fn(&Config<'_>, usize) -> Result<Built>;
+
+struct Row {
+    v2: &'static str,
+    v3: &'static [(&'static str, Style)],
+    build: Constructor,
+}
+
+const TABLE: &[Row] = &[
+    Row { v2: "blosc", v3: &[("blosc", Style::V3), ("numcodecs.blosc", Style::Numcodecs)], build: blosc::build },
+    Row { v2: "crc32c", v3: &[("crc32c", Style::V3), ("numcodecs.crc32c", Style::Numcodecs)], build: crc32c::build },
+    Row { v2: "gzip", v3: &[("gzip", Style::V3), ("numcodecs.gzip", Style::Numcodecs)], build: gzip::build },
+    Row { v2: "zlib", v3: &[("numcodecs.zlib", Style::Numcodecs)], build: zlib::build },
+    Row { v2: "zstd", v3: &[("zstd", Style::V3), ("numcodecs.zstd", Style::Numcodecs)], build: zstd::build },
+    Row { v2: "shuffle", v3: &[("numcodecs.shuffle", Style::Numcodecs)], build: filters::build_shuffle },
+    Row { v2: "delta", v3: &[], build: filters::build_delta },
+    Row { v2: "astype", v3: &[], build: filters::build_astype },
+];
+
+/// The v3 names that [`super::chain`] handles itself.
+const SHAPES: &[&str] = &["bytes", "endian", "numcodecs.astype", "numcodecs.delta", "sharding_indexed", "transpose"];
+
+/// The registered name of a v3 codec that may be written as a URL.
+pub(super) fn canonical(name: &str) -> String {
+    if let Some(id) = name.strip_prefix("https://zarr.dev/numcodecs/") {
+        return format!("numcodecs.{id}");
+    }
+    match name.strip_prefix("https://codec.zarrs.dev/").and_then(|rest| rest.split_once('/')) {
+        Some((_kind, id)) => id.into(),
+        None => name.into(),
+    }
+}
+
+/// Whether a codec of that name can be used, in v2 or in v3.
+pub fn has(name: &str) -> bool {
+    let name = canonical(name);
+    SHAPES.contains(&name.as_str()) || TABLE.iter().any(|row| row.v2 == name || row.v3.iter().any(|(n, _)| *n == name))
+}
+
+/// The stage of a v2 filter or compressor.
+pub(super) fn build_v2(id: &str, configuration: &Map<String, Value>, item: usize) -> Result<Built> {
+    match TABLE.iter().find(|row| row.v2 == id) {
+        Some(row) => (row.build)(&Config::new(configuration, Style::V2), item),
+        None => Err(unknown(id, TABLE.iter().map(|row| row.v2))),
+    }
+}
+
+/// The stage of a v3 bytes→bytes codec (`name` is canonical); `None` where there is none of that name.
+pub(super) fn build_v3(name: &str, configuration: &Map<String, Value>, item: usize) -> Option<Result<Built>> {
+    TABLE.iter().find_map(|row| {
+        let (_, style) = row.v3.iter().find(|(n, _)| *n == name)?;
+        Some((row.build)(&Config::new(configuration, *style), item))
+    })
+}
+
+/// The error for a v3 name that nothing here knows.
+pub(super) fn unknown_v3(name: &str) -> Error {
+    unknown(name, SHAPES.iter().copied().chain(TABLE.iter().flat_map(|row| row.v3.iter().map(|(n, _)| *n))))
+}
+
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    let mut known: Vec<&str> = known.collect();
+    known.sort_unstable();
+    err!(Unsupported, "the codec {name:?} is not known; known are {}", known.join(", "))
+}
+
+/// The bound on the encoded size that compressors state. Looser than any one library's own, because the bytes may come
+/// from another writer; it only bounds what a damaged chunk can make the library allocate.
+pub(super) fn compressed_size(decoded: Size) -> Size {
+    let n = decoded.max();
+    Size::AtMost(n.saturating_add(n / 4).saturating_add(1 << 16))
+}
+
+/// A decoded size that differs from what is expected.
+#[cold]
+pub(super) fn wrong_size(found: usize, expected: usize) -> Error {
+    err!(Chunk, "decoded to {found} bytes, expected {expected}")
+}
+
+/// A decoded size that exceeds what is expected.
+#[cold]
+pub(super) fn too_large(dest: &Dest<'_>) -> Error {
+    match dest {
+        Dest::Exact(d) => err!(Chunk, "decodes to more than {0} bytes, expected {0}", d.len()),
+        Dest::AtMost(_, max) => err!(Chunk, "decodes to more than {max} bytes, the most that was expected"),
+    }
+}
+
+/// Decodes where the size is known before: `fill` gets exactly `n` bytes to write.
+pub(super) fn decode_known(dest: Dest<'_>, n: usize, fill: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+    match dest {
+        Dest::Exact(d) if d.len() == n => fill(d),
+        Dest::Exact(d) => Err(wrong_size(n, d.len())),
+        Dest::AtMost(_, max) if n > max => Err(err!(Chunk, "decoded to {n} bytes, expected at most {max}")),
+        Dest::AtMost(buf, _) => {
+            let done = limits::grow(buf, n).and_then(fill);
+            buf.truncate(if done.is_ok() { n } else { 0 });
+            done
+        }
+    }
+}
+
+/// Decodes where the size may be unknown: `attempt` writes to the front of what it gets and says how many bytes, or `None`
+/// where the room is too small. A destination that can grow starts at `hint` bytes and doubles up to its limit.
+pub(super) fn decode_growing(dest: Dest<'_>, hint: usize, mut attempt: impl FnMut(&mut [u8]) -> Result<Option<usize>>) -> Result<()> {
+    let (buf, max) = match dest {
+        Dest::Exact(d) => {
+            let expected = d.len();
+            return match attempt(d)? {
+                Some(n) if n == expected => Ok(()),
+                Some(n) => Err(wrong_size(n, expected)),
+                None => Err(too_large(&Dest::Exact(d))),
+            };
+        }
+        Dest::AtMost(buf, max) => (buf, max),
+    };
+    let mut room = hint.max(1 << 12).min(max);
+    loop {
+        let done = limits::grow(buf, room).and_then(&mut attempt);
+        match done {
+            Ok(Some(n)) => {
+                buf.truncate(n);
+                return Ok(());
+            }
+            Ok(None) if room < max => room = room.saturating_mul(2).min(max),
+            Ok(None) => {
+                buf.clear();
+                bail!(Chunk, "decodes to more than {max} bytes, the most that was expected");
+            }
+            Err(e) => {
+                buf.clear();
+                return Err(e);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::codec::Stage;
+    use crate::error::ErrorKind;
+
+    /// The JSON object of that text.
+    pub fn config_of(json: &str) -> Map<String, Value> {
+        serde_json::from_str(json).unwrap()
+    }
+
+    /// The configuration of the v3 example among the first lines of a codec's file; its name must be known.
+    pub fn doc_example(source: &str) -> Map<String, Value> {
+        let line = source.lines().find_map(|l| l.strip_prefix("//! Example: `")).expect("an example in the first lines");
+        let object = config_of(line.strip_suffix('`').unwrap());
+        let extension = crate::metadata::extension::Extension::from_v3(&Value::Object(object)).unwrap();
+        assert!(has(&extension.name), "{}", extension.name);
+        extension.configuration
+    }
+
+    /// The stage that the v3 example among the first lines of a codec's file describes.
+    pub fn doc_stage(source: &str) -> StageRef {
+        let line = source.lines().find_map(|l| l.strip_prefix("//! Example: `")).unwrap();
+        let name = config_of(line.strip_suffix('`').unwrap())["name"].as_str().unwrap().to_string();
+        build_v3(&name, &doc_example(source), 4).unwrap().unwrap().stage
+    }
+
+    /// Bytes that compress, but not to nothing.
+    pub fn sample(n: usize) -> Vec<u8> {
+        (0..n).map(|i| ((i / 7) as u8).wrapping_mul(31) ^ (i % 5) as u8).collect()
+    }
+
+    /// Encodes and decodes at several sizes into both forms of destination, and checks the stated sizes.
+    pub fn round_trips(stage: &dyn Stage, sizes: &[usize]) {
+        for &n in sizes {
+            let data = sample(n);
+            let mut encoded = vec![7; 3];
+            stage.encode(&data, &mut encoded).unwrap();
+            match stage.encoded_size(Size::Exact(n)) {
+                Size::Exact(m) => assert_eq!(encoded.len(), m, "{n}"),
+                Size::AtMost(m) => assert!(encoded.len() <= m, "{n}"),
+            }
+            let mut out = vec![9; n];
+            stage.decode(&encoded, Dest::Exact(&mut out)).unwrap();
+            assert!(out == data, "{n}");
+            let mut out = vec![1, 2, 3];
+            stage.decode(&encoded, Dest::AtMost(&mut out, n + 100)).unwrap();
+            assert!(out == data, "{n}");
+            stage.decode(&encoded, Dest::AtMost(&mut out, n)).unwrap();
+            assert!(out == data, "{n}");
+        }
+    }
+
+    /// The sizes that every codec is tried with.
+    pub const SIZES: &[usize] = &[0, 1, 7, 4096, 1 << 20];
+
+    /// Wrong sizes are errors of kind `Chunk` that name both numbers; bytes cut anywhere are errors.
+    pub fn refuses_damage(stage: &dyn Stage) {
+        let data = sample(600);
+        let mut encoded = Vec::new();
+        stage.encode(&data, &mut encoded).unwrap();
+        let e = stage.decode(&encoded, Dest::Exact(&mut [0; 604])).unwrap_err();
+        assert_eq!((e.kind(), e.message()), (ErrorKind::Chunk, "decoded to 600 bytes, expected 604"));
+        let e = stage.decode(&encoded, Dest::Exact(&mut [0; 596])).unwrap_err();
+        assert!(e.kind() == ErrorKind::Chunk && e.message().contains("596"), "{e}");
+        let e = stage.decode(&encoded, Dest::AtMost(&mut Vec::new(), 596)).unwrap_err();
+        assert!(e.kind() == ErrorKind::Chunk && e.message().contains("596"), "{e}");
+        for cut in 0..encoded.len() {
+            assert!(stage.decode(&encoded[..cut], Dest::Exact(&mut [0; 600])).is_err(), "cut at {cut}");
+            let mut out = Vec::new();
+            let done = stage.decode(&encoded[..cut], Dest::AtMost(&mut out, 1000));
+            assert!(done.is_err() || out.len() < 600, "cut at {cut}");
+        }
+        for at in 0..encoded.len() {
+            for bit in [1u8, 0x10, 0x80] {
+                encoded[at] ^= bit;
+                let _ = stage.decode(&encoded, Dest::Exact(&mut [0; 600]));
+                let _ = stage.decode(&encoded, Dest::AtMost(&mut Vec::new(), 1000));
+                encoded[at] ^= bit;
+            }
+        }
+    }
+
+    /// `decode_range` agrees with a full decode wherever it answers; returns how often it did.
+    pub fn ranges_agree(stage: &dyn Stage, n: usize, ranges: &[(usize, usize)]) -> usize {
+        let data = sample(n);
+        let mut encoded = Vec::new();
+        stage.encode(&data, &mut encoded).unwrap();
+        let mut answers = 0;
+        for &(offset, len) in ranges {
+            let mut out = vec![0xEE; len];
+            if let Some(done) = stage.decode_range(&encoded, n, offset, &mut out) {
+                done.unwrap();
+                assert!(out == data[offset..offset + len], "{offset}+{len}");
+                answers += 1;
+            }
+        }
+        answers
+    }
+
+    #[test]
+    fn names_of_both_versions_are_known() {
+        for name in [
+            "zstd",
+            "zlib",
+            "numcodecs.zlib",
+            "bytes",
+            "endian",
+            "transpose",
+            "sharding_indexed",
+            "delta",
+            "https://zarr.dev/numcodecs/shuffle",
+        ] {
+            assert!(has(name), "{name}");
+        }
+        assert!(!has("pickle"));
+        assert_eq!(canonical("https://codec.zarrs.dev/bytes_to_bytes/zstd"), "zstd");
+    }
+
+    #[test]
+    fn unknown_names_are_listed_with_the_known_ones() {
+        let e = build_v2("lzma", &Map::new(), 1).err().unwrap();
+        assert_eq!(e.kind(), ErrorKind::Unsupported);
+        assert!(e.message().starts_with("the codec \"lzma\" is not known; known are astype, blosc, "), "{e}");
+        assert!(build_v3("zlib", &Map::new(), 1).is_none());
+        assert!(unknown_v3("foo").message().contains("transpose"));
+    }
+
+    #[test]
+    fn configuration_members_are_checked() {
+        let map = config_of(r#"{"a": 3, "b": null, "c": "x", "d": 1.5, "e": true}"#);
+        let c = Config::v3(&map);
+        assert_eq!(c.int("a", 0, 9, 1).unwrap(), 3);
+        assert_eq!(c.int("b", 0, 9, 1).unwrap(), 1);
+        assert_eq!(c.int("d", 0, 9, 1).unwrap_err().field(), Some("configuration.d"));
+        assert!(c.int("a", 0, 2, 1).is_err());
+        assert_eq!(c.text("c").unwrap(), Some("x"));
+        assert!(c.text("a").is_err() && c.flag("a", true).is_err());
+        assert!(c.flag("e", false).unwrap());
+    }
+}

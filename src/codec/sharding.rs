@@ -1,0 +1,283 @@
+//! `sharding_indexed`: many inner chunks in one object, found through an index. Configuration and the index; the walk over
+//! the inner chunks is the engine's.
+//!
+//! Specification: ZEP 2, v3 core codecs, "sharding-indexed" (v3 name `sharding_indexed`; not in v2).
+//! Example: `{"name": "sharding_indexed", "configuration": {"chunk_shape": [32, 32], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, "gzip"], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, "crc32c"], "index_location": "end"}}`
+
+use super::chain::{self, Chain};
+use super::registry::Config;
+use super::{IndexLocation, Leaf};
+use crate::dtype::{ByteOrder, DataType};
+use crate::error::{Result, bail, err};
+use crate::limits::{self, Dims, c_strides};
+use crate::metadata::extension::Extension;
+use crate::metadata::{Value, json::brief};
+
+/// What stands in the index for an inner chunk that is not stored.
+pub const EMPTY: u64 = u64::MAX;
+/// Bytes of one entry of the decoded index.
+pub const ENTRY: usize = 16;
+
+/// The configuration of a `sharding_indexed` codec, checked as far as the shard's shape is not needed.
+pub(super) struct Shards {
+    /// The inner chunk's shape, in the order of dimensions that enters the codec.
+    pub inner_shape: Dims,
+    /// The chain of the inner chunks.
+    pub inner: Chain,
+    /// The chain of the index; it has a fixed size.
+    index: Chain,
+    /// Where the index is.
+    pub location: IndexLocation,
+}
+
+/// Reads the configuration for elements of `data_type` in chunks of that rank, at that depth of nesting.
+pub(super) fn parse(config: &Config<'_>, data_type: DataType, rank: usize, depth: usize) -> Result<Shards> {
+    if depth >= limits::MAX_SHARD_NESTING {
+        bail!(Limit, "shards are nested more than {} deep", limits::MAX_SHARD_NESTING);
+    }
+    let chain = |member: &str, data_type, rank| {
+        let list = codec_list(config, member)?;
+        chain::parse_list(&list, data_type, rank, depth + 1).map_err(|e| e.at_field(config.path(member)))
+    };
+    let inner_shape = chunk_shape(config, rank)?;
+    let inner = chain("codecs", data_type, rank)?;
+    let index = chain("index_codecs", DataType::UInt64, limits::check_rank(rank + 1)?)?;
+    if !index.has_fixed_size() {
+        return Err(config.error("index_codecs", "found a codec whose encoded size varies, expected codecs of fixed size".into()));
+    }
+    let location = match config.text("index_location")? {
+        None | Some("end") => IndexLocation::End,
+        Some("start") => IndexLocation::Start,
+        Some(other) => return Err(config.error("index_location", format!("found {other:?}, expected \"start\" or \"end\""))),
+    };
+    Ok(Shards { inner_shape, inner, index, location })
+}
+
+fn chunk_shape(config: &Config<'_>, rank: usize) -> Result<Dims> {
+    let fail = |message| config.error("chunk_shape", message);
+    match config.get("chunk_shape") {
+        None => Err(fail("the member is missing".into())),
+        Some(Value::Array(items)) if items.len() == rank => items
+            .iter()
+            .map(|v| v.as_u64().filter(|&n| n > 0).ok_or_else(|| fail(format!("found {}, expected an integer of 1 or more", brief(v)))))
+            .collect(),
+        Some(other) => Err(fail(format!("found {}, expected a list of {rank} integers", brief(other)))),
+    }
+}
+
+fn codec_list(config: &Config<'_>, member: &str) -> Result<Vec<Extension>> {
+    match config.get(member) {
+        None => Err(config.error(member, "the member is missing".into())),
+        Some(Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .map(|(i, v)| Extension::from_v3(v).map_err(|e| e.at_field(format!("[{i}]")).at_field(config.path(member))))
+            .collect(),
+        Some(other) => Err(config.error(member, format!("found {}, expected a list of codecs", brief(other)))),
+    }
+}
+
+impl Shards {
+    /// The number of inner chunks along each dimension of a shard of that shape (as it enters the codec).
+    pub(super) fn inner_grid(&self, shard: &[u64]) -> Result<Dims> {
+        let mut grid = Dims::with_capacity(shard.len());
+        for (&outer, &inner) in shard.iter().zip(&self.inner_shape) {
+            if outer % inner != 0 {
+                return Err(err!(Metadata, "found {:?}, expected a shape that divides the shard's {shard:?}", self.inner_shape.as_slice())
+                    .at_field("chunk_shape"));
+            }
+            grid.push(outer / inner);
+        }
+        match limits::element_count(&grid) {
+            Ok(n) if n <= limits::MAX_INNER_CHUNKS => Ok(grid),
+            _ => bail!(Limit, "a shard of {:?} inner chunks exceeds the limit of {}", grid.as_slice(), limits::MAX_INNER_CHUNKS),
+        }
+    }
+
+    /// The chain of the index of that grid.
+    pub(super) fn bind_index(&self, grid: &[u64]) -> Result<Leaf> {
+        let mut shape = Dims::from(grid);
+        shape.push(2);
+        self.index.bind_leaf(&shape)
+    }
+}
+
+/// Turns a decoded index into entries in native byte order and C order, the form that [`decode_entry`] takes.
+pub fn index_to_native(index: &Leaf, decoded: &mut Vec<u8>) -> Result<()> {
+    if decoded.len() != index.layout.bytes {
+        bail!(ShardIndex, "found an index of {} bytes, expected {}", decoded.len(), index.layout.bytes);
+    }
+    reorder(index, decoded, true)
+}
+
+/// The inverse of [`index_to_native`]: the buffer that enters the index's first stage.
+pub fn index_from_native(index: &Leaf, entries: &mut Vec<u8>) -> Result<()> {
+    if entries.len() != index.layout.bytes {
+        bail!(ShardIndex, "found entries of {} bytes, expected {}", entries.len(), index.layout.bytes);
+    }
+    reorder(index, entries, false)
+}
+
+fn reorder(index: &Leaf, buf: &mut Vec<u8>, to_native: bool) -> Result<()> {
+    if index.layout.element.order == ByteOrder::Big {
+        buf.as_chunks_mut::<8>().0.iter_mut().for_each(|word| word.reverse());
+    }
+    let native = c_strides(&index.shape, 8);
+    if native == index.layout.strides || buf.is_empty() {
+        return Ok(());
+    }
+    let mut out = Vec::new();
+    limits::grow(&mut out, buf.len())?;
+    let (words, _) = buf.as_chunks::<8>();
+    let (slots, _) = out.as_chunks_mut::<8>();
+    let mut at = Dims::from_elem(0, index.shape.len());
+    for i in 0..words.len() {
+        let other = at.iter().zip(&index.layout.strides).map(|(&n, &s)| n as usize * s as usize).sum::<usize>() / 8;
+        let (from, to) = if to_native { (other, i) } else { (i, other) };
+        if let (Some(word), Some(slot)) = (words.get(from), slots.get_mut(to)) {
+            *slot = *word;
+        }
+        for (n, &len) in at.iter_mut().zip(&index.shape).rev() {
+            *n += 1;
+            if *n < len {
+                break;
+            }
+            *n = 0;
+        }
+    }
+    *buf = out;
+    Ok(())
+}
+
+/// Where inner chunk `i` (in C order of the inner grid) is: offset and length from the first byte of the shard, or `None`
+/// where it is not stored. `index` is native ([`index_to_native`]); `i` beyond it is an error of kind `ShardIndex`.
+///
+/// An entry with only the length 2^64-1 counts as not stored: older writers added the index's size to the offset.
+pub fn decode_entry(index: &[u8], i: usize) -> Result<Option<(u64, u64)>> {
+    let words = index.as_chunks::<8>().0;
+    let entry = i.checked_mul(2).and_then(|at| Some((words.get(at)?, words.get(at.checked_add(1)?)?)));
+    let Some((offset, len)) = entry.map(|(offset, len)| (u64::from_le_bytes(*offset), u64::from_le_bytes(*len))) else {
+        bail!(ShardIndex, "inner chunk {i} lies outside an index of {} entries", index.len() / ENTRY);
+    };
+    match (offset, len) {
+        (_, EMPTY) => Ok(None),
+        (EMPTY, _) => bail!(ShardIndex, "inner chunk {i} has the offset of an empty one, but {len} bytes"),
+        entry => Ok(Some(entry)),
+    }
+}
+
+/// Checks that inner chunk `i` lies inside a shard of `object` bytes.
+pub fn check_entry(i: usize, (offset, len): (u64, u64), object: u64) -> Result<()> {
+    match offset.checked_add(len) {
+        Some(end) if end <= object => Ok(()),
+        _ => bail!(ShardIndex, "inner chunk {i} has {len} bytes at {offset}, the shard has {object} bytes"),
+    }
+}
+
+/// Writes entries as a native index into `index`, which is cleared first.
+pub fn encode_index(entries: &[Option<(u64, u64)>], index: &mut Vec<u8>) -> Result<()> {
+    index.clear();
+    limits::reserve(index, entries.len().saturating_mul(ENTRY))?;
+    for entry in entries {
+        let (offset, len) = entry.unwrap_or((EMPTY, EMPTY));
+        index.extend_from_slice(&offset.to_le_bytes());
+        index.extend_from_slice(&len.to_le_bytes());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::registry::tests::{config_of, doc_example};
+    use crate::error::ErrorKind;
+
+    fn shards(json: &str) -> Result<Shards> {
+        parse(&Config::v3(&config_of(json)), DataType::Int32, 1, 0)
+    }
+
+    const BYTES: &str = r#"[{"name": "bytes", "configuration": {"endian": "little"}}]"#;
+
+    #[test]
+    fn the_example_of_the_specification_has_an_index_of_68_bytes() {
+        let map = doc_example(include_str!("sharding.rs"));
+        let s = parse(&Config::v3(&map), DataType::Int32, 2, 0).unwrap();
+        let grid = s.inner_grid(&[64, 64]).unwrap();
+        assert_eq!(grid.as_slice(), &[2, 2]);
+        assert_eq!(s.bind_index(&grid).unwrap().sizes.last().unwrap().max(), 68);
+    }
+
+    #[test]
+    fn members_are_checked() {
+        let json = |shape: &str, location: &str| {
+            format!(r#"{{"chunk_shape": {shape}, "codecs": {BYTES}, "index_codecs": {BYTES}, "index_location": {location}}}"#)
+        };
+        assert_eq!(shards(&json("[2]", "\"start\"")).unwrap().location, IndexLocation::Start);
+        assert_eq!(shards(&json("[2]", "null")).unwrap().location, IndexLocation::End);
+        let cases = [
+            (json("[2]", "\"middle\""), "configuration.index_location"),
+            (json("[2, 2]", "\"end\""), "configuration.chunk_shape"),
+            (json("[0]", "\"end\""), "configuration.chunk_shape"),
+            (json("2", "\"end\""), "configuration.chunk_shape"),
+            (r#"{"chunk_shape": [2], "index_codecs": []}"#.to_string(), "configuration.codecs"),
+            (r#"{"chunk_shape": [2], "codecs": [3]}"#.to_string(), "configuration.codecs[0]"),
+            (format!(r#"{{"chunk_shape": [2], "codecs": {BYTES}, "index_codecs": []}}"#), "configuration.index_codecs"),
+        ];
+        for (json, field) in cases {
+            assert_eq!(shards(&json).err().unwrap().field(), Some(field), "{json}");
+        }
+    }
+
+    #[test]
+    fn too_many_inner_chunks_are_refused() {
+        let s = shards(&format!(r#"{{"chunk_shape": [1], "codecs": {BYTES}, "index_codecs": {BYTES}}}"#)).unwrap();
+        assert!(s.inner_grid(&[limits::MAX_INNER_CHUNKS]).is_ok());
+        assert_eq!(s.inner_grid(&[limits::MAX_INNER_CHUNKS + 1]).unwrap_err().kind(), ErrorKind::Limit);
+    }
+
+    #[test]
+    fn entries_round_trip() {
+        let entries = [Some((5, 7)), None, Some((0, 0)), Some((1 << 40, 1))];
+        let mut index = vec![1];
+        encode_index(&entries, &mut index).unwrap();
+        assert_eq!(index.len(), 64);
+        for (i, entry) in entries.iter().enumerate() {
+            assert_eq!(decode_entry(&index, i).unwrap(), *entry);
+        }
+        assert_eq!(decode_entry(&index, 4).unwrap_err().kind(), ErrorKind::ShardIndex);
+        assert!(decode_entry(&index, usize::MAX).is_err());
+    }
+
+    #[test]
+    fn half_empty_entries_follow_the_rules() {
+        let mut index = Vec::new();
+        encode_index(&[Some((12, EMPTY)), Some((EMPTY, 12))], &mut index).unwrap();
+        assert_eq!(decode_entry(&index, 0).unwrap(), None);
+        assert_eq!(decode_entry(&index, 1).unwrap_err().kind(), ErrorKind::ShardIndex);
+    }
+
+    #[test]
+    fn entries_must_lie_inside_the_shard() {
+        assert!(check_entry(0, (4, 6), 10).is_ok());
+        assert!(check_entry(0, (4, 7), 10).is_err());
+        assert_eq!(check_entry(0, (u64::MAX - 1, 5), 10).unwrap_err().kind(), ErrorKind::ShardIndex);
+    }
+
+    #[test]
+    fn an_index_in_another_layout_becomes_native_and_back() {
+        let json = format!(
+            r#"{{"chunk_shape": [1], "codecs": {BYTES}, "index_codecs": [
+                {{"name": "transpose", "configuration": {{"order": [1, 0]}}}}, {{"name": "bytes", "configuration": {{"endian": "big"}}}}]}}"#
+        );
+        let leaf = shards(&json).unwrap().bind_index(&[3]).unwrap();
+        let mut native = Vec::new();
+        encode_index(&[Some((1, 2)), None, Some((5, 6))], &mut native).unwrap();
+        let mut stored = native.clone();
+        index_from_native(&leaf, &mut stored).unwrap();
+        let expected: Vec<u8> = [1, EMPTY, 5, 2, EMPTY, 6].iter().flat_map(|n| n.to_be_bytes()).collect();
+        assert_eq!(stored, expected);
+        index_to_native(&leaf, &mut stored).unwrap();
+        assert_eq!(stored, native);
+        assert!(index_to_native(&leaf, &mut vec![0; 40]).is_err());
+    }
+}

@@ -1,0 +1,309 @@
+//! `zstd`: Zstandard frames (RFC 8878).
+//!
+//! Specification: zarr-extensions, codec "zstd"; numcodecs `Zstd` (v2 id `zstd`; v3 names `zstd`, `numcodecs.zstd`).
+//! Example: `{"name": "zstd", "configuration": {"level": 3, "checksum": true}}`
+//!
+//! Frames may be several, may lack their content size, and carry a checksum or not, whatever the configuration says.
+
+use super::registry::{Built, Config, compressed_size, decode_growing};
+use super::{Dest, Size, Stage};
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::limits;
+use std::cell::RefCell;
+use zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective, WriteBuf};
+
+/// Decoded chunks up to this size are always decoded as a whole.
+const SMALL: usize = 128 << 10;
+/// Bytes that are decoded at once only to be skipped.
+const SKIP: usize = 64 << 10;
+
+struct Zstd {
+    level: i32,
+    checksum: bool,
+}
+
+/// Reads `level` (0, the default, is the library's; clamped to its limits) and `checksum`.
+pub(super) fn build(config: &Config<'_>, _item: usize) -> Result<Built> {
+    let level = config.int("level", i64::MIN, i64::MAX, 0)?;
+    let (low, high) = (i64::from(zstd_safe::min_c_level()).max(-131_072), i64::from(zstd_safe::max_c_level()));
+    Ok(Built::bytes(Zstd { level: level.clamp(low, high) as i32, checksum: config.flag("checksum", false)? }))
+}
+
+thread_local! {
+    static COMPRESSOR: RefCell<Option<CCtx<'static>>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
+    static SKIPPED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+fn with_compressor<T>(f: impl FnOnce(&mut CCtx<'static>) -> Result<T>) -> Result<T> {
+    COMPRESSOR.with_borrow_mut(|slot| match slot {
+        Some(context) => f(context),
+        None => f(slot.insert(CCtx::try_create().ok_or_else(|| err!(NoMemory, "no memory for a zstd compressor"))?)),
+    })
+}
+
+fn with_decompressor<T>(f: impl FnOnce(&mut DCtx<'static>) -> Result<T>) -> Result<T> {
+    DECOMPRESSOR.with_borrow_mut(|slot| match slot {
+        Some(context) => f(context),
+        None => {
+            let context = slot.insert(DCtx::try_create().ok_or_else(|| err!(NoMemory, "no memory for a zstd decompressor"))?);
+            context.set_parameter(DParameter::WindowLogMax(limits::MAX_ZSTD_WINDOW_LOG)).map_err(error)?;
+            f(context)
+        }
+    })
+}
+
+/// A buffer's whole capacity as output: nothing is zeroed before it is written.
+struct Spare<'a>(&'a mut Vec<u8>);
+
+// SAFETY: pointer and capacity are the vector's own, and `as_slice` is its initialised part.
+unsafe impl WriteBuf for Spare<'_> {
+    fn as_slice(&self) -> &[u8] {
+        self.0
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr()
+    }
+
+    unsafe fn filled_until(&mut self, n: usize) {
+        // SAFETY: the caller has written the first `n` bytes, which lie inside the capacity.
+        unsafe { self.0.set_len(n) }
+    }
+}
+
+/// The numbers of zstd's public error codes that are told apart here.
+const CHECKSUM_WRONG: usize = 22;
+const WINDOW_TOO_LARGE: usize = 16;
+const MEMORY: usize = 64;
+const ROOM_TOO_SMALL: usize = 70;
+const INPUT_ENDS: usize = 72;
+
+/// The number of an error code: codes are negated numbers.
+fn number(code: usize) -> usize {
+    code.wrapping_neg()
+}
+
+#[cold]
+fn error(code: usize) -> Error {
+    let kind = match number(code) {
+        CHECKSUM_WRONG => ErrorKind::Checksum,
+        WINDOW_TOO_LARGE => ErrorKind::Limit,
+        MEMORY => ErrorKind::NoMemory,
+        INPUT_ENDS => ErrorKind::Truncated,
+        _ => ErrorKind::Chunk,
+    };
+    Error::new(kind, format!("zstd: {}", zstd_safe::get_error_name(code)))
+}
+
+impl Stage for Zstd {
+    fn name(&self) -> &'static str {
+        "zstd"
+    }
+
+    fn encoded_size(&self, decoded: Size) -> Size {
+        compressed_size(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        dst.clear();
+        limits::reserve(dst, zstd_safe::compress_bound(src.len()))?;
+        with_compressor(|context| {
+            context.reset(ResetDirective::SessionOnly).map_err(error)?;
+            context.set_parameter(CParameter::CompressionLevel(self.level)).map_err(error)?;
+            context.set_parameter(CParameter::ChecksumFlag(self.checksum)).map_err(error)?;
+            context.compress2(&mut Spare(dst), src).map_err(error)?;
+            Ok(())
+        })
+    }
+
+    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        // A frame that states its size saves the growing; a lying one costs at most the destination's limit.
+        let stated = zstd_safe::get_frame_content_size(src).ok().flatten().and_then(|n| usize::try_from(n).ok());
+        let hint = stated.unwrap_or_else(|| src.len().saturating_mul(4));
+        decode_growing(dst, hint, |out| {
+            with_decompressor(|context| match context.decompress(out, src) {
+                Ok(n) => Ok(Some(n)),
+                Err(code) if number(code) == ROOM_TOO_SMALL => Ok(None),
+                Err(code) => Err(error(code)),
+            })
+        })
+    }
+
+    /// Frames can only be decoded from their start: what lies before the range is decoded and dropped, what lies behind it
+    /// is never touched (nor is a checksum at the end verified).
+    fn decode_range(&self, src: &[u8], total: usize, offset: usize, dst: &mut [u8]) -> Option<Result<()>> {
+        let end = offset.checked_add(dst.len())?;
+        if total <= SMALL || end > total - total / 4 {
+            return None;
+        }
+        Some(with_decompressor(|context| {
+            context.reset(ResetDirective::SessionOnly).map_err(error)?;
+            let done = stream_range(context, src, offset, dst);
+            context.reset(ResetDirective::SessionOnly).map_err(error)?;
+            done
+        }))
+    }
+}
+
+fn stream_range(context: &mut DCtx<'static>, src: &[u8], offset: usize, dst: &mut [u8]) -> Result<()> {
+    let mut input = InBuffer::around(src);
+    SKIPPED.with_borrow_mut(|skipped| {
+        let mut left = offset;
+        while left > 0 {
+            let part = left.min(SKIP);
+            stream_exactly(context, &mut input, limits::grow(skipped, part)?)?;
+            left -= part;
+        }
+        stream_exactly(context, &mut input, dst)
+    })
+}
+
+fn stream_exactly(context: &mut DCtx<'static>, input: &mut InBuffer<'_>, dst: &mut [u8]) -> Result<()> {
+    let wanted = dst.len();
+    let mut output = OutBuffer::around(dst);
+    while output.pos() < wanted {
+        let before = (input.pos(), output.pos());
+        context.decompress_stream(&mut output, input).map_err(error)?;
+        if (input.pos(), output.pos()) == before {
+            bail!(Truncated, "the zstd frames end early");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::registry::tests::*;
+
+    fn zstd(level: i32, checksum: bool) -> Zstd {
+        Zstd { level, checksum }
+    }
+
+    fn encoded(data: &[u8], checksum: bool) -> Vec<u8> {
+        let mut out = Vec::new();
+        zstd(1, checksum).encode(data, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn every_size_and_level_round_trips() {
+        round_trips(&*doc_stage(include_str!("zstd.rs")), SIZES);
+        for level in [-131_072, -5, 0, 1, 9, 22] {
+            round_trips(&zstd(level, false), &[0, 1, 4096]);
+        }
+    }
+
+    #[test]
+    fn levels_are_clamped_and_members_may_be_missing() {
+        for json in ["{}", r#"{"level": 100}"#, r#"{"level": -9999999, "checksum": null, "other": 1}"#] {
+            round_trips(&*build(&Config::v3(&config_of(json)), 1).unwrap().stage, &[100]);
+        }
+        let e = build(&Config::v3(&config_of(r#"{"level": "high"}"#)), 1).err().unwrap();
+        assert_eq!(e.field(), Some("configuration.level"));
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        refuses_damage(&zstd(3, true));
+        refuses_damage(&zstd(3, false));
+    }
+
+    #[test]
+    fn a_wrong_content_checksum_has_its_own_kind() {
+        let data = sample(1000);
+        let mut bytes = encoded(&data, true);
+        assert_eq!(bytes.len(), encoded(&data, false).len() + 4);
+        *bytes.last_mut().unwrap() ^= 1;
+        let e = zstd(0, false).decode(&bytes, Dest::Exact(&mut [0; 1000])).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Checksum);
+    }
+
+    #[test]
+    fn frames_are_concatenated_and_skippable_ones_skipped() {
+        let data = sample(1000);
+        let mut bytes = encoded(&data[..400], true);
+        bytes.extend_from_slice(&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
+        bytes.extend_from_slice(&encoded(&data[400..], false));
+        let mut out = vec![0; 1000];
+        zstd(0, false).decode(&bytes, Dest::Exact(&mut out)).unwrap();
+        assert_eq!(out, data);
+        let mut out = Vec::new();
+        zstd(0, false).decode(&bytes, Dest::AtMost(&mut out, 1000)).unwrap();
+        assert_eq!(out, data);
+    }
+
+    /// A frame without content size, as streaming writers make it.
+    fn streamed(data: &[u8]) -> Vec<u8> {
+        let mut context = CCtx::create();
+        let mut out = vec![0; zstd_safe::compress_bound(data.len()) + 64];
+        let mut buffer = OutBuffer::around(&mut out[..]);
+        let mut input = InBuffer::around(data);
+        while input.pos() < data.len() {
+            context.compress_stream(&mut buffer, &mut input).unwrap();
+        }
+        while context.end_stream(&mut buffer).unwrap() > 0 {}
+        let n = buffer.pos();
+        out.truncate(n);
+        out
+    }
+
+    #[test]
+    fn frames_without_content_size_are_decoded() {
+        let data = sample(300_000);
+        let bytes = streamed(&data);
+        assert_eq!(zstd_safe::get_frame_content_size(&bytes).unwrap(), None);
+        let mut out = vec![0; data.len()];
+        zstd(0, false).decode(&bytes, Dest::Exact(&mut out)).unwrap();
+        assert!(out == data);
+        let mut out = Vec::new();
+        zstd(0, false).decode(&bytes, Dest::AtMost(&mut out, data.len())).unwrap();
+        assert!(out == data);
+        assert!(zstd(0, false).decode(&bytes, Dest::AtMost(&mut out, data.len() - 1)).is_err());
+    }
+
+    #[test]
+    fn a_frame_that_lies_about_its_size_allocates_no_more_than_allowed() {
+        // Magic number, a descriptor with an 8-byte content size, single segment.
+        let mut bytes = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0];
+        bytes.extend_from_slice(&(1u64 << 60).to_le_bytes());
+        bytes.extend_from_slice(&[1, 0, 0]);
+        let mut out = Vec::new();
+        assert!(zstd(0, false).decode(&bytes, Dest::AtMost(&mut out, 5000)).is_err());
+        assert!(out.capacity() <= 8192);
+        assert!(zstd(0, false).decode(&bytes, Dest::Exact(&mut [0; 10])).is_err());
+    }
+
+    #[test]
+    fn parts_of_large_chunks_are_decoded_alone() {
+        let n = 1 << 20;
+        assert_eq!(ranges_agree(&zstd(1, false), n, &[(0, 8), (0, 1000), (5, 70_000), (n / 2, 4096), (100_000, 0)]), 5);
+        assert_eq!(ranges_agree(&zstd(1, false), n, &[(n - 8, 8), (0, n)]), 0);
+        assert_eq!(ranges_agree(&zstd(1, false), 1000, &[(0, 8)]), 0);
+        round_trips(&zstd(1, false), &[1000]);
+    }
+
+    #[test]
+    fn windows_beyond_the_limit_are_refused_where_they_need_memory() {
+        // No content size, a window of 2^28 bytes, one raw block of one byte.
+        let bytes = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x90, 0x09, 0, 0, b'x'];
+        let e = zstd(0, false).decode_range(&bytes, 1 << 20, 0, &mut [0; 1]).unwrap().unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Limit);
+        let mut out = [0];
+        zstd(0, false).decode(&bytes, Dest::Exact(&mut out)).unwrap();
+        assert_eq!(out, *b"x");
+    }
+
+    #[test]
+    fn a_part_of_truncated_frames_is_an_error() {
+        let bytes = encoded(&sample(1 << 20), false);
+        let mut out = [0; 16];
+        assert!(zstd(1, false).decode_range(&bytes[..bytes.len() / 3], 1 << 20, 700_000, &mut out).unwrap().is_err());
+        assert!(zstd(1, false).decode_range(&[], 1 << 20, 0, &mut out).unwrap().is_err());
+    }
+}

@@ -1,0 +1,834 @@
+//! Conversion kernels: n elements of one element type become n of another, over any strides.
+//!
+//! What fits: integers by their range; a floating-point number becomes an integer by dropping its fraction, as a C
+//! cast does, and NaN, infinities and numbers out of range do not fit; a finite number that would become infinite
+//! does not fit, lost digits do; only 0 and 1 become a bool. A bool byte other than 0 is true and becomes 1, but
+//! bool to bool moves the bytes as they are. Complex to real does not exist; real to complex has no imaginary part.
+//!
+//! The work is done in blocks that stay in the first-level cache: bytes are gathered and swapped, binary16 becomes
+//! binary32, one contiguous kernel converts and notes whether something did not fit, and the result is scattered.
+//! Only then is the place looked for, element by element.
+
+use super::{DataType, ElementType, Kind};
+use crate::error::{Result, bail};
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use std::mem::MaybeUninit;
+
+/// Elements of a block.
+const BLOCK: usize = 256;
+
+/// Converts n contiguous, native numbers (alignment is of no matter); true if one of them does not fit.
+type Kernel = unsafe fn(*const u8, *mut u8, usize) -> bool;
+
+/// How elements of one type become elements of another.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    from: ElementType,
+    to: ElementType,
+    path: Path,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Path {
+    /// The same bytes.
+    Copy,
+    /// The same type in the other order.
+    Swap,
+    /// Another type.
+    Convert(Kernel),
+}
+
+/// Memory for one block of the largest type.
+#[repr(align(16))]
+struct Scratch(MaybeUninit<[u8; BLOCK * 16]>);
+
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch(MaybeUninit::uninit())
+    }
+
+    fn at(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+impl Transfer {
+    /// The conversion from one element type to another; a `Type` error for complex to real.
+    pub fn new(from: ElementType, to: ElementType) -> Result<Transfer> {
+        let (from, to) = (ElementType::new(from.data_type, from.order), ElementType::new(to.data_type, to.order));
+        let complex = |e: ElementType| e.data_type.kind() == Kind::Complex;
+        if complex(from) && !complex(to) {
+            bail!(Type, "{} cannot be converted to {}: the imaginary part would be lost", from.data_type.name(), to.data_type.name());
+        }
+        let path = match from.data_type == to.data_type {
+            true if from.order == to.order => Path::Copy,
+            true => Path::Swap,
+            false => Path::Convert(kernel(from.data_type, to.data_type)),
+        };
+        Ok(Transfer { from, to, path })
+    }
+
+    /// The size of an element where its bytes are moved as they are.
+    pub fn plain_copy(&self) -> Option<usize> {
+        matches!(self.path, Path::Copy).then(|| self.from.size())
+    }
+
+    /// The element type that is read.
+    pub fn from(&self) -> ElementType {
+        self.from
+    }
+
+    /// The element type that is written.
+    pub fn to(&self) -> ElementType {
+        self.to
+    }
+
+    /// Converts `n` elements. Strides are in bytes and may be negative or, at the source, 0.
+    ///
+    /// `Err(i)`: element i is the first that does not fit. Those before it are stored; what the places of i and
+    /// the later ones hold is not specified.
+    ///
+    /// # Safety
+    /// For each i < n, `from.size()` bytes at `src + i * src_stride` must be readable and `to.size()` bytes at
+    /// `dst + i * dst_stride` writable; the two must not overlap. Neither needs to be aligned.
+    pub unsafe fn run(
+        &self,
+        src: *const u8,
+        src_stride: isize,
+        dst: *mut u8,
+        dst_stride: isize,
+        n: usize,
+    ) -> std::result::Result<(), usize> {
+        let kernel = match self.path {
+            Path::Convert(kernel) => kernel,
+            _ => {
+                // SAFETY: the caller vouches for both sides; the types are the same.
+                unsafe { relocate(self.from.data_type, matches!(self.path, Path::Swap), src, src_stride, dst, dst_stride, n) };
+                return Ok(());
+            }
+        };
+        let mut scratch = [Scratch::new(), Scratch::new(), Scratch::new()];
+        let mut first = 0;
+        while first < n {
+            let count = BLOCK.min(n - first);
+            let place = |i: usize| (at(src, src_stride, i), at(dst.cast_const(), dst_stride, i).cast_mut());
+            let (s, d) = place(first);
+            // SAFETY: the elements first..first + count are among those that the caller vouches for.
+            if unsafe { self.block(kernel, &mut scratch, s, src_stride, d, dst_stride, count) } {
+                for i in first..first + count {
+                    let (s, d) = place(i);
+                    // SAFETY: as above, one element of them.
+                    if unsafe { self.block(kernel, &mut scratch, s, src_stride, d, dst_stride, 1) } {
+                        return Err(i);
+                    }
+                }
+            }
+            first += count;
+        }
+        Ok(())
+    }
+
+    /// Converts at most [`BLOCK`] elements; true if one of them does not fit.
+    ///
+    /// # Safety
+    /// As for [`Transfer::run`].
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn block(
+        &self,
+        kernel: Kernel,
+        scratch: &mut [Scratch; 3],
+        src: *const u8,
+        src_stride: isize,
+        dst: *mut u8,
+        dst_stride: isize,
+        n: usize,
+    ) -> bool {
+        let [a, b, c] = scratch;
+        let (a, b, c) = (a.at(), b.at(), c.at());
+        let (from, to) = (self.from.data_type, self.to.data_type);
+        let widen = to.kind() == Kind::Complex && from.kind() != Kind::Complex;
+        let numbers = if from.kind() == Kind::Complex { 2 * n } else { n };
+        // SAFETY: the caller vouches for n <= BLOCK elements at src and dst; each scratch holds BLOCK elements of any
+        // type, is aligned for all of them, and every byte of it is written before it is read.
+        unsafe {
+            let as_is = src_stride == from.size() as isize && !self.from.swapped() && !matches!(from, DataType::Bool | DataType::Float16);
+            if !as_is {
+                relocate(from, self.from.swapped(), src, src_stride, a, from.size() as isize, n);
+            }
+            let input = match from {
+                DataType::Bool => truth(a, n),
+                DataType::Float16 => halves_to_singles(a.cast(), b.cast(), n),
+                _ if as_is => src,
+                _ => a,
+            };
+            let in_place = dst_stride == to.size() as isize && !self.to.swapped() && !widen && to != DataType::Float16;
+            if in_place {
+                return kernel(input, dst, numbers);
+            }
+            let mut bad = kernel(input, c, numbers);
+            let output = match to {
+                DataType::Float16 => {
+                    bad |= singles_to_halves(c.cast(), a.cast(), n);
+                    a
+                }
+                DataType::Complex64 if widen => pairs::<f32>(c.cast(), a.cast(), n),
+                DataType::Complex128 if widen => pairs::<f64>(c.cast(), a.cast(), n),
+                _ => c,
+            };
+            relocate(to, self.to.swapped(), output, to.size() as isize, dst, dst_stride, n);
+            bad
+        }
+    }
+}
+
+/// The place of element i; no more than arithmetic.
+fn at(base: *const u8, stride: isize, i: usize) -> *const u8 {
+    base.wrapping_offset(stride.wrapping_mul(i as isize))
+}
+
+/// Moves n elements of one type between any strides, swapping their bytes on the way if `swap`.
+///
+/// # Safety
+/// As for [`Transfer::run`], with the same type on both sides.
+unsafe fn relocate(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
+    let size = data_type.size() as isize;
+    if !swap && src_stride == size && dst_stride == size {
+        // SAFETY: the caller vouches for n elements on both sides.
+        return unsafe { std::ptr::copy_nonoverlapping(src, dst, n * data_type.size()) };
+    }
+    #[cfg(target_arch = "x86_64")]
+    if swap && n > 32 && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: as for this function; the processor has the instructions.
+        return unsafe { relocate_avx2(data_type, swap, src, src_stride, dst, dst_stride, n) };
+    }
+    // SAFETY: as for this function.
+    unsafe { relocate_by_size(data_type, swap, src, src_stride, dst, dst_stride, n) }
+}
+
+/// [`relocate`] with shuffles of bytes, which the oldest processors of the architecture lack.
+///
+/// # Safety
+/// As for [`relocate`], and the processor has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn relocate_avx2(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
+    // SAFETY: as for this function.
+    unsafe { relocate_by_size(data_type, swap, src, src_stride, dst, dst_stride, n) }
+}
+
+/// # Safety
+/// As for [`relocate`].
+#[inline(always)]
+unsafe fn relocate_by_size(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
+    // SAFETY: the caller vouches for n elements of this size on both sides, which is what each arm moves.
+    unsafe {
+        match (data_type.size(), if swap { data_type.swap_unit() } else { 1 }) {
+            (1, _) => strided::<u8>(src, src_stride, dst, dst_stride, n, |v| v),
+            (2, 1) => strided::<u16>(src, src_stride, dst, dst_stride, n, |v| v),
+            (2, _) => strided::<u16>(src, src_stride, dst, dst_stride, n, |v| v.swap_bytes()),
+            (4, 1) => strided::<u32>(src, src_stride, dst, dst_stride, n, |v| v),
+            (4, _) => strided::<u32>(src, src_stride, dst, dst_stride, n, |v| v.swap_bytes()),
+            (8, 1) => strided::<u64>(src, src_stride, dst, dst_stride, n, |v| v),
+            (8, 4) => strided::<[u32; 2]>(src, src_stride, dst, dst_stride, n, |[re, im]| [re.swap_bytes(), im.swap_bytes()]),
+            (8, _) => strided::<u64>(src, src_stride, dst, dst_stride, n, |v| v.swap_bytes()),
+            (_, 1) => strided::<[u64; 2]>(src, src_stride, dst, dst_stride, n, |v| v),
+            _ => strided::<[u64; 2]>(src, src_stride, dst, dst_stride, n, |[re, im]| [re.swap_bytes(), im.swap_bytes()]),
+        }
+    }
+}
+
+/// Moves n values through `f`; contiguous ones in a loop that the compiler vectorises.
+///
+/// # Safety
+/// As for [`relocate`].
+#[inline(always)]
+unsafe fn strided<T: Copy>(src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize, f: impl Fn(T) -> T) {
+    let size = size_of::<T>() as isize;
+    if src_stride == size && dst_stride == size {
+        for i in 0..n {
+            // SAFETY: i < n; both sides are contiguous.
+            unsafe { dst.cast::<T>().add(i).write_unaligned(f(src.cast::<T>().add(i).read_unaligned())) };
+        }
+    } else {
+        let (mut s, mut d) = (src, dst);
+        for _ in 0..n {
+            // SAFETY: the caller vouches for these places.
+            unsafe { d.cast::<T>().write_unaligned(f(s.cast::<T>().read_unaligned())) };
+            (s, d) = (s.wrapping_offset(src_stride), d.wrapping_offset(dst_stride));
+        }
+    }
+}
+
+/// Makes every byte but 0 a 1.
+///
+/// # Safety
+/// `n` bytes at `bytes` are readable and writable.
+unsafe fn truth(bytes: *mut u8, n: usize) -> *const u8 {
+    for i in 0..n {
+        // SAFETY: i < n.
+        unsafe { *bytes.add(i) = u8::from(*bytes.add(i) != 0) };
+    }
+    bytes
+}
+
+/// binary16 to binary32.
+///
+/// # Safety
+/// `n` aligned elements at `src` are initialised, and there is aligned room for as many at `dst`, elsewhere.
+unsafe fn halves_to_singles(src: *const f16, dst: *mut f32, n: usize) -> *const u8 {
+    // SAFETY: the caller vouches for both; the room is initialised before a slice of it is made.
+    let (halves, singles) = unsafe {
+        dst.write_bytes(0, n);
+        (std::slice::from_raw_parts(src, n), std::slice::from_raw_parts_mut(dst, n))
+    };
+    halves.convert_to_f32_slice(singles);
+    dst.cast_const().cast()
+}
+
+/// binary32 to binary16; true if a finite number becomes infinite.
+///
+/// # Safety
+/// `n` aligned elements at `src` are initialised, and there is aligned room for as many at `dst`, elsewhere.
+unsafe fn singles_to_halves(src: *const f32, dst: *mut f16, n: usize) -> bool {
+    // SAFETY: the caller vouches for both; the room is initialised before a slice of it is made.
+    let (singles, halves) = unsafe {
+        dst.write_bytes(0, n);
+        (std::slice::from_raw_parts(src, n), std::slice::from_raw_parts_mut(dst, n))
+    };
+    halves.convert_from_f32_slice(singles);
+    const INFINITY: u16 = 0x7c00;
+    singles.iter().zip(halves.iter()).fold(false, |bad, (s, h)| bad | ((h.to_bits() & 0x7fff == INFINITY) & (s.abs() < f32::INFINITY)))
+}
+
+/// Real parts to pairs with an imaginary part of 0.
+///
+/// # Safety
+/// `n` elements at `src` are initialised, and there is room for as many pairs at `dst`, elsewhere; both are aligned.
+unsafe fn pairs<T: Copy + Default>(src: *const T, dst: *mut [T; 2], n: usize) -> *const u8 {
+    for i in 0..n {
+        // SAFETY: i < n.
+        unsafe { dst.add(i).write([*src.add(i), T::default()]) };
+    }
+    dst.cast_const().cast()
+}
+
+/// A binary32 from which rounding to binary16 gives what rounding `value` itself does: the bits beyond binary32 are
+/// gathered into its last one. Values outside of binary32's normal range are 0 or infinite in binary16 either way.
+/// (binary64 straight to binary16 rounds twice with the processor's instructions.)
+#[inline(always)]
+pub(crate) fn round_to_odd(value: f64) -> f32 {
+    const BEYOND: u64 = (1 << 29) - 1;
+    let bits = value.to_bits();
+    f64::from_bits((bits & !BEYOND) | (u64::from(bits & BEYOND != 0) << 29)) as f32
+}
+
+/// The stand-in for a binary16: a binary32 that is rounded to it by [`singles_to_halves`].
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Half(f32);
+
+/// A bool: 0 or 1.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Truth(u8);
+
+/// A number as another type, and whether it does not fit. Without branches, so that loops of it vectorise.
+trait Convert<D>: Copy {
+    fn convert(self) -> (D, bool);
+}
+
+macro_rules! int_to_int {
+    ($($s:ty)*) => { $( int_to_int!(@ $s: i8 i16 i32 i64 u8 u16 u32 u64); )* };
+    (@ $s:ty: $($d:ty)*) => { $(
+        impl Convert<$d> for $s {
+            #[inline(always)]
+            fn convert(self) -> ($d, bool) {
+                const LOW: $s = if (<$s>::MIN as i128) < (<$d>::MIN as i128) { <$d>::MIN as $s } else { <$s>::MIN };
+                const HIGH: $s = if (<$s>::MAX as i128) > (<$d>::MAX as i128) { <$d>::MAX as $s } else { <$s>::MAX };
+                #[allow(clippy::manual_range_contains)]
+                (self as $d, (self < LOW) | (self > HIGH))
+            }
+        }
+    )* };
+}
+int_to_int!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+macro_rules! int_and_float {
+    ($($i:ty)*) => { $(
+        impl Convert<f32> for $i {
+            #[inline(always)]
+            fn convert(self) -> (f32, bool) {
+                (self as f32, false)
+            }
+        }
+        impl Convert<f64> for $i {
+            #[inline(always)]
+            fn convert(self) -> (f64, bool) {
+                (self as f64, false)
+            }
+        }
+        // Integers that binary32 rounds are beyond binary16's range anyway.
+        impl Convert<Half> for $i {
+            #[inline(always)]
+            fn convert(self) -> (Half, bool) {
+                (Half(self as f32), false)
+            }
+        }
+        int_and_float!(@ f32 $i);
+        int_and_float!(@ f64 $i);
+    )* };
+    (@ $f:ident $i:ty) => {
+        impl Convert<$i> for $f {
+            #[inline(always)]
+            fn convert(self) -> ($i, bool) {
+                // The numbers strictly between these two have their whole part in range.
+                const LOW: $f = if ((<$i>::MIN as i128 - 1) as $f) as i128 == <$i>::MIN as i128 - 1 {
+                    (<$i>::MIN as i128 - 1) as $f
+                } else {
+                    (<$i>::MIN as $f).next_down()
+                };
+                const HIGH: $f = (<$i>::MAX as i128 + 1) as $f;
+                let fits = (self > LOW) & (self < HIGH);
+                let number = if fits { self } else { 0.0 };
+                // SAFETY: the number is finite and its whole part is in range.
+                (unsafe { number.to_int_unchecked::<$i>() }, !fits)
+            }
+        }
+    };
+}
+int_and_float!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+macro_rules! to_truth {
+    ($($s:ty)*) => { $(
+        impl Convert<Truth> for $s {
+            #[inline(always)]
+            fn convert(self) -> (Truth, bool) {
+                let one = self == 1 as $s;
+                (Truth(u8::from(one)), !(one | (self == 0 as $s)))
+            }
+        }
+    )* };
+}
+to_truth!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
+
+impl Convert<f32> for f32 {
+    #[inline(always)]
+    fn convert(self) -> (f32, bool) {
+        (self, false)
+    }
+}
+impl Convert<f64> for f32 {
+    #[inline(always)]
+    fn convert(self) -> (f64, bool) {
+        (f64::from(self), false)
+    }
+}
+impl Convert<Half> for f32 {
+    #[inline(always)]
+    fn convert(self) -> (Half, bool) {
+        (Half(self), false)
+    }
+}
+impl Convert<f32> for f64 {
+    #[inline(always)]
+    fn convert(self) -> (f32, bool) {
+        let single = self as f32;
+        (single, (single.abs() == f32::INFINITY) & (self.abs() < f64::INFINITY))
+    }
+}
+impl Convert<f64> for f64 {
+    #[inline(always)]
+    fn convert(self) -> (f64, bool) {
+        (self, false)
+    }
+}
+impl Convert<Half> for f64 {
+    #[inline(always)]
+    fn convert(self) -> (Half, bool) {
+        let single = round_to_odd(self);
+        (Half(single), (single.abs() == f32::INFINITY) & (self.abs() < f64::INFINITY))
+    }
+}
+
+/// # Safety
+/// See [`Kernel`]: n readable S at `src`, room for n D at `dst`, without overlap.
+unsafe fn apply<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -> bool {
+    let mut bad = false;
+    for i in 0..n {
+        // SAFETY: i < n.
+        let (value, unfit) = unsafe { src.cast::<S>().add(i).read_unaligned() }.convert();
+        // SAFETY: i < n.
+        unsafe { dst.cast::<D>().add(i).write_unaligned(value) };
+        bad |= unfit;
+    }
+    bad
+}
+
+/// The kernel for the numbers of two types. A bool comes as 0 or 1, a binary16 as binary32, a complex number as its two parts.
+fn kernel(from: DataType, to: DataType) -> Kernel {
+    use DataType::*;
+    match from {
+        Bool | UInt8 => kernel_from::<u8>(to),
+        Int8 => kernel_from::<i8>(to),
+        Int16 => kernel_from::<i16>(to),
+        Int32 => kernel_from::<i32>(to),
+        Int64 => kernel_from::<i64>(to),
+        UInt16 => kernel_from::<u16>(to),
+        UInt32 => kernel_from::<u32>(to),
+        UInt64 => kernel_from::<u64>(to),
+        Float16 | Float32 | Complex64 => kernel_from::<f32>(to),
+        Float64 | Complex128 => kernel_from::<f64>(to),
+    }
+}
+
+fn kernel_from<S>(to: DataType) -> Kernel
+where
+    S: Convert<Truth> + Convert<i8> + Convert<i16> + Convert<i32> + Convert<i64> + Convert<u8> + Convert<u16> + Convert<u32> + Convert<u64>,
+    S: Convert<Half> + Convert<f32> + Convert<f64>,
+{
+    use DataType::*;
+    match to {
+        Bool => apply::<S, Truth>,
+        Int8 => apply::<S, i8>,
+        Int16 => apply::<S, i16>,
+        Int32 => apply::<S, i32>,
+        Int64 => apply::<S, i64>,
+        UInt8 => apply::<S, u8>,
+        UInt16 => apply::<S, u16>,
+        UInt32 => apply::<S, u32>,
+        UInt64 => apply::<S, u64>,
+        Float16 => apply::<S, Half>,
+        Float32 | Complex64 => apply::<S, f32>,
+        Float64 | Complex128 => apply::<S, f64>,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::ByteOrder;
+    use crate::error::ErrorKind;
+    use DataType::*;
+
+    /// A number as the slow reference sees it.
+    #[derive(Clone, Copy, Debug)]
+    enum Number {
+        Int(i128),
+        Float(f64),
+    }
+
+    fn half_value(bits: u16) -> f64 {
+        let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+        let magnitude = match exponent {
+            0 => mantissa * 2f64.powi(-24),
+            31 if mantissa == 0.0 => f64::INFINITY,
+            31 => f64::NAN,
+            _ => (1024.0 + mantissa) * 2f64.powi(exponent - 25),
+        };
+        if bits >> 15 == 1 { -magnitude } else { magnitude }
+    }
+
+    /// The nearest binary16, ties to even, found by counting.
+    fn half_bits(value: f64) -> u16 {
+        let magnitude = value.abs();
+        // The last binary16 that is not greater; above the largest finite one as if there were one more (65536).
+        let below = if magnitude >= 65536.0 { 0x7c00 } else { (0..0x7c00).rev().find(|&b| half_value(b) <= magnitude).unwrap() };
+        let above = if below >= 0x7bff { 65536.0 } else { half_value(below + 1) };
+        let up = below < 0x7c00 && {
+            let (down, up) = (magnitude - half_value(below), above - magnitude);
+            up < down || (up == down && below & 1 == 1)
+        };
+        (below + u16::from(up)) | (u16::from(value.is_sign_negative()) << 15)
+    }
+
+    /// The parts of a native element.
+    fn decode(data_type: DataType, b: &[u8]) -> Vec<Number> {
+        use Number::*;
+        match data_type {
+            Bool => vec![Int(i128::from(b[0] != 0))],
+            Int8 => vec![Int((b[0] as i8).into())],
+            Int16 => vec![Int(i16::from_le_bytes(b.try_into().unwrap()).into())],
+            Int32 => vec![Int(i32::from_le_bytes(b.try_into().unwrap()).into())],
+            Int64 => vec![Int(i64::from_le_bytes(b.try_into().unwrap()).into())],
+            UInt8 => vec![Int(b[0].into())],
+            UInt16 => vec![Int(u16::from_le_bytes(b.try_into().unwrap()).into())],
+            UInt32 => vec![Int(u32::from_le_bytes(b.try_into().unwrap()).into())],
+            UInt64 => vec![Int(u64::from_le_bytes(b.try_into().unwrap()).into())],
+            Float16 => vec![Float(half_value(u16::from_le_bytes(b.try_into().unwrap())))],
+            Float32 => vec![Float(f32::from_le_bytes(b.try_into().unwrap()).into())],
+            Float64 => vec![Float(f64::from_le_bytes(b.try_into().unwrap()))],
+            Complex64 => [decode(Float32, &b[..4]), decode(Float32, &b[4..])].concat(),
+            Complex128 => [decode(Float64, &b[..8]), decode(Float64, &b[8..])].concat(),
+        }
+    }
+
+    /// The native element, `None` where a part does not fit.
+    fn encode(data_type: DataType, parts: &[Number]) -> Option<Vec<u8>> {
+        use Number::*;
+        let whole = || match parts[0] {
+            Int(i) => Some(i),
+            Float(f) if f.is_finite() && f.abs() < 1e30 => Some(f.trunc() as i128),
+            Float(_) => None,
+        };
+        let real = |p: Number| match p {
+            Int(i) => i as f64,
+            Float(f) => f,
+        };
+        Some(match data_type {
+            Bool => vec![match real(parts[0]) {
+                0.0 => 0,
+                1.0 => 1,
+                _ => return None,
+            }],
+            Int8 => i8::try_from(whole()?).ok()?.to_le_bytes().to_vec(),
+            Int16 => i16::try_from(whole()?).ok()?.to_le_bytes().to_vec(),
+            Int32 => i32::try_from(whole()?).ok()?.to_le_bytes().to_vec(),
+            Int64 => i64::try_from(whole()?).ok()?.to_le_bytes().to_vec(),
+            UInt8 => u8::try_from(whole()?).ok()?.to_le_bytes().to_vec(),
+            UInt16 => u16::try_from(whole()?).ok()?.to_le_bytes().to_vec(),
+            UInt32 => u32::try_from(whole()?).ok()?.to_le_bytes().to_vec(),
+            UInt64 => u64::try_from(whole()?).ok()?.to_le_bytes().to_vec(),
+            Float16 => {
+                let value = real(parts[0]);
+                let bits = if value.is_nan() { 0x7e00 } else { half_bits(value) };
+                if bits & 0x7fff == 0x7c00 && value.is_finite() {
+                    return None;
+                }
+                bits.to_le_bytes().to_vec()
+            }
+            Float32 => {
+                let value = match parts[0] {
+                    Int(i) => i as f32,
+                    Float(f) => f as f32,
+                };
+                if value.is_infinite() && real(parts[0]).is_finite() {
+                    return None;
+                }
+                value.to_le_bytes().to_vec()
+            }
+            Float64 => real(parts[0]).to_le_bytes().to_vec(),
+            Complex64 | Complex128 => {
+                let half = if data_type == Complex64 { Float32 } else { Float64 };
+                let imaginary = parts.get(1).copied().unwrap_or(Float(0.0));
+                [encode(half, &parts[..1])?, encode(half, &[imaginary])?].concat()
+            }
+        })
+    }
+
+    /// Whether two native elements are the same, all NaN being one.
+    fn same(data_type: DataType, a: &[u8], b: &[u8]) -> bool {
+        let nan = |n: &Number| matches!(n, Number::Float(f) if f.is_nan());
+        let unit = data_type.swap_unit();
+        decode(data_type, a)
+            .iter()
+            .zip(decode(data_type, b))
+            .enumerate()
+            .all(|(i, (x, y))| (nan(x) && nan(&y)) || a[i * unit..][..unit] == b[i * unit..][..unit])
+    }
+
+    /// Elements at and around every limit.
+    fn edges(data_type: DataType) -> Vec<Vec<u8>> {
+        let limits = || [0, 1, 7, 8, 10, 11, 15, 16, 23, 24, 31, 32, 52, 53, 63, 64].into_iter();
+        match data_type.kind() {
+            Kind::Bool => vec![vec![0], vec![1], vec![2], vec![255]],
+            Kind::Int | Kind::UInt => {
+                let near = |b: i32| [(1i128 << b) - 1, 1i128 << b, (1i128 << b) + 1, -(1i128 << b) - 1, -(1i128 << b), 1 - (1i128 << b)];
+                let more = [0, 2, 3, 65504, 65519, 65520, 65521, i128::from(u64::MAX), 0x1234_5678_9abc_def0];
+                limits().flat_map(near).chain(more).filter_map(|n| encode(data_type, &[Number::Int(n)])).collect()
+            }
+            Kind::Float => {
+                let around = |v: f64| {
+                    let single = v as f32;
+                    let beside = [single.next_down().into(), single.next_up().into(), v.next_down(), v.next_up(), v - 0.5, v + 0.5];
+                    [v, v - 1.0, v + 1.0].into_iter().chain(beside).flat_map(|v| [v, -v])
+                };
+                let ties = [1.0 + 2f64.powi(-11), 1.0 + 3.0 * 2f64.powi(-11), 2f64.powi(-25), 65504.0, 65520.0, 1.0 + 2f64.powi(-24)];
+                let extremes = [0.0, f64::MAX, f32::MAX.into(), f32::MAX as f64 * (1.0 + 2f64.powi(-25)), f64::MIN_POSITIVE, 5e-324];
+                let special = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-45, -0.0, 6e-8];
+                let all = limits().map(|b| 2f64.powi(b)).chain(ties).chain(extremes).flat_map(around).chain(special);
+                all.filter_map(|n| encode(data_type, &[Number::Float(n)])).collect()
+            }
+            Kind::Complex => {
+                let parts = edges(if data_type == Complex64 { Float32 } else { Float64 });
+                let other = parts.iter().rev().cycle().skip(parts.len() / 3);
+                parts.iter().zip(other).map(|(re, im)| [re.as_slice(), im].concat()).collect()
+            }
+        }
+    }
+
+    fn swapped(element: ElementType, bytes: &[u8]) -> Vec<u8> {
+        let unit = element.data_type.swap_unit();
+        let reverse = |u: &[u8]| u.iter().rev().copied().collect::<Vec<_>>();
+        if element.swapped() { bytes.chunks(unit).flat_map(reverse).collect() } else { bytes.to_vec() }
+    }
+
+    /// Lays the elements out with that stride from an odd address, converts, and reads the results back as native elements.
+    fn convert(
+        from: ElementType,
+        to: ElementType,
+        elements: &[Vec<u8>],
+        strides: (isize, isize),
+    ) -> (std::result::Result<(), usize>, Vec<Vec<u8>>) {
+        const GUARD: u8 = 0xa5;
+        let n = elements.len();
+        let layout = |size: usize, stride: isize| {
+            let length = 1 + stride.unsigned_abs() * n.saturating_sub(1) + size;
+            let start = if stride < 0 { length - size } else { 1 };
+            (length, start, move |i: usize| (start as isize + stride * i as isize) as usize)
+        };
+        let (src_len, src_start, src_at) = layout(from.size(), strides.0);
+        let (dst_len, dst_start, dst_at) = layout(to.size(), strides.1);
+        let (mut src, mut dst) = (vec![GUARD; src_len], vec![GUARD; dst_len]);
+        elements.iter().enumerate().for_each(|(i, e)| src[src_at(i)..][..from.size()].copy_from_slice(&swapped(from, e)));
+        let transfer = Transfer::new(from, to).unwrap();
+        // SAFETY: the buffers hold n elements with these strides.
+        let result = unsafe { transfer.run(src.as_ptr().add(src_start), strides.0, dst.as_mut_ptr().add(dst_start), strides.1, n) };
+        let out: Vec<_> = (0..n).map(|i| swapped(to, &dst[dst_at(i)..][..to.size()])).collect();
+        (0..n).for_each(|i| dst[dst_at(i)..][..to.size()].fill(GUARD));
+        assert!(dst.iter().all(|&b| b == GUARD), "wrote between the elements");
+        (result, out)
+    }
+
+    fn pairs_of_types() -> impl Iterator<Item = (DataType, DataType)> {
+        let all = DataType::ALL.iter().flat_map(|&from| DataType::ALL.iter().map(move |&to| (from, to)));
+        all.filter(|(from, to)| from.kind() != Kind::Complex || to.kind() == Kind::Complex)
+    }
+
+    fn expected(from: DataType, to: DataType, element: &[u8]) -> Option<Vec<u8>> {
+        if from == to { Some(element.to_vec()) } else { encode(to, &decode(from, element)) }
+    }
+
+    #[test]
+    fn every_pair_converts_every_edge_as_the_reference_does() {
+        for (from, to) in pairs_of_types() {
+            let native = (ElementType::native(from), ElementType::native(to));
+            for element in edges(from) {
+                let (result, out) = convert(native.0, native.1, std::slice::from_ref(&element), (from.size() as isize, to.size() as isize));
+                match expected(from, to, &element) {
+                    Some(e) => assert!(
+                        result.is_ok() && same(to, &out[0], &e),
+                        "{from:?} -> {to:?}: {:?}: {out:?}, expected {e:?}",
+                        decode(from, &element)
+                    ),
+                    None => assert_eq!(result, Err(0), "{from:?} -> {to:?}: {:?}", decode(from, &element)),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn orders_strides_and_lengths_do_not_matter() {
+        for (from, to) in pairs_of_types() {
+            let fitting: Vec<_> = edges(from).into_iter().filter(|e| expected(from, to, e).is_some()).collect();
+            let (s, d) = (from.size() as isize, to.size() as isize);
+            for order in [
+                (ByteOrder::Little, ByteOrder::Little),
+                (ByteOrder::Big, ByteOrder::Little),
+                (ByteOrder::Little, ByteOrder::Big),
+                (ByteOrder::Big, ByteOrder::Big),
+            ] {
+                let types = (ElementType::new(from, order.0), ElementType::new(to, order.1));
+                for (strides, n) in
+                    [((s, d), 600), ((s + 3, d), 300), ((s, d + 5), 257), ((-s, -d - 1), 256), ((-2 * s - 1, d), 9), ((s, d), 0)]
+                {
+                    let elements: Vec<_> = fitting.iter().cycle().take(n).cloned().collect();
+                    let (result, out) = convert(types.0, types.1, &elements, strides);
+                    assert_eq!(result, Ok(()), "{types:?}");
+                    for (element, out) in elements.iter().zip(&out) {
+                        let e = expected(from, to, element).unwrap();
+                        assert!(same(to, out, &e), "{types:?} {strides:?}: {element:?}: {out:?}, expected {e:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_element_that_does_not_fit_is_named_and_those_before_it_are_stored() {
+        for (from, to) in pairs_of_types() {
+            let (fitting, unfit): (Vec<_>, Vec<_>) = edges(from).into_iter().partition(|e| expected(from, to, e).is_some());
+            let (Some(good), Some(bad)) = (fitting.last(), unfit.first()) else { continue };
+            for (place, order, stride) in
+                [(0, ByteOrder::Little, 1), (255, ByteOrder::Big, 1), (256, ByteOrder::Little, -1), (517, ByteOrder::Big, 2)]
+            {
+                let mut elements = vec![good.clone(); 600];
+                elements[place] = bad.clone();
+                elements[599] = bad.clone();
+                let strides = (stride * from.size() as isize, stride * to.size() as isize);
+                let (result, out) = convert(ElementType::new(from, order), ElementType::native(to), &elements, strides);
+                assert_eq!(result, Err(place), "{from:?} -> {to:?}");
+                let e = expected(from, to, good).unwrap();
+                assert!(out[..place].iter().all(|o| same(to, o, &e)), "{from:?} -> {to:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_binary16_becomes_wider_and_comes_back() {
+        let all: Vec<Vec<u8>> = (0..=u16::MAX).map(|b| b.to_le_bytes().to_vec()).collect();
+        for wide in [Float32, Float64] {
+            let size = wide.size() as isize;
+            let (result, out) = convert(ElementType::native(Float16), ElementType::native(wide), &all, (2, size));
+            assert_eq!(result, Ok(()));
+            for (narrow, out) in all.iter().zip(&out) {
+                assert!(same(wide, out, &encode(wide, &decode(Float16, narrow)).unwrap()), "{narrow:?}");
+            }
+            let (result, back) = convert(ElementType::native(wide), ElementType::new(Float16, ByteOrder::Big), &out, (size, 2));
+            assert_eq!(result, Ok(()));
+            assert!(all.iter().zip(&back).all(|(a, b)| same(Float16, a, b)));
+        }
+    }
+
+    #[test]
+    fn binary64_is_rounded_to_binary16_once() {
+        for bits in 0..0x7bffu16 {
+            let (low, high) = (half_value(bits), half_value(bits + 1));
+            let tie = (low + high) / 2.0;
+            for (value, expected) in [(tie.next_down(), bits), (tie, bits + (bits & 1)), (tie.next_up(), bits + 1)] {
+                assert_eq!(f16::from_f32(round_to_odd(value)).to_bits(), expected, "{value:e}");
+                assert_eq!(f16::from_f32(round_to_odd(-value)).to_bits(), expected | 0x8000, "-{value:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn payloads_of_nan_survive_between_binary32_and_binary64() {
+        let nan = 0xffc0_1234u32.to_le_bytes().to_vec();
+        let (_, wide) = convert(ElementType::native(Float32), ElementType::native(Float64), std::slice::from_ref(&nan), (4, 8));
+        assert_eq!(wide[0], 0xfff8_0246_8000_0000u64.to_le_bytes());
+        let (_, back) = convert(ElementType::native(Float64), ElementType::native(Float32), &wide, (8, 4));
+        assert_eq!(back[0], nan);
+    }
+
+    #[test]
+    fn bool_bytes_are_kept_by_a_copy_and_made_1_by_a_conversion() {
+        let byte = [vec![7u8]];
+        assert_eq!(convert(ElementType::native(Bool), ElementType::native(Bool), &byte, (1, 1)).1, [[7]]);
+        assert_eq!(convert(ElementType::native(Bool), ElementType::native(UInt8), &byte, (1, 1)).1, [[1]]);
+    }
+
+    #[test]
+    fn a_source_of_one_element_can_be_spread() {
+        let (src, mut dst) = (1.5f32, [0f64; 300]);
+        let transfer = Transfer::new(ElementType::native(Float32), ElementType::native(Float64)).unwrap();
+        // SAFETY: one element with stride 0, and room for 300.
+        unsafe { transfer.run((&raw const src).cast(), 0, dst.as_mut_ptr().cast(), 8, 300) }.unwrap();
+        assert_eq!(dst, [1.5; 300]);
+    }
+
+    #[test]
+    fn plain_copies_are_known_and_complex_to_real_is_refused() {
+        let big = |t| ElementType::new(t, ByteOrder::Big);
+        assert_eq!(Transfer::new(big(Complex128), big(Complex128)).unwrap().plain_copy(), Some(16));
+        assert_eq!(
+            Transfer::new(ElementType { data_type: Int8, order: ByteOrder::Big }, ElementType::native(Int8)).unwrap().plain_copy(),
+            Some(1)
+        );
+        assert_eq!(Transfer::new(big(Int16), ElementType::native(Int16)).unwrap().plain_copy(), None);
+        assert_eq!(Transfer::new(big(Int16), big(UInt16)).unwrap().plain_copy(), None);
+        for to in [Bool, Int32, Float64] {
+            assert_eq!(Transfer::new(ElementType::native(Complex64), ElementType::native(to)).unwrap_err().kind(), ErrorKind::Type);
+        }
+    }
+}

@@ -1,0 +1,557 @@
+//! Fill values: one element, bit for bit, and its JSON in v2 and v3 documents.
+//! Specification: v2 "Fill value encoding"; v3 core, "Fill value" of each data type.
+//!
+//! Both versions are read by one set of rules, which includes the odd spellings of other writers; each is written
+//! in its own. A decimal number that exceeds a floating-point type is rounded to infinity, as IEEE 754 rounds.
+
+use super::convert::round_to_odd;
+use super::{DataType, Kind};
+use crate::error::{Error, Result, err};
+use half::f16;
+use serde_json::{Number, Value};
+use std::cmp::Ordering;
+use std::io::Write;
+
+/// The most bytes of a value that a message shows.
+const BRIEF: usize = 40;
+
+/// The value of elements that were never written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fill {
+    /// The element in the order of this host; bytes beyond the element are 0.
+    pub value: [u8; 16],
+    /// False where a v2 document says `null`: the elements have no defined value (`value` is then 0).
+    pub defined: bool,
+}
+
+impl Fill {
+    /// All bytes zero: 0, false.
+    pub fn zero() -> Fill {
+        Fill { value: [0; 16], defined: true }
+    }
+
+    /// v2's `null`.
+    pub fn undefined() -> Fill {
+        Fill { value: [0; 16], defined: false }
+    }
+
+    /// The element with these bytes, in the order of this host; bytes beyond the 16th are left out.
+    pub fn from_bytes(bytes: &[u8]) -> Fill {
+        let mut fill = Fill::zero();
+        fill.value.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        fill
+    }
+
+    /// The bytes of one element of that type.
+    pub fn element(&self, data_type: DataType) -> &[u8] {
+        &self.value[..data_type.size()]
+    }
+
+    /// Reads `fill_value` of a `zarr.json`; `null` is refused.
+    pub fn from_json_v3(data_type: DataType, value: &Value) -> Result<Fill> {
+        match data_type.kind() {
+            Kind::Complex => complex(data_type, value),
+            _ => scalar(data_type, value),
+        }
+    }
+
+    /// Reads `fill_value` of a `.zarray`: `null` is "undefined", a list of one element is that element.
+    pub fn from_json_v2(data_type: DataType, value: &Value) -> Result<Fill> {
+        match (value, data_type.kind()) {
+            (Value::Null, _) => Ok(Fill::undefined()),
+            (Value::Array(items), Kind::Complex) if items.len() == 2 => complex(data_type, value),
+            (Value::Array(items), _) if items.len() == 1 => Fill::from_json_v2(data_type, &items[0]),
+            // A real number for a complex type is its real part.
+            (Value::Number(_) | Value::String(_), Kind::Complex) => scalar(half_of(data_type), value),
+            (_, Kind::Complex) => complex(data_type, value),
+            _ => scalar(data_type, value),
+        }
+    }
+
+    /// The `fill_value` of a `zarr.json`: shortest digits that give the same bits, NaN payloads as `"0x…"`.
+    pub fn to_json_v3(&self, data_type: DataType) -> Value {
+        self.json(data_type, true)
+    }
+
+    /// The `fill_value` of a `.zarray`; it has no form for the payload of a NaN, which becomes `"NaN"`.
+    pub fn to_json_v2(&self, data_type: DataType) -> Value {
+        if self.defined { self.json(data_type, false) } else { Value::Null }
+    }
+
+    fn json(&self, data_type: DataType, hex: bool) -> Value {
+        let v = &self.value;
+        match data_type {
+            DataType::Bool => Value::Bool(v[0] != 0),
+            DataType::Int8 => Value::from(v[0] as i8),
+            DataType::Int16 => Value::from(i16::from_ne_bytes(first(v))),
+            DataType::Int32 => Value::from(i32::from_ne_bytes(first(v))),
+            DataType::Int64 => Value::from(i64::from_ne_bytes(first(v))),
+            DataType::UInt8 => Value::from(v[0]),
+            DataType::UInt16 => Value::from(u16::from_ne_bytes(first(v))),
+            DataType::UInt32 => Value::from(u32::from_ne_bytes(first(v))),
+            DataType::UInt64 => Value::from(u64::from_ne_bytes(first(v))),
+            DataType::Float16 | DataType::Float32 | DataType::Float64 => float_to_json(data_type, v, hex),
+            DataType::Complex64 | DataType::Complex128 => {
+                let half = half_of(data_type);
+                Value::Array(vec![float_to_json(half, v, hex), float_to_json(half, &v[half.size()..], hex)])
+            }
+        }
+    }
+}
+
+/// The first bytes of a slice that has them.
+fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0))
+}
+
+/// The type of the parts of a complex type.
+fn half_of(data_type: DataType) -> DataType {
+    if data_type == DataType::Complex64 { DataType::Float32 } else { DataType::Float64 }
+}
+
+/// A value as messages show it: compact JSON, cut to about 40 bytes.
+pub fn brief(value: &Value) -> String {
+    /// Keeps what fits and stops the writer after that, so that a huge value is not written out for a message.
+    struct Cut(Vec<u8>);
+    impl Write for Cut {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let room = (BRIEF + 4).saturating_sub(self.0.len());
+            if room == 0 {
+                return Err(std::io::ErrorKind::WriteZero.into());
+            }
+            let n = bytes.len().min(room);
+            self.0.extend_from_slice(&bytes[..n]);
+            Ok(n)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut cut = Cut(Vec::new());
+    let whole = serde_json::to_writer(&mut cut, value).is_ok();
+    let text = String::from_utf8_lossy(&cut.0);
+    if whole && text.len() <= BRIEF {
+        return text.into_owned();
+    }
+    let end = (0..=BRIEF.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// What was found, and what fits the type.
+#[cold]
+fn unfit(data_type: DataType, value: &Value) -> Error {
+    let expected = match data_type.kind() {
+        Kind::Bool => "true or false",
+        Kind::Int | Kind::UInt => "an integer in its range",
+        Kind::Float => "a number, \"NaN\", \"Infinity\", \"-Infinity\" or \"0x…\"",
+        Kind::Complex => "a list of two numbers",
+    };
+    err!(Metadata, "found {}, expected {expected} for {}", brief(value), data_type.name())
+}
+
+fn complex(data_type: DataType, value: &Value) -> Result<Fill> {
+    let half = half_of(data_type);
+    match value {
+        Value::Array(parts) if parts.len() == 2 => {
+            let mut fill = Fill::zero();
+            for (i, part) in parts.iter().enumerate() {
+                let bytes = scalar(half, part).map_err(|e| e.at_field(format!("[{i}]")))?.value;
+                fill.value[i * half.size()..][..half.size()].copy_from_slice(&bytes[..half.size()]);
+            }
+            Ok(fill)
+        }
+        _ => Err(unfit(data_type, value)),
+    }
+}
+
+/// A value of a type that is not complex.
+fn scalar(data_type: DataType, value: &Value) -> Result<Fill> {
+    let text = match value {
+        Value::Number(number) => number.as_str(),
+        Value::String(text) if data_type != DataType::Bool => text,
+        Value::Bool(b) if data_type == DataType::Bool => return Ok(Fill::from_bytes(&[u8::from(*b)])),
+        _ => return Err(unfit(data_type, value)),
+    };
+    let fill = if data_type.kind() == Kind::Float { float(data_type, text) } else { integer(data_type, text) };
+    fill.ok_or_else(|| unfit(data_type, value))
+}
+
+/// An integer (or a bool, 0 or 1) from its source text; `0.0` and `1e3` are integers too.
+fn integer(data_type: DataType, text: &str) -> Option<Fill> {
+    let n = match text.parse::<i128>() {
+        Ok(n) => n,
+        Err(_) => Decimal::parse(text)?.integer()?,
+    };
+    Some(match data_type {
+        DataType::Bool => Fill::from_bytes(&[u8::try_from(n).ok().filter(|&n| n <= 1)?]),
+        DataType::Int8 => Fill::from_bytes(&i8::try_from(n).ok()?.to_ne_bytes()),
+        DataType::Int16 => Fill::from_bytes(&i16::try_from(n).ok()?.to_ne_bytes()),
+        DataType::Int32 => Fill::from_bytes(&i32::try_from(n).ok()?.to_ne_bytes()),
+        DataType::Int64 => Fill::from_bytes(&i64::try_from(n).ok()?.to_ne_bytes()),
+        DataType::UInt8 => Fill::from_bytes(&u8::try_from(n).ok()?.to_ne_bytes()),
+        DataType::UInt16 => Fill::from_bytes(&u16::try_from(n).ok()?.to_ne_bytes()),
+        DataType::UInt32 => Fill::from_bytes(&u32::try_from(n).ok()?.to_ne_bytes()),
+        DataType::UInt64 => Fill::from_bytes(&u64::try_from(n).ok()?.to_ne_bytes()),
+        _ => return None,
+    })
+}
+
+/// A floating-point number from its source text or one of the words for special values.
+fn float(data_type: DataType, text: &str) -> Option<Fill> {
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return hex(data_type, digits);
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let special = if unsigned.eq_ignore_ascii_case("nan") {
+        // "NaN" is the positive quiet one, with or without a sign.
+        f64::from_bits(0x7ff8_0000_0000_0000)
+    } else if unsigned.eq_ignore_ascii_case("inf") || unsigned.eq_ignore_ascii_case("infinity") {
+        if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY }
+    } else {
+        Decimal::parse(text)?;
+        return Some(match data_type {
+            DataType::Float16 => Fill::from_bytes(&decimal_to_f16(text)?.to_ne_bytes()),
+            DataType::Float32 => Fill::from_bytes(&text.parse::<f32>().ok()?.to_ne_bytes()),
+            _ => Fill::from_bytes(&text.parse::<f64>().ok()?.to_ne_bytes()),
+        });
+    };
+    let negative = special.is_sign_negative();
+    Some(match (data_type, special.is_nan()) {
+        (DataType::Float16, true) => Fill::from_bytes(&0x7e00u16.to_ne_bytes()),
+        (DataType::Float16, false) => Fill::from_bytes(&(if negative { f16::NEG_INFINITY } else { f16::INFINITY }).to_ne_bytes()),
+        (DataType::Float32, true) => Fill::from_bytes(&0x7fc0_0000u32.to_ne_bytes()),
+        (DataType::Float32, false) => Fill::from_bytes(&(special as f32).to_ne_bytes()),
+        _ => Fill::from_bytes(&special.to_ne_bytes()),
+    })
+}
+
+/// The bits of a floating-point number, most significant digit first; missing digits are zeros in front.
+fn hex(data_type: DataType, digits: &str) -> Option<Fill> {
+    if digits.is_empty() || digits.len() > 2 * data_type.size() || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    let bits = u64::from_str_radix(digits, 16).ok()?;
+    Some(Fill::from_bytes(&bits.to_le_bytes()[..data_type.size()]))
+}
+
+/// A decimal number as it is written: 0.`digits` · 10^`exponent`, without zeros at either end of the digits.
+#[derive(Debug, PartialEq)]
+struct Decimal {
+    negative: bool,
+    digits: Vec<u8>,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// Reads `-1.5e+3`, also `1.` and `.5` and a leading `+`.
+    fn parse(text: &str) -> Option<Decimal> {
+        let negative = text.starts_with('-');
+        let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, Decimal::exponent(exponent)?),
+            None => (text, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let mut digits = [whole.as_bytes(), fraction.as_bytes()].concat();
+        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let zeros = digits.iter().take_while(|&&d| d == b'0').count();
+        digits.drain(..zeros);
+        while digits.last() == Some(&b'0') {
+            digits.pop();
+        }
+        let exponent = exponent.saturating_add(whole.len() as i64).saturating_sub(zeros as i64);
+        Some(if digits.is_empty() { Decimal { negative, digits, exponent: 0 } } else { Decimal { negative, digits, exponent } })
+    }
+
+    fn exponent(text: &str) -> Option<i64> {
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        // Beyond this no number of digits in a document brings it back.
+        let limit = i64::MAX / 4;
+        let value = digits.parse::<i64>().unwrap_or(limit).min(limit);
+        Some(if text.starts_with('-') { -value } else { value })
+    }
+
+    /// The number, if it is an integer of at most 38 digits.
+    fn integer(&self) -> Option<i128> {
+        let places = usize::try_from(self.exponent).ok().filter(|&p| p <= 38 && p >= self.digits.len())?;
+        let magnitude = (0..places).fold(0i128, |n, i| n * 10 + i128::from(self.digits.get(i).map_or(0, |d| d - b'0')));
+        Some(if self.negative { -magnitude } else { magnitude })
+    }
+
+    /// Compares the magnitudes.
+    fn compare(&self, other: &Decimal) -> Ordering {
+        match (self.digits.is_empty(), other.digits.is_empty()) {
+            (true, true) => Ordering::Equal,
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            // Without trailing zeros the shorter of two equal beginnings is the smaller number, as in the order of slices.
+            (false, false) => self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits)),
+        }
+    }
+}
+
+/// The nearest binary16, ties to even, in one rounding.
+fn decimal_to_f16(text: &str) -> Option<f16> {
+    let near: f64 = text.parse().ok()?;
+    // A tie of binary16 is a binary64. If `near` is one, the text may lie beside it: step to that side, which decides the tie.
+    let exact = Decimal::parse(&format!("{near:.40}"));
+    let sided = match (Decimal::parse(text), exact) {
+        (Some(text), Some(exact)) if near != 0.0 => match text.compare(&exact) {
+            Ordering::Less if near > 0.0 => near.next_down(),
+            Ordering::Less => near.next_up(),
+            Ordering::Greater if near > 0.0 => near.next_up(),
+            Ordering::Greater => near.next_down(),
+            Ordering::Equal => near,
+        },
+        _ => near,
+    };
+    Some(f16::from_f32(round_to_odd(sided)))
+}
+
+fn float_to_json(data_type: DataType, bytes: &[u8], hex: bool) -> Value {
+    let (value, bits, quiet, text) = match data_type {
+        DataType::Float16 => {
+            let v = f16::from_ne_bytes(first(bytes));
+            (v.to_f64(), u64::from(v.to_bits()), 0x7e00, shortest_f16(v))
+        }
+        DataType::Float32 => {
+            let v = f32::from_ne_bytes(first(bytes));
+            (f64::from(v), u64::from(v.to_bits()), 0x7fc0_0000, format!("{v:?}"))
+        }
+        _ => {
+            let v = f64::from_ne_bytes(first(bytes));
+            (v, v.to_bits(), 0x7ff8_0000_0000_0000, format!("{v:?}"))
+        }
+    };
+    if value.is_nan() {
+        return Value::String(if hex && bits != quiet { format!("0x{bits:0width$x}", width = 2 * data_type.size()) } else { "NaN".into() });
+    }
+    if value.is_infinite() {
+        return Value::String(if value > 0.0 { "Infinity" } else { "-Infinity" }.into());
+    }
+    Value::Number(text.parse::<Number>().unwrap_or_else(|_| Number::from(0)))
+}
+
+/// The fewest digits that are read as the same binary16.
+fn shortest_f16(value: f16) -> String {
+    let wide = value.to_f64();
+    let short = (0..5).map(|digits| format!("{wide:.digits$e}")).find(|text| decimal_to_f16(text) == Some(value));
+    let number = short.and_then(|text| text.parse::<f64>().ok()).unwrap_or(wide);
+    format!("{number:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use DataType::*;
+    use serde_json::json;
+
+    fn number(text: &str) -> Value {
+        Value::Number(Number::from_string_unchecked(text.to_string()))
+    }
+
+    fn bytes<const N: usize>(data_type: DataType, value: &Value) -> [u8; N] {
+        let fill = Fill::from_json_v3(data_type, value).unwrap_or_else(|e| panic!("{value}: {e}"));
+        assert_eq!(fill.element(data_type).len(), N);
+        assert!(fill.defined && fill.value[N..].iter().all(|&b| b == 0));
+        assert_eq!(Fill::from_json_v2(data_type, value).unwrap(), fill, "v2 reads the same");
+        first(fill.element(data_type))
+    }
+
+    fn refused(data_type: DataType, value: &Value) {
+        let e = Fill::from_json_v3(data_type, value).expect_err(&format!("{data_type:?} {value}"));
+        assert_eq!(e.kind(), ErrorKind::Metadata);
+        assert!(e.message().contains("found") && e.message().contains("expected"), "{e}");
+    }
+
+    #[test]
+    fn integers_are_exact_at_their_limits_and_refused_beyond() {
+        for (data_type, low, high) in [
+            (Int8, -128i128, 127i128),
+            (Int16, -32768, 32767),
+            (Int32, i32::MIN.into(), i32::MAX.into()),
+            (Int64, i64::MIN.into(), i64::MAX.into()),
+            (UInt8, 0, 255),
+            (UInt16, 0, 65535),
+            (UInt32, 0, u32::MAX.into()),
+            (UInt64, 0, u64::MAX.into()),
+        ] {
+            for n in [low, high] {
+                let fill = Fill::from_json_v3(data_type, &number(&n.to_string())).unwrap();
+                assert_eq!(fill.value[..data_type.size()], n.to_le_bytes()[..data_type.size()]);
+                assert_eq!(fill.to_json_v3(data_type).to_string(), n.to_string());
+                assert_eq!(fill.to_json_v2(data_type).to_string(), n.to_string());
+                assert_eq!(Fill::from_json_v3(data_type, &json!(n.to_string())).unwrap(), fill, "as a string");
+                assert_eq!(Fill::from_json_v3(data_type, &number(&format!("{n}.0"))).unwrap(), fill, "with a fraction of zeros");
+            }
+            refused(data_type, &number(&(low - 1).to_string()));
+            refused(data_type, &number(&(high + 1).to_string()));
+            for value in
+                [number("0.5"), json!("x"), json!(""), json!(true), json!([1]), json!({}), number("NaN"), number("1e30"), number("1e-1")]
+            {
+                refused(data_type, &value);
+            }
+        }
+        assert_eq!(bytes::<8>(Int64, &number("-1.20e2")), (-120i64).to_le_bytes());
+        assert_eq!(bytes::<8>(Int64, &number("-0")), [0; 8]);
+        refused(Int64, &number("1e99999999999999999999"));
+    }
+
+    #[test]
+    fn special_values_have_the_bits_of_the_specification() {
+        for (text, half, single, double) in [
+            ("NaN", 0x7e00u16, 0x7fc0_0000u32, 0x7ff8_0000_0000_0000u64),
+            ("nan", 0x7e00, 0x7fc0_0000, 0x7ff8_0000_0000_0000),
+            ("Infinity", 0x7c00, 0x7f80_0000, 0x7ff0_0000_0000_0000),
+            ("+Infinity", 0x7c00, 0x7f80_0000, 0x7ff0_0000_0000_0000),
+            ("inf", 0x7c00, 0x7f80_0000, 0x7ff0_0000_0000_0000),
+            ("-Infinity", 0xfc00, 0xff80_0000, 0xfff0_0000_0000_0000),
+            ("-0.0", 0x8000, 0x8000_0000, 0x8000_0000_0000_0000),
+            ("1.5", 0x3e00, 0x3fc0_0000, 0x3ff8_0000_0000_0000),
+            ("1e400", 0x7c00, 0x7f80_0000, 0x7ff0_0000_0000_0000),
+            ("0", 0, 0, 0),
+        ] {
+            for value in [json!(text), number(text)] {
+                assert_eq!(u16::from_le_bytes(bytes(Float16, &value)), half, "{text}");
+                assert_eq!(u32::from_le_bytes(bytes(Float32, &value)), single, "{text}");
+                assert_eq!(u64::from_le_bytes(bytes(Float64, &value)), double, "{text}");
+            }
+        }
+        for value in [json!("x"), json!(""), json!("1.5f"), json!("1e"), json!("."), json!(true), json!(null), json!([1, 2]), json!("0x")] {
+            refused(Float32, &value);
+        }
+    }
+
+    #[test]
+    fn hex_gives_the_bits() {
+        assert_eq!(u16::from_le_bytes(bytes(Float16, &json!("0x7E01"))), 0x7e01);
+        assert_eq!(u32::from_le_bytes(bytes(Float32, &json!("0x7FC00001"))), 0x7fc0_0001);
+        assert_eq!(u32::from_le_bytes(bytes(Float32, &json!("0x1"))), 1);
+        assert_eq!(u64::from_le_bytes(bytes(Float64, &json!("0xfff8000000000001"))), 0xfff8_0000_0000_0001);
+        for text in ["0x1ffffffff", "0xg", "0x+1", "0x-1", "-0x1"] {
+            refused(Float32, &json!(text));
+        }
+        refused(Int32, &json!("0x1"));
+    }
+
+    #[test]
+    fn nan_payloads_are_written_as_hex_in_v3_only() {
+        let fill = Fill::from_bytes(&0xffc0_0000u32.to_le_bytes());
+        assert_eq!(fill.to_json_v3(Float32), json!("0xffc00000"));
+        assert_eq!(fill.to_json_v2(Float32), json!("NaN"));
+        assert_eq!(Fill::from_bytes(&0x7e00u16.to_le_bytes()).to_json_v3(Float16), json!("NaN"));
+        assert_eq!(Fill::from_bytes(&0x7c01u16.to_le_bytes()).to_json_v3(Float16), json!("0x7c01"));
+        assert_eq!(Fill::from_bytes(&f64::NEG_INFINITY.to_le_bytes()).to_json_v2(Float64), json!("-Infinity"));
+    }
+
+    #[test]
+    fn every_binary16_comes_back() {
+        for bits in 0..=u16::MAX {
+            let fill = Fill::from_bytes(&bits.to_le_bytes());
+            let value = fill.to_json_v3(Float16);
+            assert_eq!(Fill::from_json_v3(Float16, &value).unwrap(), fill, "{bits:#06x} {value}");
+            assert!(value.to_string().len() <= 12, "{value}");
+        }
+    }
+
+    #[test]
+    fn floats_come_back_from_the_shortest_digits() {
+        for (v, text) in
+            [(0.1f32, "0.1"), (1.0, "1.0"), (-0.0, "-0.0"), (f32::MAX, "3.4028235e+38"), (1e-45, "1e-45"), (9.96921e36, "9.96921e+36")]
+        {
+            let value = Fill::from_bytes(&v.to_le_bytes()).to_json_v3(Float32);
+            assert_eq!(value.to_string(), text);
+            assert_eq!(bytes(Float32, &value), v.to_le_bytes());
+        }
+        for v in [0.1f64, 1e300, 5e-324, f64::MAX, std::f64::consts::PI, 1e16, -1e-7] {
+            let value = Fill::from_bytes(&v.to_le_bytes()).to_json_v2(Float64);
+            assert_eq!(bytes(Float64, &value), v.to_le_bytes());
+        }
+    }
+
+    #[test]
+    fn decimals_are_rounded_once_and_to_even() {
+        // 1 + 2^-11 is the tie between 1 and the next binary16; the others lie just beside it, closer than binary64 can tell.
+        let tie = "1.00048828125";
+        for (text, bits) in [
+            (tie.to_string(), 0x3c00u16),
+            (format!("{tie}00000000000000000000000000000000001"), 0x3c01),
+            ("1.00048828124999999999999999999999999".into(), 0x3c00),
+            ("1.00146484375".into(), 0x3c02),
+            ("1.00146484374999999999999999999999999".into(), 0x3c01),
+            (format!("-{tie}00000000000000000000000000000000001"), 0xbc01),
+            ("65519.99999999999999999999999999999".into(), 0x7bff),
+            ("65520".into(), 0x7c00),
+            ("2.98023223876953125e-8".into(), 0),
+            ("2.980232238769531250000000000000000000001e-8".into(), 1),
+            ("1e-400".into(), 0),
+            ("-1e-400".into(), 0x8000),
+        ] {
+            assert_eq!(u16::from_le_bytes(bytes(Float16, &number(&text))), bits, "{text}");
+        }
+        // 1 + 2^-24 + 2^-60: through binary64 it would be a tie and go to 1.
+        let text = "1.0000000596046447762790769";
+        assert_eq!(u32::from_le_bytes(bytes(Float32, &number(text))), 0x3f80_0001);
+    }
+
+    #[test]
+    fn complex_values_are_pairs() {
+        let value = json!(["NaN", "-Infinity"]);
+        let fill = Fill::from_json_v3(Complex64, &value).unwrap();
+        assert_eq!(fill.element(Complex64), [0x7fc0_0000u32.to_le_bytes(), 0xff80_0000u32.to_le_bytes()].concat());
+        assert_eq!(fill.to_json_v3(Complex64), value);
+        assert_eq!(fill.to_json_v2(Complex64), value);
+        let fill = Fill::from_json_v2(Complex128, &json!([1.5, -0.0])).unwrap();
+        assert_eq!(fill.to_json_v3(Complex128).to_string(), "[1.5,-0.0]");
+        assert_eq!(Fill::from_json_v2(Complex128, &json!(2)).unwrap().to_json_v2(Complex128).to_string(), "[2.0,0.0]");
+        for value in [json!(1), json!([1]), json!([1, 2, 3]), json!([1, true]), json!("NaN"), json!(null)] {
+            refused(Complex64, &value);
+        }
+        assert_eq!(Fill::from_json_v3(Complex64, &json!([1, null])).unwrap_err().field(), Some("[1]"));
+    }
+
+    #[test]
+    fn bools_are_words_or_0_and_1() {
+        for (value, byte) in [(json!(true), 1), (json!(false), 0), (json!(1), 1), (json!(0), 0), (number("0.0"), 0)] {
+            assert_eq!(bytes(Bool, &value), [byte]);
+        }
+        for value in [json!(2), json!(-1), json!("true"), json!(null), number("0.5")] {
+            refused(Bool, &value);
+        }
+        assert_eq!(Fill::from_bytes(&[7]).to_json_v3(Bool), json!(true));
+    }
+
+    #[test]
+    fn null_is_undefined_in_v2_and_refused_in_v3() {
+        for &data_type in DataType::ALL {
+            let fill = Fill::from_json_v2(data_type, &Value::Null).unwrap();
+            assert_eq!(fill, Fill::undefined());
+            assert_eq!(fill.to_json_v2(data_type), Value::Null);
+            refused(data_type, &Value::Null);
+        }
+    }
+
+    #[test]
+    fn a_list_of_one_element_is_the_element_in_v2() {
+        assert_eq!(Fill::from_json_v2(Int16, &json!([-32767])).unwrap().to_json_v2(Int16), json!(-32767));
+        assert!(Fill::from_json_v2(Int16, &json!([1, 2])).is_err());
+        assert!(Fill::from_json_v2(Int16, &json!([])).is_err());
+        refused(Int16, &json!([1]));
+    }
+
+    #[test]
+    fn values_in_messages_are_short() {
+        assert_eq!(brief(&json!({"a": [1, "x"]})), "{\"a\":[1,\"x\"]}");
+        assert_eq!(brief(&number("NaN")), "NaN");
+        let long = brief(&json!("é".repeat(100)));
+        assert!(long.ends_with("é…") && long.len() <= BRIEF + "…".len(), "{long}");
+        assert!(brief(&Value::from(vec![0u8; 1 << 20])).ends_with('…'));
+        assert_eq!(brief(&json!("a".repeat(38))).len(), 40);
+    }
+}

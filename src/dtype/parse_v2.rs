@@ -1,0 +1,153 @@
+//! Zarr v2 `dtype`: strings such as `<f8`, `>i4`, `|b1`.
+//! Specification: v2 "Data type encoding"; NumPy's array interface for the string itself.
+
+use super::fill::brief;
+use super::{ByteOrder, DataType, ElementType};
+use crate::error::{Result, bail};
+use serde_json::Value;
+
+/// Reads the `dtype` member of a `.zarray`. Strings, times, objects and structures are `Unsupported`, named.
+pub fn parse(value: &Value) -> Result<ElementType> {
+    match value {
+        Value::String(text) => parse_text(text),
+        Value::Array(_) => bail!(Unsupported, "the structured data type {} is not supported", brief(value)),
+        _ => bail!(Metadata, "found {}, expected a data type such as \"<f8\"", brief(value)),
+    }
+}
+
+fn parse_text(text: &str) -> Result<ElementType> {
+    let mut rest = text.chars();
+    let order = match rest.next() {
+        // `|i4` is how NCZarr says "native"; every host that wrote it was little-endian.
+        Some('<' | '|') => ByteOrder::Little,
+        Some('>') => ByteOrder::Big,
+        Some('b' | 'i' | 'u' | 'f' | 'c') if text.len() <= 3 => {
+            bail!(Metadata, "found {text:?}, expected a byte order before it, as in \"<f8\"")
+        }
+        Some('a'..='z' | 'A'..='Z') => bail!(Unsupported, "the data type {text:?} is not supported"),
+        _ => bail!(Metadata, "found {text:?}, expected a data type such as \"<f8\""),
+    };
+    let kind = rest.next();
+    match numeric(kind, rest.as_str()) {
+        Some(data_type) => Ok(ElementType::new(data_type, order)),
+        None if known(kind, rest.as_str()) => bail!(Unsupported, "the data type {text:?} is not supported"),
+        None => bail!(Metadata, "found {text:?}, expected a data type such as \"<f8\""),
+    }
+}
+
+fn numeric(kind: Option<char>, size: &str) -> Option<DataType> {
+    use DataType::*;
+    Some(match (kind?, size) {
+        ('b', "1") => Bool,
+        ('i', "1") => Int8,
+        ('i', "2") => Int16,
+        ('i', "4") => Int32,
+        ('i', "8") => Int64,
+        ('u', "1") => UInt8,
+        ('u', "2") => UInt16,
+        ('u', "4") => UInt32,
+        ('u', "8") => UInt64,
+        ('f', "2") => Float16,
+        ('f', "4") => Float32,
+        ('f', "8") => Float64,
+        ('c', "8") => Complex64,
+        ('c', "16") => Complex128,
+        _ => return None,
+    })
+}
+
+/// Whether it is a data type that NumPy can write and this library does not read.
+fn known(kind: Option<char>, size: &str) -> bool {
+    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    match kind {
+        Some('S' | 'U' | 'V' | 'a') => digits(size),
+        Some('O') => size.is_empty() || digits(size),
+        Some('M' | 'm') => size == "8" || (size.starts_with("8[") && size.ends_with(']')),
+        Some('f') => matches!(size, "12" | "16"),
+        Some('c') => matches!(size, "24" | "32"),
+        _ => false,
+    }
+}
+
+/// The `dtype` member for that type.
+pub fn to_json(element: ElementType) -> Value {
+    use DataType::*;
+    let code = match element.data_type {
+        Bool => "b1",
+        Int8 => "i1",
+        Int16 => "i2",
+        Int32 => "i4",
+        Int64 => "i8",
+        UInt8 => "u1",
+        UInt16 => "u2",
+        UInt32 => "u4",
+        UInt64 => "u8",
+        Float16 => "f2",
+        Float32 => "f4",
+        Float64 => "f8",
+        Complex64 => "c8",
+        Complex128 => "c16",
+    };
+    let order = match element.order {
+        _ if element.data_type.swap_unit() == 1 => '|',
+        ByteOrder::Little => '<',
+        ByteOrder::Big => '>',
+    };
+    Value::String(format!("{order}{code}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use serde_json::json;
+
+    #[test]
+    fn every_type_comes_back_in_both_orders() {
+        for &data_type in DataType::ALL {
+            for order in [ByteOrder::Little, ByteOrder::Big] {
+                let element = ElementType::new(data_type, order);
+                assert_eq!(parse(&to_json(element)).unwrap(), element);
+            }
+        }
+        assert_eq!(to_json(ElementType::new(DataType::Complex128, ByteOrder::Big)), json!(">c16"));
+        assert_eq!(to_json(ElementType::new(DataType::Int8, ByteOrder::Big)), json!("|i1"));
+    }
+
+    #[test]
+    fn needless_and_missing_orders_are_read() {
+        for (text, data_type) in [("<i1", DataType::Int8), (">u1", DataType::UInt8), ("<b1", DataType::Bool), ("|i4", DataType::Int32)] {
+            assert_eq!(parse(&json!(text)).unwrap(), ElementType::native(data_type), "{text}");
+        }
+    }
+
+    #[test]
+    fn types_of_others_are_refused_by_name() {
+        for text in ["|S12", "<U3", "|V16", "<M8[ns]", "<m8", "|O", "<f16", ">c32", "bfloat16", "float8_e4m3", "|O8"] {
+            let e = parse(&json!(text)).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Unsupported, "{text}");
+            assert!(e.message().contains(text), "{e}");
+        }
+        assert_eq!(parse(&json!([["a", "<f8"]])).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn what_is_no_type_is_a_metadata_error() {
+        for value in [
+            json!(""),
+            json!("f8"),
+            json!("<"),
+            json!("<f"),
+            json!("<f3"),
+            json!("<f8 "),
+            json!("=f8"),
+            json!("<x4"),
+            json!("<é"),
+            json!(8),
+            json!(null),
+            json!({}),
+        ] {
+            assert_eq!(parse(&value).unwrap_err().kind(), ErrorKind::Metadata, "{value}");
+        }
+    }
+}

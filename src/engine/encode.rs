@@ -1,0 +1,257 @@
+//! Encoding: the elements of one whole chunk, in strided memory, become the bytes to store. No I/O.
+
+use super::decode::{contiguous_run, index_bytes, leaf_of};
+use super::place::{self, PlaceAxes, PlaceAxis};
+use super::plan::{Axes, Axis, odometer};
+use super::scratch::ChainScratch;
+use super::stats;
+use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef};
+use crate::dtype::convert::Transfer;
+use crate::dtype::{DataType, ElementType};
+use crate::error::{Result, err};
+use crate::grid::Grid;
+use crate::limits::{grow, reserve};
+use smallvec::SmallVec;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Where elements come from: memory, the conversion on the way, and what pads chunks that reach over the array's edge.
+pub(super) struct Source {
+    /// The selection's first element.
+    pub base: *const u8,
+    /// From the memory's type to the chain's element type.
+    pub transfer: Transfer,
+    /// The fill value as the chain's first buffer holds it.
+    pub fill: [u8; 16],
+    /// Whether chunks (and inner chunks) that hold only the fill value are stored.
+    pub store_fill: bool,
+}
+
+// SAFETY: the memory is only read, and outlives the request (see `Memory`).
+unsafe impl Send for Source {}
+// SAFETY: as above.
+unsafe impl Sync for Source {}
+
+impl Source {
+    /// Elements of `memory_type` from `base` on become chunks of `root`; `fill` is one element of `data_type`.
+    pub fn new(root: &BoundChain, data_type: DataType, fill: &[u8; 16], memory_type: DataType, base: *const u8) -> Result<Source> {
+        let element = leaf_of(root).layout.element;
+        let mut stored = [0u8; 16];
+        // SAFETY: both arrays hold an element of any type.
+        let fits = unsafe {
+            Transfer::new(ElementType::native(data_type), element)?.run(fill.as_ptr(), 0, stored.as_mut_ptr(), 0, 1).is_ok()
+        };
+        if !fits {
+            return Err(err!(Range, "the fill value does not fit into the stored type"));
+        }
+        let transfer = Transfer::new(ElementType::native(memory_type), element)?;
+        Ok(Source { base, transfer, fill: stored, store_fill: false })
+    }
+}
+
+/// Where the encoded bytes are.
+enum Place {
+    /// In the caller's memory, as they are.
+    Memory(*const u8, usize),
+    /// In `gather`, `a`, or `shard` of the scratch.
+    Gather(usize),
+    A,
+    Shard,
+}
+
+/// Encodes one chunk: `axes` select all of its elements inside the array, `memory` is the distance of the first from the source's
+/// base. `None`: the chunk holds only the fill value and need not be stored.
+pub(super) fn encode_chunk<'s>(
+    chain: &BoundChain,
+    source: &Source,
+    axes: &Axes,
+    memory: i64,
+    scratch: &'s mut ChainScratch,
+) -> Result<Option<&'s [u8]>> {
+    Ok(match encode(chain, source, axes, memory, scratch)? {
+        None => None,
+        // SAFETY: the caller's memory is valid while the request runs; the run was checked to lie inside.
+        Some(Place::Memory(data, len)) => Some(unsafe { std::slice::from_raw_parts(data, len) }),
+        Some(Place::Gather(len)) => Some(&scratch.gather[..len]),
+        Some(Place::A) => Some(&scratch.a),
+        Some(Place::Shard) => Some(&scratch.shard),
+    })
+}
+
+fn encode(chain: &BoundChain, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Place>> {
+    match chain {
+        BoundChain::Leaf(leaf) => encode_leaf(leaf, source, axes, memory, scratch),
+        BoundChain::Sharded(shard) => encode_shard(shard, source, axes, memory, scratch),
+    }
+}
+
+fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Place>> {
+    let total = leaf.layout.bytes;
+    // SAFETY: the plan stays within the checked memory.
+    let first = unsafe { source.base.offset(memory as isize) };
+    let in_place = contiguous_run(leaf, axes, &source.transfer) == Some(total as u64);
+    let mut gather = std::mem::take(&mut scratch.gather);
+    let result = (|| {
+        let elements = if in_place {
+            // SAFETY: the run covers exactly these bytes of the checked memory.
+            unsafe { std::slice::from_raw_parts(first, total) }
+        } else {
+            gather_elements(leaf, source, axes, first, grow(&mut gather, total)?)?;
+            &gather[..total]
+        };
+        if !source.store_fill && is_fill(elements, &source.fill[..leaf.layout.element.size()]) {
+            return Ok(None);
+        }
+        if leaf.stages.is_empty() {
+            return Ok(Some(if in_place { Place::Memory(first, total) } else { Place::Gather(total) }));
+        }
+        stats::ENCODED.fetch_add(1, Relaxed);
+        encode_stages(&leaf.stages, elements, scratch)?;
+        Ok(Some(Place::A))
+    })();
+    scratch.gather = gather;
+    result
+}
+
+/// Brings the elements into the leaf's buffer; what lies beyond the array's edge becomes the fill value.
+fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, first: *const u8, dst: &mut [u8]) -> Result<()> {
+    let element = leaf.layout.element.size();
+    if axes.iter().zip(&leaf.shape).any(|(a, &n)| a.count < n) {
+        let all: PlaceAxes =
+            leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst }).collect();
+        // SAFETY: the axes are the buffer's own.
+        unsafe { place::fill(dst.as_mut_ptr(), &all, &source.fill[..element]) };
+    }
+    let start: i64 = axes.iter().zip(&leaf.layout.strides).map(|(a, &s)| a.start as i64 * s).sum();
+    let axes: PlaceAxes = axes
+        .iter()
+        .zip(&leaf.layout.strides)
+        .map(|(a, &stride)| PlaceAxis { count: a.count, src: a.memory, dst: stride * a.step })
+        .collect();
+    // SAFETY: the plan stays within the checked memory, and the axes within the buffer.
+    unsafe { place::place(first, dst.as_mut_ptr().offset(start as isize), &axes, &source.transfer) }
+}
+
+/// Whether every element has the bits of `fill`. Usually the first element tells.
+fn is_fill(elements: &[u8], fill: &[u8]) -> bool {
+    let n = fill.len();
+    elements.len() < n || (elements[..n] == *fill && elements[n..] == elements[..elements.len() - n])
+}
+
+/// Runs the stages (at least one); the result is in `scratch.a`.
+fn encode_stages(stages: &[StageRef], elements: &[u8], scratch: &mut ChainScratch) -> Result<()> {
+    for (i, stage) in stages.iter().enumerate() {
+        let src = if i == 0 { elements } else { &scratch.a[..] };
+        stage.encode(src, &mut scratch.b).map_err(|e| e.at_field(stage.name()))?;
+        std::mem::swap(&mut scratch.a, &mut scratch.b);
+    }
+    Ok(())
+}
+
+fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Place>> {
+    let mut out = std::mem::take(&mut scratch.shard);
+    out.clear();
+    let result = fill_shard(shard, source, axes, memory, &mut out, scratch);
+    scratch.shard = out;
+    if !result? {
+        return Ok(None);
+    }
+    if shard.stages.is_empty() {
+        return Ok(Some(Place::Shard));
+    }
+    let whole = std::mem::take(&mut scratch.shard);
+    let result = encode_stages(&shard.stages, &whole, scratch);
+    scratch.shard = whole;
+    result.map(|()| Some(Place::A))
+}
+
+/// Appends the inner chunks and the index to `out`; false if there is none to store.
+fn fill_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<bool> {
+    let count = shard.grid.iter().product::<u64>() as usize;
+    let mut index = Vec::new();
+    reserve(&mut index, count * 16)?;
+    index.resize(count * 16, 0xFF);
+    let head = if shard.location == IndexLocation::Start { index_bytes(shard) } else { 0 };
+    grow(out, head)?;
+    let mut any = false;
+    each_inner(shard, axes, memory, &mut |number, axes, memory| {
+        let at = out.len();
+        match encode(&shard.inner, source, &axes, memory, scratch)? {
+            None => return Ok(()),
+            // SAFETY: as in `encode_chunk`.
+            Some(Place::Memory(data, len)) => append(out, unsafe { std::slice::from_raw_parts(data, len) })?,
+            Some(Place::Gather(len)) => append(out, &scratch.gather[..len])?,
+            Some(Place::A) => append(out, &scratch.a)?,
+            Some(Place::Shard) => append(out, &scratch.shard)?,
+        }
+        any = true;
+        let entry = &mut index[number * 16..number * 16 + 16];
+        entry[..8].copy_from_slice(&(at as u64).to_ne_bytes());
+        entry[8..].copy_from_slice(&((out.len() - at) as u64).to_ne_bytes());
+        Ok(())
+    })?;
+    if any {
+        put_index(shard, &mut index, out, scratch)?;
+    }
+    Ok(any)
+}
+
+fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
+    reserve(out, bytes.len())?;
+    out.extend_from_slice(bytes);
+    Ok(())
+}
+
+fn put_index(shard: &Sharded, index: &mut [u8], out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
+    if shard.index.layout.element.swapped() {
+        index.chunks_exact_mut(8).for_each(|entry| entry.reverse());
+    }
+    let encoded: &[u8] = if shard.index.stages.is_empty() {
+        index
+    } else {
+        encode_stages(&shard.index.stages, index, scratch)?;
+        &scratch.a
+    };
+    match shard.location {
+        IndexLocation::End => append(out, encoded),
+        IndexLocation::Start => {
+            out[..encoded.len()].copy_from_slice(encoded);
+            Ok(())
+        }
+    }
+}
+
+/// Calls `each` with the number of every inner chunk that lies inside the array, its axes, and its first element's distance.
+fn each_inner(shard: &Sharded, axes: &Axes, memory: i64, each: &mut dyn FnMut(usize, Axes, i64) -> Result<()>) -> Result<()> {
+    let grid = Grid::Regular { chunk: shard.inner_shape.clone() };
+    let mut segments = Vec::new();
+    let mut bounds: SmallVec<[usize; 7]> = SmallVec::from_slice(&[0]);
+    for (j, &d) in shard.axes.iter().enumerate() {
+        grid.segments(j, axes[d].start, axes[d].count, axes[d].step, &mut segments);
+        bounds.push(segments.len());
+    }
+    odometer(&bounds, &segments, &mut |now| {
+        let (mut number, mut place) = (0, memory);
+        let mut inner = Axes::new();
+        for (j, (s, &d)) in now.iter().zip(&shard.axes).enumerate() {
+            number = number * shard.grid[j] + s.chunk;
+            place += s.position as i64 * axes[d].memory;
+            inner.push(Axis { start: s.start, count: s.count, ..axes[d] });
+        }
+        each(number as usize, inner, place)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_chunks_of_nothing_but_the_fill_value_are_fill() {
+        assert!(is_fill(&[0; 64], &[0; 8]));
+        assert!(is_fill(&[1, 2, 1, 2, 1, 2], &[1, 2]));
+        assert!(!is_fill(&[1, 2, 1, 2, 1, 3], &[1, 2]));
+        assert!(!is_fill(&[0, 0, 0, 0], &[0, 1]));
+        let minus_zero = (-0.0f64).to_ne_bytes();
+        assert!(!is_fill(&minus_zero, &0.0f64.to_ne_bytes()));
+    }
+}

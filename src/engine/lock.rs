@@ -1,0 +1,152 @@
+//! Locks between the threads of this process: of chunks that are written, and of metadata documents that are changed.
+//!
+//! A chunk's lock never blocks a thread: work that finds it taken is queued on it, in the order of submission, and goes on when
+//! it is handed over. A document's lock blocks, because its holder does little and waits for nobody.
+
+use super::pool::ForkSafe;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A mutex that is taken even after a panic of its holder: every critical section here leaves consistent state.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What waits for a chunk's lock: called with the lock once it is free.
+type Waiter = Box<dyn FnOnce(ChunkGuard) + Send>;
+
+const SLOTS: usize = 1024;
+
+/// The locks of chunks. A key takes one of a fixed number of slots, so that locking allocates nothing; a task holds at most one.
+pub struct ChunkLocks {
+    slots: ForkSafe<Vec<Mutex<Slot>>>,
+    hasher: RandomState,
+}
+
+#[derive(Default)]
+struct Slot {
+    taken: bool,
+    waiting: VecDeque<Waiter>,
+}
+
+impl ChunkLocks {
+    /// Locks of their own: arrays that share chunks must share this.
+    pub fn new() -> Arc<ChunkLocks> {
+        let slots = ForkSafe::new(|| (0..SLOTS).map(|_| Mutex::default()).collect());
+        Arc::new(ChunkLocks { slots, hasher: RandomState::new() })
+    }
+
+    /// Takes the lock of `key`, or queues `waiter` on it. Returns the guard, and the waiter that was not needed.
+    pub(super) fn acquire<W: FnOnce(ChunkGuard) + Send + 'static>(
+        self: &Arc<Self>,
+        key: &str,
+        waiter: impl FnOnce() -> W,
+    ) -> Option<ChunkGuard> {
+        let index = self.hasher.hash_one(key) as usize % SLOTS;
+        let mut slot = lock(&self.slots.get()[index]);
+        if slot.taken {
+            slot.waiting.push_back(Box::new(waiter()));
+            return None;
+        }
+        slot.taken = true;
+        Some(ChunkGuard { locks: self.clone(), index })
+    }
+}
+
+/// A chunk's lock, until dropped.
+pub struct ChunkGuard {
+    locks: Arc<ChunkLocks>,
+    index: usize,
+}
+
+impl Drop for ChunkGuard {
+    fn drop(&mut self) {
+        let next = {
+            let mut slot = lock(&self.locks.slots.get()[self.index]);
+            let next = slot.waiting.pop_front();
+            slot.taken = next.is_some();
+            next
+        };
+        if let Some(waiter) = next {
+            waiter(ChunkGuard { locks: self.locks.clone(), index: self.index });
+        }
+    }
+}
+
+/// Blocking locks of keys, for metadata documents.
+pub struct KeyLocks {
+    state: ForkSafe<(Mutex<HashMap<String, ()>>, Condvar)>,
+}
+
+impl KeyLocks {
+    /// Locks of their own.
+    pub fn new() -> Arc<KeyLocks> {
+        Arc::new(KeyLocks { state: ForkSafe::new(Default::default) })
+    }
+
+    /// Waits for `key` and takes it. A thread must not lock one key twice.
+    pub fn lock(self: &Arc<Self>, key: &str) -> KeyGuard {
+        let (taken, free) = self.state.get();
+        let mut taken = lock(taken);
+        while taken.contains_key(key) {
+            taken = free.wait(taken).unwrap_or_else(PoisonError::into_inner);
+        }
+        taken.insert(key.to_string(), ());
+        KeyGuard { locks: self.clone(), key: key.to_string() }
+    }
+}
+
+/// A key's lock, until dropped.
+pub struct KeyGuard {
+    locks: Arc<KeyLocks>,
+    key: String,
+}
+
+impl Drop for KeyGuard {
+    fn drop(&mut self) {
+        let (taken, free) = self.locks.state.get();
+        lock(taken).remove(&self.key);
+        free.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+    #[test]
+    fn a_taken_chunk_lock_queues_and_hands_over_in_order() {
+        let locks = ChunkLocks::new();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let first = locks.acquire("k", || |_| unreachable!()).unwrap();
+        for i in 0..3 {
+            let log = log.clone();
+            let taken = locks.acquire("k", move || move |_guard| lock(&log).push(i));
+            assert!(taken.is_none());
+        }
+        assert!(lock(&log).is_empty());
+        drop(first);
+        assert_eq!(*lock(&log), [0, 1, 2]);
+        assert!(locks.acquire("k", || |_| unreachable!()).is_some());
+    }
+
+    #[test]
+    fn key_locks_exclude_each_other() {
+        let (locks, count) = (KeyLocks::new(), Arc::new(AtomicU64::new(0)));
+        std::thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| {
+                    for _ in 0..500 {
+                        let _guard = locks.lock("a");
+                        let n = count.load(SeqCst);
+                        std::thread::yield_now();
+                        count.store(n + 1, SeqCst);
+                    }
+                });
+            }
+        });
+        assert_eq!(count.load(SeqCst), 2000);
+    }
+}

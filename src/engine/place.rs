@@ -1,0 +1,411 @@
+//! The one copy: strided elements from one place to another, converted on the way; and filling with one element.
+//!
+//! Axes are first brought into the simplest form: those of length 1 dropped, negative destinations turned around, sorted by the
+//! destination's stride, merged where both sides are contiguous across them. What remains is rows (one call for each), or a
+//! transpose, which goes in tiles so that both sides stay within a few cache lines.
+
+use super::stats;
+use crate::dtype::convert::Transfer;
+use crate::error::{Result, bail};
+use smallvec::SmallVec;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// One dimension of a copy: a number of elements and the distances in bytes between neighbours on either side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaceAxis {
+    /// The number of elements.
+    pub count: u64,
+    /// The source's stride in bytes.
+    pub src: i64,
+    /// The destination's stride in bytes.
+    pub dst: i64,
+}
+
+/// The axes of a copy.
+pub type PlaceAxes = SmallVec<[PlaceAxis; 6]>;
+
+/// Elements along each side of a tile of a transpose.
+const TILE: u64 = 16;
+
+/// Copies elements from `src` to `dst`; an element that does not fit its new type is an error of kind `Range`.
+///
+/// # Safety
+/// Both pointers are those of the first element; every element that the axes reach is valid to read or write; the two sides
+/// do not overlap.
+pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: &Transfer) -> Result<()> {
+    let Some(mut copy) = Simplified::new(axes) else { return Ok(()) };
+    // SAFETY: turning axes around moves the first element to another element of the same copy.
+    let (src, dst) = unsafe { (src.offset(copy.src), dst.offset(copy.dst)) };
+    let size = transfer.plain_copy();
+    copy.merge();
+    if let Some(size) = size {
+        stats::COPIED.fetch_add(copy.elements() * size as u64, Relaxed);
+        // SAFETY: forwarded from the caller.
+        unsafe { copy_plain(src, dst, &copy.axes, size) };
+        return Ok(());
+    }
+    // SAFETY: forwarded from the caller.
+    match unsafe { convert(src, dst, &copy.axes, transfer) } {
+        Ok(()) => Ok(()),
+        Err(_) => bail!(Range, "a value does not fit into the type that it is converted to"),
+    }
+}
+
+/// Stores `element` at every place that the axes' destination strides reach.
+///
+/// # Safety
+/// `dst` is the first element; every element that the axes reach is valid to write.
+pub unsafe fn fill(dst: *mut u8, axes: &[PlaceAxis], element: &[u8]) {
+    let Some(mut copy) = Simplified::new(axes) else { return };
+    // SAFETY: as in `place`.
+    let dst = unsafe { dst.offset(copy.dst) };
+    copy.axes.iter_mut().for_each(|a| a.src = a.dst);
+    copy.merge();
+    let (inner, outer) = copy.split_inner(element.len());
+    // SAFETY: `outer` and `inner` together reach the caller's elements.
+    unsafe {
+        each(&outer, std::ptr::null(), dst, &mut |_, dst| {
+            fill_row(dst, inner.dst as isize, inner.count as usize, element);
+            true
+        })
+    };
+}
+
+/// A copy in its simplest form, and how far the first element moved on either side.
+struct Simplified {
+    axes: PlaceAxes,
+    src: isize,
+    dst: isize,
+}
+
+impl Simplified {
+    /// `None` if there is nothing to copy.
+    fn new(axes: &[PlaceAxis]) -> Option<Simplified> {
+        let mut s = Simplified { axes: PlaceAxes::new(), src: 0, dst: 0 };
+        for axis in axes {
+            match axis.count {
+                0 => return None,
+                1 => continue,
+                _ => s.axes.push(s_turned(*axis, &mut s.src, &mut s.dst)),
+            }
+        }
+        s.axes.sort_by_key(|a| std::cmp::Reverse(a.dst));
+        Some(s)
+    }
+
+    /// Joins neighbours that are contiguous on both sides. An axis that is dense in the destination is always the last.
+    fn merge(&mut self) {
+        let mut k = 0;
+        for i in 1..self.axes.len() {
+            let (outer, inner) = (self.axes[k], self.axes[i]);
+            let n = inner.count as i64;
+            if inner.dst.checked_mul(n) == Some(outer.dst) && inner.src.checked_mul(n) == Some(outer.src) {
+                self.axes[k] = PlaceAxis { count: outer.count * inner.count, ..inner };
+            } else {
+                k += 1;
+                self.axes[k] = inner;
+            }
+        }
+        self.axes.truncate((k + 1).min(self.axes.len()));
+    }
+
+    fn elements(&self) -> u64 {
+        self.axes.iter().map(|a| a.count).product()
+    }
+
+    /// The last axis (or one element), and the others.
+    fn split_inner(mut self, size: usize) -> (PlaceAxis, PlaceAxes) {
+        let inner = self.axes.pop().unwrap_or(PlaceAxis { count: 1, src: size as i64, dst: size as i64 });
+        (inner, self.axes)
+    }
+}
+
+fn s_turned(axis: PlaceAxis, src: &mut isize, dst: &mut isize) -> PlaceAxis {
+    if axis.dst >= 0 {
+        return axis;
+    }
+    *src += (axis.count as isize - 1) * axis.src as isize;
+    *dst += (axis.count as isize - 1) * axis.dst as isize;
+    PlaceAxis { count: axis.count, src: -axis.src, dst: -axis.dst }
+}
+
+/// Calls `row` with the first elements of each combination of the outer axes, until it returns false. The innermost of them is a
+/// loop around the row itself, so that short rows cost little more than their copy.
+///
+/// # Safety
+/// The pointers and axes must stay within what the caller may touch (`src` may be null if it is not used).
+#[inline]
+unsafe fn each<F: FnMut(*const u8, *mut u8) -> bool>(axes: &[PlaceAxis], src: *const u8, dst: *mut u8, row: &mut F) -> bool {
+    match axes {
+        [] => row(src, dst),
+        [axis] => (0..axis.count as isize)
+            .all(|i| row(src.wrapping_offset(i * axis.src as isize), dst.wrapping_offset(i * axis.dst as isize))),
+        // SAFETY: forwarded from the caller.
+        [axis, rest @ ..] => (0..axis.count as isize).all(|i| unsafe {
+            each_outer(rest, src.wrapping_offset(i * axis.src as isize), dst.wrapping_offset(i * axis.dst as isize), row)
+        }),
+    }
+}
+
+/// [`each`], not inlined into itself.
+///
+/// # Safety
+/// As [`each`].
+unsafe fn each_outer<F: FnMut(*const u8, *mut u8) -> bool>(axes: &[PlaceAxis], src: *const u8, dst: *mut u8, row: &mut F) -> bool {
+    // SAFETY: forwarded from the caller.
+    unsafe { each(axes, src, dst, row) }
+}
+
+/// # Safety
+/// As [`place`], both sides of `size` bytes an element.
+unsafe fn copy_plain(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], size: usize) {
+    match size {
+        // SAFETY: forwarded from the caller; reads and writes are unaligned ones.
+        1 => unsafe { copy_as::<u8>(src, dst, axes) },
+        // SAFETY: as above.
+        2 => unsafe { copy_as::<u16>(src, dst, axes) },
+        // SAFETY: as above.
+        4 => unsafe { copy_as::<u32>(src, dst, axes) },
+        // SAFETY: as above.
+        8 => unsafe { copy_as::<u64>(src, dst, axes) },
+        // SAFETY: as above; 16 is the only other size of a data type.
+        _ => unsafe { copy_as::<u128>(src, dst, axes) },
+    }
+}
+
+/// # Safety
+/// As [`copy_plain`], with `T` as wide as an element.
+unsafe fn copy_as<T: Copy>(src: *const u8, dst: *mut u8, axes: &[PlaceAxis]) {
+    let size = size_of::<T>() as i64;
+    let Some((&inner, outer)) = axes.split_last() else {
+        // SAFETY: one element, valid on both sides.
+        unsafe { dst.cast::<T>().write_unaligned(src.cast::<T>().read_unaligned()) };
+        return;
+    };
+    if inner.src == size && inner.dst == size {
+        let bytes = inner.count as usize * size as usize;
+        // SAFETY: the row is contiguous on both sides.
+        unsafe {
+            each(outer, src, dst, &mut |src, dst| {
+                std::ptr::copy_nonoverlapping(src, dst, bytes);
+                true
+            })
+        };
+    } else if let Some(t) = transposed_axis(outer, inner, size) {
+        let across = outer[t];
+        let rest: PlaceAxes = outer.iter().enumerate().filter(|(i, _)| *i != t).map(|(_, a)| *a).collect();
+        // SAFETY: `rest`, `across` and `inner` together are the axes.
+        unsafe {
+            each(&rest, src, dst, &mut |src, dst| {
+                transpose::<T>(src, dst, across, inner);
+                true
+            })
+        };
+    } else {
+        // SAFETY: forwarded.
+        unsafe {
+            each(outer, src, dst, &mut |src, dst| {
+                copy_row::<T>(src, dst, inner);
+                true
+            })
+        };
+    }
+}
+
+/// The outer axis along which the source is denser than along the inner one, if a transpose in tiles pays.
+fn transposed_axis(outer: &[PlaceAxis], inner: PlaceAxis, size: i64) -> Option<usize> {
+    if inner.src.abs() <= size {
+        return None;
+    }
+    let (t, axis) = outer.iter().enumerate().min_by_key(|(_, a)| a.src.abs())?;
+    (axis.src.abs() < inner.src.abs() && axis.count > 1).then_some(t)
+}
+
+/// # Safety
+/// As [`copy_as`], for one row.
+unsafe fn copy_row<T: Copy>(src: *const u8, dst: *mut u8, axis: PlaceAxis) {
+    for i in 0..axis.count as isize {
+        // SAFETY: element `i` of the row, on either side.
+        unsafe {
+            let value = src.offset(i * axis.src as isize).cast::<T>().read_unaligned();
+            dst.offset(i * axis.dst as isize).cast::<T>().write_unaligned(value);
+        }
+    }
+}
+
+/// # Safety
+/// As [`copy_as`], for the two axes.
+unsafe fn transpose<T: Copy>(src: *const u8, dst: *mut u8, across: PlaceAxis, inner: PlaceAxis) {
+    for a in (0..across.count).step_by(TILE as usize) {
+        let an = TILE.min(across.count - a);
+        for b in (0..inner.count).step_by(TILE as usize) {
+            let bn = TILE.min(inner.count - b);
+            for i in a as isize..(a + an) as isize {
+                // SAFETY: a tile of the two axes.
+                unsafe {
+                    let from = src.offset(i * across.src as isize + b as isize * inner.src as isize);
+                    let to = dst.offset(i * across.dst as isize + b as isize * inner.dst as isize);
+                    copy_row::<T>(from, to, PlaceAxis { count: bn, ..inner });
+                }
+            }
+        }
+    }
+}
+
+/// Converts row by row, in tiles where the source is transposed.
+///
+/// # Safety
+/// As [`place`].
+unsafe fn convert(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: &Transfer) -> std::result::Result<(), ()> {
+    let one = [PlaceAxis { count: 1, src: 0, dst: 0 }];
+    let axes = if axes.is_empty() { &one } else { axes };
+    let (Some((&inner, outer)), mut ok) = (axes.split_last(), true) else { return Ok(()) };
+    let run = |src: *const u8, dst: *mut u8, axis: PlaceAxis| {
+        // SAFETY: a row of the copy.
+        unsafe { transfer.run(src, axis.src as isize, dst, axis.dst as isize, axis.count as usize).is_ok() }
+    };
+    let Some(t) = transposed_axis(outer, inner, 16) else {
+        // SAFETY: forwarded.
+        ok &= unsafe { each(outer, src, dst, &mut |src, dst| run(src, dst, inner)) };
+        return if ok { Ok(()) } else { Err(()) };
+    };
+    let across = outer[t];
+    let rest: PlaceAxes = outer.iter().enumerate().filter(|(i, _)| *i != t).map(|(_, a)| *a).collect();
+    // A strip of `across` short enough that its source lines stay in the cache while all of `inner` is walked.
+    let mut strip = |src: *const u8, dst: *mut u8| {
+        (0..across.count).step_by(TILE as usize).all(|a| {
+            (0..inner.count).step_by(TILE as usize).all(|b| {
+                (a..across.count.min(a + TILE)).all(|i| {
+                    let at = |p: isize, q: isize| i as isize * p + b as isize * q;
+                    let (s, d) = (at(across.src as isize, inner.src as isize), at(across.dst as isize, inner.dst as isize));
+                    run(src.wrapping_offset(s), dst.wrapping_offset(d), PlaceAxis { count: TILE.min(inner.count - b), ..inner })
+                })
+            })
+        })
+    };
+    // SAFETY: forwarded.
+    ok &= unsafe { each(&rest, src, dst, &mut strip) };
+    if ok { Ok(()) } else { Err(()) }
+}
+
+/// # Safety
+/// Every element of the row is valid to write.
+unsafe fn fill_row(dst: *mut u8, stride: isize, count: usize, element: &[u8]) {
+    let size = element.len();
+    if stride == size as isize && element.iter().all(|b| *b == element[0]) {
+        // SAFETY: the row is contiguous.
+        unsafe { std::ptr::write_bytes(dst, element[0], count * size) };
+        return;
+    }
+    macro_rules! store {
+        ($t:ty) => {{
+            // SAFETY: `element` has the size of `$t`; the row's elements are valid to write.
+            unsafe {
+                let value = element.as_ptr().cast::<$t>().read_unaligned();
+                if stride == size as isize {
+                    (0..count).for_each(|i| dst.cast::<$t>().add(i).write_unaligned(value));
+                } else {
+                    (0..count as isize).for_each(|i| dst.offset(i * stride).cast::<$t>().write_unaligned(value));
+                }
+            }
+        }};
+    }
+    match size {
+        1 => store!(u8),
+        2 => store!(u16),
+        4 => store!(u32),
+        8 => store!(u64),
+        _ => store!(u128),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::{ByteOrder, DataType, ElementType};
+
+    /// Every layout of a small block against the loop that says what it means.
+    #[test]
+    fn every_permutation_and_sign_of_strides_copies_every_element() {
+        let counts = [3u64, 17, 20];
+        let orders = [[0usize, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        for data_type in [DataType::UInt8, DataType::UInt16, DataType::Float32, DataType::Float64, DataType::Complex128] {
+            for (src_order, dst_order) in orders.iter().flat_map(|a| orders.iter().map(move |b| (a, b))) {
+                for flips in 0..16u32 {
+                    for order in [ByteOrder::Little, ByteOrder::Big] {
+                        check(data_type, order, counts, *src_order, *dst_order, flips);
+                    }
+                }
+            }
+        }
+    }
+
+    fn strides(counts: [u64; 3], order: [usize; 3], size: i64, gap: i64) -> [i64; 3] {
+        let mut s = [0; 3];
+        let mut step = size * gap;
+        for d in order {
+            s[d] = step;
+            step *= counts[d] as i64;
+        }
+        s
+    }
+
+    fn check(data_type: DataType, order: ByteOrder, counts: [u64; 3], src_order: [usize; 3], dst_order: [usize; 3], flips: u32) {
+        let size = data_type.size() as i64;
+        let mut ss = strides(counts, src_order, size, 1 + (flips as i64 & 1));
+        let mut ds = strides(counts, dst_order, size, 1);
+        let total = counts.iter().product::<u64>() as usize * size as usize;
+        let src: Vec<u8> = (0..total * 2).map(|i| (i * 7 + i / 251) as u8).collect();
+        let mut dst = vec![0u8; total];
+        let mut want = dst.clone();
+        let (mut s0, mut d0) = (0i64, 0i64);
+        for d in 0..3 {
+            if flips & 2 << d != 0 && d < 2 {
+                s0 += (counts[d] as i64 - 1) * ss[d];
+                ss[d] = -ss[d];
+            }
+            if flips & 8 != 0 && d == 1 {
+                d0 += (counts[d] as i64 - 1) * ds[d];
+                ds[d] = -ds[d];
+            }
+        }
+        let unit = if order == ByteOrder::Big { data_type.swap_unit() } else { 1 };
+        for (i, j, k) in (0..counts[0]).flat_map(|i| (0..counts[1]).flat_map(move |j| (0..counts[2]).map(move |k| (i, j, k)))) {
+            let at = |o: i64, s: [i64; 3]| (o + s[0] * i as i64 + s[1] * j as i64 + s[2] * k as i64) as usize;
+            let (s, d) = (at(s0, ss), at(d0, ds));
+            for b in 0..size as usize {
+                want[d + b] = src[s + b / unit * unit + (unit - 1 - b % unit)];
+            }
+        }
+        let axes: PlaceAxes = (0..3).map(|d| PlaceAxis { count: counts[d], src: ss[d], dst: ds[d] }).collect();
+        let transfer = Transfer::new(ElementType::new(data_type, order), ElementType::native(data_type)).unwrap();
+        // SAFETY: the strides were made for these buffers.
+        unsafe { place(src.as_ptr().offset(s0 as isize), dst.as_mut_ptr().offset(d0 as isize), &axes, &transfer).unwrap() };
+        assert!(dst == want, "{data_type:?} {order:?} {src_order:?} {dst_order:?} {flips}");
+    }
+
+    #[test]
+    fn fill_reaches_every_element_and_no_other() {
+        for (strides, element) in [([80i64, 8], vec![1u8, 2, 3, 4]), ([4, 12], vec![9u8; 4]), ([-16, 4], vec![1, 0, 0, 0])] {
+            let mut dst = vec![0xAAu8; 400];
+            let mut want = dst.clone();
+            let origin = if strides[0] < 0 { 64 } else { 0 };
+            for (i, j) in (0..3i64).flat_map(|i| (0..4i64).map(move |j| (i, j))) {
+                let at = (origin + i * strides[0] + j * strides[1]) as usize;
+                want[at..at + 4].copy_from_slice(&element);
+            }
+            let axes = [PlaceAxis { count: 3, src: 0, dst: strides[0] }, PlaceAxis { count: 4, src: 0, dst: strides[1] }];
+            // SAFETY: the strides stay within the buffer.
+            unsafe { fill(dst.as_mut_ptr().offset(origin as isize), &axes, &element) };
+            assert_eq!(dst, want);
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_contiguous_on_both_sides_merges_to_one_row() {
+        let axes = [PlaceAxis { count: 3, src: 96, dst: 96 }, PlaceAxis { count: 4, src: 24, dst: 24 }, PlaceAxis { count: 3, src: 8, dst: 8 }];
+        let mut s = Simplified::new(&axes).unwrap();
+        s.merge();
+        assert_eq!(s.axes.as_slice(), &[PlaceAxis { count: 36, src: 8, dst: 8 }]);
+    }
+}

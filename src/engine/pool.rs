@@ -1,0 +1,175 @@
+//! The library's own threads: started when work first gains by them, never more than asked for, and none after `fork`.
+
+use super::lock::lock;
+use super::request::Request;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError};
+
+/// How often this process is a fork of the one that loaded the library.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn count_fork() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+fn forks() -> u32 {
+    static REGISTER: Once = Once::new();
+    // SAFETY: the handler only increments an atomic, which is async-signal-safe.
+    REGISTER.call_once(|| unsafe {
+        libc::pthread_atfork(None, None, Some(count_fork));
+    });
+    FORKS.load(Ordering::Relaxed)
+}
+
+/// State with locks or threads in it, made anew in the child after a fork (the parent's may have been locked at that moment;
+/// it is left alone there and never freed).
+pub(super) struct ForkSafe<T> {
+    current: AtomicPtr<(u32, T)>,
+    make: fn() -> T,
+}
+
+impl<T> ForkSafe<T> {
+    pub(super) fn new(make: fn() -> T) -> ForkSafe<T> {
+        ForkSafe { current: AtomicPtr::new(Box::into_raw(Box::new((forks(), make())))), make }
+    }
+
+    pub(super) fn get(&self) -> &T {
+        let now = forks();
+        let current = self.current.load(Ordering::Acquire);
+        // SAFETY: the pointer comes from `Box::into_raw` and is freed only when `self` is dropped.
+        let entry = unsafe { &*current };
+        if entry.0 == now {
+            return &entry.1;
+        }
+        let fresh = Box::into_raw(Box::new((now, (self.make)())));
+        match self.current.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: as above.
+            Ok(_) => unsafe { &(*fresh).1 },
+            Err(other) => {
+                // SAFETY: `fresh` was not published; `other` was, by another thread of this process.
+                unsafe {
+                    drop(Box::from_raw(fresh));
+                    &(*other).1
+                }
+            }
+        }
+    }
+}
+
+impl<T> Drop for ForkSafe<T> {
+    fn drop(&mut self) {
+        let current = *self.current.get_mut();
+        // SAFETY: nobody else holds the pointer any more. State from before a fork is left alone: its locks may be taken.
+        unsafe {
+            if (*current).0 == forks() {
+                drop(Box::from_raw(current));
+            }
+        }
+    }
+}
+
+/// A bounded set of worker threads. A call uses the calling thread and up to `threads - 1` of them.
+pub struct Pool {
+    threads: usize,
+    state: ForkSafe<Arc<Shared>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    requests: VecDeque<Arc<Request>>,
+    idle: usize,
+    workers: usize,
+    closed: bool,
+}
+
+impl Pool {
+    /// A pool for calls that use up to `threads` threads (at least 1, the caller's). Starts none.
+    pub fn new(threads: usize) -> Arc<Pool> {
+        Arc::new(Pool { threads: threads.max(1), state: ForkSafe::new(Arc::default) })
+    }
+
+    /// The pool of programs that do not ask for one: `OZARR_NUM_THREADS` threads, else as many as this process may run on.
+    pub fn shared() -> Arc<Pool> {
+        static SHARED: OnceLock<Arc<Pool>> = OnceLock::new();
+        SHARED.get_or_init(|| Pool::new(default_threads())).clone()
+    }
+
+    /// The number of threads of a call.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Lets up to `helpers` workers help with a request. Threads that cannot be started are done without.
+    pub(super) fn offer(&self, request: &Arc<Request>, helpers: usize) {
+        let helpers = helpers.min(self.threads - 1);
+        if helpers == 0 {
+            return;
+        }
+        let shared = self.state.get();
+        let mut queue = lock(&shared.queue);
+        for _ in 0..helpers {
+            queue.requests.push_back(request.clone());
+            if queue.idle < queue.requests.len() && queue.workers < self.threads - 1 && start_worker(shared.clone()) {
+                queue.workers += 1;
+            }
+        }
+        if queue.workers == 0 {
+            queue.requests.clear();
+        }
+        drop(queue);
+        shared.wake.notify_all();
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let shared = self.state.get();
+        lock(&shared.queue).closed = true;
+        shared.wake.notify_all();
+    }
+}
+
+/// Starts a worker with all signals blocked, so that the host's handlers never run on it.
+fn start_worker(shared: Arc<Shared>) -> bool {
+    // SAFETY: the signal sets are initialised by sigfillset and pthread_sigmask.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut old: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
+        let started = std::thread::Builder::new().name("ozarr".into()).spawn(move || work(&shared)).is_ok();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
+        started
+    }
+}
+
+fn work(shared: &Shared) {
+    let mut queue = lock(&shared.queue);
+    loop {
+        if let Some(request) = queue.requests.pop_front() {
+            drop(queue);
+            request.help();
+            drop(request);
+            queue = lock(&shared.queue);
+        } else if queue.closed {
+            return;
+        } else {
+            queue.idle += 1;
+            queue = shared.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
+        }
+    }
+}
+
+/// `OZARR_NUM_THREADS` if it is a positive number, else the size of the affinity mask.
+fn default_threads() -> usize {
+    let asked = std::env::var("OZARR_NUM_THREADS").ok().and_then(|t| t.trim().parse::<usize>().ok()).filter(|n| *n > 0);
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get())).min(1024)
+}

@@ -1,0 +1,346 @@
+//! Reading: a plan's items, run through the state machine of `decode` by one of two drivers.
+//!
+//! The driver that reads at once serves files and memory: one open, then a read for each part (near ones together). The in-flight
+//! driver serves stores with latency: reads are started, the item is parked, and whoever helps the request goes on with it
+//! when the bytes have come. The machine is the same.
+
+use super::decode::{Cost, Machine, Part, Target};
+use super::plan::{Item, Plan};
+use super::pool::Pool;
+use super::request::{Outcome, Request, Work};
+use super::scratch::{self, ChainScratch, Scratch};
+use super::{BoundArray, Memory, Selection};
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::limits::{element_count, grow};
+use crate::store::{ByteRange, Fetched, Object, Version};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Reads of one item that were overtaken by a writer are begun again so often.
+const ATTEMPTS: usize = 5;
+
+/// Reads of at least this many bytes are checked against the object's length before memory is taken for them.
+const CHECK_LENGTH: u64 = 1 << 20;
+
+/// The work of reading `selection` into `memory`.
+pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<Box<dyn Work>> {
+    // SAFETY: `Memory::check` found the offset inside, or there are no elements.
+    let base = memory.data.wrapping_add(memory.offset);
+    let job = Job {
+        plan: Plan::new(&array.grid, selection, &memory.strides)?,
+        target: Target::new(&array.chain, array.data_type, &array.fill, memory.data_type, base)?,
+        bytes: element_count(selection.shape())?.saturating_mul(memory.data_type.size() as u64),
+        latency: array.store.capabilities().latency,
+        array: array.clone(),
+    };
+    Ok(Box::new(Read(Arc::new(job))))
+}
+
+struct Read(Arc<Job>);
+
+struct Job {
+    array: Arc<BoundArray>,
+    plan: Plan,
+    target: Target,
+    bytes: u64,
+    latency: bool,
+}
+
+impl Work for Read {
+    fn items(&self) -> u64 {
+        self.0.plan.items()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.bytes
+    }
+
+    fn pool(&self) -> &Pool {
+        &self.0.array.pool
+    }
+
+    fn finish_others(&self) -> bool {
+        false
+    }
+
+    fn run(&self, request: &Arc<Request>, item: u64) -> Outcome {
+        let item = self.0.plan.item(item);
+        if self.0.latency { Flight::begin(&self.0, request, item, 0) } else { Outcome::Done(self.0.read_now(item)) }
+    }
+}
+
+impl BoundArray {
+    /// The key of a chunk.
+    pub(super) fn chunk_key(&self, chunk: &[u64], key: &mut String) {
+        key.clear();
+        key.push_str(&self.prefix);
+        self.keys.push(chunk.iter().copied(), key);
+    }
+}
+
+impl Job {
+    fn read_now(&self, item: Item) -> Result<()> {
+        scratch::with(|s| {
+            self.array.chunk_key(&item.chunk, &mut s.key);
+            let object = self.array.store.open(&s.key);
+            let read = match object {
+                Ok(None) => self.target.fill(&item.axes, item.memory),
+                Ok(Some(object)) => read_object(&object, &self.machine(Cost::LOCAL), item, s),
+                Err(e) => Err(e),
+            };
+            read.map_err(|e| e.at_key(&s.key))
+        })
+    }
+
+    fn machine(&self, cost: Cost) -> Machine<'_> {
+        Machine { root: &self.array.chain, target: &self.target, cost }
+    }
+}
+
+/// Runs the machine over an opened object.
+pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: Item, s: &mut Scratch) -> Result<()> {
+    s.parts.clear();
+    machine.start(item, &mut s.parts)?;
+    while let Some(part) = s.parts.pop() {
+        let inner = part.is_inner();
+        read_part(object, machine, part, s).map_err(|e| if inner { beyond_the_end(e) } else { e })?;
+    }
+    Ok(())
+}
+
+/// Bytes that a shard's index promises and the object does not have.
+fn beyond_the_end(e: Error) -> Error {
+    if e.kind() != ErrorKind::Truncated {
+        return e;
+    }
+    err!(ShardIndex, "the index points beyond the end of the shard: {}", e.message())
+}
+
+fn read_part(object: &Object, machine: &Machine<'_>, part: Part, s: &mut Scratch) -> Result<()> {
+    let range = machine.want(&part)?;
+    if let Some((data, len)) = machine.direct(&part) {
+        // SAFETY: the machine gives memory of the caller that no other part touches.
+        let dst = unsafe { std::slice::from_raw_parts_mut(data, len) };
+        return match range {
+            ByteRange::Span { offset, .. } => object.read_exact_at(offset, dst),
+            _ => object.read_exact_whole(dst),
+        };
+    }
+    match range {
+        ByteRange::Whole => read_whole(object, machine, &part, s),
+        ByteRange::Span { offset, len } => read_spans(object, machine, part, (offset, len), s),
+        ByteRange::Suffix { len } => {
+            let have = object.len()?;
+            if have < len {
+                bail!(ShardIndex, "found a shard of {have} bytes, expected an index of {len}");
+            }
+            object.read_exact_at(have - len, grow(&mut s.io, len as usize)?)?;
+            machine.advance(&part, &s.io[..len as usize], &mut s.chain, &mut s.parts)
+        }
+    }
+}
+
+fn read_whole(object: &Object, machine: &Machine<'_>, part: &Part, s: &mut Scratch) -> Result<()> {
+    if let Some(exact) = machine.exact_bytes(part) {
+        object.read_exact_whole(grow(&mut s.io, exact)?)?;
+        return machine.advance(part, &s.io[..exact], &mut s.chain, &mut s.parts);
+    }
+    let most = machine.most_bytes(part);
+    s.io.clear();
+    // Room for what our own encoders write: then one call reads it all.
+    crate::limits::reserve(&mut s.io, (most / 2).min(4 << 20))?;
+    object.read_whole(&mut s.io, most)?;
+    let result = machine.advance(part, &s.io, &mut s.chain, &mut s.parts);
+    match result {
+        // A read may come back short before the end; only then is more to be had.
+        Err(_) if object.len()? > s.io.len() as u64 => {
+            let len = object.len()?.min(most as u64) as usize;
+            object.read_exact_at(0, grow(&mut s.io, len)?)?;
+            machine.advance(part, &s.io[..len], &mut s.chain, &mut s.parts)
+        }
+        other => other,
+    }
+}
+
+/// Reads a span, together with the parts behind it whose spans are near.
+fn read_spans(object: &Object, machine: &Machine<'_>, part: Part, (start, len): (u64, u64), s: &mut Scratch) -> Result<()> {
+    let mut group = Group::new(part, start, len)?;
+    while let Some(part) = group.take_near(machine, &mut s.parts, true)? {
+        group.others.push(part);
+    }
+    let len = group.end - start;
+    if len > CHECK_LENGTH && group.end > object.len()? {
+        bail!(Truncated, "found {} bytes, expected at least {}", object.len()?, group.end);
+    }
+    object.read_exact_at(start, grow(&mut s.io, len as usize)?)?;
+    group.advance(machine, &s.io[..len as usize], &mut s.chain, &mut s.parts)
+}
+
+/// Parts whose bytes are read at once.
+struct Group {
+    first: Part,
+    first_len: u64,
+    others: Vec<(Part, u64, u64)>,
+    start: u64,
+    end: u64,
+}
+
+impl Group {
+    fn new(first: Part, start: u64, len: u64) -> Result<Group> {
+        let end = start.checked_add(len).ok_or_else(|| err!(ShardIndex, "the range {start} + {len} overflows"))?;
+        Ok(Group { first, first_len: len, others: Vec::new(), start, end })
+    }
+
+    /// Takes the next part off `parts` if its span begins near the group's end. Parts that are read straight into memory
+    /// are left alone where `spare_direct` says so.
+    fn take_near(&mut self, machine: &Machine<'_>, parts: &mut Vec<Part>, spare_direct: bool) -> Result<Option<(Part, u64, u64)>> {
+        let Some(next) = parts.last() else { return Ok(None) };
+        let ByteRange::Span { offset, len } = machine.want(next)? else { return Ok(None) };
+        let near = offset >= self.end && offset - self.end <= machine.cost.gap();
+        let end = offset.saturating_add(len);
+        if !near || end - self.start > machine.cost.merge || (spare_direct && machine.direct(next).is_some()) {
+            return Ok(None);
+        }
+        self.end = end;
+        Ok(parts.pop().map(|part| (part, offset, len)))
+    }
+
+    /// Gives every part its piece of the bytes.
+    fn advance(&self, machine: &Machine<'_>, bytes: &[u8], chain: &mut ChainScratch, parts: &mut Vec<Part>) -> Result<()> {
+        machine.advance(&self.first, &bytes[..self.first_len as usize], chain, parts)?;
+        for (part, offset, len) in &self.others {
+            let at = (offset - self.start) as usize;
+            machine.advance(part, &bytes[at..at + *len as usize], chain, parts)?;
+        }
+        Ok(())
+    }
+}
+
+/// One item of a store with latency, from its first read to its last.
+struct Flight {
+    job: Arc<Job>,
+    item: Item,
+    key: String,
+    attempt: usize,
+    version: OnceLock<Version>,
+    outstanding: AtomicUsize,
+    error: Mutex<Option<Error>>,
+}
+
+impl Flight {
+    fn begin(job: &Arc<Job>, request: &Arc<Request>, item: Item, attempt: usize) -> Outcome {
+        let mut key = String::new();
+        job.array.chunk_key(&item.chunk, &mut key);
+        let mut parts = Vec::new();
+        let start = Item { chunk: item.chunk.clone(), axes: item.axes.clone(), memory: item.memory };
+        if let Err(e) = job.machine(Cost::LATENCY).start(start, &mut parts) {
+            return Outcome::Done(Err(e.at_key(key)));
+        }
+        let flight = Arc::new(Flight {
+            job: job.clone(),
+            item,
+            key,
+            attempt,
+            version: OnceLock::new(),
+            outstanding: AtomicUsize::new(1),
+            error: Mutex::new(None),
+        });
+        flight.launch(request, parts);
+        flight.land(request, Ok(()));
+        Outcome::Parked
+    }
+
+    /// Starts the reads of all parts.
+    fn launch(self: &Arc<Self>, request: &Arc<Request>, mut parts: Vec<Part>) {
+        while let Some(part) = parts.pop() {
+            if let Err(e) = self.launch_group(request, part, &mut parts) {
+                self.fail(e);
+            }
+        }
+    }
+
+    fn launch_group(self: &Arc<Self>, request: &Arc<Request>, part: Part, parts: &mut Vec<Part>) -> Result<()> {
+        let machine = self.job.machine(Cost::LATENCY);
+        let mut range = machine.want(&part)?;
+        let mut group = match range {
+            ByteRange::Span { offset, len } => Group::new(part, offset, len)?,
+            ByteRange::Suffix { len } => Group { first: part, first_len: len, others: Vec::new(), start: 0, end: len },
+            ByteRange::Whole => Group { first: part, first_len: u64::MAX, others: Vec::new(), start: 0, end: 0 },
+        };
+        if let ByteRange::Span { offset, .. } = range {
+            while let Some(near) = group.take_near(&machine, parts, false)? {
+                group.others.push(near);
+            }
+            range = ByteRange::Span { offset, len: group.end - offset };
+        }
+        self.outstanding.fetch_add(1, Ordering::AcqRel);
+        request.flight_started();
+        let (flight, request) = (self.clone(), request.clone());
+        self.job.array.store.start_read(
+            &self.key,
+            &[range],
+            self.version.get().copied(),
+            Box::new(move |result| {
+                request.flight_landed();
+                let again = request.clone();
+                again.resume(Box::new(move |request| flight.arrived(request, group, result)));
+            }),
+        );
+        Ok(())
+    }
+
+    fn arrived(self: Arc<Self>, request: &Arc<Request>, group: Group, result: Result<Option<Fetched>>) {
+        let outcome = result.and_then(|fetched| match fetched {
+            None if self.version.get().is_some() => bail!(Conflict, "the object was erased while it was read"),
+            None => self.job.target.fill(&self.item.axes, self.item.memory),
+            Some(fetched) => self.advance(request, group, fetched),
+        });
+        self.land(request, outcome);
+    }
+
+    fn advance(self: &Arc<Self>, request: &Arc<Request>, mut group: Group, fetched: Fetched) -> Result<()> {
+        if *self.version.get_or_init(|| fetched.version) != fetched.version {
+            bail!(Conflict, "the object was replaced while it was read");
+        }
+        let machine = self.job.machine(Cost::LATENCY);
+        let bytes = fetched.parts.first().map_or(&[][..], |p| p);
+        if group.first_len == u64::MAX {
+            if let Some(exact) = machine.exact_bytes(&group.first) {
+                crate::store::check_exact(bytes.len() as u64, exact)?;
+            }
+            group.first_len = bytes.len() as u64;
+        }
+        if bytes.len() as u64 != (group.end - group.start).max(group.first_len) {
+            bail!(Truncated, "found {} bytes, expected {}", bytes.len(), (group.end - group.start).max(group.first_len));
+        }
+        let mut parts = Vec::new();
+        scratch::with(|s| group.advance(&machine, bytes, &mut s.chain, &mut parts))?;
+        self.launch(request, parts);
+        Ok(())
+    }
+
+    fn fail(&self, e: Error) {
+        super::lock::lock(&self.error).get_or_insert(e);
+    }
+
+    /// Counts a read (or the launching) as done; the last one completes the item, or begins it again after a conflict.
+    fn land(self: &Arc<Self>, request: &Arc<Request>, outcome: Result<()>) {
+        if let Err(e) = outcome {
+            self.fail(e);
+        }
+        if self.outstanding.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        let error = super::lock::lock(&self.error).take();
+        match error {
+            None => request.finish(Ok(())),
+            Some(e) if e.kind() == ErrorKind::Conflict && self.attempt + 1 < ATTEMPTS => {
+                let item = Item { chunk: self.item.chunk.clone(), axes: self.item.axes.clone(), memory: self.item.memory };
+                if let Outcome::Done(result) = Flight::begin(&self.job, request, item, self.attempt + 1) {
+                    request.finish(result);
+                }
+            }
+            Some(e) => request.finish(Err(e.at_key(&self.key))),
+        }
+    }
+}

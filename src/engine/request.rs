@@ -1,0 +1,204 @@
+//! A request: the items of one read or write, claimed one by one by whoever helps, and what became of them.
+//!
+//! A blocking call is a request that its caller helps along until it is complete. Items that wait for the network or for a busy
+//! key are parked: a continuation comes back through [`Request::resume`], and any helper runs it.
+
+use super::lock::lock;
+use super::pool::Pool;
+use crate::error::{Error, Result, err};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Reads that one request has under way at the same time in a store with latency.
+pub(super) const MAX_IN_FLIGHT: usize = 64;
+
+/// Work below this many bytes and items is done by the calling thread: waking another costs more (about 20 µs) than it gains.
+const INLINE_BYTES: u64 = 256 << 10;
+const INLINE_ITEMS: u64 = 16;
+
+/// What became of an item.
+pub(super) enum Outcome {
+    /// It is done.
+    Done(Result<()>),
+    /// It goes on later, and calls [`Request::finish`] then.
+    Parked,
+}
+
+/// A plan that can be carried out item by item, from any threads.
+pub(super) trait Work: Send + Sync {
+    /// The number of items.
+    fn items(&self) -> u64;
+    /// Bytes of the caller's memory that are read or written, for the choice of threads.
+    fn bytes(&self) -> u64;
+    /// The threads to use.
+    fn pool(&self) -> &Pool;
+    /// Whether the other items are carried out after one failed (writes: what can be stored is stored).
+    fn finish_others(&self) -> bool;
+    /// Carries out one item.
+    fn run(&self, request: &Arc<Request>, item: u64) -> Outcome;
+}
+
+type Task = Box<dyn FnOnce(&Arc<Request>) + Send>;
+
+/// See the module.
+pub struct Request {
+    work: Box<dyn Work>,
+    next: AtomicU64,
+    finished: AtomicU64,
+    failed: AtomicBool,
+    in_flight: AtomicUsize,
+    ready: AtomicUsize,
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    ready: VecDeque<Task>,
+    error: Option<Error>,
+    failures: u64,
+}
+
+/// Carries out `work`, with the help of its pool where that gains, and returns when all of it is done.
+pub(super) fn run(work: Box<dyn Work>) -> Result<()> {
+    let (items, bytes) = (work.items(), work.bytes());
+    if items == 0 {
+        return Ok(());
+    }
+    let request = Arc::new(Request {
+        work,
+        next: AtomicU64::new(0),
+        finished: AtomicU64::new(0),
+        failed: AtomicBool::new(false),
+        in_flight: AtomicUsize::new(0),
+        ready: AtomicUsize::new(0),
+        state: Mutex::default(),
+        wake: Condvar::new(),
+    });
+    if items > 1 && (bytes > INLINE_BYTES || items > INLINE_ITEMS) {
+        request.work.pool().offer(&request, (items - 1).min(1024) as usize);
+    }
+    request.help();
+    request.wait();
+    request.result()
+}
+
+impl Request {
+    /// Runs ready continuations and unclaimed items until there are none.
+    pub(super) fn help(self: &Arc<Self>) {
+        let total = self.work.items();
+        loop {
+            if self.ready.load(Ordering::Acquire) > 0 && self.run_ready() {
+                continue;
+            }
+            if self.in_flight.load(Ordering::Relaxed) >= MAX_IN_FLIGHT || self.next.load(Ordering::Relaxed) >= total {
+                return;
+            }
+            let item = self.next.fetch_add(1, Ordering::Relaxed);
+            if item >= total {
+                return;
+            }
+            self.run_item(item);
+        }
+    }
+
+    fn run_item(self: &Arc<Self>, item: u64) {
+        if self.failed.load(Ordering::Relaxed) && !self.work.finish_others() {
+            return self.finish(Ok(()));
+        }
+        match catch_unwind(AssertUnwindSafe(|| self.work.run(self, item))) {
+            Ok(Outcome::Done(result)) => self.finish(result),
+            Ok(Outcome::Parked) => {}
+            Err(panic) => self.finish(Err(panicked(&*panic))),
+        }
+    }
+
+    fn run_ready(self: &Arc<Self>) -> bool {
+        let mut state = lock(&self.state);
+        let Some(task) = state.ready.pop_front() else { return false };
+        self.ready.fetch_sub(1, Ordering::AcqRel);
+        drop(state);
+        // A continuation completes its item itself; one that panics leaves it to us.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| task(self))) {
+            self.finish(Err(panicked(&*panic)));
+        }
+        true
+    }
+
+    /// Queues the rest of a parked item.
+    pub(super) fn resume(self: &Arc<Self>, task: Task) {
+        let mut state = lock(&self.state);
+        state.ready.push_back(task);
+        self.ready.fetch_add(1, Ordering::AcqRel);
+        drop(state);
+        self.wake.notify_all();
+        self.work.pool().offer(self, 1);
+    }
+
+    /// Counts a read that was started.
+    pub(super) fn flight_started(&self) {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a read that came back.
+    pub(super) fn flight_landed(&self) {
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Completes one item.
+    pub(super) fn finish(&self, result: Result<()>) {
+        if let Err(e) = result {
+            let mut state = lock(&self.state);
+            state.failures += 1;
+            state.error.get_or_insert(e);
+            self.failed.store(true, Ordering::Relaxed);
+        }
+        if self.finished.fetch_add(1, Ordering::AcqRel) + 1 == self.work.items() {
+            // The lock orders this after the waiter's check and before its sleep.
+            drop(lock(&self.state));
+            self.wake.notify_all();
+        }
+    }
+
+    /// Helps until every item is done.
+    fn wait(self: &Arc<Self>) {
+        let total = self.work.items();
+        while self.finished.load(Ordering::Acquire) < total {
+            let mut state = lock(&self.state);
+            while state.ready.is_empty() && self.finished.load(Ordering::Acquire) < total && !self.claimable(total) {
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            drop(state);
+            self.help();
+        }
+    }
+
+    fn claimable(&self, total: u64) -> bool {
+        self.in_flight.load(Ordering::Relaxed) < MAX_IN_FLIGHT && self.next.load(Ordering::Relaxed) < total
+    }
+
+    fn result(&self) -> Result<()> {
+        let mut state = lock(&self.state);
+        let (failures, total) = (state.failures, self.work.items());
+        let Some(e) = state.error.take() else { return Ok(()) };
+        if !self.work.finish_others() || total == 1 {
+            return Err(e);
+        }
+        let mut all = err_like(&e, format!("{} ({failures} of {total} chunks were not written, the others were)", e.message()));
+        if let Some(field) = e.field() {
+            all = all.at_field(field);
+        }
+        Err(if let Some(key) = e.key() { all.at_key(key) } else { all })
+    }
+}
+
+fn err_like(e: &Error, message: String) -> Error {
+    Error::new(e.kind(), message).with_errno(e.os_errno())
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    err!(Internal, "a defect of the library: {}", text.unwrap_or("panic without a message"))
+}

@@ -1,0 +1,59 @@
+//! Buffers of a thread that are used again for every chunk: grow-only while they are in use, given back when they are large.
+
+use super::decode::Part;
+use crate::grid::Segment;
+use std::cell::RefCell;
+
+/// Above this, a buffer is freed after the call that grew it.
+const KEEP: usize = 64 << 20;
+
+/// The buffers of one thread. Their contents mean nothing between chunks.
+#[derive(Default)]
+pub(super) struct Scratch {
+    /// The chunk's key.
+    pub key: String,
+    /// Encoded bytes as read.
+    pub io: Vec<u8>,
+    /// What one chunk needs on its way through the codecs.
+    pub chain: ChainScratch,
+    /// A whole chunk that is read, changed and written.
+    pub chunk: Vec<u8>,
+    /// Parts still to be read.
+    pub parts: Vec<Part>,
+}
+
+/// Buffers for the stages of a chain.
+#[derive(Default)]
+pub(super) struct ChainScratch {
+    /// Stages go back and forth between these two.
+    pub a: Vec<u8>,
+    /// See `a`.
+    pub b: Vec<u8>,
+    /// The elements of one chunk on their way from or to memory.
+    pub gather: Vec<u8>,
+    /// A shard that is put together.
+    pub shard: Vec<u8>,
+    /// A decoded shard index.
+    pub index: Vec<u8>,
+    /// A selection cut at the borders of inner chunks.
+    pub segments: Vec<Segment>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Option<Box<Scratch>>> = const { RefCell::new(None) };
+}
+
+/// Lends the thread's buffers to `f`. A call within a call gets fresh ones.
+pub(super) fn with<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
+    let mut scratch = SCRATCH.try_with(|s| s.borrow_mut().take()).ok().flatten().unwrap_or_default();
+    let result = f(&mut scratch);
+    scratch.parts.clear();
+    for buf in [&mut scratch.io, &mut scratch.chunk, &mut scratch.chain.a, &mut scratch.chain.b, &mut scratch.chain.gather, &mut scratch.chain.shard] {
+        if buf.capacity() > KEEP {
+            *buf = Vec::new();
+        }
+    }
+    // While the thread ends there is no place to keep them.
+    let _ = SCRATCH.try_with(|s| *s.borrow_mut() = Some(scratch));
+    result
+}

@@ -1,0 +1,344 @@
+//! Bounded JSON: reading with limits on size and depth, writing, and the small look-ups that all metadata code shares.
+//!
+//! Numbers keep their source text (an exponent is written `e+5`, whatever its spelling was) and objects the order of
+//! their members. The bare tokens `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON forbids, are read as
+//! numbers with that text and written the same way.
+
+pub use crate::dtype::fill::brief;
+use crate::error::{Error, Result, bail, err};
+use crate::limits::Dims;
+use serde_json::{Map, Number, Value};
+
+/// The tokens that are no JSON and are read all the same; longer ones first, because one contains another.
+const TOKENS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
+/// How many stand-ins are tried before a document is refused; a document that holds even one is hostile.
+const STAND_INS: u32 = 8;
+/// The widest list that is printed on one line, in bytes.
+const LINE: usize = 100;
+
+/// Reads a document of at most `max` bytes: a byte-order mark is skipped, bare `NaN` and `Infinity` are numbers,
+/// nesting is limited to 128 levels.
+pub fn parse(bytes: &[u8], max: usize) -> Result<Value> {
+    if bytes.len() > max {
+        bail!(Limit, "a document of {} bytes exceeds the limit of {max} bytes", bytes.len());
+    }
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    serde_json::from_slice(bytes).or_else(|e| match substitute(bytes) {
+        Some(s) => s.parse(),
+        None => Err(syntax(&e, e.column())),
+    })
+}
+
+/// Reads a document that must be an object.
+pub fn parse_object(bytes: &[u8], max: usize) -> Result<Map<String, Value>> {
+    match parse(bytes, max)? {
+        Value::Object(object) => Ok(object),
+        other => bail!(Metadata, "found {}, expected an object", brief(&other)),
+    }
+}
+
+/// Reads JSON that the caller supplies, strictly: bare `NaN` and `Infinity` are refused.
+pub fn parse_text(text: &str) -> Result<Value> {
+    if text.len() > crate::limits::MAX_DOCUMENT {
+        bail!(Limit, "a JSON text of {} bytes exceeds the limit of {} bytes", text.len(), crate::limits::MAX_DOCUMENT);
+    }
+    serde_json::from_str(text).map_err(|e| syntax(&e, e.column()))
+}
+
+fn syntax(e: &serde_json::Error, column: usize) -> Error {
+    let text = e.to_string();
+    let reason = text.split(" at line ").next().unwrap_or_default();
+    err!(Metadata, "invalid JSON at line {}, column {column}: {reason}", e.line())
+}
+
+/// A document in which each bare token is replaced by a number that occurs nowhere else in it.
+struct Substituted {
+    text: Vec<u8>,
+    /// The numbers that stand for [`TOKENS`].
+    stand_ins: [String; 3],
+    /// Where a token was replaced, as an offset in `text`, and how many bytes longer it became.
+    places: Vec<(usize, usize)>,
+}
+
+/// Replaces the bare tokens outside of strings; `None` where there are none (or where no stand-in is free).
+fn substitute(bytes: &[u8]) -> Option<Substituted> {
+    let holds = |token: &[u8]| bytes.windows(token.len()).any(|w| w == token);
+    if !holds(b"NaN") && !holds(b"Infinity") {
+        return None;
+    }
+    let mut result = Substituted { text: Vec::new(), stand_ins: stand_ins(bytes)?, places: Vec::new() };
+    crate::limits::reserve(&mut result.text, bytes.len()).ok()?;
+    let (mut copied, mut at, mut in_string) = (0, 0, false);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'\\' if in_string => at += 1,
+            b'"' => in_string = !in_string,
+            b'-' | b'I' | b'N' if !in_string => {
+                if let Some(token) = token_at(bytes, at) {
+                    let stand_in = result.stand_ins[token].as_bytes();
+                    result.text.extend_from_slice(&bytes[copied..at]);
+                    result.places.push((result.text.len(), stand_in.len() - TOKENS[token].len()));
+                    result.text.extend_from_slice(stand_in);
+                    at += TOKENS[token].len();
+                    copied = at;
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    result.text.extend_from_slice(&bytes[copied..]);
+    (!result.places.is_empty()).then_some(result)
+}
+
+/// Which of [`TOKENS`] stands at that offset, as a word of its own.
+fn token_at(bytes: &[u8], at: usize) -> Option<usize> {
+    let in_word = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || b"+-._".contains(b));
+    if in_word(at.checked_sub(1).and_then(|before| bytes.get(before))) {
+        return None;
+    }
+    let token = TOKENS.iter().position(|t| bytes[at..].starts_with(t.as_bytes()))?;
+    (!in_word(bytes.get(at + TOKENS[token].len()))).then_some(token)
+}
+
+/// Three numbers that do not occur in the document.
+fn stand_ins(bytes: &[u8]) -> Option<[String; 3]> {
+    let free = |prefix: &str| !bytes.windows(prefix.len()).any(|w| w == prefix.as_bytes());
+    let prefix = (0..STAND_INS).map(|i| format!("7.{i}9331e-60417")).find(|p| free(p))?;
+    Some([0, 1, 2].map(|token| format!("{prefix}{token}")))
+}
+
+impl Substituted {
+    fn parse(&self) -> Result<Value> {
+        let mut value = serde_json::from_slice(&self.text).map_err(|e| syntax(&e, self.column(&e)))?;
+        self.restore(&mut value);
+        Ok(value)
+    }
+
+    /// The column of an error in the document as it was.
+    fn column(&self, e: &serde_json::Error) -> usize {
+        let start = self.text.split_inclusive(|&b| b == b'\n').take(e.line().saturating_sub(1)).map(<[u8]>::len).sum::<usize>();
+        let before = |place: usize| place >= start && place < start + e.column();
+        let growth: usize = self.places.iter().filter(|(place, _)| before(*place)).map(|(_, growth)| growth).sum();
+        e.column().saturating_sub(growth)
+    }
+
+    fn restore(&self, value: &mut Value) {
+        match value {
+            Value::Number(number) => {
+                if let Some(token) = self.stand_ins.iter().position(|s| s == number.as_str()) {
+                    *number = Number::from_string_unchecked(TOKENS[token].to_string());
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|v| self.restore(v)),
+            Value::Object(members) => members.values_mut().for_each(|v| self.restore(v)),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a number is one of the bare tokens `NaN`, `Infinity`, `-Infinity`.
+pub fn is_non_finite(number: &Number) -> bool {
+    TOKENS.contains(&number.as_str())
+}
+
+/// Whether such a number stands anywhere in a value.
+pub fn has_non_finite(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => is_non_finite(number),
+        Value::Array(items) => items.iter().any(has_non_finite),
+        Value::Object(members) => members.values().any(has_non_finite),
+        _ => false,
+    }
+}
+
+/// The text of a document: indented by two spaces, short lists of scalars on one line, no newline at the end.
+pub fn to_text(value: &Value) -> String {
+    let mut out = String::new();
+    write(&mut out, value, 0);
+    out
+}
+
+/// The shortest text of a value.
+pub fn to_compact(value: &Value) -> String {
+    value.to_string()
+}
+
+fn write(out: &mut String, value: &Value, depth: usize) {
+    match value {
+        Value::Array(items) if !items.is_empty() => match one_line(items) {
+            Some(line) => out.push_str(&line),
+            None => write_items(out, ['[', ']'], items.iter().map(|v| (None, v)), depth),
+        },
+        Value::Object(members) if !members.is_empty() => {
+            write_items(out, ['{', '}'], members.iter().map(|(k, v)| (Some(k), v)), depth);
+        }
+        scalar_or_empty => out.push_str(&to_compact(scalar_or_empty)),
+    }
+}
+
+/// `[1, 2, 3]`, if it holds nothing but scalars and is short.
+fn one_line(items: &[Value]) -> Option<String> {
+    let mut line = String::from("[");
+    for (i, item) in items.iter().enumerate() {
+        if item.is_array() || item.is_object() || line.len() > LINE {
+            return None;
+        }
+        line.push_str(if i > 0 { ", " } else { "" });
+        line.push_str(&to_compact(item));
+    }
+    line.push(']');
+    (line.len() <= LINE).then_some(line)
+}
+
+fn write_items<'a>(out: &mut String, brackets: [char; 2], items: impl Iterator<Item = (Option<&'a String>, &'a Value)>, depth: usize) {
+    out.push(brackets[0]);
+    for (i, (name, value)) in items.enumerate() {
+        out.push_str(if i > 0 { ",\n" } else { "\n" });
+        indent(out, depth + 1);
+        if let Some(name) = name {
+            out.push_str(&Value::from(name.as_str()).to_string());
+            out.push_str(": ");
+        }
+        write(out, value, depth + 1);
+    }
+    out.push('\n');
+    indent(out, depth);
+    out.push(brackets[1]);
+}
+
+fn indent(out: &mut String, depth: usize) {
+    out.extend(std::iter::repeat_n("  ", depth));
+}
+
+/// An integer of 0 or more, exact to 2^64 − 1; `2.0` and `1e3` are none.
+pub fn get_u64(value: &Value) -> Result<u64> {
+    value.as_u64().ok_or_else(|| err!(Metadata, "found {}, expected an integer from 0 to {}", brief(value), u64::MAX))
+}
+
+/// An integer of 64 bits; `2.0` and `1e3` are none.
+pub fn get_i64(value: &Value) -> Result<i64> {
+    value.as_i64().ok_or_else(|| err!(Metadata, "found {}, expected an integer from {} to {}", brief(value), i64::MIN, i64::MAX))
+}
+
+/// A list of integers of 0 or more: a shape, a chunk shape.
+pub fn u64_list(value: &Value) -> Result<Dims> {
+    let Value::Array(items) = value else {
+        bail!(Metadata, "found {}, expected a list of integers", brief(value));
+    };
+    items.iter().enumerate().map(|(i, item)| get_u64(item).map_err(|e| e.at_field(format!("[{i}]")))).collect()
+}
+
+/// The member of that name; an error that names it where it is missing.
+pub fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Result<&'a Value> {
+    object.get(name).ok_or_else(|| err!(Metadata, "the member {name:?} is missing"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use serde_json::json;
+
+    fn read(text: &str) -> Result<Value> {
+        parse(text.as_bytes(), 1 << 20)
+    }
+
+    #[test]
+    fn number_text_and_member_order_survive() {
+        let text = r#"{"z":1.50,"a":18446744073709551615,"m":-0.0,"e":1e+05,"big":123456789012345678901234567890}"#;
+        assert_eq!(to_compact(&read(text).unwrap()), text);
+    }
+
+    #[test]
+    fn bare_tokens_survive_and_strings_are_left_alone() {
+        let text = r#"{"a":NaN,"b":[Infinity,-Infinity,1],"NaN \" Infinity":"-Infinity \\","c":{"d":NaN}}"#;
+        let value = read(text).unwrap();
+        assert_eq!(to_compact(&value), text);
+        assert!(is_non_finite(value["b"][1].as_number().unwrap()));
+        assert!(!is_non_finite(value["b"][2].as_number().unwrap()));
+        assert!(has_non_finite(&value) && !has_non_finite(&value["b"][2]));
+        assert_eq!(to_text(&value["b"]), "[Infinity, -Infinity, 1]");
+    }
+
+    #[test]
+    fn a_stand_in_that_the_document_holds_is_not_used() {
+        for n in [1, 3] {
+            let held: Vec<String> = (0..n).map(|i| format!("7.{i}9331e-604172")).collect();
+            let text = format!("[{},NaN]", held.join(","));
+            assert_eq!(to_compact(&read(&text).unwrap()), text);
+        }
+    }
+
+    #[test]
+    fn bare_tokens_in_wrong_places_are_refused() {
+        for text in ["NaNNaN", "[NaN1]", "{NaN:1}", "[1NaN]", "[Inf]", "[nan]", "[--Infinity]", "NaN x", "\"NaN"] {
+            assert_eq!(read(text).unwrap_err().kind(), ErrorKind::Metadata, "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_say_line_and_column_of_the_document() {
+        for (text, place) in [
+            ("{\n  \"a\": x\n}", "line 2, column 8"),
+            ("[NaN, NaN, x]", "line 1, column 12"),
+            ("[NaN,\n NaN, x]", "line 2, column 7"),
+            ("[1] 2", "line 1, column 5"),
+            ("{\"a\":", "line 1, column 5"),
+        ] {
+            let e = read(text).unwrap_err();
+            assert!(e.to_string().contains(place), "{text:?}: {e}");
+        }
+    }
+
+    #[test]
+    fn limits_hold_at_the_limit_and_one_past() {
+        assert!(parse(b"[1]", 3).is_ok());
+        assert_eq!(parse(b"[1]", 2).unwrap_err().kind(), ErrorKind::Limit);
+        let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+        assert!(read(&nested(127)).is_ok());
+        assert_eq!(read(&nested(128)).unwrap_err().kind(), ErrorKind::Metadata);
+    }
+
+    #[test]
+    fn encoding_is_checked() {
+        assert_eq!(parse(b"\xEF\xBB\xBF{}", 9).unwrap(), json!({}));
+        assert_eq!(parse(b"\"\xFF\"", 9).unwrap_err().kind(), ErrorKind::Metadata);
+        assert_eq!(parse(b"", 9).unwrap_err().kind(), ErrorKind::Metadata);
+        assert!(parse_object(b"[]", 9).unwrap_err().to_string().contains("found [], expected an object"));
+    }
+
+    #[test]
+    fn text_of_the_caller_is_strict() {
+        assert!(parse_text("[1]").is_ok());
+        assert_eq!(parse_text("[NaN]").unwrap_err().kind(), ErrorKind::Metadata);
+    }
+
+    #[test]
+    fn pretty_text_keeps_short_lists_on_one_line() {
+        let value = read(r#"{"shape":[3,4],"names":["a",null],"n":{},"l":[],"codecs":[{"name":"x\n"}]}"#).unwrap();
+        let expected = "{\n  \"shape\": [3, 4],\n  \"names\": [\"a\", null],\n  \"n\": {},\n  \"l\": [],\n  \"codecs\": [\n    {\n      \"name\": \"x\\n\"\n    }\n  ]\n}";
+        assert_eq!(to_text(&value), expected);
+        let long = Value::from((0..100u64).collect::<Vec<_>>());
+        assert_eq!(to_text(&long).lines().count(), 102);
+        assert_eq!(read(&to_text(&long)).unwrap(), long);
+    }
+
+    #[test]
+    fn integers_are_exact_and_nothing_else_is_one() {
+        assert_eq!(get_u64(&read("18446744073709551615").unwrap()).unwrap(), u64::MAX);
+        assert_eq!(get_i64(&read("-9223372036854775808").unwrap()).unwrap(), i64::MIN);
+        for text in ["18446744073709551616", "-1", "2.0", "1e+3", "\"1\"", "null", "NaN", "true", "-0"] {
+            let e = get_u64(&read(text).unwrap()).unwrap_err();
+            assert!(e.message().contains(text), "{e}");
+        }
+        for text in ["9223372036854775808", "2.0", "[]"] {
+            assert!(get_i64(&read(text).unwrap()).is_err(), "{text}");
+        }
+        assert_eq!(u64_list(&json!([1, 2])).unwrap().as_slice(), &[1, 2]);
+        assert_eq!(u64_list(&json!([1, -2])).unwrap_err().field(), Some("[1]"));
+        assert!(u64_list(&json!(1)).is_err());
+        assert!(member(&Map::new(), "shape").unwrap_err().message().contains("\"shape\""));
+    }
+}

@@ -1,0 +1,239 @@
+//! `.zarray`, `.zgroup` and `.zattrs` ⇄ the model.
+//! Specification: Zarr storage specification version 2, "Metadata", "Groups", "Attributes".
+
+use super::extension::Extension;
+use super::json::{self, member};
+use super::v3::{extents, number_list, separator};
+use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Order, Value};
+use crate::dtype::fill::Fill;
+use crate::dtype::{ElementType, parse_v2};
+use crate::error::{Result, bail, err};
+use crate::grid::Grid;
+use crate::grid::key::{KeyEncoding, Separator};
+use crate::limits::{self, Dims};
+
+/// The name of an array's document, below the node's prefix.
+pub const ARRAY: &str = ".zarray";
+/// The name of a group's document.
+pub const GROUP: &str = ".zgroup";
+/// The name of the document of attributes.
+pub const ATTRIBUTES: &str = ".zattrs";
+/// The name of the document of consolidated metadata.
+pub const CONSOLIDATED: &str = ".zmetadata";
+
+/// Reads a `.zarray`.
+pub fn parse_array(bytes: &[u8]) -> Result<ArrayMeta> {
+    array_from(json::parse_object(bytes, limits::MAX_DOCUMENT)?)
+}
+
+/// Reads a `.zgroup`; members beside `zarr_format` are ignored.
+pub fn parse_group(bytes: &[u8]) -> Result<GroupMeta> {
+    let document = json::parse_object(bytes, limits::MAX_DOCUMENT)?;
+    check_format(&document)?;
+    Ok(GroupMeta { format: Format::V2, document })
+}
+
+/// Reads a `.zattrs`; no bytes at all are no attributes (HD-19).
+pub fn parse_attributes(bytes: &[u8]) -> Result<Map<String, Value>> {
+    if bytes.is_empty() { Ok(Map::new()) } else { json::parse_object(bytes, limits::MAX_DOCUMENT) }
+}
+
+/// The model of an array's document. Missing `filters`, `compressor`, `fill_value` and `order` are null, null, null and "C";
+/// unknown members are ignored and kept.
+pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
+    check_format(&document)?;
+    let shape = extents(member(&document, "shape")?).map_err(|e| e.at_field("shape"))?;
+    let chunk = chunk_shape(member(&document, "chunks")?, &shape).map_err(|e| e.at_field("chunks"))?;
+    let grid = Grid::regular(chunk).map_err(|e| e.at_field("chunks"))?;
+    let element = parse_v2::parse(member(&document, "dtype")?).map_err(|e| e.at_field("dtype"))?;
+    let data_type = element.data_type;
+    let fill = document.get("fill_value").unwrap_or(&Value::Null);
+    let fill = Fill::from_json_v2(data_type, fill).map_err(|e| e.at_field("fill_value"))?;
+    let separator = match document.get("dimension_separator") {
+        None | Some(Value::Null) => Separator::Dot,
+        Some(value) => separator(value).map_err(|e| e.at_field("dimension_separator"))?,
+    };
+    let codecs = Codecs::V2 {
+        order: order(document.get("order")).map_err(|e| e.at_field("order"))?,
+        byte_order: element.order,
+        filters: filter_list(document.get("filters").unwrap_or(&Value::Null)).map_err(|e| e.at_field("filters"))?,
+        compressor: compressor(document.get("compressor").unwrap_or(&Value::Null)).map_err(|e| e.at_field("compressor"))?,
+    };
+    let keys = KeyEncoding::V2(separator);
+    Ok(ArrayMeta { format: Format::V2, shape, data_type, grid, keys, fill, codecs, dimension_names: None, document })
+}
+
+/// A fresh document of an array.
+pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
+    let mut out = Map::new();
+    let Grid::Regular { chunk } = &meta.grid;
+    let (KeyEncoding::V2(separator) | KeyEncoding::Default(separator)) = meta.keys;
+    out.insert("zarr_format".into(), 2.into());
+    out.insert("shape".into(), number_list(&meta.shape));
+    out.insert("chunks".into(), number_list(chunk));
+    if let Codecs::V2 { order, byte_order, filters, compressor } = &meta.codecs {
+        out.insert("dtype".into(), parse_v2::to_json(ElementType::new(meta.data_type, *byte_order)));
+        out.insert("order".into(), if *order == Order::F { "F" } else { "C" }.into());
+        let filters: Vec<Value> = filters.iter().map(Extension::to_v2).collect();
+        out.insert("filters".into(), if filters.is_empty() { Value::Null } else { Value::Array(filters) });
+        out.insert("compressor".into(), compressor.as_ref().map_or(Value::Null, Extension::to_v2));
+    }
+    out.insert("fill_value".into(), meta.fill.to_json_v2(meta.data_type));
+    out.insert("dimension_separator".into(), separator.char().to_string().into());
+    out
+}
+
+/// A fresh `.zgroup`: exactly `{"zarr_format": 2}` (V2-10).
+pub fn write_group() -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("zarr_format".into(), 2.into());
+    out
+}
+
+/// Reads `filters`: null or a list; an empty list is null.
+pub fn filter_list(value: &Value) -> Result<Vec<Extension>> {
+    let list = match value {
+        Value::Null => return Ok(Vec::new()),
+        Value::Array(list) => list,
+        other => bail!(Metadata, "found {}, expected null or a list", json::brief(other)),
+    };
+    if list.len() > limits::MAX_CODECS {
+        bail!(Limit, "found {} filters, the limit is {}", list.len(), limits::MAX_CODECS);
+    }
+    list.iter().enumerate().map(|(i, v)| Extension::from_v2(v).map_err(|e| e.at_field(format!("[{i}]")))).collect()
+}
+
+/// Reads `compressor`: null or an object with an `id`.
+pub fn compressor(value: &Value) -> Result<Option<Extension>> {
+    if value.is_null() { Ok(None) } else { Extension::from_v2(value).map(Some) }
+}
+
+fn check_format(document: &Map<String, Value>) -> Result<()> {
+    let format = member(document, "zarr_format")?;
+    if json::get_u64(format).is_ok_and(|n| n == 2) {
+        return Ok(());
+    }
+    let advice = if json::get_u64(format).is_ok_and(|n| n == 1) { " (version 1 is not supported)" } else { "" };
+    Err(err!(Metadata, "found {}, expected 2{advice}", json::brief(format)).at_field("zarr_format"))
+}
+
+/// An extent of 0 is taken as 1 where the array's is 0, too (VM-04).
+fn chunk_shape(value: &Value, shape: &Dims) -> Result<Dims> {
+    let mut chunk = extents(value)?;
+    if chunk.len() != shape.len() {
+        bail!(Metadata, "found {} extents, expected {} as in \"shape\"", chunk.len(), shape.len());
+    }
+    for (c, &n) in chunk.iter_mut().zip(shape) {
+        if *c == 0 && n == 0 {
+            *c = 1;
+        }
+    }
+    Ok(chunk)
+}
+
+fn order(value: Option<&Value>) -> Result<Order> {
+    match value {
+        None => Ok(Order::C),
+        Some(Value::String(s)) if s == "C" => Ok(Order::C),
+        Some(Value::String(s)) if s == "F" => Ok(Order::F),
+        Some(other) => bail!(Metadata, "found {}, expected \"C\" or \"F\"", json::brief(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::{ByteOrder, DataType};
+    use crate::error::ErrorKind;
+
+    const DOCUMENT: &str = r#"{"zarr_format":2,"shape":[20,0],"chunks":[10,10],"dtype":">f8","order":"F","fill_value":"NaN",
+        "filters":[{"id":"delta","dtype":"<f8"}],"compressor":{"id":"zlib","level":1},"dimension_separator":"/","_nczarr_array":{"x":1}}"#;
+
+    fn edited(name: &str, value: Option<&str>) -> Vec<u8> {
+        let mut document = json::parse_object(DOCUMENT.as_bytes(), 1 << 20).unwrap();
+        match value {
+            Some(v) => document.insert(name.into(), json::parse_text(v).unwrap()),
+            None => document.shift_remove(name),
+        };
+        json::to_text(&Value::Object(document)).into_bytes()
+    }
+
+    #[test]
+    fn an_array_is_read_and_written_as_the_same() {
+        let a = parse_array(DOCUMENT.as_bytes()).unwrap();
+        assert_eq!((a.data_type, a.keys), (DataType::Float64, KeyEncoding::V2(Separator::Slash)));
+        let Codecs::V2 { order, byte_order, filters, compressor } = &a.codecs else { panic!() };
+        assert_eq!((*order, *byte_order), (Order::F, ByteOrder::Big));
+        assert_eq!((filters[0].name.as_str(), compressor.as_ref().unwrap().name.as_str()), ("delta", "zlib"));
+        assert!(a.document.contains_key("_nczarr_array"));
+        let written = write_array(&a);
+        assert!(!written.contains_key("_nczarr_array"));
+        let b = array_from(written).unwrap();
+        assert_eq!((&a.shape, &a.grid, a.keys, &a.codecs, a.fill.value), (&b.shape, &b.grid, b.keys, &b.codecs, b.fill.value));
+    }
+
+    #[test]
+    fn tolerated_forms() {
+        let cases: &[(&str, Option<&str>)] = &[
+            ("filters", None),
+            ("filters", Some("[]")),
+            ("compressor", None),
+            ("fill_value", None),
+            ("order", None),
+            ("dimension_separator", None),
+            ("dimension_separator", Some("null")),
+            ("chunks", Some("[10,0]")),
+            ("chunks", Some("[100,1]")),
+        ];
+        for (name, value) in cases {
+            let meta = parse_array(&edited(name, *value)).unwrap_or_else(|e| panic!("{name} {value:?}: {e}"));
+            if *name == "fill_value" {
+                assert!(!meta.fill.defined);
+            }
+            if *name == "filters" {
+                assert!(matches!(&meta.codecs, Codecs::V2 { filters, .. } if filters.is_empty()));
+                assert!(write_array(&meta)["filters"].is_null());
+            }
+            if *name == "dimension_separator" {
+                assert_eq!(meta.keys, KeyEncoding::V2(Separator::Dot));
+            }
+        }
+    }
+
+    #[test]
+    fn refused_forms_have_their_kind_and_field() {
+        use ErrorKind::*;
+        let cases: &[(&str, Option<&str>, ErrorKind, &str)] = &[
+            ("zarr_format", None, Metadata, "zarr_format"),
+            ("zarr_format", Some("1"), Metadata, "version 1"),
+            ("zarr_format", Some("2.0"), Metadata, "2.0"),
+            ("zarr_format", Some("\"2\""), Metadata, "zarr_format"),
+            ("shape", None, Metadata, "shape"),
+            ("chunks", None, Metadata, "chunks"),
+            ("dtype", None, Metadata, "dtype"),
+            ("chunks", Some("[10]"), Metadata, "found 1 extents, expected 2"),
+            ("chunks", Some("[0,10]"), Metadata, "dimension 0"),
+            ("order", Some("\"A\""), Metadata, "order"),
+            ("filters", Some("{}"), Metadata, "filters"),
+            ("filters", Some("[{}]"), Metadata, "filters[0]"),
+            ("compressor", Some("\"zlib\""), Metadata, "compressor"),
+            ("dimension_separator", Some("\"-\""), Metadata, "dimension_separator"),
+        ];
+        for (name, value, kind, text) in cases {
+            let e = parse_array(&edited(name, *value)).expect_err(name);
+            assert_eq!(e.kind(), *kind, "{name} {value:?}: {e}");
+            assert!(e.to_string().contains(text), "{name} {value:?}: {e}");
+        }
+    }
+
+    #[test]
+    fn groups_and_attributes() {
+        assert!(parse_group(br#"{"zarr_format":2,"_nczarr_group":{}}"#).is_ok());
+        assert!(parse_group(br#"{"zarr_format":3}"#).is_err());
+        assert!(parse_group(b"").is_err());
+        assert_eq!(write_group().len(), 1);
+        assert!(parse_attributes(b"").unwrap().is_empty());
+        assert!(parse_attributes(b"[]").is_err());
+        assert_eq!(parse_attributes(br#"{"a":NaN}"#).unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,437 @@
+//! `zarr.json` ⇄ the model.
+//! Specification: v3 core, "Metadata" (array metadata, group metadata, extension points), regular grid, chunk key encodings.
+
+use super::extension::Extension;
+use super::json::{self, member};
+use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Value};
+use crate::dtype::fill::Fill;
+use crate::dtype::parse_v3;
+use crate::error::{Result, bail, err};
+use crate::grid::Grid;
+use crate::grid::key::{KeyEncoding, Separator};
+use crate::limits::{self, Dims};
+
+/// The name of the document of every v3 node, below the node's prefix.
+pub const DOCUMENT: &str = "zarr.json";
+/// The member of a group that holds consolidated metadata.
+pub const CONSOLIDATED: &str = "consolidated_metadata";
+
+/// Members of an array's document that the specification names.
+const ARRAY_MEMBERS: &[&str] = &[
+    "zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs", "attributes",
+    "storage_transformers", "dimension_names",
+];
+/// Members of a group's document that the specification names.
+const GROUP_MEMBERS: &[&str] = &["zarr_format", "node_type", "attributes", CONSOLIDATED];
+
+/// A document of either kind of node.
+#[derive(Clone, Debug)]
+pub enum Document {
+    /// `node_type` "array".
+    Array(ArrayMeta),
+    /// `node_type` "group".
+    Group(GroupMeta),
+}
+
+/// Which kind of node a document says it is, before the rest is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeType {
+    /// An array.
+    Array,
+    /// A group.
+    Group,
+}
+
+/// Reads a `zarr.json` of either kind.
+pub fn parse_node(bytes: &[u8]) -> Result<Document> {
+    let document = json::parse_object(bytes, limits::MAX_CONSOLIDATED)?;
+    match node_type(&document)? {
+        NodeType::Array => Ok(Document::Array(array_from(document)?)),
+        NodeType::Group => Ok(Document::Group(group_from(document)?)),
+    }
+}
+
+/// Reads a `zarr.json` that must be an array's.
+pub fn parse_array(bytes: &[u8]) -> Result<ArrayMeta> {
+    match parse_node(bytes)? {
+        Document::Array(meta) => Ok(meta),
+        Document::Group(_) => bail!(NodeKind, "found a group, expected an array"),
+    }
+}
+
+/// Reads a `zarr.json` that must be a group's.
+pub fn parse_group(bytes: &[u8]) -> Result<GroupMeta> {
+    match parse_node(bytes)? {
+        Document::Group(meta) => Ok(meta),
+        Document::Array(_) => bail!(NodeKind, "found an array, expected a group"),
+    }
+}
+
+/// The kind of node of a document; checks `zarr_format` on the way. A document of 2023 without `node_type` but with a
+/// `shape` is an array (HD-51).
+pub fn node_type(document: &Map<String, Value>) -> Result<NodeType> {
+    let format = member(document, "zarr_format")?;
+    if !json::get_u64(format).is_ok_and(|n| n == 3) {
+        return Err(err!(Metadata, "found {}, expected 3", json::brief(format)).at_field("zarr_format"));
+    }
+    match document.get("node_type") {
+        Some(Value::String(s)) if s == "array" => Ok(NodeType::Array),
+        Some(Value::String(s)) if s == "group" => Ok(NodeType::Group),
+        None if document.contains_key("shape") => Ok(NodeType::Array),
+        None => bail!(Metadata, "the member \"node_type\" is missing"),
+        Some(other) => Err(err!(Metadata, "found {}, expected \"array\" or \"group\"", json::brief(other)).at_field("node_type")),
+    }
+}
+
+/// The model of an array's document.
+pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
+    refuse_unknown(&document, ARRAY_MEMBERS)?;
+    check_attributes(&document)?;
+    check_storage_transformers(&document).map_err(|e| e.at_field("storage_transformers"))?;
+    let shape = extents(member(&document, "shape")?).map_err(|e| e.at_field("shape"))?;
+    let data_type = parse_v3::parse(member(&document, "data_type")?).map_err(|e| e.at_field("data_type"))?;
+    let grid = chunk_grid(member(&document, "chunk_grid")?, shape.len()).map_err(|e| e.at_field("chunk_grid"))?;
+    let keys = key_encoding(member(&document, "chunk_key_encoding")?).map_err(|e| e.at_field("chunk_key_encoding"))?;
+    let fill = Fill::from_json_v3(data_type, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
+    let codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
+    let names = document.get("dimension_names");
+    let dimension_names = dimension_names(names, shape.len()).map_err(|e| e.at_field("dimension_names"))?;
+    Ok(ArrayMeta { format: Format::V3, shape, data_type, grid, keys, fill, codecs: Codecs::V3(codecs), dimension_names, document })
+}
+
+/// The model of a group's document.
+pub fn group_from(document: Map<String, Value>) -> Result<GroupMeta> {
+    refuse_unknown(&document, GROUP_MEMBERS)?;
+    check_attributes(&document)?;
+    Ok(GroupMeta { format: Format::V3, document })
+}
+
+/// A fresh document of an array. Members that must not be understood are carried over from `meta.document`, and its
+/// `attributes`.
+pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("zarr_format".into(), 3.into());
+    out.insert("node_type".into(), "array".into());
+    out.insert("shape".into(), number_list(&meta.shape));
+    out.insert("data_type".into(), parse_v3::to_json(meta.data_type));
+    out.insert("chunk_grid".into(), grid_to_json(&meta.grid));
+    out.insert("chunk_key_encoding".into(), keys_to_json(meta.keys));
+    out.insert("fill_value".into(), meta.fill.to_json_v3(meta.data_type));
+    let codecs: &[Extension] = if let Codecs::V3(list) = &meta.codecs { list } else { &[] };
+    out.insert("codecs".into(), Value::Array(codecs.iter().map(Extension::to_v3).collect()));
+    if let Some(names) = &meta.dimension_names {
+        let names = names.iter().map(|n| n.clone().map_or(Value::Null, Value::String)).collect();
+        out.insert("dimension_names".into(), Value::Array(names));
+    }
+    for (name, value) in &meta.document {
+        if !ARRAY_MEMBERS.contains(&name.as_str()) && may_be_ignored(value) {
+            out.insert(name.clone(), value.clone());
+        }
+    }
+    out.insert("attributes".into(), Value::Object(attributes(&meta.document).cloned().unwrap_or_default()));
+    out
+}
+
+/// A fresh document of a group with those attributes.
+pub fn write_group(attributes: Map<String, Value>) -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("zarr_format".into(), 3.into());
+    out.insert("node_type".into(), "group".into());
+    out.insert("attributes".into(), Value::Object(attributes));
+    out
+}
+
+/// The attributes in a document; `None` where it has none (or null).
+pub fn attributes(document: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    document.get("attributes").and_then(Value::as_object)
+}
+
+/// A list of lengths as JSON.
+pub fn number_list(dims: &[u64]) -> Value {
+    Value::Array(dims.iter().map(|&n| n.into()).collect())
+}
+
+/// Reads a list of lengths, each at most 2^63 - 1, of at most the largest rank.
+pub(super) fn extents(value: &Value) -> Result<Dims> {
+    let dims = json::u64_list(value)?;
+    limits::check_rank(dims.len())?;
+    match dims.iter().position(|&n| n > i64::MAX as u64) {
+        Some(d) => bail!(Limit, "dimension {d} is {}, the limit is 2^63 - 1", dims[d]),
+        None => Ok(dims),
+    }
+}
+
+fn may_be_ignored(value: &Value) -> bool {
+    value.get("must_understand") == Some(&Value::Bool(false))
+}
+
+/// V3-27: an unknown member is an extension that must be understood unless it says otherwise.
+fn refuse_unknown(document: &Map<String, Value>, known: &[&str]) -> Result<()> {
+    for (name, value) in document {
+        if !known.contains(&name.as_str()) && !may_be_ignored(value) {
+            bail!(Extension, "unknown member {name:?} without \"must_understand\": false; it may change what the data mean");
+        }
+    }
+    Ok(())
+}
+
+fn check_attributes(document: &Map<String, Value>) -> Result<()> {
+    match document.get("attributes") {
+        None | Some(Value::Null | Value::Object(_)) => Ok(()),
+        Some(other) => Err(err!(Metadata, "found {}, expected an object", json::brief(other)).at_field("attributes")),
+    }
+}
+
+fn check_storage_transformers(document: &Map<String, Value>) -> Result<()> {
+    let list = match document.get("storage_transformers") {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::Array(list)) => list,
+        Some(other) => bail!(Metadata, "found {}, expected a list", json::brief(other)),
+    };
+    for (i, value) in list.iter().enumerate() {
+        let extension = Extension::from_v3(value).map_err(|e| e.at_field(format!("[{i}]")))?;
+        if extension.must_understand {
+            bail!(Extension, "unknown storage transformer {:?}; none is supported", extension.name);
+        }
+    }
+    Ok(())
+}
+
+fn chunk_grid(value: &Value, rank: usize) -> Result<Grid> {
+    let extension = Extension::from_v3(value)?;
+    if extension.name != "regular" {
+        bail!(Unsupported, "chunk grid {:?} is not supported; \"regular\" is", extension.name);
+    }
+    only_members(&extension, &["chunk_shape"])?;
+    let chunk = member(&extension.configuration, "chunk_shape").map_err(|e| e.at_field("configuration"))?;
+    let chunk = extents(chunk).map_err(|e| e.at_field("configuration.chunk_shape"))?;
+    if chunk.len() != rank {
+        let e = err!(Metadata, "found {} extents, expected {rank} as in \"shape\"", chunk.len());
+        return Err(e.at_field("configuration.chunk_shape"));
+    }
+    Grid::regular(chunk).map_err(|e| e.at_field("configuration.chunk_shape"))
+}
+
+fn only_members(extension: &Extension, known: &[&str]) -> Result<()> {
+    match extension.configuration.keys().find(|k| !known.contains(&k.as_str())) {
+        Some(name) => Err(err!(Metadata, "unknown member {name:?} of {:?}", extension.name).at_field("configuration")),
+        None => Ok(()),
+    }
+}
+
+/// HD-42: some writers put `separator` beside the name instead of into the configuration.
+fn key_encoding(value: &Value) -> Result<KeyEncoding> {
+    let mut extension = match value {
+        Value::Object(object) if object.contains_key("separator") && !object.contains_key("configuration") => {
+            let mut rest = object.clone();
+            let separator = rest.shift_remove("separator").unwrap_or_default();
+            let mut extension = Extension::from_v3(&Value::Object(rest))?;
+            extension.configuration.insert("separator".into(), separator);
+            extension
+        }
+        _ => Extension::from_v3(value)?,
+    };
+    let make: fn(Separator) -> KeyEncoding = match extension.name.as_str() {
+        "default" => KeyEncoding::Default,
+        "v2" => KeyEncoding::V2,
+        other => bail!(Unsupported, "chunk key encoding {other:?} is not supported; \"default\" and \"v2\" are"),
+    };
+    only_members(&extension, &["separator"])?;
+    let missing = if extension.name == "default" { Separator::Slash } else { Separator::Dot };
+    match extension.configuration.shift_remove("separator") {
+        None | Some(Value::Null) => Ok(make(missing)),
+        Some(value) => Ok(make(separator(&value).map_err(|e| e.at_field("configuration.separator"))?)),
+    }
+}
+
+/// `"."` or `"/"`.
+pub(super) fn separator(value: &Value) -> Result<Separator> {
+    match value.as_str() {
+        Some(".") => Ok(Separator::Dot),
+        Some("/") => Ok(Separator::Slash),
+        _ => bail!(Metadata, "found {}, expected \".\" or \"/\"", json::brief(value)),
+    }
+}
+
+/// Reads the list `codecs`.
+pub fn codec_list(value: &Value) -> Result<Vec<Extension>> {
+    let Value::Array(list) = value else { bail!(Metadata, "found {}, expected a list", json::brief(value)) };
+    if list.len() > limits::MAX_CODECS {
+        bail!(Limit, "found {} codecs, the limit is {}", list.len(), limits::MAX_CODECS);
+    }
+    list.iter().enumerate().map(|(i, v)| Extension::from_v3(v).map_err(|e| e.at_field(format!("[{i}]")))).collect()
+}
+
+fn dimension_names(value: Option<&Value>, rank: usize) -> Result<Option<Vec<Option<String>>>> {
+    let list = match value {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Array(list)) => list,
+        Some(other) => bail!(Metadata, "found {}, expected a list", json::brief(other)),
+    };
+    if list.len() != rank {
+        bail!(Metadata, "found {} names, expected {rank} as in \"shape\"", list.len());
+    }
+    let name = |(i, v): (usize, &Value)| match v {
+        Value::Null => Ok(None),
+        Value::String(s) => Ok(Some(s.clone())),
+        other => Err(err!(Metadata, "found {}, expected a string or null", json::brief(other)).at_field(format!("[{i}]"))),
+    };
+    Ok(Some(list.iter().enumerate().map(name).collect::<Result<_>>()?))
+}
+
+fn grid_to_json(grid: &Grid) -> Value {
+    let Grid::Regular { chunk } = grid;
+    let mut configuration = Map::new();
+    configuration.insert("chunk_shape".into(), number_list(chunk));
+    Extension::new("regular", configuration).to_v3()
+}
+
+fn keys_to_json(keys: KeyEncoding) -> Value {
+    let (name, separator) = match keys {
+        KeyEncoding::Default(s) => ("default", s),
+        KeyEncoding::V2(s) => ("v2", s),
+    };
+    let mut configuration = Map::new();
+    configuration.insert("separator".into(), separator.char().to_string().into());
+    Extension::new(name, configuration).to_v3()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DataType;
+    use crate::error::ErrorKind;
+
+    const ARRAY: &str = r#"{"zarr_format":3,"node_type":"array","shape":[7,150],"data_type":"float32",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[5,20]}},
+        "chunk_key_encoding":{"name":"default","configuration":{"separator":"."}},
+        "fill_value":"NaN","codecs":["bytes",{"name":"crc32c"}],"dimension_names":["t",null],"attributes":{"a":1e400}}"#;
+
+    fn edited(name: &str, value: Option<&str>) -> Vec<u8> {
+        let mut document = json::parse_object(ARRAY.as_bytes(), 1 << 20).unwrap();
+        match value {
+            Some(v) => document.insert(name.into(), json::parse_text(v).unwrap()),
+            None => document.shift_remove(name),
+        };
+        json::to_text(&Value::Object(document)).into_bytes()
+    }
+
+    #[test]
+    fn an_array_is_read() {
+        let meta = parse_array(ARRAY.as_bytes()).unwrap();
+        assert_eq!(meta.shape.as_slice(), [7, 150]);
+        assert_eq!(meta.data_type, DataType::Float32);
+        assert_eq!(meta.keys, KeyEncoding::Default(Separator::Dot));
+        assert_eq!(meta.dimension_names, Some(vec![Some("t".into()), None]));
+        assert_eq!(meta.grid, Grid::regular(Dims::from_slice(&[5, 20])).unwrap());
+        let Codecs::V3(codecs) = &meta.codecs else { panic!() };
+        assert_eq!(codecs.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["bytes", "crc32c"]);
+    }
+
+    #[test]
+    fn what_is_written_reads_as_the_same() {
+        let a = parse_array(ARRAY.as_bytes()).unwrap();
+        let b = array_from(write_array(&a)).unwrap();
+        assert_eq!((&a.shape, a.data_type, &a.grid, a.keys), (&b.shape, b.data_type, &b.grid, b.keys));
+        assert_eq!((a.fill.value, &a.codecs, &a.dimension_names), (b.fill.value, &b.codecs, &b.dimension_names));
+        assert_eq!(attributes(&b.document).unwrap()["a"].to_string(), "1e400");
+    }
+
+    #[test]
+    fn each_mandatory_member_is_missed_by_name() {
+        for name in ["zarr_format", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"] {
+            let e = parse_node(&edited(name, None)).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Metadata, "{e}");
+            assert!(e.to_string().contains(name), "{e}");
+        }
+    }
+
+    #[test]
+    fn tolerated_forms() {
+        let cases: &[(&str, Option<&str>)] = &[
+            ("attributes", None),
+            ("attributes", Some("null")),
+            ("dimension_names", Some("null")),
+            ("dimension_names", Some(r#"["x","x"]"#)),
+            ("storage_transformers", Some("null")),
+            ("storage_transformers", Some("[]")),
+            ("storage_transformers", Some(r#"[{"name":"z","must_understand":false}]"#)),
+            ("node_type", None),
+            ("data_type", Some(r#"{"name":"float32"}"#)),
+            ("extra", Some(r#"{"must_understand":false,"n":1}"#)),
+            ("chunk_key_encoding", Some(r#""default""#)),
+        ];
+        for (name, value) in cases {
+            assert!(parse_array(&edited(name, *value)).is_ok(), "{name}: {value:?}");
+        }
+    }
+
+    #[test]
+    fn refused_forms_have_their_kind_and_field() {
+        use ErrorKind::*;
+        let cases: &[(&str, &str, ErrorKind, &str)] = &[
+            ("zarr_format", "2", Metadata, "expected 3"),
+            ("zarr_format", "3.0", Metadata, "zarr_format"),
+            ("zarr_format", "\"3\"", Metadata, "zarr_format"),
+            ("node_type", "\"table\"", Metadata, "node_type"),
+            ("shape", "[1]", Metadata, "found 2 extents, expected 1"),
+            ("shape", "[-1,2]", Metadata, "shape"),
+            ("shape", "[1.5,2]", Metadata, "shape"),
+            ("shape", "{}", Metadata, "shape"),
+            ("shape", "[9223372036854775808,1]", Limit, "shape"),
+            ("data_type", "\"float99\"", Unsupported, "float99"),
+            ("data_type", "7", Metadata, "data_type"),
+            ("chunk_grid", "\"rectilinear\"", Unsupported, "rectilinear"),
+            ("chunk_grid", "\"regular\"", Metadata, "chunk_shape"),
+            ("chunk_grid", r#"{"name":"regular","configuration":{"chunk_shape":[0,2]}}"#, Metadata, "dimension 0"),
+            ("chunk_grid", r#"{"name":"regular","configuration":{"chunk_shape":[1,2],"x":1}}"#, Metadata, "\"x\""),
+            ("chunk_key_encoding", "\"hashed\"", Unsupported, "hashed"),
+            ("chunk_key_encoding", r#"{"name":"v2","configuration":{"separator":"-"}}"#, Metadata, "separator"),
+            ("chunk_key_encoding", r#"{"name":"new","must_understand":false}"#, Unsupported, "new"),
+            ("fill_value", "null", Metadata, "fill_value"),
+            ("codecs", "{}", Metadata, "codecs"),
+            ("codecs", "[7]", Metadata, "codecs[0]"),
+            ("dimension_names", r#"["x"]"#, Metadata, "expected 2"),
+            ("dimension_names", r#"["x",7]"#, Metadata, "dimension_names[1]"),
+            ("attributes", "[]", Metadata, "attributes"),
+            ("storage_transformers", r#"["z"]"#, Extension, "\"z\""),
+            ("extra", "1", Extension, "extra"),
+            ("extra", r#"{"must_understand":true}"#, Extension, "extra"),
+            ("consolidated_metadata", "null", Extension, "consolidated_metadata"),
+        ];
+        for (name, value, kind, text) in cases {
+            let e = parse_array(&edited(name, Some(value))).expect_err(name);
+            assert_eq!(e.kind(), *kind, "{name} {value}: {e}");
+            assert!(e.to_string().contains(text), "{name} {value}: {e}");
+        }
+    }
+
+    #[test]
+    fn missing_separators_have_the_default_of_their_encoding() {
+        let cases: &[(&str, KeyEncoding)] = &[
+            (r#"{"name":"default"}"#, KeyEncoding::Default(Separator::Slash)),
+            (r#"{"name":"default","configuration":{}}"#, KeyEncoding::Default(Separator::Slash)),
+            (r#"{"name":"default","separator":"."}"#, KeyEncoding::Default(Separator::Dot)),
+            (r#"{"name":"v2"}"#, KeyEncoding::V2(Separator::Dot)),
+            (r#"{"name":"v2","configuration":{"separator":"/"}}"#, KeyEncoding::V2(Separator::Slash)),
+        ];
+        for (text, want) in cases {
+            assert_eq!(parse_array(&edited("chunk_key_encoding", Some(text))).unwrap().keys, *want, "{text}");
+        }
+    }
+
+    #[test]
+    fn groups_may_hold_consolidated_metadata_and_nothing_unknown() {
+        for ok in [
+            r#"{"zarr_format":3,"node_type":"group"}"#,
+            r#"{"zarr_format":3,"node_type":"group","attributes":null,"consolidated_metadata":null}"#,
+            r#"{"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"other"}}"#,
+        ] {
+            assert!(parse_group(ok.as_bytes()).is_ok(), "{ok}");
+        }
+        let e = parse_group(br#"{"zarr_format":3,"node_type":"group","shape":[1]}"#).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Extension);
+        assert_eq!(parse_group(ARRAY.as_bytes()).unwrap_err().kind(), ErrorKind::NodeKind);
+        assert!(parse_node(br#"{"zarr_format":3}"#).unwrap_err().to_string().contains("node_type"));
+    }
+}

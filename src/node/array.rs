@@ -1,0 +1,350 @@
+//! Arrays: opening, creating, and reading and writing through the engine. Changes of the shape are in `resize`.
+//! Specification: v2, "Arrays"; v3 core, "Array metadata".
+
+use super::document::{self, Stored};
+use super::{Attributes, Create, NodeKind, Spec, Store, hierarchy, path};
+use crate::codec::chain::Chain;
+use crate::dtype::DataType;
+use crate::dtype::fill::Fill;
+use crate::engine::{self, BoundArray, Memory, Selection};
+use crate::error::{ErrorKind, Result, bail, err};
+use crate::grid::Grid;
+use crate::limits::Dims;
+use crate::metadata::v3::Document;
+use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2, v3};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The attribute in which v2 arrays have the names of their dimensions (xarray's convention).
+pub(super) const DIMENSIONS_V2: &str = "_ARRAY_DIMENSIONS";
+
+/// An open array. Clones share it.
+#[derive(Clone)]
+pub struct Array(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    path: String,
+    state: RwLock<Arc<State>>,
+    attributes: Attributes,
+    write_fill_chunks: AtomicBool,
+}
+
+/// What is known of an array at one moment: its document, and what the engine needs.
+pub(super) struct State {
+    pub meta: ArrayMeta,
+    /// An error where a codec is not supported: metadata and attributes are of use all the same.
+    pub bound: Result<Arc<BoundArray>>,
+    inner_chunk: Dims,
+}
+
+impl Array {
+    /// Opens the array at `path`.
+    pub fn open(store: &Store, path: &str) -> Result<Array> {
+        let path = path::normalize(path)?;
+        let found = document::require(store, &path, NodeKind::Array)?;
+        Array::from_stored(store, path, found)
+    }
+
+    pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Array> {
+        let key = found.key.clone();
+        match found.parse()? {
+            Document::Array(meta) => Array::new(store, path, meta).map_err(|e| e.at_key(key)),
+            Document::Group(_) => Err(err!(NodeKind, "found a group, expected an array").at_key(key)),
+        }
+    }
+
+    fn new(store: &Store, path: String, meta: ArrayMeta) -> Result<Array> {
+        let known = (meta.format == Format::V3).then(|| v3::attributes(&meta.document).cloned().unwrap_or_default());
+        let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known);
+        let state = RwLock::new(Arc::new(State::new(store, &path, meta, false)?));
+        Ok(Array(Arc::new(Inner { store: store.clone(), path, state, attributes, write_fill_chunks: AtomicBool::new(false) })))
+    }
+
+    /// Creates an array, and the groups above it that are missing. Its document is written last.
+    pub fn create(store: &Store, path: &str, spec: &Spec, how: Create) -> Result<Array> {
+        store.check_writable()?;
+        let path = path::normalize(path)?;
+        path::check_new(&path)?;
+        let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
+        let (meta, attributes) = spec.resolve(enclosing)?;
+        if let Some(array) = existing(store, &path, &meta, how)? {
+            return Ok(array);
+        }
+        let mut changed = hierarchy::ensure_ancestors(store, &path, meta.format)?;
+        let replaced = {
+            let _lock = document::lock_place(store, &path)?;
+            if let Some(array) = existing(store, &path, &meta, how)? {
+                return Ok(array);
+            }
+            let replaced = hierarchy::clear(store, &path)?;
+            erase_leftovers(store, &path, &meta)?;
+            write_documents(store, &path, &meta, &attributes)?;
+            replaced
+        };
+        changed.push(path.clone());
+        hierarchy::refresh(store, &changed, replaced.then_some(path.as_str()))?;
+        Array::new(store, path, meta)
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    /// The path in the store; empty for the root.
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// The version of the document.
+    pub fn format(&self) -> Format {
+        self.state().meta.format
+    }
+
+    /// The lengths of the dimensions.
+    pub fn shape(&self) -> Dims {
+        self.state().meta.shape.clone()
+    }
+
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.state().meta.shape.len()
+    }
+
+    /// The shape of a chunk: of what is stored under one key, a shard where the array is sharded.
+    pub fn chunk_shape(&self) -> Dims {
+        self.state().chunk().clone()
+    }
+
+    /// The shape of the chunks inside a shard (of the outermost level); the chunk shape where the array is not sharded.
+    pub fn inner_chunk_shape(&self) -> Dims {
+        self.state().inner_chunk.clone()
+    }
+
+    /// The type of the elements.
+    pub fn data_type(&self) -> DataType {
+        self.state().meta.data_type
+    }
+
+    /// A name or `None` for each dimension: v3 `dimension_names`, v2 the attribute `_ARRAY_DIMENSIONS`.
+    pub fn dimension_names(&self) -> Vec<Option<String>> {
+        let state = self.state();
+        let rank = state.meta.shape.len();
+        let names = match state.meta.format {
+            Format::V3 => state.meta.dimension_names.clone(),
+            Format::V2 => self.0.attributes.view().ok().and_then(|all| names_of(all.get(DIMENSIONS_V2)?, rank)),
+        };
+        names.unwrap_or_else(|| vec![None; rank])
+    }
+
+    /// What missing chunks hold.
+    pub fn fill(&self) -> Fill {
+        self.state().meta.fill.clone()
+    }
+
+    /// The document as JSON, with the attributes as this handle knows them.
+    pub fn metadata_json(&self) -> String {
+        let mut document = self.state().meta.document.clone();
+        if let (Format::V3, Some(attributes)) = (self.format(), self.0.attributes.published()) {
+            document.insert("attributes".into(), Value::Object((*attributes).clone()));
+        }
+        json::to_text(&Value::Object(document))
+    }
+
+    /// Reads the selected elements into `memory`.
+    ///
+    /// # Safety
+    /// As for [`engine::read`].
+    pub unsafe fn read(&self, selection: &Selection, memory: &Memory) -> Result<()> {
+        let bound = self.state().bound(&self.0.path)?;
+        check_inside(&bound.shape, selection)?;
+        // SAFETY: the caller vouches for the memory.
+        unsafe { engine::read(&bound, selection, memory) }
+    }
+
+    /// Writes the selected elements from `memory`.
+    ///
+    /// # Safety
+    /// As for [`engine::write`].
+    pub unsafe fn write(&self, selection: &Selection, memory: &Memory) -> Result<()> {
+        self.0.store.check_writable()?;
+        let bound = self.state().bound(&self.0.path)?;
+        check_inside(&bound.shape, selection)?;
+        // SAFETY: the caller vouches for the memory.
+        unsafe { engine::write(&bound, selection, memory) }
+    }
+
+    /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)
+    pub fn set_write_fill_chunks(&self, on: bool) {
+        let mut state = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
+        self.0.write_fill_chunks.store(on, Ordering::Relaxed);
+        if let Ok(bound) = &state.bound {
+            let store_fill_chunks = on || !state.meta.fill.defined;
+            let bound = Ok(Arc::new(BoundArray { store_fill_chunks, ..(**bound).clone() }));
+            *state = Arc::new(State { meta: state.meta.clone(), bound, inner_chunk: state.inner_chunk.clone() });
+        }
+    }
+
+    /// The attributes.
+    pub fn attributes(&self) -> &Attributes {
+        &self.0.attributes
+    }
+
+    /// Makes durable what was written, as far as the store's mode promises it.
+    pub fn flush(&self) -> Result<()> {
+        self.0.store.flush()
+    }
+
+    /// What is known now.
+    pub(super) fn state(&self) -> Arc<State> {
+        self.0.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The state of a document that was just read or written.
+    pub(super) fn state_of(&self, meta: ArrayMeta) -> Result<State> {
+        State::new(&self.0.store, &self.0.path, meta, self.0.write_fill_chunks.load(Ordering::Relaxed))
+    }
+
+    /// Uses that state from now on.
+    pub(super) fn set_state(&self, state: State) {
+        *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+    }
+}
+
+impl State {
+    fn new(store: &Store, path: &str, meta: ArrayMeta, write_fill_chunks: bool) -> Result<State> {
+        let Grid::Regular { chunk } = &meta.grid;
+        let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
+        let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| chunk.clone());
+        let bound = match chain.and_then(|chain| chain.bind(chunk)) {
+            Ok(chain) => Ok(Arc::new(BoundArray {
+                store: store.shared().clone(),
+                prefix: path::prefix(path),
+                shape: meta.shape.clone(),
+                grid: meta.grid.clone(),
+                keys: meta.keys,
+                data_type: meta.data_type,
+                chain: Arc::new(chain),
+                fill: meta.fill.value,
+                store_fill_chunks: write_fill_chunks || !meta.fill.defined,
+                pool: store.context().pool.clone(),
+                locks: store.context().chunk_locks.clone(),
+            })),
+            Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
+            Err(e) => return Err(e),
+        };
+        Ok(State { meta, bound, inner_chunk })
+    }
+
+    /// What the engine needs, or why it cannot be had.
+    pub fn bound(&self, path: &str) -> Result<Arc<BoundArray>> {
+        self.bound.clone().map_err(|e| e.at_key(path::join(path, document_name(self.meta.format))))
+    }
+
+    /// The shape of a chunk.
+    pub fn chunk(&self) -> &Dims {
+        let Grid::Regular { chunk } = &self.meta.grid;
+        chunk
+    }
+}
+
+/// The name of an array's document.
+pub(super) fn document_name(format: Format) -> &'static str {
+    if format == Format::V3 { v3::DOCUMENT } else { v2::ARRAY }
+}
+
+/// A selection was checked against the shape of its time; another thread may have shrunk the array since.
+fn check_inside(shape: &[u64], selection: &Selection) -> Result<()> {
+    if selection.shape().contains(&0) {
+        return Ok(());
+    }
+    for (d, &length) in shape.iter().enumerate() {
+        let (start, count, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
+        let last = start.wrapping_add_signed(step.wrapping_mul(count as i64 - 1));
+        if start.max(last) >= length {
+            bail!(Bounds, "dimension {d}: the region reaches to {}, the array's length is {length} by now", start.max(last));
+        }
+    }
+    Ok(())
+}
+
+fn names_of(value: &Value, rank: usize) -> Option<Vec<Option<String>>> {
+    let names: Vec<Option<String>> = value.as_array()?.iter().map(|v| v.as_str().map(str::to_string)).collect();
+    (names.len() == rank).then_some(names)
+}
+
+/// What stands at the path already: the array to be used in the place of a new one, or an error, or nothing in the way.
+fn existing(store: &Store, path: &str, wanted: &ArrayMeta, how: Create) -> Result<Option<Array>> {
+    if how == Create::Overwrite {
+        return Ok(None);
+    }
+    let Some(found) = hierarchy::found_on_create(store, path)? else { return Ok(None) };
+    let kind = found.kind;
+    if how == Create::New || kind != NodeKind::Array {
+        return Err(hierarchy::exists(store, path, kind, ""));
+    }
+    let array = Array::from_stored(store, path.to_string(), found)?;
+    match difference(&array.state().meta, wanted) {
+        None => Ok(Some(array)),
+        Some(text) => Err(hierarchy::exists(store, path, kind, &format!(" with {text}"))),
+    }
+}
+
+/// The first difference between what is there and what is wanted, as words.
+fn difference(found: &ArrayMeta, wanted: &ArrayMeta) -> Option<String> {
+    let differ = |what: &str, a: String, b: String| (a != b).then(|| format!("{what} {a} instead of {b}"));
+    let fill = |m: &ArrayMeta| m.fill.to_json_v2(m.data_type).to_string();
+    let codecs = |m: &ArrayMeta| {
+        let names: &[&str] = if m.format == Format::V3 { &["codecs"] } else { &["dtype", "order", "filters", "compressor"] };
+        let fresh = if m.format == Format::V3 { v3::write_array(m) } else { v2::write_array(m) };
+        names.iter().map(|n| fresh.get(*n).map(Value::to_string).unwrap_or_default()).collect::<Vec<_>>().join(", ")
+    };
+    differ("zarr_format", found.format.number().to_string(), wanted.format.number().to_string())
+        .or_else(|| differ("shape", format!("{:?}", found.shape), format!("{:?}", wanted.shape)))
+        .or_else(|| differ("chunks", chunks_text(found), chunks_text(wanted)))
+        .or_else(|| differ("data type", found.data_type.name().into(), wanted.data_type.name().into()))
+        .or_else(|| differ("fill value", fill(found), fill(wanted)))
+        .or_else(|| differ("chunk keys", format!("{:?}", found.keys), format!("{:?}", wanted.keys)))
+        .or_else(|| differ("codecs", codecs(found), codecs(wanted)))
+}
+
+fn chunks_text(meta: &ArrayMeta) -> String {
+    let Grid::Regular { chunk } = &meta.grid;
+    format!("{chunk:?}")
+}
+
+/// Erases what lies at the keys of the new array's chunks without a document, as a kill while erasing leaves it: it would be
+/// taken for the new array's. Nothing else is touched.
+fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta) -> Result<()> {
+    let shared = store.shared();
+    let prefix = path::prefix(path);
+    if !shared.capabilities().listable || shared.list_dir(&prefix)? == Default::default() {
+        return Ok(());
+    }
+    let mut found = Vec::new();
+    shared.list(&prefix, &mut |key| {
+        let tail = key.strip_prefix(&prefix).unwrap_or_default();
+        if super::resize::parse_key(meta.keys, tail, meta.shape.len()).is_some() {
+            found.push(key.to_string());
+        }
+        Ok(())
+    })?;
+    for key in found {
+        shared.erase(&key).map_err(|e| e.at_key(key))?;
+    }
+    Ok(())
+}
+
+/// Writes the documents of a new array, the one that makes it an array last.
+fn write_documents(store: &Store, path: &str, meta: &ArrayMeta, attributes: &Map<String, Value>) -> Result<()> {
+    if meta.format == Format::V2 {
+        let key = path::join(path, v2::ATTRIBUTES);
+        if attributes.is_empty() {
+            store.shared().erase(&key).map_err(|e| e.at_key(&key))?;
+        } else {
+            document::publish(store, &key, attributes, crate::store::Condition::None)?;
+        }
+    }
+    hierarchy::publish_new(store, path, document_name(meta.format), &meta.document)
+}

@@ -1,0 +1,348 @@
+//! The attributes of an open node: typed access, and changes that lose nothing of what others changed meanwhile.
+//! Specification: v2, "Attributes" (`.zattrs`); v3 core, `attributes`.
+
+use super::{NodeKind, Store, document, hierarchy, path};
+use crate::error::{Result, bail, err};
+use crate::limits::MAX_CONSOLIDATED;
+use crate::metadata::json::{self, brief};
+use crate::metadata::{Format, Map, Value, v2, v3};
+use crate::store::{Condition, get};
+use serde_json::Number;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The attributes of one open node. A handle sees them as they were when it was opened (v2: first asked for), and its own
+/// changes. A change is applied to what is stored at that moment, under the document's lock, so that changes of other
+/// attributes by other handles, threads and processes stay.
+pub struct Attributes {
+    store: Store,
+    path: String,
+    format: Format,
+    kind: NodeKind,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// As last read or published.
+    current: Option<Arc<Map<String, Value>>>,
+    /// Between `begin` and `commit`.
+    pending: Option<Pending>,
+}
+
+struct Pending {
+    /// The attributes with the changes.
+    view: Arc<Map<String, Value>>,
+    changes: Vec<Change>,
+}
+
+#[derive(Clone)]
+enum Change {
+    Set(String, Value),
+    Erase(String),
+    Replace(Map<String, Value>),
+}
+
+/// What kind of JSON value an attribute is. The discriminants are those of the C header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum JsonKind {
+    /// `null`.
+    Null = 0,
+    /// `true` or `false`.
+    Bool = 1,
+    /// A number without fraction and exponent.
+    Integer = 2,
+    /// Any other number; a bare `NaN` or `Infinity` of another writer, too.
+    Number = 3,
+    /// A string.
+    String = 4,
+    /// A list.
+    Array = 5,
+    /// An object.
+    Object = 6,
+}
+
+impl JsonKind {
+    fn of(value: &Value) -> JsonKind {
+        match value {
+            Value::Null => JsonKind::Null,
+            Value::Bool(_) => JsonKind::Bool,
+            Value::Number(n) if is_integer(n) => JsonKind::Integer,
+            Value::Number(_) => JsonKind::Number,
+            Value::String(_) => JsonKind::String,
+            Value::Array(_) => JsonKind::Array,
+            Value::Object(_) => JsonKind::Object,
+        }
+    }
+}
+
+fn is_integer(number: &Number) -> bool {
+    number.as_str().bytes().all(|b| b.is_ascii_digit() || b == b'-')
+}
+
+impl Attributes {
+    /// The attributes of a node; `None` where they are yet to be read.
+    pub(super) fn new(store: &Store, path: &str, format: Format, kind: NodeKind, current: Option<Map<String, Value>>) -> Attributes {
+        let state = State { current: current.map(Arc::new), pending: None };
+        Attributes { store: store.clone(), path: path.to_string(), format, kind, state: Mutex::new(state) }
+    }
+
+    /// All attributes.
+    pub fn all(&self) -> Result<Map<String, Value>> {
+        Ok((*self.view()?).clone())
+    }
+
+    /// One attribute; an error of kind `NotFound` names those that are there.
+    pub fn get(&self, name: &str) -> Result<Value> {
+        self.with(name, |value| Ok(value.clone()))
+    }
+
+    /// Sets one attribute.
+    pub fn set(&self, name: &str, value: Value) -> Result<()> {
+        self.change(Change::Set(name.to_string(), value))
+    }
+
+    /// Removes one attribute; one that is not there is an error of kind `NotFound`.
+    pub fn erase(&self, name: &str) -> Result<()> {
+        self.change(Change::Erase(name.to_string()))
+    }
+
+    /// Replaces all attributes.
+    pub fn replace(&self, all: Map<String, Value>) -> Result<()> {
+        self.change(Change::Replace(all))
+    }
+
+    /// From here on changes are collected; this handle sees them, the store does not.
+    pub fn begin(&self) -> Result<()> {
+        self.store.check_writable()?;
+        let view = self.view()?;
+        let mut state = self.lock();
+        if state.pending.is_some() {
+            bail!(State, "changes of the attributes of {} are already being collected; commit them first", self.name());
+        }
+        state.pending = Some(Pending { view, changes: Vec::new() });
+        Ok(())
+    }
+
+    /// Publishes the collected changes in one write. After an error they are still there, and the call may be repeated.
+    pub fn commit(&self) -> Result<()> {
+        let Some(changes) = self.lock().pending.as_ref().map(|p| p.changes.clone()) else {
+            bail!(State, "no changes of the attributes of {} are being collected; begin first", self.name());
+        };
+        if !changes.is_empty() {
+            self.publish(&changes)?;
+        }
+        let mut state = self.lock();
+        if let Some(pending) = &mut state.pending {
+            // What another thread added meanwhile is kept for its own commit.
+            pending.changes.drain(..changes.len().min(pending.changes.len()));
+            if pending.changes.is_empty() {
+                state.pending = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// An attribute that is an integer of 64 bits. `1.0` is no integer.
+    pub fn get_i64(&self, name: &str) -> Result<i64> {
+        self.with(name, |value| match value {
+            Value::Number(n) if is_integer(n) => n
+                .as_str()
+                .parse()
+                .map_err(|_| err!(Range, "attribute {name:?} of {} is {}, which does not fit into 64 bits", self.name(), brief(value))),
+            other => Err(self.wrong_kind(name, other, "an integer")),
+        })
+    }
+
+    /// An attribute that is a number, an integer or a bare `NaN` or `Infinity` among them.
+    pub fn get_f64(&self, name: &str) -> Result<f64> {
+        self.with(name, |value| match value {
+            Value::Number(n) => match n.as_str().parse::<f64>() {
+                Ok(x) if x.is_finite() || json::is_non_finite(n) => Ok(x),
+                _ => bail!(Range, "attribute {name:?} of {} is {}, which no double can hold", self.name(), brief(value)),
+            },
+            other => Err(self.wrong_kind(name, other, "a number")),
+        })
+    }
+
+    /// An attribute that is a string.
+    pub fn get_string(&self, name: &str) -> Result<String> {
+        self.with(name, |value| match value {
+            Value::String(s) => Ok(s.clone()),
+            other => Err(self.wrong_kind(name, other, "a string")),
+        })
+    }
+
+    /// An attribute of any kind as JSON.
+    pub fn get_json(&self, name: &str) -> Result<String> {
+        self.with(name, |value| Ok(json::to_text(value)))
+    }
+
+    /// Sets an integer.
+    pub fn set_i64(&self, name: &str, value: i64) -> Result<()> {
+        self.set(name, value.into())
+    }
+
+    /// Sets a number. NaN and infinities have no form in JSON: an error of kind `Range`.
+    pub fn set_f64(&self, name: &str, value: f64) -> Result<()> {
+        match Number::from_f64(value) {
+            Some(number) => self.set(name, Value::Number(number)),
+            None => bail!(Range, "attribute {name:?} cannot be {value}: JSON has no such number; store a string"),
+        }
+    }
+
+    /// Sets a string.
+    pub fn set_string(&self, name: &str, value: &str) -> Result<()> {
+        self.set(name, value.into())
+    }
+
+    /// Sets what a JSON text says.
+    pub fn set_json(&self, name: &str, text: &str) -> Result<()> {
+        self.set(name, json::parse_text(text).map_err(|e| e.at_field(name))?)
+    }
+
+    /// What kind of value an attribute is.
+    pub fn kind(&self, name: &str) -> Result<JsonKind> {
+        self.with(name, |value| Ok(JsonKind::of(value)))
+    }
+
+    /// The names, in the order of the document.
+    pub fn names(&self) -> Result<Vec<String>> {
+        Ok(self.view()?.keys().cloned().collect())
+    }
+
+    /// All attributes as a JSON object.
+    pub fn to_json(&self) -> Result<String> {
+        Ok(json::to_text(&Value::Object(self.all()?)))
+    }
+
+    /// Replaces all attributes by those of a JSON object.
+    pub fn replace_json(&self, text: &str) -> Result<()> {
+        match json::parse_text(text)? {
+            Value::Object(all) => self.replace(all),
+            other => bail!(Type, "found {}, expected an object of attributes", brief(&other)),
+        }
+    }
+
+    /// Calls `f` with the attribute of that name.
+    fn with<T>(&self, name: &str, f: impl FnOnce(&Value) -> Result<T>) -> Result<T> {
+        let view = self.view()?;
+        match view.get(name) {
+            Some(value) => f(value),
+            None => Err(self.missing(&view, name)),
+        }
+    }
+
+    /// What getters see: the collected changes included.
+    pub(super) fn view(&self) -> Result<Arc<Map<String, Value>>> {
+        {
+            let state = self.lock();
+            if let Some(pending) = &state.pending {
+                return Ok(pending.view.clone());
+            }
+            if let Some(current) = &state.current {
+                return Ok(current.clone());
+            }
+        }
+        let read = Arc::new(document::attributes_v2(&self.store, &self.path)?);
+        Ok(self.lock().current.get_or_insert(read).clone())
+    }
+
+    /// As last read or published, without collected changes; `None` if not yet read.
+    pub(super) fn published(&self) -> Option<Arc<Map<String, Value>>> {
+        self.lock().current.clone()
+    }
+
+    fn change(&self, change: Change) -> Result<()> {
+        self.store.check_writable()?;
+        {
+            let mut state = self.lock();
+            if let Some(pending) = &mut state.pending {
+                let mut view = (*pending.view).clone();
+                self.apply(&mut view, &change)?;
+                pending.view = Arc::new(view);
+                pending.changes.push(change);
+                return Ok(());
+            }
+        }
+        self.publish(&[change])
+    }
+
+    fn apply(&self, attributes: &mut Map<String, Value>, change: &Change) -> Result<()> {
+        match change {
+            Change::Set(name, value) => drop(attributes.insert(name.clone(), value.clone())),
+            Change::Replace(all) => attributes.clone_from(all),
+            Change::Erase(name) => {
+                if attributes.shift_remove(name).is_none() {
+                    return Err(self.missing(attributes, name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies changes to what is stored now, and stores that.
+    fn publish(&self, changes: &[Change]) -> Result<()> {
+        let name = if self.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
+        let key = path::join(&self.path, name);
+        {
+            let _lock = document::lock(&self.store, &self.path, name)?;
+            let mut document = self.read_fresh(&key)?;
+            let attributes = match self.format {
+                Format::V2 => &mut document,
+                Format::V3 => attributes_member(&mut document).ok_or_else(|| err!(Metadata, "expected an object").at_field("attributes").at_key(&key))?,
+            };
+            for change in changes {
+                self.apply(attributes, change)?;
+            }
+            let changed = Arc::new(attributes.clone());
+            document::publish(&self.store, &key, &document, Condition::None)?;
+            self.lock().current = Some(changed);
+        }
+        hierarchy::refresh(&self.store, std::slice::from_ref(&self.path), None)
+    }
+
+    fn read_fresh(&self, key: &str) -> Result<Map<String, Value>> {
+        let gone = || document::not_found(&self.store, &self.path, if self.kind == NodeKind::Array { "array" } else { "group" });
+        let shared = &**self.store.shared();
+        match self.format {
+            Format::V3 => {
+                let bytes = get(shared, key, MAX_CONSOLIDATED)?.ok_or_else(gone)?;
+                json::parse_object(&bytes, MAX_CONSOLIDATED).map_err(|e| e.at_key(key))
+            }
+            Format::V2 => {
+                let own = path::join(&self.path, if self.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP });
+                shared.open(&own).map_err(|e| e.at_key(&own))?.ok_or_else(gone)?;
+                document::attributes_v2(&self.store, &self.path)
+            }
+        }
+    }
+
+    fn missing(&self, attributes: &Map<String, Value>, name: &str) -> crate::error::Error {
+        if attributes.is_empty() {
+            return err!(NotFound, "no attribute {name:?} of {}; it has none", self.name());
+        }
+        err!(NotFound, "no attribute {name:?} of {}; it has {}", self.name(), path::near(attributes.keys().map(String::as_str), name))
+    }
+
+    fn wrong_kind(&self, name: &str, value: &Value, expected: &str) -> crate::error::Error {
+        err!(Type, "attribute {name:?} of {} is {}, expected {expected}", self.name(), brief(value))
+    }
+
+    fn name(&self) -> &str {
+        path::display(&self.path)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The member `attributes` of a document, made if it is missing or null.
+fn attributes_member(document: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
+    let member = document.entry("attributes").or_insert(Value::Null);
+    if member.is_null() {
+        *member = Value::Object(Map::new());
+    }
+    member.as_object_mut()
+}

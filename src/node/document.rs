@@ -1,0 +1,182 @@
+//! The documents of a node in its store: finding them, and changing them under their lock.
+
+use super::path::{self, prefix};
+use super::{NodeKind, Store};
+use crate::engine::lock::KeyGuard;
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
+use crate::metadata::json;
+use crate::metadata::v3::{Document, NodeType};
+use crate::metadata::{Format, GroupMeta, Map, Value, v2, v3};
+use crate::store::{Condition, ProcessLock, get};
+
+/// A node's document as it is stored: JSON whose kind of node is known, and no more.
+#[derive(Clone)]
+pub(super) struct Stored {
+    pub format: Format,
+    pub kind: NodeKind,
+    pub key: String,
+    pub document: Map<String, Value>,
+}
+
+impl Stored {
+    /// Reads the document into the model.
+    pub fn parse(self) -> Result<Document> {
+        let Stored { format, kind, key, document } = self;
+        let parsed = match (format, kind) {
+            (Format::V3, NodeKind::Array) => v3::array_from(document).map(Document::Array),
+            (Format::V3, _) => v3::group_from(document).map(Document::Group),
+            (Format::V2, NodeKind::Array) => v2::array_from(document).map(Document::Array),
+            (Format::V2, _) => Ok(Document::Group(GroupMeta { format, document })),
+        };
+        parsed.map_err(|e| e.at_key(key))
+    }
+}
+
+/// The document at a path: `zarr.json` before `.zarray` before `.zgroup` (V2-33). Malformed JSON is an error.
+pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
+    match find_v3(store, path)? {
+        Some(found) => Ok(Some(found)),
+        None => find_v2(store, path),
+    }
+}
+
+/// The `zarr.json` at a path.
+pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
+    let key = path::join(path, v3::DOCUMENT);
+    let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
+    let read = || {
+        let document = json::parse_object(&bytes, MAX_CONSOLIDATED)?;
+        let kind = match v3::node_type(&document)? {
+            NodeType::Array => NodeKind::Array,
+            NodeType::Group => NodeKind::Group,
+        };
+        Ok((document, kind))
+    };
+    let (document, kind) = read().map_err(|e: Error| e.at_key(&key))?;
+    Ok(Some(Stored { format: Format::V3, kind, key, document }))
+}
+
+/// The `.zarray` or `.zgroup` at a path.
+pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
+    for (name, kind) in [(v2::ARRAY, NodeKind::Array), (v2::GROUP, NodeKind::Group)] {
+        let key = path::join(path, name);
+        let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { continue };
+        let read = || if kind == NodeKind::Array { json::parse_object(&bytes, MAX_DOCUMENT) } else { Ok(v2::parse_group(&bytes)?.document) };
+        let document = read().map_err(|e: Error| e.at_key(&key))?;
+        return Ok(Some(Stored { format: Format::V2, kind, key, document }));
+    }
+    Ok(None)
+}
+
+/// Whether an error says that a document is there but cannot be understood (rather than that it cannot be had).
+pub(super) fn is_misunderstood(e: &Error) -> bool {
+    use ErrorKind::*;
+    matches!(e.kind(), Metadata | Unsupported | Extension | Limit | Rank)
+}
+
+/// Reads the `.zattrs` of a node; none is an empty object.
+pub(super) fn attributes_v2(store: &Store, path: &str) -> Result<Map<String, Value>> {
+    let key = path::join(path, v2::ATTRIBUTES);
+    match get(&**store.shared(), &key, MAX_DOCUMENT)? {
+        Some(bytes) => v2::parse_attributes(&bytes).map_err(|e| e.at_key(key)),
+        None => Ok(Map::new()),
+    }
+}
+
+/// Keeps other changes of one document out, in this process and (where the store can) in others.
+pub(super) struct DocumentLock {
+    // Dropped in this order: other processes first, then other threads.
+    _process: Option<ProcessLock>,
+    _thread: KeyGuard,
+}
+
+/// Takes the lock of the document `name` of the node at `path`.
+pub(super) fn lock(store: &Store, path: &str, name: &str) -> Result<DocumentLock> {
+    let thread = lock_thread(store, path, name);
+    lock_process(store, thread, path, &path::join(path, name))
+}
+
+/// Takes only the part of the lock that keeps this process's threads out.
+pub(super) fn lock_thread(store: &Store, path: &str, name: &str) -> KeyGuard {
+    let key = format!("{}\n{}", store.shared().describe(), path::join(path, name));
+    store.context().document_locks.lock(&key)
+}
+
+/// Adds the other part of the lock of `key`, which is kept in the folder of the node at `folder`.
+pub(super) fn lock_process(store: &Store, thread: KeyGuard, folder: &str, key: &str) -> Result<DocumentLock> {
+    let process = store.shared().lock_key(&prefix(folder), key).map_err(|e| e.at_key(key))?;
+    Ok(DocumentLock { _process: process, _thread: thread })
+}
+
+/// Stores a document, atomically.
+pub(super) fn publish(store: &Store, key: &str, document: &Map<String, Value>, condition: Condition) -> Result<()> {
+    let mut text = json::to_text(&Value::Object(document.clone()));
+    text.push('\n');
+    let holds_many = document.contains_key(v3::CONSOLIDATED) || key.ends_with(v2::CONSOLIDATED);
+    let limit = if holds_many { MAX_CONSOLIDATED } else { MAX_DOCUMENT };
+    if text.len() > limit {
+        return Err(err!(Limit, "a document of {} bytes exceeds the limit of {limit} bytes", text.len()).at_key(key));
+    }
+    store.shared().put(key, &[text.as_bytes()], condition).map_err(|e| e.at_key(key))
+}
+
+/// The error of a node that is not there: what was looked for, and what the nearest existing node above it holds.
+pub(super) fn not_found(store: &Store, path: &str, what: &str) -> Error {
+    let place = store.shared().describe();
+    if path.is_empty() {
+        return err!(NotFound, "no {what} in {place}: there is none of zarr.json, .zarray and .zgroup");
+    }
+    let nothing = |more: &str| err!(NotFound, "no {what} {path} in {place}{more}");
+    for above in path::ancestors(path).into_iter().rev() {
+        let Ok(Some(found)) = find(store, above) else { continue };
+        let shown = if above.is_empty() { "it" } else { above };
+        if found.kind == NodeKind::Array {
+            return nothing(&format!("; {} is an array", path::display(above)));
+        }
+        let wanted = path::segments(path::relative(above, path)).next().unwrap_or_default();
+        let Ok(names) = child_names(store, above) else { return nothing("") };
+        if names.is_empty() {
+            return nothing(&format!("; {shown} is empty"));
+        }
+        return nothing(&format!("; {shown} has {}", path::near(names.iter().map(String::as_str), wanted)));
+    }
+    nothing("; nor is there a group above it")
+}
+
+/// The names of sub-prefixes that hold a node's document, readable or not.
+fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
+    /// So many names are looked at, at most, for the sake of an error's message.
+    const LOOKED_AT: usize = 1000;
+    let mut names = store.shared().list_dir(&prefix(path))?.prefixes;
+    names.truncate(LOOKED_AT);
+    names.retain(|name| !name.starts_with("__") && !matches!(find(store, &path::join(path, name)), Ok(None)));
+    Ok(names)
+}
+
+/// Finds the node at a path or says what is there instead.
+pub(super) fn require(store: &Store, path: &str, wanted: NodeKind) -> Result<Stored> {
+    let what = match wanted {
+        NodeKind::Array => "array",
+        NodeKind::Group => "group",
+        NodeKind::None | NodeKind::Unknown => "node",
+    };
+    let found = find(store, path)?.ok_or_else(|| not_found(store, path, what))?;
+    match (wanted, found.kind) {
+        (NodeKind::Array, NodeKind::Group) => {
+            bail!(NodeKind, "{} of {} is a group, not an array; open it as a group", path::display(path), store.shared().describe())
+        }
+        (NodeKind::Group, NodeKind::Array) => {
+            bail!(NodeKind, "{} of {} is an array, not a group; open it as an array", path::display(path), store.shared().describe())
+        }
+        _ => Ok(found),
+    }
+}
+
+/// Takes the lock under which a node is created or erased at `path`. It is kept in the enclosing folder, which outlives
+/// the node.
+pub(super) fn lock_place(store: &Store, path: &str) -> Result<DocumentLock> {
+    let name = "node";
+    let thread = lock_thread(store, path, name);
+    lock_process(store, thread, path::parent(path).unwrap_or_default(), &path::join(path, name))
+}

@@ -1,0 +1,247 @@
+//! The tree around a node: ancestor groups on creation, erasing, and consolidated metadata that stays right.
+//! Specification: v2, "Groups"; v3 core, "Group metadata", "Operations", "Consolidated metadata".
+
+use super::document::{self, Stored, find, find_v2, find_v3};
+use super::{NodeKind, Store, path};
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
+use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
+use crate::store::{Condition, get};
+
+/// The format of the nearest group above `path`, if there is one.
+pub(super) fn enclosing_format(store: &Store, path: &str) -> Result<Option<Format>> {
+    for above in path::ancestors(path).into_iter().rev() {
+        if let Some(found) = find(store, above)? {
+            return Ok(Some(found.format));
+        }
+    }
+    Ok(None)
+}
+
+/// Creates the groups that are missing between the root and `path`, and returns their paths. Those that exist are left
+/// untouched, in either format; an array among them is an error.
+pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Result<Vec<String>> {
+    let mut missing = Vec::new();
+    for above in path::ancestors(path) {
+        match find(store, above)? {
+            None => missing.push(above),
+            Some(found) => refuse_array(store, above, &found)?,
+        }
+    }
+    let (name, document) = match format {
+        Format::V2 => (v2::GROUP, v2::write_group()),
+        Format::V3 => (v3::DOCUMENT, v3::write_group(Map::new())),
+    };
+    for above in &missing {
+        match document::publish(store, &path::join(above, name), &document, Condition::Absent) {
+            // Another writer was faster; what it made must be a group, too.
+            Err(e) if e.kind() == ErrorKind::Conflict => {
+                if let Some(found) = find(store, above)? {
+                    refuse_array(store, above, &found)?;
+                }
+            }
+            other => other?,
+        }
+    }
+    Ok(missing.into_iter().map(str::to_string).collect())
+}
+
+fn refuse_array(store: &Store, above: &str, found: &Stored) -> Result<()> {
+    if found.kind == NodeKind::Array {
+        bail!(NodeKind, "{} of {} is an array; nodes stand below groups only", path::display(above), store.shared().describe());
+    }
+    Ok(())
+}
+
+/// Removes a node and all below it. The documents go first: from then on the node is not there, whatever happens.
+pub(super) fn erase_all(store: &Store, path: &str) -> Result<()> {
+    let prefix = path::prefix(path);
+    for name in [v3::DOCUMENT, v2::ARRAY, v2::GROUP] {
+        let key = format!("{prefix}{name}");
+        store.shared().erase(&key).map_err(|e| e.at_key(key))?;
+    }
+    store.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))
+}
+
+/// What stands where a node is to be created. A document that cannot be understood is in the way, too, as `Unknown`.
+pub(super) fn found_on_create(store: &Store, path: &str) -> Result<Option<Stored>> {
+    match find(store, path) {
+        Err(e) if document::is_misunderstood(&e) => Err(exists(store, path, NodeKind::Unknown, &format!(": {e}"))),
+        other => other,
+    }
+}
+
+/// The error of a node that stands where one is to be created.
+pub(super) fn exists(store: &Store, path: &str, kind: NodeKind, difference: &str) -> Error {
+    let what = match kind {
+        NodeKind::Array => "an array",
+        NodeKind::Group => "a group",
+        NodeKind::None | NodeKind::Unknown => "a node that cannot be understood",
+    };
+    let (place, path) = (store.shared().describe(), path::display(path));
+    err!(Exists, "{what}{difference} stands at {path} of {place}; open it, or create with overwriting")
+}
+
+/// Makes room for a new node: erases the node that stands at `path`, if there is one, with all below it. Returns whether.
+/// Without a node's document nothing is erased: these may be a user's files.
+pub(super) fn clear(store: &Store, path: &str) -> Result<bool> {
+    let there = match find(store, path) {
+        Ok(found) => found.is_some(),
+        Err(e) if document::is_misunderstood(&e) => true,
+        Err(e) => return Err(e),
+    };
+    if there {
+        erase_all(store, path)?;
+    }
+    Ok(there)
+}
+
+/// Stores the document of a new node, last of all; a node that appeared meanwhile is an error of kind `Exists`.
+pub(super) fn publish_new(store: &Store, path: &str, name: &str, document: &Map<String, Value>) -> Result<()> {
+    match document::publish(store, &path::join(path, name), document, Condition::Absent) {
+        Err(e) if e.kind() == ErrorKind::Conflict => {
+            let kind = found_on_create(store, path)?.map_or(NodeKind::Unknown, |found| found.kind);
+            Err(exists(store, path, kind, ""))
+        }
+        other => other,
+    }
+}
+
+/// Brings the consolidated metadata above a node (and a v2 group's own) up to date after the documents at `paths` changed;
+/// `erased` are paths of which everything went first.
+pub(super) fn refresh(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
+    let Some(deepest) = paths.iter().map(String::as_str).chain(erased).max_by_key(|p| p.len()) else { return Ok(()) };
+    let groups: Vec<&str> = path::ancestors(deepest).into_iter().chain([deepest]).collect();
+    for group in groups {
+        let below = |p: &str| p == group || group.is_empty() || p.starts_with(&format!("{group}/"));
+        let paths: Vec<&str> = paths.iter().map(String::as_str).filter(|p| below(p)).collect();
+        let erased = erased.filter(|p| below(p) && *p != group);
+        if !paths.is_empty() || erased.is_some() {
+            refresh_v3(store, group, &paths, erased)?;
+            refresh_v2(store, group, &paths, erased)?;
+        }
+    }
+    Ok(())
+}
+
+fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
+    let paths: Vec<&str> = paths.iter().copied().filter(|p| *p != group).collect();
+    if paths.is_empty() && erased.is_none() {
+        return Ok(());
+    }
+    let key = path::join(group, v3::DOCUMENT);
+    let thread = document::lock_thread(store, group, v3::DOCUMENT);
+    match get(&**store.shared(), &key, MAX_CONSOLIDATED)? {
+        Some(bytes) if contains(&bytes, v3::CONSOLIDATED.as_bytes()) => {}
+        _ => return Ok(()),
+    }
+    let _lock = document::lock_process(store, thread, group, &key)?;
+    let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
+    let mut document = json::parse_object(&bytes, MAX_CONSOLIDATED).map_err(|e| e.at_key(&key))?;
+    let Some(entries) = consolidated::entries_v3_mut(&mut document) else { return Ok(()) };
+    if let Some(erased) = erased {
+        consolidated::remove_below(entries, path::relative(group, erased));
+    }
+    for path in paths {
+        let name = path::relative(group, path);
+        match find_v3(store, path)? {
+            Some(found) => drop(entries.insert(name.to_string(), consolidated::entry_v3(found.document))),
+            None => drop(entries.shift_remove(name)),
+        }
+    }
+    document::publish(store, &key, &document, Condition::None)
+}
+
+fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
+    let key = path::join(group, v2::CONSOLIDATED);
+    let thread = document::lock_thread(store, group, v2::CONSOLIDATED);
+    if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_none() {
+        return Ok(());
+    }
+    let _lock = document::lock_process(store, thread, group, &key)?;
+    let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
+    let mut document = consolidated::parse_v2(&bytes).map_err(|e| e.at_key(&key))?;
+    let Some(entries) = consolidated::entries_v2(&mut document) else { return Ok(()) };
+    if let Some(erased) = erased {
+        consolidated::remove_below(entries, path::relative(group, erased));
+    }
+    for path in paths {
+        for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
+            entries.shift_remove(&path::join(path::relative(group, path), name));
+        }
+        if let Some(found) = find_v2(store, path)? {
+            insert_v2(store, entries, group, path, found)?;
+        }
+    }
+    document::publish(store, &key, &document, Condition::None)
+}
+
+/// Adds the documents of one v2 node to consolidated entries.
+fn insert_v2(store: &Store, entries: &mut Map<String, Value>, group: &str, path: &str, found: Stored) -> Result<()> {
+    let name = path::relative(group, path);
+    let own = if found.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP };
+    entries.insert(path::join(name, own), Value::Object(found.document));
+    let attributes = document::attributes_v2(store, path)?;
+    if !attributes.is_empty() {
+        entries.insert(path::join(name, v2::ATTRIBUTES), Value::Object(attributes));
+    }
+    Ok(())
+}
+
+/// The consolidated entries of all nodes below a v3 group.
+pub(super) fn collect_v3(store: &Store, group: &str) -> Result<Map<String, Value>> {
+    let mut entries = Map::new();
+    walk(store, group, &mut |child| {
+        let Some(found) = find_v3(store, child)? else { return Ok(None) };
+        let kind = found.kind;
+        entries.insert(path::relative(group, child).to_string(), consolidated::entry_v3(found.document));
+        Ok(Some(kind))
+    })?;
+    Ok(entries)
+}
+
+/// The consolidated entries of a v2 group and of all nodes below it.
+pub(super) fn collect_v2(store: &Store, group: &str) -> Result<Map<String, Value>> {
+    let mut entries = Map::new();
+    if let Some(found) = find_v2(store, group)? {
+        insert_v2(store, &mut entries, group, group, found)?;
+    }
+    walk(store, group, &mut |child| {
+        let Some(found) = find_v2(store, child)? else { return Ok(None) };
+        let kind = found.kind;
+        insert_v2(store, &mut entries, group, child, found)?;
+        Ok(Some(kind))
+    })?;
+    Ok(entries)
+}
+
+/// Calls `visit` with the path of every sub-prefix below `group`, sorted; goes on below those that are groups.
+fn walk(store: &Store, group: &str, visit: &mut dyn FnMut(&str) -> Result<Option<NodeKind>>) -> Result<()> {
+    let mut todo = vec![group.to_string()];
+    while let Some(above) = todo.pop() {
+        let mut groups = Vec::new();
+        for name in store.shared().list_dir(&path::prefix(&above))?.prefixes {
+            let child = path::join(&above, &name);
+            if child.len() > MAX_KEY {
+                bail!(Limit, "the hierarchy is too deep: {child:?} has more than {MAX_KEY} bytes");
+            }
+            if !name.starts_with("__") && visit(&child)? == Some(NodeKind::Group) {
+                groups.push(child);
+            }
+        }
+        todo.extend(groups.into_iter().rev());
+    }
+    Ok(())
+}
+
+/// The error of a store that cannot list.
+pub(super) fn need_listing(store: &Store) -> Result<()> {
+    if store.shared().capabilities().listable {
+        return Ok(());
+    }
+    bail!(Unsupported, "{} cannot list its keys; open nodes by their paths", store.shared().describe())
+}
+
+fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    haystack.windows(needle.len()).any(|w| w == needle)
+}

@@ -1,0 +1,93 @@
+//! Groups and arrays at paths in a store: opening, creating, changing, listing. The facade that `ffi` is written on.
+//!
+//! A node's documents are found by [`document`], changed only under their lock after a fresh read, and published whole, so
+//! that readers see old or new. [`hierarchy`] makes ancestors and keeps consolidated metadata right; [`spec`] says what to
+//! create; the data themselves are the engine's.
+
+pub mod array;
+pub mod attrs;
+pub mod context;
+mod document;
+pub mod group;
+mod hierarchy;
+pub mod path;
+mod resize;
+pub mod spec;
+pub mod store;
+
+pub use array::Array;
+pub use attrs::{Attributes, JsonKind};
+pub use context::Context;
+pub use group::{Child, Group};
+pub use spec::Spec;
+pub use store::Store;
+
+use crate::error::{Result, bail};
+
+/// Whether a store may be changed through its handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Reading only: every change is an error of kind `ReadOnly`.
+    Read,
+    /// Reading and writing.
+    ReadWrite,
+}
+
+impl Mode {
+    /// `"r"` or `"r+"`.
+    pub fn parse(text: &str) -> Result<Mode> {
+        match text {
+            "r" => Ok(Mode::Read),
+            "r+" => Ok(Mode::ReadWrite),
+            other => bail!(Argument, "found mode {other:?}, expected \"r\" or \"r+\""),
+        }
+    }
+}
+
+/// What to do where a node stands already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Create {
+    /// An error of kind `Exists`.
+    New,
+    /// Erase it with all below it, and create.
+    Overwrite,
+    /// Open it if it is as it would be created; otherwise an error of kind `Exists` that names the first difference.
+    OpenIfSame,
+}
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Nothing.
+    None,
+    /// An array.
+    Array,
+    /// A group.
+    Group,
+    /// A node whose document cannot be understood.
+    Unknown,
+}
+
+/// An open node of either kind.
+pub enum Node {
+    /// An array.
+    Array(Array),
+    /// A group.
+    Group(Group),
+}
+
+impl Node {
+    /// Opens whichever node stands at `path`.
+    pub fn open(store: &Store, path: &str) -> Result<Node> {
+        let path = path::normalize(path)?;
+        let found = document::require(store, &path, NodeKind::None)?;
+        if found.kind == NodeKind::Array {
+            Array::from_stored(store, path, found).map(Node::Array)
+        } else {
+            Group::from_stored(store, path, found).map(Node::Group)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

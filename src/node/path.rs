@@ -1,0 +1,175 @@
+//! Node paths: normalising what a caller gives, and the names that a new node may have.
+//! Specification: v2, "Logical storage paths"; v3 core, "Node names".
+
+use crate::error::{Result, bail};
+use crate::limits::MAX_KEY;
+
+/// Room that is kept in a key for what stands behind a node's path: its documents and chunks.
+const KEY_TAIL: usize = 64;
+/// Names of documents, which no node may have.
+const DOCUMENTS: &[&str] = &["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
+
+/// The normal form of a path: `\` is `/`, no slash at either end, no two in a row; the root is empty. Segments `.` and `..`,
+/// NUL and overlong paths are errors of kind `Name`; anything else that exists can be opened.
+pub fn normalize(path: &str) -> Result<String> {
+    let mut out = String::with_capacity(path.len());
+    for segment in path.split(['/', '\\']).filter(|s| !s.is_empty()) {
+        if matches!(segment, "." | "..") {
+            bail!(Name, "path {path:?} has the segment {segment:?}; a node path goes down from the root only");
+        }
+        if segment.contains('\0') {
+            bail!(Name, "path {path:?} contains NUL");
+        }
+        if !out.is_empty() {
+            out.push('/');
+        }
+        out.push_str(segment);
+    }
+    if out.len() > MAX_KEY - KEY_TAIL {
+        bail!(Name, "a path of {} bytes exceeds the limit of {} bytes", out.len(), MAX_KEY - KEY_TAIL);
+    }
+    Ok(out)
+}
+
+/// Checks the names of a normalised path at which a node is to be created.
+pub fn check_new(path: &str) -> Result<()> {
+    for name in segments(path) {
+        if name.starts_with("__") {
+            bail!(Name, "name {name:?} starts with \"__\", which is reserved");
+        }
+        if DOCUMENTS.contains(&name) {
+            bail!(Name, "name {name:?} is that of a metadata document");
+        }
+        if name.starts_with(".ozarr") {
+            bail!(Name, "name {name:?} starts with \".ozarr\", which is reserved for the library's own files");
+        }
+        if name.bytes().all(|b| b == b'.') {
+            bail!(Name, "name {name:?} consists of periods only");
+        }
+        if let Some(c) = name.chars().find(|c| c.is_control()) {
+            bail!(Name, "name {name:?} contains the control character U+{:04X}", c as u32);
+        }
+    }
+    Ok(())
+}
+
+/// The names in a normalised path, from the root down.
+pub fn segments(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|s| !s.is_empty())
+}
+
+/// The prefix of the keys of a node: empty for the root, else the path and `/`.
+pub fn prefix(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}/") }
+}
+
+/// `name` below `path`.
+pub fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_string() } else { format!("{path}/{name}") }
+}
+
+/// The path of the enclosing node; `None` for the root.
+pub fn parent(path: &str) -> Option<&str> {
+    if path.is_empty() { None } else { Some(path.rsplit_once('/').map_or("", |(parent, _)| parent)) }
+}
+
+/// The paths above a node, from the root down.
+pub fn ancestors(path: &str) -> Vec<&str> {
+    let mut out: Vec<&str> = std::iter::successors(parent(path), |p| parent(p)).collect();
+    out.reverse();
+    out
+}
+
+/// `path` relative to the node `base` that it lies below (or is).
+pub fn relative<'a>(base: &str, path: &'a str) -> &'a str {
+    path.strip_prefix(base).unwrap_or(path).trim_start_matches('/')
+}
+
+/// How a path is named in a message.
+pub fn display(path: &str) -> &str {
+    if path.is_empty() { "the root" } else { path }
+}
+
+/// Up to eight of `names`, those nearest to `wanted` where there are more: what an error of kind `NotFound` offers.
+pub fn near<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> String {
+    const SHOWN: usize = 8;
+    let mut names: Vec<&str> = names.collect();
+    let all = names.len();
+    if all > SHOWN {
+        names.sort_by_cached_key(|name| distance(name, wanted));
+        names.truncate(SHOWN);
+    }
+    names.sort_unstable();
+    let more = if all > SHOWN { format!(" and {} more", all - SHOWN) } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
+/// How many characters must be inserted, removed or replaced to make one name of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &cb) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(ca != cb);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn paths_have_one_normal_form() {
+        for path in ["\\\\a\\b//c/", "/a/b/c", "a/b/c", "a\\b\\c//"] {
+            assert_eq!(normalize(path).unwrap(), "a/b/c");
+        }
+        for root in ["", "/", "\\", "//"] {
+            assert_eq!(normalize(root).unwrap(), "");
+        }
+        for legal in ["...", ".a", "a.", "a/__b", "größe", "zarr.json"] {
+            assert_eq!(normalize(legal).unwrap(), legal);
+        }
+    }
+
+    #[test]
+    fn paths_that_climb_are_refused() {
+        let long = "x".repeat(MAX_KEY - KEY_TAIL + 1);
+        for path in [".", "..", "a/../b", "a\\..\\b", "./a", "a/.", "a\0b", &long] {
+            assert_eq!(normalize(path).unwrap_err().kind(), ErrorKind::Name, "{path:?}");
+        }
+        assert!(normalize(&long[1..]).is_ok());
+    }
+
+    #[test]
+    fn new_names_follow_the_rules() {
+        for bad in ["...", "__x", "a/__b/c", "zarr.json", "a/.zarray", ".zgroup", ".zattrs", ".zmetadata", ".ozarr.lock", "a\nb"] {
+            assert_eq!(check_new(bad).unwrap_err().kind(), ErrorKind::Name, "{bad:?}");
+        }
+        for good in ["", "a", "_x", "x__", "a b", "ü/0.0", ".hidden", "c"] {
+            check_new(good).unwrap();
+        }
+    }
+
+    #[test]
+    fn ancestors_go_from_the_root_down() {
+        assert_eq!(ancestors("a/b/c"), ["", "a", "a/b"]);
+        assert_eq!(ancestors("a"), [""]);
+        assert!(ancestors("").is_empty());
+        assert_eq!((relative("", "a/b"), relative("a", "a/b/c"), relative("a", "a")), ("a/b", "b/c", ""));
+    }
+
+    #[test]
+    fn near_names_are_at_most_eight() {
+        assert_eq!(near(["y", "temperature", "x"].into_iter(), "temprature"), "temperature, x, y");
+        let names: Vec<String> = (0..20).map(|i| format!("v{i}")).chain(["temperature".to_string()]).collect();
+        let text = near(names.iter().map(String::as_str), "temprature");
+        assert!(text.contains("temperature") && text.ends_with(" and 13 more"), "{text}");
+    }
+}

@@ -1,0 +1,372 @@
+//! Changing an array's shape: growing, shrinking with the chunks that go, appending.
+//! Specification: v3 core, "Resizing".
+
+use super::array::{State, document_name};
+use super::document::{self, Stored};
+use super::{Array, path};
+use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
+use crate::error::{Result, bail, err};
+use crate::grid::Grid;
+use crate::grid::key::{KeyEncoding, Separator};
+use crate::limits::{Dims, Strides};
+use crate::metadata::v3::{Document, number_list};
+use crate::metadata::{ArrayMeta, Format};
+use crate::store::Condition;
+use std::sync::Arc;
+
+/// Up to so many chunks are looked for one by one; above, the keys are listed, which takes time for what is stored only.
+const ONE_BY_ONE: u128 = 1024;
+
+impl Array {
+    /// Gives the array another shape. Growing publishes the shape. Shrinking publishes it, erases the chunks outside, and gives
+    /// the elements of boundary chunks beyond the edge the fill value, so that growing again shows no old values; with
+    /// `keep_outside` all of these stay. No element inside of both shapes changes.
+    pub fn resize(&self, shape: &[u64], keep_outside: bool) -> Result<()> {
+        self.store().check_writable()?;
+        let format = self.format();
+        {
+            let _lock = document::lock(self.store(), self.path(), document_name(format))?;
+            let fresh = self.read_fresh(format)?;
+            check_shape(shape, fresh.meta.shape.len())?;
+            let shrinks = shape.iter().zip(&fresh.meta.shape).any(|(new, old)| new < old);
+            let rewrite = shrinks && !keep_outside;
+            if rewrite {
+                // Without its codecs the boundary cannot be rewritten: say so before anything changes.
+                fresh.bound(self.path())?;
+            }
+            let old = fresh.meta.shape.clone();
+            self.publish_shape(fresh.meta, shape)?;
+            if rewrite {
+                let state = self.state();
+                erase_outside(&*state.bound(self.path())?, &old)?;
+            }
+        }
+        self.refresh_above()
+    }
+
+    /// Makes dimension `dim` longer by `count` and writes the new slab from `memory`, whose strides are those of the array's
+    /// shape with `count` in the place of `dim`. The shape is published after the data: readers see whole slabs only. An array
+    /// that was lengthened elsewhere meanwhile is appended to where it ends now.
+    ///
+    /// # Safety
+    /// As for [`engine::write`].
+    pub unsafe fn append(&self, dim: usize, count: u64, memory: &Memory) -> Result<()> {
+        self.store().check_writable()?;
+        let format = self.format();
+        let known = self.shape();
+        if dim >= known.len() {
+            bail!(Bounds, "dimension {dim} of an array of rank {}", known.len());
+        }
+        {
+            let _lock = document::lock(self.store(), self.path(), document_name(format))?;
+            let fresh = self.read_fresh(format)?;
+            let old = fresh.meta.shape.clone();
+            if old.len() != known.len() || (0..old.len()).any(|d| d != dim && old[d] != known[d]) {
+                let e = err!(State, "the array has shape {old:?} by now, this handle knew {known:?}; the slab no longer fits");
+                self.set_state(fresh);
+                return Err(e);
+            }
+            let mut shape = old.clone();
+            shape[dim] = old[dim].checked_add(count).filter(|&n| n <= i64::MAX as u64).ok_or_else(|| {
+                err!(Limit, "dimension {dim} of length {} cannot grow by {count}: the limit is 2^63 - 1", old[dim])
+            })?;
+            let bound = fresh.bound(self.path())?;
+            let longer = Arc::new(BoundArray { shape: shape.clone(), ..(*bound).clone() });
+            let selection = slab(&shape, dim, old[dim], count)?;
+            // SAFETY: the caller vouches for the memory.
+            unsafe { engine::write(&longer, &selection, memory)? };
+            self.publish_shape(fresh.meta, &shape)?;
+        }
+        self.refresh_above()
+    }
+
+    /// The array as its document says now, with this handle's settings.
+    fn read_fresh(&self, format: Format) -> Result<State> {
+        let gone = || document::not_found(self.store(), self.path(), "array");
+        let found: Stored = match format {
+            Format::V2 => document::find_v2(self.store(), self.path())?,
+            Format::V3 => document::find_v3(self.store(), self.path())?,
+        }
+        .ok_or_else(gone)?;
+        match found.parse()? {
+            Document::Array(meta) => self.state_of(meta),
+            Document::Group(_) => bail!(NodeKind, "{} is a group by now", path::display(self.path())),
+        }
+    }
+
+    /// Stores the document with another shape and uses it from now on.
+    fn publish_shape(&self, mut meta: ArrayMeta, shape: &[u64]) -> Result<()> {
+        if meta.shape.as_slice() != shape {
+            meta.shape = Dims::from_slice(shape);
+            meta.document.insert("shape".into(), number_list(shape));
+            let key = path::join(self.path(), document_name(meta.format));
+            document::publish(self.store(), &key, &meta.document, Condition::None)?;
+        }
+        self.set_state(self.state_of(meta)?);
+        Ok(())
+    }
+
+    fn refresh_above(&self) -> Result<()> {
+        super::hierarchy::refresh(self.store(), &[self.path().to_string()], None)
+    }
+}
+
+fn check_shape(shape: &[u64], rank: usize) -> Result<()> {
+    if shape.len() != rank {
+        bail!(Rank, "found a shape of rank {}, expected the array's rank {rank}", shape.len());
+    }
+    match shape.iter().position(|&n| n > i64::MAX as u64) {
+        Some(d) => bail!(Limit, "dimension {d} is {}, the limit is 2^63 - 1", shape[d]),
+        None => Ok(()),
+    }
+}
+
+/// `count` elements from `start` along `dim`, all along the others.
+fn slab(shape: &[u64], dim: usize, start: u64, count: u64) -> Result<Selection> {
+    let mut starts = vec![0i64; shape.len()];
+    let mut counts: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
+    (starts[dim], counts[dim]) = (start as i64, count as i64);
+    Selection::new(shape, &starts, &counts, None)
+}
+
+/// After shrinking from `old`: erases the chunks outside of `array.shape`, and writes the fill value beyond the edge.
+fn erase_outside(array: &BoundArray, old: &[u64]) -> Result<()> {
+    let boundary = Boundary::new(array, old);
+    let mut edge = Vec::new();
+    let candidates = boundary.outside_count().saturating_add(boundary.edge_count());
+    let mut key = String::new();
+    if candidates > ONE_BY_ONE && array.store.capabilities().listable {
+        let mut gone = Vec::new();
+        array.store.list(&array.prefix, &mut |key| {
+            let tail = key.strip_prefix(&array.prefix).unwrap_or_default();
+            if let Some(index) = parse_key(array.keys, tail, old.len()) {
+                if boundary.is_outside(&index) {
+                    gone.push(key.to_string());
+                } else if boundary.is_edge(&index) {
+                    edge.push(index);
+                }
+            }
+            Ok(())
+        })?;
+        for key in gone {
+            array.store.erase(&key).map_err(|e| e.at_key(key))?;
+        }
+    } else {
+        boundary.each_outside(&mut |index| {
+            chunk_key(array, index, &mut key);
+            array.store.erase(&key).map(drop).map_err(|e| e.at_key(&key))
+        })?;
+        boundary.each_edge(&mut |index| {
+            chunk_key(array, index, &mut key);
+            if array.store.open(&key).map_err(|e| e.at_key(&key))?.is_some() {
+                edge.push(Dims::from_slice(index));
+            }
+            Ok(())
+        })?;
+    }
+    let padded = Arc::new(BoundArray { shape: boundary.padded.clone(), ..array.clone() });
+    edge.iter().try_for_each(|index| boundary.fill_beyond(&padded, index))
+}
+
+fn chunk_key(array: &BoundArray, index: &[u64], key: &mut String) {
+    key.clear();
+    key.push_str(&array.prefix);
+    array.keys.push(index.iter().copied(), key);
+}
+
+/// The chunks that shrinking concerns.
+struct Boundary {
+    chunk: Dims,
+    /// The new lengths, and these rounded up to whole chunks.
+    new: Dims,
+    padded: Dims,
+    /// The numbers of chunks along each dimension, before and after.
+    old_count: Dims,
+    new_count: Dims,
+    /// Whether a dimension now ends inside a chunk that held more of it.
+    cut: Vec<bool>,
+}
+
+impl Boundary {
+    fn new(array: &BoundArray, old: &[u64]) -> Boundary {
+        let Grid::Regular { chunk } = &array.grid;
+        let count = |shape: &[u64]| -> Dims { shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c)).collect() };
+        let (old_count, new_count) = (count(old), count(&array.shape));
+        let padded = new_count.iter().zip(chunk).map(|(&n, &c)| n.saturating_mul(c).min(i64::MAX as u64)).collect();
+        let cut = (0..old.len()).map(|d| array.shape[d] < old[d] && array.shape[d] % chunk[d] != 0).collect();
+        Boundary { chunk: chunk.clone(), new: array.shape.clone(), padded, old_count, new_count, cut }
+    }
+
+    fn rank(&self) -> usize {
+        self.new.len()
+    }
+
+    fn is_outside(&self, index: &[u64]) -> bool {
+        index.iter().zip(&self.new_count).any(|(i, n)| i >= n)
+    }
+
+    /// Whether a chunk, which is not outside, holds elements beyond the edge that were inside before.
+    fn is_edge(&self, index: &[u64]) -> bool {
+        (0..self.rank()).any(|d| self.cut_at(index, d))
+    }
+
+    fn cut_at(&self, index: &[u64], d: usize) -> bool {
+        self.cut[d] && index[d] + 1 == self.new_count[d]
+    }
+
+    /// How many chunks of the old grid are not in the new one.
+    fn outside_count(&self) -> u128 {
+        let kept: u128 = self.old_count.iter().zip(&self.new_count).map(|(&a, &b)| u128::from(a.min(b))).fold(1, u128::saturating_mul);
+        self.old_count.iter().map(|&n| u128::from(n)).fold(1, u128::saturating_mul).saturating_sub(kept)
+    }
+
+    fn edge_count(&self) -> u128 {
+        let all: u128 = self.new_count.iter().map(|&n| u128::from(n)).fold(1, u128::saturating_mul);
+        let inner = (0..self.rank()).map(|d| u128::from(self.new_count[d] - u64::from(self.cut[d]))).fold(1, u128::saturating_mul);
+        all.saturating_sub(inner)
+    }
+
+    /// Each chunk of the old grid outside of the new one, once: for each dimension those that are outside along it and inside
+    /// along the dimensions before.
+    fn each_outside(&self, visit: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        for d in 0..self.rank() {
+            let ranges = (0..self.rank()).map(|e| match e.cmp(&d) {
+                std::cmp::Ordering::Less => (0, self.old_count[e].min(self.new_count[e])),
+                std::cmp::Ordering::Equal => (self.new_count[e], self.old_count[e]),
+                std::cmp::Ordering::Greater => (0, self.old_count[e]),
+            });
+            each_in(&ranges.collect::<Vec<_>>(), visit)?;
+        }
+        Ok(())
+    }
+
+    /// Each chunk for which [`Boundary::is_edge`] holds, once.
+    fn each_edge(&self, visit: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        for d in (0..self.rank()).filter(|&d| self.cut[d]) {
+            let ranges = (0..self.rank()).map(|e| match e.cmp(&d) {
+                std::cmp::Ordering::Less => (0, self.new_count[e] - u64::from(self.cut[e])),
+                std::cmp::Ordering::Equal => (self.new_count[e] - 1, self.new_count[e]),
+                std::cmp::Ordering::Greater => (0, self.new_count[e]),
+            });
+            each_in(&ranges.collect::<Vec<_>>(), visit)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the fill value into a chunk, beyond the edge along each dimension that was cut there. `padded` is the array as if
+    /// it ended with the chunk.
+    fn fill_beyond(&self, padded: &Arc<BoundArray>, index: &[u64]) -> Result<()> {
+        let mut fill = padded.fill;
+        let memory = Memory {
+            data: fill.as_mut_ptr(),
+            size: padded.data_type.size(),
+            offset: 0,
+            strides: Strides::from_elem(0, self.rank()),
+            data_type: padded.data_type,
+            overflow: Overflow::Error,
+        };
+        for d in (0..self.rank()).filter(|&d| self.cut_at(index, d)) {
+            let origin = |e: usize| index[e] * self.chunk[e];
+            let mut start: Vec<i64> = (0..self.rank()).map(|e| origin(e) as i64).collect();
+            let end = |e: usize| (origin(e).saturating_add(self.chunk[e])).min(self.padded[e]) as i64;
+            start[d] = self.new[d] as i64;
+            let count: Vec<i64> = (0..self.rank()).map(|e| end(e) - start[e]).collect();
+            let selection = Selection::new(&padded.shape, &start, &count, None)?;
+            // SAFETY: `fill` holds one element of the array's type and outlives the call; all strides are 0.
+            unsafe { engine::write(padded, &selection, &memory)? };
+        }
+        Ok(())
+    }
+}
+
+/// Calls `visit` with each index in a box of half-open ranges.
+fn each_in(ranges: &[(u64, u64)], visit: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+    if ranges.iter().any(|(low, high)| low >= high) {
+        return Ok(());
+    }
+    let mut index: Vec<u64> = ranges.iter().map(|r| r.0).collect();
+    loop {
+        visit(&index)?;
+        let Some(d) = (0..ranges.len()).rev().find(|&d| index[d] + 1 < ranges[d].1) else { return Ok(()) };
+        index[d] += 1;
+        for e in d + 1..ranges.len() {
+            index[e] = ranges[e].0;
+        }
+    }
+}
+
+/// The index of the chunk whose key ends in `tail` (what follows the array's prefix); `None` if it is not a chunk's.
+pub(super) fn parse_key(keys: KeyEncoding, tail: &str, rank: usize) -> Option<Dims> {
+    let (KeyEncoding::Default(separator) | KeyEncoding::V2(separator)) = keys;
+    let numbers = match keys {
+        KeyEncoding::Default(_) if rank == 0 => return (tail == "c").then(Dims::new),
+        KeyEncoding::V2(_) if rank == 0 => return (tail == "0").then(Dims::new),
+        KeyEncoding::Default(Separator::Slash) => tail.strip_prefix("c/")?,
+        KeyEncoding::Default(Separator::Dot) => tail.strip_prefix("c.")?,
+        KeyEncoding::V2(_) => tail,
+    };
+    let canonical = |n: &str| (n == "0" || !n.starts_with('0')) && n.bytes().all(|b| b.is_ascii_digit());
+    let index: Option<Dims> = numbers.split(separator.char()).map(|n| if canonical(n) { n.parse().ok() } else { None }).collect();
+    index.filter(|i| i.len() == rank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunk_keys_are_recognised_exactly() {
+        let cases: &[(KeyEncoding, usize, &str, Option<&[u64]>)] = &[
+            (KeyEncoding::Default(Separator::Slash), 2, "c/1/20", Some(&[1, 20])),
+            (KeyEncoding::Default(Separator::Slash), 2, "c/1", None),
+            (KeyEncoding::Default(Separator::Slash), 2, "c/01/2", None),
+            (KeyEncoding::Default(Separator::Slash), 1, "zarr.json", None),
+            (KeyEncoding::Default(Separator::Dot), 2, "c.1.2", Some(&[1, 2])),
+            (KeyEncoding::Default(Separator::Dot), 0, "c", Some(&[])),
+            (KeyEncoding::V2(Separator::Dot), 2, "0.0", Some(&[0, 0])),
+            (KeyEncoding::V2(Separator::Dot), 2, "0.+1", None),
+            (KeyEncoding::V2(Separator::Dot), 0, "0", Some(&[])),
+            (KeyEncoding::V2(Separator::Slash), 2, "3/4", Some(&[3, 4])),
+            (KeyEncoding::V2(Separator::Slash), 1, ".zarray", None),
+            (KeyEncoding::V2(Separator::Slash), 1, "", None),
+            (KeyEncoding::V2(Separator::Dot), 1, "99999999999999999999", None),
+        ];
+        for (keys, rank, tail, want) in cases {
+            assert_eq!(parse_key(*keys, tail, *rank).as_deref(), *want, "{tail}");
+        }
+    }
+
+    /// The visited chunks and the counts agree with a look at every chunk.
+    #[test]
+    fn each_concerned_chunk_is_visited_once() {
+        for (old, new) in [([9, 9], [4, 9]), ([9, 9], [4, 5]), ([9, 9], [3, 7]), ([9, 9], [0, 5]), ([9, 4], [5, 9]), ([3, 3], [1, 1]), ([9, 9], [9, 9])] {
+            let chunk = 3u64;
+            let count = |s: [u64; 2]| -> Dims { s.iter().map(|n| n.div_ceil(chunk)).collect() };
+            let cut = (0..2).map(|d| new[d] < old[d] && new[d] % chunk != 0).collect();
+            let new_dims = Dims::from_slice(&new);
+            let (old_count, new_count) = (count(old), count(new));
+            let padded = new_count.iter().map(|n| n * chunk).collect();
+            let b = Boundary { chunk: Dims::from_elem(chunk, 2), new: new_dims, padded, old_count, new_count, cut };
+            let (mut outside, mut edge) = (Vec::new(), Vec::new());
+            b.each_outside(&mut |i| Ok(outside.push(i.to_vec()))).unwrap();
+            b.each_edge(&mut |i| Ok(edge.push(i.to_vec()))).unwrap();
+            assert_eq!((outside.len() as u128, edge.len() as u128), (b.outside_count(), b.edge_count()), "{old:?} {new:?}");
+            outside.sort();
+            edge.sort();
+            let mut want = (Vec::new(), Vec::new());
+            for i in 0..b.old_count[0].max(b.new_count[0]) {
+                for j in 0..b.old_count[1].max(b.new_count[1]) {
+                    let index = vec![i, j];
+                    if b.is_outside(&index) {
+                        if i < b.old_count[0] && j < b.old_count[1] {
+                            want.0.push(index);
+                        }
+                    } else if b.is_edge(&index) {
+                        want.1.push(index);
+                    }
+                }
+            }
+            assert_eq!((outside, edge), want, "{old:?} {new:?}");
+        }
+    }
+}

@@ -1,0 +1,737 @@
+//! What to create: a builder of array metadata, and the one place where it is validated.
+//!
+//! Settings are kept as they are given; [`Spec::resolve`] turns them into the model and the document of the format that is
+//! asked for, or that of the enclosing group.
+
+use super::array::DIMENSIONS_V2;
+use crate::codec::chain::Chain;
+use crate::dtype::convert::Transfer;
+use crate::dtype::fill::Fill;
+use crate::dtype::{ByteOrder, DataType, ElementType};
+use crate::error::{Result, bail, err};
+use crate::grid::Grid;
+use crate::grid::key::{KeyEncoding, Separator};
+use crate::limits::{self, Dims};
+use crate::metadata::extension::Extension;
+use crate::metadata::json::{self, brief};
+use crate::metadata::v3::{NodeType, number_list};
+use crate::metadata::{ArrayMeta, Codecs, Format, Map, Order, Value, v2, v3};
+
+/// About so many bytes a suggested chunk has.
+const SUGGESTED_BYTES: u128 = 1 << 20;
+
+/// What array to create. Without further settings: chunks of about 1 MiB, zstd, fill value 0, zarr_format 3 (or that of the
+/// enclosing group).
+#[derive(Clone, Debug)]
+pub struct Spec {
+    data_type: DataType,
+    shape: Dims,
+    format: Option<Format>,
+    chunks: Option<Dims>,
+    inner_chunks: Option<Dims>,
+    fill: FillSetting,
+    dimension_names: Option<Vec<Option<String>>>,
+    order: Order,
+    byte_order: ByteOrder,
+    keys: Option<KeyEncoding>,
+    separator: Option<Separator>,
+    /// v3: the whole list.
+    codecs: Option<Vec<Extension>>,
+    compressor: Compressor,
+    /// v2.
+    filters: Option<Vec<Extension>>,
+    attributes: Map<String, Value>,
+    /// The document that the settings come from, for its members that are not settings.
+    document: Map<String, Value>,
+}
+
+#[derive(Clone, Debug)]
+enum FillSetting {
+    Element(Fill),
+    /// As in a document, to be read by the rules of the format.
+    Json(Value),
+}
+
+#[derive(Clone, Debug)]
+enum Compressor {
+    None,
+    Zstd(i32),
+    Gzip(i32),
+    Zlib(i32),
+    Blosc(i32),
+    /// v2, in numcodecs' form.
+    Json(Option<Extension>),
+}
+
+impl Spec {
+    /// An array of that type and shape.
+    pub fn new(data_type: DataType, shape: &[u64]) -> Result<Spec> {
+        limits::check_rank(shape.len()).map_err(|e| e.at_field("shape"))?;
+        if let Some(d) = shape.iter().position(|&n| n > i64::MAX as u64) {
+            return Err(err!(Limit, "dimension {d} is {}, the limit is 2^63 - 1", shape[d]).at_field("shape"));
+        }
+        Ok(Spec {
+            data_type,
+            shape: Dims::from_slice(shape),
+            format: None,
+            chunks: None,
+            inner_chunks: None,
+            fill: FillSetting::Element(Fill::zero()),
+            dimension_names: None,
+            order: Order::C,
+            byte_order: ByteOrder::NATIVE,
+            keys: None,
+            separator: None,
+            codecs: None,
+            compressor: Compressor::Zstd(1),
+            filters: None,
+            attributes: Map::new(),
+            document: Map::new(),
+        })
+    }
+
+    /// The array that a metadata document describes: a `.zarray`, or a `zarr.json` with its attributes.
+    pub fn from_json(text: &str) -> Result<Spec> {
+        let document = json::parse_object(text.as_bytes(), limits::MAX_DOCUMENT)?;
+        let meta = if document.get("zarr_format").is_some_and(|f| json::get_u64(f).is_ok_and(|n| n == 2)) {
+            v2::array_from(document)?
+        } else if v3::node_type(&document)? == NodeType::Array {
+            v3::array_from(document)?
+        } else {
+            bail!(NodeKind, "the document is a group's, expected an array's");
+        };
+        Spec::from_meta(meta)
+    }
+
+    fn from_meta(meta: ArrayMeta) -> Result<Spec> {
+        let Grid::Regular { chunk } = &meta.grid;
+        let mut spec = Spec::new(meta.data_type, &meta.shape)?;
+        spec.format = Some(meta.format);
+        spec.chunks = Some(chunk.clone());
+        spec.fill = FillSetting::Element(meta.fill);
+        spec.keys = Some(meta.keys);
+        spec.dimension_names = meta.dimension_names;
+        match meta.codecs {
+            Codecs::V3(list) => {
+                spec.codecs = Some(list);
+                spec.attributes = v3::attributes(&meta.document).cloned().unwrap_or_default();
+                spec.document = meta.document;
+            }
+            Codecs::V2 { order, byte_order, filters, compressor } => {
+                (spec.order, spec.byte_order) = (order, byte_order);
+                (spec.filters, spec.compressor) = (Some(filters), Compressor::Json(compressor));
+            }
+        }
+        Ok(spec)
+    }
+
+    /// The type of the elements.
+    pub fn data_type(&self) -> DataType {
+        self.data_type
+    }
+
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Version 2 or 3. Without: that of the enclosing group, else 3.
+    pub fn set_format(&mut self, format: Format) -> Result<()> {
+        self.format = Some(format);
+        Ok(())
+    }
+
+    /// The shape of a chunk (of a shard, with inner chunks).
+    pub fn set_chunks(&mut self, chunks: &[u64]) -> Result<()> {
+        self.chunks = Some(self.check_chunks(chunks).map_err(|e| e.at_field("chunks"))?);
+        Ok(())
+    }
+
+    /// v3: chunks become shards that hold chunks of this shape, which must divide that of the shard.
+    pub fn set_inner_chunks(&mut self, chunks: &[u64]) -> Result<()> {
+        self.inner_chunks = Some(self.check_chunks(chunks).map_err(|e| e.at_field("inner_chunks"))?);
+        Ok(())
+    }
+
+    /// The fill value: one native element of type `data_type`, converted to the array's; one that does not fit is an error
+    /// of kind `Range`.
+    pub fn set_fill(&mut self, data_type: DataType, element: &[u8]) -> Result<()> {
+        let fill = convert_fill(data_type, element, self.data_type).map_err(|e| e.at_field("fill_value"))?;
+        self.fill = FillSetting::Element(fill);
+        Ok(())
+    }
+
+    /// The fill value as in a document: `"NaN"`, `"0x7fc00001"`, `[0, 1]`, null (v2).
+    pub fn set_fill_json(&mut self, text: &str) -> Result<()> {
+        let value = json::parse_text(text).map_err(|e| e.at_field("fill_value"))?;
+        let v3 = self.read_fill(&value, Format::V3);
+        let read = match self.format {
+            Some(Format::V3) => v3,
+            Some(Format::V2) => self.read_fill(&value, Format::V2),
+            None => v3.or_else(|e| self.read_fill(&value, Format::V2).map_err(|_| e)),
+        };
+        read?;
+        self.fill = FillSetting::Json(value);
+        Ok(())
+    }
+
+    /// A name or `None` for each dimension. In v2 they become the attribute `_ARRAY_DIMENSIONS`, which has no place for
+    /// unnamed ones beside named ones.
+    pub fn set_dimension_names(&mut self, names: Vec<Option<String>>) -> Result<()> {
+        if names.len() != self.rank() {
+            let e = err!(Rank, "found {} names, expected {}, one for each dimension", names.len(), self.rank());
+            return Err(e.at_field("dimension_names"));
+        }
+        self.dimension_names = Some(names);
+        Ok(())
+    }
+
+    /// The order of elements inside a chunk: v2 `order`, v3 a transpose.
+    pub fn set_order(&mut self, order: Order) -> Result<()> {
+        self.order = order;
+        Ok(())
+    }
+
+    /// The order of bytes inside an element.
+    pub fn set_byte_order(&mut self, byte_order: ByteOrder) -> Result<()> {
+        self.byte_order = byte_order;
+        Ok(())
+    }
+
+    /// What stands between the indices in a chunk's key. Without: `/` in v3, `.` in v2.
+    pub fn set_separator(&mut self, separator: Separator) -> Result<()> {
+        self.separator = Some(separator);
+        Ok(())
+    }
+
+    /// The compressor by name: `none`, `zstd`, `gzip`, `zlib` (v2), `blosc` (lz4 with shuffle); `None` is its default level.
+    pub fn set_compressor(&mut self, name: &str, level: Option<i32>) -> Result<()> {
+        let level = |low: i32, high: i32, default: i32| match level {
+            Some(l) if !(low..=high).contains(&l) => {
+                Err(err!(Argument, "found level {l} of {name}, expected {low} to {high}").at_field("compressor"))
+            }
+            other => Ok(other.unwrap_or(default)),
+        };
+        self.compressor = match name {
+            "none" => Compressor::None,
+            "zstd" => Compressor::Zstd(level(-131_072, 22, 1)?),
+            "gzip" => Compressor::Gzip(level(0, 9, 5)?),
+            "zlib" => Compressor::Zlib(level(0, 9, 5)?),
+            "blosc" => Compressor::Blosc(level(0, 9, 5)?),
+            other => {
+                let e = err!(Unsupported, "found {other:?}, expected none, zstd, gzip, zlib or blosc; others can be given as JSON");
+                return Err(e.at_field("compressor"));
+            }
+        };
+        self.codecs = None;
+        Ok(())
+    }
+
+    /// v3: the whole list `codecs`.
+    pub fn set_codecs_json(&mut self, text: &str) -> Result<()> {
+        let list = json::parse_text(text).and_then(|v| v3::codec_list(&v)).map_err(|e| e.at_field("codecs"))?;
+        self.codecs = Some(list);
+        Ok(())
+    }
+
+    /// v2: `compressor` in numcodecs' form, or null.
+    pub fn set_compressor_json(&mut self, text: &str) -> Result<()> {
+        let compressor = json::parse_text(text).and_then(|v| v2::compressor(&v)).map_err(|e| e.at_field("compressor"))?;
+        self.compressor = Compressor::Json(compressor);
+        Ok(())
+    }
+
+    /// v2: the list `filters`, or null.
+    pub fn set_filters_json(&mut self, text: &str) -> Result<()> {
+        let filters = json::parse_text(text).and_then(|v| v2::filter_list(&v)).map_err(|e| e.at_field("filters"))?;
+        self.filters = Some(filters);
+        Ok(())
+    }
+
+    /// The attributes: an object.
+    pub fn set_attributes_json(&mut self, text: &str) -> Result<()> {
+        match json::parse_text(text).map_err(|e| e.at_field("attributes"))? {
+            Value::Object(attributes) => self.attributes = attributes,
+            other => return Err(err!(Type, "found {}, expected an object", brief(&other)).at_field("attributes")),
+        }
+        Ok(())
+    }
+
+    /// The document that an array of this spec gets: `.zarray` or `zarr.json`.
+    pub fn to_json(&self) -> Result<String> {
+        Ok(json::to_text(&Value::Object(self.resolve(None)?.0.document)))
+    }
+
+    /// Sets suggested chunks, and says why these.
+    pub fn suggest(&mut self) -> Result<String> {
+        let item = self.data_type.size();
+        let chunks = suggested(&self.shape, item);
+        let text = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
+        let bytes = product(&chunks).saturating_mul(item as u128);
+        let count = self.shape.iter().zip(&chunks).map(|(&n, &c)| u128::from(n.div_ceil(c))).fold(1, u128::saturating_mul);
+        let why = format!(
+            "chunks of [{}] {}: {bytes} bytes each, {count} of them; the longest dimensions of [{}] were halved until a chunk has at most {SUGGESTED_BYTES} bytes",
+            text(&chunks),
+            self.data_type.name(),
+            text(&self.shape),
+        );
+        self.chunks = Some(chunks);
+        self.inner_chunks = None;
+        Ok(why)
+    }
+
+    /// Whether the format is left to the enclosing group.
+    pub(super) fn needs_format(&self) -> bool {
+        self.format.is_none() && !self.only_v2() && !self.only_v3()
+    }
+
+    /// The model, its `document` ready to be stored, and the attributes (which v3's document contains already).
+    pub(super) fn resolve(&self, enclosing: Option<Format>) -> Result<(ArrayMeta, Map<String, Value>)> {
+        let format = match self.format {
+            Some(format) => format,
+            None if self.only_v2() => Format::V2,
+            None if self.only_v3() => Format::V3,
+            None => enclosing.unwrap_or(Format::V3),
+        };
+        self.check_format(format)?;
+        let chunk = self.chunks.clone().unwrap_or_else(|| suggested(&self.shape, self.data_type.size()));
+        let (mut attributes, mut names) = (self.attributes.clone(), self.dimension_names.clone());
+        if format == Format::V2 {
+            names_to_attributes(names.take(), &mut attributes)?;
+        }
+        let mut document = self.document.clone();
+        document.insert("attributes".into(), Value::Object(attributes.clone()));
+        let mut meta = ArrayMeta {
+            format,
+            shape: self.shape.clone(),
+            data_type: self.data_type,
+            grid: Grid::regular(chunk.clone())?,
+            keys: self.key_encoding(format)?,
+            fill: self.resolve_fill(format)?,
+            codecs: if format == Format::V3 { Codecs::V3(self.codecs_v3(&chunk)?) } else { self.codecs_v2()? },
+            dimension_names: names,
+            document,
+        };
+        Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?.bind(&chunk)?;
+        meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
+        Ok((meta, attributes))
+    }
+
+    fn only_v2(&self) -> bool {
+        self.filters.is_some() || matches!(self.compressor, Compressor::Json(_))
+    }
+
+    fn only_v3(&self) -> bool {
+        self.codecs.is_some() || self.inner_chunks.is_some()
+    }
+
+    fn check_format(&self, format: Format) -> Result<()> {
+        let refuse = |field: &str, other: i32| {
+            let e = err!(Unsupported, "exists in zarr_format {other} only; the array is to be of zarr_format {}", format.number());
+            Err(e.at_field(field))
+        };
+        match format {
+            Format::V2 if self.codecs.is_some() => refuse("codecs", 3),
+            Format::V2 if self.inner_chunks.is_some() => refuse("inner_chunks", 3),
+            Format::V3 if self.filters.is_some() => refuse("filters", 2),
+            Format::V3 if matches!(self.compressor, Compressor::Json(_)) => refuse("compressor", 2),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_chunks(&self, chunks: &[u64]) -> Result<Dims> {
+        if chunks.len() != self.rank() {
+            bail!(Rank, "found {} extents, expected {}, one for each dimension", chunks.len(), self.rank());
+        }
+        match chunks.iter().position(|&c| c == 0 || c > i64::MAX as u64) {
+            Some(d) => bail!(Argument, "dimension {d} is {}, expected 1 to 2^63 - 1", chunks[d]),
+            None => Ok(Dims::from_slice(chunks)),
+        }
+    }
+
+    fn key_encoding(&self, format: Format) -> Result<KeyEncoding> {
+        let keys = match (self.keys, format) {
+            (Some(keys), _) => keys,
+            (None, Format::V2) => KeyEncoding::V2(Separator::Dot),
+            (None, Format::V3) => KeyEncoding::Default(Separator::Slash),
+        };
+        if format == Format::V2 && matches!(keys, KeyEncoding::Default(_)) {
+            let e = err!(Unsupported, "found the encoding \"default\", zarr_format 2 has \"v2\" only");
+            return Err(e.at_field("chunk_key_encoding"));
+        }
+        Ok(match (keys, self.separator) {
+            (keys, None) => keys,
+            (KeyEncoding::Default(_), Some(s)) => KeyEncoding::Default(s),
+            (KeyEncoding::V2(_), Some(s)) => KeyEncoding::V2(s),
+        })
+    }
+
+    fn read_fill(&self, value: &Value, format: Format) -> Result<Fill> {
+        let read = if format == Format::V3 { Fill::from_json_v3(self.data_type, value) } else { Fill::from_json_v2(self.data_type, value) };
+        read.map_err(|e| e.at_field("fill_value"))
+    }
+
+    fn resolve_fill(&self, format: Format) -> Result<Fill> {
+        let fill = match &self.fill {
+            FillSetting::Element(fill) => fill.clone(),
+            FillSetting::Json(value) => self.read_fill(value, format)?,
+        };
+        if format == Format::V3 && !fill.defined {
+            return Err(err!(Unsupported, "null exists in zarr_format 2 only").at_field("fill_value"));
+        }
+        Ok(fill)
+    }
+
+    fn codecs_v2(&self) -> Result<Codecs> {
+        let compressor = match &self.compressor {
+            Compressor::Json(compressor) => compressor.clone(),
+            Compressor::None => None,
+            // "checksum" stays away: other readers refuse it (NC-07).
+            Compressor::Zstd(level) => Some(configured("zstd", [("level", (*level).into())])),
+            Compressor::Gzip(level) => Some(configured("gzip", [("level", (*level).into())])),
+            Compressor::Zlib(level) => Some(configured("zlib", [("level", (*level).into())])),
+            Compressor::Blosc(level) => {
+                let shuffle = if self.data_type.size() == 1 { 2 } else { 1 };
+                let members = [("cname", "lz4".into()), ("clevel", (*level).into()), ("shuffle", shuffle.into()), ("blocksize", 0.into())];
+                Some(configured("blosc", members))
+            }
+        };
+        Ok(Codecs::V2 { order: self.order, byte_order: self.byte_order, filters: self.filters.clone().unwrap_or_default(), compressor })
+    }
+
+    fn codecs_v3(&self, chunk: &[u64]) -> Result<Vec<Extension>> {
+        let simple = match &self.codecs {
+            Some(list) => return self.listed_codecs(list),
+            None => self.simple_codecs()?,
+        };
+        let Some(inner) = &self.inner_chunks else { return Ok(simple) };
+        if let Some(d) = (0..chunk.len()).find(|&d| chunk[d] % inner[d] != 0) {
+            let e = err!(Argument, "dimension {d} is {}, which does not divide the chunk's {}", inner[d], chunk[d]);
+            return Err(e.at_field("inner_chunks"));
+        }
+        let index = [configured("bytes", [("endian", "little".into())]), Extension::new("crc32c", Map::new())];
+        let list = |codecs: &[Extension]| Value::Array(codecs.iter().map(Extension::to_v3).collect());
+        let members = [
+            ("chunk_shape", number_list(inner)),
+            ("codecs", list(&simple)),
+            ("index_codecs", list(&index)),
+            ("index_location", "end".into()),
+        ];
+        Ok(vec![configured("sharding_indexed", members)])
+    }
+
+    /// A list that is given says everything; other settings of the same things would be lost.
+    fn listed_codecs(&self, list: &[Extension]) -> Result<Vec<Extension>> {
+        let lost = match (&self.inner_chunks, self.order, self.byte_order) {
+            (Some(_), ..) => "inner_chunks",
+            (_, Order::F, _) => "order",
+            (.., ByteOrder::Big) => "byte_order",
+            _ => return Ok(list.to_vec()),
+        };
+        Err(err!(Argument, "is set, and the codecs are given as a list, too; put it into the list").at_field(lost))
+    }
+
+    /// The chain without shards.
+    fn simple_codecs(&self) -> Result<Vec<Extension>> {
+        let mut codecs = Vec::new();
+        if self.order == Order::F && self.rank() > 1 {
+            let reversed: Vec<u64> = (0..self.rank() as u64).rev().collect();
+            codecs.push(configured("transpose", [("order", number_list(&reversed))]));
+        }
+        codecs.push(match (self.data_type.swap_unit(), self.byte_order) {
+            (1, _) => Extension::new("bytes", Map::new()),
+            (_, ByteOrder::Little) => configured("bytes", [("endian", "little".into())]),
+            (_, ByteOrder::Big) => configured("bytes", [("endian", "big".into())]),
+        });
+        match &self.compressor {
+            Compressor::None | Compressor::Json(_) => {}
+            Compressor::Zstd(level) => codecs.push(configured("zstd", [("level", (*level).into()), ("checksum", false.into())])),
+            Compressor::Gzip(level) => codecs.push(configured("gzip", [("level", (*level).into())])),
+            Compressor::Zlib(_) => {
+                let e = err!(Unsupported, "found \"zlib\", which zarr_format 3 does not have; use gzip, the same with another frame");
+                return Err(e.at_field("compressor"));
+            }
+            Compressor::Blosc(level) => {
+                let size = self.data_type.size();
+                let members = [
+                    ("cname", "lz4".into()),
+                    ("clevel", (*level).into()),
+                    ("shuffle", if size == 1 { "bitshuffle" } else { "shuffle" }.into()),
+                    ("typesize", size.into()),
+                    ("blocksize", 0.into()),
+                ];
+                codecs.push(configured("blosc", members));
+            }
+        }
+        Ok(codecs)
+    }
+}
+
+fn configured<const N: usize>(name: &str, members: [(&str, Value); N]) -> Extension {
+    Extension::new(name, members.into_iter().map(|(k, v)| (k.to_string(), v)).collect())
+}
+
+fn names_to_attributes(names: Option<Vec<Option<String>>>, attributes: &mut Map<String, Value>) -> Result<()> {
+    let Some(names) = names.filter(|names| names.iter().any(Option::is_some)) else { return Ok(()) };
+    let all: Option<Vec<Value>> = names.into_iter().map(|n| n.map(Value::String)).collect();
+    let Some(all) = all else {
+        let e = err!(Unsupported, "found named and unnamed dimensions; zarr_format 2 can name all of them or none");
+        return Err(e.at_field("dimension_names"));
+    };
+    attributes.insert(DIMENSIONS_V2.into(), Value::Array(all));
+    Ok(())
+}
+
+fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Result<Fill> {
+    if element.len() != from.size() {
+        bail!(BufferSize, "found {} bytes, expected the {} of one {}", element.len(), from.size(), from.name());
+    }
+    if from == to {
+        return Ok(Fill::from_bytes(element));
+    }
+    let transfer = Transfer::new(ElementType::native(from), ElementType::native(to))?;
+    let mut out = [0u8; 16];
+    // SAFETY: the source holds one element of `from` (checked above), the destination has room for one of any type.
+    let done = unsafe { transfer.run(element.as_ptr(), from.size() as isize, out.as_mut_ptr(), to.size() as isize, 1) };
+    match done {
+        Ok(()) => Ok(Fill::from_bytes(&out[..to.size()])),
+        Err(_) => bail!(Range, "the value of type {} does not fit into {}", from.name(), to.name()),
+    }
+}
+
+fn product(dims: &[u64]) -> u128 {
+    dims.iter().map(|&n| u128::from(n)).fold(1, u128::saturating_mul)
+}
+
+/// The whole shape, its longest dimensions halved until a chunk has at most about 1 MiB. A dimension of length 0, which is
+/// there to be appended to, gets 1.
+fn suggested(shape: &[u64], item: usize) -> Dims {
+    let mut chunk: Dims = shape.iter().map(|&n| n.max(1)).collect();
+    while product(&chunk).saturating_mul(item as u128) > SUGGESTED_BYTES {
+        // The first of equals: the last dimension is the one that lies together.
+        let longest = chunk.iter().copied().max().unwrap_or(1);
+        match chunk.iter_mut().find(|c| **c == longest) {
+            Some(c) if *c > 1 => *c = c.div_ceil(2),
+            _ => break,
+        }
+    }
+    chunk
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn spec() -> Spec {
+        Spec::new(DataType::Float32, &[100, 64]).unwrap()
+    }
+
+    fn document(spec: &Spec) -> Map<String, Value> {
+        json::parse_object(spec.to_json().unwrap().as_bytes(), 1 << 20).unwrap()
+    }
+
+    #[test]
+    fn chunks_are_suggested_by_halving() {
+        let cases: &[(&[u64], usize, &[u64])] = &[
+            (&[], 8, &[]),
+            (&[0, 64, 64], 8, &[1, 64, 64]),
+            (&[100, 64, 64], 8, &[50, 32, 64]),
+            (&[10], 8, &[10]),
+            (&[1 << 40], 1, &[1 << 20]),
+            (&[1024, 1024], 4, &[512, 512]),
+        ];
+        for (shape, item, want) in cases {
+            assert_eq!(suggested(shape, *item).as_slice(), *want, "{shape:?}");
+        }
+        let huge = suggested(&[i64::MAX as u64; 64], 16);
+        assert!(product(&huge) * 16 <= SUGGESTED_BYTES && huge.iter().all(|&c| c >= 1));
+    }
+
+    #[test]
+    fn a_suggestion_is_set_and_explained() {
+        let mut s = Spec::new(DataType::Float64, &[100, 64, 64]).unwrap();
+        let why = s.suggest().unwrap();
+        assert!(why.contains("[50 x 32 x 64] float64: 819200 bytes each, 4 of them"), "{why}");
+        assert_eq!(s.chunks.unwrap().as_slice(), [50, 32, 64]);
+    }
+
+    #[test]
+    fn the_default_is_version_3_with_zstd() {
+        let d = document(&spec());
+        let codecs = r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":1,"checksum":false}}]"#;
+        assert_eq!(d["codecs"].to_string(), codecs);
+        assert_eq!(d["chunk_key_encoding"].to_string(), r#"{"name":"default","configuration":{"separator":"/"}}"#);
+        assert_eq!((d["zarr_format"].to_string(), d["attributes"].to_string()), ("3".into(), "{}".into()));
+    }
+
+    #[test]
+    fn compressors_have_the_form_of_their_format() {
+        let cases: &[(&str, Option<i32>, Format, &str)] = &[
+            ("zstd", Some(3), Format::V2, r#"{"id":"zstd","level":3}"#),
+            ("gzip", None, Format::V2, r#"{"id":"gzip","level":5}"#),
+            ("zlib", Some(9), Format::V2, r#"{"id":"zlib","level":9}"#),
+            ("blosc", None, Format::V2, r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}"#),
+            ("none", None, Format::V2, "null"),
+            ("gzip", Some(1), Format::V3, r#"{"name":"gzip","configuration":{"level":1}}"#),
+            (
+                "blosc",
+                Some(9),
+                Format::V3,
+                r#"{"name":"blosc","configuration":{"cname":"lz4","clevel":9,"shuffle":"shuffle","typesize":4,"blocksize":0}}"#,
+            ),
+        ];
+        for (name, level, format, want) in cases {
+            let mut s = spec();
+            s.set_compressor(name, *level).unwrap();
+            s.set_format(*format).unwrap();
+            let d = document(&s);
+            let got = if *format == Format::V2 { &d["compressor"] } else { &d["codecs"][1] };
+            assert_eq!(got.to_string(), *want);
+        }
+    }
+
+    #[test]
+    fn shards_hold_the_simple_chain() {
+        let mut s = spec();
+        s.set_chunks(&[50, 64]).unwrap();
+        s.set_inner_chunks(&[10, 32]).unwrap();
+        s.set_compressor("none", None).unwrap();
+        let d = document(&s);
+        let sharding = &d["codecs"][0]["configuration"];
+        assert_eq!(d["codecs"].as_array().unwrap().len(), 1);
+        assert_eq!(sharding["chunk_shape"].to_string(), "[10,32]");
+        assert_eq!(sharding["codecs"].to_string(), r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
+        assert_eq!(sharding["index_codecs"][1].to_string(), r#"{"name":"crc32c"}"#);
+        s.set_inner_chunks(&[7, 32]).unwrap();
+        assert_eq!(s.to_json().unwrap_err().field(), Some("inner_chunks"));
+    }
+
+    #[test]
+    fn order_and_byte_order() {
+        let mut s = spec();
+        s.set_order(Order::F).unwrap();
+        s.set_byte_order(ByteOrder::Big).unwrap();
+        s.set_compressor("none", None).unwrap();
+        assert_eq!(
+            document(&s)["codecs"].to_string(),
+            r#"[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"big"}}]"#
+        );
+        s.set_format(Format::V2).unwrap();
+        s.set_separator(Separator::Slash).unwrap();
+        let d = document(&s);
+        assert_eq!((d["dtype"].to_string(), d["order"].to_string()), ("\">f4\"".into(), "\"F\"".into()));
+        assert_eq!(d["dimension_separator"].to_string(), "\"/\"");
+    }
+
+    #[test]
+    fn wrong_settings_name_their_field() {
+        use ErrorKind::*;
+        type Set = fn(&mut Spec) -> Result<()>;
+        let cases: &[(Set, ErrorKind, &str)] = &[
+            (|s| s.set_chunks(&[1]), Rank, "chunks"),
+            (|s| s.set_chunks(&[1, 0]), Argument, "chunks"),
+            (|s| s.set_inner_chunks(&[0, 1]), Argument, "inner_chunks"),
+            (|s| s.set_dimension_names(vec![None]), Rank, "dimension_names"),
+            (|s| s.set_compressor("zstd", Some(23)), Argument, "compressor"),
+            (|s| s.set_compressor("gzip", Some(10)), Argument, "compressor"),
+            (|s| s.set_compressor("snappy", None), Unsupported, "compressor"),
+            (|s| s.set_fill_json("\"x\""), Metadata, "fill_value"),
+            (|s| s.set_fill_json("{"), Metadata, "fill_value"),
+            (|s| s.set_fill(DataType::Float64, &[0; 4]), BufferSize, "fill_value"),
+            (|s| s.set_codecs_json("{}"), Metadata, "codecs"),
+            (|s| s.set_filters_json("7"), Metadata, "filters"),
+            (|s| s.set_compressor_json("\"zlib\""), Metadata, "compressor"),
+            (|s| s.set_attributes_json("[]"), Type, "attributes"),
+            (|s| s.set_attributes_json("{\"a\":NaN}"), Metadata, "attributes"),
+        ];
+        for (i, (set, kind, field)) in cases.iter().enumerate() {
+            let e = set(&mut spec()).expect_err(field);
+            assert_eq!((e.kind(), e.field().map(|f| f.starts_with(field))), (*kind, Some(true)), "{i}: {e}");
+        }
+    }
+
+    #[test]
+    fn settings_that_contradict_are_refused_at_the_end() {
+        use ErrorKind::*;
+        type Set = fn(&mut Spec);
+        let cases: &[(Set, ErrorKind, &str)] = &[
+            (|s| drop((s.set_format(Format::V2), s.set_inner_chunks(&[1, 1]))), Unsupported, "inner_chunks"),
+            (|s| drop((s.set_format(Format::V2), s.set_codecs_json("[\"bytes\"]"))), Unsupported, "codecs"),
+            (|s| drop((s.set_format(Format::V3), s.set_filters_json("null"))), Unsupported, "filters"),
+            (|s| drop((s.set_format(Format::V3), s.set_compressor_json("null"))), Unsupported, "compressor"),
+            (|s| drop(s.set_compressor("zlib", None)), Unsupported, "compressor"),
+            (|s| drop(s.set_fill_json("null")), Metadata, "fill_value"),
+            (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_order(Order::F))), Argument, "order"),
+            (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_inner_chunks(&[1, 1]))), Argument, "inner_chunks"),
+            (
+                |s| drop((s.set_format(Format::V2), s.set_dimension_names(vec![None, Some("x".into())]))),
+                Unsupported,
+                "dimension_names",
+            ),
+        ];
+        for (i, (set, kind, field)) in cases.iter().enumerate() {
+            let mut s = spec();
+            set(&mut s);
+            let e = s.to_json().expect_err(field);
+            assert_eq!((e.kind(), e.field()), (*kind, Some(*field)), "{i}: {e}");
+        }
+        assert!(Spec::new(DataType::Int8, &[1; 65]).is_err());
+        assert!(Spec::new(DataType::Int8, &[u64::MAX]).is_err());
+    }
+
+    #[test]
+    fn fill_values_are_converted_and_checked() {
+        let mut s = Spec::new(DataType::Int16, &[4]).unwrap();
+        s.set_fill(DataType::Float64, &7f64.to_ne_bytes()).unwrap();
+        assert_eq!(document(&s)["fill_value"].to_string(), "7");
+        let e = s.set_fill(DataType::Int32, &70_000i32.to_ne_bytes()).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Range);
+        s.set_format(Format::V2).unwrap();
+        s.set_fill_json("null").unwrap();
+        assert!(document(&s)["fill_value"].is_null());
+    }
+
+    #[test]
+    fn a_document_gives_the_same_document() {
+        let text = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+            "chunk_key_encoding":{"name":"v2","configuration":{"separator":"."}},"fill_value":1,"codecs":[{"name":"bytes"}],
+            "dimension_names":["x"],"note":{"must_understand":false,"n":1},"attributes":{"a":12345678901234567890123}}"#;
+        let d = document(&Spec::from_json(text).unwrap());
+        let source = json::parse_object(text.as_bytes(), 1 << 20).unwrap();
+        assert_eq!(Value::Object(d), Value::Object(source));
+        let v2 = r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|i1","order":"C","filters":null,
+            "compressor":{"id":"zlib","level":1},"fill_value":null,"dimension_separator":"."}"#;
+        let d = document(&Spec::from_json(v2).unwrap());
+        assert_eq!(Value::Object(d), Value::Object(json::parse_object(v2.as_bytes(), 1 << 20).unwrap()));
+        assert_eq!(Spec::from_json(r#"{"zarr_format":3,"node_type":"group"}"#).unwrap_err().kind(), ErrorKind::NodeKind);
+    }
+
+    #[test]
+    fn v2_names_become_an_attribute() {
+        let mut s = spec();
+        s.set_format(Format::V2).unwrap();
+        s.set_dimension_names(vec![Some("t".into()), Some("x".into())]).unwrap();
+        let (_, attributes) = s.resolve(None).unwrap();
+        assert_eq!(attributes[DIMENSIONS_V2].to_string(), r#"["t","x"]"#);
+        s.set_dimension_names(vec![None, None]).unwrap();
+        assert!(s.resolve(None).unwrap().1.is_empty());
+    }
+
+    #[test]
+    fn the_format_follows_the_settings_then_the_group() {
+        let format = |s: &Spec| s.resolve(Some(Format::V2)).unwrap().0.format;
+        let mut s = spec();
+        assert_eq!((s.needs_format(), format(&s)), (true, Format::V2));
+        s.set_codecs_json("[\"bytes\"]").unwrap_or_default();
+        let mut sharded = spec();
+        sharded.set_inner_chunks(&[1, 1]).unwrap();
+        assert_eq!((sharded.needs_format(), format(&sharded)), (false, Format::V3));
+        let mut filtered = spec();
+        filtered.set_filters_json("null").unwrap();
+        assert_eq!((filtered.needs_format(), filtered.resolve(None).unwrap().0.format), (false, Format::V2));
+        let mut fixed = spec();
+        fixed.set_format(Format::V3).unwrap();
+        assert_eq!((fixed.needs_format(), format(&fixed)), (false, Format::V3));
+    }
+}

@@ -1,0 +1,94 @@
+//! A store with what a handle on it needs: the mode, the threads and the locks.
+
+use super::{Context, Mode, NodeKind, document, hierarchy, path};
+use crate::error::{Result, bail};
+use crate::store::{SharedStore, location, memory::MemoryStore};
+use std::sync::Arc;
+
+/// An open store. Clones share it.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    shared: SharedStore,
+    mode: Mode,
+    context: Context,
+}
+
+impl Store {
+    /// Opens the store at `location`, all of which is the root. `options` are pairs such as `("file.sync", "each")`.
+    pub fn open(context: &Context, location: &str, mode: Mode, options: &[(&str, &str)]) -> Result<Store> {
+        let shared = location::open(location, mode == Mode::ReadWrite, options)?;
+        Ok(Store::from_shared(context, shared, mode))
+    }
+
+    /// An empty store in memory.
+    pub fn memory(context: &Context) -> Store {
+        Store::from_shared(context, Arc::new(MemoryStore::new()), Mode::ReadWrite)
+    }
+
+    /// A handle on a store that was made elsewhere.
+    pub fn from_shared(context: &Context, shared: SharedStore, mode: Mode) -> Store {
+        Store(Arc::new(Inner { shared, mode, context: context.clone() }))
+    }
+
+    /// Opens the store that a node's location names, and returns the node's path in it. The root is the shortest prefix whose
+    /// last component ends in `.zarr`, else the whole location.
+    pub fn locate(context: &Context, location: &str, mode: Mode) -> Result<(Store, String)> {
+        let (root, node) = location::split(location)?;
+        Ok((Store::open(context, &root, mode, &[])?, path::normalize(&node)?))
+    }
+
+    /// Makes durable what was written, as far as the store's mode promises it.
+    pub fn flush(&self) -> Result<()> {
+        if self.0.mode == Mode::Read { Ok(()) } else { self.0.shared.flush() }
+    }
+
+    /// What stands at `path`.
+    pub fn node_kind(&self, path: &str) -> Result<NodeKind> {
+        match document::find(self, &path::normalize(path)?) {
+            Ok(None) => Ok(NodeKind::None),
+            Ok(Some(found)) => {
+                let kind = found.kind;
+                Ok(if found.parse().is_ok() { kind } else { NodeKind::Unknown })
+            }
+            Err(e) if document::is_misunderstood(&e) => Ok(NodeKind::Unknown),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Erases the node at `path` and all below it; nothing there is an error of kind `NotFound`.
+    pub fn erase_node(&self, path: &str) -> Result<()> {
+        self.check_writable()?;
+        let path = path::normalize(path)?;
+        if self.node_kind(&path)? == NodeKind::None {
+            return Err(document::not_found(self, &path, "node"));
+        }
+        {
+            let _lock = document::lock_place(self, &path)?;
+            hierarchy::erase_all(self, &path)?;
+        }
+        hierarchy::refresh(self, &[], Some(&path))
+    }
+
+    /// The store itself.
+    pub(super) fn shared(&self) -> &SharedStore {
+        &self.0.shared
+    }
+
+    /// Threads and locks.
+    pub(super) fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    /// An error of kind `ReadOnly` unless the store may be changed.
+    pub(super) fn check_writable(&self) -> Result<()> {
+        if self.0.mode == Mode::Read {
+            bail!(ReadOnly, "{} is open for reading only; open it with mode \"r+\"", self.0.shared.describe());
+        }
+        if !self.0.shared.capabilities().writable {
+            bail!(ReadOnly, "{} cannot be written", self.0.shared.describe());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,258 @@
+//! The text that names a store, and the node in it: paths and URLs.
+//!
+//! | text | store |
+//! |---|---|
+//! | `dir/x.zarr`, `/dir/x.zarr` | a folder |
+//! | `file:///dir/x%20y.zarr`, `file:/dir/x.zarr`, `file:x.zarr` | a folder, percent-decoded |
+//! | `memory:` | a new store in memory |
+//! | `memory:name` | the store of that name in this process's memory, as long as anybody has it open |
+//!
+//! The root of the hierarchy is the shortest prefix whose last component ends in `.zarr`, `.zip` or `.ozx`, else the
+//! whole location; what follows is the path of a node. Any other scheme is refused by its name.
+
+use super::SharedStore;
+use super::local::{LocalStore, SyncMode};
+use super::memory::MemoryStore;
+use crate::error::{Result, bail, err};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Where a store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// A folder.
+    Folder(PathBuf),
+    /// This process's memory: a new store if the name is empty, else the one of that name.
+    Memory(String),
+}
+
+impl Root {
+    /// Opens the store. `writable` and `sync` are for folders.
+    pub fn open(&self, writable: bool, sync: SyncMode) -> Result<SharedStore> {
+        match self {
+            Root::Folder(path) => Ok(Arc::new(LocalStore::open(path, writable, sync)?)),
+            Root::Memory(name) if name.is_empty() => Ok(Arc::new(MemoryStore::new())),
+            Root::Memory(name) => Ok(named_memory(name)),
+        }
+    }
+}
+
+/// The memory store of that name, a new one if nobody has it open.
+fn named_memory(name: &str) -> SharedStore {
+    static NAMED: Mutex<BTreeMap<String, Weak<MemoryStore>>> = Mutex::new(BTreeMap::new());
+    let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(store) = named.get(name).and_then(Weak::upgrade) {
+        return store;
+    }
+    named.retain(|_, store| store.strong_count() > 0);
+    let store = Arc::new(MemoryStore::new());
+    named.insert(name.to_string(), Arc::downgrade(&store));
+    store
+}
+
+/// Understands a location that is a root as a whole.
+pub fn parse(location: &str) -> Result<Root> {
+    let place = Place::of(location)?;
+    let root = place.bytes.clone();
+    if root.split(|&b| b == b'/').any(|component| ends_in(component, ARCHIVES)) {
+        bail!(Unsupported, "{location}: zip archives are not supported by this version");
+    }
+    place.root(root)
+}
+
+/// Splits a location into its root and the path of a node (without slashes at its ends, empty for the root itself).
+pub fn split(location: &str) -> Result<(Root, String)> {
+    let place = Place::of(location)?;
+    let mut end = 0;
+    let mut found = None;
+    for component in place.bytes.split(|&b| b == b'/') {
+        end += component.len();
+        if ends_in(component, ARCHIVES) {
+            bail!(Unsupported, "{location}: zip archives are not supported by this version");
+        }
+        if ends_in(component, &[b".zarr"]) {
+            found = Some(end);
+            break;
+        }
+        end += 1;
+    }
+    let (root, rest) = place.bytes.split_at(found.unwrap_or(place.bytes.len()));
+    let rest = std::str::from_utf8(rest).map_err(|_| err!(Location, "{location}: the path in the store is not UTF-8"))?;
+    let path: Vec<&str> = rest.split('/').filter(|component| !component.is_empty()).collect();
+    Ok((place.root(root.to_vec())?, path.join("/")))
+}
+
+/// How names of archives end.
+const ARCHIVES: &[&[u8]] = &[b".zip", b".ozx"];
+
+fn ends_in(component: &[u8], endings: &[&[u8]]) -> bool {
+    endings.iter().any(|ending| component.ends_with(ending))
+}
+
+/// A location without its scheme: a path of bytes without slashes at its end.
+struct Place {
+    memory: bool,
+    bytes: Vec<u8>,
+}
+
+impl Place {
+    fn of(location: &str) -> Result<Place> {
+        if location.is_empty() {
+            bail!(Location, "the location is empty");
+        }
+        let (memory, mut bytes) = match scheme(location) {
+            None => (false, location.as_bytes().to_vec()),
+            Some((scheme, rest)) => match scheme.to_ascii_lowercase().as_str() {
+                "file" => (false, file_path(location, rest)?),
+                "memory" => (true, rest.trim_start_matches('/').as_bytes().to_vec()),
+                "s3" | "s3a" | "gs" | "gcs" | "az" | "abfs" | "abfss" | "http" | "https" | "zip" => {
+                    bail!(Unsupported, "{scheme}: is not built into this library")
+                }
+                _ => bail!(Unsupported, "the scheme {scheme}: is unknown; for a file of that name put ./ in front"),
+            },
+        };
+        if bytes.contains(&0) {
+            bail!(Location, "the location contains a NUL");
+        }
+        while bytes.len() > 1 && bytes.ends_with(b"/") {
+            bytes.pop();
+        }
+        Ok(Place { memory, bytes })
+    }
+
+    fn root(&self, bytes: Vec<u8>) -> Result<Root> {
+        if !self.memory {
+            return Ok(Root::Folder(PathBuf::from(OsString::from_vec(bytes))));
+        }
+        String::from_utf8(bytes).map(Root::Memory).map_err(|_| err!(Location, "the name of a memory store is not UTF-8"))
+    }
+}
+
+/// The scheme of a URL and what follows its colon; `None` for a path.
+fn scheme(location: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = location.split_once(':')?;
+    let letters = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
+    let is_scheme = letters && scheme.starts_with(|c: char| c.is_ascii_alphabetic());
+    is_scheme.then_some((scheme, rest))
+}
+
+/// The path of a `file:` URL, percent-decoded.
+fn file_path(location: &str, rest: &str) -> Result<Vec<u8>> {
+    let path = match rest.strip_prefix("//") {
+        None => rest,
+        Some(rest) => {
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
+                bail!(Location, "{location}: files of the host {host} cannot be reached; local ones begin with file:///");
+            }
+            path
+        }
+    };
+    if path.is_empty() {
+        bail!(Location, "{location}: the URL has no path");
+    }
+    if let Some(odd) = path.chars().find(|c| matches!(c, '?' | '#')) {
+        bail!(Location, "{location}: a {odd} in a path is written %{:02X} in a URL", odd as u32);
+    }
+    percent_decode(path).ok_or_else(|| err!(Location, "{location}: a % is not followed by two hexadecimal digits"))
+}
+
+fn percent_decode(text: &str) -> Option<Vec<u8>> {
+    let digit = |b: Option<u8>| char::from(b?).to_digit(16).map(|d| d as u8);
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(b) = bytes.next() {
+        decoded.push(if b == b'%' { digit(bytes.next())? << 4 | digit(bytes.next())? } else { b });
+    }
+    Some(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::store::{Condition, get};
+
+    fn folder(path: &str) -> Root {
+        Root::Folder(PathBuf::from(path))
+    }
+
+    #[test]
+    fn a_location_is_split_after_the_first_component_that_names_a_store() {
+        let memory = |name: &str| Root::Memory(name.to_string());
+        let cases = [
+            ("x.zarr", folder("x.zarr"), ""),
+            ("x.zarr/", folder("x.zarr"), ""),
+            ("x.zarr//a//b/", folder("x.zarr"), "a/b"),
+            ("/d/x.zarr/a/y.zarr/b", folder("/d/x.zarr"), "a/y.zarr/b"),
+            ("./d/../x.zarr/a", folder("./d/../x.zarr"), "a"),
+            ("plain/folder/", folder("plain/folder"), ""),
+            ("x.zarr.bak/a", folder("x.zarr.bak/a"), ""),
+            (".zarr/a", folder(".zarr"), "a"),
+            ("/", folder("/"), ""),
+            ("///", folder("/"), ""),
+            ("12:30.zarr/t", folder("12:30.zarr"), "t"),
+            ("./run:1.zarr/t", folder("./run:1.zarr"), "t"),
+            ("a b/ü.zarr/t%20", folder("a b/ü.zarr"), "t%20"),
+            ("file:///d/a%20b.zarr/t%C3%BC", folder("/d/a b.zarr"), "tü"),
+            ("file://localhost/d/x.zarr", folder("/d/x.zarr"), ""),
+            ("FILE:/d/x.zarr/a", folder("/d/x.zarr"), "a"),
+            ("file:x.zarr/a", folder("x.zarr"), "a"),
+            ("memory:", memory(""), ""),
+            ("memory://", memory(""), ""),
+            ("memory:sim.zarr/t", memory("sim.zarr"), "t"),
+            ("memory:sim/t", memory("sim/t"), ""),
+        ];
+        for (location, root, path) in cases {
+            assert_eq!(split(location).unwrap(), (root, path.to_string()), "{location}");
+        }
+    }
+
+    #[test]
+    fn a_whole_location_is_not_split() {
+        assert_eq!(parse("d/x.zarr/a/").unwrap(), folder("d/x.zarr/a"));
+        assert_eq!(parse("file:///d/x.zarr/a").unwrap(), folder("/d/x.zarr/a"));
+        assert_eq!(parse("x.zip").unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_refused_by_name() {
+        let cases = [
+            ("", ErrorKind::Location, "empty"),
+            ("a\0b", ErrorKind::Location, "NUL"),
+            ("file:///a%00b", ErrorKind::Location, "NUL"),
+            ("file:///a%2", ErrorKind::Location, "hexadecimal"),
+            ("file:///a%+1", ErrorKind::Location, "hexadecimal"),
+            ("file:///a?b", ErrorKind::Location, "%3F"),
+            ("file://host/a", ErrorKind::Location, "host"),
+            ("file://", ErrorKind::Location, "no path"),
+            ("file:///x.zarr/%FF", ErrorKind::Location, "UTF-8"),
+            ("s3://bucket/x.zarr", ErrorKind::Unsupported, "s3: is not built into this library"),
+            ("https://host/x.zarr", ErrorKind::Unsupported, "https:"),
+            ("zip:x.zip", ErrorKind::Unsupported, "zip:"),
+            ("ftp://host/x.zarr", ErrorKind::Unsupported, "ftp:"),
+            ("run:1.zarr", ErrorKind::Unsupported, "./"),
+            ("d/x.zip/a", ErrorKind::Unsupported, "zip archives are not supported by this version"),
+            ("d/x.ozx", ErrorKind::Unsupported, "zip archives"),
+        ];
+        for (location, kind, text) in cases {
+            let e = split(location).unwrap_err();
+            assert_eq!(e.kind(), kind, "{location}");
+            assert!(e.message().contains(text), "{location}: {e}");
+        }
+    }
+
+    #[test]
+    fn a_named_memory_store_is_shared_as_long_as_it_is_open() {
+        let open = |name: &str| Root::Memory(name.to_string()).open(true, SyncMode::None).unwrap();
+        let (a, b) = (open("shared-test"), open("shared-test"));
+        a.put("k", &[b"v"], Condition::None).unwrap();
+        assert_eq!(get(&*b, "k", 9).unwrap().unwrap(), b"v");
+        assert!(get(&*open(""), "k", 9).unwrap().is_none());
+        drop((a, b));
+        assert!(get(&*open("shared-test"), "k", 9).unwrap().is_none());
+    }
+}

@@ -1,0 +1,232 @@
+//! A store in memory: for tests, for scratch data, and for handing arrays from one part of a program to another.
+
+use super::local::{check_key, check_prefix};
+use super::{Capabilities, Condition, Listing, Object, Store, Version, check_exact};
+use crate::error::{Result, bail};
+use crate::limits::reserve;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Counts values over all memory stores of the process, so that no two ever share a version.
+static NEXT_VERSION: AtomicU64 = AtomicU64::new(1);
+
+/// One value of one key.
+struct Entry {
+    bytes: Vec<u8>,
+    version: u64,
+    /// Cleared when the key gets another value or is erased.
+    current: AtomicBool,
+}
+
+/// A map in memory. Reading a key takes a short lock and no allocation; values are never copied but into the reader's
+/// buffer.
+#[derive(Default)]
+pub struct MemoryStore {
+    map: RwLock<BTreeMap<String, Arc<Entry>>>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> MemoryStore {
+        MemoryStore::default()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<String, Arc<Entry>>> {
+        self.map.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Arc<Entry>>> {
+        self.map.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keys(&self, prefix: &str) -> Vec<String> {
+        let map = self.read();
+        let from = map.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+        from.map(|(key, _)| key).take_while(|key| key.starts_with(prefix)).cloned().collect()
+    }
+}
+
+impl Store for MemoryStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { writable: true, listable: true, latency: false }
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        check_key(key)?;
+        Ok(self.read().get(key).map(|entry| Object::Memory(MemoryObject { entry: entry.clone() })))
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        check_key(key)?;
+        let mut bytes = Vec::new();
+        reserve(&mut bytes, parts.iter().map(|part| part.len()).sum())?;
+        parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
+        let entry = Arc::new(Entry { bytes, version, current: AtomicBool::new(true) });
+        let mut map = self.write();
+        let old = map.get_mut(key);
+        match (condition, &old) {
+            (Condition::None, _) | (Condition::Absent, None) => {}
+            (Condition::Match(Version([v, 0, 0, 0])), Some(old)) if old.version == v => {}
+            (Condition::Absent, Some(_)) => bail!(Conflict, "the key holds a value already"),
+            (Condition::Match(_), _) => bail!(Conflict, "the key holds another value by now"),
+        }
+        match old {
+            Some(old) => std::mem::replace(old, entry).current.store(false, Ordering::Release),
+            None => drop(map.insert(key.to_string(), entry)),
+        }
+        Ok(())
+    }
+
+    fn erase(&self, key: &str) -> Result<bool> {
+        check_key(key)?;
+        let old = self.write().remove(key);
+        if let Some(old) = &old {
+            old.current.store(false, Ordering::Release);
+        }
+        Ok(old.is_some())
+    }
+
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        check_prefix(prefix)?;
+        for key in self.keys(prefix) {
+            self.erase(&key)?;
+        }
+        Ok(())
+    }
+
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        check_prefix(prefix)?;
+        // `each` may use the store: no lock is held meanwhile.
+        self.keys(prefix).iter().try_for_each(|key| each(key))
+    }
+
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        check_prefix(prefix)?;
+        let map = self.read();
+        let mut listing = Listing::default();
+        let mut from = Bound::Included(prefix.to_string());
+        while let Some((key, _)) = map.range((from.clone(), Bound::Unbounded)).next() {
+            let Some(rest) = key.strip_prefix(prefix) else { break };
+            match rest.split_once('/') {
+                Some((name, _)) => {
+                    listing.prefixes.push(name.to_string());
+                    // '0' follows '/': past all keys below the sub-prefix.
+                    from = Bound::Included(format!("{prefix}{name}0"));
+                }
+                None => {
+                    listing.keys.push(rest.to_string());
+                    from = Bound::Excluded(key.clone());
+                }
+            }
+        }
+        listing.prefixes.sort_unstable();
+        Ok(listing)
+    }
+
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        "memory:".to_string()
+    }
+}
+
+/// One value of one key, kept alive by this handle.
+pub struct MemoryObject {
+    entry: Arc<Entry>,
+}
+
+impl MemoryObject {
+    /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.
+    pub fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let bytes = usize::try_from(offset).ok().and_then(|at| self.entry.bytes.get(at..)).unwrap_or(&[]);
+        match bytes.get(..buf.len()) {
+            Some(found) => buf.copy_from_slice(found),
+            None => bail!(Truncated, "found {} bytes at offset {offset}, expected {}", bytes.len(), buf.len()),
+        }
+        Ok(())
+    }
+
+    /// Copies the value into `buf`, whose length becomes the value's; more than `max` bytes are `Limit`.
+    pub fn read_whole(&self, buf: &mut Vec<u8>, max: usize) -> Result<()> {
+        let bytes = &self.entry.bytes;
+        if bytes.len() > max {
+            bail!(Limit, "found {} bytes, the limit is {max}", bytes.len());
+        }
+        buf.clear();
+        reserve(buf, bytes.len())?;
+        buf.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Copies a value that must have exactly `buf.len()` bytes: shorter is `Truncated`, longer is `Chunk`.
+    pub fn read_exact_whole(&self, buf: &mut [u8]) -> Result<()> {
+        check_exact(self.len(), buf.len())?;
+        buf.copy_from_slice(&self.entry.bytes);
+        Ok(())
+    }
+
+    /// The value itself, for readers that need no copy.
+    pub fn bytes(&self) -> &[u8] {
+        &self.entry.bytes
+    }
+
+    /// The length in bytes.
+    pub fn len(&self) -> u64 {
+        self.entry.bytes.len() as u64
+    }
+
+    /// Whether the value has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.entry.bytes.is_empty()
+    }
+
+    /// The version that this object is.
+    pub fn version(&self) -> Version {
+        Version([self.entry.version, 0, 0, 0])
+    }
+
+    /// Whether the key still holds this value.
+    pub fn still_current(&self) -> bool {
+        self.entry.current.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behaves_as_a_store() {
+        crate::store::suite::check(&MemoryStore::new());
+    }
+
+    #[test]
+    fn an_object_is_current_until_its_key_changes() {
+        let store = MemoryStore::new();
+        store.put("a", &[b"1"], Condition::None).unwrap();
+        let first = store.open("a").unwrap().unwrap();
+        assert!(first.still_current().unwrap());
+        store.put("a", &[b"1"], Condition::None).unwrap();
+        assert!(!first.still_current().unwrap());
+        let second = store.open("a").unwrap().unwrap();
+        assert_ne!(first.version().unwrap(), second.version().unwrap());
+        store.erase("a").unwrap();
+        assert!(!second.still_current().unwrap());
+    }
+
+    #[test]
+    fn opening_shares_the_bytes() {
+        let store = MemoryStore::new();
+        store.put("a", &[b"12", b"3"], Condition::None).unwrap();
+        let (Some(Object::Memory(a)), Some(Object::Memory(b))) = (store.open("a").unwrap(), store.open("a").unwrap()) else {
+            panic!("objects in memory expected")
+        };
+        assert_eq!(a.bytes(), b"123");
+        assert!(std::ptr::eq(a.bytes(), b.bytes()));
+    }
+}

@@ -1,0 +1,469 @@
+//! The seam for operating-system calls: each one checked, retried after a signal, and open to injected faults in tests.
+//!
+//! Calls give an [`Errno`], so that an expected failure (no such file) costs no allocation; [`Errno::error`] makes the
+//! library's error of it. Descriptors are always closed on `exec`. In the library's own tests a thread can plan faults
+//! ([`fault`]); elsewhere nothing of that is compiled in.
+
+use crate::error::Error;
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+
+/// The largest number of bytes that Linux moves in one call.
+pub const MAX_RW: usize = 0x7fff_f000;
+
+/// The most buffers of one `writev`.
+const MAX_IOV: usize = 1024;
+
+/// The current folder, for calls with an absolute path.
+// SAFETY: AT_FDCWD is not -1 and stays valid for ever; it only ever reaches `*at` calls.
+pub const CWD: BorrowedFd<'static> = unsafe { BorrowedFd::borrow_raw(libc::AT_FDCWD) };
+
+/// Why a system call failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+impl Errno {
+    /// The library's error; `what` says what was tried ("open", "rename").
+    #[cold]
+    pub fn error(self, what: &str) -> Error {
+        Error::os(self.0, what)
+    }
+
+    /// The reason for the last failure in this thread.
+    fn last() -> Errno {
+        Errno(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
+    }
+}
+
+/// The result of a system call.
+pub type Os<T> = std::result::Result<T, Errno>;
+
+/// Which call is made; what a planned fault is aimed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `openat`
+    Open,
+    /// `pread` and `preadv`
+    Read,
+    /// `writev`
+    Write,
+    /// `fstat` and `fstatat`
+    Stat,
+    /// `close` of a written file
+    Close,
+    /// `renameat` and `linkat`
+    Rename,
+    /// `renameat2` with `RENAME_NOREPLACE`
+    RenameNew,
+    /// `unlinkat`
+    Unlink,
+    /// `mkdirat`
+    Mkdir,
+    /// `fsync` and `fdatasync`
+    Sync,
+    /// `getdents64`
+    List,
+    /// `fcntl` for locks
+    Lock,
+}
+
+/// What system calls return: -1 is failure.
+trait Returned: Copy {
+    fn failed(self) -> bool;
+}
+impl Returned for i32 {
+    fn failed(self) -> bool {
+        self == -1
+    }
+}
+impl Returned for isize {
+    fn failed(self) -> bool {
+        self == -1
+    }
+}
+impl Returned for i64 {
+    fn failed(self) -> bool {
+        self == -1
+    }
+}
+
+/// Makes a call until it is not interrupted by a signal.
+#[inline]
+fn retry<R: Returned>(call: Call, mut f: impl FnMut() -> R) -> Os<R> {
+    loop {
+        match once(call, &mut f) {
+            Err(Errno(libc::EINTR)) => continue,
+            other => return other,
+        }
+    }
+}
+
+#[inline]
+fn once<R: Returned>(call: Call, f: &mut impl FnMut() -> R) -> Os<R> {
+    #[cfg(test)]
+    if let Some(errno) = fault::errno(call) {
+        return Err(Errno(errno));
+    }
+    #[cfg(not(test))]
+    let _ = call;
+    let r = f();
+    if r.failed() { Err(Errno::last()) } else { Ok(r) }
+}
+
+/// How many of `len` bytes a transfer may move: all that the system allows, less where a test plans a short one.
+#[inline]
+fn at_once(call: Call, len: usize) -> usize {
+    #[cfg(test)]
+    if let Some(n) = fault::short(call) {
+        return len.min(n);
+    }
+    let _ = call;
+    len.min(MAX_RW)
+}
+
+/// Opens `path` below `dir`.
+pub fn open(dir: BorrowedFd<'_>, path: &CStr, flags: i32, mode: u32) -> Os<OwnedFd> {
+    // SAFETY: `path` ends in NUL and outlives the call.
+    let fd = retry(Call::Open, || unsafe { libc::openat(dir.as_raw_fd(), path.as_ptr(), flags | libc::O_CLOEXEC, mode) })?;
+    // SAFETY: the call made a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Reads into `buf` from `offset`; less than asked for may come, 0 is the end of the file.
+#[inline]
+pub fn pread(fd: BorrowedFd<'_>, buf: &mut [MaybeUninit<u8>], offset: u64) -> Os<usize> {
+    let Ok(offset) = i64::try_from(offset) else { return Ok(0) };
+    let want = at_once(Call::Read, buf.len());
+    // SAFETY: `buf` is writable for `want` bytes.
+    let n = retry(Call::Read, || unsafe { libc::pread(fd.as_raw_fd(), buf.as_mut_ptr().cast(), want, offset) })?;
+    Ok(n as usize)
+}
+
+/// Reads into `buf` and, if that is full, one byte more; gives how many bytes came, at most `buf.len() + 1`.
+#[inline]
+pub fn pread_and_one(fd: BorrowedFd<'_>, buf: &mut [u8], offset: u64) -> Os<usize> {
+    let Ok(offset) = i64::try_from(offset) else { return Ok(0) };
+    let mut extra = 0u8;
+    let want = at_once(Call::Read, buf.len());
+    let more = (want == buf.len()) as usize;
+    let parts = [
+        libc::iovec { iov_base: buf.as_mut_ptr().cast(), iov_len: want },
+        libc::iovec { iov_base: (&raw mut extra).cast(), iov_len: more },
+    ];
+    // SAFETY: both buffers are writable for their lengths.
+    let n = retry(Call::Read, || unsafe { libc::preadv(fd.as_raw_fd(), parts.as_ptr(), 2, offset) })?;
+    Ok(n as usize)
+}
+
+/// Writes all of `parts`, one after the other, at the file's position.
+pub fn write_all(fd: BorrowedFd<'_>, parts: &[&[u8]]) -> Os<()> {
+    let (mut index, mut skip) = (0, 0);
+    while index < parts.len() {
+        let mut batch = smallvec::SmallVec::<[libc::iovec; 8]>::new();
+        let mut room = at_once(Call::Write, usize::MAX);
+        for (i, part) in parts[index..].iter().take(MAX_IOV).enumerate() {
+            let part = if i == 0 { &part[skip..] } else { part };
+            let len = part.len().min(room);
+            room -= len;
+            batch.push(libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: len });
+            if room == 0 {
+                break;
+            }
+        }
+        let asked: usize = batch.iter().map(|b| b.iov_len).sum();
+        // SAFETY: each buffer is readable for its length; writev does not write to them.
+        let n = retry(Call::Write, || unsafe { libc::writev(fd.as_raw_fd(), batch.as_ptr(), batch.len() as i32) })? as usize;
+        if n == 0 && asked != 0 {
+            return Err(Errno(libc::EIO));
+        }
+        skip += n;
+        while index < parts.len() && skip >= parts[index].len() {
+            skip -= parts[index].len();
+            index += 1;
+        }
+    }
+    Ok(())
+}
+
+/// What is known of an open file.
+pub fn stat(fd: BorrowedFd<'_>) -> Os<libc::stat> {
+    let mut st = MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: `st` is writable.
+    retry(Call::Stat, || unsafe { libc::fstat(fd.as_raw_fd(), st.as_mut_ptr()) })?;
+    // SAFETY: filled by the call, and all zero before.
+    Ok(unsafe { st.assume_init() })
+}
+
+/// What is known of `path` below `dir`; of a link itself unless `follow`.
+pub fn stat_at(dir: BorrowedFd<'_>, path: &CStr, follow: bool) -> Os<libc::stat> {
+    let mut st = MaybeUninit::<libc::stat>::zeroed();
+    let flags = if follow { 0 } else { libc::AT_SYMLINK_NOFOLLOW };
+    // SAFETY: `path` ends in NUL and `st` is writable.
+    retry(Call::Stat, || unsafe { libc::fstatat(dir.as_raw_fd(), path.as_ptr(), st.as_mut_ptr(), flags) })?;
+    // SAFETY: filled by the call, and all zero before.
+    Ok(unsafe { st.assume_init() })
+}
+
+/// A number that differs between files that had the same inode number one after the other (it holds the inode's
+/// generation); 0 where the file system does not tell.
+pub fn generation(fd: BorrowedFd<'_>) -> u64 {
+    #[repr(C, align(8))]
+    struct Handle {
+        bytes: u32,
+        kind: i32,
+        data: [u8; 128],
+    }
+    let mut handle = Handle { bytes: 128, kind: 0, data: [0; 128] };
+    let mut mount = 0i32;
+    // SAFETY: the struct has the layout of `struct file_handle` with room for `bytes` bytes; the path is empty.
+    let r = unsafe {
+        libc::syscall(libc::SYS_name_to_handle_at, fd.as_raw_fd(), c"".as_ptr(), &raw mut handle, &raw mut mount, libc::AT_EMPTY_PATH)
+    };
+    if r == -1 {
+        return 0;
+    }
+    hash(&handle.data[..(handle.bytes as usize).min(128)])
+}
+
+/// FNV-1a, 64 bit: the same in every build, so that processes agree on the byte of a lock file.
+pub fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// Closes a written file. Not repeated after a signal, as the descriptor is gone by then; that, too, is a failure,
+/// because what was written may be lost.
+pub fn close(fd: OwnedFd) -> Os<()> {
+    let fd = fd.into_raw_fd();
+    // SAFETY: the descriptor was owned and is given up here.
+    let closed = unsafe { libc::close(fd) };
+    once(Call::Close, &mut || closed).map(drop)
+}
+
+/// Renames within `dir`, replacing what `to` names.
+pub fn rename(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Os<()> {
+    let d = dir.as_raw_fd();
+    // SAFETY: both paths end in NUL.
+    retry(Call::Rename, || unsafe { libc::renameat(d, from.as_ptr(), d, to.as_ptr()) }).map(drop)
+}
+
+/// Renames within `dir` if `to` names nothing, else `EEXIST`. `EINVAL` and `ENOSYS`: the file system cannot do it.
+pub fn rename_new(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Os<()> {
+    let d = dir.as_raw_fd();
+    // SAFETY: both paths end in NUL.
+    retry(Call::RenameNew, || unsafe { libc::renameat2(d, from.as_ptr(), d, to.as_ptr(), libc::RENAME_NOREPLACE) }).map(drop)
+}
+
+/// Gives a file a second name if that names nothing, else `EEXIST`.
+pub fn link(dir: BorrowedFd<'_>, from: &CStr, to: &CStr) -> Os<()> {
+    let d = dir.as_raw_fd();
+    // SAFETY: both paths end in NUL.
+    retry(Call::Rename, || unsafe { libc::linkat(d, from.as_ptr(), d, to.as_ptr(), 0) }).map(drop)
+}
+
+/// Removes a file's name.
+pub fn unlink(dir: BorrowedFd<'_>, path: &CStr) -> Os<()> {
+    // SAFETY: `path` ends in NUL.
+    retry(Call::Unlink, || unsafe { libc::unlinkat(dir.as_raw_fd(), path.as_ptr(), 0) }).map(drop)
+}
+
+/// Removes an empty folder.
+pub fn rmdir(dir: BorrowedFd<'_>, path: &CStr) -> Os<()> {
+    // SAFETY: `path` ends in NUL.
+    retry(Call::Unlink, || unsafe { libc::unlinkat(dir.as_raw_fd(), path.as_ptr(), libc::AT_REMOVEDIR) }).map(drop)
+}
+
+/// Makes a folder.
+pub fn mkdir(dir: BorrowedFd<'_>, path: &CStr) -> Os<()> {
+    // SAFETY: `path` ends in NUL.
+    retry(Call::Mkdir, || unsafe { libc::mkdirat(dir.as_raw_fd(), path.as_ptr(), 0o777) }).map(drop)
+}
+
+/// Makes a file's bytes durable.
+pub fn fdatasync(fd: BorrowedFd<'_>) -> Os<()> {
+    // SAFETY: no memory is involved.
+    retry(Call::Sync, || unsafe { libc::fdatasync(fd.as_raw_fd()) }).map(drop)
+}
+
+/// Makes a folder's names durable; a file system that has no such call for folders counts as done.
+pub fn fsync_folder(fd: BorrowedFd<'_>) -> Os<()> {
+    // SAFETY: no memory is involved.
+    match retry(Call::Sync, || unsafe { libc::fsync(fd.as_raw_fd()) }) {
+        Ok(_) | Err(Errno(libc::EINVAL | libc::ENOTSUP)) => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+/// What a name in a folder stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A pipe, a device or the like.
+    Special,
+    /// The file system does not say; ask with [`stat_at`].
+    Unknown,
+}
+
+impl EntryKind {
+    /// The kind that a `stat` tells.
+    pub fn of(st: &libc::stat) -> EntryKind {
+        match st.st_mode & libc::S_IFMT {
+            libc::S_IFREG => EntryKind::File,
+            libc::S_IFDIR => EntryKind::Folder,
+            libc::S_IFLNK => EntryKind::Link,
+            _ => EntryKind::Special,
+        }
+    }
+}
+
+/// All names of an open folder but `.` and `..`, each NUL-terminated, in the file system's order.
+pub fn entries(fd: BorrowedFd<'_>) -> Os<Vec<(std::ffi::CString, EntryKind)>> {
+    const HEAD: usize = 19; // inode (8), offset (8), record length (2), type (1); then the name
+    let mut buf = vec![0u64; 4096];
+    let room = buf.len() * 8;
+    let mut found = Vec::new();
+    loop {
+        // SAFETY: `buf` is writable for `room` bytes.
+        let n = retry(Call::List, || unsafe { libc::syscall(libc::SYS_getdents64, fd.as_raw_fd(), buf.as_mut_ptr(), room) })?;
+        if n == 0 {
+            return Ok(found);
+        }
+        // SAFETY: the call filled `n` bytes of the buffer; u64 has no padding.
+        let mut rest = unsafe { std::slice::from_raw_parts(buf.as_ptr().cast::<u8>(), (n as usize).min(room)) };
+        while let Some((head, _)) = rest.split_at_checked(HEAD) {
+            let record = usize::from(u16::from_ne_bytes([head[16], head[17]]));
+            let Some(name) = rest.get(HEAD..record) else { return Err(Errno(libc::EIO)) };
+            let Ok(name) = CStr::from_bytes_until_nul(name) else { return Err(Errno(libc::EIO)) };
+            if !matches!(name.to_bytes(), b"." | b"..") {
+                let kind = match head[18] {
+                    libc::DT_REG => EntryKind::File,
+                    libc::DT_DIR => EntryKind::Folder,
+                    libc::DT_LNK => EntryKind::Link,
+                    libc::DT_UNKNOWN => EntryKind::Unknown,
+                    _ => EntryKind::Special,
+                };
+                found.push((name.to_owned(), kind));
+            }
+            rest = &rest[record..];
+        }
+    }
+}
+
+fn lock_request(kind: i32, offset: i64) -> libc::flock {
+    // SAFETY: all zero is a valid `flock`; open-file-description locks demand l_pid = 0.
+    let mut request: libc::flock = unsafe { std::mem::zeroed() };
+    request.l_type = kind as libc::c_short;
+    request.l_whence = libc::SEEK_SET as libc::c_short;
+    request.l_start = offset;
+    request.l_len = 1;
+    request
+}
+
+/// Waits for the write lock on one byte of an open file; it belongs to the open file, not to the process.
+pub fn lock_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
+    let request = lock_request(libc::F_WRLCK, offset);
+    // SAFETY: `request` is readable for the call.
+    retry(Call::Lock, || unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_SETLKW, &raw const request) }).map(drop)
+}
+
+/// Gives the lock on one byte back.
+pub fn unlock_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
+    let request = lock_request(libc::F_UNLCK, offset);
+    // SAFETY: `request` is readable for the call.
+    retry(Call::Lock, || unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_SETLK, &raw const request) }).map(drop)
+}
+
+/// Keeps all signals away from the calling thread, which is one of the library's own.
+pub fn block_signals() {
+    // SAFETY: the set is filled before it is used; the call changes this thread only.
+    unsafe {
+        let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// Faults that a test plans for the calls of its own thread.
+#[cfg(test)]
+pub mod fault {
+    use super::Call;
+    use std::cell::RefCell;
+
+    /// What happens instead of the call.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Effect {
+        /// It fails with this error number.
+        Fail(i32),
+        /// It moves at most so many bytes.
+        Short(usize),
+    }
+
+    /// One planned fault.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Fault {
+        /// The call.
+        pub call: Call,
+        /// How many calls of that kind go well before.
+        pub after: usize,
+        /// How many calls it then hits.
+        pub times: usize,
+        /// What happens.
+        pub effect: Effect,
+    }
+
+    /// The first call of that kind fails.
+    pub fn fail(call: Call, errno: i32) -> Fault {
+        Fault { call, after: 0, times: 1, effect: Effect::Fail(errno) }
+    }
+
+    thread_local! {
+        static PLAN: RefCell<Vec<Fault>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Runs `f` with faults planned for this thread; gives also how many were left unused.
+    pub fn with<T>(faults: &[Fault], f: impl FnOnce() -> T) -> (T, usize) {
+        PLAN.with_borrow_mut(|p| *p = faults.to_vec());
+        let result = f();
+        let left = PLAN.with_borrow_mut(|p| std::mem::take(p).iter().filter(|f| f.times > 0).count());
+        (result, left)
+    }
+
+    /// How many calls of that kind `f` makes in this thread.
+    pub fn count(call: Call, f: impl FnOnce()) -> usize {
+        const MANY: usize = 1 << 40;
+        PLAN.with_borrow_mut(|p| *p = vec![Fault { after: MANY, ..fail(call, libc::EIO) }]);
+        f();
+        PLAN.with_borrow_mut(|p| std::mem::take(p).iter().map(|f| MANY - f.after).sum())
+    }
+
+    fn take(call: Call, fits: impl Fn(Effect) -> bool) -> Option<Effect> {
+        PLAN.with_borrow_mut(|plan| {
+            let fault = plan.iter_mut().find(|f| f.call == call && f.times > 0 && fits(f.effect))?;
+            if fault.after > 0 {
+                fault.after -= 1;
+                return None;
+            }
+            fault.times -= 1;
+            Some(fault.effect)
+        })
+    }
+
+    pub(super) fn errno(call: Call) -> Option<i32> {
+        match take(call, |e| matches!(e, Effect::Fail(_)))? {
+            Effect::Fail(errno) => Some(errno),
+            Effect::Short(_) => None,
+        }
+    }
+
+    pub(super) fn short(call: Call) -> Option<usize> {
+        match take(call, |e| matches!(e, Effect::Short(_)))? {
+            Effect::Short(n) => Some(n),
+            Effect::Fail(_) => None,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Reading local chunks allocates nothing for each chunk: the count is the same for 100 chunks and for 1,000.
+
+use ozarr::codec::chain::Chain;
+use ozarr::dtype::DataType;
+use ozarr::engine::lock::ChunkLocks;
+use ozarr::engine::pool::Pool;
+use ozarr::engine::{self, BoundArray, Memory, Overflow, Selection};
+use ozarr::grid::Grid;
+use ozarr::grid::key::{KeyEncoding, Separator};
+use ozarr::limits::Dims;
+use ozarr::metadata::Codecs;
+use ozarr::metadata::extension::Extension;
+use ozarr::store::local::{LocalStore, SyncMode};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: forwards to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        // SAFETY: forwarded.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        // SAFETY: forwarded.
+        unsafe { System.dealloc(p, layout) }
+    }
+
+    unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        // SAFETY: forwarded.
+        unsafe { System.realloc(p, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
+    let list: Vec<serde_json::Value> = serde_json::from_str(codecs).unwrap();
+    let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
+    let chunk = Dims::from_slice(&[16, 8]);
+    Arc::new(BoundArray {
+        store: Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap()),
+        prefix: format!("a{chunks}/"),
+        shape: Dims::from_slice(&[16 * chunks, 8]),
+        grid: Grid::regular(chunk.clone()).unwrap(),
+        keys: KeyEncoding::Default(Separator::Dot),
+        data_type: DataType::Float64,
+        chain: Arc::new(Chain::parse(&codecs, DataType::Float64, 2).unwrap().bind(&chunk).unwrap()),
+        fill: [0; 16],
+        store_fill_chunks: false,
+        pool: Pool::new(1),
+        locks: ChunkLocks::new(),
+    })
+}
+
+/// Allocations of one read of all (with a hole between the rows in memory, so that nothing is contiguous), after one to warm up.
+fn allocations(root: &std::path::Path, codecs: &str, chunks: u64) -> u64 {
+    let array = array(root, codecs, chunks);
+    let mut data: Vec<f64> = (0..16 * chunks * 9).map(|i| i as f64).collect();
+    let memory = Memory {
+        data: data.as_mut_ptr().cast(),
+        size: data.len() * 8,
+        offset: 0,
+        strides: [72, 8].into_iter().collect(),
+        data_type: DataType::Float64,
+        overflow: Overflow::Error,
+    };
+    let all = Selection::all(&array.shape);
+    // SAFETY: `data` outlives the calls.
+    unsafe {
+        engine::write(&array, &all, &memory).unwrap();
+        engine::read(&array, &all, &memory).unwrap();
+        let before = COUNT.get();
+        engine::read(&array, &all, &memory).unwrap();
+        COUNT.get() - before
+    }
+}
+
+#[test]
+fn reading_ten_times_the_chunks_allocates_as_often() {
+    let dir = std::env::temp_dir().join(format!("ozarr-allocations-{}", std::process::id()));
+    let bytes = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+    for (name, codecs) in [
+        ("raw", format!("[{bytes}]")),
+        ("zstd", format!(r#"[{bytes},{{"name":"zstd","configuration":{{"level":1}}}}]"#)),
+        ("gzip", format!(r#"[{bytes},{{"name":"gzip","configuration":{{"level":1}}}}]"#)),
+        ("zstd crc32c", format!(r#"[{bytes},{{"name":"zstd","configuration":{{"level":1}}}},{{"name":"crc32c"}}]"#)),
+    ] {
+        let root = dir.join(name.replace(' ', "_"));
+        let (few, many) = (allocations(&root, &codecs, 100), allocations(&root, &codecs, 1000));
+        assert_eq!(few, many, "{name}");
+        assert!(few < 20, "{name}: {few} allocations for one read");
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
+}
