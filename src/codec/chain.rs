@@ -154,6 +154,14 @@ fn parse_v2(permutation: Permutation, element: ElementType, filters: &[Extension
 /// Reads a v3 list of codecs at that depth of shards. Fields of errors begin with the place in the list.
 pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, depth: usize) -> Result<Chain> {
     check_count(list.len())?;
+    if list.is_empty() && data_type.swap_unit() == 1 {
+        // Drafts were written without any codec; where elements have no byte order, that can mean one thing only.
+        return Ok(Chain {
+            permutation: transpose::identity(rank),
+            body: Body::Elements(ElementType::native(data_type)),
+            stages: Vec::new(),
+        });
+    }
     let mut parser =
         Parser { permutation: transpose::identity(rank), data_type, kernels: Vec::new(), body: None, stages: Vec::new(), item: 1, depth };
     for (i, codec) in list.iter().enumerate() {
@@ -360,6 +368,18 @@ mod tests {
         let scalar = leaf(&v3(r#"["bytes"]"#), DataType::UInt8, &[]);
         assert_eq!((scalar.layout.bytes, scalar.layout.strides.len()), (1, 0));
         assert_eq!(leaf(&v3(r#"[{"name": "endian", "configuration": {"endian": "little"}}]"#), DataType::Float64, &[]).layout.bytes, 8);
+    }
+
+    #[test]
+    fn a_list_without_codecs_is_read_for_single_bytes() {
+        assert!(leaf(&v3("[]"), DataType::Int8, &[5]).stages.is_empty());
+        assert!(Chain::parse(&v3("[]"), DataType::Int16, 1).is_err());
+    }
+
+    #[test]
+    fn chains_are_shared_between_threads() {
+        fn shared<T: Send + Sync + Clone>() {}
+        shared::<Chain>();
     }
 
     #[test]

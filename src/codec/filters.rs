@@ -189,7 +189,7 @@ fn store(e: ElementType, value: Wide, bytes: &mut [u8]) {
     let (word, second) = match e.data_type {
         Bool => (u64::from(value.is_true()), 0),
         Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => (value.bits(), 0),
-        Float16 => (u64::from(half::f16::from_f64(value.f64()).to_bits()), 0),
+        Float16 => (u64::from(binary16(value.f64()).to_bits()), 0),
         Float32 => (u64::from(value.f32().to_bits()), 0),
         Float64 => (value.f64().to_bits(), 0),
         Complex64 => (u64::from(value.f32().to_bits()) | u64::from((value.imaginary() as f32).to_bits()) << 32, 0),
@@ -204,6 +204,16 @@ fn store(e: ElementType, value: Wide, bytes: &mut [u8]) {
     bytes.iter_mut().zip(raw).for_each(|(slot, byte)| *slot = byte);
 }
 
+/// The nearest binary16, rounded once: by way of a binary32 that is rounded to odd, which keeps every tie apart.
+fn binary16(x: f64) -> half::f16 {
+    let near = x as f32;
+    let (bits, back) = (near.to_bits(), f64::from(near));
+    if x.is_nan() || back == x || bits & 1 == 1 {
+        return half::f16::from_f32(near);
+    }
+    half::f16::from_f32(f32::from_bits(if back.abs() < x.abs() { bits + 1 } else { bits - 1 }))
+}
+
 /// Reverses the bytes of each unit of one element.
 fn swap(e: ElementType, raw: &mut [u8; 16]) {
     raw.chunks_exact_mut(e.data_type.swap_unit()).for_each(<[u8]>::reverse);
@@ -214,7 +224,7 @@ fn add(t: DataType, a: Wide, b: Wide, subtract: bool) -> Wide {
     let sum = |x: f64, y: f64| if subtract { x - y } else { x + y };
     // The sum of two binary32 (or binary16) numbers in binary64, rounded once more, is the sum rounded once.
     let round = |x: f64| match t {
-        DataType::Float16 => half::f16::from_f64(x).to_f64(),
+        DataType::Float16 => binary16(x).to_f64(),
         DataType::Float32 | DataType::Complex64 => f64::from(x as f32),
         _ => x,
     };
@@ -226,6 +236,23 @@ fn add(t: DataType, a: Wide, b: Wide, subtract: bool) -> Wide {
         }
         Kind::Float => Wide::F(round(sum(a.f64(), b.f64()))),
         Kind::Complex => Wide::C(round(sum(a.f64(), b.f64())), round(sum(a.imaginary(), b.imaginary()))),
+    }
+}
+
+/// The type in which NumPy accumulates elements of `stored` that become `t`: one that holds both where numbers are
+/// floating-point, `t` itself (wrapping) otherwise.
+fn sum_type(t: DataType, stored: DataType) -> DataType {
+    let bits = |t: DataType| match (t.kind(), t.size()) {
+        (Kind::Float, n) => n * 8,
+        (Kind::Complex, n) => n * 4,
+        (_, n) => (n * 16).min(64),
+    };
+    match (t.kind(), bits(t).max(bits(stored))) {
+        (Kind::Float, 16) => DataType::Float16,
+        (Kind::Float, 32) => DataType::Float32,
+        (Kind::Float, _) => DataType::Float64,
+        (Kind::Complex, 64) => DataType::Complex128,
+        _ => t,
     }
 }
 
@@ -349,6 +376,7 @@ impl Stage for Delta {
                 return Ok(());
             }
             let mut sum = None;
+            let t = sum_type(t, self.to.data_type);
             map(src, self.to, out, self.from, |difference| {
                 let difference = cast(t, difference);
                 let value = sum.map_or(difference, |sum| add(t, sum, difference, false));
@@ -544,6 +572,39 @@ mod tests {
         let zeros = bytes!(to_le_bytes, f64, -0.0, -0.0);
         assert_eq!(encode(&d, &zeros), bytes!(to_le_bytes, f64, -0.0, 0.0));
         assert_eq!(decode(&d, &zeros), zeros);
+    }
+
+    #[test]
+    fn sums_are_rounded_to_the_wider_type_only() {
+        let d = stage("delta", r#"{"dtype": "<f4", "astype": "<f8"}"#);
+        // In binary32, adding 1 to 2^24 twice changes nothing.
+        assert_eq!(
+            decode(&d, &bytes!(to_le_bytes, f64, 16_777_216.0, 1, 1)),
+            bytes!(to_le_bytes, f32, 16_777_216.0, 16_777_216.0, 16_777_218.0)
+        );
+        assert_eq!(sum_type(DataType::Float16, DataType::Int16), DataType::Float32);
+        assert_eq!(sum_type(DataType::Float16, DataType::UInt8), DataType::Float16);
+        assert_eq!(sum_type(DataType::Int32, DataType::Float64), DataType::Int32);
+        assert_eq!(sum_type(DataType::Complex64, DataType::Complex128), DataType::Complex128);
+    }
+
+    #[test]
+    fn binary16_is_rounded_once() {
+        // Halfway between 1 and its neighbour, and as little above or below as binary64 can tell.
+        let half = 1.0 + 2f64.powi(-11);
+        let up = 1.0 + 2f64.powi(-10);
+        for (x, expected) in
+            [(half, 1.0), (half.next_up(), up), (half.next_down(), 1.0), (-half.next_up(), -up), (up + 2f64.powi(-11), 1.0 + 2f64.powi(-9))]
+        {
+            assert_eq!(binary16(x).to_f64(), expected, "{x:e}");
+        }
+        assert_eq!(binary16(1e300).to_f64(), f64::INFINITY);
+        assert_eq!(binary16(1e-300).to_bits(), 0);
+        assert!(binary16(f64::NAN).is_nan());
+        for bits in 0..=u16::MAX {
+            let x = half::f16::from_bits(bits);
+            assert!(x.is_nan() || binary16(x.to_f64()).to_bits() == bits);
+        }
     }
 
     #[test]

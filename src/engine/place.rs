@@ -129,20 +129,31 @@ fn s_turned(axis: PlaceAxis, src: &mut isize, dst: &mut isize) -> PlaceAxis {
     PlaceAxis { count: axis.count, src: -axis.src, dst: -axis.dst }
 }
 
-/// Calls `row` with the first elements of each combination of the outer axes, until it returns false.
+/// Calls `row` with the first elements of each combination of the outer axes, until it returns false. The innermost of them is a
+/// loop around the row itself, so that short rows cost little more than their copy.
 ///
 /// # Safety
-/// The pointers and axes must stay within what the caller may touch (`src` may be null if every source stride is unused).
-unsafe fn each(axes: &[PlaceAxis], src: *const u8, dst: *mut u8, row: &mut dyn FnMut(*const u8, *mut u8) -> bool) -> bool {
-    let Some((axis, rest)) = axes.split_first() else { return row(src, dst) };
-    for i in 0..axis.count as isize {
-        let (src, dst) = (src.wrapping_offset(i * axis.src as isize), dst.wrapping_offset(i * axis.dst as isize));
+/// The pointers and axes must stay within what the caller may touch (`src` may be null if it is not used).
+#[inline]
+unsafe fn each<F: FnMut(*const u8, *mut u8) -> bool>(axes: &[PlaceAxis], src: *const u8, dst: *mut u8, row: &mut F) -> bool {
+    match axes {
+        [] => row(src, dst),
+        [axis] => (0..axis.count as isize)
+            .all(|i| row(src.wrapping_offset(i * axis.src as isize), dst.wrapping_offset(i * axis.dst as isize))),
         // SAFETY: forwarded from the caller.
-        if !unsafe { each(rest, src, dst, row) } {
-            return false;
-        }
+        [axis, rest @ ..] => (0..axis.count as isize).all(|i| unsafe {
+            each_outer(rest, src.wrapping_offset(i * axis.src as isize), dst.wrapping_offset(i * axis.dst as isize), row)
+        }),
     }
-    true
+}
+
+/// [`each`], not inlined into itself.
+///
+/// # Safety
+/// As [`each`].
+unsafe fn each_outer<F: FnMut(*const u8, *mut u8) -> bool>(axes: &[PlaceAxis], src: *const u8, dst: *mut u8, row: &mut F) -> bool {
+    // SAFETY: forwarded from the caller.
+    unsafe { each(axes, src, dst, row) }
 }
 
 /// # Safety

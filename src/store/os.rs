@@ -433,6 +433,14 @@ pub mod fault {
         (result, left)
     }
 
+    /// How many calls of that kind `f` makes in this thread.
+    pub fn count(call: Call, f: impl FnOnce()) -> usize {
+        const MANY: usize = 1 << 40;
+        PLAN.with_borrow_mut(|p| *p = vec![Fault { after: MANY, ..fail(call, libc::EIO) }]);
+        f();
+        PLAN.with_borrow_mut(|p| std::mem::take(p).iter().map(|f| MANY - f.after).sum())
+    }
+
     fn take(call: Call, fits: impl Fn(Effect) -> bool) -> Option<Effect> {
         PLAN.with_borrow_mut(|plan| {
             let fault = plan.iter_mut().find(|f| f.call == call && f.times > 0 && fits(f.effect))?;

@@ -1,0 +1,20 @@
+/* The header in C11, and the sizes and offsets that callers compile into their programs. */
+#include <ozarr.h>
+#include <stddef.h>
+
+int c11(void);
+
+_Static_assert(sizeof(ozarr_status) == 4, "a status has 32 bits");
+_Static_assert(sizeof(ozarr_region) == 32, "ozarr_region");
+_Static_assert(sizeof(ozarr_memory) == 48, "ozarr_memory");
+_Static_assert(sizeof(ozarr_error_info) == 48, "ozarr_error_info");
+_Static_assert(offsetof(ozarr_region, step) == 24, "ozarr_region.step");
+_Static_assert(offsetof(ozarr_memory, strides) == 32, "ozarr_memory.strides");
+_Static_assert(offsetof(ozarr_memory, type) == 44, "ozarr_memory.type");
+_Static_assert(offsetof(ozarr_error_info, message) == 24, "ozarr_error_info.message");
+_Static_assert(OZARR_OK == 0 && OZARR_ERR_ARGUMENT == -101 && OZARR_ERR_CALLBACK == -902, "statuses");
+
+int c11(void) {
+    static ozarr_memory memory = OZARR_MEMORY_INIT;
+    return memory.data == NULL && ozarr_abi_version() == 0;
+}

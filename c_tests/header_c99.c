@@ -1,0 +1,14 @@
+/* The header in strict C99, included twice; the second file of the program is header_cxx.cpp. */
+#include <ozarr.h>
+#include <ozarr.h>
+
+int c99(void);
+int c11(void);
+
+int c99(void) {
+    ozarr_region region = OZARR_REGION_INIT;
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+    return region.struct_size == sizeof region && memory.struct_size == sizeof memory && info.struct_size == sizeof info &&
+           memory.type == OZARR_AS_STORED && memory.order == OZARR_ORDER_C && region.step == NULL;
+}

@@ -1,0 +1,24 @@
+// The header in C++17, included twice; the initialisers in all the forms that C++ has.
+#include <ozarr.h>
+#include <ozarr.h>
+
+#include <cstring>
+
+extern "C" int c99(void);
+extern "C" int c11(void);
+
+// The initialisers say NULL, as C does.
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+
+static const ozarr_region whole = OZARR_REGION_INIT;
+
+static bool cxx() {
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    ozarr_error_info info OZARR_ERROR_INFO_INIT;
+    ozarr_array *array = nullptr;
+    ozarr_status status = ozarr_array_open("nowhere.zarr", "r", &array);
+    return whole.struct_size == sizeof whole && memory.struct_size == sizeof memory && info.struct_size == sizeof info &&
+           status == OZARR_ERR_NOT_FOUND && array == nullptr && std::strcmp(ozarr_status_name(status), "OZARR_ERR_NOT_FOUND") == 0;
+}
+
+int main() { return c99() && c11() && cxx() ? 0 : 1; }

@@ -1,0 +1,431 @@
+//! Arrays
+//!
+//! A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`: in
+//! `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it `fields/temperature`. Without
+//! such a part the whole location is the root. Creating a node creates the groups above it, up to the root.
+//!
+//! Element types in memory and in the file may differ: reading and writing convert, and a value that does not fit is
+//! `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
+//! `OZARR_ERR_BUFFER_SIZE`, and nothing is touched.
+
+use super::entry;
+use super::handle::Handle;
+use super::status::ozarr_status;
+use super::strings::{lengths, not_null, numbers, put, put_numbers, put_text, rank, text};
+use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_type};
+use crate::dtype::DataType;
+use crate::engine::{Memory, Overflow, Selection};
+use crate::error::{Result, bail, err};
+use crate::limits::{Dims, c_strides, element_count};
+use crate::node::{Array, Context, Mode, Spec, Store};
+use std::ffi::{c_char, c_void};
+
+/// Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the shape of the pieces
+/// that it is stored in; NULL lets the library choose. It is compressed (zstd), filled with 0, and of Zarr format 3;
+/// `ozarr_array_create_ex` has every choice. `flags`: what if something stands there already.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_create(
+    location: *const c_char,
+    r#type: ozarr_type,
+    rank: i32,
+    shape: *const i64,
+    chunks: *const i64,
+    flags: ozarr_create,
+    out: *mut *mut ozarr_array,
+) -> ozarr_status {
+    entry!("ozarr_array_create", {
+        not_null(out, "out")?;
+        let flags = create(flags)?;
+        // SAFETY: texts and numbers as is said, by the function's contract.
+        let (location, spec) = unsafe { (text(location, "location")?, simple_spec(r#type, rank, shape, chunks)?) };
+        let (store, path) = Store::locate(&Context::default(), location, Mode::ReadWrite)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_array::insert(Array::create(&store, &path, &spec, flags)?)?, out, "out") }
+    })
+}
+
+/// Opens an array. Mode `"r"` is for reading only, `"r+"` for reading and writing. `OZARR_ERR_NOT_FOUND` if nothing is there;
+/// `OZARR_ERR_NODE_KIND` if a group is.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
+    entry!("ozarr_array_open", {
+        not_null(out, "out")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
+        let (store, path) = Store::locate(&Context::default(), location, Mode::parse(mode)?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_array::insert(Array::open(&store, &path)?)?, out, "out") }
+    })
+}
+
+/// Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as the fill value.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_read(array: *const ozarr_array, r#type: ozarr_type, data: *mut c_void, size: usize) -> ozarr_status {
+    entry!("ozarr_array_read", {
+        let array = ozarr_array::get(array, "array")?;
+        let selection = Selection::all(&array.shape());
+        let memory = contiguous(&array, selection.shape(), r#type, data, size)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.read(&selection, &memory) }
+    })
+}
+
+/// Writes the whole array from `data`: contiguous, the last index fastest.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write(
+    array: *const ozarr_array,
+    r#type: ozarr_type,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_write", {
+        let array = ozarr_array::get(array, "array")?;
+        let selection = Selection::all(&array.shape());
+        let memory = contiguous(&array, selection.shape(), r#type, data.cast_mut(), size)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.write(&selection, &memory) }
+    })
+}
+
+/// Reads the box of `shape` elements that begins at `start` (one number for each dimension) to `data`: contiguous, the last
+/// index fastest. A box that leaves the array is `OZARR_ERR_BOUNDS`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_read_region(
+    array: *const ozarr_array,
+    start: *const i64,
+    shape: *const i64,
+    r#type: ozarr_type,
+    data: *mut c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_read_region", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: one number for each dimension, by the function's contract.
+        let selection = unsafe { box_of(&array, start, shape) }?;
+        let memory = contiguous(&array, selection.shape(), r#type, data, size)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.read(&selection, &memory) }
+    })
+}
+
+/// Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index fastest.
+///
+/// Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk that the box covers
+/// whole is written without being read.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write_region(
+    array: *const ozarr_array,
+    start: *const i64,
+    shape: *const i64,
+    r#type: ozarr_type,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_write_region", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: one number for each dimension, by the function's contract.
+        let selection = unsafe { box_of(&array, start, shape) }?;
+        let memory = contiguous(&array, selection.shape(), r#type, data.cast_mut(), size)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.write(&selection, &memory) }
+    })
+}
+
+/// Makes durable what was written to the array's store.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_flush(array: *mut ozarr_array) -> ozarr_status {
+    entry!("ozarr_array_flush", { ozarr_array::get(array, "array")?.flush() })
+}
+
+/// Flushes and frees. The handle is gone, whatever the status says.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_status {
+    entry!("ozarr_array_close", { ozarr_array::close(array, "array")?.flush() })
+}
+
+/// Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
+    entry!("ozarr_array_free", else (), { ozarr_array::free(array, "array") })
+}
+
+/// The number of dimensions, 0 to 64.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_rank(array: *const ozarr_array, rank: *mut i32) -> ozarr_status {
+    entry!("ozarr_array_rank", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: `rank` points to room for it.
+        unsafe { put(array.rank() as i32, rank, "rank") }
+    })
+}
+
+/// The lengths of the dimensions; `shape` has room for as many numbers as the rank.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
+    entry!("ozarr_array_shape", {
+        // SAFETY: room for every dimension, by the function's contract.
+        unsafe { put_numbers(&ozarr_array::get(array, "array")?.shape(), shape, "shape") }
+    })
+}
+
+/// The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has shards).
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
+    entry!("ozarr_array_chunk_shape", {
+        // SAFETY: room for every dimension, by the function's contract.
+        unsafe { put_numbers(&ozarr_array::get(array, "array")?.chunk_shape(), shape, "shape") }
+    })
+}
+
+/// The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk without shards.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
+    entry!("ozarr_array_inner_chunk_shape", {
+        // SAFETY: room for every dimension, by the function's contract.
+        unsafe { put_numbers(&ozarr_array::get(array, "array")?.inner_chunk_shape(), shape, "shape") }
+    })
+}
+
+/// The type of the elements.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
+    entry!("ozarr_array_type", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: `type` points to room for it.
+        unsafe { put(array.data_type() as i32, r#type, "type") }
+    })
+}
+
+/// The bytes of one element.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes: *mut usize) -> ozarr_status {
+    entry!("ozarr_array_item_size", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: `bytes` points to room for it.
+        unsafe { put(array.data_type().size(), bytes, "bytes") }
+    })
+}
+
+/// The Zarr format: 2 or 3.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_zarr_format(array: *const ozarr_array, format: *mut i32) -> ozarr_status {
+    entry!("ozarr_array_zarr_format", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: `format` points to room for it.
+        unsafe { put(array.format().number(), format, "format") }
+    })
+}
+
+/// The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false (`named` may be
+/// NULL).
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_dimension_name(
+    array: *const ozarr_array,
+    dim: i32,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+    named: *mut bool,
+) -> ozarr_status {
+    entry!("ozarr_array_dimension_name", {
+        let array = ozarr_array::get(array, "array")?;
+        let dim = dimension(&array, dim)?;
+        let name = array.dimension_names().into_iter().nth(dim).flatten();
+        // SAFETY: room as is said, by the function's contract.
+        unsafe {
+            put_text(name.as_deref().unwrap_or(""), buf, cap, len)?;
+            if named.is_null() { Ok(()) } else { put(name.is_some(), named, "named") }
+        }
+    })
+}
+
+/// The fill value, what parts that were never written read as: one element of the array's type at `value`, which has `size`
+/// bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined` may be NULL) and the value is 0.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_fill_value(
+    array: *const ozarr_array,
+    value: *mut c_void,
+    size: usize,
+    defined: *mut bool,
+) -> ozarr_status {
+    entry!("ozarr_array_fill_value", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(value, "value")?;
+        let item = array.data_type().size();
+        if size < item {
+            bail!(BufferSize, "`value` has {size} bytes, expected {item}, one element of type {}", array.data_type().name());
+        }
+        let fill = array.fill();
+        // SAFETY: `value` has at least `item` bytes, and an element never has more than 16.
+        unsafe {
+            std::ptr::copy_nonoverlapping(fill.value.as_ptr(), value.cast(), item);
+            if defined.is_null() { Ok(()) } else { put(fill.defined, defined, "defined") }
+        }
+    })
+}
+
+/// The array's path in its store, such as `"fields/temperature"`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_path(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_array_path", {
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(ozarr_array::get(array, "array")?.path(), buf, cap, len) }
+    })
+}
+
+/// The array's metadata document (`zarr.json` or `.zarray`) as JSON.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_metadata(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_array_metadata", {
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&ozarr_array::get(array, "array")?.metadata_json(), buf, cap, len) }
+    })
+}
+
+/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows again.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64) -> ozarr_status {
+    entry!("ozarr_array_resize", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: one number for each dimension, by the function's contract.
+        array.resize(&unsafe { lengths(shape, array.rank(), "shape", 0) }?, false)
+    })
+}
+
+/// Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come back if the array
+/// grows again.
+pub const OZARR_RESIZE_KEEP: u32 = 1;
+
+/// As `ozarr_array_resize`, with `flags`: 0 or `OZARR_RESIZE_KEEP`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_resize_ex(array: *mut ozarr_array, shape: *const i64, flags: u32) -> ozarr_status {
+    entry!("ozarr_array_resize_ex", {
+        let array = ozarr_array::get(array, "array")?;
+        if flags & !OZARR_RESIZE_KEEP != 0 {
+            bail!(Argument, "the argument `flags` is {flags}, expected 0 or OZARR_RESIZE_KEEP");
+        }
+        // SAFETY: one number for each dimension, by the function's contract.
+        array.resize(&unsafe { lengths(shape, array.rank(), "shape", 0) }?, flags & OZARR_RESIZE_KEEP != 0)
+    })
+}
+
+/// Makes dimension `dim` longer by `count` and writes the new slab from `data`: contiguous, the last index fastest, of the
+/// array's shape except that dimension `dim` has `count` elements.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_append(
+    array: *mut ozarr_array,
+    dim: i32,
+    count: i64,
+    r#type: ozarr_type,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_append", {
+        let array = ozarr_array::get(array, "array")?;
+        let dim = dimension(&array, dim)?;
+        let Ok(count) = u64::try_from(count) else { bail!(Argument, "the argument `count` is {count}, expected at least 0") };
+        let mut slab = array.shape();
+        slab[dim] = count;
+        let memory = contiguous(&array, &slab, r#type, data.cast_mut(), size)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.append(dim, count, &memory) }
+    })
+}
+
+/// Changes a rarely used setting of this handle:
+///
+/// - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the default) leaves
+///   them out, they read the same.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_set(array: *mut ozarr_array, key: *const c_char, value: *const c_char) -> ozarr_status {
+    entry!("ozarr_array_set", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (key, value) = unsafe { (text(key, "key")?, text(value, "value")?) };
+        if key != "write_fill_chunks" {
+            bail!(Argument, "found the setting {key:?}, expected one of: \"write_fill_chunks\"");
+        }
+        match value {
+            "true" => array.set_write_fill_chunks(true),
+            "false" => array.set_write_fill_chunks(false),
+            _ => bail!(Argument, "the setting {key:?} is {value:?}, expected \"true\" or \"false\""),
+        }
+        Ok(())
+    })
+}
+
+/// A specification of type, shape and perhaps chunks.
+///
+/// # Safety
+/// `shape` and `chunks` are NULL or have `rank` numbers.
+unsafe fn simple_spec(raw_type: ozarr_type, raw_rank: i32, shape: *const i64, chunks: *const i64) -> Result<Spec> {
+    let (data_type, rank) = (data_type(raw_type, None)?, rank(raw_rank)?);
+    // SAFETY: the caller's promise.
+    let mut spec = Spec::new(data_type, &unsafe { lengths(shape, rank, "shape", 0) }?)?;
+    if !chunks.is_null() {
+        // SAFETY: the caller's promise.
+        spec.set_chunks(&unsafe { lengths(chunks, rank, "chunks", 1) }?)?;
+    }
+    Ok(spec)
+}
+
+/// A box of the array.
+///
+/// # Safety
+/// `start` and `shape` are NULL or have a number for each dimension.
+unsafe fn box_of(array: &Array, start: *const i64, shape: *const i64) -> Result<Selection> {
+    let length: Dims = array.shape();
+    // SAFETY: the caller's promise.
+    let (start, shape) = unsafe { (numbers(start, length.len(), "start")?, numbers(shape, length.len(), "shape")?) };
+    Selection::new(&length, start, shape, None)
+}
+
+/// A dense block in C order at `data`, which must have enough bytes.
+fn contiguous(array: &Array, shape: &[u64], raw_type: ozarr_type, data: *mut c_void, size: usize) -> Result<Memory> {
+    let data_type = data_type(raw_type, Some(array.data_type()))?;
+    let needed = dense_bytes(shape, data_type)?;
+    if needed > 0 {
+        not_null(data, "data")?;
+    }
+    if size < needed {
+        bail!(BufferSize, "`data` has {size} bytes, expected {needed} for a block of shape {shape:?} and type {}", data_type.name());
+    }
+    let strides = c_strides(shape, data_type.size());
+    Ok(Memory { data: data.cast(), size, offset: 0, strides, data_type, overflow: Overflow::Error })
+}
+
+fn dense_bytes(shape: &[u64], data_type: DataType) -> Result<usize> {
+    let bytes = element_count(shape)?.checked_mul(data_type.size() as u64).and_then(|n| usize::try_from(n).ok());
+    bytes.ok_or_else(|| err!(BufferSize, "a block of shape {shape:?} and type {} has more bytes than memory", data_type.name()))
+}
+
+/// The number of a dimension.
+fn dimension(array: &Array, dim: i32) -> Result<usize> {
+    match usize::try_from(dim) {
+        Ok(d) if d < array.rank() => Ok(d),
+        _ => bail!(Bounds, "the argument `dim` is {dim}, expected 0 or more and less than the array's rank {}", array.rank()),
+    }
+}

@@ -1,0 +1,450 @@
+//! Attributes
+//!
+//! Small named values beside an array or a group: units, parameters, provenance. The same functions exist for both kinds of
+//! node. Each setter stores its value at once, unless it stands between `..._attrs_begin` and `..._attrs_commit`.
+
+use super::entry;
+use super::handle::{Handle, Ref};
+use super::status::ozarr_status;
+use super::strings::{put, put_text, text};
+use super::types::{ozarr_array, ozarr_group, ozarr_json_kind};
+use crate::error::{Result, err};
+use crate::node::{Array, Attributes, Group};
+use std::ffi::c_char;
+
+/// What has attributes.
+trait Attributed: Send + Sync + 'static {
+    fn attributes(&self) -> &Attributes;
+}
+
+impl Attributed for Array {
+    fn attributes(&self) -> &Attributes {
+        Array::attributes(self)
+    }
+}
+
+impl Attributed for Group {
+    fn attributes(&self) -> &Attributes {
+        Group::attributes(self)
+    }
+}
+
+/// Calls `each` with the attributes of the node that a handle stands for.
+fn of<H>(handle: *const H, argument: &str, each: impl FnOnce(&Attributes) -> Result<()>) -> Result<()>
+where
+    H: Handle,
+    H::Object: Attributed,
+{
+    let node: Ref<H::Object> = H::get(handle, argument)?;
+    each(node.attributes())
+}
+
+fn name_at(attrs: &Attributes, index: usize) -> Result<String> {
+    let names = attrs.names()?;
+    let count = names.len();
+    names
+        .into_iter()
+        .nth(index)
+        .ok_or_else(|| err!(Bounds, "found the index {index}, expected less than {count}, the number of attributes"))
+}
+
+/// The number of attributes.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_count(array: *const ozarr_array, count: *mut usize) -> ozarr_status {
+    entry!("ozarr_array_attr_count", {
+        of(array, "array", |attrs| {
+            // SAFETY: `count` points to room for it.
+            unsafe { put(attrs.names()?.len(), count, "count") }
+        })
+    })
+}
+
+/// The name of attribute number `index`, from 0; in the order of the document.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_name(
+    array: *const ozarr_array,
+    index: usize,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_array_attr_name", {
+        of(array, "array", |attrs| {
+            // SAFETY: room as is said, by the function's contract.
+            unsafe { put_text(&name_at(attrs, index)?, buf, cap, len) }
+        })
+    })
+}
+
+/// What kind of JSON value an attribute is. `OZARR_ERR_NOT_FOUND` if there is none of that name.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_kind(array: *const ozarr_array, name: *const c_char, kind: *mut ozarr_json_kind) -> ozarr_status {
+    entry!("ozarr_array_attr_kind", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text and room for the kind, by the function's contract.
+            unsafe { put(attrs.kind(text(name, "name")?)? as i32, kind, "kind") }
+        })
+    })
+}
+
+/// The value of an attribute that is an integer. Another kind is `OZARR_ERR_TYPE`; one that does not fit is
+/// `OZARR_ERR_RANGE`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_get_int64(array: *const ozarr_array, name: *const c_char, value: *mut i64) -> ozarr_status {
+    entry!("ozarr_array_attr_get_int64", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
+            unsafe { put(attrs.get_i64(text(name, "name")?)?, value, "value") }
+        })
+    })
+}
+
+/// The value of an attribute that is a number. Another kind is `OZARR_ERR_TYPE`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_get_double(array: *const ozarr_array, name: *const c_char, value: *mut f64) -> ozarr_status {
+    entry!("ozarr_array_attr_get_double", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
+            unsafe { put(attrs.get_f64(text(name, "name")?)?, value, "value") }
+        })
+    })
+}
+
+/// The value of an attribute that is a text. Another kind is `OZARR_ERR_TYPE`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_get_string(
+    array: *const ozarr_array,
+    name: *const c_char,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_array_attr_get_string", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
+            unsafe { put_text(&attrs.get_string(text(name, "name")?)?, buf, cap, len) }
+        })
+    })
+}
+
+/// The value of an attribute of any kind, as JSON.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_get_json(
+    array: *const ozarr_array,
+    name: *const c_char,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_array_attr_get_json", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
+            unsafe { put_text(&attrs.get_json(text(name, "name")?)?, buf, cap, len) }
+        })
+    })
+}
+
+/// Sets an attribute to an integer, whatever it was before.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_set_int64(array: *mut ozarr_array, name: *const c_char, value: i64) -> ozarr_status {
+    entry!("ozarr_array_attr_set_int64", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text, by the function's contract.
+            attrs.set_i64(unsafe { text(name, "name") }?, value)
+        })
+    })
+}
+
+/// Sets an attribute to a number. NaN and infinities have no place in JSON: `OZARR_ERR_RANGE`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_set_double(array: *mut ozarr_array, name: *const c_char, value: f64) -> ozarr_status {
+    entry!("ozarr_array_attr_set_double", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text, by the function's contract.
+            attrs.set_f64(unsafe { text(name, "name") }?, value)
+        })
+    })
+}
+
+/// Sets an attribute to a text.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_set_string(array: *mut ozarr_array, name: *const c_char, value: *const c_char) -> ozarr_status {
+    entry!("ozarr_array_attr_set_string", {
+        of(array, "array", |attrs| {
+            // SAFETY: NUL-terminated texts, by the function's contract.
+            unsafe { attrs.set_string(text(name, "name")?, text(value, "value")?) }
+        })
+    })
+}
+
+/// Sets an attribute to any value, given as JSON.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_set_json(array: *mut ozarr_array, name: *const c_char, json: *const c_char) -> ozarr_status {
+    entry!("ozarr_array_attr_set_json", {
+        of(array, "array", |attrs| {
+            // SAFETY: NUL-terminated texts, by the function's contract.
+            unsafe { attrs.set_json(text(name, "name")?, text(json, "json")?) }
+        })
+    })
+}
+
+/// Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is none of that name.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_erase(array: *mut ozarr_array, name: *const c_char) -> ozarr_status {
+    entry!("ozarr_array_attr_erase", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text, by the function's contract.
+            attrs.erase(unsafe { text(name, "name") }?)
+        })
+    })
+}
+
+/// All attributes, as one JSON object.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attrs_get(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_array_attrs_get", {
+        of(array, "array", |attrs| {
+            // SAFETY: room as is said, by the function's contract.
+            unsafe { put_text(&attrs.to_json()?, buf, cap, len) }
+        })
+    })
+}
+
+/// Replaces all attributes by those of a JSON object.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attrs_set(array: *mut ozarr_array, json: *const c_char) -> ozarr_status {
+    entry!("ozarr_array_attrs_set", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text, by the function's contract.
+            attrs.replace_json(unsafe { text(json, "json") }?)
+        })
+    })
+}
+
+/// From here on setters are collected instead of stored one by one; getters of this handle see what was set.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attrs_begin(array: *mut ozarr_array) -> ozarr_status {
+    entry!("ozarr_array_attrs_begin", { of(array, "array", |attrs| attrs.begin()) })
+}
+
+/// Stores in one write what was set since `..._attrs_begin`. Freeing the handle without it discards that.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attrs_commit(array: *mut ozarr_array) -> ozarr_status {
+    entry!("ozarr_array_attrs_commit", { of(array, "array", |attrs| attrs.commit()) })
+}
+
+/// As `ozarr_array_attr_count`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_count(group: *const ozarr_group, count: *mut usize) -> ozarr_status {
+    entry!("ozarr_group_attr_count", {
+        of(group, "group", |attrs| {
+            // SAFETY: `count` points to room for it.
+            unsafe { put(attrs.names()?.len(), count, "count") }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_name`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_name(
+    group: *const ozarr_group,
+    index: usize,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_attr_name", {
+        of(group, "group", |attrs| {
+            // SAFETY: room as is said, by the function's contract.
+            unsafe { put_text(&name_at(attrs, index)?, buf, cap, len) }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_kind`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_kind(group: *const ozarr_group, name: *const c_char, kind: *mut ozarr_json_kind) -> ozarr_status {
+    entry!("ozarr_group_attr_kind", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text and room for the kind, by the function's contract.
+            unsafe { put(attrs.kind(text(name, "name")?)? as i32, kind, "kind") }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_get_int64`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_get_int64(group: *const ozarr_group, name: *const c_char, value: *mut i64) -> ozarr_status {
+    entry!("ozarr_group_attr_get_int64", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
+            unsafe { put(attrs.get_i64(text(name, "name")?)?, value, "value") }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_get_double`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_get_double(group: *const ozarr_group, name: *const c_char, value: *mut f64) -> ozarr_status {
+    entry!("ozarr_group_attr_get_double", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
+            unsafe { put(attrs.get_f64(text(name, "name")?)?, value, "value") }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_get_string`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_get_string(
+    group: *const ozarr_group,
+    name: *const c_char,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_attr_get_string", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
+            unsafe { put_text(&attrs.get_string(text(name, "name")?)?, buf, cap, len) }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_get_json`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_get_json(
+    group: *const ozarr_group,
+    name: *const c_char,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_attr_get_json", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
+            unsafe { put_text(&attrs.get_json(text(name, "name")?)?, buf, cap, len) }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_set_int64`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_set_int64(group: *mut ozarr_group, name: *const c_char, value: i64) -> ozarr_status {
+    entry!("ozarr_group_attr_set_int64", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text, by the function's contract.
+            attrs.set_i64(unsafe { text(name, "name") }?, value)
+        })
+    })
+}
+
+/// As `ozarr_array_attr_set_double`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_set_double(group: *mut ozarr_group, name: *const c_char, value: f64) -> ozarr_status {
+    entry!("ozarr_group_attr_set_double", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text, by the function's contract.
+            attrs.set_f64(unsafe { text(name, "name") }?, value)
+        })
+    })
+}
+
+/// As `ozarr_array_attr_set_string`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_set_string(group: *mut ozarr_group, name: *const c_char, value: *const c_char) -> ozarr_status {
+    entry!("ozarr_group_attr_set_string", {
+        of(group, "group", |attrs| {
+            // SAFETY: NUL-terminated texts, by the function's contract.
+            unsafe { attrs.set_string(text(name, "name")?, text(value, "value")?) }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_set_json`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_set_json(group: *mut ozarr_group, name: *const c_char, json: *const c_char) -> ozarr_status {
+    entry!("ozarr_group_attr_set_json", {
+        of(group, "group", |attrs| {
+            // SAFETY: NUL-terminated texts, by the function's contract.
+            unsafe { attrs.set_json(text(name, "name")?, text(json, "json")?) }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_erase`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_erase(group: *mut ozarr_group, name: *const c_char) -> ozarr_status {
+    entry!("ozarr_group_attr_erase", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text, by the function's contract.
+            attrs.erase(unsafe { text(name, "name") }?)
+        })
+    })
+}
+
+/// As `ozarr_array_attrs_get`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attrs_get(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_group_attrs_get", {
+        of(group, "group", |attrs| {
+            // SAFETY: room as is said, by the function's contract.
+            unsafe { put_text(&attrs.to_json()?, buf, cap, len) }
+        })
+    })
+}
+
+/// As `ozarr_array_attrs_set`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attrs_set(group: *mut ozarr_group, json: *const c_char) -> ozarr_status {
+    entry!("ozarr_group_attrs_set", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text, by the function's contract.
+            attrs.replace_json(unsafe { text(json, "json") }?)
+        })
+    })
+}
+
+/// As `ozarr_array_attrs_begin`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attrs_begin(group: *mut ozarr_group) -> ozarr_status {
+    entry!("ozarr_group_attrs_begin", { of(group, "group", |attrs| attrs.begin()) })
+}
+
+/// As `ozarr_array_attrs_commit`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attrs_commit(group: *mut ozarr_group) -> ozarr_status {
+    entry!("ozarr_group_attrs_commit", { of(group, "group", |attrs| attrs.commit()) })
+}

@@ -1,0 +1,168 @@
+//! Groups
+
+use super::entry;
+use super::handle::Handle;
+use super::status::ozarr_status;
+use super::strings::{not_null, put, put_text, text};
+use super::types::{create, ozarr_array, ozarr_create, ozarr_group, ozarr_spec};
+use crate::node::{Array, Context, Group, Mode, Store};
+use std::ffi::c_char;
+
+/// Creates a group, with the groups above it that are missing, up to the root of the location. It has the Zarr format of the
+/// group above it; 3 where there is none.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, flags: ozarr_create, out: *mut *mut ozarr_group) -> ozarr_status {
+    entry!("ozarr_group_create", {
+        not_null(out, "out")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let location = unsafe { text(location, "location") }?;
+        let flags = create(flags)?;
+        let (store, path) = Store::locate(&Context::default(), location, Mode::ReadWrite)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_group::insert(Group::create(&store, &path, None, flags)?)?, out, "out") }
+    })
+}
+
+/// Opens a group. Mode `"r"` is for reading only, `"r+"` for reading and writing.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
+    entry!("ozarr_group_open", {
+        not_null(out, "out")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
+        let (store, path) = Store::locate(&Context::default(), location, Mode::parse(mode)?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_group::insert(Group::open(&store, &path)?)?, out, "out") }
+    })
+}
+
+/// Creates a group below `group`, of the same Zarr format. `path` may have several names, `"a/b"`; groups in between that are
+/// missing are created.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_create_group(
+    group: *mut ozarr_group,
+    path: *const c_char,
+    flags: ozarr_create,
+    out: *mut *mut ozarr_group,
+) -> ozarr_status {
+    entry!("ozarr_group_create_group", {
+        not_null(out, "out")?;
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let path = group.child_path(unsafe { text(path, "path") }?)?;
+        let child = Group::create(group.store(), &path, Some(group.format()), create(flags)?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_group::insert(child)?, out, "out") }
+    })
+}
+
+/// Opens a group below `group`, in the same mode.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_open_group(
+    group: *const ozarr_group,
+    path: *const c_char,
+    out: *mut *mut ozarr_group,
+) -> ozarr_status {
+    entry!("ozarr_group_open_group", {
+        not_null(out, "out")?;
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let path = group.child_path(unsafe { text(path, "path") }?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_group::insert(Group::open(group.store(), &path)?)?, out, "out") }
+    })
+}
+
+/// Creates an array below `group` as `spec` says.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_create_array(
+    group: *mut ozarr_group,
+    path: *const c_char,
+    spec: *const ozarr_spec,
+    flags: ozarr_create,
+    out: *mut *mut ozarr_array,
+) -> ozarr_status {
+    entry!("ozarr_group_create_array", {
+        not_null(out, "out")?;
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let path = group.child_path(unsafe { text(path, "path") }?)?;
+        let spec = super::spec::snapshot(spec)?;
+        let array = Array::create(group.store(), &path, &spec, create(flags)?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_array::insert(array)?, out, "out") }
+    })
+}
+
+/// Opens an array below `group`, in the same mode.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_open_array(
+    group: *const ozarr_group,
+    path: *const c_char,
+    out: *mut *mut ozarr_array,
+) -> ozarr_status {
+    entry!("ozarr_group_open_array", {
+        not_null(out, "out")?;
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let path = group.child_path(unsafe { text(path, "path") }?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_array::insert(Array::open(group.store(), &path)?)?, out, "out") }
+    })
+}
+
+/// The Zarr format: 2 or 3.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_zarr_format(group: *const ozarr_group, format: *mut i32) -> ozarr_status {
+    entry!("ozarr_group_zarr_format", {
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: `format` points to room for it.
+        unsafe { put(group.format().number(), format, "format") }
+    })
+}
+
+/// The group's metadata document (`zarr.json` or `.zgroup`) as JSON.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_metadata(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_group_metadata", {
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&group.metadata_json(), buf, cap, len) }
+    })
+}
+
+/// Collects the metadata of everything below the group into one document, so that readers open the hierarchy with one read
+/// (xarray looks for it). To be called again when nodes were added or changed.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> ozarr_status {
+    entry!("ozarr_group_consolidate", { ozarr_group::get(group, "group")?.consolidate() })
+}
+
+/// Makes durable what was written to the group's store.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_flush(group: *mut ozarr_group) -> ozarr_status {
+    entry!("ozarr_group_flush", { ozarr_group::get(group, "group")?.flush() })
+}
+
+/// Flushes and frees. The handle is gone, whatever the status says.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_close(group: *mut ozarr_group) -> ozarr_status {
+    entry!("ozarr_group_close", { ozarr_group::close(group, "group")?.flush() })
+}
+
+/// Frees the handle; NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_group_free(group: *mut ozarr_group) {
+    entry!("ozarr_group_free", else (), { ozarr_group::free(group, "group") })
+}

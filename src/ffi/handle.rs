@@ -1,0 +1,416 @@
+//! Handles: opaque pointers whose bits are a tag, a kind, a generation and a slot, never an address.
+//!
+//! Each kind of handle has one static [`Table`]. A slot's atomic word holds its generation, an open bit and the number of
+//! references (the handle's own is one of them). Look-up is one compare-and-exchange; nothing here takes a lock, so a fork at
+//! any moment leaves the tables usable in the child. Slots live in blocks that are never freed: a stale, doubly freed, wrong or
+//! invented handle is told from a good one without touching memory that may be gone. A slot whose generations are used up is
+//! never used again.
+//!
+//! The bits, from the top: tag 8 (`0x5a`), kind 8 (`0x40` and the number), generation 26, slot 22. The upper 16 bits are not
+//! canonical on x86-64 (nor with 57-bit addresses) and on aarch64 (nor with top-byte-ignore): a handle that is dereferenced by
+//! mistake traps at once.
+
+use crate::error::{Error, Result, bail, err};
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::ops::Deref;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+
+const SLOT_BITS: u32 = 22;
+const GENERATION_BITS: u32 = 26;
+const MAX_SLOTS: u32 = 1 << SLOT_BITS;
+const MAX_GENERATION: u32 = (1 << GENERATION_BITS) - 1;
+const TAG: u64 = 0x5a;
+const KIND_MARK: u64 = 0x40;
+
+/// In a slot's word: generation in the upper half, then the open bit, then the references.
+const OPEN: u64 = 1 << 31;
+const REFERENCES: u64 = OPEN - 1;
+
+/// Slots of the first block; every further block is twice as large.
+const FIRST_BLOCK: u32 = 64;
+const BLOCKS: usize = 17;
+
+/// What a handle stands for. The number is part of the handle's bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// `ozarr_context`
+    Context = 1,
+    /// `ozarr_store`
+    Store = 2,
+    /// `ozarr_group`
+    Group = 3,
+    /// `ozarr_array`
+    Array = 4,
+    /// `ozarr_spec`
+    Spec = 5,
+    /// `ozarr_iter`
+    Iter = 6,
+}
+
+impl Kind {
+    const ALL: [Kind; 6] = [Kind::Context, Kind::Store, Kind::Group, Kind::Array, Kind::Spec, Kind::Iter];
+
+    fn c_name(self) -> &'static str {
+        match self {
+            Kind::Context => "ozarr_context",
+            Kind::Store => "ozarr_store",
+            Kind::Group => "ozarr_group",
+            Kind::Array => "ozarr_array",
+            Kind::Spec => "ozarr_spec",
+            Kind::Iter => "ozarr_iter",
+        }
+    }
+}
+
+/// A C handle type, tied to what it stands for and to its table.
+pub(crate) trait Handle: Sized + 'static {
+    /// What a handle of this type stands for.
+    type Object: Send + Sync + 'static;
+
+    /// The one table of this kind.
+    fn table() -> &'static Table<Self::Object>;
+
+    /// Puts `object` into the table and gives its handle.
+    fn insert(object: Self::Object) -> Result<*mut Self> {
+        Ok(Self::table().insert(object)? as usize as *mut Self)
+    }
+
+    /// The object of a handle, kept alive as long as the result; `argument` names it in errors.
+    fn get(handle: *const Self, argument: &str) -> Result<Ref<Self::Object>> {
+        Self::table().get(handle.cast(), argument)
+    }
+
+    /// Ends a handle: no later look-up finds it. The object lives on in the result and in calls that still run.
+    fn close(handle: *const Self, argument: &str) -> Result<Ref<Self::Object>> {
+        Self::table().close(handle.cast(), argument)
+    }
+
+    /// Ends a handle; NULL is none.
+    fn free(handle: *mut Self, argument: &str) -> Result<()> {
+        if handle.is_null() { Ok(()) } else { Self::close(handle, argument).map(drop) }
+    }
+}
+
+struct Slot<T> {
+    word: AtomicU64,
+    /// The next free slot's number plus 1; 0 is the end of the list.
+    next_free: AtomicU32,
+    object: UnsafeCell<Option<T>>,
+}
+
+/// All handles of one kind.
+pub(crate) struct Table<T> {
+    kind: Kind,
+    blocks: [AtomicPtr<Slot<T>>; BLOCKS],
+    /// The number of slots that were ever given out.
+    used: AtomicU32,
+    /// The head of the list of free slots: a counter against ABA in the upper half, the slot's number plus 1 in the lower.
+    free: AtomicU64,
+}
+
+// SAFETY: a slot's object is written only by the thread that owns the slot alone (taken from the free list, or its last reference
+// gone), and shared by reference in between.
+unsafe impl<T: Send + Sync> Sync for Table<T> {}
+
+/// A reference to a handle's object. The object is dropped with the last one after the handle was closed.
+pub(crate) struct Ref<T: Send + Sync + 'static> {
+    table: &'static Table<T>,
+    slot: &'static Slot<T>,
+    number: u32,
+}
+
+impl<T: Send + Sync + 'static> Table<T> {
+    pub(crate) const fn new(kind: Kind) -> Table<T> {
+        Table { kind, blocks: [const { AtomicPtr::new(null_mut()) }; BLOCKS], used: AtomicU32::new(0), free: AtomicU64::new(0) }
+    }
+
+    fn insert(&'static self, object: T) -> Result<u64> {
+        let (number, slot) = self.vacant_slot()?;
+        // SAFETY: the slot was taken from the free list (or is new), it is closed and has no references: no one else looks at it.
+        unsafe { *slot.object.get() = Some(object) };
+        let generation = slot.word.load(Relaxed) >> 32;
+        slot.word.store(generation << 32 | OPEN | 1, Release);
+        Ok(self.bits(generation as u32, number))
+    }
+
+    fn bits(&self, generation: u32, number: u32) -> u64 {
+        TAG << 56 | (KIND_MARK | self.kind as u64) << 48 | (generation as u64) << SLOT_BITS | number as u64
+    }
+
+    fn get(&'static self, handle: *const c_void, argument: &str) -> Result<Ref<T>> {
+        let (number, slot, _) = self.change(handle, argument, |word| word + 1)?;
+        Ok(Ref { table: self, slot, number })
+    }
+
+    fn close(&'static self, handle: *const c_void, argument: &str) -> Result<Ref<T>> {
+        let (number, slot, _) = self.change(handle, argument, |word| word & !OPEN)?;
+        // The handle's own reference goes over to the result.
+        Ok(Ref { table: self, slot, number })
+    }
+
+    /// Changes the word of an open slot of the right generation; any other handle is an error.
+    fn change(&'static self, handle: *const c_void, argument: &str, to: impl Fn(u64) -> u64) -> Result<(u32, &'static Slot<T>, u64)> {
+        let Some((generation, number)) = self.parse(handle) else { return Err(self.refuse(handle, argument)) };
+        let Some(slot) = self.slot(number) else { return Err(self.refuse(handle, argument)) };
+        let changed = slot.word.fetch_update(AcqRel, Acquire, |word| {
+            let good = word >> 32 == generation as u64 && word & OPEN != 0 && word & REFERENCES < REFERENCES;
+            good.then(|| to(word))
+        });
+        match changed {
+            Ok(word) => Ok((number, slot, word)),
+            Err(_) => Err(self.refuse(handle, argument)),
+        }
+    }
+
+    fn parse(&self, handle: *const c_void) -> Option<(u32, u32)> {
+        let bits = handle as usize as u64;
+        let number = bits as u32 & (MAX_SLOTS - 1);
+        let generation = (bits >> SLOT_BITS) as u32 & MAX_GENERATION;
+        (bits >> 48 == TAG << 8 | KIND_MARK | self.kind as u64).then_some((generation, number))
+    }
+
+    #[cold]
+    fn refuse(&self, handle: *const c_void, argument: &str) -> Error {
+        let (bits, expected) = (handle as usize as u64, self.kind.c_name());
+        if handle.is_null() {
+            return err!(Null, "the argument `{argument}` is NULL, expected an {expected}");
+        }
+        match Kind::ALL.iter().find(|&&k| bits >> 48 == TAG << 8 | KIND_MARK | k as u64) {
+            Some(&kind) if kind == self.kind => {
+                err!(InvalidHandle, "the argument `{argument}` is an {expected} that was freed or closed before")
+            }
+            Some(kind) => err!(InvalidHandle, "the argument `{argument}` is an {}, expected an {expected}", kind.c_name()),
+            None => err!(InvalidHandle, "the argument `{argument}` is no handle of ozarr, expected an {expected}"),
+        }
+    }
+
+    /// The block and the place in it of a slot.
+    fn place(number: u32) -> (usize, usize) {
+        let block = (number / FIRST_BLOCK + 1).ilog2();
+        let first = FIRST_BLOCK * ((1 << block) - 1);
+        (block as usize, (number - first) as usize)
+    }
+
+    fn slot(&'static self, number: u32) -> Option<&'static Slot<T>> {
+        let (block, index) = Self::place(number);
+        let start = self.blocks.get(block)?.load(Acquire);
+        if start.is_null() {
+            return None;
+        }
+        // SAFETY: a block that is published holds `FIRST_BLOCK << block` slots, is never freed, and `index` is smaller than that.
+        Some(unsafe { &*start.add(index) })
+    }
+
+    fn vacant_slot(&'static self) -> Result<(u32, &'static Slot<T>)> {
+        if let Some(found) = self.pop_free() {
+            return Ok(found);
+        }
+        let Ok(number) = self.used.fetch_update(AcqRel, Acquire, |n| (n < MAX_SLOTS).then_some(n + 1)) else {
+            bail!(Limit, "{MAX_SLOTS} handles of type {} are open, the most that are possible", self.kind.c_name());
+        };
+        let (block, _) = Self::place(number);
+        self.ensure_block(block)?;
+        match self.slot(number) {
+            Some(slot) => Ok((number, slot)),
+            None => bail!(Internal, "no block for the handle slot {number}"),
+        }
+    }
+
+    fn ensure_block(&self, block: usize) -> Result<()> {
+        if !self.blocks[block].load(Acquire).is_null() {
+            return Ok(());
+        }
+        let count = (FIRST_BLOCK as usize) << block;
+        let mut slots: Vec<Slot<T>> = Vec::new();
+        if slots.try_reserve_exact(count).is_err() {
+            bail!(NoMemory, "no memory for {count} handles");
+        }
+        slots.extend((0..count).map(|_| Slot { word: AtomicU64::new(0), next_free: AtomicU32::new(0), object: UnsafeCell::new(None) }));
+        let start = Box::into_raw(slots.into_boxed_slice());
+        if self.blocks[block].compare_exchange(null_mut(), start.cast(), AcqRel, Acquire).is_err() {
+            // SAFETY: another thread published its block first; this one was never shared.
+            drop(unsafe { Box::from_raw(start) });
+        }
+        Ok(())
+    }
+
+    fn pop_free(&'static self) -> Option<(u32, &'static Slot<T>)> {
+        let mut head = self.free.load(Acquire);
+        loop {
+            let number = (head as u32).checked_sub(1)?;
+            let slot = self.slot(number)?;
+            let next = slot.next_free.load(Acquire) as u64;
+            let counter = (head >> 32).wrapping_add(1) & u32::MAX as u64;
+            match self.free.compare_exchange_weak(head, counter << 32 | next, AcqRel, Acquire) {
+                Ok(_) => return Some((number, slot)),
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    fn push_free(&self, number: u32, slot: &Slot<T>) {
+        let mut head = self.free.load(Acquire);
+        loop {
+            slot.next_free.store(head as u32, Release);
+            let counter = (head >> 32).wrapping_add(1) & u32::MAX as u64;
+            match self.free.compare_exchange_weak(head, counter << 32 | (number as u64 + 1), AcqRel, Acquire) {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// The last reference of a closed slot is gone: drops the object and makes the slot vacant under a new generation.
+    fn vacate(&'static self, number: u32, slot: &'static Slot<T>) {
+        // SAFETY: closed and without references, the slot is this thread's alone until it stands in the free list.
+        let object = unsafe { (*slot.object.get()).take() };
+        let generation = (slot.word.load(Relaxed) >> 32) as u32;
+        if generation < MAX_GENERATION {
+            slot.word.store((generation as u64 + 1) << 32, Release);
+            self.push_free(number, slot);
+        }
+        drop(object);
+    }
+}
+
+impl<T: Send + Sync> Deref for Ref<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the reference keeps the object in its slot, and nobody has it mutably meanwhile.
+        match unsafe { &*self.slot.object.get() } {
+            Some(object) => object,
+            None => unreachable!("a referenced slot holds an object"),
+        }
+    }
+}
+
+impl<T: Send + Sync> Drop for Ref<T> {
+    fn drop(&mut self) {
+        let before = self.slot.word.fetch_sub(1, AcqRel);
+        if before & (OPEN | REFERENCES) == 1 {
+            self.table.vacate(self.number, self.slot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    fn table<T: Send + Sync + 'static>(kind: Kind) -> &'static Table<T> {
+        Box::leak(Box::new(Table::new(kind)))
+    }
+
+    fn pointer(bits: u64) -> *const c_void {
+        bits as usize as *const c_void
+    }
+
+    fn kind_of<T: Send + Sync + 'static>(table: &'static Table<T>, bits: u64) -> Option<ErrorKind> {
+        table.get(pointer(bits), "x").err().map(|e| e.kind())
+    }
+
+    #[test]
+    fn a_handle_finds_its_object_until_it_is_closed() {
+        let t = table::<String>(Kind::Array);
+        let (a, b) = (t.insert("a".into()).unwrap(), t.insert("b".into()).unwrap());
+        assert_eq!((&**t.get(pointer(a), "x").unwrap(), &**t.get(pointer(b), "x").unwrap()), ("a", "b"));
+        drop(t.close(pointer(a), "x").unwrap());
+        assert_eq!(kind_of(t, a), Some(ErrorKind::InvalidHandle));
+        assert_eq!(t.close(pointer(a), "x").err().unwrap().kind(), ErrorKind::InvalidHandle);
+        let c = t.insert("c".into()).unwrap();
+        assert_eq!(c & (MAX_SLOTS as u64 - 1), a & (MAX_SLOTS as u64 - 1), "the slot is used again");
+        assert_eq!(kind_of(t, a), Some(ErrorKind::InvalidHandle), "under another generation");
+        assert_eq!(&**t.get(pointer(c), "x").unwrap(), "c");
+    }
+
+    #[test]
+    fn null_wrong_kinds_and_garbage_are_refused_by_name() {
+        let (arrays, groups) = (table::<u8>(Kind::Array), table::<u8>(Kind::Group));
+        let g = groups.insert(1).unwrap();
+        let message = |bits| arrays.get(pointer(bits), "a").err().unwrap().message().to_string();
+        assert_eq!(kind_of(arrays, 0), Some(ErrorKind::Null));
+        assert_eq!(message(g), "the argument `a` is an ozarr_group, expected an ozarr_array");
+        let on_stack = 5u64;
+        for bits in [1, u64::MAX, &raw const on_stack as u64, g ^ 1 << 63, arrays.bits(0, 7), arrays.bits(0, MAX_SLOTS - 1)] {
+            assert_eq!(kind_of(arrays, bits), Some(ErrorKind::InvalidHandle), "{bits:#x}");
+        }
+    }
+
+    #[test]
+    fn the_last_reference_drops_the_object() {
+        let t = table::<Arc<()>>(Kind::Store);
+        let watched = Arc::new(());
+        let h = t.insert(watched.clone()).unwrap();
+        let used = t.get(pointer(h), "x").unwrap();
+        drop(t.close(pointer(h), "x").unwrap());
+        assert_eq!(Arc::strong_count(&watched), 2, "a running call keeps the object");
+        assert_eq!(kind_of(t, h), Some(ErrorKind::InvalidHandle));
+        drop(used);
+        assert_eq!(Arc::strong_count(&watched), 1);
+    }
+
+    #[test]
+    fn handles_are_not_addresses() {
+        let bits = table::<u8>(Kind::Iter).insert(0).unwrap();
+        let sign_extended = |bits: u64, width: u32| ((bits << (64 - width)) as i64 >> (64 - width)) as u64;
+        assert_ne!(sign_extended(bits, 48), bits);
+        assert_ne!(sign_extended(bits, 57), bits);
+        let ignored_top = bits << 8 >> 8;
+        assert_ne!(sign_extended(ignored_top, 48) << 8 >> 8, ignored_top);
+    }
+
+    #[test]
+    fn slots_grow_over_blocks() {
+        let t = table::<u32>(Kind::Spec);
+        let handles: Vec<u64> = (0..1000).map(|i| t.insert(i).unwrap()).collect();
+        for (i, &h) in handles.iter().enumerate() {
+            assert_eq!(*t.get(pointer(h), "x").unwrap(), i as u32);
+        }
+        assert_eq!(Table::<u8>::place(0), (0, 0));
+        assert_eq!(Table::<u8>::place(63), (0, 63));
+        assert_eq!(Table::<u8>::place(64), (1, 0));
+        assert_eq!(Table::<u8>::place(MAX_SLOTS - 1).0, BLOCKS - 1);
+    }
+
+    #[test]
+    fn a_slot_without_generations_left_is_retired() {
+        let t = table::<u8>(Kind::Spec);
+        let h = t.insert(1).unwrap();
+        let (_, number) = t.parse(pointer(h)).unwrap();
+        t.slot(number).unwrap().word.store((MAX_GENERATION as u64) << 32 | OPEN | 1, Release);
+        drop(t.close(pointer(t.bits(MAX_GENERATION, number)), "x").unwrap());
+        assert_ne!(t.insert(2).unwrap() & (MAX_SLOTS as u64 - 1), number as u64);
+    }
+
+    #[test]
+    fn threads_open_use_and_close_at_once() {
+        let t = table::<Arc<AtomicBool>>(Kind::Array);
+        let alive = Arc::new(AtomicBool::new(true));
+        let shared = t.insert(alive.clone()).unwrap();
+        std::thread::scope(|s| {
+            for _ in 0..8 {
+                s.spawn(|| {
+                    for _ in 0..2000 {
+                        let own = t.insert(alive.clone()).unwrap();
+                        assert!(t.get(pointer(own), "x").unwrap().load(Relaxed));
+                        drop(t.close(pointer(own), "x").unwrap());
+                        assert!(t.get(pointer(own), "x").is_err());
+                        if let Ok(found) = t.get(pointer(shared), "x") {
+                            assert!(found.load(Relaxed));
+                        }
+                    }
+                    // One of the threads wins, the others see a stale handle.
+                    let _ = t.close(pointer(shared), "x");
+                });
+            }
+        });
+        assert_eq!(Arc::strong_count(&alive), 1);
+    }
+}

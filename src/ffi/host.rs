@@ -1,0 +1,148 @@
+//! The host's world, kept while the library works: `errno`, the floating-point environment, and silence about panics.
+
+use std::cell::Cell;
+use std::sync::Once;
+
+thread_local! {
+    /// How many guarded calls this thread is in (a callback of the host may call the library again).
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// What was saved of the host; dropping it puts everything back.
+pub(super) struct Host {
+    errno: i32,
+    float: float::Environment,
+}
+
+impl Host {
+    /// Saves the host's environment and sets the default one.
+    pub(super) fn leave() -> Host {
+        silence_panics();
+        DEPTH.set(DEPTH.get() + 1);
+        // SAFETY: errno's address is valid in every thread.
+        let errno = unsafe { *libc::__errno_location() };
+        Host { errno, float: float::Environment::swap_default() }
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.float.restore();
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = self.errno };
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+/// A panic is reported by its status, not on stderr: the hook says nothing in a guarded call and in the library's own threads
+/// (`ozarr…`), and is the former one elsewhere.
+fn silence_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let former = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let own_thread = || std::thread::current().name().is_some_and(|name| name.starts_with("ozarr"));
+            if DEPTH.get() == 0 && !own_thread() {
+                former(info);
+            }
+        }));
+    });
+}
+
+/// The control and status word of SSE: traps, rounding, flush-to-zero, denormals-are-zero, sticky flags.
+#[cfg(target_arch = "x86_64")]
+mod float {
+    use std::arch::asm;
+
+    const DEFAULT: u32 = 0x1f80;
+
+    pub(super) struct Environment(u32);
+
+    impl Environment {
+        pub(super) fn swap_default() -> Environment {
+            let saved = get();
+            if saved != DEFAULT {
+                set(DEFAULT);
+            }
+            Environment(saved)
+        }
+
+        pub(super) fn restore(&self) {
+            if get() != self.0 {
+                set(self.0);
+            }
+        }
+    }
+
+    pub(super) fn get() -> u32 {
+        let mut word = 0u32;
+        // SAFETY: stores four bytes to `word`.
+        unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut word, options(nostack, preserves_flags)) };
+        word
+    }
+
+    pub(super) fn set(word: u32) {
+        // SAFETY: loads the default, a word that was in force before, or (in tests) a valid one.
+        unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const word, options(nostack, preserves_flags)) };
+    }
+}
+
+/// The control and status registers: traps, rounding, flush-to-zero; sticky flags.
+#[cfg(target_arch = "aarch64")]
+mod float {
+    use std::arch::asm;
+
+    pub(super) struct Environment(u64, u64);
+
+    impl Environment {
+        pub(super) fn swap_default() -> Environment {
+            let saved = get();
+            set((0, 0));
+            Environment(saved.0, saved.1)
+        }
+
+        pub(super) fn restore(&self) {
+            set((self.0, self.1));
+        }
+    }
+
+    pub(super) fn get() -> (u64, u64) {
+        let (control, status): (u64, u64);
+        // SAFETY: reads two registers.
+        unsafe { asm!("mrs {}, fpcr", "mrs {}, fpsr", out(reg) control, out(reg) status, options(nostack)) };
+        (control, status)
+    }
+
+    pub(super) fn set((control, status): (u64, u64)) {
+        // SAFETY: writes the default or values that were in force before.
+        unsafe { asm!("msr fpcr, {}", "msr fpsr, {}", in(reg) control, in(reg) status, options(nostack)) };
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errno_and_the_floating_point_environment_come_back() {
+        let errno = || {
+            // SAFETY: errno's address is valid in every thread.
+            unsafe { &mut *libc::__errno_location() }
+        };
+        let host_word = 0x1f80 & !(1 << 9) | 0x8040; // division by zero traps; flush to zero, denormals are zero
+        let kept = float::get();
+        float::set(host_word);
+        *errno() = 42;
+        let inside = {
+            let _host = Host::leave();
+            *errno() = 7;
+            let word = float::get();
+            float::set(0x1f80 | 0x20); // a sticky flag that the library raises
+            word
+        };
+        let after = (float::get(), *errno());
+        float::set(kept);
+        assert_eq!(inside, 0x1f80);
+        assert_eq!(after, (host_word, 42));
+    }
+}

@@ -1,0 +1,104 @@
+//! The C ABI: checks arguments, looks up handles, calls the facade, turns errors into statuses. No logic.
+//!
+//! Safety, for all functions here at once: a pointer that is not a handle must be NULL or point to what the function's text
+//! says; memory for elements must stay valid and unaliased during the call; handles may be anything ([`handle`] tells good ones
+//! from bad). Every exported function is one [`entry!`], literally, because cbindgen expands no macros; `tests/boundary.rs`
+//! finds any that is not. The module documentation of the files below, in this order, is the text of `include/ozarr.h`
+//! (`tests/header.rs` writes it).
+
+#![allow(clippy::missing_safety_doc)] // The chapter above is for all; doc comments here go into the C header.
+
+pub mod array;
+pub mod attr;
+pub mod context;
+pub mod group;
+pub mod iter;
+pub mod library;
+pub mod node;
+pub mod region;
+pub mod spec;
+pub mod status;
+pub mod store;
+pub mod types;
+
+mod handle;
+mod host;
+mod strings;
+
+use crate::error::{Result, err};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The body of an exported function: a block that gives a `Result`.
+///
+/// `entry!("ozarr_x", { …; Ok(()) })` gives a status; `entry!("ozarr_x", else FALLBACK, { …; Ok(value) })` gives the value, or
+/// the fallback after an error. Either way a panic stays inside, an error becomes the thread's last error, and the host's
+/// `errno` and floating-point environment are as before.
+macro_rules! entry {
+    ($name:literal, else $fallback:expr, $body:block) => {
+        match $crate::ffi::guard($name, || $body) {
+            Ok(value) => value,
+            Err(error) => {
+                let _ = $crate::ffi::status::fail(&error);
+                $fallback
+            }
+        }
+    };
+    ($name:literal, $body:block) => {
+        $crate::ffi::status::of($crate::ffi::guard($name, || $body))
+    };
+}
+pub(crate) use entry;
+
+/// Runs the body of the exported function `name` away from the host's world.
+fn guard<T>(name: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    let _host = host::Host::leave();
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(result) => result,
+        Err(panic) => {
+            let text = panic_text(&*panic).to_string();
+            // A payload whose own drop panics must not come through either.
+            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+                std::mem::forget(second);
+            }
+            Err(err!(Internal, "a defect of ozarr showed itself in {name}: {text}; please report it"))
+        }
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        text
+    } else if let Some(text) = panic.downcast_ref::<String>() {
+        text
+    } else {
+        "a panic without a message"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_panic_becomes_an_internal_error_and_is_not_printed() {
+        let status = entry!("ozarr_test", { if true { panic!("planted {}", 7) } else { Ok(()) } });
+        assert_eq!(status, ErrorKind::Internal.status());
+        // SAFETY: no preconditions; the text is NUL-terminated.
+        let text = unsafe { std::ffi::CStr::from_ptr(status::ozarr_last_error()) }.to_str().unwrap();
+        assert!(text.contains("ozarr_test: planted 7"), "{text}");
+    }
+
+    #[test]
+    fn a_payload_that_panics_when_dropped_is_caught_too() {
+        struct Evil;
+        impl Drop for Evil {
+            fn drop(&mut self) {
+                panic!("again");
+            }
+        }
+        let value = entry!("ozarr_test", else 5, { if true { std::panic::panic_any(Evil) } else { Ok(6) } });
+        assert_eq!(value, 5);
+    }
+}

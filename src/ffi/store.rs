@@ -1,0 +1,246 @@
+//! Stores
+//!
+//! Locations are enough for most programs. A store handle saves opening the same place again for each of many nodes, reaches
+//! nodes by their path in it, and is the only way to a hierarchy in memory.
+//!
+//! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the empty text is the
+//! root.
+
+use super::context::context_of;
+use super::entry;
+use super::handle::Handle;
+use super::status::ozarr_status;
+use super::strings::{not_null, put, text};
+use super::types::{create, node_kind, ozarr_array, ozarr_context, ozarr_create, ozarr_group, ozarr_node_kind, ozarr_spec, ozarr_store};
+use crate::error::{Result, bail};
+use crate::metadata::Format;
+use crate::node::{Array, Context, Group, Mode, Store};
+use std::ffi::c_char;
+
+/// The most options that one call takes.
+const MAX_OPTIONS: usize = 64;
+
+/// Opens the place `location` (here, the whole of it is the root). Mode `"r"` is for reading only; `"r+"` is for reading and
+/// writing, and creates the place when something is first written.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_store) -> ozarr_status {
+    entry!("ozarr_store_open", {
+        not_null(out, "out")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
+        let store = Store::open(&Context::default(), location, Mode::parse(mode)?, &[])?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_store::insert(store)?, out, "out") }
+    })
+}
+
+/// As `ozarr_store_open`, with settings (`context`, or NULL) and options (NULL, or key, value, key, value, ..., NULL):
+///
+/// - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced at once, what is
+///   new at flush or close; `"each"`: everything at once; `"none"`: left to the system. Against a kill of the process
+///   everything stored is whole in any case.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_open_ex(
+    context: *const ozarr_context,
+    location: *const c_char,
+    mode: *const c_char,
+    options: *const *const c_char,
+    out: *mut *mut ozarr_store,
+) -> ozarr_status {
+    entry!("ozarr_store_open_ex", {
+        not_null(out, "out")?;
+        let context = context_of(context)?;
+        // SAFETY: NUL-terminated texts, and a list of such texts with a NULL at its end, by the function's contract.
+        let (location, mode, options) = unsafe { (text(location, "location")?, text(mode, "mode")?, options_of(options)?) };
+        let store = Store::open(&context, location, Mode::parse(mode)?, &options)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_store::insert(store)?, out, "out") }
+    })
+}
+
+/// Makes an empty store in memory. Its content lives as long as any handle on it: the store's, a group's, an array's.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr_status {
+    entry!("ozarr_store_memory", {
+        not_null(out, "out")?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_store::insert(Store::memory(&Context::default()))?, out, "out") }
+    })
+}
+
+/// Creates the array `path` as `spec` says, with the groups above it that are missing; `flags` as for `ozarr_array_create`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_create_at(
+    store: *mut ozarr_store,
+    path: *const c_char,
+    spec: *const ozarr_spec,
+    flags: ozarr_create,
+    out: *mut *mut ozarr_array,
+) -> ozarr_status {
+    entry!("ozarr_array_create_at", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let path = unsafe { text(path, "path") }?;
+        let spec = super::spec::snapshot(spec)?;
+        let array = Array::create(&store, path, &spec, create(flags)?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_array::insert(array)?, out, "out") }
+    })
+}
+
+/// Opens the array `path`, in the store's mode.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_open_at(store: *const ozarr_store, path: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
+    entry!("ozarr_array_open_at", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let path = unsafe { text(path, "path") }?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_array::insert(Array::open(&store, path)?)?, out, "out") }
+    })
+}
+
+/// Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for that of the group
+/// above it (3 if there is none).
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_create_at(
+    store: *mut ozarr_store,
+    path: *const c_char,
+    zarr_format: i32,
+    flags: ozarr_create,
+    out: *mut *mut ozarr_group,
+) -> ozarr_status {
+    entry!("ozarr_group_create_at", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let path = unsafe { text(path, "path") }?;
+        let format = if zarr_format == 0 { None } else { Some(format_of(zarr_format)?) };
+        let group = Group::create(&store, path, format, create(flags)?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_group::insert(group)?, out, "out") }
+    })
+}
+
+/// Opens the group `path`, in the store's mode.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_open_at(store: *const ozarr_store, path: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
+    entry!("ozarr_group_open_at", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let path = unsafe { text(path, "path") }?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_group::insert(Group::open(&store, path)?)?, out, "out") }
+    })
+}
+
+/// What stands at `path`: an array, a group, a node that cannot be understood, or nothing (which is no error).
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_node_kind(store: *const ozarr_store, path: *const c_char, kind: *mut ozarr_node_kind) -> ozarr_status {
+    entry!("ozarr_store_node_kind", {
+        not_null(kind, "kind")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let path = unsafe { text(path, "path") }?;
+        // SAFETY: `kind` points to room for it.
+        unsafe { put(node_kind(store.node_kind(path)?), kind, "kind") }
+    })
+}
+
+/// Erases the node at `path`, with everything below it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_node_erase(store: *mut ozarr_store, path: *const c_char) -> ozarr_status {
+    entry!("ozarr_store_node_erase", {
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        store.erase_node(unsafe { text(path, "path") }?)
+    })
+}
+
+/// Makes everything durable that was written through any handle on this store.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_flush(store: *mut ozarr_store) -> ozarr_status {
+    entry!("ozarr_store_flush", { ozarr_store::get(store, "store")?.flush() })
+}
+
+/// Flushes and frees. The handle is gone, whatever the status says.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_close(store: *mut ozarr_store) -> ozarr_status {
+    entry!("ozarr_store_close", { ozarr_store::close(store, "store")?.flush() })
+}
+
+/// Frees the handle; NULL is allowed. Groups and arrays that were opened from it stay usable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_store_free(store: *mut ozarr_store) {
+    entry!("ozarr_store_free", else (), { ozarr_store::free(store, "store") })
+}
+
+/// The version that a number from C means.
+pub(super) fn format_of(zarr_format: i32) -> Result<Format> {
+    match zarr_format {
+        2 => Ok(Format::V2),
+        3 => Ok(Format::V3),
+        _ => bail!(Argument, "the Zarr format is {zarr_format}, expected 2 or 3"),
+    }
+}
+
+/// Pairs of key and value, up to a NULL.
+///
+/// # Safety
+/// `options` is NULL or points to NUL-terminated texts with a NULL after the last; they live as long as the result is used.
+unsafe fn options_of<'a>(options: *const *const c_char) -> Result<Vec<(&'a str, &'a str)>> {
+    let mut pairs = Vec::new();
+    if options.is_null() {
+        return Ok(pairs);
+    }
+    loop {
+        // SAFETY: all entries before this one were not NULL, so it is still within the list.
+        let key = unsafe { options.add(2 * pairs.len()).read() };
+        if key.is_null() {
+            return Ok(pairs);
+        }
+        if pairs.len() == MAX_OPTIONS {
+            bail!(Argument, "found more than {MAX_OPTIONS} `options`: is the NULL missing at the end?");
+        }
+        // SAFETY: not NULL, hence a NUL-terminated text, and another entry follows it.
+        let (key, value) = unsafe { (text(key, "options")?, options.add(2 * pairs.len() + 1).read()) };
+        if value.is_null() {
+            bail!(Argument, "the option {key:?} in `options` has no value");
+        }
+        // SAFETY: not NULL, hence a NUL-terminated text.
+        pairs.push((key, unsafe { text(value, "options") }?));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr::null;
+
+    #[test]
+    fn options_are_pairs_up_to_a_null() {
+        let all = [c"a".as_ptr(), c"1".as_ptr(), c"b".as_ptr(), c"2".as_ptr(), null()];
+        // SAFETY: lists of texts that end in NULL.
+        unsafe {
+            assert_eq!(options_of(all.as_ptr()).unwrap(), [("a", "1"), ("b", "2")]);
+            assert_eq!(options_of(null()).unwrap(), []);
+            assert_eq!(options_of(all[4..].as_ptr()).unwrap(), []);
+            let odd = [c"a".as_ptr(), null()];
+            assert!(options_of(odd.as_ptr()).unwrap_err().message().contains("\"a\""));
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Text and pointers at the boundary: in, checked by the argument's name; out, into the caller's buffer.
+
+use crate::error::{Result, bail, err};
+use crate::limits::MAX_RANK;
+use std::ffi::{CStr, c_char};
+
+/// An error of kind `Null` that names the argument, if it is NULL.
+pub(super) fn not_null<T>(pointer: *const T, argument: &str) -> Result<()> {
+    if pointer.is_null() {
+        bail!(Null, "the argument `{argument}` is NULL");
+    }
+    Ok(())
+}
+
+/// A text that the caller gives.
+///
+/// # Safety
+/// `text` is NULL or points to a NUL-terminated text that lives as long as the result is used.
+pub(super) unsafe fn text<'a>(text: *const c_char, argument: &str) -> Result<&'a str> {
+    not_null(text, argument)?;
+    // SAFETY: not NULL; the rest is the caller's promise.
+    let bytes = unsafe { CStr::from_ptr(text) };
+    bytes.to_str().map_err(|e| err!(Argument, "the argument `{argument}` is not UTF-8 at byte {}", e.valid_up_to()))
+}
+
+/// Numbers that the caller gives, one for each dimension. NULL is allowed for rank 0.
+///
+/// # Safety
+/// `values` is NULL or points to `rank` numbers that live as long as the result is used.
+pub(super) unsafe fn numbers<'a>(values: *const i64, rank: usize, argument: &str) -> Result<&'a [i64]> {
+    if rank == 0 {
+        return Ok(&[]);
+    }
+    not_null(values, argument)?;
+    // SAFETY: not NULL; the rest is the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts(values, rank) })
+}
+
+/// A rank that the caller gives: 0 to 64.
+pub(super) fn rank(rank: i32) -> Result<usize> {
+    match usize::try_from(rank) {
+        Ok(n) if n <= MAX_RANK => Ok(n),
+        _ => bail!(Rank, "found rank {rank}, expected 0 to {MAX_RANK}"),
+    }
+}
+
+/// Lengths or extents that the caller gives: none smaller than `least`.
+///
+/// # Safety
+/// As for [`numbers`].
+pub(super) unsafe fn lengths(values: *const i64, rank: usize, argument: &str, least: i64) -> Result<crate::limits::Dims> {
+    // SAFETY: the caller's promise.
+    let values = unsafe { numbers(values, rank, argument) }?;
+    if let Some(d) = values.iter().position(|&v| v < least) {
+        bail!(Argument, "`{argument}`[{d}] is {}, expected at least {least}", values[d]);
+    }
+    Ok(values.iter().map(|&v| v as u64).collect())
+}
+
+/// Writes one number for each dimension. NULL is allowed for rank 0.
+///
+/// # Safety
+/// `out` is NULL or has room for `values.len()` numbers.
+pub(super) unsafe fn put_numbers(values: &[u64], out: *mut i64, argument: &str) -> Result<()> {
+    if values.is_empty() {
+        return Ok(());
+    }
+    not_null(out, argument)?;
+    for (d, &v) in values.iter().enumerate() {
+        // SAFETY: not NULL, with room for every dimension.
+        unsafe { out.add(d).write(v as i64) };
+    }
+    Ok(())
+}
+
+/// Writes one value.
+///
+/// # Safety
+/// `out` is NULL or points to room for a `T`.
+pub(super) unsafe fn put<T>(value: T, out: *mut T, argument: &str) -> Result<()> {
+    not_null(out, argument)?;
+    // SAFETY: not NULL, with room.
+    unsafe { out.write(value) };
+    Ok(())
+}
+
+/// A text for the caller's buffer: `cap` bytes at `buf`, of which the text and a NUL are written. `*len` (unless `len` is NULL)
+/// becomes the text's length in bytes, in any case. NULL with `cap` 0 asks for the length only.
+///
+/// # Safety
+/// `buf` is NULL or has room for `cap` bytes; `len` is NULL or points to a `size_t`.
+pub(super) unsafe fn put_text(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Result<()> {
+    if !len.is_null() {
+        // SAFETY: not NULL, a `size_t`.
+        unsafe { len.write(text.len()) };
+    }
+    if buf.is_null() {
+        if cap == 0 {
+            return Ok(());
+        }
+        bail!(Null, "the argument `buf` is NULL and `cap` is {cap}");
+    }
+    if cap <= text.len() {
+        bail!(BufferSize, "`buf` has {cap} bytes, expected at least {}", text.len() + 1);
+    }
+    // SAFETY: room for `cap` bytes, which is more than the text has.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr(), buf.cast(), text.len());
+        buf.add(text.len()).write(0);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn text_out_fits_or_says_how_much_it_needs() {
+        let mut buf = [0x55 as c_char; 8];
+        let mut len = 99;
+        // SAFETY: the buffer has as many bytes as is said.
+        let mut put = |cap: usize, null: bool| unsafe {
+            let p = if null { std::ptr::null_mut() } else { buf.as_mut_ptr() };
+            (put_text("abc", p, cap, &mut len).err().map(|e| e.kind()), len, buf[0])
+        };
+        assert_eq!(put(0, true), (None, 3, 0x55));
+        assert_eq!(put(3, false), (Some(ErrorKind::BufferSize), 3, 0x55));
+        assert_eq!(put(9, true), (Some(ErrorKind::Null), 3, 0x55));
+        assert_eq!(put(4, false), (None, 3, b'a' as c_char));
+        assert_eq!(buf[3..5], [0, 0x55]);
+    }
+
+    #[test]
+    fn text_in_is_utf_8_or_an_error_that_names_the_argument() {
+        // SAFETY: NUL-terminated texts.
+        unsafe {
+            assert_eq!(text(c"é".as_ptr(), "path").unwrap(), "é");
+            let e = text(c"a\xff".as_ptr(), "path").unwrap_err();
+            assert_eq!((e.kind(), e.message()), (ErrorKind::Argument, "the argument `path` is not UTF-8 at byte 1"));
+            assert_eq!(text(std::ptr::null(), "path").unwrap_err().kind(), ErrorKind::Null);
+        }
+    }
+}

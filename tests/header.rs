@@ -1,0 +1,237 @@
+//! `include/ozarr.h` and `abi/ozarr.symbols` are what the sources say. `OZARR_UPDATE=1 cargo test --test header` rewrites both.
+//!
+//! cbindgen turns the items of `src/ffi` into C. Here they are put in the order of [`SECTIONS`] and, within a section, of the
+//! source; the module documentation of the file becomes the section's heading. Constants become lines with their text behind.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The files of `src/ffi` in the order of the header, from simple to advanced.
+const SECTIONS: &[&str] = &["types", "status", "library", "array", "group", "iter", "attr", "region", "spec", "store", "node", "context"];
+
+/// The width of the header's text.
+const WIDTH: usize = 120;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn source(section: &str) -> String {
+    read(&root().join("src/ffi").join(format!("{section}.rs")))
+}
+
+#[test]
+fn the_header_is_what_the_sources_say() {
+    check_or_update("include/ozarr.h", &header());
+}
+
+#[test]
+fn the_symbols_are_those_of_the_sources() {
+    check_or_update("abi/ozarr.symbols", &symbols());
+}
+
+#[test]
+fn every_file_with_exports_is_a_section() {
+    for entry in fs::read_dir(root().join("src/ffi")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_string();
+        let exports = read(&path).lines().any(|l| l.starts_with("#[unsafe(no_mangle)]"));
+        assert!(!exports || SECTIONS.contains(&name.as_str()), "{} exports functions and is no section of the header", path.display());
+    }
+}
+
+/// Compares a checked-in file with what it should be, or writes it.
+fn check_or_update(file: &str, want: &str) {
+    let path = root().join(file);
+    if std::env::var_os("OZARR_UPDATE").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, want).unwrap();
+        return;
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    let line = found.lines().zip(want.lines()).take_while(|(a, b)| a == b).count() + 1;
+    assert!(found == want, "{file} is stale from line {line} on; OZARR_UPDATE=1 cargo test --test header rewrites it");
+}
+
+/// Every exported name, sorted, one a line.
+fn symbols() -> String {
+    let mut names: Vec<String> = SECTIONS
+        .iter()
+        .flat_map(|s| {
+            source(s).lines().filter_map(|l| Some(identifier(l.strip_prefix("pub unsafe extern \"C\" fn ")?))).collect::<Vec<_>>()
+        })
+        .collect();
+    names.sort();
+    names.iter().fold(String::new(), |all, name| all + name + "\n")
+}
+
+fn header() -> String {
+    let config = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
+    let (head, prologue) = (config.header.clone().unwrap(), config.after_includes.clone().unwrap());
+    let includes: String = config.sys_includes.iter().map(|i| format!("#include <{i}>\n")).collect();
+    let mut blocks = blocks(config);
+    let mut text = format!(
+        "{}\n\n/* Generated from the sources by cbindgen: a change here is lost. */\n\n#ifndef OZARR_H\n#define OZARR_H\n\n{includes}\n{}\n",
+        head.trim(),
+        prologue.trim()
+    );
+    for section in SECTIONS {
+        let source = source(section);
+        text += &heading(&source);
+        text += &body(items(&source).filter_map(|name| blocks.remove(&name)).flatten().collect());
+    }
+    assert!(blocks.is_empty(), "items that belong to no section: {:?}", blocks.keys());
+    text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* OZARR_H */\n"
+}
+
+/// What cbindgen writes for each item, by the item's name: one block, or more for a struct with an initialiser.
+fn blocks(mut config: cbindgen::Config) -> HashMap<String, Vec<String>> {
+    let initialisers = config.trailer.take().unwrap();
+    (config.header, config.after_includes, config.no_includes, config.sys_includes) = (None, None, true, Vec::new());
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    for section in SECTIONS {
+        builder = builder.with_src(root().join("src/ffi").join(format!("{section}.rs")));
+    }
+    let mut out = Vec::new();
+    builder.generate().expect("cbindgen").write(&mut out);
+    let mut blocks: HashMap<String, Vec<String>> = HashMap::new();
+    for block in String::from_utf8(out).unwrap().split("\n\n").chain(initialisers.split("\n\n")) {
+        let block = block.trim();
+        if !block.is_empty() {
+            blocks.entry(name_of(block)).or_default().push(block.to_string());
+        }
+    }
+    blocks
+}
+
+/// The name of the item that a block of C declares; for an initialiser, that of its struct.
+fn name_of(block: &str) -> String {
+    let code = &block[block.find("*/").map_or(0, |i| i + 2)..].trim_start();
+    if let Some(define) = code.strip_prefix("#define ") {
+        let name = identifier(define);
+        return name.strip_suffix("_INIT").map_or(name.clone(), |s| s.to_lowercase());
+    }
+    if code.starts_with("typedef") {
+        let end = code.trim_end_matches(';');
+        return end[end.rfind(|c: char| !is_word(c)).unwrap() + 1..].to_string();
+    }
+    let open = code.find('(').unwrap_or_else(|| panic!("no declaration: {block}"));
+    code[code[..open].rfind(|c: char| !is_word(c)).unwrap() + 1..open].to_string()
+}
+
+/// The public items of a source file, in their order.
+fn items(source: &str) -> impl Iterator<Item = String> {
+    let starts = ["pub unsafe extern \"C\" fn ", "pub const ", "pub type ", "pub struct "];
+    source.lines().filter_map(move |line| starts.iter().find_map(|s| line.strip_prefix(s)).map(identifier))
+}
+
+fn identifier(text: &str) -> String {
+    text.chars().take_while(|&c| is_word(c)).collect()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// The module documentation as a section's heading: its first line between rules, the rest below.
+fn heading(source: &str) -> String {
+    let mut lines = source.lines().take_while(|l| l.starts_with("//!")).map(|l| l[3..].strip_prefix(' ').unwrap_or(&l[3..]));
+    let rule = "=".repeat(WIDTH - 3);
+    let mut text = format!("\n/* {rule}\n * {}\n * {rule}", lines.next().unwrap());
+    let mut code = false;
+    for line in lines {
+        if line.starts_with("```") {
+            code = line != "```";
+        } else if line.is_empty() {
+            text += "\n *";
+        } else {
+            write!(text, "\n * {}{line}", if code { "    " } else { "" }).unwrap();
+        }
+    }
+    text + " */\n"
+}
+
+/// The items of a section. Constants that follow each other stand together, their texts in a column.
+fn body(blocks: Vec<String>) -> String {
+    let mut text = String::new();
+    let mut previous_is_line = false;
+    for block in &blocks {
+        match constant(block) {
+            Some(line) => {
+                text += if previous_is_line { "" } else { "\n" };
+                text += &line;
+                previous_is_line = true;
+            }
+            None => {
+                write!(text, "\n{}\n", wrapped(&compact(block))).unwrap();
+                previous_is_line = false;
+            }
+        }
+    }
+    text
+}
+
+/// `#define NAME value` with its text behind it, or above it if that is too long; `None` for other items.
+fn constant(block: &str) -> Option<String> {
+    let at = block.find("#define ")?;
+    let define = &block[at + "#define ".len()..];
+    let (name, value) = define.split_once(' ')?;
+    if value.starts_with('{') {
+        return None;
+    }
+    let value = if value.starts_with('-') { format!("({value})") } else { value.to_string() };
+    let words = comment(block);
+    let line = format!("{:<42} /**< {words} */\n", format!("#define {name:<26} {value}"));
+    Some(if line.len() <= WIDTH + 1 { line } else { format!("{}\n#define {name} {value}\n", compact(&block[..at])) })
+}
+
+/// The words of a block's comment, without its stars.
+fn comment(block: &str) -> String {
+    let Some(end) = block.find("*/") else { return String::new() };
+    let lines = block[..end].trim_start_matches("/**").lines().map(|l| l.trim().trim_start_matches('*').trim());
+    lines.filter(|l| !l.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// A block whose prototype, if it is one, fills its lines and names types without `struct`.
+fn wrapped(block: &str) -> String {
+    let at = block.find("*/").map_or(0, |i| i + 2);
+    let (comment, code) = block.split_at(at);
+    if code.contains('{') || !code.contains('(') {
+        return block.to_string();
+    }
+    let words: Vec<&str> = code.split_whitespace().filter(|w| *w != "struct").collect();
+    let joined = words.join(" ").replace("(struct ", "(");
+    let mut lines = vec![String::new()];
+    for piece in joined.split_inclusive(", ") {
+        if lines.last().unwrap().len() + piece.trim_end().len() > WIDTH {
+            lines.push("    ".to_string());
+        }
+        *lines.last_mut().unwrap() += piece;
+    }
+    format!("{comment}\n{}", lines.iter().map(|l| l.trim_end()).collect::<Vec<_>>().join("\n"))
+}
+
+/// A block whose comments of one line stand on one line.
+fn compact(block: &str) -> String {
+    let mut out: Vec<String> = Vec::new();
+    let lines: Vec<&str> = block.trim().lines().collect();
+    let mut i = 0;
+    while i < lines.len() {
+        let indent = &lines[i][..lines[i].len() - lines[i].trim_start().len()];
+        let one_line = lines[i].trim() == "/**" && lines.get(i + 2).is_some_and(|l| l.trim() == "*/");
+        if one_line {
+            out.push(format!("{indent}/** {} */", lines[i + 1].trim().trim_start_matches('*').trim()));
+            i += 3;
+        } else {
+            out.push(lines[i].trim_end().to_string());
+            i += 1;
+        }
+    }
+    out.join("\n")
+}

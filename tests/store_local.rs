@@ -1,0 +1,306 @@
+//! Local stores under real conditions: several processes, kills, full quotas, open-file limits.
+//!
+//! Conditions that belong to a whole process are made in a child: this test binary again, told by an environment
+//! variable what to do.
+
+use ozarr::error::ErrorKind;
+use ozarr::store::local::{LocalStore, SyncMode};
+use ozarr::store::{Condition, Store, get};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// What a child does.
+const JOB: &str = "OZARR_TEST_STORE_JOB";
+/// The folder that it does it in.
+const ROOT: &str = "OZARR_TEST_STORE_ROOT";
+
+/// A folder that is removed at the end of a test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("store-local-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn store(&self) -> LocalStore {
+        open(&self.0)
+    }
+
+    /// Starts this binary again to do a job in the folder.
+    fn child(&self, job: &str) -> Child {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "child", "--nocapture", "--test-threads=1"]).env(JOB, job).env(ROOT, &self.0).stdout(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    fn run(&self, job: &str) {
+        assert!(self.child(job).wait().unwrap().success(), "{job}");
+    }
+
+    /// All names in the folder, hidden ones as well.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn open(root: &Path) -> LocalStore {
+    LocalStore::open(root, true, SyncMode::Batch).unwrap()
+}
+
+fn put(store: &LocalStore, key: &str, value: &[u8]) -> ozarr::error::Result<()> {
+    store.put(key, &[value], Condition::None)
+}
+
+/// The jobs of children; as a test of its own it does nothing.
+#[test]
+fn child() {
+    let (Ok(job), Some(root)) = (std::env::var(JOB), std::env::var_os(ROOT)) else { return };
+    let store = open(Path::new(&root));
+    match &*job {
+        "count" => count(&store),
+        "replace for ever" => replace_for_ever(&store),
+        "file size" => limited_file_size(&store),
+        "open files" => limited_open_files(&store),
+        "hold" => {
+            let _held = store.lock_key("n/", "n/k").unwrap().unwrap();
+            put(&store, "n/held", b"1").unwrap();
+            std::thread::sleep(Duration::from_secs(3600));
+        }
+        other => panic!("no such job: {other}"),
+    }
+}
+
+/// Each value is two numbers, one counted by every process; both are read and written under the lock.
+fn count(store: &LocalStore) {
+    for _ in 0..200 {
+        let _held = store.lock_key("n/", "n/counters").unwrap().expect("this file system has locks");
+        let mut value = get(store, "n/counters", 100).unwrap().unwrap_or_else(|| vec![0; 16]);
+        for counter in value.chunks_exact_mut(8) {
+            let next = u64::from_le_bytes(counter.try_into().unwrap()) + 1;
+            counter.copy_from_slice(&next.to_le_bytes());
+        }
+        put(store, "n/counters", &value).unwrap();
+    }
+}
+
+#[test]
+fn processes_that_count_under_a_lock_lose_nothing() {
+    let folder = Folder::new("count");
+    let children: Vec<Child> = (0..3).map(|_| folder.child("count")).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let value = get(&folder.store(), "n/counters", 100).unwrap().unwrap();
+    let expected: Vec<u8> = [600u64, 600].iter().flat_map(|n| n.to_le_bytes()).collect();
+    assert_eq!(value, expected);
+    assert_eq!(folder.store().list_dir("n/").unwrap().keys, ["counters"]);
+}
+
+fn replace_for_ever(store: &LocalStore) {
+    loop {
+        for tag in 0..=255u8 {
+            put(store, "k", &vec![tag; 100_000 + usize::from(tag)]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_killed_writer_leaves_the_old_or_the_new_value() {
+    let folder = Folder::new("kill");
+    let store = folder.store();
+    put(&store, "k", &[1; 100_001]).unwrap();
+    for round in 0..20 {
+        let mut child = folder.child("replace for ever");
+        std::thread::sleep(Duration::from_millis(20 + 3 * round));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let value = get(&store, "k", 1 << 20).unwrap().unwrap();
+        assert_eq!(value, vec![value[0]; 100_000 + usize::from(value[0])]);
+        assert_eq!(store.list_dir("").unwrap().keys, ["k"], "what a kill leaves is not listed");
+    }
+    store.erase_prefix("").unwrap();
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+#[test]
+fn the_lock_of_a_killed_process_is_free() {
+    let folder = Folder::new("killed-lock");
+    let store = folder.store();
+    let mut child = folder.child("hold");
+    while get(&store, "n/held", 10).unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    drop(store.lock_key("n/", "n/another key").unwrap().unwrap());
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| store.lock_key("n/", "n/k").unwrap().is_some());
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!waiting.is_finished(), "another process holds the lock");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(waiting.join().unwrap());
+    });
+}
+
+#[test]
+fn a_lock_is_given_back_though_a_forked_child_has_its_file_open() {
+    let folder = Folder::new("fork");
+    let store = folder.store();
+    let held = store.lock_key("", "k").unwrap().unwrap();
+    // SAFETY: the child only waits and ends, without running anything of this process.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        // SAFETY: both calls are allowed in a forked child.
+        unsafe {
+            libc::sleep(60);
+            libc::_exit(0);
+        }
+    }
+    assert!(pid > 0);
+    drop(held);
+    let again = std::thread::scope(|scope| {
+        let again = scope.spawn(|| store.lock_key("", "k").unwrap().is_some());
+        std::thread::sleep(Duration::from_millis(300));
+        let in_time = again.is_finished();
+        // SAFETY: the child of this test.
+        unsafe {
+            libc::kill(pid, libc::SIGKILL);
+            libc::waitpid(pid, std::ptr::null_mut(), 0);
+        }
+        again.join().unwrap() && in_time
+    });
+    assert!(again);
+}
+
+fn limit(resource: libc::__rlimit_resource_t, value: u64) {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the struct is valid for both calls.
+    unsafe {
+        assert_eq!(libc::getrlimit(resource, &mut limit), 0);
+        limit.rlim_cur = value;
+        assert_eq!(libc::setrlimit(resource, &limit), 0);
+    }
+}
+
+fn limited_file_size(store: &LocalStore) {
+    put(store, "k", b"old").unwrap();
+    // SAFETY: ignoring a signal runs no code.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    limit(libc::RLIMIT_FSIZE, 5000);
+    let parts: [&[u8]; 3] = [&[1; 3000], &[2; 3000], &[3; 3000]];
+    let e = store.put("k", &parts, Condition::None).unwrap_err();
+    assert_eq!((e.kind(), e.os_errno()), (ErrorKind::NoSpace, libc::EFBIG));
+    put(store, "small", &[1; 5000]).unwrap();
+    store.flush().unwrap();
+}
+
+#[test]
+fn a_write_that_finds_no_room_keeps_the_old_value() {
+    let folder = Folder::new("size");
+    folder.run("file size");
+    assert_eq!(get(&folder.store(), "k", 10).unwrap().unwrap(), b"old");
+    assert_eq!(folder.names(), ["k", "small"], "no temporary file is left");
+}
+
+fn limited_open_files(store: &LocalStore) {
+    put(store, "k", b"1").unwrap();
+    let objects: Vec<_> = {
+        limit(libc::RLIMIT_NOFILE, 32);
+        let mut objects = Vec::new();
+        loop {
+            match store.open("k") {
+                Ok(object) => objects.push(object.unwrap()),
+                Err(e) => {
+                    assert_eq!((e.kind(), e.os_errno()), (ErrorKind::TooManyFiles, libc::EMFILE));
+                    break;
+                }
+            }
+        }
+        objects
+    };
+    assert!(objects.len() > 8 && objects.len() < 32);
+    let too_many = |e: ozarr::error::Error| assert_eq!(e.kind(), ErrorKind::TooManyFiles);
+    too_many(store.open("none").err().unwrap());
+    too_many(put(store, "k", b"2").unwrap_err());
+    too_many(store.list_dir("").unwrap_err());
+    too_many(store.lock_key("", "k").err().unwrap());
+    drop(objects);
+    put(store, "k", b"3").unwrap();
+    for _ in 0..1000 {
+        assert_eq!(get(store, "k", 10).unwrap().unwrap(), b"3");
+        assert!(put(store, "k/below", b"1").is_err());
+        assert!(store.open("k/below").is_err());
+        drop(store.lock_key("", "k").unwrap());
+    }
+}
+
+#[test]
+fn too_many_open_files_are_an_error_and_none_leaks() {
+    let folder = Folder::new("files");
+    folder.run("open files");
+    assert_eq!(folder.names(), [".ozarr.lock", "k"]);
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_value_is_an_error_and_so_is_a_value_in_the_place_of_a_folder() {
+    let folder = Folder::new("places");
+    let store = folder.store();
+    put(&store, "a/b", b"1").unwrap();
+    let e = get(&store, "a", 10).unwrap_err();
+    assert_eq!((e.kind(), e.os_errno(), e.key()), (ErrorKind::Io, libc::EISDIR, Some("a")));
+    let e = get(&store, "a/b/c", 10).unwrap_err();
+    assert_eq!((e.kind(), e.os_errno(), e.key()), (ErrorKind::Io, libc::ENOTDIR, Some("a/b/c")));
+    assert!(get(&store, "a/c", 10).unwrap().is_none());
+}
+
+#[test]
+fn signals_do_not_disturb() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    let folder = Folder::new("signals");
+    let store = folder.store();
+    let bytes: Vec<u8> = (0..2_000_000u32).map(|i| (i >> 5) as u8).collect();
+    // SAFETY: the handler does nothing; without SA_RESTART, calls that wait are interrupted.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+        assert_eq!(libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()), 0);
+    }
+    // SAFETY: always succeeds.
+    let (process, thread) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
+    let held = store.lock_key("", "k").unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut held = Some(held);
+            for i in 0.. {
+                // SAFETY: the thread runs until `stop` is set.
+                unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGUSR1) };
+                std::thread::sleep(Duration::from_millis(1));
+                if i == 50 {
+                    held.take();
+                }
+                if stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        drop(store.lock_key("", "k").unwrap());
+        for _ in 0..50 {
+            put(&store, "k", &bytes).unwrap();
+            assert!(get(&store, "k", 1 << 30).unwrap().unwrap() == bytes);
+        }
+        store.flush().unwrap();
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
