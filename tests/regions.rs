@@ -58,13 +58,30 @@ fn chains() -> Vec<(&'static str, Codecs)> {
         ("raw", v3(&format!("[{little}]"))),
         ("raw big-endian", v3(&format!("[{big}]"))),
         ("zstd", v3(&format!("[{little},{zstd}]"))),
-        ("transposed zstd crc32c", v3(&format!(r#"[{{"name":"transpose","configuration":{{"order":[2,0,1]}}}},{big},{zstd},{{"name":"crc32c"}}]"#))),
+        (
+            "transposed zstd crc32c",
+            v3(&format!(r#"[{{"name":"transpose","configuration":{{"order":[2,0,1]}}}},{big},{zstd},{{"name":"crc32c"}}]"#)),
+        ),
         ("transposed raw", v3(&format!(r#"[{{"name":"transpose","configuration":{{"order":[2,1,0]}}}},{little}]"#))),
-        ("blosc", v3(&format!(r#"[{little},{{"name":"blosc","configuration":{{"cname":"lz4","clevel":5,"shuffle":"shuffle","typesize":8,"blocksize":0}}}}]"#))),
+        (
+            "blosc",
+            v3(&format!(
+                r#"[{little},{{"name":"blosc","configuration":{{"cname":"lz4","clevel":5,"shuffle":"shuffle","typesize":8,"blocksize":0}}}}]"#
+            )),
+        ),
         ("gzip", v3(&format!(r#"[{little},{{"name":"gzip","configuration":{{"level":1}}}}]"#))),
         ("shards of raw chunks", v3(&format!("[{}]", shard(little, "[3,4,2]", "")))),
-        ("shards of zstd chunks, index first", v3(&format!("[{}]", shard(&format!("{little},{zstd}"), "[2,8,1]", r#","index_location":"start""#)))),
-        ("transposed shards", v3(&format!(r#"[{{"name":"transpose","configuration":{{"order":[1,2,0]}}}},{}]"#, shard(&format!("{big},{zstd}"), "[4,2,3]", "")))),
+        (
+            "shards of zstd chunks, index first",
+            v3(&format!("[{}]", shard(&format!("{little},{zstd}"), "[2,8,1]", r#","index_location":"start""#))),
+        ),
+        (
+            "transposed shards",
+            v3(&format!(
+                r#"[{{"name":"transpose","configuration":{{"order":[1,2,0]}}}},{}]"#,
+                shard(&format!("{big},{zstd}"), "[4,2,3]", "")
+            )),
+        ),
         ("shards in shards", v3(&format!("[{}]", shard(&shard(&format!("{little},{zstd}"), "[3,2,2]", ""), "[3,4,4]", "")))),
         ("compressed shards", v3(&format!("[{},{zstd}]", shard(little, "[3,4,2]", "")))),
         ("v2 F", v2(Order::F, ByteOrder::Big, "[]", r#"{"id":"zlib","level":1}"#)),
@@ -296,10 +313,12 @@ fn chunks_of_nothing_but_the_fill_value_are_not_stored() {
     let array = array(store.clone(), &chains()[0].1, &[13, 17, 9], 1);
     let keys = || {
         let mut n = 0;
-        store.list("", &mut |_| {
-            n += 1;
-            Ok(())
-        }).unwrap();
+        store
+            .list("", &mut |_| {
+                n += 1;
+                Ok(())
+            })
+            .unwrap();
         n
     };
     let write = |value: f64| {

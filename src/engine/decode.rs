@@ -148,15 +148,7 @@ impl Machine<'_> {
 
     /// Elements that are stored as they are can be read piecewise: the outer axes are stepped through, the inner ones are
     /// read as one span each; how many are outer is chosen by cost.
-    fn expand_raw(
-        &self,
-        leaf: &Leaf,
-        depth: u8,
-        span: Option<(u64, u64)>,
-        axes: Axes,
-        memory: i64,
-        out: &mut Vec<Part>,
-    ) -> Result<()> {
+    fn expand_raw(&self, leaf: &Leaf, depth: u8, span: Option<(u64, u64)>, axes: Axes, memory: i64, out: &mut Vec<Part>) -> Result<()> {
         let bytes = leaf.layout.bytes as u64;
         if let Some((_, len)) = span
             && len != bytes
@@ -361,7 +353,8 @@ impl Machine<'_> {
         while let Some(part) = parts.pop() {
             let ByteRange::Span { offset, len } = self.want(&part)? else { bail!(Internal, "a part of a buffer without a span") };
             let bytes = offset.checked_add(len).and_then(|end| whole.get(offset as usize..end as usize));
-            let bytes = bytes.ok_or_else(|| err!(ShardIndex, "an inner chunk ends at {offset} + {len}, the shard has {} bytes", whole.len()))?;
+            let bytes =
+                bytes.ok_or_else(|| err!(ShardIndex, "an inner chunk ends at {offset} + {len}, the shard has {} bytes", whole.len()))?;
             self.advance(&part, bytes, scratch, &mut parts)?;
         }
         Ok(())

@@ -37,9 +37,8 @@ impl Source {
         let element = leaf_of(root).layout.element;
         let mut stored = [0u8; 16];
         // SAFETY: both arrays hold an element of any type.
-        let fits = unsafe {
-            Transfer::new(ElementType::native(data_type), element)?.run(fill.as_ptr(), 0, stored.as_mut_ptr(), 0, 1).is_ok()
-        };
+        let fits =
+            unsafe { Transfer::new(ElementType::native(data_type), element)?.run(fill.as_ptr(), 0, stored.as_mut_ptr(), 0, 1).is_ok() };
         if !fits {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
@@ -116,8 +115,7 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
 fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, first: *const u8, dst: &mut [u8]) -> Result<()> {
     let element = leaf.layout.element.size();
     if axes.iter().zip(&leaf.shape).any(|(a, &n)| a.count < n) {
-        let all: PlaceAxes =
-            leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst }).collect();
+        let all: PlaceAxes = leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst }).collect();
         // SAFETY: the axes are the buffer's own.
         unsafe { place::fill(dst.as_mut_ptr(), &all, &source.fill[..element]) };
     }
