@@ -471,8 +471,9 @@ fn configured<const N: usize>(name: &str, members: [(&str, Value); N]) -> Extens
     Extension::new(name, members.into_iter().map(|(k, v)| (k.to_string(), v)).collect())
 }
 
+/// An array of rank 0 whose (no) names were given gets the empty list: without it xarray does not know the array's dimensions.
 fn names_to_attributes(names: Option<Vec<Option<String>>>, attributes: &mut Map<String, Value>) -> Result<()> {
-    let Some(names) = names.filter(|names| names.iter().any(Option::is_some)) else { return Ok(()) };
+    let Some(names) = names.filter(|names| names.is_empty() || names.iter().any(Option::is_some)) else { return Ok(()) };
     let all: Option<Vec<Value>> = names.into_iter().map(|n| n.map(Value::String)).collect();
     let Some(all) = all else {
         let e = err!(Unsupported, "found named and unnamed dimensions; zarr_format 2 can name all of them or none");
@@ -713,6 +714,11 @@ mod tests {
         assert_eq!(attributes[DIMENSIONS_V2].to_string(), r#"["t","x"]"#);
         s.set_dimension_names(vec![None, None]).unwrap();
         assert!(s.resolve(None).unwrap().1.is_empty());
+        let mut scalar = Spec::new(DataType::Int32, &[]).unwrap();
+        scalar.set_format(Format::V2).unwrap();
+        assert!(scalar.resolve(None).unwrap().1.is_empty());
+        scalar.set_dimension_names(vec![]).unwrap();
+        assert_eq!(scalar.resolve(None).unwrap().1[DIMENSIONS_V2].to_string(), "[]");
     }
 
     #[test]
