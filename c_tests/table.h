@@ -17,35 +17,35 @@ static int failures;
 #define CHECK(condition) ((condition) ? (void)0 : (void)FAIL("not so: %s", #condition))
 
 /* Two integers are equal. */
-#define EQUAL(found, expected) equal(__LINE__, #found, (int64_t)(found), (int64_t)(expected))
+#define EQUAL(found, expected) check_equal(__LINE__, #found, (int64_t)(found), (int64_t)(expected))
 
 /* Two texts are equal. */
-#define TEXT(found, expected) text(__LINE__, #found, (found), (expected))
+#define TEXT(found, expected) check_text(__LINE__, #found, (found), (expected))
 
 /* A call succeeds. */
-#define OK(call) status(__LINE__, #call, (call), OZARR_OK, "", "")
+#define OK(call) check_status(__LINE__, #call, (call), OZARR_OK, "", "")
 
 /* A call fails with that status. */
-#define ERR(expected, call) status(__LINE__, #call, (call), (expected), "", "")
+#define ERR(expected, call) check_status(__LINE__, #call, (call), (expected), "", "")
 
 /* A call fails with that status, and a message that contains two words ("" for none). */
-#define ERR_SAYS(expected, word1, word2, call) status(__LINE__, #call, (call), (expected), (word1), (word2))
+#define ERR_SAYS(expected, word1, word2, call) check_status(__LINE__, #call, (call), (expected), (word1), (word2))
 
-static inline int equal(int line, const char *what, int64_t found, int64_t expected) {
+static inline int check_equal(int line, const char *what, int64_t found, int64_t expected) {
     if (found == expected) return 1;
     failures++;
     fprintf(stderr, "line %d: %s is %" PRId64 ", expected %" PRId64 "\n", line, what, found, expected);
     return 0;
 }
 
-static inline int text(int line, const char *what, const char *found, const char *expected) {
+static inline int check_text(int line, const char *what, const char *found, const char *expected) {
     if (strcmp(found, expected) == 0) return 1;
     failures++;
     fprintf(stderr, "line %d: %s is \"%s\", expected \"%s\"\n", line, what, found, expected);
     return 0;
 }
 
-static inline int status(int line, const char *what, ozarr_status found, ozarr_status expected, const char *word1, const char *word2) {
+static inline int check_status(int line, const char *what, ozarr_status found, ozarr_status expected, const char *word1, const char *word2) {
     if (found != expected) {
         failures++;
         fprintf(stderr, "line %d: %s gave %s, expected %s; the last error is: %s\n", line, what, ozarr_status_name(found),

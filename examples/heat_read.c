@@ -46,6 +46,7 @@ int main(int argc, char **argv) {
     check(ozarr_array_open(location, "r", &time), argv[1]);
     describe(t, argv[1]);
     check(ozarr_array_shape(t, shape), "shape");
+    check(ozarr_array_shape(time, shape), "time"); /* whole steps are those that have their time */
     if (shape[0] < 1) return fprintf(stderr, "heat_read: no steps yet\n"), 1;
 
     size_t cells = (size_t)(shape[1] * shape[2] * shape[3]), size = cells * sizeof(double);

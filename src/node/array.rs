@@ -318,19 +318,22 @@ fn chunks_text(meta: &ArrayMeta) -> String {
 /// Erases what lies at the keys of the new array's chunks without a document, as a kill while erasing leaves it: it would be
 /// taken for the new array's. Nothing else is touched.
 fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta) -> Result<()> {
-    let shared = store.shared();
-    let prefix = path::prefix(path);
-    if !shared.capabilities().listable || shared.list_dir(&prefix)? == Default::default() {
+    let (shared, prefix) = (store.shared(), path::prefix(path));
+    if !shared.capabilities().listable {
         return Ok(());
     }
-    let mut found = Vec::new();
-    shared.list(&prefix, &mut |key| {
-        let tail = key.strip_prefix(&prefix).unwrap_or_default();
-        if super::resize::parse_key(meta.keys, tail, meta.shape.len()).is_some() {
-            found.push(key.to_string());
-        }
-        Ok(())
-    })?;
+    let is_chunk = |tail: &str| super::resize::parse_key(meta.keys, tail, meta.shape.len()).is_some();
+    let listing = shared.list_dir(&prefix)?;
+    let mut found: Vec<String> = listing.keys.iter().filter(|tail| is_chunk(tail)).map(|tail| format!("{prefix}{tail}")).collect();
+    // Other folders cannot hold chunks, and may be large.
+    for folder in listing.prefixes.iter().filter(|name| *name == "c" || name.bytes().all(|b| b.is_ascii_digit())) {
+        shared.list(&format!("{prefix}{folder}/"), &mut |key| {
+            if key.strip_prefix(&prefix).is_some_and(is_chunk) {
+                found.push(key.to_string());
+            }
+            Ok(())
+        })?;
+    }
     for key in found {
         shared.erase(&key).map_err(|e| e.at_key(key))?;
     }

@@ -110,8 +110,24 @@ pub(super) fn lock_process(store: &Store, thread: KeyGuard, folder: &str, key: &
     Ok(DocumentLock { _process: process, _thread: thread })
 }
 
-/// Stores a document, atomically.
+/// How deep a document may be nested so that it can be read again.
+const MAX_DEPTH: usize = 127;
+
+/// How deep a value is nested; 0 for a scalar.
+pub(super) fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Stores a document, atomically. One that could not be read again is refused.
 pub(super) fn publish(store: &Store, key: &str, document: &Map<String, Value>, condition: Condition) -> Result<()> {
+    let depth = 1 + document.values().map(depth).max().unwrap_or(0);
+    if depth > MAX_DEPTH {
+        return Err(err!(Limit, "a document of {depth} nested levels exceeds the limit of {MAX_DEPTH}").at_key(key));
+    }
     let mut text = json::to_text(&Value::Object(document.clone()));
     text.push('\n');
     let holds_many = document.contains_key(v3::CONSOLIDATED) || key.ends_with(v2::CONSOLIDATED);

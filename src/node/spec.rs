@@ -1,6 +1,6 @@
 //! What to create: a builder of array metadata, and the one place where it is validated.
 //!
-//! Settings are kept as they are given; [`Spec::resolve`] turns them into the model and the document of the format that is
+//! Settings are kept as they are given; `resolve` turns them into the model and the document of the format that is
 //! asked for, or that of the enclosing group.
 
 use super::array::DIMENSIONS_V2;

@@ -406,6 +406,24 @@ fn attributes_have_types() {
 }
 
 #[test]
+fn attributes_that_could_not_be_read_again_are_refused() {
+    let store = memory();
+    let root = Group::create(&store, "", None, Create::New).unwrap();
+    let group = Group::create(&store, "g", None, Create::New).unwrap();
+    root.consolidate().unwrap();
+    let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+    group.attributes().set_json("deep", &nested(100)).unwrap();
+    assert_eq!(kind(group.attributes().set_json("deeper", &nested(101))), ErrorKind::Limit);
+    assert_eq!(kind(group.attributes().replace_json(&format!("{{\"a\":{}}}", nested(101)))), ErrorKind::Limit);
+    assert_eq!(Group::open(&store, "g").unwrap().attributes().names().unwrap(), ["deep"]);
+    Group::open(&store, "").unwrap();
+    let mut s = spec(&[1], &[1]);
+    s.set_attributes_json(&format!("{{\"a\":{}}}", nested(126))).unwrap();
+    assert_eq!(kind(Array::create(&store, "a", &s, Create::New)), ErrorKind::Limit);
+    assert_eq!(store.node_kind("a").unwrap(), NodeKind::None);
+}
+
+#[test]
 fn collected_changes_are_seen_here_and_published_at_commit() {
     for format in [Format::V2, Format::V3] {
         let store = memory();
@@ -613,6 +631,47 @@ fn shrinking_erases_outside_and_fills_beyond_the_edge() {
         assert_eq!(read_all(&array), want);
         assert_eq!(Array::open(&store, "a").unwrap().shape().as_slice(), [5, 5]);
     }
+}
+
+#[test]
+fn rank_zero_and_length_zero() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let mut s = spec(&[], &[]);
+        s.set_format(format).unwrap();
+        let scalar = Array::create(&store, "s", &s, Create::New).unwrap();
+        write_all(&scalar, &mut [42]);
+        assert_eq!(read_all(&Array::open(&store, "s").unwrap()), [42]);
+        scalar.resize(&[], false).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        assert_eq!(kind(unsafe { scalar.append(0, 1, &view(&mut [1], &[1])) }), ErrorKind::Bounds);
+        assert_eq!(read_all(&scalar), [42]);
+        let mut s = Spec::new(DataType::Int32, &[0, 3]).unwrap();
+        s.set_format(format).unwrap();
+        let empty = Array::create(&store, "e", &s, Create::New).unwrap();
+        assert_eq!(empty.chunk_shape().as_slice(), [1, 3]);
+        assert!(read_all(&empty).is_empty());
+        empty.resize(&[2, 0], false).unwrap();
+        assert!(read_all(&empty).is_empty());
+        empty.resize(&[2, 2], false).unwrap();
+        write_all(&empty, &mut [1, 2, 3, 4]);
+        empty.resize(&[0, 2], false).unwrap();
+        empty.resize(&[2, 2], false).unwrap();
+        assert_eq!(read_all(&empty), [0; 4]);
+    }
+}
+
+#[test]
+fn shrinking_with_an_undefined_fill_value_leaves_zeros() {
+    let store = memory();
+    let mut s = spec_v2(&[6], &[4]);
+    s.set_fill_json("null").unwrap();
+    let array = Array::create(&store, "a", &s, Create::New).unwrap();
+    write_all(&array, &mut [1, 2, 3, 4, 5, 6]);
+    array.resize(&[2], false).unwrap();
+    assert_eq!(keys(&store), [".zgroup", "a/.zarray", "a/0"]);
+    array.resize(&[6], false).unwrap();
+    assert_eq!(read_all(&array), [1, 2, 0, 0, 0, 0]);
 }
 
 #[test]

@@ -1,0 +1,301 @@
+/* Bad input: wrong arguments, missing nodes, damaged documents and chunks. Each has its own status, a message that names key and
+ * field, and changes nothing that is stored. (c_tests/run.cmake fails the test if anything is printed.) */
+#include "table.h"
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int64_t SHAPE[] = {6, 4}, CHUNKS[] = {3, 4};
+static ozarr_array *a;
+static ozarr_group *g;
+static ozarr_store *st;
+static ozarr_spec *s;
+static ozarr_iter *it;
+
+/* -- arguments ---------------------------------------------------------------------------------------------------------- */
+
+/* NULL where a pointer is needed: the status NULL, and the argument's name in the message. */
+static void null_arguments(void) {
+    int8_t v[24];
+    int64_t start[] = {0, 0};
+    size_t n;
+#define NULL_IS(argument, call) ERR_SAYS(OZARR_ERR_NULL, "`" argument "`", "NULL", call)
+    NULL_IS("out", ozarr_array_open("x.zarr", "r", NULL));
+    NULL_IS("location", ozarr_array_open(NULL, "r", &a));
+    NULL_IS("mode", ozarr_array_open("x.zarr", NULL, &a));
+    NULL_IS("location", ozarr_array_create(NULL, OZARR_INT8, 2, SHAPE, NULL, OZARR_NEW, &a));
+    NULL_IS("shape", ozarr_array_create("x.zarr", OZARR_INT8, 2, NULL, NULL, OZARR_NEW, &a));
+    NULL_IS("out", ozarr_array_create("x.zarr", OZARR_INT8, 2, SHAPE, NULL, OZARR_NEW, NULL));
+    NULL_IS("out", ozarr_group_create("x.zarr", OZARR_NEW, NULL));
+    NULL_IS("location", ozarr_group_create(NULL, OZARR_NEW, &g));
+    NULL_IS("out", ozarr_group_open("x.zarr", "r", NULL));
+    NULL_IS("array", ozarr_node_open("x.zarr", "r", NULL, &g));
+    NULL_IS("group", ozarr_node_open("x.zarr", "r", &a, NULL));
+    NULL_IS("location", ozarr_node_erase(NULL));
+    NULL_IS("out", ozarr_store_open("x.zarr", "r", NULL));
+    NULL_IS("out", ozarr_store_memory(NULL));
+    NULL_IS("out", ozarr_context_new(NULL));
+    NULL_IS("out", ozarr_spec_new(OZARR_INT8, 2, SHAPE, NULL));
+    NULL_IS("shape", ozarr_spec_new(OZARR_INT8, 2, NULL, &s));
+    NULL_IS("document", ozarr_spec_from_json(NULL, &s));
+    NULL_IS("info", ozarr_last_error_info(NULL));
+    CHECK(a == NULL && g == NULL && s == NULL);
+
+    OK(ozarr_store_memory(&st));
+    OK(ozarr_spec_new(OZARR_INT8, 2, SHAPE, &s));
+    OK(ozarr_group_create_at(st, "", 0, OZARR_NEW, &g));
+    OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
+    OK(ozarr_group_children(g, &it));
+    NULL_IS("path", ozarr_array_open_at(st, NULL, &a));
+    NULL_IS("spec", ozarr_array_create_at(st, "b", NULL, OZARR_NEW, &a));
+    NULL_IS("out", ozarr_array_create_at(st, "b", s, OZARR_NEW, NULL));
+    NULL_IS("out", ozarr_group_children(g, NULL));
+    NULL_IS("kind", ozarr_store_node_kind(st, "a", NULL));
+    NULL_IS("path", ozarr_store_node_erase(st, NULL));
+    NULL_IS("data", ozarr_array_read(a, OZARR_INT8, NULL, sizeof v));
+    NULL_IS("data", ozarr_array_write(a, OZARR_INT8, NULL, sizeof v));
+    NULL_IS("start", ozarr_array_read_region(a, NULL, SHAPE, OZARR_INT8, v, sizeof v));
+    NULL_IS("shape", ozarr_array_write_region(a, start, NULL, OZARR_INT8, v, sizeof v));
+    NULL_IS("rank", ozarr_array_rank(a, NULL));
+    NULL_IS("shape", ozarr_array_shape(a, NULL));
+    NULL_IS("type", ozarr_array_type(a, NULL));
+    NULL_IS("value", ozarr_array_fill_value(a, NULL, 8, NULL));
+    NULL_IS("buf", ozarr_array_path(a, NULL, 8, &n));
+    NULL_IS("shape", ozarr_array_resize(a, NULL));
+    NULL_IS("data", ozarr_array_append(a, 0, 1, OZARR_INT8, NULL, 4));
+    NULL_IS("key", ozarr_array_set(a, NULL, "true"));
+    NULL_IS("value", ozarr_array_set(a, "write_fill_chunks", NULL));
+    NULL_IS("name", ozarr_array_attr_set_int64(a, NULL, 1));
+    NULL_IS("name", ozarr_array_attr_set_int64(a, NULL, 1));
+    NULL_IS("value", ozarr_array_attr_set_string(a, "x", NULL));
+    NULL_IS("json", ozarr_array_attr_set_json(a, "x", NULL));
+    NULL_IS("json", ozarr_group_attrs_set(g, NULL));
+    NULL_IS("count", ozarr_group_attr_count(g, NULL));
+    NULL_IS("more", ozarr_iter_next(it, NULL));
+    NULL_IS("chunks", ozarr_spec_set_chunks(s, NULL));
+    NULL_IS("value", ozarr_spec_set_fill_value(s, OZARR_INT8, NULL));
+    NULL_IS("names", ozarr_spec_set_dimension_names(s, NULL));
+    NULL_IS("name", ozarr_spec_set_compressor(s, NULL, 1));
+    NULL_IS("json", ozarr_spec_set_codecs_json(s, NULL));
+    ozarr_iter_free(it);
+    ozarr_array_free(a);
+    ozarr_group_free(g);
+    ozarr_spec_free(s);
+    ozarr_store_free(st);
+    a = NULL, g = NULL;
+}
+
+static void wrong_arguments(void) {
+    int64_t negative[] = {-1, 4}, zero[] = {0, 4}, start[] = {5, 0}, count[] = {2, 4}, huge[] = {INT64_MAX, INT64_MAX};
+    int8_t v[24];
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "type", "99", ozarr_array_create("x.zarr", 99, 2, SHAPE, NULL, OZARR_NEW, &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "type", "", ozarr_array_create("x.zarr", OZARR_AS_STORED, 2, SHAPE, NULL, OZARR_NEW, &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "shape", "-1", ozarr_array_create("x.zarr", OZARR_INT8, 2, negative, NULL, OZARR_NEW, &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "chunks", "0", ozarr_array_create("x.zarr", OZARR_INT8, 2, SHAPE, zero, OZARR_NEW, &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "flags", "7", ozarr_array_create("x.zarr", OZARR_INT8, 2, SHAPE, NULL, 7, &a));
+    ERR(OZARR_ERR_LIMIT, ozarr_array_create("x.zarr", OZARR_INT8, 2, huge, NULL, OZARR_NEW, &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "w", "r+", ozarr_array_open("x.zarr", "w", &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "UTF-8", "location", ozarr_array_open("x\xff.zarr", "r", &a));
+    ERR(OZARR_ERR_LOCATION, ozarr_array_open("", "r", &a));
+    ERR_SAYS(OZARR_ERR_LOCATION, "gopher", "", ozarr_array_open("gopher://x/y.zarr", "r", &a));
+    CHECK(a == NULL && access("x.zarr", F_OK) != 0);
+
+    OK(ozarr_array_create("args.zarr", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_NEW, &a));
+    ERR_SAYS(OZARR_ERR_BOUNDS, "dimension 0", "6", ozarr_array_read_region(a, start, count, OZARR_INT8, v, sizeof v));
+    ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "23", "24", ozarr_array_read(a, OZARR_INT8, v, 23));
+    ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "24", "48", ozarr_array_write(a, OZARR_INT16, v, 24));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "type", "-3", ozarr_array_write(a, -3, v, 24));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_array_resize(a, negative));
+    OK(ozarr_array_close(a));
+    a = NULL;
+}
+
+static void missing_nodes(void) {
+    OK(ozarr_group_create("miss.zarr", OZARR_NEW, &g));
+    ozarr_group_free(g);
+    g = NULL;
+    int64_t shape[] = {1};
+    OK(ozarr_array_create("miss.zarr/temperature", OZARR_INT8, 1, shape, NULL, OZARR_NEW, &a));
+    ozarr_array_free(a);
+    a = NULL;
+    ERR_SAYS(OZARR_ERR_NOT_FOUND, "temprature", "temperature", ozarr_array_open("miss.zarr/temprature", "r", &a));
+    ERR_SAYS(OZARR_ERR_NOT_FOUND, "nowhere.zarr", "", ozarr_array_open("nowhere.zarr/x", "r", &a));
+    ERR_SAYS(OZARR_ERR_NODE_KIND, "group", "array", ozarr_array_open("miss.zarr", "r", &a));
+    ERR_SAYS(OZARR_ERR_NODE_KIND, "array", "group", ozarr_group_open("miss.zarr/temperature", "r", &g));
+    ERR(OZARR_ERR_NOT_FOUND, ozarr_node_erase("miss.zarr/nothing"));
+    ERR(OZARR_ERR_NODE_KIND, ozarr_array_create("miss.zarr/temperature/below", OZARR_INT8, 1, shape, NULL, OZARR_NEW, &a));
+    CHECK(a == NULL && g == NULL);
+}
+
+/* -- documents ---------------------------------------------------------------------------------------------------------- */
+
+#define V3(member) "{\"zarr_format\":3,\"node_type\":\"array\"," member \
+    "\"shape\":[6,4],\"data_type\":\"int8\",\"chunk_grid\":{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[3,4]}}," \
+    "\"chunk_key_encoding\":{\"name\":\"default\"},\"fill_value\":0,\"codecs\":[{\"name\":\"bytes\"}]}"
+#define V3_WITH(shape, type, grid, keys, fill, codecs) "{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":" shape \
+    ",\"data_type\":" type ",\"chunk_grid\":" grid ",\"chunk_key_encoding\":" keys ",\"fill_value\":" fill ",\"codecs\":" codecs "}"
+#define GRID "{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[3,4]}}"
+#define KEYS "{\"name\":\"default\"}"
+#define V2(shape, chunks, dtype, compressor, fill, order, filters) "{\"zarr_format\":2,\"shape\":" shape ",\"chunks\":" chunks \
+    ",\"dtype\":" dtype ",\"compressor\":" compressor ",\"fill_value\":" fill ",\"order\":" order ",\"filters\":" filters "}"
+
+static const struct { const char *file, *document; ozarr_status status; const char *field; } DOCUMENTS[] = {
+    {"zarr.json", "", OZARR_ERR_METADATA, ""},
+    {"zarr.json", "{\"zarr_format\":3,\"node_type\":\"array\",\"sha", OZARR_ERR_METADATA, ""},
+    {"zarr.json", "[1,2]", OZARR_ERR_METADATA, ""},
+    {"zarr.json", "{\"zarr_format\":3}", OZARR_ERR_METADATA, "node_type"},
+    {"zarr.json", "{\"zarr_format\":4,\"node_type\":\"array\"}", OZARR_ERR_UNSUPPORTED, "zarr_format"},
+    {"zarr.json", "{\"zarr_format\":3,\"node_type\":\"tree\"}", OZARR_ERR_METADATA, "node_type"},
+    {"zarr.json", V3("\"new_thing\":{\"name\":\"x\"},"), OZARR_ERR_EXTENSION, "new_thing"},
+    {"zarr.json", V3("\"storage_transformers\":[{\"name\":\"x\"}],"), OZARR_ERR_UNSUPPORTED, "storage_transformers"},
+    {"zarr.json", V3_WITH("[6]", "\"int8\"", GRID, KEYS, "0", "[{\"name\":\"bytes\"}]"), OZARR_ERR_METADATA, "chunk_shape"},
+    {"zarr.json", V3_WITH("[6,-4]", "\"int8\"", GRID, KEYS, "0", "[{\"name\":\"bytes\"}]"), OZARR_ERR_METADATA, "shape"},
+    {"zarr.json", V3_WITH("\"6\"", "\"int8\"", GRID, KEYS, "0", "[{\"name\":\"bytes\"}]"), OZARR_ERR_METADATA, "shape"},
+    {"zarr.json", V3_WITH("[6,4]", "\"int9\"", GRID, KEYS, "0", "[{\"name\":\"bytes\"}]"), OZARR_ERR_UNSUPPORTED, "data_type"},
+    {"zarr.json", V3_WITH("[6,4]", "\"int8\"", "{\"name\":\"hexagonal\"}", KEYS, "0", "[{\"name\":\"bytes\"}]"), OZARR_ERR_UNSUPPORTED, "chunk_grid"},
+    {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, "{\"name\":\"hilbert\"}", "0", "[{\"name\":\"bytes\"}]"), OZARR_ERR_UNSUPPORTED, "chunk_key_encoding"},
+    {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "1000", "[{\"name\":\"bytes\"}]"), OZARR_ERR_METADATA, "fill_value"},
+    {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "\"x\"", "[{\"name\":\"bytes\"}]"), OZARR_ERR_METADATA, "fill_value"},
+    {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "0", "[]"), OZARR_ERR_METADATA, "codecs"},
+    {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "0", "[{\"name\":\"bytes\"},{\"name\":\"middle-out\"}]"), OZARR_ERR_UNSUPPORTED, "codecs[1]"},
+    {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "0", "[{\"name\":\"gzip\"}]"), OZARR_ERR_METADATA, "codecs"},
+    {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "0", "[{\"name\":\"transpose\",\"configuration\":{\"order\":[0,0]}},{\"name\":\"bytes\"}]"), OZARR_ERR_METADATA, "order"},
+    {".zarray", "{\"zarr_format\":2,\"shape\":[6,4]", OZARR_ERR_METADATA, ""},
+    {".zarray", V2("[6,4]", "[3,4]", "\"<i9\"", "null", "0", "\"C\"", "null"), OZARR_ERR_UNSUPPORTED, "dtype"},
+    {".zarray", V2("[6,4]", "[3]", "\"|i1\"", "null", "0", "\"C\"", "null"), OZARR_ERR_METADATA, "chunks"},
+    {".zarray", V2("[6,4]", "[3,0]", "\"|i1\"", "null", "0", "\"C\"", "null"), OZARR_ERR_METADATA, "chunks"},
+    {".zarray", V2("[6,4]", "[3,4]", "\"|i1\"", "{\"id\":\"middle-out\"}", "0", "\"C\"", "null"), OZARR_ERR_UNSUPPORTED, "compressor"},
+    {".zarray", V2("[6,4]", "[3,4]", "\"|i1\"", "null", "0", "\"Q\"", "null"), OZARR_ERR_METADATA, "order"},
+    {".zarray", V2("[6,4]", "[3,4]", "\"|i1\"", "null", "0", "\"C\"", "[{\"id\":\"middle-out\"}]"), OZARR_ERR_UNSUPPORTED, "filters"},
+    {".zarray", V2("[6,4]", "[3,4]", "\"|i1\"", "null", "\"x\"", "\"C\"", "null"), OZARR_ERR_METADATA, "fill_value"},
+};
+
+/* Each document is refused with its status; key and field are named; the file is as it was. */
+static void damaged_documents(void) {
+    for (size_t i = 0; i < sizeof DOCUMENTS / sizeof *DOCUMENTS; i++) {
+        char folder[32], path[64];
+        int before = failures;
+        snprintf(folder, sizeof folder, "doc%02d.zarr", (int)i);
+        snprintf(path, sizeof path, "%s/%s", folder, DOCUMENTS[i].file);
+        mkdir(folder, 0777);
+        put_file(path, DOCUMENTS[i].document, strlen(DOCUMENTS[i].document));
+        for (int write = 0; write < 2; write++)
+            ERR_SAYS(DOCUMENTS[i].status, DOCUMENTS[i].file, DOCUMENTS[i].field, ozarr_array_open(folder, write ? "r+" : "r", &a));
+        ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+        OK(ozarr_last_error_info(&info));
+        EQUAL(info.status, DOCUMENTS[i].status);
+        CHECK(strstr(info.key, DOCUMENTS[i].file) != NULL && strstr(info.field, DOCUMENTS[i].field) != NULL);
+        char *after = file_content(path, NULL);
+        CHECK(after != NULL && strcmp(after, DOCUMENTS[i].document) == 0 && a == NULL);
+        free(after);
+        if (failures > before) FAIL("document %d: %s; the error: %s", (int)i, DOCUMENTS[i].document, info.message);
+    }
+}
+
+/* Every truncation of a good document is refused. */
+static void truncated_documents(void) {
+    int64_t shape[] = {1};
+    size_t size = 0;
+    OK(ozarr_array_create("cut.zarr", OZARR_FLOAT64, 1, shape, NULL, OZARR_NEW, &a));
+    ozarr_array_free(a);
+    a = NULL;
+    char *whole = file_content("cut.zarr/zarr.json", &size);
+    size_t end = size;
+    while (end > 0 && whole[end - 1] != '}') end--;
+    for (size_t n = 0; n < end && failures == 0; n++) {
+        put_file("cut.zarr/zarr.json", whole, n);
+        if (!ERR_SAYS(OZARR_ERR_METADATA, "zarr.json", "", ozarr_array_open("cut.zarr", "r", &a))) FAIL("cut at %d", (int)n);
+    }
+    free(whole);
+}
+
+/* -- chunks ------------------------------------------------------------------------------------------------------------- */
+
+static const struct { const char *codecs, *inner; } CHAINS[] = {
+    {"[{\"name\":\"bytes\"}]", ""},
+    {"[{\"name\":\"bytes\"},{\"name\":\"gzip\",\"configuration\":{\"level\":5}}]", "gzip"},
+    {"[{\"name\":\"bytes\"},{\"name\":\"zstd\",\"configuration\":{\"level\":3,\"checksum\":true}}]", "zstd"},
+    {"[{\"name\":\"bytes\"},{\"name\":\"blosc\",\"configuration\":{\"cname\":\"lz4\",\"clevel\":5,\"shuffle\":\"noshuffle\",\"typesize\":1,\"blocksize\":0}}]", "blosc"},
+    {"[{\"name\":\"bytes\"},{\"name\":\"crc32c\"}]", "crc32c"},
+    {"[{\"name\":\"sharding_indexed\",\"configuration\":{\"chunk_shape\":[3,2],\"codecs\":[{\"name\":\"bytes\"},{\"name\":\"crc32c\"}],"
+     "\"index_codecs\":[{\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}},{\"name\":\"crc32c\"}],\"index_location\":\"end\"}}]", ""},
+};
+
+static int is_data_error(ozarr_status status) {
+    return status == OZARR_ERR_CHUNK || status == OZARR_ERR_CHECKSUM || status == OZARR_ERR_TRUNCATED || status == OZARR_ERR_SHARD_INDEX;
+}
+
+/* A chunk that is cut, longer, or has a changed byte: an error of the data (or, without a checksum, other values), never more; the
+ * other chunk stays readable, and a write to a part of the damaged one stores nothing. */
+static void damaged_chunks(void) {
+    int8_t v[24], in[24];
+    int64_t start[] = {0, 0}, part[] = {1, 2}, second[] = {3, 0};
+    for (int i = 0; i < 24; i++) v[i] = (int8_t)(i + 1);
+    for (size_t c = 0; c < sizeof CHAINS / sizeof *CHAINS; c++) {
+        size_t size = 0;
+        OK(ozarr_spec_new(OZARR_INT8, 2, SHAPE, &s));
+        OK(ozarr_spec_set_chunks(s, CHUNKS));
+        OK(ozarr_spec_set_codecs_json(s, CHAINS[c].codecs));
+        OK(ozarr_array_create_ex("chunk.zarr", s, OZARR_OVERWRITE, &a));
+        ozarr_spec_free(s);
+        OK(ozarr_array_write(a, OZARR_INT8, v, sizeof v));
+        OK(ozarr_array_close(a));
+        char *whole = file_content("chunk.zarr/c/0/0", &size);
+        if (whole == NULL) {
+            FAIL("no chunk, chain %d", (int)c);
+            continue;
+        }
+        for (size_t n = 0; n < 2 * size + 1; n++) {
+            char *bad = (char *)malloc(size + 1);
+            size_t bad_size = n < size ? n : n == 2 * size ? size + 1 : size;
+            int must_fail = n < size || n == 2 * size || strstr(CHAINS[c].codecs, "crc32c") != NULL;
+            memcpy(bad, whole, size);
+            bad[size] = 0;
+            if (n >= size && n < 2 * size) bad[n - size] ^= 0x20;
+            put_file("chunk.zarr/c/0/0", bad, bad_size);
+            OK(ozarr_array_open("chunk.zarr", "r+", &a));
+            ozarr_status status = ozarr_array_read(a, OZARR_INT8, in, sizeof in);
+
+            if (status == OZARR_OK ? must_fail && strstr(CHAINS[c].codecs, "sharding") == NULL : !is_data_error(status))
+                FAIL("chain %d, damage %d: %s, %s", (int)c, (int)n, ozarr_status_name(status), ozarr_last_error());
+            if (status != OZARR_OK) {
+                if (strstr(ozarr_last_error(), "c/0/0") == NULL) FAIL("no key in: %s", ozarr_last_error());
+                status = ozarr_array_write_region(a, start, part, OZARR_INT8, v, 2);
+                size_t after_size = 0;
+                char *after = file_content("chunk.zarr/c/0/0", &after_size);
+                if (status != OZARR_OK && (after_size != bad_size || memcmp(after, bad, bad_size) != 0)) FAIL("a failed write stored something");
+                if (status != OZARR_OK && !is_data_error(status)) FAIL("writing a part: %s", ozarr_last_error());
+                free(after);
+            }
+            OK(ozarr_array_read_region(a, second, CHUNKS, OZARR_INT8, in, 12));
+            CHECK(memcmp(in, v + 12, 12) == 0);
+            ozarr_array_free(a);
+            free(bad);
+        }
+        free(whole);
+    }
+    a = NULL;
+}
+
+/* An error of the system is not a missing chunk. */
+static void unreadable_chunks(void) {
+    int8_t in[24];
+    OK(ozarr_array_create("dir.zarr", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_NEW, &a));
+    mkdir("dir.zarr/c", 0777);
+    mkdir("dir.zarr/c/0", 0777);
+    mkdir("dir.zarr/c/0/0", 0777);
+    CHECK(ozarr_array_read(a, OZARR_INT8, in, sizeof in) != OZARR_OK);
+    CHECK(strstr(ozarr_last_error(), "c/0/0") != NULL);
+    ozarr_array_free(a);
+    a = NULL;
+}
+
+int main(void) {
+    null_arguments();
+    wrong_arguments();
+    missing_nodes();
+    damaged_documents();
+    truncated_documents();
+    damaged_chunks();
+    unreadable_chunks();
+    return finish();
+}

@@ -1,0 +1,233 @@
+/* Handles: NULL, freed, of another type, invented: every function that takes one says so and does nothing else.
+ * tests/boundary.rs checks that every exported function stands in this file. */
+#include "table.h"
+#include <stdbool.h>
+#include <errno.h>
+#include <fenv.h>
+
+static char buf[256];
+static size_t len;
+static bool flag;
+static double real;
+static int32_t i32 = 77;
+static int64_t i64, extents[] = {2, 2};
+
+/* Nothing of these may have been written to by a call that failed on its handle. */
+static ozarr_array *out_array;
+static ozarr_group *out_group;
+static ozarr_iter *out_iter;
+
+static void every_array_call(ozarr_array *a, ozarr_status want) {
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    double data[4];
+    memory.data = data, memory.size = sizeof data;
+    ERR(want, ozarr_array_read(a, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_array_write(a, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_array_read_region(a, extents, extents, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_array_write_region(a, extents, extents, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_array_read_ex(a, NULL, &memory));
+    ERR(want, ozarr_array_write_ex(a, NULL, &memory));
+    ERR(want, ozarr_array_flush(a));
+    ERR(want, ozarr_array_rank(a, &i32));
+    ERR(want, ozarr_array_shape(a, extents));
+    ERR(want, ozarr_array_chunk_shape(a, extents));
+    ERR(want, ozarr_array_inner_chunk_shape(a, extents));
+    ERR(want, ozarr_array_type(a, &i32));
+    ERR(want, ozarr_array_item_size(a, &len));
+    ERR(want, ozarr_array_zarr_format(a, &i32));
+    ERR(want, ozarr_array_dimension_name(a, 0, buf, sizeof buf, &len, &flag));
+    ERR(want, ozarr_array_fill_value(a, &real, sizeof real, &flag));
+    ERR(want, ozarr_array_path(a, buf, sizeof buf, &len));
+    ERR(want, ozarr_array_metadata(a, buf, sizeof buf, &len));
+    ERR(want, ozarr_array_resize(a, extents));
+    ERR(want, ozarr_array_resize_ex(a, extents, 0));
+    ERR(want, ozarr_array_append(a, 0, 1, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_array_set(a, "write_fill_chunks", "true"));
+    ERR(want, ozarr_array_attr_count(a, &len));
+    ERR(want, ozarr_array_attr_name(a, 0, buf, sizeof buf, &len));
+    ERR(want, ozarr_array_attr_kind(a, "x", &i32));
+    ERR(want, ozarr_array_attr_get_int64(a, "x", &i64));
+    ERR(want, ozarr_array_attr_get_double(a, "x", &real));
+    ERR(want, ozarr_array_attr_get_string(a, "x", buf, sizeof buf, &len));
+    ERR(want, ozarr_array_attr_get_json(a, "x", buf, sizeof buf, &len));
+    ERR(want, ozarr_array_attr_set_int64(a, "x", 1));
+    ERR(want, ozarr_array_attr_set_double(a, "x", 1));
+    ERR(want, ozarr_array_attr_set_string(a, "x", "y"));
+    ERR(want, ozarr_array_attr_set_json(a, "x", "1"));
+    ERR(want, ozarr_array_attr_erase(a, "x"));
+    ERR(want, ozarr_array_attrs_get(a, buf, sizeof buf, &len));
+    ERR(want, ozarr_array_attrs_set(a, "{}"));
+    ERR(want, ozarr_array_attrs_begin(a));
+    ERR(want, ozarr_array_attrs_commit(a));
+    ERR(want, ozarr_array_close(a));
+}
+
+static void every_group_call(ozarr_group *g, ozarr_status want) {
+    ERR(want, ozarr_group_create_group(g, "x", OZARR_NEW, &out_group));
+    ERR(want, ozarr_group_open_group(g, "x", &out_group));
+    ERR(want, ozarr_group_create_array(g, "x", NULL, OZARR_NEW, &out_array));
+    ERR(want, ozarr_group_open_array(g, "x", &out_array));
+    ERR(want, ozarr_group_zarr_format(g, &i32));
+    ERR(want, ozarr_group_metadata(g, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_children(g, &out_iter));
+    ERR(want, ozarr_group_consolidate(g));
+    ERR(want, ozarr_group_flush(g));
+    ERR(want, ozarr_group_attr_count(g, &len));
+    ERR(want, ozarr_group_attr_name(g, 0, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_attr_kind(g, "x", &i32));
+    ERR(want, ozarr_group_attr_get_int64(g, "x", &i64));
+    ERR(want, ozarr_group_attr_get_double(g, "x", &real));
+    ERR(want, ozarr_group_attr_get_string(g, "x", buf, sizeof buf, &len));
+    ERR(want, ozarr_group_attr_get_json(g, "x", buf, sizeof buf, &len));
+    ERR(want, ozarr_group_attr_set_int64(g, "x", 1));
+    ERR(want, ozarr_group_attr_set_double(g, "x", 1));
+    ERR(want, ozarr_group_attr_set_string(g, "x", "y"));
+    ERR(want, ozarr_group_attr_set_json(g, "x", "1"));
+    ERR(want, ozarr_group_attr_erase(g, "x"));
+    ERR(want, ozarr_group_attrs_get(g, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_attrs_set(g, "{}"));
+    ERR(want, ozarr_group_attrs_begin(g));
+    ERR(want, ozarr_group_attrs_commit(g));
+    ERR(want, ozarr_group_close(g));
+}
+
+static void every_spec_call(ozarr_spec *s, ozarr_status want) {
+    const char *names[] = {"x", "y"};
+    ERR(want, ozarr_array_create_ex("never.zarr", s, OZARR_NEW, &out_array));
+    ERR(want, ozarr_spec_set_zarr_format(s, 2));
+    ERR(want, ozarr_spec_set_chunks(s, extents));
+    ERR(want, ozarr_spec_set_inner_chunks(s, extents));
+    ERR(want, ozarr_spec_set_fill_value(s, OZARR_FLOAT64, &real));
+    ERR(want, ozarr_spec_set_fill_json(s, "1"));
+    ERR(want, ozarr_spec_set_dimension_names(s, names));
+    ERR(want, ozarr_spec_set_order(s, OZARR_ORDER_F));
+    ERR(want, ozarr_spec_set_big_endian(s, true));
+    ERR(want, ozarr_spec_set_separator(s, '.'));
+    ERR(want, ozarr_spec_set_compressor(s, "gzip", 1));
+    ERR(want, ozarr_spec_set_codecs_json(s, "[]"));
+    ERR(want, ozarr_spec_set_compressor_json(s, "null"));
+    ERR(want, ozarr_spec_set_filters_json(s, "null"));
+    ERR(want, ozarr_spec_set_attributes_json(s, "{}"));
+    ERR(want, ozarr_spec_to_json(s, buf, sizeof buf, &len));
+    ERR(want, ozarr_spec_suggest(s, buf, sizeof buf, &len));
+}
+
+static void every_store_call(ozarr_store *st, ozarr_status want) {
+    ERR(want, ozarr_array_create_at(st, "x", NULL, OZARR_NEW, &out_array));
+    ERR(want, ozarr_array_open_at(st, "x", &out_array));
+    ERR(want, ozarr_group_create_at(st, "x", 0, OZARR_NEW, &out_group));
+    ERR(want, ozarr_group_open_at(st, "x", &out_group));
+    ERR(want, ozarr_store_node_kind(st, "x", &i32));
+    ERR(want, ozarr_store_node_erase(st, "x"));
+    ERR(want, ozarr_store_flush(st));
+    ERR(want, ozarr_store_close(st));
+}
+
+static void every_iter_call(ozarr_iter *it, ozarr_status want) {
+    ERR(want, ozarr_iter_next(it, &flag));
+    ERR(want, ozarr_iter_name(it, buf, sizeof buf, &len));
+    ERR(want, ozarr_iter_kind(it, &i32));
+    ERR(want, ozarr_iter_error(it, buf, sizeof buf, &len));
+}
+
+static void every_context_call(ozarr_context *c, ozarr_status want) {
+    ERR(want, ozarr_context_set(c, "threads", "1"));
+    if (c != NULL) {
+        ozarr_store *st = NULL;
+        ERR(want, ozarr_store_open_ex(c, "never.zarr", "r", NULL, &st));
+    }
+}
+
+/* All calls of all types on one value. `but` is the one letter of the type that it is right for. */
+static void every_call(void *p, char but, ozarr_status want) {
+    if (but != 'a') every_array_call((ozarr_array *)p, want);
+    if (but != 'g') every_group_call((ozarr_group *)p, want);
+    if (but != 's') every_spec_call((ozarr_spec *)p, want);
+    if (but != 't') every_store_call((ozarr_store *)p, want);
+    if (but != 'i') every_iter_call((ozarr_iter *)p, want);
+    if (but != 'c') every_context_call((ozarr_context *)p, want);
+    CHECK(out_array == NULL && out_group == NULL && out_iter == NULL);
+    EQUAL(i32, 77);
+}
+
+static void every_free(void *p, char but) {
+    if (but != 'a') ozarr_array_free((ozarr_array *)p);
+    if (but != 'g') ozarr_group_free((ozarr_group *)p);
+    if (but != 's') ozarr_spec_free((ozarr_spec *)p);
+    if (but != 't') ozarr_store_free((ozarr_store *)p);
+    if (but != 'i') ozarr_iter_free((ozarr_iter *)p);
+    if (but != 'c') ozarr_context_free((ozarr_context *)p);
+}
+
+int main(void) {
+    ozarr_store *st = NULL;
+    ozarr_group *g = NULL;
+    ozarr_array *a = NULL, *later = NULL;
+    ozarr_spec *s = NULL;
+    ozarr_iter *it = NULL;
+    ozarr_context *c = NULL;
+    double on_stack = 0;
+    int32_t rank = 0;
+
+    /* The functions that make handles, and those that take none. */
+    CHECK(strcmp(ozarr_version(), "0.1.0") == 0 && ozarr_abi_version() == 0);
+    CHECK(ozarr_has_feature("zstd") && !ozarr_has_feature("none such") && !ozarr_has_feature(NULL));
+    OK(ozarr_context_new(&c));
+    OK(ozarr_store_memory(&st));
+    OK(ozarr_spec_new(OZARR_FLOAT64, 2, extents, &s));
+    OK(ozarr_group_create_at(st, "", 0, OZARR_NEW, &g));
+    OK(ozarr_group_children(g, &it));
+    OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
+
+    every_call(NULL, 0, OZARR_ERR_NULL);
+    every_free(NULL, 0);
+    every_call(&on_stack, 0, OZARR_ERR_INVALID_HANDLE);
+    every_call((void *)(uintptr_t)1, 0, OZARR_ERR_INVALID_HANDLE);
+    every_call((void *)UINTPTR_MAX, 0, OZARR_ERR_INVALID_HANDLE);
+    every_call((char *)a + 1, 'x', OZARR_ERR_INVALID_HANDLE); /* the next slot, which is vacant */
+    every_free(&on_stack, 0);
+    CHECK(on_stack == 0);
+    void *live[] = {a, g, s, st, it, c};
+    for (int i = 0; i < 6; i++) {
+        every_call(live[i], "agstic"[i], OZARR_ERR_INVALID_HANDLE);
+        every_free(live[i], "agstic"[i]);
+    }
+    ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_group", "ozarr_array", ozarr_array_rank((ozarr_array *)g, &rank));
+
+    /* None of that did any harm; and what hangs on a handle outlives it. */
+    ozarr_store_free(st);
+    ozarr_group_free(g);
+    OK(ozarr_array_rank(a, &rank));
+    EQUAL(rank, 2);
+    OK(ozarr_iter_next(it, &flag));
+    ozarr_array_free(a);
+    ozarr_spec_free(s);
+    ozarr_iter_free(it);
+    ozarr_context_free(c);
+    for (int i = 0; i < 6; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
+    for (int i = 0; i < 6; i++) every_free(live[i], 0);
+    ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "freed", "", ozarr_array_rank(a, &rank));
+
+    /* A new handle in the old one's slot is another handle; a closed one is gone, even if closing it failed. */
+    OK(ozarr_array_create("again.zarr", OZARR_FLOAT64, 2, extents, NULL, OZARR_NEW, &later));
+    CHECK(later != a);
+    ERR(OZARR_ERR_INVALID_HANDLE, ozarr_array_rank(a, &rank));
+    OK(ozarr_array_close(later));
+    ERR(OZARR_ERR_INVALID_HANDLE, ozarr_array_close(later));
+    ozarr_array_free(later);
+    TEXT(ozarr_status_name(OZARR_ERR_INVALID_HANDLE), "OZARR_ERR_INVALID_HANDLE");
+
+    /* errno and the floating-point environment are the caller's. */
+    OK(ozarr_array_open("again.zarr", "r", &a));
+    fesetround(FE_UPWARD);
+    feclearexcept(FE_ALL_EXCEPT);
+    errno = 42;
+    double data[4];
+    OK(ozarr_array_read(a, OZARR_FLOAT64, data, sizeof data));
+    ERR(OZARR_ERR_NOT_FOUND, ozarr_array_open("nothing.zarr", "r", &later));
+    EQUAL(errno, 42);
+    EQUAL(fegetround(), FE_UPWARD);
+    EQUAL(fetestexcept(FE_ALL_EXCEPT), 0);
+    ozarr_array_free(a);
+    return finish();
+}

@@ -1,0 +1,193 @@
+/* Specifications: every setter shows in the document, arrays made so read back what was written, and what cannot be is refused. */
+#include "table.h"
+
+static int64_t SHAPE[] = {10, 6}, CHUNKS[] = {4, 3};
+
+/* The document of a specification contains a text. */
+static void shows(const ozarr_spec *s, const char *part) {
+    char document[4096], dense[4096];
+    size_t n = 0;
+    if (!OK(ozarr_spec_to_json(s, document, sizeof document, NULL))) return;
+    for (const char *p = document; *p; p++)
+        if (*p != ' ' && *p != '\n') dense[n++] = *p;
+    dense[n] = 0;
+    if (strstr(dense, part) == NULL) FAIL("no %s in %s", part, dense);
+}
+
+/* An array of that specification keeps what is written to it. */
+static void works(const ozarr_spec *s) {
+    ozarr_array *a = NULL;
+    int16_t v[60], in[60];
+    for (int i = 0; i < 60; i++) v[i] = (int16_t)(i * i - 300);
+    if (!OK(ozarr_array_create_ex("spec.zarr", s, OZARR_OVERWRITE, &a))) return;
+    OK(ozarr_array_write(a, OZARR_INT16, v, sizeof v));
+    OK(ozarr_array_close(a));
+    OK(ozarr_array_open("spec.zarr", "r", &a));
+    OK(ozarr_array_read(a, OZARR_INT16, in, sizeof in));
+    CHECK(memcmp(in, v, sizeof v) == 0);
+    ozarr_array_free(a);
+}
+
+static ozarr_spec *new_spec(int32_t format) {
+    ozarr_spec *s = NULL;
+    OK(ozarr_spec_new(OZARR_INT16, 2, SHAPE, &s));
+    OK(ozarr_spec_set_zarr_format(s, format));
+    OK(ozarr_spec_set_chunks(s, CHUNKS));
+    return s;
+}
+
+static void format_3(void) {
+    const char *names[] = {"time", NULL};
+    int64_t inner[] = {2, 1};
+    int16_t fill = -7;
+    ozarr_spec *s = new_spec(3);
+    shows(s, "\"zarr_format\":3");
+    shows(s, "\"chunk_shape\":[4,3]");
+    shows(s, "\"data_type\":\"int16\"");
+    works(s);
+    OK(ozarr_spec_set_fill_value(s, OZARR_AS_STORED, &fill));
+    shows(s, "\"fill_value\":-7");
+    OK(ozarr_spec_set_fill_json(s, "12"));
+    shows(s, "\"fill_value\":12");
+    OK(ozarr_spec_set_dimension_names(s, names));
+    shows(s, "\"dimension_names\":[\"time\",null]");
+    OK(ozarr_spec_set_order(s, OZARR_ORDER_F));
+    shows(s, "\"transpose\"");
+    OK(ozarr_spec_set_big_endian(s, true));
+    shows(s, "\"endian\":\"big\"");
+    OK(ozarr_spec_set_separator(s, '.'));
+    shows(s, "\"separator\":\".\"");
+    OK(ozarr_spec_set_attributes_json(s, "{\"units\": \"K\"}"));
+    shows(s, "\"units\":\"K\"");
+    static const struct { const char *name; int32_t level; } compressors[] = {
+        {"none", -1}, {"zstd", -1}, {"zstd", 9}, {"gzip", 1}, {"gzip", -1}, {"blosc", 5}, {"blosc", -1}};
+    for (size_t i = 0; i < sizeof compressors / sizeof *compressors; i++) {
+        OK(ozarr_spec_set_compressor(s, compressors[i].name, compressors[i].level));
+        if (i > 0) shows(s, compressors[i].name);
+        works(s);
+    }
+    OK(ozarr_spec_set_inner_chunks(s, inner));
+    shows(s, "\"sharding_indexed\"");
+    works(s);
+    ozarr_spec_free(s);
+
+    s = new_spec(3);
+    OK(ozarr_spec_set_codecs_json(s, "[{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}, {\"name\": \"crc32c\"}]"));
+    shows(s, "crc32c");
+    works(s);
+    ozarr_spec_free(s);
+}
+
+static void format_2(void) {
+    ozarr_spec *s = new_spec(2);
+    shows(s, "\"zarr_format\":2");
+    shows(s, "\"dtype\":\"<i2\"");
+    OK(ozarr_spec_set_big_endian(s, true));
+    shows(s, "\"dtype\":\">i2\"");
+    OK(ozarr_spec_set_order(s, OZARR_ORDER_F));
+    shows(s, "\"order\":\"F\"");
+    OK(ozarr_spec_set_separator(s, '/'));
+    shows(s, "\"dimension_separator\":\"/\"");
+    OK(ozarr_spec_set_fill_json(s, "null"));
+    shows(s, "\"fill_value\":null");
+    works(s);
+    OK(ozarr_spec_set_compressor(s, "zlib", 3));
+    shows(s, "\"id\":\"zlib\"");
+    works(s);
+    OK(ozarr_spec_set_compressor_json(s, "{\"id\": \"zstd\", \"level\": 2}"));
+    OK(ozarr_spec_set_filters_json(s, "[{\"id\": \"delta\", \"dtype\": \">i2\"}]"));
+    shows(s, "\"filters\":[{\"id\":\"delta\"");
+    works(s);
+    OK(ozarr_spec_set_compressor_json(s, "null"));
+    shows(s, "\"compressor\":null");
+    works(s);
+    ozarr_spec_free(s);
+}
+
+/* A document gives a specification that gives the document. */
+static void documents(void) {
+    ozarr_spec *s = new_spec(3), *copy = NULL;
+    char first[4096], second[4096];
+    OK(ozarr_spec_to_json(s, first, sizeof first, NULL));
+    OK(ozarr_spec_from_json(first, &copy));
+    OK(ozarr_spec_to_json(copy, second, sizeof second, NULL));
+    TEXT(second, first);
+    works(copy);
+    ozarr_spec_free(copy);
+    copy = NULL;
+    static const struct { const char *document; ozarr_status status; const char *word; } bad[] = {
+        {"", OZARR_ERR_METADATA, ""},
+        {"{", OZARR_ERR_METADATA, ""},
+        {"[]", OZARR_ERR_METADATA, ""},
+        {"{\"zarr_format\": 4}", OZARR_ERR_UNSUPPORTED, "zarr_format"},
+        {"{\"zarr_format\": 3, \"node_type\": \"group\"}", OZARR_ERR_NODE_KIND, "group"},
+        {"{\"zarr_format\": 2, \"shape\": [1], \"chunks\": [1], \"dtype\": \"<q9\", \"compressor\": null, \"fill_value\": 0, "
+         "\"order\": \"C\", \"filters\": null}", OZARR_ERR_UNSUPPORTED, "dtype"},
+        {"{\"zarr_format\": 2, \"shape\": [1], \"chunks\": [0], \"dtype\": \"<i2\", \"compressor\": null, \"fill_value\": 0, "
+         "\"order\": \"C\", \"filters\": null}", OZARR_ERR_METADATA, "chunks"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (!ERR_SAYS(bad[i].status, bad[i].word, "", ozarr_spec_from_json(bad[i].document, &copy))) FAIL("case %d", (int)i);
+    }
+    CHECK(copy == NULL);
+    ozarr_spec_free(s);
+}
+
+static void suggestion(void) {
+    int64_t big[] = {5000, 4000, 3000}, found[3] = {0, 0, 0};
+    char why[1024] = "";
+    ozarr_spec *s = NULL;
+    ozarr_array *a = NULL;
+    OK(ozarr_spec_new(OZARR_FLOAT32, 3, big, &s));
+    OK(ozarr_spec_suggest(s, why, sizeof why, NULL));
+    CHECK(strlen(why) > 20);
+    OK(ozarr_array_create_ex("suggest.zarr", s, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_inner_chunk_shape(a, found));
+    double bytes = 4.0 * (double)found[0] * (double)found[1] * (double)found[2];
+    CHECK(bytes >= 1 << 18 && bytes <= 1 << 22);
+    ozarr_array_free(a);
+    ozarr_spec_free(s);
+}
+
+/* Setters that refuse leave the specification as it was. */
+static void refusals(void) {
+    int64_t zero[] = {4, 0}, negative[] = {-1, 2}, inner[] = {3, 2};
+    const char *names[] = {"a", "b\xff"};
+    float out_of_range = 1e9f;
+    ozarr_spec *s = new_spec(3), *other = NULL;
+    char before[4096], after[4096];
+    OK(ozarr_spec_to_json(s, before, sizeof before, NULL));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "chunks", "1", ozarr_spec_set_chunks(s, zero));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_spec_set_inner_chunks(s, zero));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "format", "5", ozarr_spec_set_zarr_format(s, 5));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "order", "", ozarr_spec_set_order(s, 9));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "separator", "-", ozarr_spec_set_separator(s, '-'));
+    ERR_SAYS(OZARR_ERR_UNSUPPORTED, "lzo", "", ozarr_spec_set_compressor(s, "lzo", -1));
+    ERR_SAYS(OZARR_ERR_RANGE, "int16", "", ozarr_spec_set_fill_value(s, OZARR_FLOAT32, &out_of_range));
+    CHECK(ozarr_spec_set_fill_json(s, "\"abc\"") != OZARR_OK);
+    CHECK(ozarr_spec_set_fill_json(s, "{") != OZARR_OK);
+    CHECK(ozarr_spec_set_codecs_json(s, "7") != OZARR_OK);
+    ERR(OZARR_ERR_ARGUMENT, ozarr_spec_set_dimension_names(s, names));
+    CHECK(ozarr_spec_set_attributes_json(s, "[]") != OZARR_OK);
+    OK(ozarr_spec_to_json(s, after, sizeof after, NULL));
+    TEXT(after, before);
+    works(s);
+    OK(ozarr_spec_set_inner_chunks(s, inner));
+    ozarr_array *a = NULL;
+    CHECK(ozarr_array_create_ex("refused.zarr", s, OZARR_NEW, &a) != OZARR_OK);
+    CHECK(a == NULL && file_content("refused.zarr/zarr.json", NULL) == NULL);
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "shape", "-1", ozarr_spec_new(OZARR_INT16, 2, negative, &other));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "type", "77", ozarr_spec_new(77, 2, SHAPE, &other));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_spec_new(OZARR_AS_STORED, 2, SHAPE, &other));
+    CHECK(other == NULL);
+    ozarr_spec_free(s);
+}
+
+int main(void) {
+    format_3();
+    format_2();
+    documents();
+    suggestion();
+    refusals();
+    return finish();
+}
