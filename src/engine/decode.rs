@@ -28,6 +28,8 @@ pub(super) struct Target {
     pub fill: Option<[u8; 16]>,
     /// Bytes of an element in memory.
     pub item: usize,
+    /// The leaf's dimensions in the order of falling strides.
+    order: SmallVec<[usize; 6]>,
 }
 
 // SAFETY: threads place disjoint elements; the memory outlives the request (see `Memory`).
@@ -43,8 +45,9 @@ impl Target {
         let convert_fill = Transfer::new(ElementType::native(data_type), memory)?;
         // SAFETY: both arrays hold an element of any type.
         let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
-        let transfer = Transfer::new(leaf_of(root).layout.element, memory)?;
-        Ok(Target { base, transfer, fill: fits.then_some(converted), item: memory.size() })
+        let leaf = leaf_of(root);
+        let transfer = Transfer::new(leaf.layout.element, memory)?;
+        Ok(Target { base, transfer, fill: fits.then_some(converted), item: memory.size(), order: by_stride(leaf) })
     }
 
     /// Fills the selected elements of a missing chunk.
@@ -155,8 +158,8 @@ impl Machine<'_> {
         {
             bail!(Chunk, "found an inner chunk of {len} bytes, expected {bytes}");
         }
-        let order = by_stride(leaf);
-        let (outer, len) = self.cheapest_split(leaf, &axes, &order);
+        let order = &self.target.order;
+        let (outer, len) = self.cheapest_split(leaf, &axes, order);
         let base = span.map_or(0, |s| s.0);
         if outer == 0 && len == bytes {
             let first = first_byte(leaf, &axes);
@@ -234,7 +237,7 @@ impl Machine<'_> {
     /// Memory that the wanted bytes can be read into as they are: then the part is done.
     pub fn direct(&self, part: &Part) -> Option<(*mut u8, usize)> {
         let (BoundChain::Leaf(leaf), State::Raw { .. }) = (chain_at(self.root, part.depth), part.state) else { return None };
-        let bytes = contiguous_run(leaf, &part.axes, &self.target.transfer)?;
+        let bytes = contiguous_run(leaf, &part.axes, &self.target.transfer, &self.target.order)?;
         let wanted = part.span.map_or(leaf.layout.bytes as u64, |s| s.1);
         // SAFETY: the plan stays within the checked memory.
         (bytes == wanted).then(|| (unsafe { self.target.base.offset(part.memory as isize) }, bytes as usize))
@@ -269,7 +272,7 @@ impl Machine<'_> {
     fn decode_leaf(&self, leaf: &Leaf, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {
         stats::DECODED.fetch_add(1, Relaxed);
         let total = leaf.layout.bytes;
-        if contiguous_run(leaf, &part.axes, &self.target.transfer) == Some(total as u64) {
+        if contiguous_run(leaf, &part.axes, &self.target.transfer, &self.target.order) == Some(total as u64) {
             // SAFETY: the run covers exactly these bytes of the checked memory.
             let dst = unsafe { std::slice::from_raw_parts_mut(self.target.base.offset(part.memory as isize), total) };
             return decode_stages(&leaf.stages, &leaf.sizes, encoded, dst, scratch);
@@ -442,7 +445,7 @@ fn decode_bounded(stages: &[StageRef], most: usize, encoded: &[u8], dst: &mut Ve
 }
 
 /// The dimensions in the order of falling strides.
-fn by_stride(leaf: &Leaf) -> SmallVec<[usize; 6]> {
+pub(super) fn by_stride(leaf: &Leaf) -> SmallVec<[usize; 6]> {
     let mut order: SmallVec<[usize; 6]> = (0..leaf.shape.len()).collect();
     order.sort_by_key(|&d| std::cmp::Reverse(leaf.layout.strides[d]));
     order
@@ -464,11 +467,12 @@ fn low_byte(leaf: &Leaf, axes: &[Axis]) -> u64 {
     first_byte(leaf, axes) - down
 }
 
-/// The bytes of the selection, if they are one run in the leaf's buffer and in memory and need no conversion.
-pub(super) fn contiguous_run(leaf: &Leaf, axes: &[Axis], transfer: &Transfer) -> Option<u64> {
+/// The bytes of the selection, if they are one run in the leaf's buffer and in memory and need no conversion. `order` has the
+/// dimensions in the order of falling strides.
+pub(super) fn contiguous_run(leaf: &Leaf, axes: &[Axis], transfer: &Transfer, order: &[usize]) -> Option<u64> {
     let item = transfer.plain_copy()? as i64;
     let mut run = item;
-    for &d in by_stride(leaf).iter().rev() {
+    for &d in order.iter().rev() {
         let (axis, stride) = (axes[d], leaf.layout.strides[d]);
         if axis.count == 1 {
             continue;

@@ -1,6 +1,6 @@
 //! Encoding: the elements of one whole chunk, in strided memory, become the bytes to store. No I/O.
 
-use super::decode::{contiguous_run, index_bytes, leaf_of};
+use super::decode::{by_stride, contiguous_run, index_bytes, leaf_of};
 use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis, odometer};
 use super::scratch::ChainScratch;
@@ -24,6 +24,8 @@ pub(super) struct Source {
     pub fill: [u8; 16],
     /// Whether chunks (and inner chunks) that hold only the fill value are stored.
     pub store_fill: bool,
+    /// The leaf's dimensions in the order of falling strides.
+    order: SmallVec<[usize; 6]>,
 }
 
 // SAFETY: the memory is only read, and outlives the request (see `Memory`).
@@ -43,7 +45,7 @@ impl Source {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
         let transfer = Transfer::new(ElementType::native(memory_type), element)?;
-        Ok(Source { base, transfer, fill: stored, store_fill: false })
+        Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)) })
     }
 }
 
@@ -87,7 +89,7 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
     let total = leaf.layout.bytes;
     // SAFETY: the plan stays within the checked memory.
     let first = unsafe { source.base.offset(memory as isize) };
-    let in_place = contiguous_run(leaf, axes, &source.transfer) == Some(total as u64);
+    let in_place = contiguous_run(leaf, axes, &source.transfer, &source.order) == Some(total as u64);
     let mut gather = std::mem::take(&mut scratch.gather);
     let result = (|| {
         let elements = if in_place {

@@ -11,8 +11,8 @@ use super::request::{Outcome, Request, Work};
 use super::scratch::{self, ChainScratch, Scratch};
 use super::{BoundArray, Memory, Selection};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{element_count, grow};
-use crate::store::{ByteRange, Fetched, Object, Version};
+use crate::limits::{element_count, grow, reserve};
+use crate::store::{ByteRange, Fetched, Object, Version, check_exact};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -141,14 +141,19 @@ fn read_part(object: &Object, machine: &Machine<'_>, part: Part, s: &mut Scratch
 }
 
 fn read_whole(object: &Object, machine: &Machine<'_>, part: &Part, s: &mut Scratch) -> Result<()> {
+    s.io.clear();
     if let Some(exact) = machine.exact_bytes(part) {
-        object.read_exact_whole(grow(&mut s.io, exact)?)?;
-        return machine.advance(part, &s.io[..exact], &mut s.chain, &mut s.parts);
+        // Room for one byte more: then one short read tells that there are not more.
+        reserve(&mut s.io, exact + 1)?;
+        let too_long =
+            |e: Error| if e.kind() == ErrorKind::Limit { err!(Chunk, "found more than {exact} bytes, expected {exact}") } else { e };
+        object.read_whole(&mut s.io, exact).map_err(too_long)?;
+        check_exact(s.io.len() as u64, exact)?;
+        return machine.advance(part, &s.io, &mut s.chain, &mut s.parts);
     }
     let most = machine.most_bytes(part);
-    s.io.clear();
     // Room for what our own encoders write: then one call reads it all.
-    crate::limits::reserve(&mut s.io, (most / 2).min(4 << 20))?;
+    reserve(&mut s.io, (most / 2).min(4 << 20))?;
     object.read_whole(&mut s.io, most)?;
     let result = machine.advance(part, &s.io, &mut s.chain, &mut s.parts);
     match result {
@@ -306,7 +311,7 @@ impl Flight {
         let bytes = fetched.parts.first().map_or(&[][..], |p| p);
         if group.first_len == u64::MAX {
             if let Some(exact) = machine.exact_bytes(&group.first) {
-                crate::store::check_exact(bytes.len() as u64, exact)?;
+                check_exact(bytes.len() as u64, exact)?;
             }
             group.first_len = bytes.len() as u64;
         }

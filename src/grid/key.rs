@@ -1,8 +1,6 @@
 //! Chunk-key encodings: from a chunk's index to the end of its key, without allocation.
 //! Specification: v3 core, "Chunk key encoding" (`default`, `v2`); v2, "Chunks".
 
-use std::fmt::Write;
-
 /// How chunk indices become keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyEncoding {
@@ -55,13 +53,19 @@ impl KeyEncoding {
     }
 }
 
-fn push_number(n: u64, key: &mut String) {
-    if n < 10 {
-        key.push((b'0' + n as u8) as char);
-    } else {
-        // Writing to a String cannot fail.
-        let _ = write!(key, "{n}");
+/// Decimal digits without the formatting machinery: a chunk's key is made for every chunk.
+fn push_number(mut n: u64, key: &mut String) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (n % 10) as u8;
+        n /= 10;
+        if n == 0 {
+            break;
+        }
     }
+    digits[at..].iter().for_each(|&d| key.push(d as char));
 }
 
 #[cfg(test)]
@@ -77,6 +81,7 @@ mod tests {
             (KeyEncoding::V2(Separator::Dot), &[2, 4], "2.4"),
             (KeyEncoding::V2(Separator::Slash), &[2, 40], "2/40"),
             (KeyEncoding::V2(Separator::Dot), &[], "0"),
+            (KeyEncoding::V2(Separator::Dot), &[0, 10, u64::MAX], "0.10.18446744073709551615"),
         ];
         for (encoding, index, want) in cases {
             let mut key = String::from("a/");

@@ -75,6 +75,8 @@ pub struct LocalStore {
     /// Set once the file system has refused `RENAME_NOREPLACE`.
     no_rename_new: AtomicBool,
     next_temp: AtomicU64,
+    /// The process that opened the store, for the names of temporary files.
+    process: u32,
     state: Mutex<State>,
     /// Held through a flush, so that a second one returns only when all is durable.
     flushing: Mutex<()>,
@@ -208,6 +210,7 @@ impl LocalStore {
             sync,
             no_rename_new: AtomicBool::new(false),
             next_temp: AtomicU64::new(0),
+            process: std::process::id(),
             state: Mutex::default(),
             flushing: Mutex::default(),
             matching: Mutex::default(),
@@ -258,14 +261,15 @@ impl LocalStore {
         error
     }
 
-    /// A name that no other file has: process, count and 64 random bits (for processes on other machines).
+    /// A name that no other file has: process (as it was when the store was opened), count and 64 random bits (for forks of it
+    /// and processes on other machines).
     fn temp_path(&self, folder: &str) -> KeyPath {
         use std::hash::{BuildHasher, RandomState};
         let mut path = KeyPath::join(folder, TEMP_PREFIX);
         let count = self.next_temp.fetch_add(1, Ordering::Relaxed);
         let random = RandomState::new().hash_one(count);
         // Writing to a KeyPath does not fail.
-        let _ = write!(path, "{}-{count}-{random:x}{TEMP_SUFFIX}", std::process::id());
+        let _ = write!(path, "{}-{count}-{random:x}{TEMP_SUFFIX}", self.process);
         path
     }
 
