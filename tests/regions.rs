@@ -58,13 +58,30 @@ fn chains() -> Vec<(&'static str, Codecs)> {
         ("raw", v3(&format!("[{little}]"))),
         ("raw big-endian", v3(&format!("[{big}]"))),
         ("zstd", v3(&format!("[{little},{zstd}]"))),
-        ("transposed zstd crc32c", v3(&format!(r#"[{{"name":"transpose","configuration":{{"order":[2,0,1]}}}},{big},{zstd},{{"name":"crc32c"}}]"#))),
+        (
+            "transposed zstd crc32c",
+            v3(&format!(r#"[{{"name":"transpose","configuration":{{"order":[2,0,1]}}}},{big},{zstd},{{"name":"crc32c"}}]"#)),
+        ),
         ("transposed raw", v3(&format!(r#"[{{"name":"transpose","configuration":{{"order":[2,1,0]}}}},{little}]"#))),
-        ("blosc", v3(&format!(r#"[{little},{{"name":"blosc","configuration":{{"cname":"lz4","clevel":5,"shuffle":"shuffle","typesize":8,"blocksize":0}}}}]"#))),
+        (
+            "blosc",
+            v3(&format!(
+                r#"[{little},{{"name":"blosc","configuration":{{"cname":"lz4","clevel":5,"shuffle":"shuffle","typesize":8,"blocksize":0}}}}]"#
+            )),
+        ),
         ("gzip", v3(&format!(r#"[{little},{{"name":"gzip","configuration":{{"level":1}}}}]"#))),
         ("shards of raw chunks", v3(&format!("[{}]", shard(little, "[3,4,2]", "")))),
-        ("shards of zstd chunks, index first", v3(&format!("[{}]", shard(&format!("{little},{zstd}"), "[2,8,1]", r#","index_location":"start""#)))),
-        ("transposed shards", v3(&format!(r#"[{{"name":"transpose","configuration":{{"order":[1,2,0]}}}},{}]"#, shard(&format!("{big},{zstd}"), "[4,2,3]", "")))),
+        (
+            "shards of zstd chunks, index first",
+            v3(&format!("[{}]", shard(&format!("{little},{zstd}"), "[2,8,1]", r#","index_location":"start""#))),
+        ),
+        (
+            "transposed shards",
+            v3(&format!(
+                r#"[{{"name":"transpose","configuration":{{"order":[1,2,0]}}}},{}]"#,
+                shard(&format!("{big},{zstd}"), "[4,2,3]", "")
+            )),
+        ),
         ("shards in shards", v3(&format!("[{}]", shard(&shard(&format!("{little},{zstd}"), "[3,2,2]", ""), "[3,4,4]", "")))),
         ("compressed shards", v3(&format!("[{},{zstd}]", shard(little, "[3,4,2]", "")))),
         ("v2 F", v2(Order::F, ByteOrder::Big, "[]", r#"{"id":"zlib","level":1}"#)),
@@ -296,10 +313,12 @@ fn chunks_of_nothing_but_the_fill_value_are_not_stored() {
     let array = array(store.clone(), &chains()[0].1, &[13, 17, 9], 1);
     let keys = || {
         let mut n = 0;
-        store.list("", &mut |_| {
-            n += 1;
-            Ok(())
-        }).unwrap();
+        store
+            .list("", &mut |_| {
+                n += 1;
+                Ok(())
+            })
+            .unwrap();
         n
     };
     let write = |value: f64| {
@@ -319,4 +338,72 @@ fn chunks_of_nothing_but_the_fill_value_are_not_stored() {
     assert_eq!(keys(), 27);
     write(7.0);
     assert_eq!(keys(), 0);
+}
+
+#[test]
+fn threads_that_change_parts_of_one_chunk_lose_nothing() {
+    for (name, codecs) in chains().into_iter().filter(|(n, _)| ["raw", "zstd", "shards of raw chunks"].contains(n)) {
+        let array = array(Arc::new(MemoryStore::new()), &codecs, &[6, 8, 4], 3);
+        std::thread::scope(|s| {
+            for thread in 0..8i64 {
+                let array = array.clone();
+                s.spawn(move || {
+                    for i in 0..24i64 {
+                        let mut value = [(thread * 24 + i) as f64];
+                        let at = [i / 4, thread, i % 4];
+                        let selection = Selection::new(&[6, 8, 4], &at, &[1, 1, 1], None).unwrap();
+                        let memory = Memory {
+                            data: value.as_mut_ptr().cast(),
+                            size: 8,
+                            offset: 0,
+                            strides: [8, 8, 8].into_iter().collect(),
+                            data_type: DataType::Float64,
+                            overflow: Overflow::Error,
+                        };
+                        // SAFETY: `value` outlives the call.
+                        unsafe { engine::write(&array, &selection, &memory).unwrap() };
+                    }
+                });
+            }
+        });
+        let mut data = [0.0f64; 192];
+        let memory = Memory {
+            data: data.as_mut_ptr().cast(),
+            size: 192 * 8,
+            offset: 0,
+            strides: ozarr::limits::c_strides(&[6, 8, 4], 8),
+            data_type: DataType::Float64,
+            overflow: Overflow::Error,
+        };
+        // SAFETY: `data` outlives the call.
+        unsafe { engine::read(&array, &Selection::all(&[6, 8, 4]), &memory).unwrap() };
+        for (n, value) in data.iter().enumerate() {
+            let (i, j, k) = (n / 32, n / 4 % 8, n % 4);
+            assert_eq!(*value, (j * 24 + i * 4 + k) as f64, "{name} at {i} {j} {k}");
+        }
+    }
+}
+
+#[test]
+fn a_failed_write_stores_the_other_chunks_and_counts_the_lost_ones() {
+    let dir = std::env::temp_dir().join(format!("ozarr-partial-{}", std::process::id()));
+    let store = Arc::new(LocalStore::open(&dir, true, SyncMode::None).unwrap());
+    // A folder stands where one chunk should be stored: that one cannot be replaced.
+    std::fs::create_dir_all(dir.join("a/c/1/0/0/x")).unwrap();
+    let array = array(store, &chains()[0].1, &[13, 8, 4], 2);
+    let mut data: Vec<f64> = (0..13 * 8 * 4).map(|i| i as f64).collect();
+    let memory = Memory {
+        data: data.as_mut_ptr().cast(),
+        size: data.len() * 8,
+        offset: 0,
+        strides: ozarr::limits::c_strides(&[13, 8, 4], 8),
+        data_type: DataType::Float64,
+        overflow: Overflow::Error,
+    };
+    // SAFETY: `data` outlives the call.
+    let e = unsafe { engine::write(&array, &Selection::all(&[13, 8, 4]), &memory) }.unwrap_err();
+    assert!(e.message().contains("1 of 3 chunks were not written"), "{e}");
+    assert_eq!(e.key(), Some("a/c/1/0/0"));
+    assert!(dir.join("a/c/0/0/0").is_file() && dir.join("a/c/2/0/0").is_file());
+    std::fs::remove_dir_all(&dir).unwrap();
 }

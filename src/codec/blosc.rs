@@ -60,9 +60,10 @@ fn shuffle(config: &Config<'_>, typesize: usize) -> Result<c_int> {
     match config.get("shuffle") {
         None => Ok(1),
         Some(Value::String(s)) => match s.as_str() {
-            "noshuffle" => Ok(0),
-            "shuffle" => Ok(1),
-            "bitshuffle" => Ok(2),
+            // The names in capitals are those that GDAL writes into v2.
+            "noshuffle" | "NONE" => Ok(0),
+            "shuffle" | "BYTE" => Ok(1),
+            "bitshuffle" | "BIT" => Ok(2),
             other => Err(config.error("shuffle", format!("found {other:?}, expected noshuffle, shuffle or bitshuffle"))),
         },
         Some(v) => match v.as_i64() {

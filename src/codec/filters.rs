@@ -65,11 +65,12 @@ pub(super) fn build_astype(config: &Config<'_>, _item: usize) -> Result<Built> {
     Ok(parse_astype(config)?.built())
 }
 
-/// `shuffle` with numcodecs' configuration: `elementsize`, 4 in v2 and the item's size in v3 where it is missing.
+/// `shuffle` with numcodecs' configuration: `elementsize`, 4 in v2 and the item's size in v3 where it is missing. 0, which
+/// netCDF-C writes for "the size of the type" (and shuffles so), is the item's size.
 pub(super) fn build_shuffle(config: &Config<'_>, item: usize) -> Result<Built> {
     let default = if config.style == super::registry::Style::V2 { 4 } else { item };
     let size = config.int("elementsize", 0, 1 << 30, default as i64)?;
-    Ok(Built::bytes(Shuffle { element: (size as usize).max(1) }))
+    Ok(Built::bytes(Shuffle { element: if size == 0 { item } else { size as usize } }))
 }
 
 fn parse_delta(config: &Config<'_>) -> Result<Kernel> {
@@ -659,6 +660,8 @@ mod tests {
             round_trips(&*s, &[0, 48, 4800]);
         }
         round_trips(&*doc_stage(include_str!("filters.rs")), &[0, 4, 4096, 1 << 20]);
+        let netcdf = registry::build_v2("shuffle", &config_of(r#"{"elementsize": 0}"#), 8).unwrap().stage;
+        assert_eq!(encode(&netcdf, &sample(64)), encode(&stage("shuffle", r#"{"elementsize": 8}"#), &sample(64)));
         let v3 = registry::build_v3("numcodecs.shuffle", &config_of("{}"), 8).unwrap().unwrap().stage;
         assert_eq!(encode(&v3, &sample(64)), encode(&stage("shuffle", r#"{"elementsize": 8}"#), &sample(64)));
     }

@@ -75,10 +75,7 @@ impl DataType {
     /// Every data type, in the order of the header.
     pub const ALL: &'static [DataType] = {
         use DataType::*;
-        &[
-            Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64, Complex64,
-            Complex128,
-        ]
+        &[Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64, Complex64, Complex128]
     };
 
     /// The data type of that number in the C header.

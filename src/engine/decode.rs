@@ -13,7 +13,7 @@ use crate::dtype::convert::Transfer;
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::grid::Grid;
-use crate::limits::{Dims, grow};
+use crate::limits::{Dims, grow, max_chunk};
 use crate::store::ByteRange;
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
@@ -148,15 +148,7 @@ impl Machine<'_> {
 
     /// Elements that are stored as they are can be read piecewise: the outer axes are stepped through, the inner ones are
     /// read as one span each; how many are outer is chosen by cost.
-    fn expand_raw(
-        &self,
-        leaf: &Leaf,
-        depth: u8,
-        span: Option<(u64, u64)>,
-        axes: Axes,
-        memory: i64,
-        out: &mut Vec<Part>,
-    ) -> Result<()> {
+    fn expand_raw(&self, leaf: &Leaf, depth: u8, span: Option<(u64, u64)>, axes: Axes, memory: i64, out: &mut Vec<Part>) -> Result<()> {
         let bytes = leaf.layout.bytes as u64;
         if let Some((_, len)) = span
             && len != bytes
@@ -224,12 +216,11 @@ impl Machine<'_> {
 
     /// The most bytes that an object read as a whole can need; more is an error.
     pub fn most_bytes(&self, part: &Part) -> usize {
-        let encoded = match chain_at(self.root, part.depth) {
-            BoundChain::Leaf(leaf) => leaf.sizes.last().map_or(0, |s| s.max()),
-            BoundChain::Sharded(shard) => stored_bound(shard),
-        };
-        // Other writers' encoders may be worse than the bound of ours.
-        encoded.saturating_mul(2).saturating_add(1 << 20)
+        match chain_at(self.root, part.depth) {
+            // Other writers' encoders may be worse than the bound of ours.
+            BoundChain::Leaf(leaf) => leaf.sizes.last().map_or(0, |s| s.max()).saturating_mul(2).saturating_add(1 << 20),
+            BoundChain::Sharded(_) => usize::try_from(max_chunk()).unwrap_or(usize::MAX),
+        }
     }
 
     /// The number of bytes that an object read as a whole must have, where that is known.
@@ -336,7 +327,7 @@ impl Machine<'_> {
             match sharding::decode_entry(index, number as usize)? {
                 None => self.target.fill(&axes, memory),
                 Some((offset, len)) => {
-                    check_inside(offset, len, have)?;
+                    sharding::check_entry(number as usize, (offset, len), have.unwrap_or(u64::MAX))?;
                     let start = base.checked_add(offset).ok_or_else(|| err!(ShardIndex, "the offset {offset} overflows"))?;
                     self.expand(part.depth + 1, Some((start, len)), axes, memory, out)
                 }
@@ -350,7 +341,7 @@ impl Machine<'_> {
     /// A shard under further bytes→bytes codecs: decoded as a whole, then read from the buffer.
     fn decode_shard(&self, shard: &Sharded, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {
         let mut whole = Vec::new();
-        let most = stored_bound(shard).saturating_mul(2).saturating_add(1 << 20);
+        let most = usize::try_from(max_chunk()).unwrap_or(usize::MAX);
         decode_bounded(&shard.stages, most, encoded, &mut whole, scratch)?;
         let mut parts = vec![Part {
             depth: part.depth,
@@ -362,7 +353,8 @@ impl Machine<'_> {
         while let Some(part) = parts.pop() {
             let ByteRange::Span { offset, len } = self.want(&part)? else { bail!(Internal, "a part of a buffer without a span") };
             let bytes = offset.checked_add(len).and_then(|end| whole.get(offset as usize..end as usize));
-            let bytes = bytes.ok_or_else(|| err!(ShardIndex, "an inner chunk ends at {offset} + {len}, the shard has {} bytes", whole.len()))?;
+            let bytes =
+                bytes.ok_or_else(|| err!(ShardIndex, "an inner chunk ends at {offset} + {len}, the shard has {} bytes", whole.len()))?;
             self.advance(&part, bytes, scratch, &mut parts)?;
         }
         Ok(())
@@ -380,14 +372,6 @@ fn as_index_error(e: Error) -> Error {
     if e.kind() == ErrorKind::Truncated { err!(ShardIndex, "{}", e.message()) } else { e }
 }
 
-fn check_inside(offset: u64, len: u64, have: Option<u64>) -> Result<()> {
-    match (offset.checked_add(len), have) {
-        (None, _) => bail!(ShardIndex, "found an inner chunk at {offset} of {len} bytes: the sum overflows"),
-        (Some(end), Some(have)) if end > have => bail!(ShardIndex, "found an inner chunk that ends at {end}, the shard has {have} bytes"),
-        _ => Ok(()),
-    }
-}
-
 fn whole_or_span(span: Option<(u64, u64)>) -> ByteRange {
     span.map_or(ByteRange::Whole, |(offset, len)| ByteRange::Span { offset, len })
 }
@@ -402,16 +386,6 @@ pub(super) fn index_bytes(shard: &Sharded) -> usize {
     shard.index.sizes.last().map_or(0, |s| s.max())
 }
 
-/// The most bytes that a shard written by this library has before its bytes→bytes codecs.
-pub(super) fn stored_bound(shard: &Sharded) -> usize {
-    let inner = match &shard.inner {
-        BoundChain::Leaf(leaf) => leaf.sizes.last().map_or(0, |s| s.max()),
-        BoundChain::Sharded(inner) => stored_bound(inner),
-    };
-    let chunks = shard.grid.iter().fold(1usize, |n, &g| n.saturating_mul(g as usize));
-    chunks.saturating_mul(inner).saturating_add(index_bytes(shard))
-}
-
 fn decode_index(shard: &Sharded, encoded: &[u8], index: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
     let leaf = &shard.index;
     index.clear();
@@ -424,10 +398,7 @@ fn decode_index(shard: &Sharded, encoded: &[u8], index: &mut Vec<u8>, scratch: &
     } else {
         decode_stages(&leaf.stages, &leaf.sizes, encoded, dst, scratch).map_err(|e| e.at_field("index"))?;
     }
-    if leaf.layout.element.swapped() {
-        dst.chunks_exact_mut(8).for_each(|entry| entry.reverse());
-    }
-    Ok(())
+    sharding::index_to_native(leaf, index)
 }
 
 /// Runs the stages backwards, the last result into exactly `dst`. There is at least one stage.

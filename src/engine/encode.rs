@@ -5,7 +5,7 @@ use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis, odometer};
 use super::scratch::ChainScratch;
 use super::stats;
-use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef};
+use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef, sharding};
 use crate::dtype::convert::Transfer;
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Result, err};
@@ -37,9 +37,8 @@ impl Source {
         let element = leaf_of(root).layout.element;
         let mut stored = [0u8; 16];
         // SAFETY: both arrays hold an element of any type.
-        let fits = unsafe {
-            Transfer::new(ElementType::native(data_type), element)?.run(fill.as_ptr(), 0, stored.as_mut_ptr(), 0, 1).is_ok()
-        };
+        let fits =
+            unsafe { Transfer::new(ElementType::native(data_type), element)?.run(fill.as_ptr(), 0, stored.as_mut_ptr(), 0, 1).is_ok() };
         if !fits {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
@@ -116,8 +115,7 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
 fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, first: *const u8, dst: &mut [u8]) -> Result<()> {
     let element = leaf.layout.element.size();
     if axes.iter().zip(&leaf.shape).any(|(a, &n)| a.count < n) {
-        let all: PlaceAxes =
-            leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst }).collect();
+        let all: PlaceAxes = leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst }).collect();
         // SAFETY: the axes are the buffer's own.
         unsafe { place::fill(dst.as_mut_ptr(), &all, &source.fill[..element]) };
     }
@@ -167,9 +165,9 @@ fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scra
 /// Appends the inner chunks and the index to `out`; false if there is none to store.
 fn fill_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<bool> {
     let count = shard.grid.iter().product::<u64>() as usize;
-    let mut index = Vec::new();
-    reserve(&mut index, count * 16)?;
-    index.resize(count * 16, 0xFF);
+    let mut entries = Vec::new();
+    entries.try_reserve_exact(count).map_err(|_| err!(NoMemory, "no memory for an index of {count} inner chunks"))?;
+    entries.resize(count, None);
     let head = if shard.location == IndexLocation::Start { index_bytes(shard) } else { 0 };
     grow(out, head)?;
     let mut any = false;
@@ -184,13 +182,11 @@ fn fill_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, out: &
             Some(Place::Shard) => append(out, &scratch.shard)?,
         }
         any = true;
-        let entry = &mut index[number * 16..number * 16 + 16];
-        entry[..8].copy_from_slice(&(at as u64).to_ne_bytes());
-        entry[8..].copy_from_slice(&((out.len() - at) as u64).to_ne_bytes());
+        entries[number] = Some((at as u64, (out.len() - at) as u64));
         Ok(())
     })?;
     if any {
-        put_index(shard, &mut index, out, scratch)?;
+        put_index(shard, &entries, out, scratch)?;
     }
     Ok(any)
 }
@@ -201,14 +197,14 @@ fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn put_index(shard: &Sharded, index: &mut [u8], out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
-    if shard.index.layout.element.swapped() {
-        index.chunks_exact_mut(8).for_each(|entry| entry.reverse());
-    }
+fn put_index(shard: &Sharded, entries: &[Option<(u64, u64)>], out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
+    let mut index = Vec::new();
+    sharding::encode_index(entries, &mut index)?;
+    sharding::index_from_native(&shard.index, &mut index)?;
     let encoded: &[u8] = if shard.index.stages.is_empty() {
-        index
+        &index
     } else {
-        encode_stages(&shard.index.stages, index, scratch)?;
+        encode_stages(&shard.index.stages, &index, scratch)?;
         &scratch.a
     };
     match shard.location {

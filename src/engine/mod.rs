@@ -4,19 +4,19 @@
 //! [`request`] whose items are claimed by the calling thread and the [`pool`] → for each item the state machine of `decode`,
 //! which does no I/O and is run by one of two drivers → `place`. The way of a write: the same plan → `write` → `encode` → put.
 
+mod decode;
+mod encode;
 pub mod lock;
 pub mod memory;
 pub mod place;
 mod plan;
 pub mod pool;
-mod decode;
-mod encode;
 mod read;
-mod scratch;
-mod write;
 pub mod request;
+mod scratch;
 pub mod selection;
 pub mod stats;
+mod write;
 
 pub use memory::{Memory, Overflow};
 pub use selection::Selection;

@@ -138,8 +138,9 @@ fn s_turned(axis: PlaceAxis, src: &mut isize, dst: &mut isize) -> PlaceAxis {
 unsafe fn each<F: FnMut(*const u8, *mut u8) -> bool>(axes: &[PlaceAxis], src: *const u8, dst: *mut u8, row: &mut F) -> bool {
     match axes {
         [] => row(src, dst),
-        [axis] => (0..axis.count as isize)
-            .all(|i| row(src.wrapping_offset(i * axis.src as isize), dst.wrapping_offset(i * axis.dst as isize))),
+        [axis] => {
+            (0..axis.count as isize).all(|i| row(src.wrapping_offset(i * axis.src as isize), dst.wrapping_offset(i * axis.dst as isize)))
+        }
         // SAFETY: forwarded from the caller.
         [axis, rest @ ..] => (0..axis.count as isize).all(|i| unsafe {
             each_outer(rest, src.wrapping_offset(i * axis.src as isize), dst.wrapping_offset(i * axis.dst as isize), row)
@@ -403,7 +404,8 @@ mod tests {
 
     #[test]
     fn a_block_that_is_contiguous_on_both_sides_merges_to_one_row() {
-        let axes = [PlaceAxis { count: 3, src: 96, dst: 96 }, PlaceAxis { count: 4, src: 24, dst: 24 }, PlaceAxis { count: 3, src: 8, dst: 8 }];
+        let axes =
+            [PlaceAxis { count: 3, src: 96, dst: 96 }, PlaceAxis { count: 4, src: 24, dst: 24 }, PlaceAxis { count: 3, src: 8, dst: 8 }];
         let mut s = Simplified::new(&axes).unwrap();
         s.merge();
         assert_eq!(s.axes.as_slice(), &[PlaceAxis { count: 36, src: 8, dst: 8 }]);

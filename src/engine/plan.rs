@@ -85,8 +85,11 @@ impl Plan {
     /// Item `n`, in C order of the chunks.
     pub fn item(&self, mut n: u64) -> Item {
         let rank = self.memory.len();
-        let mut item =
-            Item { chunk: Dims::from_elem(0, rank), axes: Axes::from_elem(Axis { start: 0, count: 0, step: 1, memory: 0 }, rank), memory: 0 };
+        let mut item = Item {
+            chunk: Dims::from_elem(0, rank),
+            axes: Axes::from_elem(Axis { start: 0, count: 0, step: 1, memory: 0 }, rank),
+            memory: 0,
+        };
         for d in (0..rank).rev() {
             let segments = self.dimension(d);
             let s = segments[(n % segments.len() as u64) as usize];

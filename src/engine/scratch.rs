@@ -48,7 +48,14 @@ pub(super) fn with<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
     let mut scratch = SCRATCH.try_with(|s| s.borrow_mut().take()).ok().flatten().unwrap_or_default();
     let result = f(&mut scratch);
     scratch.parts.clear();
-    for buf in [&mut scratch.io, &mut scratch.chunk, &mut scratch.chain.a, &mut scratch.chain.b, &mut scratch.chain.gather, &mut scratch.chain.shard] {
+    for buf in [
+        &mut scratch.io,
+        &mut scratch.chunk,
+        &mut scratch.chain.a,
+        &mut scratch.chain.b,
+        &mut scratch.chain.gather,
+        &mut scratch.chain.shard,
+    ] {
         if buf.capacity() > KEEP {
             *buf = Vec::new();
         }

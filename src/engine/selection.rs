@@ -86,8 +86,18 @@ mod tests {
             assert!(ok(start, count, step).is_ok(), "{start} {count} {step}");
         }
         for (start, count, step) in [
-            (0, 11, 1), (10, 1, 1), (-1, 1, 1), (0, 1, 0), (0, -1, 1), (11, 0, 1), (0, 5, 3), (5, 7, -1), (0, 2, i64::MAX),
-            (9, i64::MAX, i64::MAX), (i64::MAX, 1, 1), (9, 2, i64::MIN),
+            (0, 11, 1),
+            (10, 1, 1),
+            (-1, 1, 1),
+            (0, 1, 0),
+            (0, -1, 1),
+            (11, 0, 1),
+            (0, 5, 3),
+            (5, 7, -1),
+            (0, 2, i64::MAX),
+            (9, i64::MAX, i64::MAX),
+            (i64::MAX, 1, 1),
+            (9, 2, i64::MIN),
         ] {
             let e = ok(start, count, step).unwrap_err();
             assert!(e.message().contains("dimension 1"), "{e}");

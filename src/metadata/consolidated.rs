@@ -109,7 +109,9 @@ mod tests {
 
     #[test]
     fn other_v2_formats_are_refused() {
-        for text in [r#"{"metadata":{}}"#, r#"{"zarr_consolidated_format":2,"metadata":{}}"#, r#"{"zarr_consolidated_format":1,"metadata":[]}"#] {
+        for text in
+            [r#"{"metadata":{}}"#, r#"{"zarr_consolidated_format":2,"metadata":{}}"#, r#"{"zarr_consolidated_format":1,"metadata":[]}"#]
+        {
             assert!(parse_v2(text.as_bytes()).is_err(), "{text}");
         }
     }

@@ -41,7 +41,9 @@ impl Extension {
         let must_understand = match object.get("must_understand") {
             None => true,
             Some(Value::Bool(b)) => *b,
-            Some(other) => return Err(err!(Metadata, "found {}, expected true or false", super::json::brief(other)).at_field("must_understand")),
+            Some(other) => {
+                return Err(err!(Metadata, "found {}, expected true or false", super::json::brief(other)).at_field("must_understand"));
+            }
         };
         if let Some(member) = object.keys().find(|k| !matches!(k.as_str(), "name" | "configuration" | "must_understand")) {
             bail!(Metadata, "unknown member {member:?} beside the name {name:?}");

@@ -18,8 +18,17 @@ pub const CONSOLIDATED: &str = "consolidated_metadata";
 
 /// Members of an array's document that the specification names.
 const ARRAY_MEMBERS: &[&str] = &[
-    "zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs", "attributes",
-    "storage_transformers", "dimension_names",
+    "zarr_format",
+    "node_type",
+    "shape",
+    "data_type",
+    "chunk_grid",
+    "chunk_key_encoding",
+    "fill_value",
+    "codecs",
+    "attributes",
+    "storage_transformers",
+    "dimension_names",
 ];
 /// Members of a group's document that the specification names.
 const GROUP_MEMBERS: &[&str] = &["zarr_format", "node_type", "attributes", CONSOLIDATED];
@@ -28,7 +37,7 @@ const GROUP_MEMBERS: &[&str] = &["zarr_format", "node_type", "attributes", CONSO
 #[derive(Clone, Debug)]
 pub enum Document {
     /// `node_type` "array".
-    Array(ArrayMeta),
+    Array(Box<ArrayMeta>),
     /// `node_type` "group".
     Group(GroupMeta),
 }
@@ -46,7 +55,7 @@ pub enum NodeType {
 pub fn parse_node(bytes: &[u8]) -> Result<Document> {
     let document = json::parse_object(bytes, limits::MAX_CONSOLIDATED)?;
     match node_type(&document)? {
-        NodeType::Array => Ok(Document::Array(array_from(document)?)),
+        NodeType::Array => Ok(Document::Array(Box::new(array_from(document)?))),
         NodeType::Group => Ok(Document::Group(group_from(document)?)),
     }
 }
@@ -54,7 +63,7 @@ pub fn parse_node(bytes: &[u8]) -> Result<Document> {
 /// Reads a `zarr.json` that must be an array's.
 pub fn parse_array(bytes: &[u8]) -> Result<ArrayMeta> {
     match parse_node(bytes)? {
-        Document::Array(meta) => Ok(meta),
+        Document::Array(meta) => Ok(*meta),
         Document::Group(_) => bail!(NodeKind, "found a group, expected an array"),
     }
 }
@@ -334,7 +343,7 @@ mod tests {
         let b = array_from(write_array(&a)).unwrap();
         assert_eq!((&a.shape, a.data_type, &a.grid, a.keys), (&b.shape, b.data_type, &b.grid, b.keys));
         assert_eq!((a.fill.value, &a.codecs, &a.dimension_names), (b.fill.value, &b.codecs, &b.dimension_names));
-        assert_eq!(attributes(&b.document).unwrap()["a"].to_string(), "1e400");
+        assert_eq!(attributes(&b.document).unwrap()["a"].to_string(), "1e+400");
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Array {
     pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Array> {
         let key = found.key.clone();
         match found.parse()? {
-            Document::Array(meta) => Array::new(store, path, meta).map_err(|e| e.at_key(key)),
+            Document::Array(meta) => Array::new(store, path, *meta).map_err(|e| e.at_key(key)),
             Document::Group(_) => Err(err!(NodeKind, "found a group, expected an array").at_key(key)),
         }
     }
@@ -140,7 +140,7 @@ impl Array {
 
     /// What missing chunks hold.
     pub fn fill(&self) -> Fill {
-        self.state().meta.fill.clone()
+        self.state().meta.fill
     }
 
     /// The document as JSON, with the attributes as this handle knows them.
@@ -294,7 +294,8 @@ fn existing(store: &Store, path: &str, wanted: &ArrayMeta, how: Create) -> Resul
 /// The first difference between what is there and what is wanted, as words.
 fn difference(found: &ArrayMeta, wanted: &ArrayMeta) -> Option<String> {
     let differ = |what: &str, a: String, b: String| (a != b).then(|| format!("{what} {a} instead of {b}"));
-    let fill = |m: &ArrayMeta| m.fill.to_json_v2(m.data_type).to_string();
+    // The form of v3 tells every bit.
+    let fill = |m: &ArrayMeta| if m.fill.defined { m.fill.to_json_v3(m.data_type).to_string() } else { "null".into() };
     let codecs = |m: &ArrayMeta| {
         let names: &[&str] = if m.format == Format::V3 { &["codecs"] } else { &["dtype", "order", "filters", "compressor"] };
         let fresh = if m.format == Format::V3 { v3::write_array(m) } else { v2::write_array(m) };
@@ -317,19 +318,22 @@ fn chunks_text(meta: &ArrayMeta) -> String {
 /// Erases what lies at the keys of the new array's chunks without a document, as a kill while erasing leaves it: it would be
 /// taken for the new array's. Nothing else is touched.
 fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta) -> Result<()> {
-    let shared = store.shared();
-    let prefix = path::prefix(path);
-    if !shared.capabilities().listable || shared.list_dir(&prefix)? == Default::default() {
+    let (shared, prefix) = (store.shared(), path::prefix(path));
+    if !shared.capabilities().listable {
         return Ok(());
     }
-    let mut found = Vec::new();
-    shared.list(&prefix, &mut |key| {
-        let tail = key.strip_prefix(&prefix).unwrap_or_default();
-        if super::resize::parse_key(meta.keys, tail, meta.shape.len()).is_some() {
-            found.push(key.to_string());
-        }
-        Ok(())
-    })?;
+    let is_chunk = |tail: &str| super::resize::parse_key(meta.keys, tail, meta.shape.len()).is_some();
+    let listing = shared.list_dir(&prefix)?;
+    let mut found: Vec<String> = listing.keys.iter().filter(|tail| is_chunk(tail)).map(|tail| format!("{prefix}{tail}")).collect();
+    // Other folders cannot hold chunks, and may be large.
+    for folder in listing.prefixes.iter().filter(|name| *name == "c" || name.bytes().all(|b| b.is_ascii_digit())) {
+        shared.list(&format!("{prefix}{folder}/"), &mut |key| {
+            if key.strip_prefix(&prefix).is_some_and(is_chunk) {
+                found.push(key.to_string());
+            }
+            Ok(())
+        })?;
+    }
     for key in found {
         shared.erase(&key).map_err(|e| e.at_key(key))?;
     }

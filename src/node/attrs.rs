@@ -10,6 +10,9 @@ use crate::store::{Condition, get};
 use serde_json::Number;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// How deep an attribute's value may be nested: what a reader takes, less what consolidated metadata puts around it.
+const MAX_DEPTH: usize = 100;
+
 /// The attributes of one open node. A handle sees them as they were when it was opened (v2: first asked for), and its own
 /// changes. A change is applied to what is stored at that moment, under the document's lock, so that changes of other
 /// attributes by other handles, threads and processes stay.
@@ -255,6 +258,7 @@ impl Attributes {
 
     fn change(&self, change: Change) -> Result<()> {
         self.store.check_writable()?;
+        self.check_depth(&change)?;
         {
             let mut state = self.lock();
             if let Some(pending) = &mut state.pending {
@@ -266,6 +270,18 @@ impl Attributes {
             }
         }
         self.publish(&[change])
+    }
+
+    fn check_depth(&self, change: &Change) -> Result<()> {
+        let depth = match change {
+            Change::Set(_, value) => document::depth(value),
+            Change::Replace(all) => all.values().map(document::depth).max().unwrap_or(0),
+            Change::Erase(_) => 0,
+        };
+        if depth > MAX_DEPTH {
+            bail!(Limit, "an attribute of {} has {depth} nested levels, the limit is {MAX_DEPTH}", self.name());
+        }
+        Ok(())
     }
 
     fn apply(&self, attributes: &mut Map<String, Value>, change: &Change) -> Result<()> {
@@ -290,7 +306,8 @@ impl Attributes {
             let mut document = self.read_fresh(&key)?;
             let attributes = match self.format {
                 Format::V2 => &mut document,
-                Format::V3 => attributes_member(&mut document).ok_or_else(|| err!(Metadata, "expected an object").at_field("attributes").at_key(&key))?,
+                Format::V3 => attributes_member(&mut document)
+                    .ok_or_else(|| err!(Metadata, "expected an object").at_field("attributes").at_key(&key))?,
             };
             for change in changes {
                 self.apply(attributes, change)?;

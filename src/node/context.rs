@@ -16,9 +16,7 @@ impl Default for Context {
     /// The context of programs that do not ask for one: `OZARR_NUM_THREADS` threads, else as many as the process may run on.
     fn default() -> Context {
         static SHARED: OnceLock<Context> = OnceLock::new();
-        SHARED
-            .get_or_init(|| Context { pool: Pool::shared(), chunk_locks: ChunkLocks::new(), document_locks: KeyLocks::new() })
-            .clone()
+        SHARED.get_or_init(|| Context { pool: Pool::shared(), chunk_locks: ChunkLocks::new(), document_locks: KeyLocks::new() }).clone()
     }
 }
 

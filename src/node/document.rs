@@ -24,9 +24,9 @@ impl Stored {
     pub fn parse(self) -> Result<Document> {
         let Stored { format, kind, key, document } = self;
         let parsed = match (format, kind) {
-            (Format::V3, NodeKind::Array) => v3::array_from(document).map(Document::Array),
+            (Format::V3, NodeKind::Array) => v3::array_from(document).map(Box::new).map(Document::Array),
             (Format::V3, _) => v3::group_from(document).map(Document::Group),
-            (Format::V2, NodeKind::Array) => v2::array_from(document).map(Document::Array),
+            (Format::V2, NodeKind::Array) => v2::array_from(document).map(Box::new).map(Document::Array),
             (Format::V2, _) => Ok(Document::Group(GroupMeta { format, document })),
         };
         parsed.map_err(|e| e.at_key(key))
@@ -62,7 +62,8 @@ pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
     for (name, kind) in [(v2::ARRAY, NodeKind::Array), (v2::GROUP, NodeKind::Group)] {
         let key = path::join(path, name);
         let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { continue };
-        let read = || if kind == NodeKind::Array { json::parse_object(&bytes, MAX_DOCUMENT) } else { Ok(v2::parse_group(&bytes)?.document) };
+        let read =
+            || if kind == NodeKind::Array { json::parse_object(&bytes, MAX_DOCUMENT) } else { Ok(v2::parse_group(&bytes)?.document) };
         let document = read().map_err(|e: Error| e.at_key(&key))?;
         return Ok(Some(Stored { format: Format::V2, kind, key, document }));
     }
@@ -109,8 +110,24 @@ pub(super) fn lock_process(store: &Store, thread: KeyGuard, folder: &str, key: &
     Ok(DocumentLock { _process: process, _thread: thread })
 }
 
-/// Stores a document, atomically.
+/// How deep a document may be nested so that it can be read again.
+const MAX_DEPTH: usize = 127;
+
+/// How deep a value is nested; 0 for a scalar.
+pub(super) fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Stores a document, atomically. One that could not be read again is refused.
 pub(super) fn publish(store: &Store, key: &str, document: &Map<String, Value>, condition: Condition) -> Result<()> {
+    let depth = 1 + document.values().map(depth).max().unwrap_or(0);
+    if depth > MAX_DEPTH {
+        return Err(err!(Limit, "a document of {depth} nested levels exceeds the limit of {MAX_DEPTH}").at_key(key));
+    }
     let mut text = json::to_text(&Value::Object(document.clone()));
     text.push('\n');
     let holds_many = document.contains_key(v3::CONSOLIDATED) || key.ends_with(v2::CONSOLIDATED);

@@ -1,7 +1,7 @@
 //! Groups and arrays at paths in a store: opening, creating, changing, listing. The facade that `ffi` is written on.
 //!
-//! A node's documents are found by [`document`], changed only under their lock after a fresh read, and published whole, so
-//! that readers see old or new. [`hierarchy`] makes ancestors and keeps consolidated metadata right; [`spec`] says what to
+//! A node's documents are found by `document`, changed only under their lock after a fresh read, and published whole, so
+//! that readers see old or new. `hierarchy` makes ancestors and keeps consolidated metadata right; [`spec`] says what to
 //! create; the data themselves are the engine's.
 
 pub mod array;

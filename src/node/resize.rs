@@ -67,9 +67,10 @@ impl Array {
                 return Err(e);
             }
             let mut shape = old.clone();
-            shape[dim] = old[dim].checked_add(count).filter(|&n| n <= i64::MAX as u64).ok_or_else(|| {
-                err!(Limit, "dimension {dim} of length {} cannot grow by {count}: the limit is 2^63 - 1", old[dim])
-            })?;
+            shape[dim] = old[dim]
+                .checked_add(count)
+                .filter(|&n| n <= i64::MAX as u64)
+                .ok_or_else(|| err!(Limit, "dimension {dim} of length {} cannot grow by {count}: the limit is 2^63 - 1", old[dim]))?;
             let bound = fresh.bound(self.path())?;
             let longer = Arc::new(BoundArray { shape: shape.clone(), ..(*bound).clone() });
             let selection = slab(&shape, dim, old[dim], count)?;
@@ -89,7 +90,7 @@ impl Array {
         }
         .ok_or_else(gone)?;
         match found.parse()? {
-            Document::Array(meta) => self.state_of(meta),
+            Document::Array(meta) => self.state_of(*meta),
             Document::Group(_) => bail!(NodeKind, "{} is a group by now", path::display(self.path())),
         }
     }
@@ -193,7 +194,7 @@ impl Boundary {
         let count = |shape: &[u64]| -> Dims { shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c)).collect() };
         let (old_count, new_count) = (count(old), count(&array.shape));
         let padded = new_count.iter().zip(chunk).map(|(&n, &c)| n.saturating_mul(c).min(i64::MAX as u64)).collect();
-        let cut = (0..old.len()).map(|d| array.shape[d] < old[d] && array.shape[d] % chunk[d] != 0).collect();
+        let cut = (0..old.len()).map(|d| array.shape[d] < old[d] && !array.shape[d].is_multiple_of(chunk[d])).collect();
         Boundary { chunk: chunk.clone(), new: array.shape.clone(), padded, old_count, new_count, cut }
     }
 
@@ -339,7 +340,9 @@ mod tests {
     /// The visited chunks and the counts agree with a look at every chunk.
     #[test]
     fn each_concerned_chunk_is_visited_once() {
-        for (old, new) in [([9, 9], [4, 9]), ([9, 9], [4, 5]), ([9, 9], [3, 7]), ([9, 9], [0, 5]), ([9, 4], [5, 9]), ([3, 3], [1, 1]), ([9, 9], [9, 9])] {
+        for (old, new) in
+            [([9, 9], [4, 9]), ([9, 9], [4, 5]), ([9, 9], [3, 7]), ([9, 9], [0, 5]), ([9, 4], [5, 9]), ([3, 3], [1, 1]), ([9, 9], [9, 9])]
+        {
             let chunk = 3u64;
             let count = |s: [u64; 2]| -> Dims { s.iter().map(|n| n.div_ceil(chunk)).collect() };
             let cut = (0..2).map(|d| new[d] < old[d] && new[d] % chunk != 0).collect();
@@ -348,8 +351,16 @@ mod tests {
             let padded = new_count.iter().map(|n| n * chunk).collect();
             let b = Boundary { chunk: Dims::from_elem(chunk, 2), new: new_dims, padded, old_count, new_count, cut };
             let (mut outside, mut edge) = (Vec::new(), Vec::new());
-            b.each_outside(&mut |i| Ok(outside.push(i.to_vec()))).unwrap();
-            b.each_edge(&mut |i| Ok(edge.push(i.to_vec()))).unwrap();
+            let mut collect = |i: &[u64]| {
+                outside.push(i.to_vec());
+                Ok(())
+            };
+            b.each_outside(&mut collect).unwrap();
+            let mut collect = |i: &[u64]| {
+                edge.push(i.to_vec());
+                Ok(())
+            };
+            b.each_edge(&mut collect).unwrap();
             assert_eq!((outside.len() as u128, edge.len() as u128), (b.outside_count(), b.edge_count()), "{old:?} {new:?}");
             outside.sort();
             edge.sort();

@@ -1,6 +1,6 @@
 //! What to create: a builder of array metadata, and the one place where it is validated.
 //!
-//! Settings are kept as they are given; [`Spec::resolve`] turns them into the model and the document of the format that is
+//! Settings are kept as they are given; `resolve` turns them into the model and the document of the format that is
 //! asked for, or that of the enclosing group.
 
 use super::array::DIMENSIONS_V2;
@@ -373,7 +373,7 @@ impl Spec {
 
     fn resolve_fill(&self, format: Format) -> Result<Fill> {
         let fill = match &self.fill {
-            FillSetting::Element(fill) => fill.clone(),
+            FillSetting::Element(fill) => *fill,
             FillSetting::Json(value) => self.read_fill(value, format)?,
         };
         if format == Format::V3 && !fill.defined {
@@ -405,7 +405,7 @@ impl Spec {
             None => self.simple_codecs()?,
         };
         let Some(inner) = &self.inner_chunks else { return Ok(simple) };
-        if let Some(d) = (0..chunk.len()).find(|&d| chunk[d] % inner[d] != 0) {
+        if let Some(d) = (0..chunk.len()).find(|&d| !chunk[d].is_multiple_of(inner[d])) {
             let e = err!(Argument, "dimension {d} is {}, which does not divide the chunk's {}", inner[d], chunk[d]);
             return Err(e.at_field("inner_chunks"));
         }
@@ -471,8 +471,9 @@ fn configured<const N: usize>(name: &str, members: [(&str, Value); N]) -> Extens
     Extension::new(name, members.into_iter().map(|(k, v)| (k.to_string(), v)).collect())
 }
 
+/// An array of rank 0 whose (no) names were given gets the empty list: without it xarray does not know the array's dimensions.
 fn names_to_attributes(names: Option<Vec<Option<String>>>, attributes: &mut Map<String, Value>) -> Result<()> {
-    let Some(names) = names.filter(|names| names.iter().any(Option::is_some)) else { return Ok(()) };
+    let Some(names) = names.filter(|names| names.is_empty() || names.iter().any(Option::is_some)) else { return Ok(()) };
     let all: Option<Vec<Value>> = names.into_iter().map(|n| n.map(Value::String)).collect();
     let Some(all) = all else {
         let e = err!(Unsupported, "found named and unnamed dimensions; zarr_format 2 can name all of them or none");
@@ -559,7 +560,8 @@ mod tests {
     #[test]
     fn the_default_is_version_3_with_zstd() {
         let d = document(&spec());
-        let codecs = r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":1,"checksum":false}}]"#;
+        let codecs =
+            r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":1,"checksum":false}}]"#;
         assert_eq!(d["codecs"].to_string(), codecs);
         assert_eq!(d["chunk_key_encoding"].to_string(), r#"{"name":"default","configuration":{"separator":"/"}}"#);
         assert_eq!((d["zarr_format"].to_string(), d["attributes"].to_string()), ("3".into(), "{}".into()));
@@ -664,11 +666,7 @@ mod tests {
             (|s| drop(s.set_fill_json("null")), Metadata, "fill_value"),
             (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_order(Order::F))), Argument, "order"),
             (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_inner_chunks(&[1, 1]))), Argument, "inner_chunks"),
-            (
-                |s| drop((s.set_format(Format::V2), s.set_dimension_names(vec![None, Some("x".into())]))),
-                Unsupported,
-                "dimension_names",
-            ),
+            (|s| drop((s.set_format(Format::V2), s.set_dimension_names(vec![None, Some("x".into())]))), Unsupported, "dimension_names"),
         ];
         for (i, (set, kind, field)) in cases.iter().enumerate() {
             let mut s = spec();
@@ -716,6 +714,11 @@ mod tests {
         assert_eq!(attributes[DIMENSIONS_V2].to_string(), r#"["t","x"]"#);
         s.set_dimension_names(vec![None, None]).unwrap();
         assert!(s.resolve(None).unwrap().1.is_empty());
+        let mut scalar = Spec::new(DataType::Int32, &[]).unwrap();
+        scalar.set_format(Format::V2).unwrap();
+        assert!(scalar.resolve(None).unwrap().1.is_empty());
+        scalar.set_dimension_names(vec![]).unwrap();
+        assert_eq!(scalar.resolve(None).unwrap().1[DIMENSIONS_V2].to_string(), "[]");
     }
 
     #[test]

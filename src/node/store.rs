@@ -2,7 +2,10 @@
 
 use super::{Context, Mode, NodeKind, document, hierarchy, path};
 use crate::error::{Result, bail};
-use crate::store::{SharedStore, location, memory::MemoryStore};
+use crate::store::SharedStore;
+use crate::store::local::SyncMode;
+use crate::store::location::{self, Root};
+use crate::store::memory::MemoryStore;
 use std::sync::Arc;
 
 /// An open store. Clones share it.
@@ -18,8 +21,7 @@ struct Inner {
 impl Store {
     /// Opens the store at `location`, all of which is the root. `options` are pairs such as `("file.sync", "each")`.
     pub fn open(context: &Context, location: &str, mode: Mode, options: &[(&str, &str)]) -> Result<Store> {
-        let shared = location::open(location, mode == Mode::ReadWrite, options)?;
-        Ok(Store::from_shared(context, shared, mode))
+        Store::open_root(context, &location::parse(location)?, mode, options)
     }
 
     /// An empty store in memory.
@@ -36,7 +38,19 @@ impl Store {
     /// last component ends in `.zarr`, else the whole location.
     pub fn locate(context: &Context, location: &str, mode: Mode) -> Result<(Store, String)> {
         let (root, node) = location::split(location)?;
-        Ok((Store::open(context, &root, mode, &[])?, path::normalize(&node)?))
+        Ok((Store::open_root(context, &root, mode, &[])?, path::normalize(&node)?))
+    }
+
+    fn open_root(context: &Context, root: &Root, mode: Mode, options: &[(&str, &str)]) -> Result<Store> {
+        let mut sync = SyncMode::default();
+        for (name, value) in options {
+            match *name {
+                "file.sync" => sync = SyncMode::parse(value)?,
+                other => bail!(Argument, "unknown option {other:?} of a store; \"file.sync\" is known"),
+            }
+        }
+        let shared = root.open(mode == Mode::ReadWrite, sync)?;
+        Ok(Store::from_shared(context, shared, mode))
     }
 
     /// Makes durable what was written, as far as the store's mode promises it.

@@ -1,0 +1,904 @@
+//! Tests of nodes over a store in memory: creating, opening, listing, changing, consolidating, resizing.
+
+use super::*;
+use crate::dtype::DataType;
+use crate::engine::{Memory, Overflow, Selection};
+use crate::error::ErrorKind;
+use crate::limits::c_strides;
+use crate::metadata::{Format, Map, Value, json};
+use crate::store::{Condition, get};
+
+fn memory() -> Store {
+    Store::memory(&Context::default())
+}
+
+fn put(store: &Store, key: &str, text: &str) {
+    store.shared().put(key, &[text.as_bytes()], Condition::None).unwrap();
+}
+
+fn text(store: &Store, key: &str) -> Option<String> {
+    get(&**store.shared(), key, 1 << 30).unwrap().map(|b| String::from_utf8(b).unwrap())
+}
+
+fn object(store: &Store, key: &str) -> Map<String, Value> {
+    json::parse_object(text(store, key).unwrap_or_else(|| panic!("no {key}")).as_bytes(), 1 << 30).unwrap()
+}
+
+fn keys(store: &Store) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut collect = |key: &str| {
+        keys.push(key.to_string());
+        Ok(())
+    };
+    store.shared().list("", &mut collect).unwrap();
+    keys
+}
+
+fn spec(shape: &[u64], chunks: &[u64]) -> Spec {
+    let mut spec = Spec::new(DataType::Int32, shape).unwrap();
+    spec.set_chunks(chunks).unwrap();
+    spec.set_compressor("none", None).unwrap();
+    spec
+}
+
+fn spec_v2(shape: &[u64], chunks: &[u64]) -> Spec {
+    let mut spec = spec(shape, chunks);
+    spec.set_format(Format::V2).unwrap();
+    spec
+}
+
+fn view(data: &mut [i32], shape: &[u64]) -> Memory {
+    let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
+    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error }
+}
+
+fn write_all(array: &Array, values: &mut [i32]) {
+    let shape = array.shape();
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.write(&Selection::all(&shape), &view(values, &shape)).unwrap() };
+}
+
+fn read_all(array: &Array) -> Vec<i32> {
+    let shape = array.shape();
+    let mut values = vec![-7; shape.iter().product::<u64>() as usize];
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.read(&Selection::all(&shape), &view(&mut values, &shape)).unwrap() };
+    values
+}
+
+fn kind<T>(result: crate::error::Result<T>) -> ErrorKind {
+    match result {
+        Ok(_) => panic!("no error"),
+        Err(e) => e.kind(),
+    }
+}
+
+fn message<T>(result: crate::error::Result<T>) -> String {
+    match result {
+        Ok(_) => panic!("no error"),
+        Err(e) => e.to_string(),
+    }
+}
+
+#[test]
+fn modes_are_parsed() {
+    assert_eq!((Mode::parse("r").unwrap(), Mode::parse("r+").unwrap()), (Mode::Read, Mode::ReadWrite));
+    assert_eq!(kind(Mode::parse("w")), ErrorKind::Argument);
+}
+
+#[test]
+fn creating_makes_the_missing_ancestors_in_the_same_format() {
+    let store = memory();
+    Array::create(&store, "a\\b//c/", &spec(&[4], &[2]), Create::New).unwrap();
+    assert_eq!(keys(&store), ["a/b/c/zarr.json", "a/b/zarr.json", "a/zarr.json", "zarr.json"]);
+    let store = memory();
+    Array::create(&store, "a/b", &spec_v2(&[4], &[2]), Create::New).unwrap();
+    assert_eq!(keys(&store), [".zgroup", "a/.zgroup", "a/b/.zarray"]);
+    assert_eq!(json::to_compact(&Value::Object(object(&store, ".zgroup"))), r#"{"zarr_format":2}"#);
+}
+
+#[test]
+fn existing_ancestors_are_left_untouched() {
+    let store = memory();
+    let root = Group::create(&store, "", None, Create::New).unwrap();
+    root.attributes().set_i64("n", 1).unwrap();
+    let before = text(&store, "zarr.json");
+    Group::create(&store, "a/b", None, Create::New).unwrap();
+    assert_eq!(text(&store, "zarr.json"), before);
+    assert!(text(&store, "a/zarr.json").is_some());
+}
+
+#[test]
+fn a_group_without_a_format_has_that_of_the_enclosing_group() {
+    for (format, key) in [(Format::V2, "a/b/.zgroup"), (Format::V3, "a/b/zarr.json")] {
+        let store = memory();
+        Group::create(&store, "", Some(format), Create::New).unwrap();
+        let group = Group::create(&store, "a/b", None, Create::New).unwrap();
+        assert_eq!(group.format(), format);
+        assert!(text(&store, key).is_some());
+        let array = Array::create(&store, "a/t", &spec(&[1], &[1]), Create::New).unwrap();
+        assert_eq!(array.format(), format);
+    }
+    assert_eq!(Group::create(&memory(), "x", None, Create::New).unwrap().format(), Format::V3);
+}
+
+#[test]
+fn nothing_stands_below_an_array() {
+    let store = memory();
+    Array::create(&store, "a", &spec(&[4], &[2]), Create::New).unwrap();
+    assert_eq!(kind(Group::create(&store, "a/b", None, Create::New)), ErrorKind::NodeKind);
+    assert_eq!(kind(Array::create(&store, "a/b/c", &spec(&[4], &[2]), Create::Overwrite)), ErrorKind::NodeKind);
+    assert_eq!(keys(&store), ["a/zarr.json", "zarr.json"]);
+}
+
+#[test]
+fn names_are_checked_on_creation_and_leniently_on_opening() {
+    let store = memory();
+    for name in ["__x", "a/zarr.json", ".zarray", "...", "a/../b", "."] {
+        assert_eq!(kind(Group::create(&store, name, None, Create::New)), ErrorKind::Name, "{name}");
+        assert_eq!(kind(Array::create(&store, name, &spec(&[], &[]), Create::New)), ErrorKind::Name, "{name}");
+    }
+    assert!(keys(&store).is_empty());
+    put(&store, "__x/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    Group::open(&store, "/__x/").unwrap();
+    assert_eq!(kind(Group::open(&store, "a/../b")), ErrorKind::Name);
+}
+
+#[test]
+fn the_third_version_is_preferred_where_both_stand() {
+    let store = memory();
+    put(&store, ".zgroup", r#"{"zarr_format":2}"#);
+    put(&store, "zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    assert_eq!(Group::open(&store, "").unwrap().format(), Format::V3);
+}
+
+#[test]
+fn what_is_not_there_is_named_with_what_is() {
+    let store = memory();
+    assert!(message(Node::open(&store, "")).contains("zarr.json, .zarray and .zgroup"));
+    assert!(message(Node::open(&store, "a/b")).contains("no node a/b"));
+    for name in ["temperature", "x", "y", "g/u"] {
+        Array::create(&store, name, &spec(&[1], &[1]), Create::New).unwrap();
+    }
+    let place = store.shared().describe();
+    let e = Array::open(&store, "temprature").err().unwrap();
+    assert_eq!((e.kind(), e.to_string()), (ErrorKind::NotFound, format!("no array temprature in {place}; it has g, temperature, x, y")));
+    assert_eq!(message(Group::open(&store, "g/v")), format!("no group g/v in {place}; g has u"));
+    assert_eq!(message(Node::open(&store, "x/v")), format!("no node x/v in {place}; x is an array"));
+    for i in 0..20 {
+        Group::create(&store, &format!("many/v{i}"), None, Create::New).unwrap();
+    }
+    assert!(message(Node::open(&store, "many/w")).ends_with(" and 12 more"));
+}
+
+#[test]
+fn the_wrong_kind_says_what_to_open() {
+    let store = memory();
+    Array::create(&store, "a", &spec(&[1], &[1]), Create::New).unwrap();
+    let e = Group::open(&store, "a").err().unwrap();
+    assert!(e.kind() == ErrorKind::NodeKind && e.to_string().contains("open it as an array"), "{e}");
+    let e = Array::open(&store, "").err().unwrap();
+    assert!(e.kind() == ErrorKind::NodeKind && e.to_string().contains("open it as a group"), "{e}");
+    assert!(matches!(Node::open(&store, "a").unwrap(), Node::Array(_)));
+    assert!(matches!(Node::open(&store, "/").unwrap(), Node::Group(_)));
+}
+
+#[test]
+fn new_refuses_what_stands_there() {
+    let store = memory();
+    Array::create(&store, "a", &spec(&[1], &[1]), Create::New).unwrap();
+    put(&store, "bad/zarr.json", "{");
+    let before = keys(&store);
+    for path in ["a", "", "bad"] {
+        assert_eq!(kind(Array::create(&store, path, &spec(&[1], &[1]), Create::New)), ErrorKind::Exists, "{path}");
+        assert_eq!(kind(Group::create(&store, path, None, Create::New)), ErrorKind::Exists, "{path}");
+    }
+    assert_eq!(keys(&store), before);
+}
+
+#[test]
+fn overwriting_erases_below_the_path_and_nothing_beside_it() {
+    let store = memory();
+    Array::create(&store, "foo/a", &spec(&[1], &[1]), Create::New).unwrap();
+    Array::create(&store, "foobar", &spec(&[1], &[1]), Create::New).unwrap();
+    Array::create(&store, "foo", &spec_v2(&[1], &[1]), Create::Overwrite).unwrap();
+    assert_eq!(keys(&store), ["foo/.zarray", "foobar/zarr.json", "zarr.json"]);
+    put(&store, "bad/zarr.json", "{");
+    Group::create(&store, "bad", None, Create::Overwrite).unwrap();
+    assert_eq!(store.node_kind("bad").unwrap(), NodeKind::Group);
+}
+
+#[test]
+fn overwriting_where_no_node_stands_erases_no_other_files() {
+    let store = memory();
+    put(&store, "notes.txt", "mine");
+    put(&store, "photos/1.jpg", "mine");
+    Group::create(&store, "", None, Create::Overwrite).unwrap();
+    Array::create(&store, "photos", &spec(&[1], &[1]), Create::Overwrite).unwrap();
+    assert_eq!(keys(&store), ["notes.txt", "photos/1.jpg", "photos/zarr.json", "zarr.json"]);
+}
+
+#[test]
+fn chunks_left_behind_by_a_kill_are_not_taken_for_the_new_arrays() {
+    let store = memory();
+    for key in ["a/c/0", "a/c/7", "a/c/x", "a/.zattrs"] {
+        put(&store, key, "1234");
+    }
+    let array = Array::create(&store, "a", &spec(&[4], &[1]), Create::New).unwrap();
+    assert_eq!(read_all(&array), [0; 4]);
+    assert_eq!(keys(&store), ["a/.zattrs", "a/c/x", "a/zarr.json", "zarr.json"]);
+    put(&store, "b/.zattrs", r#"{"old":1}"#);
+    let array = Array::create(&store, "b", &spec_v2(&[4], &[1]), Create::New).unwrap();
+    assert!(array.attributes().names().unwrap().is_empty());
+}
+
+#[test]
+fn open_if_same_opens_or_names_the_first_difference() {
+    let store = memory();
+    let wanted = spec(&[4, 6], &[2, 3]);
+    let first = Array::create(&store, "a", &wanted, Create::OpenIfSame).unwrap();
+    first.attributes().set_i64("n", 1).unwrap();
+    let again = Array::create(&store, "a", &wanted, Create::OpenIfSame).unwrap();
+    assert_eq!(again.attributes().get_i64("n").unwrap(), 1);
+    type Edit = fn(&mut Spec);
+    let edits: &[(Edit, &str)] = &[
+        (|s| s.set_format(Format::V2).unwrap(), "zarr_format 3 instead of 2"),
+        (|s| *s = spec(&[4, 7], &[2, 3]), "shape [4, 6] instead of [4, 7]"),
+        (|s| s.set_chunks(&[2, 2]).unwrap(), "chunks [2, 3] instead of [2, 2]"),
+        (|s| s.set_fill(DataType::Int32, &5i32.to_ne_bytes()).unwrap(), "fill value 0 instead of 5"),
+        (|s| s.set_compressor("gzip", None).unwrap(), "codecs"),
+        (|s| s.set_separator(crate::grid::key::Separator::Dot).unwrap(), "chunk keys"),
+    ];
+    for (edit, want) in edits {
+        let mut other = wanted.clone();
+        edit(&mut other);
+        let e = Array::create(&store, "a", &other, Create::OpenIfSame).err().unwrap();
+        assert!(e.kind() == ErrorKind::Exists && e.to_string().contains(want), "{want}: {e}");
+    }
+    assert_eq!(kind(Array::create(&store, "", &wanted, Create::OpenIfSame)), ErrorKind::Exists);
+    let group = Group::create(&store, "", None, Create::OpenIfSame).unwrap();
+    assert_eq!(group.format(), Format::V3);
+    assert_eq!(kind(Group::create(&store, "", Some(Format::V2), Create::OpenIfSame)), ErrorKind::Exists);
+    assert_eq!(kind(Group::create(&store, "a", None, Create::OpenIfSame)), ErrorKind::Exists);
+}
+
+#[test]
+fn erasing_a_node_leaves_its_namesakes() {
+    let store = memory();
+    for path in ["foo", "foobar", "foo/x/y"] {
+        Group::create(&store, path, None, Create::OpenIfSame).unwrap();
+    }
+    store.erase_node("foo").unwrap();
+    assert_eq!(keys(&store), ["foobar/zarr.json", "zarr.json"]);
+    assert_eq!(kind(store.erase_node("foo")), ErrorKind::NotFound);
+    put(&store, "bad/zarr.json", "[]");
+    store.erase_node("bad").unwrap();
+    store.erase_node("").unwrap();
+    assert!(keys(&store).is_empty());
+}
+
+#[test]
+fn a_store_for_reading_refuses_changes() {
+    let store = memory();
+    Array::create(&store, "a", &spec(&[4], &[2]), Create::New).unwrap();
+    let read = Store::from_shared(&Context::default(), store.shared().clone(), Mode::Read);
+    let array = Array::open(&read, "a").unwrap();
+    let group = Group::open(&read, "").unwrap();
+    let shape = [4];
+    // SAFETY: the memory lives as long as the call.
+    let write = unsafe { array.write(&Selection::all(&shape), &view(&mut [0; 4], &shape)) };
+    // SAFETY: as above.
+    let append = unsafe { array.append(0, 4, &view(&mut [0; 4], &shape)) };
+    let results = [
+        write,
+        append,
+        array.resize(&[1], false),
+        array.attributes().set_i64("n", 1),
+        array.attributes().begin(),
+        group.attributes().erase("n"),
+        group.consolidate(),
+        read.erase_node("a"),
+        Group::create(&read, "g", None, Create::New).map(drop),
+        Array::create(&read, "g", &spec(&[1], &[1]), Create::New).map(drop),
+    ];
+    for (i, result) in results.into_iter().enumerate() {
+        assert_eq!(kind(result), ErrorKind::ReadOnly, "{i}");
+    }
+    read.flush().unwrap();
+}
+
+#[test]
+fn children_are_listed_with_their_kinds_and_errors() {
+    let store = memory();
+    let root = Group::create(&store, "", None, Create::New).unwrap();
+    Array::create(&store, "b", &spec(&[1], &[1]), Create::New).unwrap();
+    Group::create(&store, "a", None, Create::New).unwrap();
+    put(&store, "broken/zarr.json", "{");
+    put(&store, "new/zarr.json", &text(&store, "b/zarr.json").unwrap().replace("int32", "float13"));
+    put(&store, "old/.zarray", r#"{"zarr_format":2,"shape":[1],"chunks":[1],"dtype":"<i4"}"#);
+    put(&store, "__hidden/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
+    put(&store, "folder/readme", "");
+    let children = root.children().unwrap();
+    let found: Vec<_> = children.iter().map(|c| (c.name.as_str(), c.kind, c.error.as_ref().map(|e| e.kind()))).collect();
+    use NodeKind::{Array as A, Group as G, Unknown as U};
+    assert_eq!(
+        found,
+        [
+            ("a", G, None),
+            ("b", A, None),
+            ("broken", U, Some(ErrorKind::Metadata)),
+            ("new", U, Some(ErrorKind::Unsupported)),
+            ("old", A, None)
+        ]
+    );
+    assert_eq!(store.node_kind("broken").unwrap(), U);
+    assert_eq!(store.node_kind("folder").unwrap(), NodeKind::None);
+    assert_eq!(root.child_path("x/../y").map_err(|e| e.kind()), Err(ErrorKind::Name));
+    assert_eq!(Group::open(&store, "a").unwrap().child_path("/x//y").unwrap(), "a/x/y");
+}
+
+#[test]
+fn attributes_change_and_all_else_stays_literally() {
+    let document = r#"{"zarr_format":3,"node_type":"group","note":{"must_understand":false,"big":12345678901234567890123},
+        "attributes":{"huge":1e400,"nan":NaN,"z":[1.50,-Infinity],"a":1}}"#;
+    let zattrs = r#"{"huge":1e400,"nan":NaN,"z":[1.50,-Infinity],"a":1}"#;
+    for format in [Format::V3, Format::V2] {
+        let store = memory();
+        if format == Format::V3 {
+            put(&store, "zarr.json", document);
+        } else {
+            put(&store, ".zgroup", r#"{"zarr_format":2,"_nczarr_group":{}}"#);
+            put(&store, ".zattrs", zattrs);
+        }
+        let group = Group::open(&store, "").unwrap();
+        group.attributes().set_string("b", "ü").unwrap();
+        group.attributes().erase("a").unwrap();
+        let key = if format == Format::V3 { "zarr.json" } else { ".zattrs" };
+        let stored = json::to_compact(&Value::Object(object(&store, key)));
+        assert!(stored.contains(r#""huge":1e+400,"nan":NaN,"z":[1.50,-Infinity],"b":"ü""#), "{stored}");
+        assert_eq!(stored.contains("12345678901234567890123"), format == Format::V3);
+        if format == Format::V2 {
+            assert!(text(&store, ".zgroup").unwrap().contains("_nczarr_group"));
+        }
+        let again = Group::open(&store, "").unwrap();
+        assert!(again.attributes().get_f64("nan").unwrap().is_nan());
+        assert_eq!(kind(again.attributes().get_f64("huge")), ErrorKind::Range);
+    }
+}
+
+#[test]
+fn attributes_have_types() {
+    let store = memory();
+    let group = Group::create(&store, "", None, Create::New).unwrap();
+    let a = group.attributes();
+    a.set_i64("i", i64::MIN).unwrap();
+    a.set_f64("f", 1.0).unwrap();
+    a.set_string("s", "x").unwrap();
+    a.set_json("l", r#"[1, {"k": null}]"#).unwrap();
+    for (name, value) in [("n", "null"), ("b", "true"), ("o", "{}"), ("u", "18446744073709551616")] {
+        a.set_json(name, value).unwrap();
+    }
+    assert_eq!(a.get_i64("i").unwrap(), i64::MIN);
+    assert_eq!(a.get_f64("i").unwrap(), i64::MIN as f64);
+    assert_eq!(a.get_f64("f").unwrap(), 1.0);
+    assert_eq!(a.get_string("s").unwrap(), "x");
+    assert_eq!(a.get_json("f").unwrap(), "1.0");
+    let kinds: Vec<JsonKind> = ["n", "b", "i", "f", "s", "l", "o"].iter().map(|n| a.kind(n).unwrap()).collect();
+    use JsonKind::*;
+    assert_eq!(kinds, [Null, Bool, Integer, Number, String, Array, Object]);
+    assert_eq!(a.names().unwrap(), ["i", "f", "s", "l", "n", "b", "o", "u"]);
+    assert_eq!(kind(a.get_i64("f")), ErrorKind::Type);
+    assert!(message(a.get_i64("f")).contains("1.0"));
+    assert_eq!(kind(a.get_i64("u")), ErrorKind::Range);
+    assert_eq!(kind(a.get_f64("s")), ErrorKind::Type);
+    assert_eq!(kind(a.get_string("i")), ErrorKind::Type);
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        assert_eq!(kind(a.set_f64("f", bad)), ErrorKind::Range);
+    }
+    assert_eq!(kind(a.set_json("f", "NaN")), ErrorKind::Metadata);
+    assert_eq!(kind(a.replace_json("[]")), ErrorKind::Type);
+    let e = a.get_i64("j").unwrap_err();
+    assert!(e.kind() == ErrorKind::NotFound && e.to_string().contains("it has b, f, i"), "{e}");
+    assert_eq!(kind(a.erase("j")), ErrorKind::NotFound);
+    a.replace_json(r#"{"only":1}"#).unwrap();
+    assert_eq!(Group::open(&store, "").unwrap().attributes().names().unwrap(), ["only"]);
+    assert!(group.metadata_json().contains("only"));
+}
+
+#[test]
+fn attributes_that_could_not_be_read_again_are_refused() {
+    let store = memory();
+    let root = Group::create(&store, "", None, Create::New).unwrap();
+    let group = Group::create(&store, "g", None, Create::New).unwrap();
+    root.consolidate().unwrap();
+    let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+    group.attributes().set_json("deep", &nested(100)).unwrap();
+    assert_eq!(kind(group.attributes().set_json("deeper", &nested(101))), ErrorKind::Limit);
+    assert_eq!(kind(group.attributes().replace_json(&format!("{{\"a\":{}}}", nested(101)))), ErrorKind::Limit);
+    assert_eq!(Group::open(&store, "g").unwrap().attributes().names().unwrap(), ["deep"]);
+    Group::open(&store, "").unwrap();
+    let mut s = spec(&[1], &[1]);
+    s.set_attributes_json(&format!("{{\"a\":{}}}", nested(126))).unwrap();
+    assert_eq!(kind(Array::create(&store, "a", &s, Create::New)), ErrorKind::Limit);
+    assert_eq!(store.node_kind("a").unwrap(), NodeKind::None);
+}
+
+#[test]
+fn collected_changes_are_seen_here_and_published_at_commit() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let group = Group::create(&store, "", Some(format), Create::New).unwrap();
+        let (a, other) = (group.attributes(), Group::open(&store, "").unwrap());
+        assert_eq!(kind(a.commit()), ErrorKind::State);
+        a.begin().unwrap();
+        assert_eq!(kind(a.begin()), ErrorKind::State);
+        a.set_i64("x", 1).unwrap();
+        a.set_i64("y", 2).unwrap();
+        a.erase("x").unwrap();
+        assert_eq!(a.names().unwrap(), ["y"]);
+        assert!(Group::open(&store, "").unwrap().attributes().names().unwrap().is_empty());
+        other.attributes().set_i64("z", 3).unwrap();
+        a.commit().unwrap();
+        let mut names = Group::open(&store, "").unwrap().attributes().names().unwrap();
+        names.sort();
+        assert_eq!(names, ["y", "z"]);
+        a.set_i64("w", 4).unwrap();
+        assert_eq!(Group::open(&store, "").unwrap().attributes().names().unwrap().len(), 3);
+        let dropped = Group::open(&store, "").unwrap();
+        dropped.attributes().begin().unwrap();
+        dropped.attributes().set_i64("lost", 1).unwrap();
+        drop(dropped);
+        assert_eq!(Group::open(&store, "").unwrap().attributes().names().unwrap().len(), 3);
+    }
+}
+
+#[test]
+fn setters_of_many_threads_and_handles_lose_nothing() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let root = Group::create(&store, "", Some(format), Create::New).unwrap();
+        Group::create(&store, "a", Some(format), Create::New).unwrap();
+        root.consolidate().unwrap();
+        let shared = Group::open(&store, "a").unwrap();
+        std::thread::scope(|s| {
+            for t in 0..4 {
+                let (store, shared) = (&store, &shared);
+                s.spawn(move || {
+                    let own = Group::open(store, "a").unwrap();
+                    for i in 0..20 {
+                        let group = if i % 2 == 0 { &own } else { shared };
+                        group.attributes().set_i64(&format!("t{t}i{i}"), i).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(Group::open(&store, "a").unwrap().attributes().names().unwrap().len(), 80);
+        let entry = match format {
+            Format::V3 => object(&store, "zarr.json")["consolidated_metadata"]["metadata"]["a"]["attributes"].clone(),
+            Format::V2 => object(&store, ".zmetadata")["metadata"]["a/.zattrs"].clone(),
+        };
+        assert_eq!(entry.as_object().unwrap().len(), 80);
+    }
+}
+
+#[test]
+fn attributes_of_an_erased_node_are_not_brought_back() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let group = Group::create(&store, "a", Some(format), Create::New).unwrap();
+        store.erase_node("a").unwrap();
+        assert_eq!(kind(group.attributes().set_i64("x", 1)), ErrorKind::NotFound);
+        assert_eq!(keys(&store).len(), 1);
+    }
+}
+
+#[test]
+fn dimension_names_in_both_formats() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let mut s = spec(&[2, 2], &[2, 2]);
+        s.set_format(format).unwrap();
+        let plain = Array::create(&store, "plain", &s, Create::New).unwrap();
+        assert_eq!(plain.dimension_names(), [None, None]);
+        s.set_dimension_names(vec![Some("y".into()), Some("x".into())]).unwrap();
+        s.set_attributes_json(r#"{"units":"K"}"#).unwrap();
+        Array::create(&store, "a", &s, Create::New).unwrap();
+        let array = Array::open(&store, "a").unwrap();
+        assert_eq!(array.dimension_names(), [Some("y".to_string()), Some("x".to_string())]);
+        assert_eq!(array.attributes().get_string("units").unwrap(), "K");
+        assert_eq!(text(&store, "a/.zattrs").is_some_and(|t| t.contains("_ARRAY_DIMENSIONS")), format == Format::V2);
+    }
+}
+
+#[test]
+fn an_unsupported_codec_leaves_the_metadata_usable() {
+    let store = memory();
+    Array::create(&store, "a", &spec(&[4], &[4]), Create::New).unwrap();
+    let document = text(&store, "a/zarr.json").unwrap().replace("\"name\": \"bytes\"", "\"name\": \"sorcery\"");
+    put(&store, "a/zarr.json", &document);
+    let array = Array::open(&store, "a").unwrap();
+    array.attributes().set_i64("n", 1).unwrap();
+    let mut data = [0; 4];
+    // SAFETY: the memory lives as long as the call.
+    let e = unsafe { array.read(&Selection::all(&[4]), &view(&mut data, &[4])) }.unwrap_err();
+    assert_eq!((e.kind(), e.key()), (ErrorKind::Unsupported, Some("a/zarr.json")));
+    assert!(e.to_string().contains("sorcery"), "{e}");
+    array.resize(&[9], false).unwrap();
+    assert_eq!(kind(array.resize(&[3], false)), ErrorKind::Unsupported);
+    assert_eq!(Array::open(&store, "a").unwrap().shape().as_slice(), [9]);
+    put(&store, "a/zarr.json", &document.replace("\"little\"", "7").replace("sorcery", "bytes"));
+    assert_eq!(kind(Array::open(&store, "a")), ErrorKind::Metadata);
+}
+
+#[test]
+fn inquiries_tell_what_the_document_says() {
+    let store = memory();
+    let mut s = spec(&[10, 6], &[4, 6]);
+    s.set_inner_chunks(&[2, 3]).unwrap();
+    s.set_fill(DataType::Int32, &7i32.to_ne_bytes()).unwrap();
+    s.set_order(crate::metadata::Order::F).unwrap();
+    Array::create(&store, "a", &s, Create::New).unwrap();
+    let array = Array::open(&store, "a").unwrap();
+    assert_eq!((array.shape().as_slice(), array.rank()), (&[10, 6][..], 2));
+    assert_eq!((array.chunk_shape().as_slice(), array.inner_chunk_shape().as_slice()), (&[4, 6][..], &[2, 3][..]));
+    assert_eq!((array.data_type(), array.format(), array.path()), (DataType::Int32, Format::V3, "a"));
+    assert_eq!(array.fill().element(DataType::Int32), 7i32.to_ne_bytes());
+    assert_eq!(read_all(&array), [7; 60]);
+    assert!(array.metadata_json().contains("sharding_indexed"));
+}
+
+#[test]
+fn consolidated_metadata_follows_every_change() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let root = Group::create(&store, "", Some(format), Create::New).unwrap();
+        let mut s = spec(&[4], &[2]);
+        s.set_format(format).unwrap();
+        let array = Array::create(&store, "g/a", &s, Create::New).unwrap();
+        root.consolidate().unwrap();
+        let group = Group::open(&store, "g").unwrap();
+        group.consolidate().unwrap();
+        let check = |what: &str| {
+            for (path, group) in [("", &root), ("g", &group)] {
+                let key = path::join(path, if format == Format::V3 { "zarr.json" } else { ".zmetadata" });
+                let found = object(&store, &key);
+                group.consolidate().unwrap();
+                let fresh = object(&store, &key);
+                // The order of entries is arbitrary.
+                assert_eq!(Value::Object(found), Value::Object(fresh), "{what}: {key}");
+            }
+        };
+        check("at first");
+        array.attributes().set_i64("n", 1).unwrap();
+        check("attribute of an array");
+        group.attributes().set_i64("n", 1).unwrap();
+        check("attribute of a group");
+        root.attributes().set_i64("n", 1).unwrap();
+        check("attribute of the root");
+        array.resize(&[6], false).unwrap();
+        check("resize");
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.append(0, 1, &view(&mut [5], &[1])).unwrap() };
+        check("append");
+        Group::create(&store, "g/x/y", Some(format), Create::New).unwrap();
+        check("new nodes");
+        Array::create(&store, "g/x", &s, Create::Overwrite).unwrap();
+        check("overwriting");
+        store.erase_node("g/x").unwrap();
+        check("erasing");
+    }
+}
+
+#[test]
+fn consolidated_metadata_has_the_form_of_other_writers() {
+    let store = memory();
+    let root = Group::create(&store, "", None, Create::New).unwrap();
+    let group = Group::create(&store, "g", None, Create::New).unwrap();
+    Array::create(&store, "g/a", &spec(&[4], &[2]), Create::New).unwrap();
+    group.consolidate().unwrap();
+    root.consolidate().unwrap();
+    let member = object(&store, "zarr.json")["consolidated_metadata"].clone();
+    assert_eq!((&member["kind"], &member["must_understand"]), (&Value::from("inline"), &Value::from(false)));
+    let entries = member["metadata"].as_object().unwrap();
+    assert_eq!(entries.keys().collect::<Vec<_>>(), ["g", "g/a"]);
+    assert!(entries["g"].get("consolidated_metadata").is_none());
+    assert_eq!(entries["g/a"], Value::Object(object(&store, "g/a/zarr.json")));
+    Group::open(&store, "").unwrap();
+
+    let store = memory();
+    let root = Group::create(&store, "", Some(Format::V2), Create::New).unwrap();
+    root.attributes().set_i64("n", 1).unwrap();
+    let mut s = spec_v2(&[4], &[2]);
+    s.set_dimension_names(vec![Some("x".into())]).unwrap();
+    Array::create(&store, "a", &s, Create::New).unwrap();
+    root.consolidate().unwrap();
+    let document = object(&store, ".zmetadata");
+    assert_eq!(document["zarr_consolidated_format"], Value::from(1));
+    assert_eq!(document["metadata"].as_object().unwrap().keys().collect::<Vec<_>>(), [".zgroup", ".zattrs", "a/.zarray", "a/.zattrs"]);
+}
+
+#[test]
+fn shrinking_erases_outside_and_fills_beyond_the_edge() {
+    for keep in [false, true] {
+        let store = memory();
+        let array = Array::create(&store, "a", &spec(&[5, 5], &[2, 2]), Create::New).unwrap();
+        write_all(&array, &mut (1..=25).collect::<Vec<i32>>());
+        array.resize(&[3, 5], keep).unwrap();
+        assert_eq!(read_all(&array), (1..=15).collect::<Vec<i32>>());
+        assert_eq!(text(&store, "a/c/2/0").is_some(), keep);
+        array.resize(&[5, 5], keep).unwrap();
+        let want: Vec<i32> = (1..=25).map(|i| if i > 15 && !keep { 0 } else { i }).collect();
+        assert_eq!(read_all(&array), want);
+        assert_eq!(Array::open(&store, "a").unwrap().shape().as_slice(), [5, 5]);
+    }
+}
+
+#[test]
+fn rank_zero_and_length_zero() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let mut s = spec(&[], &[]);
+        s.set_format(format).unwrap();
+        let scalar = Array::create(&store, "s", &s, Create::New).unwrap();
+        write_all(&scalar, &mut [42]);
+        assert_eq!(read_all(&Array::open(&store, "s").unwrap()), [42]);
+        scalar.resize(&[], false).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        assert_eq!(kind(unsafe { scalar.append(0, 1, &view(&mut [1], &[1])) }), ErrorKind::Bounds);
+        assert_eq!(read_all(&scalar), [42]);
+        let mut s = Spec::new(DataType::Int32, &[0, 3]).unwrap();
+        s.set_format(format).unwrap();
+        let empty = Array::create(&store, "e", &s, Create::New).unwrap();
+        assert_eq!(empty.chunk_shape().as_slice(), [1, 3]);
+        assert!(read_all(&empty).is_empty());
+        empty.resize(&[2, 0], false).unwrap();
+        assert!(read_all(&empty).is_empty());
+        empty.resize(&[2, 2], false).unwrap();
+        write_all(&empty, &mut [1, 2, 3, 4]);
+        empty.resize(&[0, 2], false).unwrap();
+        empty.resize(&[2, 2], false).unwrap();
+        assert_eq!(read_all(&empty), [0; 4]);
+    }
+}
+
+#[test]
+fn shrinking_with_an_undefined_fill_value_leaves_zeros() {
+    let store = memory();
+    let mut s = spec_v2(&[6], &[4]);
+    s.set_fill_json("null").unwrap();
+    let array = Array::create(&store, "a", &s, Create::New).unwrap();
+    write_all(&array, &mut [1, 2, 3, 4, 5, 6]);
+    array.resize(&[2], false).unwrap();
+    assert_eq!(keys(&store), [".zgroup", "a/.zarray", "a/0"]);
+    array.resize(&[6], false).unwrap();
+    assert_eq!(read_all(&array), [1, 2, 0, 0, 0, 0]);
+}
+
+#[test]
+fn shrinking_along_two_dimensions_keeps_what_is_inside() {
+    for (format, sharded) in [(Format::V2, false), (Format::V3, false), (Format::V3, true)] {
+        let store = memory();
+        let mut s = spec(&[9, 10], &[4, 4]);
+        s.set_format(format).unwrap();
+        if sharded {
+            s.set_inner_chunks(&[2, 2]).unwrap();
+        }
+        let array = Array::create(&store, "a", &s, Create::New).unwrap();
+        write_all(&array, &mut (1..=90).collect::<Vec<i32>>());
+        array.resize(&[6, 7], false).unwrap();
+        array.resize(&[9, 10], false).unwrap();
+        let want: Vec<i32> = (0..90).map(|i| if i / 10 < 6 && i % 10 < 7 { i + 1 } else { 0 }).collect();
+        assert_eq!(read_all(&array), want);
+    }
+}
+
+#[test]
+fn shrinking_a_huge_sparse_array_takes_the_time_of_what_is_stored() {
+    let store = memory();
+    let array = Array::create(&store, "a", &spec(&[1 << 40, 1 << 20], &[2, 2]), Create::New).unwrap();
+    put(&store, "a/c/5/5", "0123456789abcdef");
+    put(&store, "a/c/0/0", "0123456789abcdef");
+    put(&store, "a/c/400000000/1", "0123456789abcdef");
+    array.resize(&[1, 1 << 19], false).unwrap();
+    assert_eq!(keys(&store), ["a/c/0/0", "a/zarr.json", "zarr.json"]);
+    assert_eq!(text(&store, "a/c/0/0").unwrap().as_bytes(), b"01234567\0\0\0\0\0\0\0\0");
+}
+
+#[test]
+fn resizing_checks_the_shape_and_keeps_the_document() {
+    let store = memory();
+    let array = Array::create(&store, "a", &spec(&[4], &[2]), Create::New).unwrap();
+    assert_eq!(kind(array.resize(&[1, 2], false)), ErrorKind::Rank);
+    assert_eq!(kind(array.resize(&[u64::MAX], false)), ErrorKind::Limit);
+    put(&store, "b/.zarray", r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<i4","_nczarr_array":{"n":1.50}}"#);
+    let array = Array::open(&store, "b").unwrap();
+    array.resize(&[0], false).unwrap();
+    array.resize(&[7], false).unwrap();
+    let stored = json::to_compact(&Value::Object(object(&store, "b/.zarray")));
+    assert_eq!(stored, r#"{"zarr_format":2,"shape":[7],"chunks":[2],"dtype":"<i4","_nczarr_array":{"n":1.50}}"#);
+}
+
+#[test]
+fn appending_grows_and_writes() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let mut s = spec(&[0, 3], &[2, 2]);
+        s.set_format(format).unwrap();
+        let array = Array::create(&store, "a", &s, Create::New).unwrap();
+        let stale = Array::open(&store, "a").unwrap();
+        for t in 0..5 {
+            let mut row = [3 * t, 3 * t + 1, 3 * t + 2];
+            let handle = if t % 2 == 0 { &array } else { &stale };
+            // SAFETY: the memory lives as long as the call.
+            unsafe { handle.append(0, 1, &view(&mut row, &[1, 3])).unwrap() };
+        }
+        assert_eq!(array.shape().as_slice(), [5, 3]);
+        assert_eq!(read_all(&array), (0..15).collect::<Vec<i32>>());
+        // SAFETY: as above.
+        unsafe {
+            array.append(1, 2, &view(&mut [-1; 10], &[5, 2])).unwrap();
+            assert_eq!(kind(array.append(2, 1, &view(&mut [0; 5], &[5, 1]))), ErrorKind::Bounds);
+            assert_eq!(kind(array.append(0, u64::MAX, &view(&mut [0; 5], &[5, 1]))), ErrorKind::Limit);
+            assert_eq!(kind(array.append(0, 1, &view(&mut [0; 4], &[1, 5]))), ErrorKind::BufferSize);
+            array.append(0, 0, &view(&mut [], &[0, 5])).unwrap();
+            // `stale` knows three columns, there are five.
+            assert_eq!(kind(stale.append(0, 1, &view(&mut [0; 3], &[1, 3]))), ErrorKind::State);
+            stale.append(0, 1, &view(&mut [9; 5], &[1, 5])).unwrap();
+        }
+        assert_eq!(stale.shape().as_slice(), [6, 5]);
+        assert_eq!(&read_all(&stale)[20..], [12, 13, 14, -1, -1, 9, 9, 9, 9, 9]);
+    }
+}
+
+/// A folder that goes with the test.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("ozarr-node-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn nodes_in_a_folder_behave_as_in_memory() {
+    let folder = Folder::new("locate");
+    let location = format!("{}/run.zarr/g//t", folder.0.display());
+    let context = Context::with_threads(2);
+    let (read, path) = Store::locate(&context, &location, Mode::Read).unwrap();
+    assert_eq!(kind(Array::open(&read, &path)), ErrorKind::NotFound);
+    let (store, path) = Store::locate(&context, &location, Mode::ReadWrite).unwrap();
+    assert_eq!((path.as_str(), kind(store.erase_node(&path))), ("g/t", ErrorKind::NotFound));
+    assert!(!folder.0.exists(), "looking for a node makes no folder");
+    let array = Array::create(&store, &path, &spec(&[5], &[2]), Create::New).unwrap();
+    write_all(&array, &mut [1, 2, 3, 4, 5]);
+    array.resize(&[3], false).unwrap();
+    array.resize(&[5], false).unwrap();
+    assert_eq!(read_all(&array), [1, 2, 3, 0, 0]);
+    array.attributes().set_i64("n", 1).unwrap();
+    Group::open(&store, "").unwrap().consolidate().unwrap();
+    assert_eq!(keys(&store), ["g/t/c/0", "g/t/c/1", "g/t/zarr.json", "g/zarr.json", "zarr.json"]);
+    Array::create(&store, &path, &spec(&[5], &[2]), Create::Overwrite).unwrap();
+    assert_eq!(keys(&store), ["g/t/zarr.json", "g/zarr.json", "zarr.json"]);
+    let names: Vec<String> = Group::open(&store, "g").unwrap().children().unwrap().into_iter().map(|c| c.name).collect();
+    assert_eq!(names, ["t"]);
+    store.erase_node("").unwrap();
+    assert!(keys(&store).is_empty());
+    let other = folder.0.join("plain").display().to_string();
+    assert_eq!(kind(Store::open(&context, &other, Mode::Read, &[("speed", "9")])), ErrorKind::Argument);
+    let plain = Store::open(&context, &other, Mode::ReadWrite, &[("file.sync", "none")]).unwrap();
+    Array::create(&plain, "", &spec(&[5], &[2]), Create::New).unwrap();
+    assert_eq!(keys(&plain), ["zarr.json"]);
+}
+
+#[test]
+fn two_stores_on_one_folder_lose_no_attribute() {
+    let folder = Folder::new("two");
+    let location = folder.0.display().to_string();
+    let open = || Store::open(&Context::default(), &location, Mode::ReadWrite, &[("file.sync", "none")]).unwrap();
+    Group::create(&open(), "", None, Create::New).unwrap();
+    std::thread::scope(|s| {
+        for t in 0..3 {
+            let open = &open;
+            s.spawn(move || {
+                let group = Group::open(&open(), "").unwrap();
+                (0..20).for_each(|i| group.attributes().set_i64(&format!("t{t}i{i}"), i).unwrap());
+            });
+        }
+    });
+    assert_eq!(Group::open(&open(), "").unwrap().attributes().names().unwrap().len(), 60);
+}
+
+#[test]
+fn of_many_creators_one_wins() {
+    let store = memory();
+    let create = || match Array::create(&store, "a/b", &spec(&[4], &[2]), Create::New) {
+        Ok(_) => true,
+        Err(e) => {
+            assert_eq!(e.kind(), ErrorKind::Exists, "{e}");
+            false
+        }
+    };
+    let won = std::thread::scope(|s| {
+        let threads: Vec<_> = (0..4).map(|_| s.spawn(create)).collect();
+        threads.into_iter().filter_map(|t| t.join().unwrap().then_some(())).count()
+    });
+    assert_eq!(won, 1);
+}
+
+#[test]
+fn consolidated_metadata_that_cannot_be_read_is_left_alone() {
+    let store = memory();
+    let group = Group::create(&store, "g", Some(Format::V2), Create::New).unwrap();
+    for odd in ["{", r#"{"zarr_consolidated_format":7,"metadata":{}}"#] {
+        put(&store, ".zmetadata", odd);
+        group.attributes().set_i64("n", 1).unwrap();
+        assert_eq!(text(&store, ".zmetadata").unwrap(), odd);
+    }
+}
+
+#[test]
+fn a_region_checked_before_shrinking_is_refused_after() {
+    let store = memory();
+    let array = Array::create(&store, "a", &spec(&[4], &[2]), Create::New).unwrap();
+    let all = Selection::all(&[4]);
+    array.resize(&[2], false).unwrap();
+    // SAFETY: the memory lives as long as the call.
+    let result = unsafe { array.write(&all, &view(&mut [1; 4], &[4])) };
+    assert_eq!(kind(result), ErrorKind::Bounds);
+}
+
+#[test]
+fn fill_chunks_are_stored_on_request() {
+    let store = memory();
+    let array = Array::create(&store, "a", &spec(&[4], &[2]), Create::New).unwrap();
+    write_all(&array, &mut [0; 4]);
+    assert!(text(&store, "a/c/0").is_none());
+    array.set_write_fill_chunks(true);
+    write_all(&array, &mut [0; 4]);
+    assert!(text(&store, "a/c/1").is_some());
+    array.resize(&[6], false).unwrap();
+    write_all(&array, &mut [0; 6]);
+    assert!(text(&store, "a/c/2").is_some());
+}
+
+#[test]
+fn hostile_documents_are_errors() {
+    let nested = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+    let cases: &[(&str, &str, ErrorKind)] = &[
+        ("zarr.json", "", ErrorKind::Metadata),
+        ("zarr.json", "null", ErrorKind::Metadata),
+        ("zarr.json", r#"{"zarr_format":3,"node_type":"group""#, ErrorKind::Metadata),
+        ("zarr.json", r#"{"zarr_format":4,"node_type":"group"}"#, ErrorKind::Metadata),
+        ("zarr.json", r#"{"zarr_format":3,"node_type":"group","x":1}"#, ErrorKind::Extension),
+        ("zarr.json", &nested, ErrorKind::Metadata),
+        (".zgroup", r#"{"zarr_format":1}"#, ErrorKind::Metadata),
+        (".zarray", "", ErrorKind::Metadata),
+    ];
+    for (key, document, want) in cases {
+        let store = memory();
+        put(&store, key, document);
+        let e = Node::open(&store, "").err().unwrap();
+        assert_eq!((e.kind(), e.key()), (*want, Some(*key)), "{document:.40}: {e}");
+        assert_eq!(store.node_kind("").unwrap(), NodeKind::Unknown);
+    }
+}
+
+#[test]
+fn handles_may_cross_threads() {
+    fn check<T: Send + Sync + Clone>() {}
+    check::<Array>();
+    check::<Group>();
+    check::<Store>();
+    check::<Context>();
+    fn shared<T: Send + Sync>() {}
+    shared::<Attributes>();
+    shared::<Spec>();
+}

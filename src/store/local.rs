@@ -416,7 +416,7 @@ impl LocalStore {
                 first = first.and(done);
             }
             for folder in &folders {
-                let done = sync_folder(root, folder).map_err(|e| self.lost(e, "sync the folder", folder));
+                let done = sync_folder(root, folder).map_err(|e| self.lost(e, "sync the folder", &format!("{folder}/")));
                 first = first.and(done);
             }
         }
@@ -1308,6 +1308,17 @@ mod tests {
         assert_eq!(syncs(|| assert!(store.flush().is_err())), 0);
         put(&store, "d", b"1").unwrap();
         assert_eq!(syncs(|| assert!(store.flush().is_err())), 2, "others are still synced");
+    }
+
+    #[test]
+    fn folders_are_synced_after_files_and_the_deepest_first() {
+        for (nth, key) in ["a/b/c/k", "a/b/c/", "a/b/", "a/", "/"].into_iter().enumerate() {
+            let folder = Folder::new();
+            let store = folder.store(SyncMode::Batch);
+            put(&store, "a/b/c/k", b"1").unwrap();
+            let e = fault::with(&[Fault { after: nth, ..fail(Call::Sync, libc::EIO) }], || store.flush()).0.unwrap_err();
+            assert_eq!(e.key(), Some(key), "sync {nth}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod local;
 pub mod location;
 pub mod memory;
 pub(crate) mod os;
+#[doc(hidden)]
 pub mod suite;
 
 use crate::error::Result;
@@ -75,6 +76,7 @@ pub enum Object {
 }
 
 /// The operations on an opened object of a store that is neither files nor memory.
+#[allow(clippy::len_without_is_empty)] // an object's length can fail; emptiness is no question here
 pub trait ReadObject: Send + Sync {
     /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()>;
@@ -86,6 +88,7 @@ pub trait ReadObject: Send + Sync {
     fn still_current(&self) -> Result<bool>;
 }
 
+#[allow(clippy::len_without_is_empty)]
 impl Object {
     /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.
     pub fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {

@@ -1,0 +1,27 @@
+# The few words a newcomer needs; each is a script in tools/.
+.PHONY: help demo test bench header clean
+
+help:
+	@echo "make demo     build the library, run a simulation that writes Zarr, kill it, restart it, read it back, make a picture"
+	@echo "make test     every test, on a fresh machine too (installs what is missing; OZARR_SKIP=kill,asan leaves steps out)"
+	@echo "make bench    the benchmark beside the bare loop, into docs/performance.md (QUICK=1: less data, fewer repetitions)"
+	@echo "make header   generate include/ozarr.h and abi/ozarr.symbols anew"
+	@echo "make clean    remove build/ (target/ and .venv/ stay)"
+
+demo:
+	@tools/deps demo
+	@tools/demo
+
+test:
+	@tools/deps test
+	@tools/test
+
+bench:
+	@tools/deps test
+	@tools/bench
+
+header:
+	@OZARR_UPDATE=1 cargo test --quiet --locked --test header
+
+clean:
+	rm -rf build

@@ -1,0 +1,243 @@
+/* The corpus's reader on the C ABI: reads an array, describes a node, or lists a group's children.
+ *
+ *   ozread read STORE PATH [--start a,b --shape c,d] --raw     elements in C order, little-endian
+ *   ozread info STORE PATH --json                              format, shape, chunks, dtype, attributes, dimension names
+ *   ozread ls   STORE PATH --json                              names of the children
+ *
+ * STORE is a folder, PATH a node's path in it, `/` for the root. An error: a line on stderr and exit status 1. */
+#include <errno.h>
+#include <ozarr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_RANK 64
+
+static int fail(const char *what) {
+    fprintf(stderr, "ozread: %s\n", what);
+    return 1;
+}
+
+static int failed(void) { return fail(*ozarr_last_error() ? ozarr_last_error() : "failed without a message"); }
+
+/* Calls a getter of text twice: for the length, then for the text. */
+#define TEXT(out, call)                                                                                               \
+    do {                                                                                                               \
+        char *buf = NULL;                                                                                              \
+        size_t cap = 0, len = 0;                                                                                       \
+        (out) = NULL;                                                                                                  \
+        if ((call) == OZARR_OK && (buf = malloc(cap = len + 1)) != NULL && (call) == OZARR_OK) (out) = buf;            \
+        else free(buf);                                                                                                \
+    } while (0)
+
+/* ---- just enough JSON: the text of one member of an object that is known to be well-formed ---- */
+
+static const char *skip_space(const char *p) { return p + strspn(p, " \t\r\n"); }
+
+static const char *skip_string(const char *p) {
+    for (p++; *p && *p != '"'; p++)
+        if (*p == '\\' && p[1]) p++;
+    return *p ? p + 1 : p;
+}
+
+static const char *skip_value(const char *p) {
+    int depth = 0;
+    for (;;) {
+        if (*p == '"') {
+            p = skip_string(p);
+        } else if (*p == '{' || *p == '[') {
+            depth++, p++;
+        } else if (*p == '}' || *p == ']') {
+            depth--, p++;
+        } else if (*p && (depth || (*p != ',' && *p != '}' && *p != ']'))) {
+            p++;
+        } else {
+            return p;
+        }
+        if (!depth && (*skip_space(p) == ',' || *skip_space(p) == '}' || !*p)) return p;
+    }
+}
+
+/* Prints the member `name` of the document, or null. */
+static void print_member(const char *document, const char *name) {
+    size_t n = strlen(name);
+    const char *p = skip_space(document);
+    if (*p == '{') p = skip_space(p + 1);
+    while (*p == '"') {
+        const char *key = p, *end = skip_string(p), *value = skip_space(end);
+        if (*value != ':') break;
+        value = skip_space(value + 1);
+        p = skip_value(value);
+        if ((size_t)(end - key) == n + 2 && !memcmp(key + 1, name, n)) {
+            printf("%.*s", (int)(p - value), value);
+            return;
+        }
+        p = skip_space(p);
+        if (*p == ',') p = skip_space(p + 1);
+    }
+    printf("null");
+}
+
+static void print_string(const char *s) {
+    putchar('"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\') printf("\\%c", *s);
+        else if ((unsigned char)*s < 0x20) printf("\\u%04x", (unsigned)*s);
+        else putchar(*s);
+    }
+    putchar('"');
+}
+
+static void print_ints(const char *name, const int64_t *v, int32_t n) {
+    printf(", \"%s\": [", name);
+    for (int32_t i = 0; i < n; i++) printf("%s%lld", i ? ", " : "", (long long)v[i]);
+    printf("]");
+}
+
+/* "1,2,3" (or "") into v; the number of integers, or -1. */
+static int32_t parse_ints(const char *s, int64_t *v) {
+    int32_t n = 0;
+    while (*s) {
+        char *end;
+        if (n == MAX_RANK) return -1;
+        errno = 0;
+        v[n++] = strtoll(s, &end, 10);
+        if (errno || end == s || (*end && *end != ',')) return -1;
+        s = *end ? end + 1 : end;
+    }
+    return n;
+}
+
+/* ---- the three operations ---- */
+
+static int read_array(ozarr_store *store, const char *path, const char *start_text, const char *shape_text) {
+    ozarr_array *a = NULL;
+    ozarr_type type;
+    size_t item;
+    int32_t rank;
+    int64_t start[MAX_RANK] = {0}, shape[MAX_RANK];
+    if (ozarr_array_open_at(store, path, &a)) return failed();
+    if (ozarr_array_type(a, &type) || ozarr_array_item_size(a, &item) || ozarr_array_rank(a, &rank) || ozarr_array_shape(a, shape)) return failed();
+    if (start_text && parse_ints(start_text, start) != rank) return fail("--start: not one integer for each dimension");
+    if (shape_text && parse_ints(shape_text, shape) != rank) return fail("--shape: not one integer for each dimension");
+    size_t size = item;
+    for (int32_t i = 0; i < rank; i++)
+        if (shape[i] < 0 || __builtin_mul_overflow(size, (size_t)shape[i], &size)) return fail("the region is too large");
+    void *data = malloc(size ? size : 1);
+    if (!data) return fail("not enough memory for the region");
+    if (ozarr_array_read_region(a, start, shape, type, data, size)) return failed();
+    if (fwrite(data, 1, size, stdout) != size || fflush(stdout)) return fail("standard output cannot be written");
+    free(data);
+    ozarr_array_free(a);
+    return 0;
+}
+
+static int info_array(const ozarr_array *a) {
+    char *document, *attributes;
+    int32_t format, rank;
+    int64_t shape[MAX_RANK], chunks[MAX_RANK];
+    TEXT(document, ozarr_array_metadata(a, buf, cap, &len));
+    if (!document) return failed();
+    TEXT(attributes, ozarr_array_attrs_get(a, buf, cap, &len));
+    if (!attributes) return failed();
+    if (ozarr_array_zarr_format(a, &format) || ozarr_array_rank(a, &rank) || ozarr_array_shape(a, shape)) return failed();
+    if (ozarr_array_chunk_shape(a, chunks)) return failed();
+    printf("{\"node_type\": \"array\", \"zarr_format\": %d", (int)format);
+    print_ints("shape", shape, rank);
+    print_ints("chunks", chunks, rank);
+    printf(", \"dtype\": ");
+    print_member(document, format == 2 ? "dtype" : "data_type");
+    printf(", \"dimension_names\": ");
+    print_member(document, "dimension_names");
+    printf(", \"attributes\": %s}\n", attributes);
+    free(document);
+    free(attributes);
+    return 0;
+}
+
+static int info_group(const ozarr_group *g) {
+    char *attributes;
+    int32_t format;
+    TEXT(attributes, ozarr_group_attrs_get(g, buf, cap, &len));
+    if (!attributes || ozarr_group_zarr_format(g, &format)) return failed();
+    printf("{\"node_type\": \"group\", \"zarr_format\": %d, \"attributes\": %s}\n", (int)format, attributes);
+    free(attributes);
+    return 0;
+}
+
+static int info(ozarr_store *store, const char *path) {
+    ozarr_node_kind kind;
+    ozarr_array *a = NULL;
+    ozarr_group *g = NULL;
+    int rc;
+    if (ozarr_store_node_kind(store, path, &kind)) return failed();
+    if (kind == OZARR_NODE_GROUP) {
+        if (ozarr_group_open_at(store, path, &g)) return failed();
+        rc = info_group(g);
+        ozarr_group_free(g);
+        return rc;
+    }
+    if (ozarr_array_open_at(store, path, &a)) return failed();
+    rc = info_array(a);
+    ozarr_array_free(a);
+    return rc;
+}
+
+static int list(ozarr_store *store, const char *path) {
+    ozarr_group *g = NULL;
+    ozarr_iter *it = NULL;
+    bool more = false;
+    int first = 1;
+    if (ozarr_group_open_at(store, path, &g) || ozarr_group_children(g, &it)) return failed();
+    printf("[");
+    for (;;) {
+        char *name;
+        if (ozarr_iter_next(it, &more)) return failed();
+        if (!more) break;
+        TEXT(name, ozarr_iter_name(it, buf, cap, &len));
+        if (!name) return failed();
+        if (!first) printf(", ");
+        first = 0;
+        print_string(name);
+        free(name);
+    }
+    printf("]\n");
+    ozarr_iter_free(it);
+    ozarr_group_free(g);
+    return 0;
+}
+
+/* The value of `--name VALUE` or `--name=VALUE` among the arguments, or NULL. */
+static const char *option(int argc, char **argv, const char *name) {
+    size_t n = strlen(name);
+    for (int i = 4; i < argc; i++) {
+        if (!strcmp(argv[i], name) && i + 1 < argc) return argv[i + 1];
+        if (!strncmp(argv[i], name, n) && argv[i][n] == '=') return argv[i] + n + 1;
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    ozarr_store *store = NULL;
+    int rc = 2;
+    if (argc < 4) {
+        fprintf(stderr, "usage: ozread read|info|ls STORE PATH [--start a,b --shape c,d] --raw|--json\n");
+        return 2;
+    }
+    const char *path = argv[3] + strspn(argv[3], "/");
+    if (ozarr_store_open(argv[2], "r", &store)) return failed();
+    if (!strcmp(argv[1], "read")) {
+        int raw = 0;
+        for (int i = 4; i < argc; i++) raw |= !strcmp(argv[i], "--raw");
+        rc = raw ? read_array(store, path, option(argc, argv, "--start"), option(argc, argv, "--shape"))
+                 : fail("this reader gives elements as bytes only: --raw");
+    } else if (!strcmp(argv[1], "info")) {
+        rc = info(store, path);
+    } else if (!strcmp(argv[1], "ls")) {
+        rc = list(store, path);
+    } else {
+        fprintf(stderr, "ozread: %s: not read, info or ls\n", argv[1]);
+    }
+    ozarr_store_free(store);
+    return rc;
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""The kill sweep: a program is killed before each of its system calls in turn; what is stored is old or new, never anything else.
+
+  kill.py --bin BUILD --build DIR     BUILD holds kill_target, two_processes, heat and heat_read
+
+One chunk written over an old one, a part of one, and one attribute, in both versions of the format: before every system call of the
+operation. Then the example heat, sampled: killed, started again, it ends with the same bytes. Then two processes on one chunk.
+The last line is `N passed, N failed`.
+"""
+import argparse, collections, os, re, shutil, subprocess, sys
+from pathlib import Path
+
+ENV = dict(os.environ, OZARR_NUM_THREADS="1")
+MOST = 48  # kills for one program; more system calls are sampled evenly
+
+
+def run(*argv):
+    return subprocess.run([str(a) for a in argv], capture_output=True, text=True, env=ENV)
+
+
+def why(p):
+    return p.stderr.strip() or f"exit status {p.returncode}"
+
+
+def strace(*argv, log="/dev/null", inject=None):
+    how = ["-e", f"inject={inject[0]}:signal=KILL:when={inject[1]}", "-e", f"trace={inject[0]}"] if inject else []
+    return run("strace", "-f", "-qq", "-o", log, *how, *argv)
+
+
+def calls(log, marked):
+    """[(system call, how many-th of its name)] of a trace; if marked, only those between the two calls of getppid."""
+    seen, found, inside = collections.Counter(), [], not marked
+    for line in Path(log).read_text().splitlines():
+        m = re.match(r"(?:\d+ +)?(\w+)\(", line)
+        if not m:
+            continue
+        name = m[1]
+        seen[name] += 1
+        if name == "getppid" and marked:
+            inside = not inside
+        elif inside and name not in ("execve", "exit_group"):
+            found.append((name, seen[name]))
+    return found
+
+
+def sample(found, most=MOST):
+    return found if len(found) <= most else [found[i * len(found) // most] for i in range(most)]
+
+
+class Sweep:
+    def __init__(self, bin, build):
+        self.bin, self.build, self.passed, self.failed = bin, build, 0, 0
+
+    def result(self, name, wrong, ok=""):
+        self.failed += bool(wrong)
+        self.passed += not wrong
+        print(f"FAIL {name}: {wrong}" if wrong else f"ok   {name}: {ok}", flush=True)
+
+    def operation(self, what, form):
+        target, ready, store, log = self.bin / "kill_target", self.build / f"ready{form}", self.build / "store", self.build / "trace"
+        if not ready.exists() and (p := run(target, ready, "prepare", form)).returncode:
+            return self.result(f"{what}, version {form}", why(p))
+
+        def fresh():
+            shutil.rmtree(store, ignore_errors=True)
+            shutil.copytree(ready, store)
+
+        fresh()
+        if (p := strace(target, store, what, log=log)).returncode:
+            return self.result(f"{what}, version {form}", why(p))
+        found, came = calls(log, True), collections.Counter()
+        for inject in sample(found):
+            fresh()
+            p = strace(target, store, what, inject=inject)
+            came["killed"] += p.returncode != 0
+            c = run(target, store, "check", what)
+            if c.returncode:
+                return self.result(f"{what}, version {form}", f"killed before {inject[0]} number {inject[1]}: {why(c)}")
+            came[c.stdout.strip()] += 1
+        wrong = "" if came["killed"] and came["old"] else f"the sweep shows nothing: {dict(came)} of {found}"
+        self.result(f"{what}, version {form}", wrong, f"{came['killed']} kills in {len(found)} system calls: {came['old']} times old, {came['new']} new")
+
+    def heat(self):
+        store, log, heat, args = self.build / "heat.zarr", self.build / "trace", self.bin / "heat", (5, 6)
+
+        def checksum():
+            p = run(self.bin / "heat_read", store)
+            m = re.search(r"checksum of all 5 steps: (\w+)", p.stdout)
+            return m[1] if m else f"heat_read: {why(p)}"
+
+        if (p := strace(heat, store, *args, log=log)).returncode:
+            return self.result("heat", why(p))
+        want, found, killed = checksum(), calls(log, False), 0
+        if "heat_read" in want:
+            return self.result("heat", want)
+        for inject in sample(found):
+            shutil.rmtree(store, ignore_errors=True)
+            killed += strace(heat, store, *args, inject=inject).returncode != 0
+            p = run(heat, store, *args)
+            if p.returncode or checksum() != want:
+                return self.result("heat", f"killed before {inject[0]} number {inject[1]}, started again: {why(p) if p.returncode else checksum()}, expected {want}")
+        self.result("heat", "" if killed else "nothing was killed", f"{killed} kills and restarts, the same bytes each time")
+
+    def two_processes(self):
+        store = self.build / "two.zarr"
+        p = run(self.bin / "two_processes", store)
+        self.result("two processes", why(p) if p.returncode else "", p.stdout.strip())
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--bin", required=True, help="folder with the programs")
+    ap.add_argument("--build", default="build/kill", help="folder for the stores")
+    a = ap.parse_args()
+    build = Path(a.build).resolve()
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir(parents=True)
+    s = Sweep(Path(a.bin).resolve(), build)
+    for what in ("chunk", "partial", "attribute"):
+        for form in (2, 3):
+            s.operation(what, form)
+    s.heat()
+    s.two_processes()
+    print(f"{s.passed} passed, {s.failed} failed")
+    return 1 if s.failed or not s.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+/* What the kill sweep kills, and what checks the store afterwards.
+ *
+ *   kill_target STORE prepare 2|3     an array of two chunks with the old values, attribute step = 1
+ *   kill_target STORE chunk           writes the new values over the first chunk
+ *   kill_target STORE partial         writes the new values over half of the first chunk
+ *   kill_target STORE attribute       sets the attribute step to 2
+ *   kill_target STORE check WHAT      old or new, nothing else; then writes again, as after a restart
+ *
+ * The system calls between two calls of getppid() are those of the operation. */
+#define _POSIX_C_SOURCE 200809L
+#include <ozarr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK 5000
+
+static const char *store_path;
+
+static void check(ozarr_status s, const char *what) {
+    if (s == OZARR_OK) return;
+    fprintf(stderr, "kill_target: %s: %s (%s)\n", what, ozarr_last_error(), ozarr_status_name(s));
+    exit(1);
+}
+
+static void require(int truth, const char *what) {
+    if (truth) return;
+    fprintf(stderr, "kill_target: %s\n", what);
+    exit(1);
+}
+
+/* The old values count up, the new ones down. */
+static int32_t old_value(int i) { return i; }
+static int32_t new_value(int i) { return -1 - i; }
+
+static ozarr_array *open_array(ozarr_store **store, const char *mode) {
+    ozarr_array *a = NULL;
+    check(ozarr_store_open(store_path, mode, store), "opening the store");
+    check(ozarr_array_open_at(*store, "a", &a), "opening the array");
+    return a;
+}
+
+static void finish(ozarr_store *store, ozarr_array *a) {
+    check(ozarr_array_close(a), "closing the array");
+    check(ozarr_store_close(store), "closing the store");
+}
+
+static void prepare(int32_t format) {
+    static int32_t v[2 * CHUNK];
+    int64_t shape = 2 * CHUNK, chunk = CHUNK;
+    ozarr_store *store = NULL;
+    ozarr_group *g = NULL;
+    ozarr_spec *spec = NULL;
+    ozarr_array *a = NULL;
+    for (int i = 0; i < 2 * CHUNK; i++) v[i] = old_value(i);
+    check(ozarr_store_open(store_path, "r+", &store), "store");
+    check(ozarr_group_create_at(store, "", format, OZARR_NEW, &g), "group");
+    check(ozarr_spec_new(OZARR_INT32, 1, &shape, &spec), "spec");
+    check(ozarr_spec_set_zarr_format(spec, format), "format");
+    check(ozarr_spec_set_chunks(spec, &chunk), "chunks");
+    check(ozarr_group_create_array(g, "a", spec, OZARR_NEW, &a), "array");
+    check(ozarr_array_attr_set_int64(a, "step", 1), "attribute");
+    check(ozarr_array_write(a, OZARR_INT32, v, sizeof v), "writing");
+    check(ozarr_group_close(g), "group");
+    ozarr_spec_free(spec);
+    finish(store, a);
+}
+
+/* Writes new values over elements 0 .. count. */
+static void write_new(int64_t count) {
+    static int32_t v[CHUNK];
+    int64_t start = 0;
+    ozarr_store *store = NULL;
+    ozarr_array *a = open_array(&store, "r+");
+    for (int i = 0; i < CHUNK; i++) v[i] = new_value(i);
+    (void)getppid();
+    check(ozarr_array_write_region(a, &start, &count, OZARR_INT32, v, (size_t)count * sizeof *v), "writing");
+    check(ozarr_array_flush(a), "flushing");
+    (void)getppid();
+    finish(store, a);
+}
+
+static void set_attribute(void) {
+    ozarr_store *store = NULL;
+    ozarr_array *a = open_array(&store, "r+");
+    (void)getppid();
+    check(ozarr_array_attr_set_int64(a, "step", 2), "attribute");
+    check(ozarr_array_flush(a), "flushing");
+    (void)getppid();
+    finish(store, a);
+}
+
+/* The group lists the one array, whatever files a kill has left. */
+static void check_children(const ozarr_store *store) {
+    ozarr_group *g = NULL;
+    ozarr_iter *it = NULL;
+    char name[64];
+    bool more = false;
+    int n = 0;
+    ozarr_node_kind kind;
+    check(ozarr_group_open_at(store, "", &g), "opening the group");
+    for (check(ozarr_group_children(g, &it), "listing"); check(ozarr_iter_next(it, &more), "listing"), more; n++) {
+        check(ozarr_iter_name(it, name, sizeof name, NULL), "name");
+        check(ozarr_iter_kind(it, &kind), "kind");
+        require(!strcmp(name, "a") && kind == OZARR_NODE_ARRAY, "something else than the array is listed");
+    }
+    require(n == 1, "the array is not listed");
+    ozarr_iter_free(it);
+    ozarr_group_free(g);
+}
+
+static void check_after(const char *what) {
+    static int32_t v[2 * CHUNK];
+    int64_t step = 0, shape = 0;
+    ozarr_store *store = NULL;
+    ozarr_array *a = open_array(&store, "r");
+    int changed = !strcmp(what, "chunk") ? CHUNK : !strcmp(what, "partial") ? CHUNK / 2 : 0;
+    check_children(store);
+    check(ozarr_array_shape(a, &shape), "shape");
+    require(shape == 2 * CHUNK, "the shape has changed");
+    check(ozarr_array_read(a, OZARR_INT32, v, sizeof v), "reading");
+    check(ozarr_array_attr_get_int64(a, "step", &step), "attribute");
+    int is_new = changed ? v[0] == new_value(0) : step == 2;
+    require(step == 1 || (step == 2 && !changed), "the attribute is neither old nor new");
+    for (int i = 0; i < 2 * CHUNK; i++)
+        require(v[i] == (is_new && i < changed ? new_value(i) : old_value(i)), "the chunk is neither old nor new");
+    finish(store, a);
+    /* And on it goes, without any repair. */
+    if (changed) write_new(changed);
+    else set_attribute();
+    a = open_array(&store, "r");
+    check(ozarr_array_read(a, OZARR_INT32, v, sizeof v), "reading again");
+    check(ozarr_array_attr_get_int64(a, "step", &step), "attribute");
+    for (int i = 0; i < 2 * CHUNK; i++) require(v[i] == (i < changed ? new_value(i) : old_value(i)), "written again, but not what is read");
+    require(step == (changed ? 1 : 2), "set again, but not what is read");
+    finish(store, a);
+    printf("%s\n", is_new ? "new" : "old");
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) return fprintf(stderr, "usage: kill_target STORE prepare|chunk|partial|attribute|check [2|3|WHAT]\n"), 2;
+    store_path = argv[1];
+    if (!strcmp(argv[2], "prepare")) prepare(argc > 3 ? atoi(argv[3]) : 3);
+    else if (!strcmp(argv[2], "chunk")) write_new(CHUNK);
+    else if (!strcmp(argv[2], "partial")) write_new(CHUNK / 2);
+    else if (!strcmp(argv[2], "attribute")) set_attribute();
+    else if (!strcmp(argv[2], "check") && argc > 3) check_after(argv[3]);
+    else return 2;
+    return 0;
+}

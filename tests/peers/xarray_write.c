@@ -1,0 +1,64 @@
+/* Writes a consolidated group as a user would for xarray: named dimensions, coordinates, attributes, a scalar, a time axis.
+ *
+ *   xarray_write OUT 2|3      the version of the format */
+#include <math.h>
+#include <ozarr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int32_t format;
+
+static void check(ozarr_status s, const char *what) {
+    if (s == OZARR_OK) return;
+    fprintf(stderr, "xarray_write: %s: %s\n", what, ozarr_last_error());
+    exit(1);
+}
+
+/* Creates and fills an array; `names` are its dimensions, `attributes` a JSON object. */
+static void put(ozarr_group *g, const char *name, ozarr_type type, int32_t rank, const int64_t *shape, const char *const *names, const char *attributes, const void *data, size_t size) {
+    ozarr_spec *spec = NULL;
+    ozarr_array *a = NULL;
+    check(ozarr_spec_new(type, rank, shape, &spec), name);
+    check(ozarr_spec_set_zarr_format(spec, format), name);
+    check(ozarr_spec_set_dimension_names(spec, names), name);
+    check(ozarr_spec_set_attributes_json(spec, attributes), name);
+    /* In version 2 xarray takes a fill value for "missing": integers have none. */
+    if (type == OZARR_FLOAT32 || type == OZARR_FLOAT64) check(ozarr_spec_set_fill_json(spec, "\"NaN\""), name);
+    else if (format == 2) check(ozarr_spec_set_fill_json(spec, "null"), name);
+    check(ozarr_group_create_array(g, name, spec, OZARR_NEW, &a), name);
+    check(ozarr_array_write(a, type, data, size), name);
+    check(ozarr_array_close(a), name);
+    ozarr_spec_free(spec);
+}
+
+int main(int argc, char **argv) {
+    static const char *const all[] = {"time", "y", "x"};
+    static float t[3][4][5];
+    int64_t shape[] = {3, 4, 5}, days[] = {0, 1, 2};
+    double y[4], x[5];
+    int32_t mapping = 7;
+    ozarr_store *store = NULL;
+    ozarr_group *g = NULL;
+    if (argc != 3) return fprintf(stderr, "usage: xarray_write OUT 2|3\n"), 2;
+    format = atoi(argv[2]);
+    for (int k = 0; k < 3; k++)
+        for (int j = 0; j < 4; j++)
+            for (int i = 0; i < 5; i++) t[k][j][i] = (float)(100 * k + 10 * j + i);
+    t[2][3][4] = NAN;
+    for (int j = 0; j < 4; j++) y[j] = 0.5 * j;
+    for (int i = 0; i < 5; i++) x[i] = 0.25 * i;
+
+    check(ozarr_store_open(argv[1], "r+", &store), "store");
+    check(ozarr_group_create_at(store, "", format, OZARR_NEW, &g), "group");
+    check(ozarr_group_attrs_set(g, "{\"title\": \"from C\", \"levels\": [1, 2, 3]}"), "attributes");
+    put(g, "temperature", OZARR_FLOAT32, 3, shape, all, "{\"units\": \"K\", \"coordinates\": \"mapping\"}", t, sizeof t);
+    put(g, "time", OZARR_INT64, 1, shape, all, "{\"units\": \"days since 2026-01-01\", \"calendar\": \"standard\"}", days, sizeof days);
+    put(g, "y", OZARR_FLOAT64, 1, shape + 1, all + 1, "{\"units\": \"m\"}", y, sizeof y);
+    put(g, "x", OZARR_FLOAT64, 1, shape + 2, all + 2, "{\"units\": \"m\"}", x, sizeof x);
+    put(g, "mapping", OZARR_INT32, 0, shape, all, "{}", &mapping, sizeof mapping);
+    check(ozarr_group_consolidate(g), "consolidating");
+    check(ozarr_group_close(g), "group");
+    check(ozarr_store_close(store), "store");
+    return 0;
+}
