@@ -65,8 +65,9 @@ extern "C" {
  * =====================================================================================================================
  *
  * A handle stands for something open. It is not an address: using one that was freed, or one of another type, is an error
- * (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free` (NULL is allowed there); in
- * which order does not matter: an array stays usable after its store's handle is freed. */
+ * (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free`, where NULL is allowed, and
+ * a handle that is gone already changes nothing but `ozarr_last_error()`. The order does not matter: an array stays usable
+ * after its store's handle is freed. */
 
 /** An array: open for reading, or for reading and writing. */
 typedef struct ozarr_array ozarr_array;

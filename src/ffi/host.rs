@@ -6,6 +6,8 @@ use std::sync::Once;
 thread_local! {
     /// How many guarded calls this thread is in (a callback of the host may call the library again).
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// Where this thread panicked last: a source file (its end, if it is long) and a line. No destructor, no allocation.
+    static PLACE: Cell<([u8; 64], u32)> = const { Cell::new(([0; 64], 0)) };
 }
 
 /// What was saved of the host; dropping it puts everything back.
@@ -44,9 +46,22 @@ fn silence_panics() {
             let own_thread = || std::thread::current().name().is_some_and(|name| name.starts_with("ozarr"));
             if DEPTH.get() == 0 && !own_thread() {
                 former(info);
+            } else if let Some(place) = info.location() {
+                let file = place.file().as_bytes();
+                let end = &file[file.len().saturating_sub(64)..];
+                let mut kept = [0; 64];
+                kept[..end.len()].copy_from_slice(end);
+                PLACE.set((kept, place.line()));
             }
         }));
     });
+}
+
+/// The file and line of this thread's last panic in a guarded call.
+pub(super) fn panic_place() -> String {
+    let (file, line) = PLACE.get();
+    let file = file.split(|&b| b == 0).next().unwrap_or_default();
+    format!("{}:{line}", String::from_utf8_lossy(file))
 }
 
 /// The control and status word of SSE: traps, rounding, flush-to-zero, denormals-are-zero, sticky flags.

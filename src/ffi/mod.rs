@@ -1,8 +1,8 @@
 //! The C ABI: checks arguments, looks up handles, calls the facade, turns errors into statuses. No logic.
 //!
 //! Safety, for all functions here at once: a pointer that is not a handle must be NULL or point to what the function's text
-//! says; memory for elements must stay valid and unaliased during the call; handles may be anything ([`handle`] tells good ones
-//! from bad). Every exported function is one [`entry!`], literally, because cbindgen expands no macros; `tests/boundary.rs`
+//! says; memory for elements must stay valid and unaliased during the call; handles may be anything (`handle.rs` tells good ones
+//! from bad). Every exported function is one `entry!`, literally, because cbindgen expands no macros; `tests/boundary.rs`
 //! finds any that is not. The module documentation of the files below, in this order, is the text of `include/ozarr.h`
 //! (`tests/header.rs` writes it).
 
@@ -56,12 +56,12 @@ fn guard<T>(name: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result,
         Err(panic) => {
-            let text = panic_text(&*panic).to_string();
+            let (text, place) = (panic_text(&*panic).to_string(), host::panic_place());
             // A payload whose own drop panics must not come through either.
             if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
                 std::mem::forget(second);
             }
-            Err(err!(Internal, "a defect of ozarr showed itself in {name}: {text}; please report it"))
+            Err(err!(Internal, "a defect of ozarr showed itself in {name} at {place}: {text}; please report it"))
         }
     }
 }
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(status, ErrorKind::Internal.status());
         // SAFETY: no preconditions; the text is NUL-terminated.
         let text = unsafe { std::ffi::CStr::from_ptr(status::ozarr_last_error()) }.to_str().unwrap();
-        assert!(text.contains("ozarr_test: planted 7"), "{text}");
+        assert!(text.contains("ozarr_test at ") && text.contains("src/ffi/mod.rs:") && text.contains(": planted 7"), "{text}");
     }
 
     #[test]

@@ -1,0 +1,42 @@
+#!/bin/sh
+# run.sh PREFIX [CMAKE-OPTIONS...]: uses the ozarr that is installed under PREFIX as a stranger would, in a copy of this folder:
+# by find_package and by pkg-config, with the shared library and the archive, in C and C++. Programs run without any help to find
+# the library. With OZARR_SOURCE set to ozarr's sources, add_subdirectory is tried too (the options go there).
+set -eu
+prefix=$(cd "$1" && pwd)
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp "$here/CMakeLists.txt" "$here/main.c" "$here/main.cpp" "$work"
+cd "$work"
+unset LD_LIBRARY_PATH
+
+try() {
+    rm -rf run.zarr
+    "$@" > out || { echo "failed: $*" >&2; exit 1; }
+    test -d run.zarr || { echo "nothing was written by: $*" >&2; exit 1; }
+}
+build() {
+    cmake -S . -B "$@" > log 2>&1 && cmake --build "$1" >> log 2>&1 || { cat log >&2; exit 1; }
+    for program in c_shared c_static cxx_shared cxx_static; do try "./$1/$program"; done
+    echo "$how: ok"
+}
+
+how=find_package
+build package -DCMAKE_PREFIX_PATH="$prefix"
+
+how=pkg-config
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name ozarr.pc)")
+export PKG_CONFIG_PATH
+${CC:-cc} main.c $(pkg-config --cflags --libs ozarr) -o c_pc
+${CXX:-c++} main.cpp $(pkg-config --cflags --libs ozarr) -o cxx_pc
+libdir=$(pkg-config --variable=libdir ozarr)
+${CC:-cc} main.c $(pkg-config --cflags ozarr) "$libdir/libozarr.a" $(pkg-config --static --libs-only-l ozarr | sed 's/-lozarr//') -o c_pc_static
+for program in c_pc cxx_pc c_pc_static; do try "./$program"; done
+echo "$how: ok"
+
+if [ -n "${OZARR_SOURCE:-}" ]; then
+    how=add_subdirectory
+    build subdirectory -DOZARR_SOURCE="$OZARR_SOURCE" "$@"
+fi

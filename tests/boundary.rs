@@ -1,0 +1,107 @@
+//! Every exported function is guarded, and tried with bad handles: nothing is left to be remembered.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The file's name and text of every source of the boundary.
+fn sources() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(root().join("src/ffi")).unwrap() {
+        let path = entry.unwrap().path();
+        all.push((path.file_name().unwrap().to_str().unwrap().to_string(), fs::read_to_string(&path).unwrap()));
+    }
+    assert!(all.len() > 10, "the sources are not where they were");
+    all
+}
+
+fn word(text: &str) -> &str {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap()
+}
+
+/// What is wrong with the exported function that begins at `text`; `attributes` are the lines before it.
+fn fault(name: &str, attributes: &str, text: &str) -> Option<&'static str> {
+    let Some(open) = text.find("{\n") else { return Some("has no body") };
+    let body = &text[open + 2..text.find("\n}").unwrap_or(text.len())];
+    let status = text[..open].contains("-> ozarr_status");
+    let first = body.trim_start();
+    if !first.starts_with(&format!("entry!(\"{name}\", ")) {
+        return Some("does not begin with entry! and its own name");
+    }
+    if first.starts_with(&format!("entry!(\"{name}\", else")) == status {
+        return Some("gives a status by the form for values, or the reverse");
+    }
+    if !body.trim_end().ends_with("})") || body.matches("entry!(").count() != 1 {
+        return Some("has code outside of entry!");
+    }
+    if !attributes.contains("#[unsafe(no_mangle)]") {
+        return Some("is not exported under its name");
+    }
+    (status && !attributes.contains("#[must_use]")).then_some("lacks #[must_use], which becomes OZARR_CHECKED in the header")
+}
+
+#[test]
+fn every_export_is_one_guarded_entry() {
+    let mut found = BTreeSet::new();
+    for (file, source) in sources() {
+        for (at, start) in source.match_indices("extern \"C\" fn ") {
+            let text = &source[at + start.len()..];
+            let name = word(text);
+            if !name.starts_with("ozarr_") {
+                panic!("{file}: an exported function without the prefix ozarr_: {name}");
+            }
+            let attributes = &source[source[..at].rfind("\n\n").unwrap_or(0)..at];
+            if let Some(fault) = fault(name, attributes, text) {
+                panic!("{file}: {name} {fault}");
+            }
+            assert!(found.insert(name.to_string()), "{name} twice");
+        }
+    }
+    let listed: BTreeSet<String> = fs::read_to_string(root().join("abi/ozarr.symbols")).unwrap().lines().map(str::to_string).collect();
+    assert_eq!(found, listed, "exports and abi/ozarr.symbols");
+}
+
+#[test]
+fn faults_are_found() {
+    let good = "ozarr_x() -> ozarr_status {\n    entry!(\"ozarr_x\", { f() })\n}\n";
+    let attributes = "#[unsafe(no_mangle)]\n#[must_use]\n";
+    assert_eq!(fault("ozarr_x", attributes, good), None);
+    assert!(fault("ozarr_x", "#[must_use]\n", good).is_some());
+    assert!(fault("ozarr_x", "#[unsafe(no_mangle)]\n", good).is_some());
+    assert!(fault("ozarr_y", attributes, good).is_some());
+    assert!(fault("ozarr_x", attributes, "ozarr_x() -> ozarr_status {\n    f()\n}\n").is_some());
+    assert!(fault("ozarr_x", attributes, "ozarr_x() -> ozarr_status {\n    f();\n    entry!(\"ozarr_x\", { g() })\n}\n").is_some());
+    assert!(fault("ozarr_x", attributes, "ozarr_x() -> ozarr_status {\n    entry!(\"ozarr_x\", else 0, { g() })\n}\n").is_some());
+}
+
+#[test]
+fn functions_are_exported_by_the_boundary_only() {
+    fn walk(folder: &Path, boundary: &Path) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                if path != boundary {
+                    walk(&path, boundary);
+                }
+            } else {
+                let exports = fs::read_to_string(&path).unwrap().contains("no_mangle");
+                assert!(!exports, "{} exports a function", path.display());
+            }
+        }
+    }
+    walk(&root().join("src"), &root().join("src/ffi"));
+}
+
+#[test]
+fn every_function_is_tried_with_bad_handles_or_bad_input() {
+    let folder = root().join("c_tests");
+    let text: String = ["handles.c", "badinput.c"].iter().map(|f| fs::read_to_string(folder.join(f)).unwrap()).collect();
+    let words: BTreeSet<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let symbols = fs::read_to_string(root().join("abi/ozarr.symbols")).unwrap();
+    let missing: Vec<&str> = symbols.lines().filter(|s| !words.contains(s)).collect();
+    assert!(missing.is_empty(), "in neither handles.c nor badinput.c: {missing:?}");
+}

@@ -1,0 +1,143 @@
+//! Who may use whom: every `crate::` path in `src` against one table, so that a layer knows nothing of those above it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A layer, and what it may use besides itself. A whole layer, or one item of it (`layer::item`).
+/// `error` and `limits` are for all.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("limits", &["error"]),
+    ("dtype", &["error", "limits"]),
+    ("grid", &["error", "limits"]),
+    ("store", &["error", "limits"]),
+    ("metadata", &["error", "limits", "dtype", "grid"]),
+    ("codec", &["error", "limits", "dtype", "metadata"]),
+    ("engine", &["error", "limits", "dtype", "grid", "store", "codec"]),
+    ("node", &["error", "limits", "dtype", "grid", "store", "metadata", "codec", "engine"]),
+    // The facade, and the plain values that its signatures speak of: no JSON, no codec, no store.
+    (
+        "ffi",
+        &[
+            "error",
+            "limits",
+            "dtype",
+            "node",
+            "engine::Selection",
+            "engine::Memory",
+            "engine::Overflow",
+            "metadata::Format",
+            "metadata::Order",
+            "grid::key::Separator",
+        ],
+    ),
+    ("lib", &["error", "limits", "dtype", "grid", "store", "metadata", "codec", "engine", "node", "ffi"]),
+];
+
+/// Crates that only some layers may name.
+const CRATES: &[(&str, &[&str])] = &[
+    ("serde_json", &["dtype", "metadata", "codec", "node"]),
+    ("blosc", &["codec"]),
+    ("zstd_safe", &["codec"]),
+    ("flate2", &["codec"]),
+    ("libdeflater", &["codec"]),
+    ("crc32c", &["codec"]),
+];
+
+fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, all);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            all.push(path);
+        }
+    }
+}
+
+/// The layer of a file: its folder, or its own name at the top.
+fn layer(source: &Path, root: &Path) -> String {
+    let inside = source.strip_prefix(root).unwrap();
+    inside.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs").to_string()
+}
+
+/// The code of a source without comments and without its unit tests, which may use anything.
+fn code(text: &str) -> String {
+    let text = &text[..text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len())];
+    text.lines().map(|l| l.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+/// Every path after `crate::`, those in braces one by one: `crate::a::{b, c::d}` gives `a::b` and `a::c::d`.
+fn paths(code: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for (at, found) in code.match_indices("crate::") {
+        let before = code[..at].chars().next_back();
+        if before != Some('$') && !before.is_some_and(is_word) {
+            expand("", &code[at + found.len()..], &mut all);
+        }
+    }
+    all
+}
+
+/// Reads one path (with its braces) from the beginning of `text`; gives the number of bytes read.
+fn expand(prefix: &str, text: &str, all: &mut Vec<String>) -> usize {
+    let end = text.find(|c: char| !is_word(c) && c != ':').unwrap_or(text.len());
+    let here = format!("{prefix}{}", &text[..end]);
+    if !text[end..].starts_with('{') || !here.ends_with("::") {
+        all.push(here.trim_end_matches(':').to_string());
+        return end;
+    }
+    let mut at = end + 1;
+    loop {
+        at += text[at..].len() - text[at..].trim_start_matches([' ', '\n', ',']).len();
+        if at >= text.len() || text[at..].starts_with('}') {
+            return at + 1;
+        }
+        let read = expand(&here, &text[at..], all);
+        at += read.max(1);
+        if let Some(renamed) = text[at..].strip_prefix(" as ") {
+            at += 4 + renamed.find(|c| !is_word(c)).unwrap_or(renamed.len());
+        }
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// Whether a layer may use a path.
+fn allowed(from: &str, path: &str) -> bool {
+    let Some((_, uses)) = MAY_USE.iter().find(|(layer, _)| *layer == from) else { return false };
+    let first = path.split("::").next().unwrap();
+    // Macros stand at the top of the crate without being a layer of their own.
+    first == from || first.is_empty() || uses.iter().any(|&u| path == u || path.starts_with(&format!("{u}::")))
+}
+
+#[test]
+fn layers_use_only_what_stands_below_them() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut files, mut faults) = (Vec::new(), Vec::new());
+    sources(&root, &mut files);
+    assert!(files.len() > 30, "the sources are not where they were");
+    for file in files {
+        let from = layer(&file, &root);
+        let code = code(&fs::read_to_string(&file).unwrap());
+        for path in paths(&code).iter().filter(|p| !allowed(&from, p)) {
+            faults.push(format!("{}: crate::{path}", file.strip_prefix(&root).unwrap().display()));
+        }
+        for (name, layers) in CRATES {
+            if code.contains(&format!("{name}::")) && !layers.contains(&from.as_str()) {
+                faults.push(format!("{}: the crate {name}", file.strip_prefix(&root).unwrap().display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "against the table of layers:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn paths_are_found_in_every_form() {
+    let text = "use crate::a::{B, c::{D, e}, f as g};\nlet x = crate::h::i(); mycrate::z; // crate::no\n$crate::m!()";
+    assert_eq!(paths(&code(text)), ["a::B", "a::c::D", "a::c::e", "a::f", "h::i"]);
+    assert!(allowed("ffi", "node::Array") && allowed("ffi", "engine::Memory") && !allowed("ffi", "engine::place"));
+    assert!(!allowed("metadata", "store::Store") && !allowed("engine", "node") && !allowed("unknown", "error"));
+}
