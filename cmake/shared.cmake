@@ -24,5 +24,6 @@ target_link_libraries(ozarr PRIVATE "$<BUILD_INTERFACE:${OZARR_ARCHIVE}>" ${OZAR
 if(OZARR_SANITIZE)
   target_link_options(ozarr PUBLIC -fsanitize=${OZARR_SANITIZE})
 else()
-  target_link_options(ozarr PRIVATE LINKER:-z,defs)
+  # Rust's own standard library brings 20 MB of line tables; RelWithDebInfo and Debug keep them.
+  target_link_options(ozarr PRIVATE LINKER:-z,defs $<$<CONFIG:Release>:LINKER:--strip-debug>)
 endif()

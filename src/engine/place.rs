@@ -47,7 +47,7 @@ pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: 
     // SAFETY: forwarded from the caller.
     match unsafe { convert(src, dst, &copy.axes, transfer) } {
         Ok(()) => Ok(()),
-        Err(_) => bail!(Range, "a value does not fit into the type that it is converted to"),
+        Err(_) => bail!(Range, "a value does not fit: {} becomes {}", transfer.from().data_type.name(), transfer.to().data_type.name()),
     }
 }
 
