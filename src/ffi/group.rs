@@ -59,7 +59,8 @@ pub unsafe extern "C" fn ozarr_group_create_group(
     })
 }
 
-/// Opens a group below `group`, in the same mode.
+/// Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are used; see the option
+/// `"consolidated"` of `ozarr_store_open_ex`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_group(
@@ -71,9 +72,9 @@ pub unsafe extern "C" fn ozarr_group_open_group(
         not_null(out, "out")?;
         let group = ozarr_group::get(group, "group")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = group.child_path(unsafe { text(path, "path") }?)?;
+        let path = unsafe { text(path, "path") }?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(Group::open(group.store(), &path)?)?, out, "out") }
+        unsafe { put(ozarr_group::insert(group.open_group(path)?)?, out, "out") }
     })
 }
 
@@ -99,7 +100,7 @@ pub unsafe extern "C" fn ozarr_group_create_array(
     })
 }
 
-/// Opens an array below `group`, in the same mode.
+/// Opens an array below `group`, in the same mode; as for `ozarr_group_open_group`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_array(
@@ -111,9 +112,9 @@ pub unsafe extern "C" fn ozarr_group_open_array(
         not_null(out, "out")?;
         let group = ozarr_group::get(group, "group")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = group.child_path(unsafe { text(path, "path") }?)?;
+        let path = unsafe { text(path, "path") }?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(Array::open(group.store(), &path)?)?, out, "out") }
+        unsafe { put(ozarr_array::insert(group.open_array(path)?)?, out, "out") }
     })
 }
 

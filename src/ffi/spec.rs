@@ -19,14 +19,14 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{lengths, not_null, put, put_text, rank, text};
-use super::types::{create, data_type, is_order_f, ozarr_array, ozarr_create, ozarr_order, ozarr_spec, ozarr_type};
+use super::types::{create, data_type, is_order_f, ozarr_array, ozarr_create, ozarr_order, ozarr_spec, ozarr_type, Specification};
 use crate::dtype::ByteOrder;
 use crate::error::{Result, bail};
 use crate::grid::key::Separator;
 use crate::metadata::Order;
 use crate::node::{Array, Context, Mode, Spec, Store};
 use std::ffi::{c_char, c_void};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 /// A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested shape, compressed with
 /// zstd, fill value 0.
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *c
         // SAFETY: `rank` numbers, by the function's contract.
         let shape = unsafe { lengths(shape, self::rank(rank)?, "shape", 0) }?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_spec::insert(Mutex::new(Spec::new(data_type, &shape)?))?, out, "out") }
+        unsafe { put(ozarr_spec::insert(Specification::new(Spec::new(data_type, &shape)?))?, out, "out") }
     })
 }
 
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut
         // SAFETY: a NUL-terminated text, by the function's contract.
         let spec = Spec::from_json(unsafe { text(document, "document") }?)?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_spec::insert(Mutex::new(spec))?, out, "out") }
+        unsafe { put(ozarr_spec::insert(Specification::new(spec))?, out, "out") }
     })
 }
 
@@ -274,16 +274,15 @@ pub unsafe extern "C" fn ozarr_spec_free(spec: *mut ozarr_spec) {
 
 /// A copy of the specification as it is now.
 pub(super) fn snapshot(spec: *const ozarr_spec) -> Result<Spec> {
-    let spec = ozarr_spec::get(spec, "spec")?;
-    Ok(spec.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    Ok(ozarr_spec::get(spec, "spec")?.value.read(Spec::clone))
 }
 
 /// Changes a specification; one change at a time, and none at all if it fails.
 fn change(spec: *mut ozarr_spec, how: impl FnOnce(&mut Spec) -> Result<()>) -> Result<()> {
     let spec = ozarr_spec::get(spec, "spec")?;
-    let mut spec = spec.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut changed = spec.clone();
+    let _turn = spec.turns.get().lock().unwrap_or_else(PoisonError::into_inner);
+    let mut changed = spec.value.read(Spec::clone);
     how(&mut changed)?;
-    *spec = changed;
+    drop(spec.value.replace(changed));
     Ok(())
 }

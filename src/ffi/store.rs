@@ -40,6 +40,9 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced at once, what is
 ///   new at flush or close; `"each"`: everything at once; `"none"`: left to the system. Against a kill of the process
 ///   everything stored is whole in any case.
+/// - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's consolidated metadata, if it
+///   has any, as they were when the group was opened; a change through this process ends that. `"never"` reads every node's own
+///   document.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_open_ex(

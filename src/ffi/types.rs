@@ -8,8 +8,10 @@
 use super::handle::{Handle, Kind, Table};
 use crate::dtype::DataType;
 use crate::error::{Result, bail, err};
+use crate::fork::{ForkSafe, Kept};
 use crate::node;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
 
 /// An array: open for reading, or for reading and writing.
 #[allow(non_camel_case_types)]
@@ -138,14 +140,26 @@ pub const OZARR_JSON_OBJECT: ozarr_json_kind = 6;
 /// The settings behind an `ozarr_context`.
 #[derive(Default)]
 pub(crate) struct Settings {
-    /// `"threads"`; `None` as the environment says.
-    pub(super) threads: Option<usize>,
+    /// `"threads"`; 0 as the environment says.
+    pub(super) threads: AtomicUsize,
 }
 
 /// The state behind an `ozarr_iter`: children, and the number of steps taken.
 pub(crate) struct Cursor {
     pub(super) children: Vec<node::Child>,
-    pub(super) steps: usize,
+    pub(super) steps: AtomicUsize,
+}
+
+/// The state behind an `ozarr_spec`: changed by one thread at a time, each time as a whole.
+pub(crate) struct Specification {
+    pub(super) turns: ForkSafe<Mutex<()>>,
+    pub(super) value: Kept<node::Spec>,
+}
+
+impl Specification {
+    pub(super) fn new(value: node::Spec) -> Specification {
+        Specification { turns: ForkSafe::new(Mutex::default), value: Kept::new(value) }
+    }
 }
 
 macro_rules! handle {
@@ -160,12 +174,12 @@ macro_rules! handle {
         }
     };
 }
-handle!(ozarr_context, Context, Mutex<Settings>);
+handle!(ozarr_context, Context, Settings);
 handle!(ozarr_store, Store, node::Store);
 handle!(ozarr_group, Group, node::Group);
 handle!(ozarr_array, Array, node::Array);
-handle!(ozarr_spec, Spec, Mutex<node::Spec>);
-handle!(ozarr_iter, Iter, Mutex<Cursor>);
+handle!(ozarr_spec, Spec, Specification);
+handle!(ozarr_iter, Iter, Cursor);
 
 /// The data type of a number from C; `OZARR_AS_STORED` is `stored`, where there is one.
 pub(super) fn data_type(raw: ozarr_type, stored: Option<DataType>) -> Result<DataType> {
