@@ -1,9 +1,9 @@
 //! Handles and numbers
 //!
-//! A handle stands for something open. It is not an address: using one that was freed, or one of another type, is an error
-//! (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free`, where NULL is allowed, and
-//! a handle that is gone already changes nothing but `ozarr_last_error()`. The order does not matter: an array stays usable
-//! after its store's handle is freed.
+//! A handle stands for something open. It is not an address: using one that was freed, or one of another type,
+//! is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free`,
+//! where NULL is allowed, and a handle that is gone already changes nothing but `ozarr_last_error()`. The
+//! order does not matter: an array stays usable after its store's handle is freed.
 
 use super::handle::{Handle, Kind, Table};
 use crate::dtype::DataType;
@@ -25,7 +25,8 @@ pub struct ozarr_group {
     _bits: [u8; 0],
 }
 
-/// What an array to be created is like: shape, type, chunks, codecs, names. Changed by setters, used any number of times.
+/// What an array to be created is like: shape, type, chunks, codecs, names. Changed by setters, used any
+/// number of times.
 #[allow(non_camel_case_types)]
 pub struct ozarr_spec {
     _bits: [u8; 0],
@@ -49,12 +50,12 @@ pub struct ozarr_context {
     _bits: [u8; 0],
 }
 
-/// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_COMPLEX128`. In your memory they
-/// are always in this machine's byte order.
+/// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_COMPLEX128`. In
+/// your memory they are always in this machine's byte order.
 #[allow(non_camel_case_types)]
 pub type ozarr_type = i32;
 
-/// In calls that move elements: the array's own type, whichever it is.
+/// In calls that move elements: the array's own type.
 pub const OZARR_AS_STORED: ozarr_type = 0;
 /// One byte, 0 or 1 (C99 `bool`).
 pub const OZARR_BOOL: ozarr_type = 1;
@@ -102,7 +103,7 @@ pub type ozarr_create = i32;
 pub const OZARR_NEW: ozarr_create = 0;
 /// Erase it, with everything below it, and create anew.
 pub const OZARR_OVERWRITE: ozarr_create = 1;
-/// Open it if it would be created just so; else `OZARR_ERR_EXISTS`.
+/// Open it if it would be just so; else `OZARR_ERR_EXISTS`.
 pub const OZARR_OPEN_IF_SAME: ozarr_create = 2;
 
 /// What stands at a path.
@@ -222,8 +223,8 @@ pub(super) fn node_kind(kind: node::NodeKind) -> ozarr_node_kind {
 /// The largest `struct_size` that is believed.
 const MAX_STRUCT: usize = 4096;
 
-/// The `struct_size` of a struct that begins with it. Smaller than this version's struct (its first) is an error that names it;
-/// larger comes from a newer header: what this version does not know must be zero.
+/// The `struct_size` of a struct that begins with it. Smaller than this version's struct (its first) is an
+/// error that names it; larger comes from a newer header: what this version does not know must be zero.
 ///
 /// # Safety
 /// `pointer` points to a struct that begins with its size in bytes, and has as many.

@@ -13,8 +13,8 @@ use crate::grid::Grid;
 use crate::limits::Dims;
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2, v3};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The attribute in which v2 arrays have the names of their dimensions (xarray's convention).
 pub(super) const DIMENSIONS_V2: &str = "_ARRAY_DIMENSIONS";

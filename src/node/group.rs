@@ -1,8 +1,8 @@
 //! Groups: opening, creating, listing children, consolidating metadata.
 //! Specification: v2, "Groups"; v3 core, "Group metadata".
 
-use super::document::{self, Stored, find};
 use super::catalog::{self, Catalog};
+use super::document::{self, Stored, find};
 use super::{Array, Attributes, Create, NodeKind, Store, hierarchy, path};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::Kept;

@@ -7,8 +7,8 @@ use crate::fork::Kept;
 use crate::limits::reserve;
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counts values over all memory stores of the process, so that no two ever share a version.
 static NEXT_VERSION: AtomicU64 = AtomicU64::new(1);
