@@ -183,8 +183,7 @@ typedef int32_t ozarr_status;
 #define OZARR_ERR_NOT_FOUND       (-301) /**< There is no node, attribute or key of that name. */
 #define OZARR_ERR_NODE_KIND       (-302) /**< An array stands where a group is needed, or the reverse. */
 #define OZARR_ERR_METADATA        (-303) /**< A metadata document is malformed or contradicts itself. */
-/** A codec, type or feature is known by name only, or not at all. */
-#define OZARR_ERR_UNSUPPORTED (-304)
+#define OZARR_ERR_UNSUPPORTED     (-304) /**< Known by name only, or not at all: a codec, type or feature. */
 #define OZARR_ERR_EXTENSION       (-305) /**< An extension that must be understood is not. */
 #define OZARR_ERR_CHUNK           (-401) /**< The bytes of a chunk cannot be decoded. */
 #define OZARR_ERR_CHECKSUM        (-402) /**< A checksum does not match. */

@@ -58,7 +58,7 @@ pub const OZARR_ERR_NOT_FOUND: ozarr_status = -301;
 pub const OZARR_ERR_NODE_KIND: ozarr_status = -302;
 /// A metadata document is malformed or contradicts itself.
 pub const OZARR_ERR_METADATA: ozarr_status = -303;
-/// A codec, type or feature is known by name only, or not at all.
+/// Known by name only, or not at all: a codec, type or feature.
 pub const OZARR_ERR_UNSUPPORTED: ozarr_status = -304;
 /// An extension that must be understood is not.
 pub const OZARR_ERR_EXTENSION: ozarr_status = -305;
