@@ -543,7 +543,7 @@ OZARR_CHECKED ozarr_status ozarr_array_attr_get_double(const ozarr_array *array,
 OZARR_CHECKED ozarr_status ozarr_array_attr_get_string(const ozarr_array *array, const char *name, char *buf,
     size_t cap, size_t *len);
 
-/** The value of an attribute of any kind, as JSON. */
+/** The value of an attribute of any kind, as JSON in its shortest form. */
 OZARR_CHECKED ozarr_status ozarr_array_attr_get_json(const ozarr_array *array, const char *name, char *buf,
     size_t cap, size_t *len);
 
@@ -557,7 +557,7 @@ OZARR_CHECKED ozarr_status ozarr_array_attr_set_double(ozarr_array *array, const
 OZARR_CHECKED ozarr_status ozarr_array_attr_set_string(ozarr_array *array, const char *name,
     const char *value);
 
-/** Sets an attribute to any value, given as JSON. */
+/** Sets an attribute to any value, given as JSON. What is no JSON is `OZARR_ERR_ARGUMENT`. */
 OZARR_CHECKED ozarr_status ozarr_array_attr_set_json(ozarr_array *array, const char *name, const char *json);
 
 /** Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
@@ -740,7 +740,7 @@ OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const i
 
 /**
  * A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
- * `ozarr_array_metadata`.
+ * `ozarr_array_metadata`. What is no JSON is `OZARR_ERR_ARGUMENT`, as for all texts of JSON.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec **out);
 

@@ -134,7 +134,7 @@ pub unsafe extern "C" fn ozarr_array_attr_get_string(
     })
 }
 
-/// The value of an attribute of any kind, as JSON.
+/// The value of an attribute of any kind, as JSON in its shortest form.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_attr_get_json(
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn ozarr_array_attr_set_string(array: *mut ozarr_array, na
     })
 }
 
-/// Sets an attribute to any value, given as JSON.
+/// Sets an attribute to any value, given as JSON. What is no JSON is `OZARR_ERR_ARGUMENT`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_attr_set_json(array: *mut ozarr_array, name: *const c_char, json: *const c_char) -> ozarr_status {
