@@ -48,7 +48,7 @@ pub fn parse(value: &Value) -> Result<DataType> {
     let data_type = match object.get("name") {
         Some(Value::String(name)) => by_name(name)?,
         Some(other) => return Err(err!(Metadata, "found {}, expected a string", brief(other)).at_field("name")),
-        None => bail!(Metadata, "the member \"name\" is missing"),
+        None => return Err(err!(Metadata, "the member is missing").at_field("name")),
     };
     for (member, value) in object {
         match (member.as_str(), value) {
@@ -59,7 +59,7 @@ pub fn parse(value: &Value) -> Result<DataType> {
                     err!(Metadata, "found {}, expected nothing: {} has no parameters", brief(value), data_type.name()).at_field(member)
                 );
             }
-            _ => bail!(Metadata, "unknown member {member:?} beside the name {:?}", data_type.name()),
+            _ => return Err(err!(Metadata, "unknown member beside the name {:?}", data_type.name()).at_field(member)),
         }
     }
     Ok(data_type)

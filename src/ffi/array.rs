@@ -1,11 +1,12 @@
 //! Arrays
 //!
 //! A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`: in
-//! `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it `fields/temperature`. Without
-//! such a part the whole location is the root. Creating a node creates the groups above it, up to the root.
+//! `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it
+//! `fields/temperature`. Without such a part the whole location is the root. Creating a node creates the
+//! groups above it, up to the root.
 //!
-//! Element types in memory and in the file may differ: reading and writing convert, and a value that does not fit is
-//! `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
+//! Element types in memory and in the file may differ: reading and writing convert, and a value that does not
+//! fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
 //! `OZARR_ERR_BUFFER_SIZE`, and nothing is touched.
 
 use super::entry;
@@ -20,9 +21,10 @@ use crate::limits::{Dims, c_strides, element_count};
 use crate::node::{Array, Context, Mode, Spec, Store};
 use std::ffi::{c_char, c_void};
 
-/// Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the shape of the pieces
-/// that it is stored in; NULL lets the library choose. It is compressed (zstd), filled with 0, and of Zarr format 3;
-/// `ozarr_array_create_ex` has every choice. `flags`: what if something stands there already.
+/// Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the
+/// shape of the pieces that it is stored in; NULL lets the library choose. It is compressed (zstd), filled
+/// with 0, and of Zarr format 3; `ozarr_array_create_ex` has every choice. `flags`: what if something stands
+/// there already.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create(
@@ -45,8 +47,8 @@ pub unsafe extern "C" fn ozarr_array_create(
     })
 }
 
-/// Opens an array. Mode `"r"` is for reading only, `"r+"` for reading and writing. `OZARR_ERR_NOT_FOUND` if nothing is there;
-/// `OZARR_ERR_NODE_KIND` if a group is.
+/// Opens an array. Mode `"r"` is for reading only, `"r+"` for reading and writing. `OZARR_ERR_NOT_FOUND` if
+/// nothing is there; `OZARR_ERR_NODE_KIND` if a group is.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
@@ -60,7 +62,8 @@ pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const 
     })
 }
 
-/// Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as the fill value.
+/// Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as
+/// the fill value.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read(array: *const ozarr_array, r#type: ozarr_type, data: *mut c_void, size: usize) -> ozarr_status {
@@ -91,8 +94,8 @@ pub unsafe extern "C" fn ozarr_array_write(
     })
 }
 
-/// Reads the box of `shape` elements that begins at `start` (one number for each dimension) to `data`: contiguous, the last
-/// index fastest. A box that leaves the array is `OZARR_ERR_BOUNDS`.
+/// Reads the box of `shape` elements that begins at `start` (one number for each dimension) to `data`:
+/// contiguous, the last index fastest. A box that leaves the array is `OZARR_ERR_BOUNDS`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_region(
@@ -115,8 +118,8 @@ pub unsafe extern "C" fn ozarr_array_read_region(
 
 /// Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index fastest.
 ///
-/// Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk that the box covers
-/// whole is written without being read.
+/// Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
+/// that the box covers whole is written without being read.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_region(
@@ -151,7 +154,8 @@ pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_sta
     entry!("ozarr_array_close", { ozarr_array::close(array, "array")?.flush() })
 }
 
-/// Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still there.
+/// Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
+/// there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
     entry!("ozarr_array_free", else (), { ozarr_array::free(array, "array") })
@@ -178,7 +182,8 @@ pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mu
     })
 }
 
-/// The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has shards).
+/// The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has
+/// shards).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -188,7 +193,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shap
     })
 }
 
-/// The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk without shards.
+/// The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk
+/// without shards.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -231,8 +237,8 @@ pub unsafe extern "C" fn ozarr_array_zarr_format(array: *const ozarr_array, form
     })
 }
 
-/// The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false (`named` may be
-/// NULL).
+/// The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false
+/// (`named` may be NULL).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_dimension_name(
@@ -255,8 +261,9 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
     })
 }
 
-/// The fill value, what parts that were never written read as: one element of the array's type at `value`, which has `size`
-/// bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined` may be NULL) and the value is 0.
+/// The fill value, what parts that were never written read as: one element of the array's type at `value`,
+/// which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined`
+/// may be NULL) and the value is 0.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_fill_value(
@@ -301,7 +308,8 @@ pub unsafe extern "C" fn ozarr_array_metadata(array: *const ozarr_array, buf: *m
     })
 }
 
-/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows again.
+/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows
+/// again.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64) -> ozarr_status {
@@ -312,8 +320,8 @@ pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *con
     })
 }
 
-/// Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come back if the array
-/// grows again.
+/// Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come
+/// back if the array grows again.
 pub const OZARR_RESIZE_KEEP: u32 = 1;
 
 /// As `ozarr_array_resize`, with `flags`: 0 or `OZARR_RESIZE_KEEP`.
@@ -330,8 +338,8 @@ pub unsafe extern "C" fn ozarr_array_resize_ex(array: *mut ozarr_array, shape: *
     })
 }
 
-/// Makes dimension `dim` longer by `count` and writes the new slab from `data`: contiguous, the last index fastest, of the
-/// array's shape except that dimension `dim` has `count` elements.
+/// Makes dimension `dim` longer by `count` and writes the new slab from `data`: contiguous, the last index
+/// fastest, of the array's shape except that dimension `dim` has `count` elements.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_append(
@@ -356,8 +364,8 @@ pub unsafe extern "C" fn ozarr_array_append(
 
 /// Changes a rarely used setting of this handle:
 ///
-/// - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the default) leaves
-///   them out, they read the same.
+/// - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the
+///   default) leaves them out, they read the same.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_set(array: *mut ozarr_array, key: *const c_char, value: *const c_char) -> ozarr_status {
