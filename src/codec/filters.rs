@@ -96,7 +96,7 @@ pub(super) fn element(config: &Config<'_>, name: &str) -> Result<Option<ElementT
 
 /// An element as it is computed with: wide enough for every type of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Wide {
+pub(super) enum Wide {
     /// Booleans and unsigned integers.
     U(u64),
     /// Signed integers.
@@ -109,7 +109,7 @@ enum Wide {
 
 impl Wide {
     /// The integer of a C cast, wrapped to 64 bits.
-    fn bits(self) -> u64 {
+    pub(super) fn bits(self) -> u64 {
         match self {
             Wide::U(n) => n,
             Wide::I(n) => n as u64,
@@ -118,7 +118,8 @@ impl Wide {
         }
     }
 
-    fn f64(self) -> f64 {
+    /// As binary64.
+    pub(super) fn f64(self) -> f64 {
         match self {
             Wide::U(n) => n as f64,
             Wide::I(n) => n as f64,
@@ -151,7 +152,7 @@ impl Wide {
 
 /// Loads one element from its bytes.
 #[inline(always)]
-fn load(e: ElementType, bytes: &[u8]) -> Wide {
+pub(super) fn load(e: ElementType, bytes: &[u8]) -> Wide {
     let mut raw = [0u8; 16];
     for (slot, byte) in raw.iter_mut().zip(bytes) {
         *slot = *byte;
@@ -255,7 +256,7 @@ fn sum_type(t: DataType, stored: DataType) -> DataType {
 }
 
 /// The value of those bits in an integer type.
-fn truncate(t: DataType, bits: u64) -> Wide {
+pub(super) fn truncate(t: DataType, bits: u64) -> Wide {
     load(ElementType::native(t), &bits.to_le_bytes())
 }
 
@@ -271,7 +272,7 @@ pub(super) fn converted(n: usize, from: ElementType, to: ElementType) -> usize {
     (n / from.size()).saturating_mul(to.size())
 }
 
-fn converted_size(size: Size, from: ElementType, to: ElementType) -> Size {
+pub(super) fn converted_size(size: Size, from: ElementType, to: ElementType) -> Size {
     match size {
         Size::Exact(n) => Size::Exact(converted(n, from, to)),
         Size::AtMost(n) => Size::AtMost(converted(n, from, to)),
@@ -286,7 +287,7 @@ pub(super) fn check_whole(name: &str, len: usize, item: usize) -> Result<()> {
 }
 
 /// Applies `f` to each element, in order.
-fn map(src: &[u8], from: ElementType, dst: &mut [u8], to: ElementType, mut f: impl FnMut(Wide) -> Wide) {
+pub(super) fn map(src: &[u8], from: ElementType, dst: &mut [u8], to: ElementType, mut f: impl FnMut(Wide) -> Wide) {
     for (s, d) in src.chunks_exact(from.size()).zip(dst.chunks_exact_mut(to.size())) {
         store(to, f(load(from, s)), d);
     }

@@ -4,7 +4,7 @@
 //! (`transpose`, `bytes`, `sharding_indexed`) are cases of [`super::chain`]; their names are here too.
 
 use super::filters::{self, Kernel};
-use super::{Dest, Size, StageRef, base64, blosc, bz2, checksum, gzip, lz4, lzma, zlib, zstd};
+use super::{Dest, Size, StageRef, base64, bitround, blosc, bz2, checksum, gzip, lz4, lzma, packbits, pcodec, scale, zlib, zstd};
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
 use crate::limits;
@@ -54,6 +54,14 @@ impl<'a> Config<'a> {
     /// The member, if it is there and not null.
     pub fn get(&self, name: &str) -> Option<&'a Value> {
         self.map.get(name).filter(|v| !v.is_null())
+    }
+
+    /// Refuses members of any other name, even if they are null.
+    pub fn only(&self, names: &[&str]) -> Result<()> {
+        match self.map.keys().find(|k| !names.contains(&k.as_str())) {
+            None => Ok(()),
+            Some(other) => Err(self.error(other, format!("an unknown member, expected {}", names.join(", ")))),
+        }
     }
 
     /// An integer between `low` and `high`; `default` where it is missing.
@@ -151,7 +159,14 @@ const TABLE: &[Row] = &[
     bytes("zlib", &[("numcodecs.zlib", N)], zlib::build),
     bytes("zstd", &[("zstd", V3), ("numcodecs.zstd", N)], zstd::build),
     array("astype", &[("numcodecs.astype", N)], filters::astype),
+    array("bitround", &[("bitround", V3), ("numcodecs.bitround", N)], bitround::kernel),
     array("delta", &[("numcodecs.delta", N)], filters::delta),
+    array("fixedscaleoffset", &[("numcodecs.fixedscaleoffset", N)], scale::fixed_scale_offset),
+    array("packbits", &[("numcodecs.packbits", N)], packbits::kernel),
+    array("quantize", &[("numcodecs.quantize", N)], scale::quantize),
+    Row { v2: None, v3: &[("scale_offset", V3)], make: Make::Array(scale::scale_offset) },
+    Row { v2: None, v3: &[("packbits", V3)], make: Make::Serial(packbits::build) },
+    Row { v2: Some("pcodec"), v3: &[("pcodec", V3), ("numcodecs.pcodec", N)], make: Make::Serial(pcodec::build) },
 ];
 
 /// The v3 names that [`super::chain`] handles itself.
