@@ -108,6 +108,8 @@ typedef int32_t ozarr_type;
 #define OZARR_FLOAT64              12      /**< `double` */
 #define OZARR_COMPLEX64            13      /**< Two `float`: real and imaginary part (C99 `float complex`) */
 #define OZARR_COMPLEX128           14      /**< Two `double`: real and imaginary part (C99 `double complex`) */
+/** An array's type that is none of these (bytes, text, times): `ozarr_array_item_size` bytes an element, moved as they are stored (but in this machine's byte order). */
+#define OZARR_BY_DTYPE 100
 
 /** Which index runs fastest in memory. */
 typedef int32_t ozarr_order;
@@ -326,7 +328,10 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int
 /** The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk without shards. */
 OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *array, int64_t *shape);
 
-/** The type of the elements. */
+/**
+ * The type of the elements; `OZARR_BY_DTYPE` where it is no number: such elements are moved with `OZARR_AS_STORED` in this machine's
+ * byte order, times (counts of 64 bits) with `OZARR_INT64`, too; `ozarr_array_metadata` has the type's description.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_type(const ozarr_array *array, ozarr_type *type);
 
 /** The bytes of one element. */

@@ -171,7 +171,9 @@ fn load(e: ElementType, bytes: &[u8]) -> Wide {
         Int8 => Wide::I(i64::from(word as i8)),
         Int16 => Wide::I(i64::from(word as i16)),
         Int32 => Wide::I(i64::from(word as i32)),
-        Int64 => Wide::I(word as i64),
+        Int64 | DateTime(_) | TimeDelta(_) => Wide::I(word as i64),
+        // `element` lets no other type in.
+        Bytes(_) | Text(_) | Raw(_) => Wide::U(0),
         Float16 => Wide::F(half::f16::from_bits(word as u16).to_f64()),
         Float32 => Wide::F(f64::from(f32::from_bits(word as u32))),
         Float64 => Wide::F(f64::from_bits(word)),
@@ -187,6 +189,8 @@ fn store(e: ElementType, value: Wide, bytes: &mut [u8]) {
     let (word, second) = match e.data_type {
         Bool => (u64::from(value.is_true()), 0),
         Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => (value.bits(), 0),
+        DateTime(_) | TimeDelta(_) => (value.bits(), 0),
+        Bytes(_) | Text(_) | Raw(_) => (0, 0),
         Float16 => (u64::from(binary16(value.f64()).to_bits()), 0),
         Float32 => (u64::from(value.f32().to_bits()), 0),
         Float64 => (value.f64().to_bits(), 0),
@@ -228,7 +232,7 @@ fn add(t: DataType, a: Wide, b: Wide, subtract: bool) -> Wide {
     };
     match t.kind() {
         Kind::Bool => Wide::U(u64::from(a.is_true() != b.is_true())),
-        Kind::Int | Kind::UInt => {
+        Kind::Int | Kind::UInt | Kind::Time | Kind::Opaque => {
             let (a, b) = (a.bits(), b.bits());
             truncate(t, if subtract { a.wrapping_sub(b) } else { a.wrapping_add(b) })
         }
