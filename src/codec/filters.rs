@@ -10,7 +10,7 @@
 use super::registry::{Built, Config, Style, decode_known};
 use super::{Dest, Size, Stage, StageRef};
 use crate::dtype::{DataType, ElementType, Kind, parse_v2};
-use crate::error::{Result, bail};
+use crate::error::{Result, bail, err};
 use crate::limits;
 use crate::metadata::Value;
 use std::sync::Arc;
@@ -88,9 +88,15 @@ pub(super) fn build_shuffle(config: &Config<'_>, item: ElementType) -> Result<Bu
 pub(super) fn element(config: &Config<'_>, name: &str) -> Result<Option<ElementType>> {
     let Some(value) = config.get(name) else { return Ok(None) };
     let named = |s: &String| DataType::ALL.iter().find(|t| t.name() == s).map(|t| ElementType::native(*t));
-    match value {
+    let element = match value {
         Value::String(s) if named(s).is_some() => Ok(named(s)),
-        other => parse_v2::parse(other).map(Some).map_err(|e| e.at_field(config.path(name))),
+        other => parse_v2::parse(other).map(Some),
+    };
+    match element.map_err(|e| e.at_field(config.path(name)))? {
+        Some(e) if e.data_type.kind() == Kind::Opaque => {
+            Err(err!(Unsupported, "found {}, expected the type of a number", e.data_type.name()).at_field(config.path(name)))
+        }
+        element => Ok(element),
     }
 }
 
@@ -172,7 +178,9 @@ pub(super) fn load(e: ElementType, bytes: &[u8]) -> Wide {
         Int8 => Wide::I(i64::from(word as i8)),
         Int16 => Wide::I(i64::from(word as i16)),
         Int32 => Wide::I(i64::from(word as i32)),
-        Int64 => Wide::I(word as i64),
+        Int64 | DateTime(_) | TimeDelta(_) => Wide::I(word as i64),
+        // `element` lets no other type in.
+        Bytes(_) | Text(_) | Raw(_) => Wide::U(0),
         Float16 => Wide::F(half::f16::from_bits(word as u16).to_f64()),
         Float32 => Wide::F(f64::from(f32::from_bits(word as u32))),
         Float64 => Wide::F(f64::from_bits(word)),
@@ -188,6 +196,8 @@ fn store(e: ElementType, value: Wide, bytes: &mut [u8]) {
     let (word, second) = match e.data_type {
         Bool => (u64::from(value.is_true()), 0),
         Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => (value.bits(), 0),
+        DateTime(_) | TimeDelta(_) => (value.bits(), 0),
+        Bytes(_) | Text(_) | Raw(_) => (0, 0),
         Float16 => (u64::from(binary16(value.f64()).to_bits()), 0),
         Float32 => (u64::from(value.f32().to_bits()), 0),
         Float64 => (value.f64().to_bits(), 0),
@@ -229,7 +239,7 @@ fn add(t: DataType, a: Wide, b: Wide, subtract: bool) -> Wide {
     };
     match t.kind() {
         Kind::Bool => Wide::U(u64::from(a.is_true() != b.is_true())),
-        Kind::Int | Kind::UInt => {
+        Kind::Int | Kind::UInt | Kind::Time | Kind::Opaque => {
             let (a, b) = (a.bits(), b.bits());
             truncate(t, if subtract { a.wrapping_sub(b) } else { a.wrapping_add(b) })
         }

@@ -9,7 +9,7 @@
 
 use super::registry::{Built, Config, compressed_size, decode_growing};
 use super::{Dest, Size, Stage};
-use crate::dtype::{DataType, ElementType};
+use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits;
 use crate::metadata::{Value, json::brief};
@@ -29,7 +29,7 @@ struct Pcodec {
 
 /// Reads `level`, `mode_spec`, `delta_spec`, `paging_spec`, `delta_encoding_order` and `equal_pages_up_to`.
 pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
-    if item.data_type == DataType::Bool || item.swapped() {
+    if matches!(item.data_type.kind(), Kind::Bool | Kind::Opaque | Kind::Time) || item.swapped() {
         let order = if item.swapped() { "big-endian " } else { "" };
         bail!(Unsupported, "pcodec of {order}{} is not supported", item.data_type.name());
     }
@@ -166,7 +166,7 @@ impl Stage for Pcodec {
             Float16 => encode_as::<f16>(src, &self.config)?,
             Float32 | Complex64 => encode_as::<f32>(src, &self.config)?,
             Float64 | Complex128 => encode_as::<f64>(src, &self.config)?,
-            Bool | Int8 | UInt8 => {
+            _ => {
                 bail!(Unsupported, "pcodec of {} cannot be written: other readers know no such numbers", self.data_type.name())
             }
         };
@@ -190,6 +190,7 @@ impl Stage for Pcodec {
             Float16 => decode_as::<f16>,
             Float32 | Complex64 => decode_as::<f32>,
             Float64 | Complex128 => decode_as::<f64>,
+            _ => bail!(Unsupported, "pcodec of {} is not supported", self.data_type.name()),
         };
         decode_growing(dst, src.len().saturating_mul(4), |out| decode(src, out))
     }

@@ -380,7 +380,7 @@ pub(super) fn scale_offset(config: &Config<'_>, item: ElementType) -> Result<Ker
     let scalar = |name: &str, default: i64| match config.get(name) {
         None => Ok(if t.kind() == Kind::Float { Wide::F(default as f64) } else { Wide::I(default) }),
         Some(value) => match Fill::from_json_v3(t, value) {
-            Ok(fill) => Ok(filters::load(ElementType::native(t), fill.element(t))),
+            Ok(fill) => Ok(filters::load(ElementType::native(t), &fill.element(t))),
             Err(e) => Err(e.at_field(config.path(name))),
         },
     };

@@ -377,7 +377,7 @@ impl Spec {
 
     fn resolve_fill(&self, format: Format) -> Result<Fill> {
         let fill = match &self.fill {
-            FillSetting::Element(fill) => *fill,
+            FillSetting::Element(fill) => fill.clone(),
             FillSetting::Json(value) => self.read_fill(value, format)?,
         };
         if format == Format::V3 && !fill.defined {

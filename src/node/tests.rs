@@ -543,7 +543,7 @@ fn inquiries_tell_what_the_document_says() {
     assert_eq!((array.shape().as_slice(), array.rank()), (&[10, 6][..], 2));
     assert_eq!((array.chunk_shape().as_slice(), array.inner_chunk_shape().as_slice()), (&[4, 6][..], &[2, 3][..]));
     assert_eq!((array.data_type(), array.format(), array.path()), (DataType::Int32, Format::V3, "a"));
-    assert_eq!(array.fill().element(DataType::Int32), 7i32.to_ne_bytes());
+    assert_eq!(array.fill().element(DataType::Int32)[..], 7i32.to_ne_bytes());
     assert_eq!(read_all(&array), [7; 60]);
     assert!(array.metadata_json().contains("sharding_indexed"));
 }
