@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(cut(&[4, 0], &[1, 1], &[0, 0], &[4, 0], &[1, 1], false), [(vec![0, 0], vec![4, 0], 0)]);
         let starts = |all: Vec<(Vec<u64>, Vec<u64>, usize)>| all.into_iter().map(|s| s.0[0]).collect::<Vec<_>>();
         // 8 M elements a slab, chunks of 3 M.
-        assert_eq!(starts(cut(&[20 * M], &[3 * M], &[0], &[20 << 20], &[1], false)), [0, 6 * M, 12 * M, 18 * M]);
-        assert_eq!(starts(cut(&[20 * M], &[3 * M], &[1], &[(20 << 20) - 1], &[1], false)), [1, 6 * M, 12 * M, 18 * M]);
+        assert_eq!(starts(cut(&[22 * M], &[3 * M], &[0], &[22 << 20], &[1], false)), [0, 6 * M, 12 * M, 18 * M]);
+        assert_eq!(starts(cut(&[22 * M], &[3 * M], &[1], &[(22 << 20) - 1], &[1], false)), [1, 6 * M, 12 * M, 18 * M]);
         // One row is too long: rows one by one, in runs.
         let rows = cut(&[2, 40 * M], &[1, 3 * M], &[0, 0], &[2, 40 << 20], &[1, 1], false);
         let starts: Vec<(u64, u64)> = rows.iter().map(|s| (s.0[0], s.0[1] / M)).collect();

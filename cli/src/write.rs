@@ -98,6 +98,15 @@ impl Input {
             _ => Ok(()),
         }
     }
+
+    /// An error if something follows.
+    fn end(&mut self, size: u64) -> Outcome {
+        match self.from.read(&mut [0]) {
+            Ok(0) => Ok(()),
+            Ok(_) => Err(self.wrong(&format!("it goes on after the {size} bytes of the region"))),
+            Err(e) => Err(self.wrong(&e.to_string())),
+        }
+    }
 }
 
 fn copy(input: &mut Input, array: &Array, selection: &Selection, elements: Elements) -> Outcome {
@@ -118,14 +127,14 @@ fn copy(input: &mut Input, array: &Array, selection: &Selection, elements: Eleme
         if elements.big_endian {
             buffer.chunks_exact_mut(elements.data_type.swap_unit()).for_each(<[u8]>::reverse);
         }
+        // Looked for before the last slab is written: what does not fit is often all wrong.
+        if done + buffer.len() as u64 == elements.size {
+            input.end(elements.size)?;
+        }
         slab.write(array, elements.data_type, &mut buffer)?;
         done += buffer.len() as u64;
         bar.set_position(done);
     }
     bar.finish_and_clear();
-    match input.from.read(&mut [0]) {
-        Ok(0) => Ok(()),
-        Ok(_) => Err(input.wrong(&format!("it goes on after the {} bytes of the region, which are written", elements.size))),
-        Err(e) => Err(input.wrong(&e.to_string())),
-    }
+    Ok(())
 }
