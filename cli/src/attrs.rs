@@ -30,7 +30,7 @@ enum Command {
         /// A store, or a node in it
         location: String,
         /// PATH below it, the NAME, and the VALUE: JSON; what is no JSON is a string
-        #[arg(value_name = "PATH] NAME VALUE", num_args = 2..=3, required = true, allow_hyphen_values = true)]
+        #[arg(value_name = "PATH] NAME VALUE", num_args = 2..=3, required = true, allow_negative_numbers = true)]
         words: Vec<String>,
         /// VALUE is a string, even if it is JSON
         #[arg(long)]

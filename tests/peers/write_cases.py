@@ -168,7 +168,7 @@ def write(program, at, values, part, npy):
         args += [f"--start={commas(start)}", f"--shape={commas(count)}", f"--step={commas(step)}"]
     if npy:
         # numpy files come in both orders of elements and of bytes.
-        values = np.asarray(values, order="F" if len(at.name) % 2 else "C")
+        values = np.asarray(values, order="F" if values.size % 2 else "C")
         f = io.BytesIO()
         np.save(f, values.astype(values.dtype.newbyteorder(">"), order="K") if values.dtype.kind in "iu" and values.ndim % 2 else values)
         return run(program, *args, data=f.getvalue())
