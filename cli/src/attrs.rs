@@ -18,30 +18,33 @@ pub struct Attrs {
 #[derive(Subcommand)]
 enum Command {
     /// Print all attributes, or one, as JSON
+    #[command(override_usage = "ozarr attrs get <LOCATION> [PATH] [NAME]")]
     Get {
         /// A store, or a node in it
         location: String,
         /// PATH below it, and the NAME of an attribute. One word alone is a PATH if a node is there, else a NAME
-        #[arg(value_name = "PATH] [NAME", num_args = 0..=2)]
+        #[arg(value_name = "PATH NAME", num_args = 0..=2)]
         words: Vec<String>,
     },
     /// Set an attribute
+    #[command(override_usage = "ozarr attrs set [--string] <LOCATION> [PATH] <NAME> <VALUE>")]
     Set {
         /// A store, or a node in it
         location: String,
         /// PATH below it, the NAME, and the VALUE: JSON; what is no JSON is a string
-        #[arg(value_name = "PATH] NAME VALUE", num_args = 2..=3, required = true, allow_negative_numbers = true)]
+        #[arg(value_name = "PATH NAME VALUE", num_args = 2..=3, required = true, allow_negative_numbers = true)]
         words: Vec<String>,
         /// VALUE is a string, even if it is JSON
         #[arg(long)]
         string: bool,
     },
     /// Remove an attribute
+    #[command(override_usage = "ozarr attrs rm <LOCATION> [PATH] <NAME>")]
     Rm {
         /// A store, or a node in it
         location: String,
         /// PATH below it, and the NAME
-        #[arg(value_name = "PATH] NAME", num_args = 1..=2, required = true)]
+        #[arg(value_name = "PATH NAME", num_args = 1..=2, required = true)]
         words: Vec<String>,
     },
 }
