@@ -2,9 +2,9 @@
 include(CMakePackageConfigHelpers)
 
 set(_package "${CMAKE_INSTALL_LIBDIR}/cmake/ozarr")
-install(TARGETS ozarr EXPORT ozarr-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS ozarr ozarr_cxx EXPORT ozarr-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES "${OZARR_ARCHIVE}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(FILES "${PROJECT_SOURCE_DIR}/include/ozarr.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/include/ozarr.h" "${PROJECT_SOURCE_DIR}/include/ozarr.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT ozarr-targets NAMESPACE ozarr:: DESTINATION "${_package}")
 
 configure_package_config_file(cmake/ozarr-config.cmake.in "${PROJECT_BINARY_DIR}/ozarr-config.cmake"
