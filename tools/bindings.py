@@ -127,7 +127,7 @@ def julia_type(kind):
 
 def julia(functions, constants, structs):
     out = ["# Generated from include/ozarr.h by tools/bindings.py: a change here is lost.",
-           "#", "# The functions and numbers of the C library, as they are. `_symbol` finds a function in the library.", ""]
+           "#", "# The functions and numbers of the C library, as they are.", ""]
     out += [f"const {n} = Int32({v})" for n, v in constants]
     for name in structs:
         out += ["", f"struct {name}"]
@@ -138,9 +138,8 @@ def julia(functions, constants, structs):
         names = [JULIA_NAMES.get(a, a) for _, a in arguments]
         types = [julia_type(kind) for kind, _ in arguments]
         returned = "Cvoid" if result == "void" else "Cstring" if "*" in result else SCALARS[result][1]
-        tuple_ = f"({', '.join(types)}{',' if len(types) == 1 else ''})"
-        out += ["", f"{name}({', '.join(names)}) =",
-                f"    ccall(_symbol(Val(:{name})), {returned}, {tuple_}{''.join(', ' + n for n in names)})"]
+        given = ", ".join(f"{n}::{t}" for n, t in zip(names, types))
+        out += ["", f"@c_function {name}({given})::{returned}"] if name == functions[0][0] else [f"@c_function {name}({given})::{returned}"]
     return "\n".join(out) + "\n"
 
 

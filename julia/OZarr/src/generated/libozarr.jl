@@ -1,6 +1,6 @@
 # Generated from include/ozarr.h by tools/bindings.py: a change here is lost.
 #
-# The functions and numbers of the C library, as they are. `_symbol` finds a function in the library.
+# The functions and numbers of the C library, as they are.
 
 const OZARR_AS_STORED = Int32(0)
 const OZARR_BOOL = Int32(1)
@@ -103,359 +103,122 @@ struct ozarr_memory
     type_::Int32
 end
 
-ozarr_status_name(status) =
-    ccall(_symbol(Val(:ozarr_status_name)), Cstring, (Int32,), status)
-
-ozarr_last_error() =
-    ccall(_symbol(Val(:ozarr_last_error)), Cstring, ())
-
-ozarr_last_error_info(info) =
-    ccall(_symbol(Val(:ozarr_last_error_info)), Int32, (Ptr{ozarr_error_info},), info)
-
-ozarr_version() =
-    ccall(_symbol(Val(:ozarr_version)), Cstring, ())
-
-ozarr_abi_version() =
-    ccall(_symbol(Val(:ozarr_abi_version)), Int32, ())
-
-ozarr_has_feature(name) =
-    ccall(_symbol(Val(:ozarr_has_feature)), Bool, (Cstring,), name)
-
-ozarr_array_create(location, type_, rank, shape, chunks, flags, out) =
-    ccall(_symbol(Val(:ozarr_array_create)), Int32, (Cstring, Int32, Int32, Ptr{Int64}, Ptr{Int64}, Int32, Ptr{Ptr{Cvoid}}), location, type_, rank, shape, chunks, flags, out)
-
-ozarr_array_open(location, mode, out) =
-    ccall(_symbol(Val(:ozarr_array_open)), Int32, (Cstring, Cstring, Ptr{Ptr{Cvoid}}), location, mode, out)
-
-ozarr_array_read(array, type_, data, size) =
-    ccall(_symbol(Val(:ozarr_array_read)), Int32, (Ptr{Cvoid}, Int32, Ptr{Cvoid}, Csize_t), array, type_, data, size)
-
-ozarr_array_write(array, type_, data, size) =
-    ccall(_symbol(Val(:ozarr_array_write)), Int32, (Ptr{Cvoid}, Int32, Ptr{Cvoid}, Csize_t), array, type_, data, size)
-
-ozarr_array_read_region(array, start, shape, type_, data, size) =
-    ccall(_symbol(Val(:ozarr_array_read_region)), Int32, (Ptr{Cvoid}, Ptr{Int64}, Ptr{Int64}, Int32, Ptr{Cvoid}, Csize_t), array, start, shape, type_, data, size)
-
-ozarr_array_write_region(array, start, shape, type_, data, size) =
-    ccall(_symbol(Val(:ozarr_array_write_region)), Int32, (Ptr{Cvoid}, Ptr{Int64}, Ptr{Int64}, Int32, Ptr{Cvoid}, Csize_t), array, start, shape, type_, data, size)
-
-ozarr_array_flush(array) =
-    ccall(_symbol(Val(:ozarr_array_flush)), Int32, (Ptr{Cvoid},), array)
-
-ozarr_array_close(array) =
-    ccall(_symbol(Val(:ozarr_array_close)), Int32, (Ptr{Cvoid},), array)
-
-ozarr_array_free(array) =
-    ccall(_symbol(Val(:ozarr_array_free)), Cvoid, (Ptr{Cvoid},), array)
-
-ozarr_array_rank(array, rank) =
-    ccall(_symbol(Val(:ozarr_array_rank)), Int32, (Ptr{Cvoid}, Ptr{Int32}), array, rank)
-
-ozarr_array_shape(array, shape) =
-    ccall(_symbol(Val(:ozarr_array_shape)), Int32, (Ptr{Cvoid}, Ptr{Int64}), array, shape)
-
-ozarr_array_chunk_shape(array, shape) =
-    ccall(_symbol(Val(:ozarr_array_chunk_shape)), Int32, (Ptr{Cvoid}, Ptr{Int64}), array, shape)
-
-ozarr_array_inner_chunk_shape(array, shape) =
-    ccall(_symbol(Val(:ozarr_array_inner_chunk_shape)), Int32, (Ptr{Cvoid}, Ptr{Int64}), array, shape)
-
-ozarr_array_type(array, type_) =
-    ccall(_symbol(Val(:ozarr_array_type)), Int32, (Ptr{Cvoid}, Ptr{Int32}), array, type_)
-
-ozarr_array_item_size(array, bytes) =
-    ccall(_symbol(Val(:ozarr_array_item_size)), Int32, (Ptr{Cvoid}, Ptr{Csize_t}), array, bytes)
-
-ozarr_array_zarr_format(array, format) =
-    ccall(_symbol(Val(:ozarr_array_zarr_format)), Int32, (Ptr{Cvoid}, Ptr{Int32}), array, format)
-
-ozarr_array_dimension_name(array, dim, buf, cap, len, named) =
-    ccall(_symbol(Val(:ozarr_array_dimension_name)), Int32, (Ptr{Cvoid}, Int32, Ptr{UInt8}, Csize_t, Ptr{Csize_t}, Ptr{Bool}), array, dim, buf, cap, len, named)
-
-ozarr_array_fill_value(array, value, size, defined) =
-    ccall(_symbol(Val(:ozarr_array_fill_value)), Int32, (Ptr{Cvoid}, Ptr{Cvoid}, Csize_t, Ptr{Bool}), array, value, size, defined)
-
-ozarr_array_path(array, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_array_path)), Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), array, buf, cap, len)
-
-ozarr_array_metadata(array, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_array_metadata)), Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), array, buf, cap, len)
-
-ozarr_array_resize(array, shape) =
-    ccall(_symbol(Val(:ozarr_array_resize)), Int32, (Ptr{Cvoid}, Ptr{Int64}), array, shape)
-
-ozarr_array_resize_ex(array, shape, flags) =
-    ccall(_symbol(Val(:ozarr_array_resize_ex)), Int32, (Ptr{Cvoid}, Ptr{Int64}, UInt32), array, shape, flags)
-
-ozarr_array_append(array, dim, count, type_, data, size) =
-    ccall(_symbol(Val(:ozarr_array_append)), Int32, (Ptr{Cvoid}, Int32, Int64, Int32, Ptr{Cvoid}, Csize_t), array, dim, count, type_, data, size)
-
-ozarr_array_set(array, key, value) =
-    ccall(_symbol(Val(:ozarr_array_set)), Int32, (Ptr{Cvoid}, Cstring, Cstring), array, key, value)
-
-ozarr_group_create(location, flags, out) =
-    ccall(_symbol(Val(:ozarr_group_create)), Int32, (Cstring, Int32, Ptr{Ptr{Cvoid}}), location, flags, out)
-
-ozarr_group_open(location, mode, out) =
-    ccall(_symbol(Val(:ozarr_group_open)), Int32, (Cstring, Cstring, Ptr{Ptr{Cvoid}}), location, mode, out)
-
-ozarr_group_create_group(group, path, flags, out) =
-    ccall(_symbol(Val(:ozarr_group_create_group)), Int32, (Ptr{Cvoid}, Cstring, Int32, Ptr{Ptr{Cvoid}}), group, path, flags, out)
-
-ozarr_group_open_group(group, path, out) =
-    ccall(_symbol(Val(:ozarr_group_open_group)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Ptr{Cvoid}}), group, path, out)
-
-ozarr_group_create_array(group, path, spec, flags, out) =
-    ccall(_symbol(Val(:ozarr_group_create_array)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Cvoid}, Int32, Ptr{Ptr{Cvoid}}), group, path, spec, flags, out)
-
-ozarr_group_open_array(group, path, out) =
-    ccall(_symbol(Val(:ozarr_group_open_array)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Ptr{Cvoid}}), group, path, out)
-
-ozarr_group_zarr_format(group, format) =
-    ccall(_symbol(Val(:ozarr_group_zarr_format)), Int32, (Ptr{Cvoid}, Ptr{Int32}), group, format)
-
-ozarr_group_metadata(group, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_group_metadata)), Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), group, buf, cap, len)
-
-ozarr_group_consolidate(group) =
-    ccall(_symbol(Val(:ozarr_group_consolidate)), Int32, (Ptr{Cvoid},), group)
-
-ozarr_group_flush(group) =
-    ccall(_symbol(Val(:ozarr_group_flush)), Int32, (Ptr{Cvoid},), group)
-
-ozarr_group_close(group) =
-    ccall(_symbol(Val(:ozarr_group_close)), Int32, (Ptr{Cvoid},), group)
-
-ozarr_group_free(group) =
-    ccall(_symbol(Val(:ozarr_group_free)), Cvoid, (Ptr{Cvoid},), group)
-
-ozarr_group_children(group, out) =
-    ccall(_symbol(Val(:ozarr_group_children)), Int32, (Ptr{Cvoid}, Ptr{Ptr{Cvoid}}), group, out)
-
-ozarr_iter_next(iter, more) =
-    ccall(_symbol(Val(:ozarr_iter_next)), Int32, (Ptr{Cvoid}, Ptr{Bool}), iter, more)
-
-ozarr_iter_name(iter, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_iter_name)), Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), iter, buf, cap, len)
-
-ozarr_iter_kind(iter, kind) =
-    ccall(_symbol(Val(:ozarr_iter_kind)), Int32, (Ptr{Cvoid}, Ptr{Int32}), iter, kind)
-
-ozarr_iter_error(iter, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_iter_error)), Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), iter, buf, cap, len)
-
-ozarr_iter_free(iter) =
-    ccall(_symbol(Val(:ozarr_iter_free)), Cvoid, (Ptr{Cvoid},), iter)
-
-ozarr_array_attr_count(array, count) =
-    ccall(_symbol(Val(:ozarr_array_attr_count)), Int32, (Ptr{Cvoid}, Ptr{Csize_t}), array, count)
-
-ozarr_array_attr_name(array, index, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_array_attr_name)), Int32, (Ptr{Cvoid}, Csize_t, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), array, index, buf, cap, len)
-
-ozarr_array_attr_kind(array, name, kind) =
-    ccall(_symbol(Val(:ozarr_array_attr_kind)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Int32}), array, name, kind)
-
-ozarr_array_attr_get_int64(array, name, value) =
-    ccall(_symbol(Val(:ozarr_array_attr_get_int64)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Int64}), array, name, value)
-
-ozarr_array_attr_get_double(array, name, value) =
-    ccall(_symbol(Val(:ozarr_array_attr_get_double)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Cdouble}), array, name, value)
-
-ozarr_array_attr_get_string(array, name, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_array_attr_get_string)), Int32, (Ptr{Cvoid}, Cstring, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), array, name, buf, cap, len)
-
-ozarr_array_attr_get_json(array, name, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_array_attr_get_json)), Int32, (Ptr{Cvoid}, Cstring, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), array, name, buf, cap, len)
-
-ozarr_array_attr_set_int64(array, name, value) =
-    ccall(_symbol(Val(:ozarr_array_attr_set_int64)), Int32, (Ptr{Cvoid}, Cstring, Int64), array, name, value)
-
-ozarr_array_attr_set_double(array, name, value) =
-    ccall(_symbol(Val(:ozarr_array_attr_set_double)), Int32, (Ptr{Cvoid}, Cstring, Cdouble), array, name, value)
-
-ozarr_array_attr_set_string(array, name, value) =
-    ccall(_symbol(Val(:ozarr_array_attr_set_string)), Int32, (Ptr{Cvoid}, Cstring, Cstring), array, name, value)
-
-ozarr_array_attr_set_json(array, name, json) =
-    ccall(_symbol(Val(:ozarr_array_attr_set_json)), Int32, (Ptr{Cvoid}, Cstring, Cstring), array, name, json)
-
-ozarr_array_attr_erase(array, name) =
-    ccall(_symbol(Val(:ozarr_array_attr_erase)), Int32, (Ptr{Cvoid}, Cstring), array, name)
-
-ozarr_array_attrs_get(array, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_array_attrs_get)), Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), array, buf, cap, len)
-
-ozarr_array_attrs_set(array, json) =
-    ccall(_symbol(Val(:ozarr_array_attrs_set)), Int32, (Ptr{Cvoid}, Cstring), array, json)
-
-ozarr_array_attrs_begin(array) =
-    ccall(_symbol(Val(:ozarr_array_attrs_begin)), Int32, (Ptr{Cvoid},), array)
-
-ozarr_array_attrs_commit(array) =
-    ccall(_symbol(Val(:ozarr_array_attrs_commit)), Int32, (Ptr{Cvoid},), array)
-
-ozarr_group_attr_count(group, count) =
-    ccall(_symbol(Val(:ozarr_group_attr_count)), Int32, (Ptr{Cvoid}, Ptr{Csize_t}), group, count)
-
-ozarr_group_attr_name(group, index, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_group_attr_name)), Int32, (Ptr{Cvoid}, Csize_t, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), group, index, buf, cap, len)
-
-ozarr_group_attr_kind(group, name, kind) =
-    ccall(_symbol(Val(:ozarr_group_attr_kind)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Int32}), group, name, kind)
-
-ozarr_group_attr_get_int64(group, name, value) =
-    ccall(_symbol(Val(:ozarr_group_attr_get_int64)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Int64}), group, name, value)
-
-ozarr_group_attr_get_double(group, name, value) =
-    ccall(_symbol(Val(:ozarr_group_attr_get_double)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Cdouble}), group, name, value)
-
-ozarr_group_attr_get_string(group, name, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_group_attr_get_string)), Int32, (Ptr{Cvoid}, Cstring, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), group, name, buf, cap, len)
-
-ozarr_group_attr_get_json(group, name, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_group_attr_get_json)), Int32, (Ptr{Cvoid}, Cstring, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), group, name, buf, cap, len)
-
-ozarr_group_attr_set_int64(group, name, value) =
-    ccall(_symbol(Val(:ozarr_group_attr_set_int64)), Int32, (Ptr{Cvoid}, Cstring, Int64), group, name, value)
-
-ozarr_group_attr_set_double(group, name, value) =
-    ccall(_symbol(Val(:ozarr_group_attr_set_double)), Int32, (Ptr{Cvoid}, Cstring, Cdouble), group, name, value)
-
-ozarr_group_attr_set_string(group, name, value) =
-    ccall(_symbol(Val(:ozarr_group_attr_set_string)), Int32, (Ptr{Cvoid}, Cstring, Cstring), group, name, value)
-
-ozarr_group_attr_set_json(group, name, json) =
-    ccall(_symbol(Val(:ozarr_group_attr_set_json)), Int32, (Ptr{Cvoid}, Cstring, Cstring), group, name, json)
-
-ozarr_group_attr_erase(group, name) =
-    ccall(_symbol(Val(:ozarr_group_attr_erase)), Int32, (Ptr{Cvoid}, Cstring), group, name)
-
-ozarr_group_attrs_get(group, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_group_attrs_get)), Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), group, buf, cap, len)
-
-ozarr_group_attrs_set(group, json) =
-    ccall(_symbol(Val(:ozarr_group_attrs_set)), Int32, (Ptr{Cvoid}, Cstring), group, json)
-
-ozarr_group_attrs_begin(group) =
-    ccall(_symbol(Val(:ozarr_group_attrs_begin)), Int32, (Ptr{Cvoid},), group)
-
-ozarr_group_attrs_commit(group) =
-    ccall(_symbol(Val(:ozarr_group_attrs_commit)), Int32, (Ptr{Cvoid},), group)
-
-ozarr_array_read_ex(array, region, memory) =
-    ccall(_symbol(Val(:ozarr_array_read_ex)), Int32, (Ptr{Cvoid}, Ptr{ozarr_region}, Ptr{ozarr_memory}), array, region, memory)
-
-ozarr_array_write_ex(array, region, memory) =
-    ccall(_symbol(Val(:ozarr_array_write_ex)), Int32, (Ptr{Cvoid}, Ptr{ozarr_region}, Ptr{ozarr_memory}), array, region, memory)
-
-ozarr_spec_new(type_, rank, shape, out) =
-    ccall(_symbol(Val(:ozarr_spec_new)), Int32, (Int32, Int32, Ptr{Int64}, Ptr{Ptr{Cvoid}}), type_, rank, shape, out)
-
-ozarr_spec_from_json(document, out) =
-    ccall(_symbol(Val(:ozarr_spec_from_json)), Int32, (Cstring, Ptr{Ptr{Cvoid}}), document, out)
-
-ozarr_array_create_ex(location, spec, flags, out) =
-    ccall(_symbol(Val(:ozarr_array_create_ex)), Int32, (Cstring, Ptr{Cvoid}, Int32, Ptr{Ptr{Cvoid}}), location, spec, flags, out)
-
-ozarr_spec_set_zarr_format(spec, format) =
-    ccall(_symbol(Val(:ozarr_spec_set_zarr_format)), Int32, (Ptr{Cvoid}, Int32), spec, format)
-
-ozarr_spec_set_chunks(spec, chunks) =
-    ccall(_symbol(Val(:ozarr_spec_set_chunks)), Int32, (Ptr{Cvoid}, Ptr{Int64}), spec, chunks)
-
-ozarr_spec_set_inner_chunks(spec, chunks) =
-    ccall(_symbol(Val(:ozarr_spec_set_inner_chunks)), Int32, (Ptr{Cvoid}, Ptr{Int64}), spec, chunks)
-
-ozarr_spec_set_fill_value(spec, type_, value) =
-    ccall(_symbol(Val(:ozarr_spec_set_fill_value)), Int32, (Ptr{Cvoid}, Int32, Ptr{Cvoid}), spec, type_, value)
-
-ozarr_spec_set_fill_json(spec, json) =
-    ccall(_symbol(Val(:ozarr_spec_set_fill_json)), Int32, (Ptr{Cvoid}, Cstring), spec, json)
-
-ozarr_spec_set_dimension_names(spec, names) =
-    ccall(_symbol(Val(:ozarr_spec_set_dimension_names)), Int32, (Ptr{Cvoid}, Ptr{Ptr{UInt8}}), spec, names)
-
-ozarr_spec_set_order(spec, order) =
-    ccall(_symbol(Val(:ozarr_spec_set_order)), Int32, (Ptr{Cvoid}, Int32), spec, order)
-
-ozarr_spec_set_big_endian(spec, big) =
-    ccall(_symbol(Val(:ozarr_spec_set_big_endian)), Int32, (Ptr{Cvoid}, Bool), spec, big)
-
-ozarr_spec_set_separator(spec, separator) =
-    ccall(_symbol(Val(:ozarr_spec_set_separator)), Int32, (Ptr{Cvoid}, Cchar), spec, separator)
-
-ozarr_spec_set_compressor(spec, name, level) =
-    ccall(_symbol(Val(:ozarr_spec_set_compressor)), Int32, (Ptr{Cvoid}, Cstring, Int32), spec, name, level)
-
-ozarr_spec_set_codecs_json(spec, json) =
-    ccall(_symbol(Val(:ozarr_spec_set_codecs_json)), Int32, (Ptr{Cvoid}, Cstring), spec, json)
-
-ozarr_spec_set_compressor_json(spec, json) =
-    ccall(_symbol(Val(:ozarr_spec_set_compressor_json)), Int32, (Ptr{Cvoid}, Cstring), spec, json)
-
-ozarr_spec_set_filters_json(spec, json) =
-    ccall(_symbol(Val(:ozarr_spec_set_filters_json)), Int32, (Ptr{Cvoid}, Cstring), spec, json)
-
-ozarr_spec_set_attributes_json(spec, json) =
-    ccall(_symbol(Val(:ozarr_spec_set_attributes_json)), Int32, (Ptr{Cvoid}, Cstring), spec, json)
-
-ozarr_spec_to_json(spec, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_spec_to_json)), Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), spec, buf, cap, len)
-
-ozarr_spec_suggest(spec, buf, cap, len) =
-    ccall(_symbol(Val(:ozarr_spec_suggest)), Int32, (Ptr{Cvoid}, Ptr{UInt8}, Csize_t, Ptr{Csize_t}), spec, buf, cap, len)
-
-ozarr_spec_free(spec) =
-    ccall(_symbol(Val(:ozarr_spec_free)), Cvoid, (Ptr{Cvoid},), spec)
-
-ozarr_store_open(location, mode, out) =
-    ccall(_symbol(Val(:ozarr_store_open)), Int32, (Cstring, Cstring, Ptr{Ptr{Cvoid}}), location, mode, out)
-
-ozarr_store_open_ex(context, location, mode, options, out) =
-    ccall(_symbol(Val(:ozarr_store_open_ex)), Int32, (Ptr{Cvoid}, Cstring, Cstring, Ptr{Ptr{UInt8}}, Ptr{Ptr{Cvoid}}), context, location, mode, options, out)
-
-ozarr_store_memory(out) =
-    ccall(_symbol(Val(:ozarr_store_memory)), Int32, (Ptr{Ptr{Cvoid}},), out)
-
-ozarr_array_create_at(store, path, spec, flags, out) =
-    ccall(_symbol(Val(:ozarr_array_create_at)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Cvoid}, Int32, Ptr{Ptr{Cvoid}}), store, path, spec, flags, out)
-
-ozarr_array_open_at(store, path, out) =
-    ccall(_symbol(Val(:ozarr_array_open_at)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Ptr{Cvoid}}), store, path, out)
-
-ozarr_group_create_at(store, path, zarr_format, flags, out) =
-    ccall(_symbol(Val(:ozarr_group_create_at)), Int32, (Ptr{Cvoid}, Cstring, Int32, Int32, Ptr{Ptr{Cvoid}}), store, path, zarr_format, flags, out)
-
-ozarr_group_open_at(store, path, out) =
-    ccall(_symbol(Val(:ozarr_group_open_at)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Ptr{Cvoid}}), store, path, out)
-
-ozarr_store_node_kind(store, path, kind) =
-    ccall(_symbol(Val(:ozarr_store_node_kind)), Int32, (Ptr{Cvoid}, Cstring, Ptr{Int32}), store, path, kind)
-
-ozarr_store_node_erase(store, path) =
-    ccall(_symbol(Val(:ozarr_store_node_erase)), Int32, (Ptr{Cvoid}, Cstring), store, path)
-
-ozarr_store_flush(store) =
-    ccall(_symbol(Val(:ozarr_store_flush)), Int32, (Ptr{Cvoid},), store)
-
-ozarr_store_close(store) =
-    ccall(_symbol(Val(:ozarr_store_close)), Int32, (Ptr{Cvoid},), store)
-
-ozarr_store_free(store) =
-    ccall(_symbol(Val(:ozarr_store_free)), Cvoid, (Ptr{Cvoid},), store)
-
-ozarr_node_open(location, mode, array, group) =
-    ccall(_symbol(Val(:ozarr_node_open)), Int32, (Cstring, Cstring, Ptr{Ptr{Cvoid}}, Ptr{Ptr{Cvoid}}), location, mode, array, group)
-
-ozarr_node_erase(location) =
-    ccall(_symbol(Val(:ozarr_node_erase)), Int32, (Cstring,), location)
-
-ozarr_context_new(out) =
-    ccall(_symbol(Val(:ozarr_context_new)), Int32, (Ptr{Ptr{Cvoid}},), out)
-
-ozarr_context_set(context, key, value) =
-    ccall(_symbol(Val(:ozarr_context_set)), Int32, (Ptr{Cvoid}, Cstring, Cstring), context, key, value)
-
-ozarr_context_free(context) =
-    ccall(_symbol(Val(:ozarr_context_free)), Cvoid, (Ptr{Cvoid},), context)
+@c_function ozarr_status_name(status::Int32)::Cstring
+@c_function ozarr_last_error()::Cstring
+@c_function ozarr_last_error_info(info::Ptr{ozarr_error_info})::Int32
+@c_function ozarr_version()::Cstring
+@c_function ozarr_abi_version()::Int32
+@c_function ozarr_has_feature(name::Cstring)::Bool
+@c_function ozarr_array_create(location::Cstring, type_::Int32, rank::Int32, shape::Ptr{Int64}, chunks::Ptr{Int64}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_read(array::Ptr{Cvoid}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_write(array::Ptr{Cvoid}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_read_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_write_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_flush(array::Ptr{Cvoid})::Int32
+@c_function ozarr_array_close(array::Ptr{Cvoid})::Int32
+@c_function ozarr_array_free(array::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_rank(array::Ptr{Cvoid}, rank::Ptr{Int32})::Int32
+@c_function ozarr_array_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_chunk_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_inner_chunk_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
+@c_function ozarr_array_item_size(array::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
+@c_function ozarr_array_zarr_format(array::Ptr{Cvoid}, format::Ptr{Int32})::Int32
+@c_function ozarr_array_dimension_name(array::Ptr{Cvoid}, dim::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, named::Ptr{Bool})::Int32
+@c_function ozarr_array_fill_value(array::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t, defined::Ptr{Bool})::Int32
+@c_function ozarr_array_path(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_metadata(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_resize(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_resize_ex(array::Ptr{Cvoid}, shape::Ptr{Int64}, flags::UInt32)::Int32
+@c_function ozarr_array_append(array::Ptr{Cvoid}, dim::Int32, count::Int64, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_set(array::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
+@c_function ozarr_group_create(location::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_group(group::Ptr{Cvoid}, path::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open_group(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_array(group::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open_array(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_zarr_format(group::Ptr{Cvoid}, format::Ptr{Int32})::Int32
+@c_function ozarr_group_metadata(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_consolidate(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_flush(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_close(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_free(group::Ptr{Cvoid})::Cvoid
+@c_function ozarr_group_children(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_iter_next(iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
+@c_function ozarr_iter_name(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_iter_kind(iter::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
+@c_function ozarr_iter_error(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_iter_free(iter::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_attr_count(array::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_name(array::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_kind(array::Ptr{Cvoid}, name::Cstring, kind::Ptr{Int32})::Int32
+@c_function ozarr_array_attr_get_int64(array::Ptr{Cvoid}, name::Cstring, value::Ptr{Int64})::Int32
+@c_function ozarr_array_attr_get_double(array::Ptr{Cvoid}, name::Cstring, value::Ptr{Cdouble})::Int32
+@c_function ozarr_array_attr_get_string(array::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_get_json(array::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_set_int64(array::Ptr{Cvoid}, name::Cstring, value::Int64)::Int32
+@c_function ozarr_array_attr_set_double(array::Ptr{Cvoid}, name::Cstring, value::Cdouble)::Int32
+@c_function ozarr_array_attr_set_string(array::Ptr{Cvoid}, name::Cstring, value::Cstring)::Int32
+@c_function ozarr_array_attr_set_json(array::Ptr{Cvoid}, name::Cstring, json::Cstring)::Int32
+@c_function ozarr_array_attr_erase(array::Ptr{Cvoid}, name::Cstring)::Int32
+@c_function ozarr_array_attrs_get(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attrs_set(array::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_array_attrs_begin(array::Ptr{Cvoid})::Int32
+@c_function ozarr_array_attrs_commit(array::Ptr{Cvoid})::Int32
+@c_function ozarr_group_attr_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_name(group::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_kind(group::Ptr{Cvoid}, name::Cstring, kind::Ptr{Int32})::Int32
+@c_function ozarr_group_attr_get_int64(group::Ptr{Cvoid}, name::Cstring, value::Ptr{Int64})::Int32
+@c_function ozarr_group_attr_get_double(group::Ptr{Cvoid}, name::Cstring, value::Ptr{Cdouble})::Int32
+@c_function ozarr_group_attr_get_string(group::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_get_json(group::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_set_int64(group::Ptr{Cvoid}, name::Cstring, value::Int64)::Int32
+@c_function ozarr_group_attr_set_double(group::Ptr{Cvoid}, name::Cstring, value::Cdouble)::Int32
+@c_function ozarr_group_attr_set_string(group::Ptr{Cvoid}, name::Cstring, value::Cstring)::Int32
+@c_function ozarr_group_attr_set_json(group::Ptr{Cvoid}, name::Cstring, json::Cstring)::Int32
+@c_function ozarr_group_attr_erase(group::Ptr{Cvoid}, name::Cstring)::Int32
+@c_function ozarr_group_attrs_get(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attrs_set(group::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_group_attrs_begin(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
+@c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_spec_new(type_::Int32, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_spec_from_json(document::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_spec_set_zarr_format(spec::Ptr{Cvoid}, format::Int32)::Int32
+@c_function ozarr_spec_set_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
+@c_function ozarr_spec_set_inner_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
+@c_function ozarr_spec_set_fill_value(spec::Ptr{Cvoid}, type_::Int32, value::Ptr{Cvoid})::Int32
+@c_function ozarr_spec_set_fill_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_set_dimension_names(spec::Ptr{Cvoid}, names::Ptr{Ptr{UInt8}})::Int32
+@c_function ozarr_spec_set_order(spec::Ptr{Cvoid}, order::Int32)::Int32
+@c_function ozarr_spec_set_big_endian(spec::Ptr{Cvoid}, big::Bool)::Int32
+@c_function ozarr_spec_set_separator(spec::Ptr{Cvoid}, separator::Cchar)::Int32
+@c_function ozarr_spec_set_compressor(spec::Ptr{Cvoid}, name::Cstring, level::Int32)::Int32
+@c_function ozarr_spec_set_codecs_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_set_compressor_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_set_filters_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_set_attributes_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_to_json(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_spec_suggest(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_spec_free(spec::Ptr{Cvoid})::Cvoid
+@c_function ozarr_store_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_open_ex(context::Ptr{Cvoid}, location::Cstring, mode::Cstring, options::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_memory(out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_create_at(store::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_at(store::Ptr{Cvoid}, path::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_node_kind(store::Ptr{Cvoid}, path::Cstring, kind::Ptr{Int32})::Int32
+@c_function ozarr_store_node_erase(store::Ptr{Cvoid}, path::Cstring)::Int32
+@c_function ozarr_store_flush(store::Ptr{Cvoid})::Int32
+@c_function ozarr_store_close(store::Ptr{Cvoid})::Int32
+@c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
+@c_function ozarr_node_open(location::Cstring, mode::Cstring, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_node_erase(location::Cstring)::Int32
+@c_function ozarr_context_new(out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_context_set(context::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
+@c_function ozarr_context_free(context::Ptr{Cvoid})::Cvoid
