@@ -74,12 +74,17 @@ fn read_last(array: &Array) -> Result<i8> {
     let (mut value, count) = (0i8, vec![1i64; shape.len()]);
     let start: Vec<i64> = shape.iter().map(|&n| n as i64 - 1).collect();
     let strides = c_strides(&vec![1; shape.len()], 1);
-    let memory = Memory { data: (&raw mut value).cast(), size: 1, offset: 0, strides, data_type: DataType::Int8, overflow: Overflow::Error };
+    let memory =
+        Memory { data: (&raw mut value).cast(), size: 1, offset: 0, strides, data_type: DataType::Int8, overflow: Overflow::Error };
     let selection = Selection::new(&shape, &start, &count, None)?;
     // SAFETY: the memory lives as long as the call.
     unsafe { array.read(&selection, &memory)? };
     Ok(value)
 }
+
+/// The key, the document, the error (or what reading gives; `None`: nothing to read, or too large a chunk), and the bytes of memory
+/// for each byte of the document.
+type Case = (&'static str, String, std::result::Result<Option<i8>, ErrorKind>, usize);
 
 #[test]
 fn time_and_memory_are_bounded() {
@@ -91,8 +96,7 @@ fn time_and_memory_are_bounded() {
     let names: String = (0..200_000).map(|i| format!(r#","m{i}":{{"must_understand":false}}"#)).collect();
     let wide: String = (0..1_000_000).map(|i| format!(r#""k{i}":{i},"#)).collect();
     let inner = |n: u64| format!(r#","x":{{"must_understand":false,"n":{n}}}"#);
-    // The key, the document, the error (or what reading gives), and the memory in MiB for each MiB of the document, and above.
-    let cases: Vec<(&str, String, std::result::Result<Option<i8>, ErrorKind>, usize)> = vec![
+    let cases: Vec<Case> = vec![
         ("zarr.json", v3(&format!("[{huge}]"), "[1]", &inner(1)), Ok(Some(7)), 1),
         ("zarr.json", v3(&format!("[{huge}]"), &format!("[{}]", 1u64 << 40), ""), Ok(None), 1),
         (".zarray", v2(&format!("[{huge}]"), &format!("[{}]", 1u64 << 40)), Ok(None), 1),
