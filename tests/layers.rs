@@ -136,6 +136,25 @@ fn layers_use_only_what_stands_below_them() {
     assert!(faults.is_empty(), "against the table of layers:\n{}", faults.join("\n"));
 }
 
+/// What the program `ozarr` may use of the library: the facade.
+const PROGRAM_MAY_USE: &[&str] = &["error", "node", "dtype", "engine::Selection", "engine::Memory", "engine::Overflow"];
+
+#[test]
+fn the_program_uses_the_facade_only() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("cli/src");
+    let (mut files, mut found) = (Vec::new(), Vec::new());
+    sources(&root, &mut files);
+    for file in files {
+        // The paths of the library, as if they were those of this crate.
+        let code = code(&fs::read_to_string(&file).unwrap()).replace("crate::", "own::").replace("ozarr::", "crate::");
+        found.extend(paths(&code).into_iter().map(|path| (file.clone(), path)));
+    }
+    assert!(found.len() > 30, "the program's sources are not where they were");
+    let allowed = |path: &str| PROGRAM_MAY_USE.iter().any(|&u| path == u || path.starts_with(&format!("{u}::")));
+    let faults: Vec<_> = found.iter().filter(|(_, path)| !allowed(path)).collect();
+    assert!(faults.is_empty(), "not of the facade: {faults:?}");
+}
+
 #[test]
 fn paths_are_found_in_every_form() {
     let text = "use crate::a::{B, c::{D, e}, f as g};\nlet x = crate::h::i(); mycrate::z; // crate::no\n$crate::m!()";

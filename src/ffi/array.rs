@@ -13,7 +13,7 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{lengths, not_null, numbers, put, put_numbers, put_text, rank, text};
-use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_type};
+use super::types::{OZARR_BY_DTYPE, create, data_type, ozarr_array, ozarr_create, ozarr_type};
 use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
@@ -204,14 +204,16 @@ pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array
     })
 }
 
-/// The type of the elements.
+/// The type of the elements; `OZARR_BY_DTYPE` where it is no number. Such elements are moved as they are stored,
+/// in this machine's byte order; times (counts of 64 bits) convert to and from `OZARR_INT64`, too.
+/// `ozarr_array_metadata` describes the type.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
     entry!("ozarr_array_type", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: `type` points to room for it.
-        unsafe { put(array.data_type() as i32, r#type, "type") }
+        unsafe { put(array.data_type().code().unwrap_or(OZARR_BY_DTYPE), r#type, "type") }
     })
 }
 
@@ -280,9 +282,9 @@ pub unsafe extern "C" fn ozarr_array_fill_value(
             bail!(BufferSize, "`value` has {size} bytes, expected {item}, one element of type {}", array.data_type().name());
         }
         let fill = array.fill();
-        // SAFETY: `value` has at least `item` bytes, and an element never has more than 16.
+        // SAFETY: `value` has at least `item` bytes, the element's own size.
         unsafe {
-            std::ptr::copy_nonoverlapping(fill.value.as_ptr(), value.cast(), item);
+            std::ptr::copy_nonoverlapping(fill.element(array.data_type()).as_ptr(), value.cast(), item);
             if defined.is_null() { Ok(()) } else { put(fill.defined, defined, "defined") }
         }
     })

@@ -85,6 +85,8 @@ pub const OZARR_FLOAT64: ozarr_type = 12;
 pub const OZARR_COMPLEX64: ozarr_type = 13;
 /// Two `double`: real and imaginary part (C99 `double complex`)
 pub const OZARR_COMPLEX128: ozarr_type = 14;
+/// The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order
+pub const OZARR_BY_DTYPE: ozarr_type = 100;
 
 /// Which index runs fastest in memory.
 #[allow(non_camel_case_types)]
@@ -186,6 +188,9 @@ handle!(ozarr_iter, Iter, Cursor);
 pub(super) fn data_type(raw: ozarr_type, stored: Option<DataType>) -> Result<DataType> {
     match (raw, stored) {
         (OZARR_AS_STORED, Some(stored)) => Ok(stored),
+        // What `ozarr_array_type` answered may be asked for.
+        (OZARR_BY_DTYPE, Some(stored)) if stored.code().is_none() => Ok(stored),
+        (OZARR_BY_DTYPE, _) => bail!(Type, "the argument `type` is OZARR_BY_DTYPE, expected the type of a number"),
         (OZARR_AS_STORED, None) => bail!(Argument, "the argument `type` is OZARR_AS_STORED, expected a type of its own here"),
         _ => DataType::from_raw(raw).ok_or_else(|| err!(Argument, "the argument `type` is {raw}, expected an OZARR_... type")),
     }

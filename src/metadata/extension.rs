@@ -64,11 +64,12 @@ impl Extension {
         }
     }
 
-    /// The v3 form: `{"name": …, "configuration": …}`, the configuration only where there is one.
+    /// The v3 form: `{"name": …, "configuration": …}`, the configuration only where there is one. Codecs of numcodecs have one,
+    /// be it empty: zarr-python refuses them without.
     pub fn to_v3(&self) -> Value {
         let mut object = Map::new();
         object.insert("name".into(), Value::String(self.name.clone()));
-        if !self.configuration.is_empty() {
+        if !self.configuration.is_empty() || self.name.starts_with("numcodecs.") {
             object.insert("configuration".into(), Value::Object(self.configuration.clone()));
         }
         if !self.must_understand {
@@ -83,5 +84,18 @@ impl Extension {
         object.insert("id".into(), Value::String(self.name.clone()));
         object.extend(self.configuration.clone());
         Value::Object(object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_empty_configuration_is_written_where_peers_want_one() {
+        let text = |name: &str| Extension::new(name, Map::new()).to_v3();
+        assert_eq!(text("crc32c"), json!({"name": "crc32c"}));
+        assert_eq!(text("numcodecs.crc32c"), json!({"name": "numcodecs.crc32c", "configuration": {}}));
     }
 }

@@ -147,7 +147,7 @@ impl Array {
 
     /// What missing chunks hold.
     pub fn fill(&self) -> Fill {
-        self.state().meta.fill
+        self.state().meta.fill.clone()
     }
 
     /// The document as JSON, with the attributes as this handle knows them.
@@ -238,7 +238,7 @@ impl State {
                 keys: meta.keys,
                 data_type: meta.data_type,
                 chain: Arc::new(chain),
-                fill: meta.fill.value,
+                fill: meta.fill.element(meta.data_type),
                 store_fill_chunks: write_fill_chunks || !meta.fill.defined,
                 pool: store.context().pool.clone(),
                 locks: store.context().chunk_locks.clone(),

@@ -258,7 +258,7 @@ impl Boundary {
     /// Writes the fill value into a chunk, beyond the edge along each dimension that was cut there. `padded` is the array as if
     /// it ended with the chunk.
     fn fill_beyond(&self, padded: &Arc<BoundArray>, index: &[u64]) -> Result<()> {
-        let mut fill = padded.fill;
+        let mut fill = padded.fill.clone();
         let memory = Memory {
             data: fill.as_mut_ptr(),
             size: padded.data_type.size(),

@@ -202,6 +202,12 @@ impl Spec {
         Ok(())
     }
 
+    /// How the indices of a chunk become its key: v2 has `KeyEncoding::V2` only.
+    pub fn set_key_encoding(&mut self, keys: KeyEncoding) -> Result<()> {
+        self.keys = Some(keys);
+        Ok(())
+    }
+
     /// What stands between the indices in a chunk's key. Without: `/` in v3, `.` in v2.
     pub fn set_separator(&mut self, separator: Separator) -> Result<()> {
         self.separator = Some(separator);
@@ -377,7 +383,7 @@ impl Spec {
 
     fn resolve_fill(&self, format: Format) -> Result<Fill> {
         let fill = match &self.fill {
-            FillSetting::Element(fill) => *fill,
+            FillSetting::Element(fill) => fill.clone(),
             FillSetting::Json(value) => self.read_fill(value, format)?,
         };
         if format == Format::V3 && !fill.defined {

@@ -543,7 +543,7 @@ fn inquiries_tell_what_the_document_says() {
     assert_eq!((array.shape().as_slice(), array.rank()), (&[10, 6][..], 2));
     assert_eq!((array.chunk_shape().as_slice(), array.inner_chunk_shape().as_slice()), (&[4, 6][..], &[2, 3][..]));
     assert_eq!((array.data_type(), array.format(), array.path()), (DataType::Int32, Format::V3, "a"));
-    assert_eq!(array.fill().element(DataType::Int32), 7i32.to_ne_bytes());
+    assert_eq!(array.fill().element(DataType::Int32)[..], 7i32.to_ne_bytes());
     assert_eq!(read_all(&array), [7; 60]);
     assert!(array.metadata_json().contains("sharding_indexed"));
 }
@@ -917,4 +917,50 @@ fn handles_may_cross_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<Attributes>();
     shared::<Spec>();
+}
+
+#[test]
+fn a_copy_has_the_same_keys_and_bytes() {
+    let (from, to) = (memory(), memory());
+    let mut s = spec(&[4], &[2]);
+    s.set_attributes_json(r#"{"a": 1}"#).unwrap();
+    write_all(&Array::create(&from, "g/x", &s, Create::New).unwrap(), &mut [1, 2, 3, 0]);
+    let mut steps = Vec::new();
+    from.copy_node("g", &to, "deep/h", Create::New, &mut |done, all| steps.push((done, all))).unwrap();
+    assert_eq!(steps, [(1, 4), (2, 4), (3, 4), (4, 4)]);
+    assert_eq!(keys(&to), ["deep/h/x/c/0", "deep/h/x/c/1", "deep/h/x/zarr.json", "deep/h/zarr.json", "deep/zarr.json", "zarr.json"]);
+    assert_eq!(text(&to, "deep/h/x/zarr.json"), text(&from, "g/x/zarr.json"));
+    assert_eq!(Array::open(&to, "deep/h/x").unwrap().usage().unwrap(), Usage { chunks: 2, bytes: 16, possible_chunks: 2 });
+    let again = |how| from.copy_node("g", &to, "deep/h", how, &mut |_, _| {}).map_err(|e| e.kind());
+    assert_eq!(again(Create::New), Err(ErrorKind::Exists));
+    assert_eq!(again(Create::Overwrite), Ok(()));
+    let within = |a: &str, b: &str| from.copy_node(a, &from, b, Create::Overwrite, &mut |_, _| {}).map_err(|e| e.kind());
+    for (a, b) in [("g", "g"), ("g", "g/y"), ("g/x", "g"), ("", "y")] {
+        assert_eq!(within(a, b), Err(ErrorKind::Argument), "{a:?} to {b:?}");
+    }
+    assert_eq!(within("g/x", "g/xy"), Ok(()));
+    assert_eq!(within("nothing", "y"), Err(ErrorKind::NotFound));
+}
+
+#[test]
+fn a_copy_is_added_to_consolidated_metadata() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let mut s = spec(&[4], &[2]);
+        s.set_format(format).unwrap();
+        Array::create(&store, "x", &s, Create::New).unwrap();
+        Group::open(&store, "").unwrap().consolidate().unwrap();
+        store.copy_node("x", &store, "y", Create::New, &mut |_, _| {}).unwrap();
+        let (key, entry) = if format == Format::V2 { (".zmetadata", "y/.zarray") } else { ("zarr.json", "\"y\"") };
+        assert!(text(&store, key).unwrap().contains(entry), "{format:?}");
+    }
+}
+
+#[test]
+fn v2_keys_can_be_asked_for_in_v3() {
+    let store = memory();
+    let mut s = spec(&[4], &[2]);
+    s.set_key_encoding(KeyEncoding::V2(Separator::Dot)).unwrap();
+    write_all(&Array::create(&store, "x", &s, Create::New).unwrap(), &mut [1, 2, 3, 4]);
+    assert!(keys(&store).contains(&"x/1".to_string()));
 }
