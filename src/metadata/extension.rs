@@ -64,11 +64,12 @@ impl Extension {
         }
     }
 
-    /// The v3 form: `{"name": …, "configuration": …}`, the configuration only where there is one.
+    /// The v3 form: `{"name": …, "configuration": …}`, the configuration only where there is one; always in codecs of
+    /// numcodecs, because zarr-python opens no others.
     pub fn to_v3(&self) -> Value {
         let mut object = Map::new();
         object.insert("name".into(), Value::String(self.name.clone()));
-        if !self.configuration.is_empty() {
+        if !self.configuration.is_empty() || self.name.starts_with("numcodecs.") {
             object.insert("configuration".into(), Value::Object(self.configuration.clone()));
         }
         if !self.must_understand {

@@ -15,6 +15,7 @@ mod resize;
 pub mod spec;
 pub mod store;
 
+pub use crate::codec::registry::has as has_codec;
 pub use array::Array;
 pub use attrs::{Attributes, JsonKind};
 pub use context::Context;
