@@ -4,23 +4,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A layer, and what it may use besides itself. A whole layer, or one item of it (`layer::item`).
-/// `error` and `limits` are for all.
+/// `error`, `limits` and `fork` are for all that need them.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("limits", &["error"]),
+    ("fork", &[]),
     ("dtype", &["error", "limits"]),
     ("grid", &["error", "limits"]),
-    ("store", &["error", "limits"]),
+    ("store", &["error", "limits", "fork"]),
     ("metadata", &["error", "limits", "dtype", "grid"]),
     ("codec", &["error", "limits", "dtype", "metadata"]),
-    ("engine", &["error", "limits", "dtype", "grid", "store", "codec"]),
-    ("node", &["error", "limits", "dtype", "grid", "store", "metadata", "codec", "engine"]),
+    ("engine", &["error", "limits", "fork", "dtype", "grid", "store", "codec"]),
+    ("node", &["error", "limits", "fork", "dtype", "grid", "store", "metadata", "codec", "engine"]),
     // The facade, and the plain values that its signatures speak of: no JSON, no codec, no store.
     (
         "ffi",
         &[
             "error",
             "limits",
+            "fork",
             "dtype",
             "node",
             "engine::Selection",
@@ -31,7 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "grid::key::Separator",
         ],
     ),
-    ("lib", &["error", "limits", "dtype", "grid", "store", "metadata", "codec", "engine", "node", "ffi"]),
+    ("lib", &["error", "limits", "fork", "dtype", "grid", "store", "metadata", "codec", "engine", "node", "ffi"]),
 ];
 
 /// Crates that only some layers may name.

@@ -31,7 +31,7 @@ impl Extension {
         let name = match object.get("name") {
             Some(Value::String(name)) => name,
             Some(other) => return Err(err!(Metadata, "found {}, expected a string", super::json::brief(other)).at_field("name")),
-            None => bail!(Metadata, "the member \"name\" is missing"),
+            None => return Err(err!(Metadata, "the member is missing").at_field("name")),
         };
         let configuration = match object.get("configuration") {
             None | Some(Value::Null) => Map::new(),
@@ -46,7 +46,7 @@ impl Extension {
             }
         };
         if let Some(member) = object.keys().find(|k| !matches!(k.as_str(), "name" | "configuration" | "must_understand")) {
-            bail!(Metadata, "unknown member {member:?} beside the name {name:?}");
+            return Err(err!(Metadata, "unknown member beside the name {name:?}").at_field(member));
         }
         Ok(Extension { name: name.clone(), configuration, must_understand })
     }
@@ -60,7 +60,7 @@ impl Extension {
         match configuration.shift_remove("id") {
             Some(Value::String(name)) => Ok(Extension::new(name, configuration)),
             Some(other) => Err(err!(Metadata, "found {}, expected a string", super::json::brief(&other)).at_field("id")),
-            None => bail!(Metadata, "the member \"id\" is missing"),
+            None => Err(err!(Metadata, "the member is missing").at_field("id")),
         }
     }
 

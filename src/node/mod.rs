@@ -6,6 +6,7 @@
 
 pub mod array;
 pub mod attrs;
+mod catalog;
 pub mod context;
 mod copy;
 mod document;
