@@ -27,3 +27,10 @@ else()
   # Rust's own standard library brings 20 MB of line tables; RelWithDebInfo and Debug keep them.
   target_link_options(ozarr PRIVATE LINKER:-z,defs $<$<CONFIG:Release>:LINKER:--strip-debug>)
 endif()
+
+# C++: the header ozarr.hpp over it.
+add_library(ozarr_cxx INTERFACE)
+add_library(ozarr::cxx ALIAS ozarr_cxx)
+set_target_properties(ozarr_cxx PROPERTIES EXPORT_NAME cxx)
+target_link_libraries(ozarr_cxx INTERFACE ozarr)
+target_compile_features(ozarr_cxx INTERFACE cxx_std_17)

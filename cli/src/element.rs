@@ -35,7 +35,30 @@ pub fn push(out: &mut String, form: Form, data_type: DataType, bytes: &[u8]) {
         Float64 => float(out, form, f64::from_ne_bytes(first(bytes))),
         Complex64 => complex(out, form, f32::from_ne_bytes(first(bytes)), f32::from_ne_bytes(first(&bytes[4..]))),
         Complex128 => complex(out, form, f64::from_ne_bytes(first(bytes)), f64::from_ne_bytes(first(&bytes[8..]))),
+        DateTime(_) | TimeDelta(_) => write!(out, "{}", i64::from_ne_bytes(first(bytes))),
+        Bytes(_) => quoted(out, String::from_utf8_lossy(bytes).trim_end_matches('\0')),
+        Text(_) => quoted(out, code_points(bytes).trim_end_matches('\0')),
+        Raw(_) => quoted(out, &bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()),
     };
+}
+
+/// The text of code points of four bytes each; what is none becomes U+FFFD.
+fn code_points(bytes: &[u8]) -> String {
+    bytes.chunks_exact(4).map(|p| char::from_u32(u32::from_ne_bytes(first(p))).unwrap_or('\u{fffd}')).collect()
+}
+
+/// A text in quotes, which JSON and CSV readers take alike.
+fn quoted(out: &mut String, text: &str) -> std::fmt::Result {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => write!(out, "\\{c}")?,
+            c if c < ' ' => write!(out, "\\u{:04x}", u32::from(c))?,
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    Ok(())
 }
 
 /// A float; its shortest digits that give the same bits.

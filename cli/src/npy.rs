@@ -40,6 +40,7 @@ pub fn header(data_type: DataType, shape: &[u64]) -> Vec<u8> {
 
 fn descr(data_type: DataType) -> String {
     let kind = match data_type.kind() {
+        Kind::Time | Kind::Opaque => return data_type.numpy(),
         Kind::Bool => 'b',
         Kind::Int => 'i',
         Kind::UInt => 'u',

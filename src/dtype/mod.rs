@@ -174,6 +174,11 @@ impl DataType {
         }
     }
 
+    /// The name that NumPy gives the type in this host's byte order, such as `<f8`.
+    pub fn numpy(self) -> String {
+        parse_v2::text(ElementType::native(self))
+    }
+
     /// The name in Zarr v3 metadata (`data_type`), also used in messages.
     pub fn name(self) -> &'static str {
         use DataType::*;

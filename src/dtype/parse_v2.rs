@@ -105,6 +105,11 @@ fn brackets(unit: Unit) -> String {
 
 /// The `dtype` member for that type.
 pub fn to_json(element: ElementType) -> Value {
+    Value::String(text(element))
+}
+
+/// NumPy's name for that type.
+pub(super) fn text(element: ElementType) -> String {
     use DataType::*;
     let code = match element.data_type {
         Bool => "b1",
@@ -132,7 +137,7 @@ pub fn to_json(element: ElementType) -> Value {
         ByteOrder::Little => '<',
         ByteOrder::Big => '>',
     };
-    Value::String(format!("{order}{code}"))
+    format!("{order}{code}")
 }
 
 #[cfg(test)]

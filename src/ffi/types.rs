@@ -85,7 +85,7 @@ pub const OZARR_FLOAT64: ozarr_type = 12;
 pub const OZARR_COMPLEX64: ozarr_type = 13;
 /// Two `double`: real and imaginary part (C99 `double complex`)
 pub const OZARR_COMPLEX128: ozarr_type = 14;
-/// An array's type that is none of these (bytes, text, times): `ozarr_array_item_size` bytes an element, moved as they are stored (but in this machine's byte order).
+/// The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order
 pub const OZARR_BY_DTYPE: ozarr_type = 100;
 
 /// Which index runs fastest in memory.

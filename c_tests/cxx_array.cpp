@@ -1,0 +1,191 @@
+// ozarr.hpp with exceptions: arrays, every way of reading and writing, and what goes wrong.
+#include <ozarr.hpp>
+
+#include "table.h"
+
+#include <array>
+#include <numeric>
+#include <thread>
+
+// A call throws an error of that status whose message has that word.
+template <class F>
+static void throws(int line, ozarr_status status, const char *word, F call) {
+    try {
+        call();
+    } catch (const ozarr::error &e) {
+        if (e.status() != status || std::string(e.what()).find(word) == std::string::npos) {
+            failures++;
+            std::fprintf(stderr, "line %d: found %s \"%s\", expected %s with \"%s\"\n", line, e.name(), e.what(), ozarr_status_name(status), word);
+        }
+        return;
+    }
+    failures++;
+    std::fprintf(stderr, "line %d: nothing was thrown, expected %s\n", line, ozarr_status_name(status));
+}
+#define THROWS(status, word, ...) throws(__LINE__, status, word, [&] { __VA_ARGS__; })
+
+static_assert(!std::is_copy_constructible_v<ozarr::array> && std::is_nothrow_move_constructible_v<ozarr::array>);
+static_assert(!std::is_copy_constructible_v<ozarr::spec> && std::is_nothrow_move_constructible_v<ozarr::group>);
+static_assert(ozarr::type_of<long>::value == ozarr::type::int64 && ozarr::type_of<unsigned char>::value == ozarr::type::uint8);
+static_assert(ozarr::type_of<short>::value == ozarr::type::int16 && ozarr::type_of<unsigned>::value == ozarr::type::uint32);
+
+static std::vector<double> counted(std::size_t n) {
+    std::vector<double> v(n);
+    std::iota(v.begin(), v.end(), 0.0);
+    return v;
+}
+
+static void vectors_go_in_and_out() {
+    auto t = ozarr::array::create<double>("run.zarr/t", {4, 3, 5}, {2, 3, 5});
+    std::vector<double> all = counted(60);
+    t.write(all);
+    CHECK(t.read<double>() == all);
+    CHECK((t.read<double>({{1, 0, 2}, {1, 2, 2}}) == std::vector<double>{17, 18, 22, 23}));
+    CHECK((t.read<double>({{3, 2, 4}, {2, 1, 3}, {-2, 1, -2}}) == std::vector<double>{59, 57, 55, 29, 27, 25}));
+    CHECK((t.read<std::int16_t>({{0, 1, 0}, {1, 1, 3}}) == std::vector<std::int16_t>{5, 6, 7}));
+    std::vector<float> out(1000);
+    t.read(out, {{0, 0, 0}, {1, 1, 5}});
+    CHECK((out == std::vector<float>{0, 1, 2, 3, 4}));
+    t.write(std::vector<int>{-1, -2}, {{0, 0, 0}, {1, 1, 2}, {1, 1, 4}});
+    CHECK((t.read<double>({{0, 0, 0}, {1, 1, 5}}) == std::vector<double>{-1, 1, 2, 3, -2}));
+    CHECK((t.shape() == ozarr::index{4, 3, 5}) && (t.chunk_shape() == ozarr::index{2, 3, 5}) && t.rank() == 3);
+    CHECK(t.type() == ozarr::type::float64 && t.item_size() == 8 && t.zarr_format() == 3 && t.path() == "t");
+    t.close();
+    CHECK(ozarr::array::open("run.zarr/t").read<double>().size() == 60);
+}
+
+static void pointers_have_sizes_and_strides() {
+    auto t = ozarr::array::create("run.zarr/p", ozarr::type::int32, {2, 3});
+    const int rows[6] = {1, 2, 3, 4, 5, 6};
+    t.write(rows, 6);
+    int halo[4][5] = {};
+    t.read(ozarr::strided<int>(&halo[0][0], 20, {5, 1}, 6));
+    CHECK(halo[1][1] == 1 && halo[1][3] == 3 && halo[2][3] == 6 && halo[0][1] == 0 && halo[1][4] == 0);
+    int columns[6];
+    t.read(ozarr::strided(columns, 6, {1, 2}));
+    CHECK(columns[0] == 1 && columns[1] == 4 && columns[2] == 2 && columns[5] == 6);
+    t.write(ozarr::strided<const int>(rows, 6, {-3, -1}, 5));
+    CHECK((t.read<int>() == std::vector<int>{6, 5, 4, 3, 2, 1}));
+    const int seven = 7;
+    t.write(ozarr::strided<const int>(&seven, 1, {0, 0}), {{0, 1}, {2, 2}});
+    CHECK((t.read<int>() == std::vector<int>{6, 7, 7, 3, 7, 7}));
+    int few[5];
+    THROWS(OZARR_ERR_BUFFER_SIZE, "", t.read(few, 5));
+    THROWS(OZARR_ERR_RANK, "strides", t.read(ozarr::strided(columns, 6, {1})));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "", t.read(ozarr::strided(columns, 6, {3, 1}, 1)));
+    THROWS(OZARR_ERR_BOUNDS, "stride", t.read(ozarr::strided(columns, 6, {INT64_MAX, 1})));
+#ifdef __cpp_lib_span
+    std::array<int, 6> six{};
+    t.read(std::span(six));
+    CHECK(six[0] == 6 && six[5] == 7);
+    t.write(std::span<const int>(six).first(3), {{1, 0}, {1, 3}});
+    t.write(std::span(six).last<1>(), {{0, 0}, {1, 1}});
+    CHECK((t.read<int>() == std::vector<int>{7, 7, 7, 6, 7, 7}));
+#endif
+}
+
+static void every_type_and_rank() {
+    auto store = ozarr::store::memory();
+    auto b = store.create_array("b", ozarr::spec::of<bool>({3}));
+    const bool bits[3] = {true, false, true};
+    b.write(bits, 3);
+    CHECK((b.read<std::uint8_t>() == std::vector<std::uint8_t>{1, 0, 1}));
+    auto c = store.create_array("c", ozarr::spec::of<std::complex<double>>({2}).fill_value(std::complex<double>(1, -1)));
+    c.write(std::vector<std::complex<float>>{{2, 3}}, {{1}, {1}});
+    CHECK((c.read<std::complex<double>>() == std::vector<std::complex<double>>{{1, -1}, {2, 3}}));
+    CHECK(c.fill_value<std::complex<double>>() == std::complex<double>(1, -1));
+    THROWS(OZARR_ERR_TYPE, "", c.fill_value<double>());
+    THROWS(OZARR_ERR_TYPE, "", c.read<double>());
+    auto scalar = store.create_array("s", ozarr::spec::of<float>({}));
+    scalar.write(std::vector<float>{2.5F});
+    CHECK((scalar.read<float>() == std::vector<float>{2.5F}) && scalar.rank() == 0 && scalar.shape().empty());
+    std::vector<std::int64_t> ones(64, 1);
+    auto high = store.create_array("h", ozarr::spec::of<int>(ones));
+    high.write(std::vector<int>{9});
+    CHECK((high.read<int>({ozarr::index::zeros(64), ones}) == std::vector<int>{9}));
+    ones.push_back(1);
+    THROWS(OZARR_ERR_RANK, "65", ozarr::spec::of<int>(ones));
+    THROWS(OZARR_ERR_RANK, "65", ozarr::array::create<int>("run.zarr/high", ones));
+    THROWS(OZARR_ERR_RANK, "65", high.read<int>({ones, ones}));
+}
+
+static void empty_arrays_and_regions() {
+    auto t = ozarr::array::create<double>("run.zarr/empty", {0, 3}, {2, 3});
+    CHECK(t.read<double>().empty());
+    t.write(std::vector<double>{});
+    t.append(counted(6));
+    t.append(counted(3));
+    CHECK((t.shape() == ozarr::index{3, 3}));
+    CHECK((t.read<double>({{1, 0}, {2, 3}}) == std::vector<double>{3, 4, 5, 0, 1, 2}));
+    CHECK(t.read<double>({{3, 0}, {0, 3}}).empty());
+    THROWS(OZARR_ERR_BUFFER_SIZE, "multiple of 3", t.append(counted(4)));
+    t.resize({1, 3});
+    CHECK(t.read<double>().size() == 3);
+    THROWS(OZARR_ERR_RANK, "shape", t.resize({1}));
+    THROWS(OZARR_ERR_BOUNDS, "", t.append(counted(3), 2));
+}
+
+static void specifications() {
+    auto s = ozarr::spec::of<float>({0, 720, 1440});
+    s.chunks({1, 720, 1440}).inner_chunks({1, 72, 144}).compressor("zstd", 5).dimension_names({"time", "lat", "lon"}).fill_value(-1.0);
+    auto rain = ozarr::array::create("run.zarr/rain", s);
+    CHECK((rain.dimension_names() == std::vector<std::string>{"time", "lat", "lon"}));
+    CHECK((rain.inner_chunk_shape() == ozarr::index{1, 72, 144}) && rain.fill_value<float>() == -1);
+    auto again = ozarr::array::create("run.zarr/rain2", ozarr::spec::from_json(rain.metadata()));
+    CHECK(again.metadata() == rain.metadata());
+    auto sized = ozarr::array::create<float>("run.zarr/rain", {0, 720, 1440}, {}, ozarr::existing::overwrite);
+    CHECK(sized.read<float>().empty());
+    THROWS(OZARR_ERR_RANK, "chunk shape", s.chunks({1, 2}));
+    THROWS(OZARR_ERR_RANK, "names", s.dimension_names({"a"}));
+    THROWS(OZARR_ERR_STATE, "document", ozarr::spec::from_json(rain.metadata()).chunks({1, 2, 3}));
+    THROWS(OZARR_ERR_RANK, "chunk shape", ozarr::array::create<int>("run.zarr/x", {3}, {1, 1}));
+    THROWS(OZARR_ERR_METADATA, "", ozarr::spec::from_json("{"));
+}
+
+static void failures_say_what_and_where() {
+    auto t = ozarr::array::create<double>("run.zarr/f", {4, 4});
+    THROWS(OZARR_ERR_BOUNDS, "", t.read<double>({{0, 0}, {5, 1}}));
+    THROWS(OZARR_ERR_BOUNDS, "", t.read<double>({{0, 0}, {INT64_MAX, INT64_MAX}}));
+    THROWS(OZARR_ERR_BOUNDS, "", t.read<double>({{-1, 0}, {1, 1}}));
+    THROWS(OZARR_ERR_BOUNDS, "-1", t.read<double>({{0, 0}, {-1, 1}}));
+    THROWS(OZARR_ERR_RANK, "start has 1 numbers, expected 2", t.read<double>({0, 4}));
+    THROWS(OZARR_ERR_RANK, "step", t.read<double>({{0, 0}, {1, 1}, {1}}));
+    THROWS(OZARR_ERR_RANGE, "", t.write(std::vector<double>(16, 1e9)), t.read<std::int8_t>());
+    THROWS(OZARR_ERR_EXISTS, "run.zarr", ozarr::array::create<double>("run.zarr/f", {1}));
+    THROWS(OZARR_ERR_READ_ONLY, "", ozarr::array::open("run.zarr/f").write(std::vector<double>(16)));
+    THROWS(OZARR_ERR_NULL, "", ozarr::array().read<double>());
+    auto moved = std::move(t);
+    CHECK(!t && moved && moved.rank() == 2);
+    THROWS(OZARR_ERR_NULL, "", t.flush());
+    moved.close();
+    THROWS(OZARR_ERR_NULL, "", moved.read<double>());
+    put_file("run.zarr/f/zarr.json", "{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[4.5]}", 53);
+    try {
+        ozarr::array::open("run.zarr/f");
+        FAIL("nothing was thrown");
+    } catch (const std::exception &any) {
+        const auto &e = dynamic_cast<const ozarr::error &>(any);
+        EQUAL(e.status(), OZARR_ERR_METADATA);
+        TEXT(e.name(), "OZARR_ERR_METADATA");
+        CHECK(e.key().find("zarr.json") != std::string::npos && e.os_errno() == 0);
+    }
+}
+
+static void threads_share_an_array() {
+    auto t = ozarr::store::memory().create_array("t", ozarr::spec::of<int>({8, 1000}).chunks({1, 1000}));
+    std::vector<std::thread> threads;
+    for (int k = 0; k < 8; k++) threads.emplace_back([&t, k] { t.write(std::vector<int>(1000, k), {{k, 0}, {1, 1000}}); });
+    for (auto &thread : threads) thread.join();
+    for (int k = 0; k < 8; k++) CHECK((t.read<int>({{k, 999}, {1, 1}}) == std::vector<int>{k}));
+}
+
+int main() {
+    vectors_go_in_and_out();
+    pointers_have_sizes_and_strides();
+    every_type_and_rank();
+    empty_arrays_and_regions();
+    specifications();
+    failures_say_what_and_where();
+    threads_share_an_array();
+    return finish();
+}

@@ -1,0 +1,108 @@
+// ozarr.hpp with exceptions: groups, children, attributes, stores, contexts.
+#include <ozarr.hpp>
+
+#include "table.h"
+
+template <class F>
+static void throws(int line, ozarr_status status, F call) {
+    try {
+        call();
+        failures++;
+        std::fprintf(stderr, "line %d: nothing was thrown, expected %s\n", line, ozarr_status_name(status));
+    } catch (const ozarr::error &e) {
+        check_equal(line, e.what(), e.status(), status);
+    }
+}
+#define THROWS(status, ...) throws(__LINE__, status, [&] { __VA_ARGS__; })
+
+// Without the white space that JSON may have.
+static std::string bare(std::string json) {
+    std::string out;
+    for (char c : json)
+        if (c != ' ' && c != '\n') out += c;
+    return out;
+}
+
+static void children_are_a_range() {
+    auto g = ozarr::group::create("run.zarr");
+    g.create_group("fields/inner").close();
+    g.create_array("time", ozarr::spec::of<double>({3}));
+    std::string seen;
+    for (const ozarr::child &c : g.children()) seen += c.name + (c.kind == ozarr::node_kind::group ? "/ " : " ");
+    TEXT(seen.c_str(), "fields/ time ");
+    CHECK(g.open_array("time").rank() == 1 && g.open_group("fields").children().size() == 1 && g.zarr_format() == 3);
+    g.consolidate();
+    CHECK(g.metadata().find("consolidated_metadata") != std::string::npos);
+    THROWS(OZARR_ERR_NODE_KIND, g.open_group("time"));
+    THROWS(OZARR_ERR_NOT_FOUND, g.open_array("nothing"));
+    THROWS(OZARR_ERR_EXISTS, g.create_group("fields"));
+    ozarr::erase("run.zarr/fields");
+    EQUAL(ozarr::group::open("run.zarr").children().size(), 1);
+}
+
+template <class Node>
+static void attributes(Node &node) {
+    node.set_attr("units", "K");
+    node.set_attr("note", std::string(1000, 'x'));
+    node.set_attr("dt", 0.25);
+    node.set_attr("steps", 12);
+    node.set_attr("huge", UINT64_MAX);
+    node.set_attr("restart", true);
+    node.set_attr_json("list", "[1,2]");
+    CHECK(node.template attr<std::string>("units") == "K" && node.template attr<std::string>("note").size() == 1000);
+    CHECK(node.template attr<double>("dt") == 0.25 && node.template attr<float>("steps") == 12 && node.template attr<int>("steps") == 12);
+    CHECK(node.template attr<bool>("restart") && bare(node.attr_json("list")) == "[1,2]" && node.attr_json("huge") == "18446744073709551615");
+    CHECK(node.attr_kind("list") == ozarr::json_kind::array && node.has_attr("dt") && !node.has_attr("nothing"));
+    EQUAL(node.attr_names().size(), 7);
+    CHECK(node.attr_names()[0] == "units");
+    THROWS(OZARR_ERR_NOT_FOUND, (void)node.template attr<int>("nothing"));
+    THROWS(OZARR_ERR_TYPE, (void)node.template attr<int>("units"));
+    THROWS(OZARR_ERR_TYPE, (void)node.template attr<bool>("units"));
+    THROWS(OZARR_ERR_RANGE, node.set_attr("many", 300), (void)node.template attr<std::uint8_t>("many"));
+    THROWS(OZARR_ERR_RANGE, node.set_attr("less", -1), (void)node.template attr<unsigned>("less"));
+    THROWS(OZARR_ERR_RANGE, node.set_attr("nan", 0.0 / 0.0));
+    THROWS(OZARR_ERR_ARGUMENT, node.set_attr("nul", std::string("a\0b", 3)));
+    node.erase_attr("list");
+    THROWS(OZARR_ERR_NOT_FOUND, node.erase_attr("list"));
+    node.begin_attrs();
+    node.set_attrs_json("{}");
+    node.set_attr("only", 1);
+    node.commit_attrs();
+    CHECK(bare(node.attrs_json()) == "{\"only\":1}");
+    node.flush();
+}
+
+static void stores() {
+    auto m = ozarr::store::memory();
+    m.create_group("a/b", ozarr::existing::fail, 2);
+    CHECK(m.open_group("a").zarr_format() == 2 && m.kind("a/b") == ozarr::node_kind::group && m.kind("c") == ozarr::node_kind::none);
+    auto t = m.create_array("a/t", ozarr::spec::of<int>({2}).zarr_format(2));
+    CHECK(m.open_array("a/t").zarr_format() == 2 && m.kind("a/t") == ozarr::node_kind::array);
+    m.erase("a/b");
+    CHECK(m.kind("a/b") == ozarr::node_kind::none);
+    m.flush();
+    m.close();
+    t.write(std::vector<int>{1, 2});
+    CHECK((t.read<int>() == std::vector<int>{1, 2}));
+
+    auto settings = ozarr::context::create();
+    settings.set("threads", "2");
+    auto s = ozarr::store::open("other.zarr", "r+", {{"file.sync", "none"}}, &settings);
+    s.create_array("x", ozarr::spec::of<int>({2})).close();
+    CHECK(ozarr::store::open("other.zarr").open_array("x").rank() == 1);
+    THROWS(OZARR_ERR_ARGUMENT, (void)ozarr::store::open("other.zarr", "r+", {{"file.colour", "red"}}));
+    THROWS(OZARR_ERR_ARGUMENT, settings.set("threads", "0"));
+    CHECK(ozarr::group(s.create_group("g").release()).children().empty());
+    ozarr_array *raw = ozarr::array::open("other.zarr/x").release();
+    CHECK(ozarr::array::adopt(raw).rank() == 1);
+}
+
+int main() {
+    children_are_a_range();
+    auto g = ozarr::group::create("attrs.zarr");
+    attributes(g);
+    auto a = ozarr::array::create<int>("attrs.zarr/a", {1});
+    attributes(a);
+    stores();
+    return finish();
+}

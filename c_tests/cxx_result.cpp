@@ -1,0 +1,46 @@
+// ozarr.hpp without exceptions: every function gives a result. Compiled with -fno-exceptions.
+#include <ozarr.hpp>
+
+#include "table.h"
+
+static ozarr::result<double> first(const char *location) {
+    auto t = ozarr::array::open(location);
+    if (!t) return t.error();
+    auto v = t->read<double>();
+    if (!v) return v.error();
+    return v->front();
+}
+
+// Of cxx_result_2.cpp, which has exceptions.
+bool with_exceptions();
+
+int main() {
+    auto t = ozarr::array::create<double>("run.zarr/t", {4}, {2});
+    CHECK(t.ok());
+    CHECK(t->write(std::vector<double>{1, 2, 3, 4}).ok());
+    CHECK(t->set_attr("units", "K").ok() && *t->attr<std::string>("units") == "K" && !*t->has_attr("x"));
+    auto missing = t->attr<int>("x");
+    CHECK(!missing && missing.error().status() == OZARR_ERR_NOT_FOUND);
+    auto beyond = t->read<double>({{3}, {2}});
+    CHECK(!beyond && beyond.error().status() == OZARR_ERR_BOUNDS && std::string(beyond.error().what()) != "");
+    ozarr::array taken = *std::move(t);
+    CHECK(taken.rank() == 1 && taken.close().ok());
+    CHECK(*first("run.zarr/t") == 1.0);
+    CHECK(first("run.zarr/x").error().status() == OZARR_ERR_NOT_FOUND);
+
+    // The first failing setter is what is reported.
+    auto wrong = ozarr::spec::of<int>({2, 2});
+    wrong.chunks({1}).compressor("none");
+    auto refused = ozarr::array::create("run.zarr/w", wrong);
+    CHECK(!refused && refused.error().status() == OZARR_ERR_RANK);
+    CHECK(!wrong.to_json() && wrong.problem().has_value());
+
+    auto g = ozarr::group::open("run.zarr");
+    CHECK(g && g->children()->size() == 1);
+    auto m = ozarr::store::memory();
+    CHECK(m && m->create_group("g").ok() && *m->kind("g") == ozarr::node_kind::group);
+    auto c = ozarr::context::create();
+    CHECK(c && c->set("threads", "1").ok() && !c->set("colour", "red").ok());
+    CHECK(with_exceptions());
+    return finish();
+}

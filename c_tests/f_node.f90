@@ -1,0 +1,141 @@
+! The module `ozarr`: groups, children, attributes, stores.
+program f_node
+  use, intrinsic :: iso_fortran_env, only: int64, real32, real64
+  use ozarr
+  use f_check
+  implicit none
+  type(ozarr_group) :: root
+  type(ozarr_array) :: a
+
+  call hierarchy()
+  call root%create("attrs.zarr")
+  call attributes(root)
+  call a%create(root, "a", OZARR_INT32, [1])
+  call attributes(a)
+  call stores()
+  call check(len(ozarr_library_version()) >= 5 .and. ozarr_message_of_status(OZARR_ERR_BOUNDS) == "OZARR_ERR_BOUNDS", "names")
+  call finish()
+
+contains
+
+  subroutine hierarchy()
+    type(ozarr_group) :: g, below
+    type(ozarr_array) :: t
+    character(:), allocatable :: names(:), json
+    integer, allocatable :: kinds(:)
+    integer :: stat
+    character(300) :: message
+    call g%create("run.zarr")
+    call below%create(g, "fields/inner")
+    call t%create(g, "time", OZARR_FLOAT64, [3])
+    call t%create(below, "velocity_in_x", OZARR_FLOAT64, [3])
+    call g%children(names, kinds)
+    call check(size(names) == 2, "the number of children")
+    call check(names(1) == "fields" .and. names(2) == "time" .and. all(kinds == [OZARR_NODE_GROUP, OZARR_NODE_ARRAY]), &
+      "children")
+    call below%children(names)
+    call check(len(names) == 13 .and. names(1) == "velocity_in_x", "names as long as the longest")
+    call g%consolidate()
+    call g%metadata(json)
+    call check(index(json, "consolidated_metadata") > 0, "consolidated")
+    call t%open(g, "fields/inner/velocity_in_x")
+    call check(t%rank() == 1, "an array below a group")
+    call below%open(g, "fields")
+    message = ""
+    call below%open(g, "time", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NODE_KIND, message, "time", "a group where an array stands")
+    call below%create(g, "fields", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_EXISTS, message, "fields", "create twice")
+    call ozarr_erase("run.zarr/fields")
+    call below%open("run.zarr", mode="r+")
+    call below%children(names)
+    call check(size(names) == 1, "erased")
+    call g%close()
+    call g%children(names, stat=stat, errmsg=message)
+    call check(stat == OZARR_ERR_NULL .and. size(names) == 0, "children of a closed group")
+  end subroutine hierarchy
+
+  subroutine attributes(node)
+    class(ozarr_node), intent(inout) :: node
+    integer :: i4, stat
+    integer(int64) :: i8
+    real(real32) :: r4
+    real(real64) :: r8
+    logical :: l
+    character(10) :: text
+    character(:), allocatable :: long, name
+    character(300) :: message
+    call node%set_attr("units", "K   ")
+    call node%set_attr("dt", 0.25)
+    call node%set_attr("steps", 12)
+    call node%set_attr("bytes", 5000000000_int64)
+    call node%set_attr("pi", 3.141592653589793d0)
+    call node%set_attr("restart", .true.)
+    call node%set_attr_json("list", "[1, 2]")
+    call node%get_attr("units", text)
+    call check(text == "K", "a text")
+    call node%get_attr_text("units", long)
+    call check(long == "K" .and. len(long) == 1, "blanks at the end are not stored")
+    call node%get_attr("dt", r4); call check(r4 == 0.25, "real(4)")
+    call node%get_attr("pi", r8); call check(r8 == 3.141592653589793d0, "real(8)")
+    call node%get_attr("steps", i4); call check(i4 == 12, "integer(4)")
+    call node%get_attr("bytes", i8); call check(i8 == 5000000000_int64, "integer(8)")
+    call node%get_attr("restart", l); call check(l, "logical")
+    call node%get_attr_json("list", long); call check(index(long, "2]") > 0, "JSON")
+    call check(node%attr_count() == 7 .and. node%has_attr("dt") .and. .not. node%has_attr("nothing"), "count, has")
+    call node%attr_name(1, name); call check(name == "units", "the first name")
+    call node%attr_kind("steps", i4); call check(i4 == OZARR_JSON_INTEGER, "kind")
+    message = ""
+    call node%get_attr("bytes", i4, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANGE, message, "bytes", "an integer that does not fit")
+    call check(i4 == OZARR_JSON_INTEGER, "a failed get leaves the variable alone")
+    call node%get_attr("units", i4, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_TYPE, message, "units", "a text as integer")
+    call node%get_attr("units", l, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_TYPE, message, "units", "a text as logical")
+    call node%set_attr("name", "longer than the variable")
+    call node%get_attr("name", text, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_BUFFER_SIZE, message, "24 bytes", "a text that is too long")
+    call node%get_attr("nothing", r8, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NOT_FOUND, message, "nothing", "no such attribute")
+    call node%set_attr("nul", "a" // achar(0) // "b", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "NUL", "a text with a NUL")
+    call node%attr_name(0, name, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_BOUNDS, message, "1", "attribute 0")
+    call node%set_attr("text", repeat("x", 5000))
+    call node%get_attr_text("text", long)
+    call check(len(long) == 5000, "a long text")
+    call node%begin_attrs()
+    call node%erase_attr("text")
+    call node%set_attr("steps", 13)
+    call node%commit_attrs()
+    call node%get_attr("steps", i4); call check(i4 == 13 .and. .not. node%has_attr("text"), "set together")
+    call node%flush()
+  end subroutine attributes
+
+  subroutine stores()
+    type(ozarr_store) :: s
+    type(ozarr_group) :: g
+    type(ozarr_array) :: t
+    integer :: stat, u(2)
+    character(300) :: message
+    call s%open("other.zarr", mode="r+")
+    call g%create(s, "g")
+    call t%create(s, "g/t", OZARR_INT32, [2])
+    call check(s%node_kind("g/t") == OZARR_NODE_ARRAY .and. s%node_kind("x") == OZARR_NODE_NONE, "node_kind")
+    call g%open(s, "g")
+    call t%open(s, "g/t")
+    call s%flush()
+    call s%close()
+    call t%write([1, 2])
+    call t%read(u)
+    call check(all(u == [1, 2]), "an array outlives its store's handle")
+    message = ""
+    call s%flush(stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NULL, message, "", "a closed store")
+    call s%open("other.zarr", mode="r+")
+    call s%erase("g")
+    call check(s%node_kind("g") == OZARR_NODE_NONE, "erase")
+  end subroutine stores
+
+end program f_node

@@ -1,0 +1,27 @@
+# ozarr::fortran: the module `ozarr`, compiled by the Fortran compiler that is here. Other compilers' programs compile the sources
+# themselves (installed in share/ozarr/fortran), because neither module files nor array descriptors are the same for all compilers.
+
+add_library(ozarr_fortran STATIC
+  "${PROJECT_SOURCE_DIR}/fortran/generated/ozarr_c.f90" "${PROJECT_SOURCE_DIR}/fortran/ozarr.f90" "${PROJECT_SOURCE_DIR}/fortran/ozarr_shim.c")
+add_library(ozarr::fortran ALIAS ozarr_fortran)
+set(_modules "${PROJECT_BINARY_DIR}/fortran")
+set_target_properties(ozarr_fortran PROPERTIES
+  EXPORT_NAME fortran
+  POSITION_INDEPENDENT_CODE ON
+  C_STANDARD 11
+  ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
+  Fortran_MODULE_DIRECTORY "${_modules}")
+target_include_directories(ozarr_fortran INTERFACE
+  "$<BUILD_INTERFACE:${_modules}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_LIBDIR}/ozarr/fortran>")
+target_link_libraries(ozarr_fortran PUBLIC ozarr)
+if(CMAKE_Fortran_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(ozarr_fortran PRIVATE "$<$<COMPILE_LANGUAGE:Fortran>:-std=f2018;-Wall;-Wextra>")
+endif()
+
+if(OZARR_INSTALL)
+  install(TARGETS ozarr_fortran EXPORT ozarr-fortran-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(FILES "${_modules}/ozarr.mod" "${_modules}/ozarr_c.mod" DESTINATION "${CMAKE_INSTALL_LIBDIR}/ozarr/fortran")
+  install(EXPORT ozarr-fortran-targets NAMESPACE ozarr:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/ozarr")
+  configure_file(cmake/ozarr-fortran.pc.in "${PROJECT_BINARY_DIR}/ozarr-fortran.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/ozarr-fortran.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endif()

@@ -1,0 +1,916 @@
+! Generated from include/ozarr.h by tools/bindings.py: a change here is lost.
+!
+! The functions and numbers of the C library, as they are: texts end in c_null_char, indices count from 0, dimensions are in
+! C's order. The module `ozarr` is what a program wants; this one is for what it leaves out.
+module ozarr_c
+  use, intrinsic :: iso_c_binding
+  implicit none
+  public
+
+  integer(c_int32_t), parameter :: OZARR_AS_STORED = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BOOL = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_INT8 = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_INT16 = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_INT32 = 4_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_INT64 = 5_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_UINT8 = 6_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_UINT16 = 7_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_UINT32 = 8_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_UINT64 = 9_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT16 = 10_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT32 = 11_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT64 = 12_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_COMPLEX64 = 13_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_COMPLEX128 = 14_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ORDER_C = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ORDER_F = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_NEW = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_OVERWRITE = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_OPEN_IF_SAME = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_NODE_NONE = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_NODE_ARRAY = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_NODE_GROUP = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_NODE_UNKNOWN = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_NULL = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_BOOL = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_INTEGER = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_NUMBER = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_STRING = 4_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_ARRAY = 5_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_OBJECT = 6_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_OK = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_ARGUMENT = -101_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NULL = -102_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_BOUNDS = -103_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_RANK = -104_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_BUFFER_SIZE = -105_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_TYPE = -106_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_RANGE = -107_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NAME = -108_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_LOCATION = -109_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_INVALID_HANDLE = -110_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_READ_ONLY = -201_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_EXISTS = -202_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_STATE = -203_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_AGAIN = -204_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_CANCELLED = -205_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_FORKED = -206_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NOT_FOUND = -301_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NODE_KIND = -302_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_METADATA = -303_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_UNSUPPORTED = -304_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_EXTENSION = -305_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_CHUNK = -401_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_CHECKSUM = -402_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_SHARD_INDEX = -403_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_MISSING = -404_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_TRUNCATED = -405_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_PERMISSION = -501_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_CONFLICT = -502_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_TIMEOUT = -503_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NETWORK = -504_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_THROTTLED = -505_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_RANGES = -506_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_PARTIAL = -507_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_IO = -601_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NO_SPACE = -602_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NO_MEMORY = -603_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_TOO_MANY_FILES = -604_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_LIMIT = -701_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_INTERNAL = -901_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_CALLBACK = -902_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_RESIZE_KEEP = 1_c_int32_t
+
+  type, bind(c) :: ozarr_error_info
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int32_t) :: status = 0
+    integer(c_int32_t) :: os_errno = 0
+    integer(c_int32_t) :: http_status = 0
+    type(c_ptr) :: message = c_null_ptr
+    type(c_ptr) :: key = c_null_ptr
+    type(c_ptr) :: field = c_null_ptr
+  end type ozarr_error_info
+
+  type, bind(c) :: ozarr_region
+    integer(c_size_t) :: struct_size = 0
+    type(c_ptr) :: start = c_null_ptr
+    type(c_ptr) :: shape = c_null_ptr
+    type(c_ptr) :: step = c_null_ptr
+  end type ozarr_region
+
+  type, bind(c) :: ozarr_memory
+    integer(c_size_t) :: struct_size = 0
+    type(c_ptr) :: data = c_null_ptr
+    integer(c_size_t) :: bytes = 0
+    integer(c_size_t) :: offset = 0
+    type(c_ptr) :: strides = c_null_ptr
+    integer(c_int32_t) :: order = 0
+    integer(c_int32_t) :: type_ = 0
+  end type ozarr_memory
+
+  interface
+    function ozarr_status_name(status) bind(c, name="ozarr_status_name") result(r)
+      import :: c_int32_t, c_ptr
+      integer(c_int32_t), value :: status
+      type(c_ptr) :: r
+    end function ozarr_status_name
+    function ozarr_last_error() bind(c, name="ozarr_last_error") result(r)
+      import :: c_ptr
+      type(c_ptr) :: r
+    end function ozarr_last_error
+    function ozarr_last_error_info(info) bind(c, name="ozarr_last_error_info") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: info
+      integer(c_int32_t) :: r
+    end function ozarr_last_error_info
+    function ozarr_version() bind(c, name="ozarr_version") result(r)
+      import :: c_ptr
+      type(c_ptr) :: r
+    end function ozarr_version
+    function ozarr_abi_version() bind(c, name="ozarr_abi_version") result(r)
+      import :: c_int32_t
+      integer(c_int32_t) :: r
+    end function ozarr_abi_version
+    function ozarr_has_feature(name) bind(c, name="ozarr_has_feature") result(r)
+      import :: c_bool, c_char
+      character(kind=c_char), intent(in) :: name(*)
+      logical(c_bool) :: r
+    end function ozarr_has_feature
+    function ozarr_array_create(location, type_, rank, shape, chunks, flags, out) bind(c, &
+      name="ozarr_array_create") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      integer(c_int32_t), value :: type_
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(in) :: shape(*)
+      type(c_ptr), value :: chunks
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_create
+    function ozarr_array_open(location, mode, out) bind(c, name="ozarr_array_open") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_open
+    function ozarr_array_read(array, type_, data, bytes) bind(c, name="ozarr_array_read") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_read
+    function ozarr_array_write(array, type_, data, bytes) bind(c, name="ozarr_array_write") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write
+    function ozarr_array_read_region(array, start, shape, type_, data, bytes) bind(c, &
+      name="ozarr_array_read_region") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: start(*)
+      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_region
+    function ozarr_array_write_region(array, start, shape, type_, data, bytes) bind(c, &
+      name="ozarr_array_write_region") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: start(*)
+      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_region
+    function ozarr_array_flush(array) bind(c, name="ozarr_array_flush") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t) :: r
+    end function ozarr_array_flush
+    function ozarr_array_close(array) bind(c, name="ozarr_array_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t) :: r
+    end function ozarr_array_close
+    subroutine ozarr_array_free(array) bind(c, name="ozarr_array_free")
+      import :: c_ptr
+      type(c_ptr), value :: array
+    end subroutine ozarr_array_free
+    function ozarr_array_rank(array, rank) bind(c, name="ozarr_array_rank") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), intent(inout) :: rank
+      integer(c_int32_t) :: r
+    end function ozarr_array_rank
+    function ozarr_array_shape(array, shape) bind(c, name="ozarr_array_shape") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(inout) :: shape(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_shape
+    function ozarr_array_chunk_shape(array, shape) bind(c, name="ozarr_array_chunk_shape") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(inout) :: shape(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_shape
+    function ozarr_array_inner_chunk_shape(array, shape) bind(c, name="ozarr_array_inner_chunk_shape") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(inout) :: shape(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_inner_chunk_shape
+    function ozarr_array_type(array, type_) bind(c, name="ozarr_array_type") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), intent(inout) :: type_
+      integer(c_int32_t) :: r
+    end function ozarr_array_type
+    function ozarr_array_item_size(array, bytes) bind(c, name="ozarr_array_item_size") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_item_size
+    function ozarr_array_zarr_format(array, format) bind(c, name="ozarr_array_zarr_format") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), intent(inout) :: format
+      integer(c_int32_t) :: r
+    end function ozarr_array_zarr_format
+    function ozarr_array_dimension_name(array, dim, buf, cap, length, named) bind(c, &
+      name="ozarr_array_dimension_name") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      type(c_ptr), value :: named
+      integer(c_int32_t) :: r
+    end function ozarr_array_dimension_name
+    function ozarr_array_fill_value(array, value, bytes, defined) bind(c, name="ozarr_array_fill_value") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: value
+      integer(c_size_t), value :: bytes
+      type(c_ptr), value :: defined
+      integer(c_int32_t) :: r
+    end function ozarr_array_fill_value
+    function ozarr_array_path(array, buf, cap, length) bind(c, name="ozarr_array_path") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_path
+    function ozarr_array_metadata(array, buf, cap, length) bind(c, name="ozarr_array_metadata") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_metadata
+    function ozarr_array_resize(array, shape) bind(c, name="ozarr_array_resize") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_resize
+    function ozarr_array_resize_ex(array, shape, flags) bind(c, name="ozarr_array_resize_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int32_t), value :: flags
+      integer(c_int32_t) :: r
+    end function ozarr_array_resize_ex
+    function ozarr_array_append(array, dim, count, type_, data, bytes) bind(c, name="ozarr_array_append") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: count
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_append
+    function ozarr_array_set(array, key, value) bind(c, name="ozarr_array_set") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: key(*)
+      character(kind=c_char), intent(in) :: value(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_set
+    function ozarr_group_create(location, flags, out) bind(c, name="ozarr_group_create") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_create
+    function ozarr_group_open(location, mode, out) bind(c, name="ozarr_group_open") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_open
+    function ozarr_group_create_group(group, path, flags, out) bind(c, name="ozarr_group_create_group") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_create_group
+    function ozarr_group_open_group(group, path, out) bind(c, name="ozarr_group_open_group") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_open_group
+    function ozarr_group_create_array(group, path, spec, flags, out) bind(c, &
+      name="ozarr_group_create_array") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: spec
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_create_array
+    function ozarr_group_open_array(group, path, out) bind(c, name="ozarr_group_open_array") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_open_array
+    function ozarr_group_zarr_format(group, format) bind(c, name="ozarr_group_zarr_format") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t), intent(inout) :: format
+      integer(c_int32_t) :: r
+    end function ozarr_group_zarr_format
+    function ozarr_group_metadata(group, buf, cap, length) bind(c, name="ozarr_group_metadata") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_metadata
+    function ozarr_group_consolidate(group) bind(c, name="ozarr_group_consolidate") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t) :: r
+    end function ozarr_group_consolidate
+    function ozarr_group_flush(group) bind(c, name="ozarr_group_flush") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t) :: r
+    end function ozarr_group_flush
+    function ozarr_group_close(group) bind(c, name="ozarr_group_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t) :: r
+    end function ozarr_group_close
+    subroutine ozarr_group_free(group) bind(c, name="ozarr_group_free")
+      import :: c_ptr
+      type(c_ptr), value :: group
+    end subroutine ozarr_group_free
+    function ozarr_group_children(group, out) bind(c, name="ozarr_group_children") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_children
+    function ozarr_iter_next(iter, more) bind(c, name="ozarr_iter_next") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: iter
+      logical(c_bool), intent(inout) :: more
+      integer(c_int32_t) :: r
+    end function ozarr_iter_next
+    function ozarr_iter_name(iter, buf, cap, length) bind(c, name="ozarr_iter_name") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: iter
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_iter_name
+    function ozarr_iter_kind(iter, kind) bind(c, name="ozarr_iter_kind") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: iter
+      integer(c_int32_t), intent(inout) :: kind
+      integer(c_int32_t) :: r
+    end function ozarr_iter_kind
+    function ozarr_iter_error(iter, buf, cap, length) bind(c, name="ozarr_iter_error") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: iter
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_iter_error
+    subroutine ozarr_iter_free(iter) bind(c, name="ozarr_iter_free")
+      import :: c_ptr
+      type(c_ptr), value :: iter
+    end subroutine ozarr_iter_free
+    function ozarr_array_attr_count(array, count) bind(c, name="ozarr_array_attr_count") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_count
+    function ozarr_array_attr_name(array, index, buf, cap, length) bind(c, name="ozarr_array_attr_name") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_size_t), value :: index
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_name
+    function ozarr_array_attr_kind(array, name, kind) bind(c, name="ozarr_array_attr_kind") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), intent(inout) :: kind
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_kind
+    function ozarr_array_attr_get_int64(array, name, value) bind(c, name="ozarr_array_attr_get_int64") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(inout) :: value
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_get_int64
+    function ozarr_array_attr_get_double(array, name, value) bind(c, name="ozarr_array_attr_get_double") result(r)
+      import :: c_char, c_double, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), intent(inout) :: value
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_get_double
+    function ozarr_array_attr_get_string(array, name, buf, cap, length) bind(c, &
+      name="ozarr_array_attr_get_string") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_get_string
+    function ozarr_array_attr_get_json(array, name, buf, cap, length) bind(c, &
+      name="ozarr_array_attr_get_json") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_get_json
+    function ozarr_array_attr_set_int64(array, name, value) bind(c, name="ozarr_array_attr_set_int64") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: value
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_set_int64
+    function ozarr_array_attr_set_double(array, name, value) bind(c, name="ozarr_array_attr_set_double") result(r)
+      import :: c_char, c_double, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), value :: value
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_set_double
+    function ozarr_array_attr_set_string(array, name, value) bind(c, name="ozarr_array_attr_set_string") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      character(kind=c_char), intent(in) :: value(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_set_string
+    function ozarr_array_attr_set_json(array, name, json) bind(c, name="ozarr_array_attr_set_json") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_set_json
+    function ozarr_array_attr_erase(array, name) bind(c, name="ozarr_array_attr_erase") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_erase
+    function ozarr_array_attrs_get(array, buf, cap, length) bind(c, name="ozarr_array_attrs_get") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_attrs_get
+    function ozarr_array_attrs_set(array, json) bind(c, name="ozarr_array_attrs_set") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_attrs_set
+    function ozarr_array_attrs_begin(array) bind(c, name="ozarr_array_attrs_begin") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t) :: r
+    end function ozarr_array_attrs_begin
+    function ozarr_array_attrs_commit(array) bind(c, name="ozarr_array_attrs_commit") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t) :: r
+    end function ozarr_array_attrs_commit
+    function ozarr_group_attr_count(group, count) bind(c, name="ozarr_group_attr_count") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_count
+    function ozarr_group_attr_name(group, index, buf, cap, length) bind(c, name="ozarr_group_attr_name") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: index
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_name
+    function ozarr_group_attr_kind(group, name, kind) bind(c, name="ozarr_group_attr_kind") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), intent(inout) :: kind
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_kind
+    function ozarr_group_attr_get_int64(group, name, value) bind(c, name="ozarr_group_attr_get_int64") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(inout) :: value
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_get_int64
+    function ozarr_group_attr_get_double(group, name, value) bind(c, name="ozarr_group_attr_get_double") result(r)
+      import :: c_char, c_double, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), intent(inout) :: value
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_get_double
+    function ozarr_group_attr_get_string(group, name, buf, cap, length) bind(c, &
+      name="ozarr_group_attr_get_string") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_get_string
+    function ozarr_group_attr_get_json(group, name, buf, cap, length) bind(c, &
+      name="ozarr_group_attr_get_json") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_get_json
+    function ozarr_group_attr_set_int64(group, name, value) bind(c, name="ozarr_group_attr_set_int64") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: value
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_set_int64
+    function ozarr_group_attr_set_double(group, name, value) bind(c, name="ozarr_group_attr_set_double") result(r)
+      import :: c_char, c_double, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), value :: value
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_set_double
+    function ozarr_group_attr_set_string(group, name, value) bind(c, name="ozarr_group_attr_set_string") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      character(kind=c_char), intent(in) :: value(*)
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_set_string
+    function ozarr_group_attr_set_json(group, name, json) bind(c, name="ozarr_group_attr_set_json") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_set_json
+    function ozarr_group_attr_erase(group, name) bind(c, name="ozarr_group_attr_erase") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_erase
+    function ozarr_group_attrs_get(group, buf, cap, length) bind(c, name="ozarr_group_attrs_get") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_attrs_get
+    function ozarr_group_attrs_set(group, json) bind(c, name="ozarr_group_attrs_set") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t) :: r
+    end function ozarr_group_attrs_set
+    function ozarr_group_attrs_begin(group) bind(c, name="ozarr_group_attrs_begin") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t) :: r
+    end function ozarr_group_attrs_begin
+    function ozarr_group_attrs_commit(group) bind(c, name="ozarr_group_attrs_commit") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t) :: r
+    end function ozarr_group_attrs_commit
+    function ozarr_array_read_ex(array, region, memory) bind(c, name="ozarr_array_read_ex") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_ex
+    function ozarr_array_write_ex(array, region, memory) bind(c, name="ozarr_array_write_ex") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_ex
+    function ozarr_spec_new(type_, rank, shape, out) bind(c, name="ozarr_spec_new") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      integer(c_int32_t), value :: type_
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(in) :: shape(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_spec_new
+    function ozarr_spec_from_json(document, out) bind(c, name="ozarr_spec_from_json") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: document(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_spec_from_json
+    function ozarr_array_create_ex(location, spec, flags, out) bind(c, name="ozarr_array_create_ex") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      type(c_ptr), value :: spec
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_create_ex
+    function ozarr_spec_set_zarr_format(spec, format) bind(c, name="ozarr_spec_set_zarr_format") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      integer(c_int32_t), value :: format
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_zarr_format
+    function ozarr_spec_set_chunks(spec, chunks) bind(c, name="ozarr_spec_set_chunks") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      type(c_ptr), value :: chunks
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_chunks
+    function ozarr_spec_set_inner_chunks(spec, chunks) bind(c, name="ozarr_spec_set_inner_chunks") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      type(c_ptr), value :: chunks
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_inner_chunks
+    function ozarr_spec_set_fill_value(spec, type_, value) bind(c, name="ozarr_spec_set_fill_value") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: value
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_fill_value
+    function ozarr_spec_set_fill_json(spec, json) bind(c, name="ozarr_spec_set_fill_json") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_fill_json
+    function ozarr_spec_set_dimension_names(spec, names) bind(c, name="ozarr_spec_set_dimension_names") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      type(c_ptr), value :: names
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_dimension_names
+    function ozarr_spec_set_order(spec, order) bind(c, name="ozarr_spec_set_order") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      integer(c_int32_t), value :: order
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_order
+    function ozarr_spec_set_big_endian(spec, big) bind(c, name="ozarr_spec_set_big_endian") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      logical(c_bool), value :: big
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_big_endian
+    function ozarr_spec_set_separator(spec, separator) bind(c, name="ozarr_spec_set_separator") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      character(kind=c_char), value :: separator
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_separator
+    function ozarr_spec_set_compressor(spec, name, level) bind(c, name="ozarr_spec_set_compressor") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: level
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_compressor
+    function ozarr_spec_set_codecs_json(spec, json) bind(c, name="ozarr_spec_set_codecs_json") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_codecs_json
+    function ozarr_spec_set_compressor_json(spec, json) bind(c, name="ozarr_spec_set_compressor_json") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_compressor_json
+    function ozarr_spec_set_filters_json(spec, json) bind(c, name="ozarr_spec_set_filters_json") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_filters_json
+    function ozarr_spec_set_attributes_json(spec, json) bind(c, name="ozarr_spec_set_attributes_json") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_attributes_json
+    function ozarr_spec_to_json(spec, buf, cap, length) bind(c, name="ozarr_spec_to_json") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: spec
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_spec_to_json
+    function ozarr_spec_suggest(spec, buf, cap, length) bind(c, name="ozarr_spec_suggest") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: spec
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_spec_suggest
+    subroutine ozarr_spec_free(spec) bind(c, name="ozarr_spec_free")
+      import :: c_ptr
+      type(c_ptr), value :: spec
+    end subroutine ozarr_spec_free
+    function ozarr_store_open(location, mode, out) bind(c, name="ozarr_store_open") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_open
+    function ozarr_store_open_ex(context, location, mode, options, out) bind(c, &
+      name="ozarr_store_open_ex") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), value :: options
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_open_ex
+    function ozarr_store_memory(out) bind(c, name="ozarr_store_memory") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_memory
+    function ozarr_array_create_at(store, path, spec, flags, out) bind(c, name="ozarr_array_create_at") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: spec
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_create_at
+    function ozarr_array_open_at(store, path, out) bind(c, name="ozarr_array_open_at") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_open_at
+    function ozarr_group_create_at(store, path, zarr_format, flags, out) bind(c, &
+      name="ozarr_group_create_at") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t), value :: zarr_format
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_create_at
+    function ozarr_group_open_at(store, path, out) bind(c, name="ozarr_group_open_at") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_open_at
+    function ozarr_store_node_kind(store, path, kind) bind(c, name="ozarr_store_node_kind") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t), intent(inout) :: kind
+      integer(c_int32_t) :: r
+    end function ozarr_store_node_kind
+    function ozarr_store_node_erase(store, path) bind(c, name="ozarr_store_node_erase") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t) :: r
+    end function ozarr_store_node_erase
+    function ozarr_store_flush(store) bind(c, name="ozarr_store_flush") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int32_t) :: r
+    end function ozarr_store_flush
+    function ozarr_store_close(store) bind(c, name="ozarr_store_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int32_t) :: r
+    end function ozarr_store_close
+    subroutine ozarr_store_free(store) bind(c, name="ozarr_store_free")
+      import :: c_ptr
+      type(c_ptr), value :: store
+    end subroutine ozarr_store_free
+    function ozarr_node_open(location, mode, array, group) bind(c, name="ozarr_node_open") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: array
+      type(c_ptr), intent(inout) :: group
+      integer(c_int32_t) :: r
+    end function ozarr_node_open
+    function ozarr_node_erase(location) bind(c, name="ozarr_node_erase") result(r)
+      import :: c_char, c_int32_t
+      character(kind=c_char), intent(in) :: location(*)
+      integer(c_int32_t) :: r
+    end function ozarr_node_erase
+    function ozarr_context_new(out) bind(c, name="ozarr_context_new") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_context_new
+    function ozarr_context_set(context, key, value) bind(c, name="ozarr_context_set") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      character(kind=c_char), intent(in) :: key(*)
+      character(kind=c_char), intent(in) :: value(*)
+      integer(c_int32_t) :: r
+    end function ozarr_context_set
+    subroutine ozarr_context_free(context) bind(c, name="ozarr_context_free")
+      import :: c_ptr
+      type(c_ptr), value :: context
+    end subroutine ozarr_context_free
+  end interface
+end module ozarr_c

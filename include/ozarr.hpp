@@ -1,0 +1,1053 @@
+// ozarr.hpp: Zarr arrays for simulation codes, in C++17 and later.              SPDX-License-Identifier: MIT OR Apache-2.0
+//
+//     auto t = ozarr::array::create<double>("run.zarr/temperature", {100, 64, 64});
+//     t.write(u, {{10, 0, 0}, {1, 64, 64}});                       // u: std::vector<double>; the region's start and shape
+//     t.set_attr("units", "K");
+//     t.close();                                                  // says whether all is stored; the destructor cannot
+//
+//     auto t = ozarr::array::open("run.zarr/temperature");
+//     std::vector<double> plane = t.read<double>({{10, 0, 0}, {1, 64, 64}});
+//
+// This header is a thin layer over ozarr.h, whose rules hold; it adds no copy of elements. Handles (array, group, store, spec,
+// context) can be moved, not copied, and are given back by their destructors. A member function of a handle that was closed or
+// moved from fails like any other failure.
+//
+// Failures. A function that fails throws ozarr::error: what() is the message; status(), key() and field() say more.
+//
+// Without exceptions: with -fno-exceptions, or OZARR_NO_EXCEPTIONS defined before this header, the same functions return
+// ozarr::result<T> in place of T (`returned<T>` below): `if (auto t = ozarr::array::open(…)) use(*t); else puts(t.error().what());`.
+// Setters of a spec return the spec; the first that failed is reported where the spec is used.
+//
+// Indices are in the array's own order, the last one running fastest; strides are counted in elements.
+#ifndef OZARR_HPP
+#define OZARR_HPP
+
+#include <ozarr.h>
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+#if __cplusplus >= 202002L && defined(__has_include)
+#if __has_include(<span>)
+#include <span>
+#endif
+#endif
+#if defined(__STDCPP_FLOAT16_T__)
+#include <stdfloat>
+#endif
+
+#if !defined(OZARR_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
+#define OZARR_NO_EXCEPTIONS
+#endif
+
+// The two modes are two namespaces, so that files of either kind can be linked into one program.
+#ifdef OZARR_NO_EXCEPTIONS
+#define OZARR_HPP_MODE without_exceptions
+#define OZARR_HPP_FAIL(e) return (e)
+#else
+#define OZARR_HPP_MODE with_exceptions
+#define OZARR_HPP_FAIL(e) throw(e)
+#endif
+#define OZARR_HPP_TRY(call)                                                           \
+    do {                                                                              \
+        if ((call) != OZARR_OK) OZARR_HPP_FAIL(::ozarr::error::last());               \
+    } while (false)
+#define OZARR_HPP_CHECK(problem)                                                      \
+    do {                                                                              \
+        if (auto ozarr_problem = (problem)) OZARR_HPP_FAIL(*std::move(ozarr_problem)); \
+    } while (false)
+
+namespace ozarr {
+inline namespace OZARR_HPP_MODE {
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Failures
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// What went wrong: the message, and its parts.
+class error : public std::exception {
+public:
+    error(ozarr_status status, std::string message, std::string key = {}, std::string field = {}, int os_errno = 0)
+        : status_(status), os_errno_(os_errno), message_(std::move(message)), key_(std::move(key)), field_(std::move(field)) {}
+
+    /// The last failure of a C function in this thread.
+    static error last() {
+        ozarr_error_info info = {sizeof(ozarr_error_info), OZARR_OK, 0, 0, nullptr, nullptr, nullptr};
+        if (ozarr_last_error_info(&info) != OZARR_OK) return error(OZARR_ERR_INTERNAL, ozarr_last_error());
+        return error(info.status, info.message, info.key, info.field, info.os_errno);
+    }
+
+    /// The message: one line that says what was found, and what was expected.
+    const char *what() const noexcept override { return message_.c_str(); }
+    /// One of `OZARR_ERR_...`.
+    ozarr_status status() const noexcept { return status_; }
+    /// Its name, such as "OZARR_ERR_BOUNDS".
+    const char *name() const noexcept { return ozarr_status_name(status_); }
+    /// The key in the store that it is about, or an empty text.
+    const std::string &key() const noexcept { return key_; }
+    /// The member of a metadata document, or the codec; or an empty text.
+    const std::string &field() const noexcept { return field_; }
+    /// The operating system's number, or 0.
+    int os_errno() const noexcept { return os_errno_; }
+
+private:
+    ozarr_status status_;
+    int os_errno_;
+    std::string message_, key_, field_;
+};
+
+/// A value, or the error that stands in its place.
+template <class T>
+class [[nodiscard]] result {
+public:
+    result(T value) : value_(std::move(value)) {}
+    result(ozarr::error e) : error_(std::move(e)) {}
+    bool ok() const noexcept { return value_.has_value(); }
+    explicit operator bool() const noexcept { return ok(); }
+    /// The value. Only if ok().
+    T &operator*() & { return *value_; }
+    const T &operator*() const & { return *value_; }
+    T &&operator*() && { return std::move(*value_); }
+    T *operator->() { return &*value_; }
+    const T *operator->() const { return &*value_; }
+    /// The error. Only if not ok().
+    const ozarr::error &error() const { return *error_; }
+
+private:
+    std::optional<T> value_;
+    std::optional<ozarr::error> error_;
+};
+
+template <>
+class [[nodiscard]] result<void> {
+public:
+    result() = default;
+    result(ozarr::error e) : error_(std::move(e)) {}
+    bool ok() const noexcept { return !error_.has_value(); }
+    explicit operator bool() const noexcept { return ok(); }
+    const ozarr::error &error() const { return *error_; }
+
+private:
+    std::optional<ozarr::error> error_;
+};
+
+/// What a function that can fail returns: T, and result<T> without exceptions.
+#ifdef OZARR_NO_EXCEPTIONS
+template <class T>
+using returned = result<T>;
+#else
+template <class T>
+using returned = T;
+#endif
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Types, indices, regions, memory
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// The type of elements.
+enum class type : ozarr_type {
+    as_stored = OZARR_AS_STORED,
+    boolean = OZARR_BOOL,
+    int8 = OZARR_INT8,
+    int16 = OZARR_INT16,
+    int32 = OZARR_INT32,
+    int64 = OZARR_INT64,
+    uint8 = OZARR_UINT8,
+    uint16 = OZARR_UINT16,
+    uint32 = OZARR_UINT32,
+    uint64 = OZARR_UINT64,
+    float16 = OZARR_FLOAT16,
+    float32 = OZARR_FLOAT32,
+    float64 = OZARR_FLOAT64,
+    complex64 = OZARR_COMPLEX64,
+    complex128 = OZARR_COMPLEX128
+};
+
+/// What to do if something stands already where a node is to be created.
+enum class existing : ozarr_create { fail = OZARR_NEW, overwrite = OZARR_OVERWRITE, open_if_same = OZARR_OPEN_IF_SAME };
+
+/// What stands at a path.
+enum class node_kind : ozarr_node_kind {
+    none = OZARR_NODE_NONE,
+    array = OZARR_NODE_ARRAY,
+    group = OZARR_NODE_GROUP,
+    unknown = OZARR_NODE_UNKNOWN
+};
+
+/// The kind of an attribute's value.
+enum class json_kind : ozarr_json_kind {
+    null = OZARR_JSON_NULL,
+    boolean = OZARR_JSON_BOOL,
+    integer = OZARR_JSON_INTEGER,
+    number = OZARR_JSON_NUMBER,
+    string = OZARR_JSON_STRING,
+    array = OZARR_JSON_ARRAY,
+    object = OZARR_JSON_OBJECT
+};
+
+/// The ozarr type of a C++ type, as type_of<T>::value. To be specialised for types of your own, such as a 16-bit float.
+template <class T, class = void>
+struct type_of {
+    static_assert(sizeof(T) == 0, "this type has no counterpart in ozarr: bool, integers, float, double and std::complex of these have");
+};
+template <>
+struct type_of<bool> { static constexpr type value = type::boolean; };
+template <class T>
+struct type_of<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8>> {
+    static constexpr type value = static_cast<type>((std::is_signed_v<T> ? OZARR_INT8 : OZARR_UINT8) +
+                                                    (sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3));
+};
+template <>
+struct type_of<float> { static constexpr type value = type::float32; };
+template <>
+struct type_of<double> { static constexpr type value = type::float64; };
+template <>
+struct type_of<std::complex<float>> { static constexpr type value = type::complex64; };
+template <>
+struct type_of<std::complex<double>> { static constexpr type value = type::complex128; };
+#if defined(__STDCPP_FLOAT16_T__)
+template <>
+struct type_of<std::float16_t> { static constexpr type value = type::float16; };
+#endif
+
+/// One number for each dimension: a start, a shape, steps, strides. Made from a list, `{10, 0, 0}`, or anything with data() and
+/// size(). Needs no memory from the heap.
+class index {
+public:
+    static constexpr std::size_t max_rank = 64;
+    index() noexcept : size_(0) {}
+    template <class... I, class = std::enable_if_t<(sizeof...(I) > 0 && sizeof...(I) <= max_rank && (std::is_integral_v<I> && ...))>>
+    index(I... values) noexcept : size_(sizeof...(I)) {
+        std::size_t d = 0;
+        ((values_[d++] = static_cast<std::int64_t>(values)), ...);
+    }
+    /// A list with more than 64 numbers keeps its length, which no array has: its use is an error.
+    template <class C, class = std::enable_if_t<std::is_integral_v<std::decay_t<decltype(*std::declval<const C &>().data())>>>,
+              class = decltype(std::declval<const C &>().size()), class = std::enable_if_t<!std::is_same_v<C, index>>>
+    index(const C &list) noexcept : index(list.data(), list.size()) {}
+    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    index(const I *values, std::size_t rank) noexcept : size_(rank) {
+        for (std::size_t d = 0; d < rank && d < max_rank; d++) values_[d] = static_cast<std::int64_t>(values[d]);
+    }
+    index(const index &other) noexcept : index(other.values_, other.size_) {}
+    index &operator=(const index &other) noexcept {
+        size_ = other.size_;
+        for (std::size_t d = 0; d < size_ && d < max_rank; d++) values_[d] = other.values_[d];
+        return *this;
+    }
+
+    std::size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+    const std::int64_t *data() const noexcept { return values_; }
+    std::int64_t *data() noexcept { return values_; }
+    std::int64_t operator[](std::size_t d) const noexcept { return values_[d]; }
+    std::int64_t &operator[](std::size_t d) noexcept { return values_[d]; }
+    const std::int64_t *begin() const noexcept { return values_; }
+    const std::int64_t *end() const noexcept { return values_ + (size_ < max_rank ? size_ : max_rank); }
+    friend bool operator==(const index &a, const index &b) noexcept {
+        if (a.size_ != b.size_ || a.size_ > max_rank) return false;
+        for (std::size_t d = 0; d < a.size_; d++)
+            if (a.values_[d] != b.values_[d]) return false;
+        return true;
+    }
+    friend bool operator!=(const index &a, const index &b) noexcept { return !(a == b); }
+
+    /// An index of that many zeros (at most 64), to be filled.
+    static index zeros(std::size_t rank) noexcept {
+        index made;
+        made.size_ = rank < max_rank ? rank : max_rank;
+        for (std::size_t d = 0; d < made.size_; d++) made.values_[d] = 0;
+        return made;
+    }
+
+private:
+    std::size_t size_;
+    std::int64_t values_[max_rank];
+};
+
+/// Which elements of an array: `{start, shape}` or `{start, shape, step}`; a step may be negative. Without a region, all of them.
+struct region {
+    region() = default;
+    region(const index &start_, const index &shape_, const index &step_ = {}) : start(start_), shape(shape_), step(step_), whole(false) {}
+    index start, shape, step;
+    bool whole = true;
+};
+
+/// Memory whose elements lie apart: `size` elements from `data` on may be touched; the region's first element is data[offset], and
+/// neighbours along dimension d are strides[d] elements apart (negative allowed; 0 repeats an element when writing).
+template <class T>
+struct strided {
+    strided(T *data_, std::size_t size_, const index &strides_, std::size_t offset_ = 0)
+        : data(data_), size(size_), strides(strides_), offset(offset_) {}
+    T *data;
+    std::size_t size;
+    index strides;
+    std::size_t offset;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Inside
+// ---------------------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+using problem = std::optional<error>;
+
+/// The text that `get(buf, cap, &len)` writes.
+template <class F>
+ozarr_status text(std::string &out, F get) {
+    char small[256];
+    std::size_t len = 0;
+    ozarr_status status = get(small, sizeof small, &len);
+    if (status == OZARR_OK) {
+        out.assign(small, len);
+        return status;
+    }
+    while (status == OZARR_ERR_BUFFER_SIZE) {
+        // One more for the NUL; again if it grew in between.
+        out.resize(len + 1);
+        status = get(&out[0], out.size(), &len);
+    }
+    if (status == OZARR_OK) out.resize(len);
+    return status;
+}
+
+inline problem same_rank(const char *what, std::size_t found, std::int32_t rank) {
+    if (found == static_cast<std::size_t>(rank)) return {};
+    return error(OZARR_ERR_RANK, std::string("the ") + what + " has " + std::to_string(found) + " numbers, expected " + std::to_string(rank) +
+                                     ", the rank of the array");
+}
+
+/// An owned handle of the C library.
+template <class H, void (*Free)(H *)>
+class handle {
+public:
+    handle() = default;
+    explicit handle(H *h) noexcept : h_(h) {}
+    handle(handle &&other) noexcept : h_(std::exchange(other.h_, nullptr)) {}
+    handle &operator=(handle &&other) noexcept {
+        if (this != &other) {
+            Free(h_);
+            h_ = std::exchange(other.h_, nullptr);
+        }
+        return *this;
+    }
+    ~handle() {
+        if (h_ != nullptr) Free(h_);
+    }
+    /// The handle for functions of ozarr.h; it stays owned here.
+    H *get() const noexcept { return h_; }
+    /// Gives the handle away: the caller has to free it.
+    H *release() noexcept { return std::exchange(h_, nullptr); }
+    explicit operator bool() const noexcept { return h_ != nullptr; }
+
+protected:
+    H *h_ = nullptr;
+};
+
+/// The functions that arrays and groups both have.
+template <class H>
+struct calls;
+#define OZARR_HPP_CALLS(node)                                             \
+    template <>                                                           \
+    struct calls<ozarr_##node> {                                          \
+        static constexpr auto free = ozarr_##node##_free;                 \
+        static constexpr auto close = ozarr_##node##_close;               \
+        static constexpr auto flush = ozarr_##node##_flush;               \
+        static constexpr auto metadata = ozarr_##node##_metadata;         \
+        static constexpr auto zarr_format = ozarr_##node##_zarr_format;   \
+        static constexpr auto count = ozarr_##node##_attr_count;          \
+        static constexpr auto name = ozarr_##node##_attr_name;            \
+        static constexpr auto kind = ozarr_##node##_attr_kind;            \
+        static constexpr auto get_int64 = ozarr_##node##_attr_get_int64;  \
+        static constexpr auto get_double = ozarr_##node##_attr_get_double; \
+        static constexpr auto get_string = ozarr_##node##_attr_get_string; \
+        static constexpr auto get_json = ozarr_##node##_attr_get_json;    \
+        static constexpr auto set_int64 = ozarr_##node##_attr_set_int64;  \
+        static constexpr auto set_double = ozarr_##node##_attr_set_double; \
+        static constexpr auto set_string = ozarr_##node##_attr_set_string; \
+        static constexpr auto set_json = ozarr_##node##_attr_set_json;    \
+        static constexpr auto erase = ozarr_##node##_attr_erase;          \
+        static constexpr auto get_all = ozarr_##node##_attrs_get;         \
+        static constexpr auto set_all = ozarr_##node##_attrs_set;         \
+        static constexpr auto begin = ozarr_##node##_attrs_begin;         \
+        static constexpr auto commit = ozarr_##node##_attrs_commit;       \
+    }
+OZARR_HPP_CALLS(array);
+OZARR_HPP_CALLS(group);
+#undef OZARR_HPP_CALLS
+
+/// What arrays and groups have in common: closing, the document, attributes.
+template <class H>
+class node : public handle<H, calls<H>::free> {
+    using base = handle<H, calls<H>::free>;
+    using api = calls<H>;
+
+protected:
+    using base::h_;
+
+public:
+    using base::base;
+
+    /// Makes durable what was written.
+    returned<void> flush() {
+        OZARR_HPP_TRY(api::flush(h_));
+        return returned<void>();
+    }
+    /// Flushes and frees; the handle is empty afterwards, whatever comes. The destructor frees only.
+    returned<void> close() {
+        OZARR_HPP_TRY(api::close(this->release()));
+        return returned<void>();
+    }
+    /// The metadata document as JSON.
+    returned<std::string> metadata() const {
+        return text_of([&](char *b, std::size_t n, std::size_t *l) { return api::metadata(h_, b, n, l); });
+    }
+    /// 2 or 3.
+    returned<int> zarr_format() const {
+        std::int32_t format = 0;
+        OZARR_HPP_TRY(api::zarr_format(h_, &format));
+        return static_cast<int>(format);
+    }
+
+    /// The names of all attributes, in the order of the document.
+    returned<std::vector<std::string>> attr_names() const {
+        std::size_t count = 0;
+        OZARR_HPP_TRY(api::count(h_, &count));
+        std::vector<std::string> names(count);
+        for (std::size_t i = 0; i < count; i++)
+            OZARR_HPP_TRY(text(names[i], [&](char *b, std::size_t n, std::size_t *l) { return api::name(h_, i, b, n, l); }));
+        return names;
+    }
+    returned<bool> has_attr(const std::string &name) const {
+        ozarr_json_kind kind = 0;
+        ozarr_status status = api::kind(h_, name.c_str(), &kind);
+        if (status == OZARR_ERR_NOT_FOUND) return false;
+        OZARR_HPP_TRY(status);
+        return true;
+    }
+    returned<json_kind> attr_kind(const std::string &name) const {
+        ozarr_json_kind kind = 0;
+        OZARR_HPP_TRY(api::kind(h_, name.c_str(), &kind));
+        return static_cast<json_kind>(kind);
+    }
+
+    /// The value of an attribute as bool, an integer type, a floating type or std::string. One of another kind is an error, and so is
+    /// a number that does not fit.
+    template <class T>
+    returned<T> attr(const std::string &name) const {
+        static_assert(std::is_arithmetic_v<T> || std::is_same_v<T, std::string>, "attributes are bool, integers, floating point, std::string; else attr_json()");
+        if constexpr (std::is_same_v<T, std::string>) {
+            return text_of([&](char *b, std::size_t n, std::size_t *l) { return api::get_string(h_, name.c_str(), b, n, l); });
+        } else if constexpr (std::is_same_v<T, bool>) {
+            std::string value;
+            OZARR_HPP_TRY(text(value, [&](char *b, std::size_t n, std::size_t *l) { return api::get_json(h_, name.c_str(), b, n, l); }));
+            if (value != "true" && value != "false")
+                OZARR_HPP_FAIL(ozarr::error(OZARR_ERR_TYPE, "the attribute \"" + name + "\" is " + value.substr(0, 40) + ", expected true or false"));
+            return value == "true";
+        } else if constexpr (std::is_floating_point_v<T>) {
+            double value = 0;
+            OZARR_HPP_TRY(api::get_double(h_, name.c_str(), &value));
+            return static_cast<T>(value);
+        } else {
+            std::int64_t value = 0;
+            OZARR_HPP_TRY(api::get_int64(h_, name.c_str(), &value));
+            if (static_cast<std::int64_t>(static_cast<T>(value)) != value || (std::is_unsigned_v<T> && value < 0))
+                OZARR_HPP_FAIL(ozarr::error(OZARR_ERR_RANGE, "the attribute \"" + name + "\" is " + std::to_string(value) + ", which does not fit into an integer of " +
+                                                          std::to_string(sizeof(T)) + (std::is_signed_v<T> ? " bytes" : " bytes without sign")));
+            return static_cast<T>(value);
+        }
+    }
+    /// The value of an attribute of any kind, as JSON.
+    returned<std::string> attr_json(const std::string &name) const {
+        return text_of([&](char *b, std::size_t n, std::size_t *l) { return api::get_json(h_, name.c_str(), b, n, l); });
+    }
+    /// All attributes, as one JSON object.
+    returned<std::string> attrs_json() const {
+        return text_of([&](char *b, std::size_t n, std::size_t *l) { return api::get_all(h_, b, n, l); });
+    }
+
+    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+    returned<void> set_attr(const std::string &name, T value) {
+        if constexpr (std::is_same_v<T, bool>) {
+            OZARR_HPP_TRY(api::set_json(h_, name.c_str(), value ? "true" : "false"));
+        } else if constexpr (std::is_floating_point_v<T>) {
+            OZARR_HPP_TRY(api::set_double(h_, name.c_str(), static_cast<double>(value)));
+        } else if (std::is_unsigned_v<T> && sizeof(T) == 8 && static_cast<std::int64_t>(value) < 0) {
+            OZARR_HPP_TRY(api::set_json(h_, name.c_str(), std::to_string(value).c_str()));
+        } else {
+            OZARR_HPP_TRY(api::set_int64(h_, name.c_str(), static_cast<std::int64_t>(value)));
+        }
+        return returned<void>();
+    }
+    returned<void> set_attr(const std::string &name, const std::string &value) {
+        OZARR_HPP_CHECK(no_nul(value));
+        OZARR_HPP_TRY(api::set_string(h_, name.c_str(), value.c_str()));
+        return returned<void>();
+    }
+    returned<void> set_attr(const std::string &name, const char *value) {
+        OZARR_HPP_TRY(api::set_string(h_, name.c_str(), value));
+        return returned<void>();
+    }
+    /// Sets an attribute to any value, given as JSON.
+    returned<void> set_attr_json(const std::string &name, const std::string &json) {
+        OZARR_HPP_TRY(api::set_json(h_, name.c_str(), json.c_str()));
+        return returned<void>();
+    }
+    /// Replaces all attributes by those of a JSON object.
+    returned<void> set_attrs_json(const std::string &json) {
+        OZARR_HPP_TRY(api::set_all(h_, json.c_str()));
+        return returned<void>();
+    }
+    returned<void> erase_attr(const std::string &name) {
+        OZARR_HPP_TRY(api::erase(h_, name.c_str()));
+        return returned<void>();
+    }
+    /// From here on setters are collected; commit_attrs() stores them in one write.
+    returned<void> begin_attrs() {
+        OZARR_HPP_TRY(api::begin(h_));
+        return returned<void>();
+    }
+    returned<void> commit_attrs() {
+        OZARR_HPP_TRY(api::commit(h_));
+        return returned<void>();
+    }
+
+protected:
+    template <class F>
+    static returned<std::string> text_of(F get) {
+        std::string out;
+        OZARR_HPP_TRY(text(out, get));
+        return out;
+    }
+
+private:
+    static problem no_nul(const std::string &value) {
+        std::size_t at = value.find('\0');
+        if (at == std::string::npos) return {};
+        return ozarr::error(OZARR_ERR_ARGUMENT, "the text has a NUL at byte " + std::to_string(at) + ", expected none");
+    }
+};
+
+} // namespace detail
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Specifications
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// What an array to be created is like. Setters return the spec: `ozarr::spec::of<float>({0, 720}).chunks({1, 720}).compressor("zstd", 5)`.
+class spec : public detail::handle<ozarr_spec, ozarr_spec_free> {
+public:
+    spec(type t, const index &shape) {
+        // A list that is too long says so by its rank.
+        rank_ = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
+        made(ozarr_spec_new(static_cast<ozarr_type>(t), rank_, shape.data(), &h_));
+    }
+    /// A specification for elements of type T.
+    template <class T>
+    static spec of(const index &shape) { return spec(type_of<T>::value, shape); }
+    /// A specification from a metadata document, as of array::metadata(). Its chunks and names are what stands there.
+    static spec from_json(const std::string &document) {
+        spec s;
+        s.made(ozarr_spec_from_json(document.c_str(), &s.h_));
+        return s;
+    }
+
+    spec &chunks(const index &shape) { return ranked("chunk shape", shape.size()) ? set(ozarr_spec_set_chunks(h_, shape.data())) : *this; }
+    spec &inner_chunks(const index &shape) {
+        return ranked("inner chunk shape", shape.size()) ? set(ozarr_spec_set_inner_chunks(h_, shape.data())) : *this;
+    }
+    template <class T>
+    spec &fill_value(const T &value) { return set(ozarr_spec_set_fill_value(h_, static_cast<ozarr_type>(type_of<T>::value), &value)); }
+    spec &fill_json(const std::string &json) { return set(ozarr_spec_set_fill_json(h_, json.c_str())); }
+    /// One name for each dimension.
+    spec &dimension_names(const std::vector<std::string> &names) {
+        if (!ranked("list of names", names.size())) return *this;
+        std::vector<const char *> pointers;
+        for (const std::string &name : names) pointers.push_back(name.c_str());
+        return set(ozarr_spec_set_dimension_names(h_, pointers.data()));
+    }
+    spec &zarr_format(int format) { return set(ozarr_spec_set_zarr_format(h_, format)); }
+    spec &order(ozarr_order order) { return set(ozarr_spec_set_order(h_, order)); }
+    spec &big_endian(bool big = true) { return set(ozarr_spec_set_big_endian(h_, big)); }
+    spec &separator(char separator) { return set(ozarr_spec_set_separator(h_, separator)); }
+    spec &compressor(const std::string &name, int level = -1) { return set(ozarr_spec_set_compressor(h_, name.c_str(), level)); }
+    spec &compressor_json(const std::string &json) { return set(ozarr_spec_set_compressor_json(h_, json.c_str())); }
+    spec &codecs_json(const std::string &json) { return set(ozarr_spec_set_codecs_json(h_, json.c_str())); }
+    spec &filters_json(const std::string &json) { return set(ozarr_spec_set_filters_json(h_, json.c_str())); }
+    spec &attributes_json(const std::string &json) { return set(ozarr_spec_set_attributes_json(h_, json.c_str())); }
+
+    /// The metadata document that an array created now would have.
+    returned<std::string> to_json() const {
+        OZARR_HPP_CHECK(problem());
+        std::string out;
+        OZARR_HPP_TRY(detail::text(out, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_spec_to_json(h_, b, n, l); }));
+        return out;
+    }
+    /// The first failure of a setter (without exceptions).
+    const std::optional<error> &problem() const noexcept { return problem_; }
+
+private:
+    spec() = default;
+    void fail(error e) {
+#ifdef OZARR_NO_EXCEPTIONS
+        if (!problem_) problem_ = std::move(e);
+#else
+        throw e;
+#endif
+    }
+    void made(ozarr_status status) {
+        if (status != OZARR_OK) fail(error::last());
+    }
+    spec &set(ozarr_status status) {
+        made(status);
+        return *this;
+    }
+    bool ranked(const char *what, std::size_t found) {
+        detail::problem wrong = detail::same_rank(what, found, rank_);
+        if (rank_ < 0) wrong = error(OZARR_ERR_STATE, std::string("the ") + what + " of a specification from a document is what stands there");
+        if (!wrong) return true;
+        fail(*std::move(wrong));
+        return false;
+    }
+    std::int32_t rank_ = -1;
+    std::optional<error> problem_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Arrays
+// ---------------------------------------------------------------------------------------------------------------------
+
+class array : public detail::node<ozarr_array> {
+    using node = detail::node<ozarr_array>;
+
+public:
+    array() = default;
+    /// Takes over a handle of the C library.
+    static returned<array> adopt(ozarr_array *handle) {
+        array a(handle);
+        OZARR_HPP_TRY(ozarr_array_rank(handle, &a.rank_));
+        return a;
+    }
+
+    /// Opens an array; mode "r" for reading only, "r+" for reading and writing.
+    static returned<array> open(const std::string &location, const char *mode = "r") {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_array_open(location.c_str(), mode, &h));
+        return adopt(h);
+    }
+    /// Creates an array; without chunks their shape is suggested.
+    static returned<array> create(const std::string &location, ozarr::type t, const index &shape, const index &chunks = {},
+                                  existing flags = existing::fail) {
+        std::int32_t rank = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
+        if (!chunks.empty()) OZARR_HPP_CHECK(detail::same_rank("chunk shape", chunks.size(), rank));
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_array_create(location.c_str(), static_cast<ozarr_type>(t), rank, shape.data(),
+                                         chunks.empty() ? nullptr : chunks.data(), static_cast<ozarr_create>(flags), &h));
+        return adopt(h);
+    }
+    template <class T>
+    static returned<array> create(const std::string &location, const index &shape, const index &chunks = {}, existing flags = existing::fail) {
+        return create(location, type_of<T>::value, shape, chunks, flags);
+    }
+    static returned<array> create(const std::string &location, const spec &s, existing flags = existing::fail) {
+        OZARR_HPP_CHECK(s.problem());
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_array_create_ex(location.c_str(), s.get(), static_cast<ozarr_create>(flags), &h));
+        return adopt(h);
+    }
+
+    /// The number of dimensions.
+    int rank() const noexcept { return rank_; }
+    returned<index> shape() const { return numbers(ozarr_array_shape); }
+    /// The shape of the pieces that are stored as one object each.
+    returned<index> chunk_shape() const { return numbers(ozarr_array_chunk_shape); }
+    /// The shape of the smallest piece that can be read by itself.
+    returned<index> inner_chunk_shape() const { return numbers(ozarr_array_inner_chunk_shape); }
+    returned<ozarr::type> type() const {
+        ozarr_type t = 0;
+        OZARR_HPP_TRY(ozarr_array_type(h_, &t));
+        return static_cast<ozarr::type>(t);
+    }
+    /// The bytes of one element.
+    returned<std::size_t> item_size() const {
+        std::size_t bytes = 0;
+        OZARR_HPP_TRY(ozarr_array_item_size(h_, &bytes));
+        return bytes;
+    }
+    /// The path in the store.
+    returned<std::string> path() const {
+        return text_of([&](char *b, std::size_t n, std::size_t *l) { return ozarr_array_path(h_, b, n, l); });
+    }
+    /// The names of the dimensions; an empty text for one without.
+    returned<std::vector<std::string>> dimension_names() const {
+        std::vector<std::string> names(static_cast<std::size_t>(rank_));
+        for (std::int32_t d = 0; d < rank_; d++)
+            OZARR_HPP_TRY(detail::text(names[static_cast<std::size_t>(d)], [&](char *b, std::size_t n, std::size_t *l) {
+                return ozarr_array_dimension_name(h_, d, b, n, l, nullptr);
+            }));
+        return names;
+    }
+    /// What parts that were never written read as. T has to be the array's type.
+    template <class T>
+    returned<T> fill_value() const {
+        ozarr_type t = 0;
+        OZARR_HPP_TRY(ozarr_array_type(h_, &t));
+        if (t != static_cast<ozarr_type>(type_of<T>::value))
+            OZARR_HPP_FAIL(error(OZARR_ERR_TYPE, "the fill value is asked for as type " + std::to_string(static_cast<ozarr_type>(type_of<T>::value)) +
+                                                     ", expected the array's, " + std::to_string(t)));
+        T value{};
+        OZARR_HPP_TRY(ozarr_array_fill_value(h_, &value, sizeof value, nullptr));
+        return value;
+    }
+
+    // Reading. T is the type in memory; elements are converted from the array's.
+
+    /// A region, or the whole array, as a new vector: the last index fastest.
+    template <class T>
+    returned<std::vector<T>> read(const region &r = {}) const {
+        std::vector<T> out;
+        OZARR_HPP_CHECK(read_resized(out, r));
+        return out;
+    }
+    /// The same into a vector, which gets the size of the region.
+    template <class T>
+    returned<void> read(std::vector<T> &out, const region &r = {}) const {
+        OZARR_HPP_CHECK(read_resized(out, r));
+        return returned<void>();
+    }
+    /// To `size` elements at `data`, which must be enough.
+    template <class T>
+    returned<void> read(T *data, std::size_t size, const region &r = {}) const {
+        static_assert(!std::is_const_v<T>, "cannot read into constant memory");
+        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, data, size, nullptr, 0, r));
+        return returned<void>();
+    }
+    template <class T>
+    returned<void> read(const strided<T> &m, const region &r = {}) const {
+        static_assert(!std::is_const_v<T>, "cannot read into constant memory");
+        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, m.data, m.size, &m.strides, m.offset, r));
+        return returned<void>();
+    }
+
+    // Writing.
+
+    template <class T>
+    returned<void> write(const std::vector<T> &data, const region &r = {}) const {
+        static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: write a pointer to bool, or std::vector<std::uint8_t>");
+        return write(data.data(), data.size(), r);
+    }
+    /// From `size` elements at `data`.
+    template <class T>
+    returned<void> write(const T *data, std::size_t size, const region &r = {}) const {
+        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, data, size, nullptr, 0, r));
+        return returned<void>();
+    }
+    template <class T>
+    returned<void> write(const strided<T> &m, const region &r = {}) const {
+        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, m.data, m.size, &m.strides, m.offset, r));
+        return returned<void>();
+    }
+
+#ifdef __cpp_lib_span
+    template <class T, std::size_t N>
+    returned<void> read(std::span<T, N> data, const region &r = {}) const { return read(data.data(), data.size(), r); }
+    template <class T, std::size_t N>
+    returned<void> write(std::span<T, N> data, const region &r = {}) const {
+        return write(static_cast<const T *>(data.data()), data.size(), r);
+    }
+#endif
+
+    // Growing.
+
+    /// Changes the shape; `flags`: 0 or OZARR_RESIZE_KEEP.
+    returned<void> resize(const index &shape, std::uint32_t flags = 0) {
+        OZARR_HPP_CHECK(detail::same_rank("shape", shape.size(), rank_));
+        OZARR_HPP_TRY(ozarr_array_resize_ex(h_, shape.data(), flags));
+        return returned<void>();
+    }
+    /// Makes dimension `dim` longer by `count` and writes the new slab from `size` elements at `data`.
+    template <class T>
+    returned<void> append(const T *data, std::size_t size, int dim, std::int64_t count) {
+        if (size > std::numeric_limits<std::size_t>::max() / sizeof(T)) size = std::numeric_limits<std::size_t>::max() / sizeof(T);
+        OZARR_HPP_TRY(ozarr_array_append(h_, dim, count, static_cast<ozarr_type>(type_of<T>::value), data, size * sizeof(T)));
+        return returned<void>();
+    }
+    /// The same; how many follows from the vector's size, which has to be a multiple of a slab.
+    template <class T>
+    returned<void> append(const std::vector<T> &data, int dim = 0) {
+        index shape = index::zeros(static_cast<std::size_t>(rank_));
+        OZARR_HPP_TRY(ozarr_array_shape(h_, shape.data()));
+        std::uint64_t slab = 1;
+        for (std::int32_t d = 0; d < rank_; d++)
+            if (d != dim) slab *= static_cast<std::uint64_t>(shape[static_cast<std::size_t>(d)]);
+        if (slab == 0 || data.size() % slab != 0)
+            OZARR_HPP_FAIL(error(OZARR_ERR_BUFFER_SIZE, "the vector has " + std::to_string(data.size()) + " elements, expected a multiple of " +
+                                                            std::to_string(slab) + ", those of one slab of dimension " + std::to_string(dim)));
+        return append(data.data(), data.size(), dim, static_cast<std::int64_t>(data.size() / slab));
+    }
+
+    /// Changes a rarely used setting of this handle, such as "write_fill_chunks".
+    returned<void> set(const char *key, const char *value) {
+        OZARR_HPP_TRY(ozarr_array_set(h_, key, value));
+        return returned<void>();
+    }
+
+private:
+    explicit array(ozarr_array *h) noexcept : node(h) {}
+
+    returned<index> numbers(ozarr_status (*call)(const ozarr_array *, std::int64_t *)) const {
+        index out = index::zeros(static_cast<std::size_t>(rank_));
+        OZARR_HPP_TRY(call(h_, out.data()));
+        return out;
+    }
+
+    template <class Call, class T>
+    detail::problem transfer(Call call, T *data, std::size_t size, const index *strides, std::size_t offset, const region &r) const {
+        using element = std::remove_const_t<T>;
+        constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / sizeof(T);
+        ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
+        ozarr_memory memory = {sizeof(ozarr_memory), const_cast<element *>(data), (size < most ? size : most) * sizeof(T), 0, nullptr, OZARR_ORDER_C,
+                               static_cast<ozarr_type>(type_of<element>::value)};
+        // The memory of an empty vector is nowhere.
+        element nothing;
+        if (data == nullptr && size == 0) memory.data = &nothing;
+        if (!r.whole && (r.start.size() != static_cast<std::size_t>(rank_) || r.shape.size() != static_cast<std::size_t>(rank_) ||
+                         (!r.step.empty() && r.step.size() != static_cast<std::size_t>(rank_)))) {
+            if (auto wrong = detail::same_rank("region's start", r.start.size(), rank_)) return wrong;
+            if (auto wrong = detail::same_rank("region's shape", r.shape.size(), rank_)) return wrong;
+            return detail::same_rank("region's step", r.step.size(), rank_);
+        }
+        index bytes;
+        if (strides != nullptr) {
+            if (auto wrong = detail::same_rank("list of strides", strides->size(), rank_)) return wrong;
+            if (offset > most) return error(OZARR_ERR_BOUNDS, "the offset is " + std::to_string(offset) + ", beyond all memory");
+            bytes = *strides;
+            constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(T));
+            for (std::size_t d = 0; d < bytes.size(); d++) {
+                if (bytes[d] > far || bytes[d] < -far) return error(OZARR_ERR_BOUNDS, "the stride " + std::to_string(bytes[d]) + " is beyond all memory");
+                bytes[d] *= static_cast<std::int64_t>(sizeof(T));
+            }
+            memory.strides = bytes.data();
+            memory.offset = offset * sizeof(T);
+        }
+        if (call(h_, r.whole ? nullptr : &c_region, &memory) != OZARR_OK) return error::last();
+        return {};
+    }
+
+    template <class T>
+    detail::problem read_resized(std::vector<T> &out, const region &r) const {
+        static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: read to a pointer to bool, or std::vector<std::uint8_t>");
+        index shape = index::zeros(static_cast<std::size_t>(rank_));
+        if (ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
+        bool inside = true;
+        if (!r.whole && r.shape.size() == shape.size())
+            for (std::size_t d = 0; d < shape.size(); d++) {
+                inside = inside && r.shape[d] >= 0 && r.shape[d] <= shape[d];
+                shape[d] = r.shape[d];
+            }
+        // What leaves the array gets no memory; the call below says what is wrong with it.
+        std::size_t count = inside ? 1 : 0;
+        for (std::size_t d = 0; inside && d < shape.size(); d++) {
+            std::size_t n = static_cast<std::size_t>(shape[d]);
+            if (n != 0 && count > std::numeric_limits<std::size_t>::max() / sizeof(T) / n)
+                return error(OZARR_ERR_NO_MEMORY, "the region has more elements than fit into memory");
+            count *= n;
+        }
+        out.resize(count);
+        return transfer(ozarr_array_read_ex, out.data(), out.size(), nullptr, 0, r);
+    }
+
+    std::int32_t rank_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Groups
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// A child of a group.
+struct child {
+    std::string name;
+    node_kind kind = node_kind::none;
+    /// Why it cannot be understood, if its kind is unknown.
+    std::string error;
+};
+
+class group : public detail::node<ozarr_group> {
+    using node = detail::node<ozarr_group>;
+
+public:
+    group() = default;
+    /// Takes over a handle of the C library.
+    explicit group(ozarr_group *h) noexcept : node(h) {}
+
+    static returned<group> open(const std::string &location, const char *mode = "r") {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_open(location.c_str(), mode, &h));
+        return group(h);
+    }
+    static returned<group> create(const std::string &location, existing flags = existing::fail) {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_create(location.c_str(), static_cast<ozarr_create>(flags), &h));
+        return group(h);
+    }
+
+    returned<array> open_array(const std::string &path) const {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_open_array(h_, path.c_str(), &h));
+        return array::adopt(h);
+    }
+    returned<group> open_group(const std::string &path) const {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_open_group(h_, path.c_str(), &h));
+        return group(h);
+    }
+    returned<array> create_array(const std::string &path, const spec &s, existing flags = existing::fail) {
+        OZARR_HPP_CHECK(s.problem());
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_create_array(h_, path.c_str(), s.get(), static_cast<ozarr_create>(flags), &h));
+        return array::adopt(h);
+    }
+    returned<group> create_group(const std::string &path, existing flags = existing::fail) {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_create_group(h_, path.c_str(), static_cast<ozarr_create>(flags), &h));
+        return group(h);
+    }
+
+    /// The children as they are now, sorted by name: `for (const ozarr::child &c : g.children()) …`
+    returned<std::vector<child>> children() const {
+        struct iter : detail::handle<ozarr_iter, ozarr_iter_free> {
+            using handle::handle;
+        };
+        ozarr_iter *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_children(h_, &h));
+        iter it(h);
+        std::vector<child> all;
+        for (bool more = false;;) {
+            OZARR_HPP_TRY(ozarr_iter_next(h, &more));
+            if (!more) return all;
+            child c;
+            ozarr_node_kind kind = 0;
+            OZARR_HPP_TRY(ozarr_iter_kind(h, &kind));
+            c.kind = static_cast<node_kind>(kind);
+            OZARR_HPP_TRY(detail::text(c.name, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_iter_name(h, b, n, l); }));
+            OZARR_HPP_TRY(detail::text(c.error, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_iter_error(h, b, n, l); }));
+            all.push_back(std::move(c));
+        }
+    }
+    /// Collects the metadata of everything below into one document.
+    returned<void> consolidate() {
+        OZARR_HPP_TRY(ozarr_group_consolidate(h_));
+        return returned<void>();
+    }
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Contexts and stores
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// Settings for stores.
+class context : public detail::handle<ozarr_context, ozarr_context_free> {
+public:
+    static returned<context> create() {
+        context c;
+        OZARR_HPP_TRY(ozarr_context_new(&c.h_));
+        return c;
+    }
+    returned<void> set(const std::string &key, const std::string &value) {
+        OZARR_HPP_TRY(ozarr_context_set(h_, key.c_str(), value.c_str()));
+        return returned<void>();
+    }
+};
+
+/// A place that holds a hierarchy: a folder, or memory.
+class store : public detail::handle<ozarr_store, ozarr_store_free> {
+public:
+    /// `options`: pairs of key and value, such as {{"file.sync", "each"}}.
+    static returned<store> open(const std::string &location, const char *mode = "r",
+                                const std::vector<std::pair<std::string, std::string>> &options = {}, const context *settings = nullptr) {
+        std::vector<const char *> list;
+        for (const auto &option : options) {
+            list.push_back(option.first.c_str());
+            list.push_back(option.second.c_str());
+        }
+        list.push_back(nullptr);
+        store s;
+        OZARR_HPP_TRY(ozarr_store_open_ex(settings == nullptr ? nullptr : settings->get(), location.c_str(), mode, list.data(), &s.h_));
+        return s;
+    }
+    /// An empty store in memory.
+    static returned<store> memory() {
+        store s;
+        OZARR_HPP_TRY(ozarr_store_memory(&s.h_));
+        return s;
+    }
+
+    returned<array> open_array(const std::string &path) const {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_array_open_at(h_, path.c_str(), &h));
+        return array::adopt(h);
+    }
+    returned<group> open_group(const std::string &path) const {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_open_at(h_, path.c_str(), &h));
+        return group(h);
+    }
+    returned<array> create_array(const std::string &path, const spec &s, existing flags = existing::fail) {
+        OZARR_HPP_CHECK(s.problem());
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_array_create_at(h_, path.c_str(), s.get(), static_cast<ozarr_create>(flags), &h));
+        return array::adopt(h);
+    }
+    /// `zarr_format`: 2, 3, or 0 for that of the group above.
+    returned<group> create_group(const std::string &path, existing flags = existing::fail, int zarr_format = 0) {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_create_at(h_, path.c_str(), zarr_format, static_cast<ozarr_create>(flags), &h));
+        return group(h);
+    }
+    /// What stands at a path; nothing is no error.
+    returned<node_kind> kind(const std::string &path) const {
+        ozarr_node_kind k = 0;
+        OZARR_HPP_TRY(ozarr_store_node_kind(h_, path.c_str(), &k));
+        return static_cast<node_kind>(k);
+    }
+    /// Erases a node with everything below it.
+    returned<void> erase(const std::string &path) {
+        OZARR_HPP_TRY(ozarr_store_node_erase(h_, path.c_str()));
+        return returned<void>();
+    }
+    returned<void> flush() {
+        OZARR_HPP_TRY(ozarr_store_flush(h_));
+        return returned<void>();
+    }
+    /// Flushes and frees; the handle is empty afterwards.
+    returned<void> close() {
+        OZARR_HPP_TRY(ozarr_store_close(release()));
+        return returned<void>();
+    }
+};
+
+/// Erases what stands at a location, with everything below it.
+inline returned<void> erase(const std::string &location) {
+    OZARR_HPP_TRY(ozarr_node_erase(location.c_str()));
+    return returned<void>();
+}
+
+} // namespace OZARR_HPP_MODE
+} // namespace ozarr
+
+#undef OZARR_HPP_MODE
+#undef OZARR_HPP_FAIL
+#undef OZARR_HPP_TRY
+#undef OZARR_HPP_CHECK
+
+#endif // OZARR_HPP

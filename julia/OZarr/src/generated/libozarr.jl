@@ -1,0 +1,224 @@
+# Generated from include/ozarr.h by tools/bindings.py: a change here is lost.
+#
+# The functions and numbers of the C library, as they are.
+
+const OZARR_AS_STORED = Int32(0)
+const OZARR_BOOL = Int32(1)
+const OZARR_INT8 = Int32(2)
+const OZARR_INT16 = Int32(3)
+const OZARR_INT32 = Int32(4)
+const OZARR_INT64 = Int32(5)
+const OZARR_UINT8 = Int32(6)
+const OZARR_UINT16 = Int32(7)
+const OZARR_UINT32 = Int32(8)
+const OZARR_UINT64 = Int32(9)
+const OZARR_FLOAT16 = Int32(10)
+const OZARR_FLOAT32 = Int32(11)
+const OZARR_FLOAT64 = Int32(12)
+const OZARR_COMPLEX64 = Int32(13)
+const OZARR_COMPLEX128 = Int32(14)
+const OZARR_ORDER_C = Int32(0)
+const OZARR_ORDER_F = Int32(1)
+const OZARR_NEW = Int32(0)
+const OZARR_OVERWRITE = Int32(1)
+const OZARR_OPEN_IF_SAME = Int32(2)
+const OZARR_NODE_NONE = Int32(0)
+const OZARR_NODE_ARRAY = Int32(1)
+const OZARR_NODE_GROUP = Int32(2)
+const OZARR_NODE_UNKNOWN = Int32(3)
+const OZARR_JSON_NULL = Int32(0)
+const OZARR_JSON_BOOL = Int32(1)
+const OZARR_JSON_INTEGER = Int32(2)
+const OZARR_JSON_NUMBER = Int32(3)
+const OZARR_JSON_STRING = Int32(4)
+const OZARR_JSON_ARRAY = Int32(5)
+const OZARR_JSON_OBJECT = Int32(6)
+const OZARR_OK = Int32(0)
+const OZARR_ERR_ARGUMENT = Int32(-101)
+const OZARR_ERR_NULL = Int32(-102)
+const OZARR_ERR_BOUNDS = Int32(-103)
+const OZARR_ERR_RANK = Int32(-104)
+const OZARR_ERR_BUFFER_SIZE = Int32(-105)
+const OZARR_ERR_TYPE = Int32(-106)
+const OZARR_ERR_RANGE = Int32(-107)
+const OZARR_ERR_NAME = Int32(-108)
+const OZARR_ERR_LOCATION = Int32(-109)
+const OZARR_ERR_INVALID_HANDLE = Int32(-110)
+const OZARR_ERR_READ_ONLY = Int32(-201)
+const OZARR_ERR_EXISTS = Int32(-202)
+const OZARR_ERR_STATE = Int32(-203)
+const OZARR_ERR_AGAIN = Int32(-204)
+const OZARR_ERR_CANCELLED = Int32(-205)
+const OZARR_ERR_FORKED = Int32(-206)
+const OZARR_ERR_NOT_FOUND = Int32(-301)
+const OZARR_ERR_NODE_KIND = Int32(-302)
+const OZARR_ERR_METADATA = Int32(-303)
+const OZARR_ERR_UNSUPPORTED = Int32(-304)
+const OZARR_ERR_EXTENSION = Int32(-305)
+const OZARR_ERR_CHUNK = Int32(-401)
+const OZARR_ERR_CHECKSUM = Int32(-402)
+const OZARR_ERR_SHARD_INDEX = Int32(-403)
+const OZARR_ERR_MISSING = Int32(-404)
+const OZARR_ERR_TRUNCATED = Int32(-405)
+const OZARR_ERR_PERMISSION = Int32(-501)
+const OZARR_ERR_CONFLICT = Int32(-502)
+const OZARR_ERR_TIMEOUT = Int32(-503)
+const OZARR_ERR_NETWORK = Int32(-504)
+const OZARR_ERR_THROTTLED = Int32(-505)
+const OZARR_ERR_RANGES = Int32(-506)
+const OZARR_ERR_PARTIAL = Int32(-507)
+const OZARR_ERR_IO = Int32(-601)
+const OZARR_ERR_NO_SPACE = Int32(-602)
+const OZARR_ERR_NO_MEMORY = Int32(-603)
+const OZARR_ERR_TOO_MANY_FILES = Int32(-604)
+const OZARR_ERR_LIMIT = Int32(-701)
+const OZARR_ERR_INTERNAL = Int32(-901)
+const OZARR_ERR_CALLBACK = Int32(-902)
+const OZARR_RESIZE_KEEP = Int32(1)
+
+struct ozarr_error_info
+    struct_size::Csize_t
+    status::Int32
+    os_errno::Int32
+    http_status::Int32
+    message::Cstring
+    key::Cstring
+    field::Cstring
+end
+
+struct ozarr_region
+    struct_size::Csize_t
+    start::Ptr{Int64}
+    shape::Ptr{Int64}
+    step::Ptr{Int64}
+end
+
+struct ozarr_memory
+    struct_size::Csize_t
+    data::Ptr{Cvoid}
+    size::Csize_t
+    offset::Csize_t
+    strides::Ptr{Int64}
+    order::Int32
+    type_::Int32
+end
+
+@c_function ozarr_status_name(status::Int32)::Cstring
+@c_function ozarr_last_error()::Cstring
+@c_function ozarr_last_error_info(info::Ptr{ozarr_error_info})::Int32
+@c_function ozarr_version()::Cstring
+@c_function ozarr_abi_version()::Int32
+@c_function ozarr_has_feature(name::Cstring)::Bool
+@c_function ozarr_array_create(location::Cstring, type_::Int32, rank::Int32, shape::Ptr{Int64}, chunks::Ptr{Int64}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_read(array::Ptr{Cvoid}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_write(array::Ptr{Cvoid}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_read_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_write_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_flush(array::Ptr{Cvoid})::Int32
+@c_function ozarr_array_close(array::Ptr{Cvoid})::Int32
+@c_function ozarr_array_free(array::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_rank(array::Ptr{Cvoid}, rank::Ptr{Int32})::Int32
+@c_function ozarr_array_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_chunk_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_inner_chunk_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
+@c_function ozarr_array_item_size(array::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
+@c_function ozarr_array_zarr_format(array::Ptr{Cvoid}, format::Ptr{Int32})::Int32
+@c_function ozarr_array_dimension_name(array::Ptr{Cvoid}, dim::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, named::Ptr{Bool})::Int32
+@c_function ozarr_array_fill_value(array::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t, defined::Ptr{Bool})::Int32
+@c_function ozarr_array_path(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_metadata(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_resize(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_resize_ex(array::Ptr{Cvoid}, shape::Ptr{Int64}, flags::UInt32)::Int32
+@c_function ozarr_array_append(array::Ptr{Cvoid}, dim::Int32, count::Int64, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_set(array::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
+@c_function ozarr_group_create(location::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_group(group::Ptr{Cvoid}, path::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open_group(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_array(group::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open_array(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_zarr_format(group::Ptr{Cvoid}, format::Ptr{Int32})::Int32
+@c_function ozarr_group_metadata(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_consolidate(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_flush(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_close(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_free(group::Ptr{Cvoid})::Cvoid
+@c_function ozarr_group_children(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_iter_next(iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
+@c_function ozarr_iter_name(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_iter_kind(iter::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
+@c_function ozarr_iter_error(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_iter_free(iter::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_attr_count(array::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_name(array::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_kind(array::Ptr{Cvoid}, name::Cstring, kind::Ptr{Int32})::Int32
+@c_function ozarr_array_attr_get_int64(array::Ptr{Cvoid}, name::Cstring, value::Ptr{Int64})::Int32
+@c_function ozarr_array_attr_get_double(array::Ptr{Cvoid}, name::Cstring, value::Ptr{Cdouble})::Int32
+@c_function ozarr_array_attr_get_string(array::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_get_json(array::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_set_int64(array::Ptr{Cvoid}, name::Cstring, value::Int64)::Int32
+@c_function ozarr_array_attr_set_double(array::Ptr{Cvoid}, name::Cstring, value::Cdouble)::Int32
+@c_function ozarr_array_attr_set_string(array::Ptr{Cvoid}, name::Cstring, value::Cstring)::Int32
+@c_function ozarr_array_attr_set_json(array::Ptr{Cvoid}, name::Cstring, json::Cstring)::Int32
+@c_function ozarr_array_attr_erase(array::Ptr{Cvoid}, name::Cstring)::Int32
+@c_function ozarr_array_attrs_get(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attrs_set(array::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_array_attrs_begin(array::Ptr{Cvoid})::Int32
+@c_function ozarr_array_attrs_commit(array::Ptr{Cvoid})::Int32
+@c_function ozarr_group_attr_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_name(group::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_kind(group::Ptr{Cvoid}, name::Cstring, kind::Ptr{Int32})::Int32
+@c_function ozarr_group_attr_get_int64(group::Ptr{Cvoid}, name::Cstring, value::Ptr{Int64})::Int32
+@c_function ozarr_group_attr_get_double(group::Ptr{Cvoid}, name::Cstring, value::Ptr{Cdouble})::Int32
+@c_function ozarr_group_attr_get_string(group::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_get_json(group::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_set_int64(group::Ptr{Cvoid}, name::Cstring, value::Int64)::Int32
+@c_function ozarr_group_attr_set_double(group::Ptr{Cvoid}, name::Cstring, value::Cdouble)::Int32
+@c_function ozarr_group_attr_set_string(group::Ptr{Cvoid}, name::Cstring, value::Cstring)::Int32
+@c_function ozarr_group_attr_set_json(group::Ptr{Cvoid}, name::Cstring, json::Cstring)::Int32
+@c_function ozarr_group_attr_erase(group::Ptr{Cvoid}, name::Cstring)::Int32
+@c_function ozarr_group_attrs_get(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attrs_set(group::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_group_attrs_begin(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
+@c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_spec_new(type_::Int32, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_spec_from_json(document::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_spec_set_zarr_format(spec::Ptr{Cvoid}, format::Int32)::Int32
+@c_function ozarr_spec_set_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
+@c_function ozarr_spec_set_inner_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
+@c_function ozarr_spec_set_fill_value(spec::Ptr{Cvoid}, type_::Int32, value::Ptr{Cvoid})::Int32
+@c_function ozarr_spec_set_fill_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_set_dimension_names(spec::Ptr{Cvoid}, names::Ptr{Ptr{UInt8}})::Int32
+@c_function ozarr_spec_set_order(spec::Ptr{Cvoid}, order::Int32)::Int32
+@c_function ozarr_spec_set_big_endian(spec::Ptr{Cvoid}, big::Bool)::Int32
+@c_function ozarr_spec_set_separator(spec::Ptr{Cvoid}, separator::Cchar)::Int32
+@c_function ozarr_spec_set_compressor(spec::Ptr{Cvoid}, name::Cstring, level::Int32)::Int32
+@c_function ozarr_spec_set_codecs_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_set_compressor_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_set_filters_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_set_attributes_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_to_json(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_spec_suggest(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_spec_free(spec::Ptr{Cvoid})::Cvoid
+@c_function ozarr_store_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_open_ex(context::Ptr{Cvoid}, location::Cstring, mode::Cstring, options::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_memory(out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_create_at(store::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_at(store::Ptr{Cvoid}, path::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_node_kind(store::Ptr{Cvoid}, path::Cstring, kind::Ptr{Int32})::Int32
+@c_function ozarr_store_node_erase(store::Ptr{Cvoid}, path::Cstring)::Int32
+@c_function ozarr_store_flush(store::Ptr{Cvoid})::Int32
+@c_function ozarr_store_close(store::Ptr{Cvoid})::Int32
+@c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
+@c_function ozarr_node_open(location::Cstring, mode::Cstring, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_node_erase(location::Cstring)::Int32
+@c_function ozarr_context_new(out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_context_set(context::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
+@c_function ozarr_context_free(context::Ptr{Cvoid})::Cvoid
