@@ -334,7 +334,7 @@ mod tests {
     fn damage_is_an_error() {
         let numcodecs = stage_v2("packbits", "{}", DataType::Bool);
         for bytes in [&[][..], &[1], &[8, 0], &[0], &[0, 1, 2]] {
-            assert_eq!(numcodecs.decode(bytes, Dest::Exact(&mut [0; 8])).is_err(), true, "{bytes:?}");
+            assert!(numcodecs.decode(bytes, Dest::Exact(&mut [0; 8])).is_err(), "{bytes:?}");
         }
         let stage = v3(r#"{"padding_encoding": "first_byte"}"#, DataType::Bool);
         for bytes in [&[][..], &[4], &[3, 9], &[255, 9], &[4, 9, 9]] {
