@@ -66,7 +66,7 @@ fn most_held<T>(f: impl FnOnce() -> T) -> (T, usize) {
 /// What a flip of any bit must do.
 #[derive(Clone, Copy, PartialEq)]
 enum Flips {
-    /// An error.
+    /// An error, or the same data.
     Found,
     /// Anything but a panic.
     Survived,
@@ -253,7 +253,8 @@ fn flipped_bits_are_survived_and_by_checksums_found() {
             let mut bad = case.frame.clone();
             bad[at / 8] ^= 1 << (at % 8);
             let decoded = case.decode(&bad, case.data.len());
-            assert!(case.flips == Survived || decoded.is_none(), "{}: bit {at}", case.json);
+            // A bit that decides nothing (of lzma's context, say) may leave the data as they are.
+            assert!(case.flips == Survived || decoded.is_none_or(|d| d == case.data), "{}: bit {at}", case.json);
         }
     }
 }

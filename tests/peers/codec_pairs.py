@@ -56,8 +56,8 @@ EXACT = [
     *[({"id": "bitround", "keepbits": k}, [t for t in FLOATS if k <= {"float16": 10, "float32": 23, "float64": 52}[t]]) for k in (0, 1, 7, 10, 23, 51, 52)],
     *[({"id": "quantize", "digits": k, "dtype": "{d}"}, FLOATS) for k in (-1, 0, 1, 3)],
     ({"id": "quantize", "digits": 2, "dtype": "{d}", "astype": "<f4"}, ["float64"]),
-    *[({"id": "fixedscaleoffset", "offset": o, "scale": s, "dtype": "{d}", **a}, FLOATS)
-      for (o, s), a in itertools.product(((0, 1), (3, 10), (-2.5, 0.1), (0.1, 7)), ({}, {"astype": "<i2"}, {"astype": ">i4"}, {"astype": "<f4"}, {"astype": "<i8"}))],
+    *[({"id": "fixedscaleoffset", "offset": o, "scale": s, "dtype": "{d}", **a}, FLOATS[n % 3:n % 3 + 2])
+      for n, ((o, s), a) in enumerate(itertools.product(((0, 1), (3, 10), (-2.5, 0.1), (0.1, 7)), ({}, {"astype": "<i2"}, {"astype": ">i4"}, {"astype": "<f4"}, {"astype": "<i8"})))],
     *[({"id": "fixedscaleoffset", "offset": o, "scale": s, "dtype": "{d}", **a}, INTS[n % 3::3])
       for n, ((o, s), a) in enumerate(itertools.product(((0, 1), (3, 2), (2, 0.5), (0.5, 2), (1.5, 0.3)), ({}, {"astype": "<i4"}, {"astype": "<f4"}, {"astype": "<f8"})))],
     ({"id": "astype", "encode_dtype": "<f4", "decode_dtype": "{d}"}, ["float64", "int16", "int64"]),
@@ -92,8 +92,12 @@ def cases():
                     continue
                 if fmt == 3 and ("base64" in ids or any(f.get("astype", "").startswith(">") or f["id"] == "quantize" and "astype" in f for f in filters)):
                     continue
+                if fmt == 3 and np.dtype(t).itemsize == 1 and any("astype" in f for f in filters):
+                    continue  # zarr-python gives `bytes` no byte order there
                 d = np.dtype(t).newbyteorder(">" if big else "<")
                 shape = next(shapes)
+                if big and shape == () and "quantize" in ids:
+                    shape = next(shapes)  # NumPy drops the byte order of what it calculates with rank 0
                 a = {"type": t, "dtype": d, "format": fmt, "shape": shape, "chunks": list(chunk_variants(shape))[next(chunks)], "exact": exact,
                      "order": next(orders) if fmt == 2 else "C", "filters": filled_in(filters, d), "compressor": filled_in(compressor, d)}
                 listed = a["filters"] + ([a["compressor"]] if compressor else [])
@@ -117,7 +121,7 @@ def values(rng, a):
     if ids & {"fixedscaleoffset", "quantize", "astype"}:
         if d.kind == "f":
             return (np.array([rng.uniform(-90, 90) for _ in range(n)]) * rng.choice([1, 0.01])).astype(d).reshape(a["shape"])
-        return np.array([rng.randint(0, 60) for _ in range(n)]).astype(d).reshape(a["shape"])
+        return np.array([rng.randint(5, 60) for _ in range(n)]).astype(d).reshape(a["shape"])
     if d.kind == "b":
         return np.array([rng.random() < 0.3 for _ in range(n)], bool).reshape(a["shape"])
     if rng.random() < 0.5:
