@@ -115,6 +115,8 @@ typedef int32_t ozarr_type;
 #define OZARR_FLOAT64             12     /**< `double` */
 #define OZARR_COMPLEX64           13     /**< Two `float`: real and imaginary part (C99 `float complex`) */
 #define OZARR_COMPLEX128          14     /**< Two `double`: real and imaginary part (C99 `double complex`) */
+/** The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order */
+#define OZARR_BY_DTYPE 100
 
 /** Which index runs fastest in memory. */
 typedef int32_t ozarr_order;
@@ -267,9 +269,9 @@ const char *ozarr_version(void);
 int32_t ozarr_abi_version(void);
 
 /**
- * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"gzip"`, `"zlib"`,
- * `"crc32c"`, `"sharding"`, `"transpose"`, `"memory"`, `"v2"`, ... False for names that it does not know, and
- * for NULL.
+ * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`, `"sharding"`,
+ * `"transpose"`, `"memory"`, `"v2"`, ... Codecs have their names in metadata, of v2 or v3. False for names
+ * that it does not know, and for NULL.
  */
 bool ozarr_has_feature(const char *name);
 
@@ -358,7 +360,11 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int
  */
 OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *array, int64_t *shape);
 
-/** The type of the elements. */
+/**
+ * The type of the elements; `OZARR_BY_DTYPE` where it is no number. Such elements are moved as they are
+ * stored, in this machine's byte order; times (counts of 64 bits) convert to and from `OZARR_INT64`, too.
+ * `ozarr_array_metadata` describes the type.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_type(const ozarr_array *array, ozarr_type *type);
 
 /** The bytes of one element. */
