@@ -20,7 +20,7 @@ try() {
 build() {
     cmake -S . -B "$@" > log 2>&1 && cmake --build "$1" >> log 2>&1 || { cat log >&2; exit 1; }
     for program in c_shared c_static cxx_shared cxx_static hpp_shared; do try "./$1/$program"; done
-    if [ -e "$prefix/lib/pkgconfig/ozarr-fortran.pc" ]; then try "./$1/fortran_shared"; fi
+    if [ -n "$(find "$prefix" -name ozarr-fortran.pc)" ]; then try "./$1/fortran_shared"; fi
     echo "$how: ok"
 }
 
