@@ -159,7 +159,8 @@ static void failures_say_what_and_where() {
     THROWS(OZARR_ERR_NULL, "", t.flush());
     moved.close();
     THROWS(OZARR_ERR_NULL, "", moved.read<double>());
-    put_file("run.zarr/f/zarr.json", "{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[4.5]}", 53);
+    const std::string broken = R"({"zarr_format":3,"node_type":"array","shape":[4.5]})";
+    put_file("run.zarr/f/zarr.json", broken.data(), broken.size());
     try {
         ozarr::array::open("run.zarr/f");
         FAIL("nothing was thrown");

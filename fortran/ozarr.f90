@@ -30,7 +30,7 @@ module ozarr
   implicit none
   private
 
-  public :: ozarr_node, ozarr_array, ozarr_group, ozarr_store, ozarr_erase, ozarr_library_version, ozarr_message_of_status
+  public :: ozarr_node, ozarr_array, ozarr_group, ozarr_store, ozarr_erase, ozarr_library_version, ozarr_name_of_status
   public :: OZARR_AS_STORED, OZARR_BOOL, OZARR_INT8, OZARR_INT16, OZARR_INT32, OZARR_INT64, OZARR_UINT8
   public :: OZARR_UINT16, OZARR_UINT32, OZARR_UINT64, OZARR_FLOAT16, OZARR_FLOAT32, OZARR_FLOAT64
   public :: OZARR_COMPLEX64, OZARR_COMPLEX128, OZARR_ORDER_C, OZARR_ORDER_F, OZARR_NEW, OZARR_OVERWRITE
@@ -327,11 +327,11 @@ contains
   end function ozarr_library_version
 
   ! The name of a status, such as "OZARR_ERR_BOUNDS".
-  function ozarr_message_of_status(status) result(text)
+  function ozarr_name_of_status(status) result(text)
     integer, intent(in) :: status
     character(:), allocatable :: text
     text = text_at(ozarr_status_name(int(status, c_int32_t)))
-  end function ozarr_message_of_status
+  end function ozarr_name_of_status
 
   ! Erases what stands at a location, with everything below it.
   subroutine ozarr_erase(location, stat, errmsg)

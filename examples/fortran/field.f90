@@ -35,6 +35,6 @@ program field
   print "(*(f6.1))", halo(2, 2), halo(7, 5), halo(8, 6)
 
   call t%read(u, start=[1, 1, 4], stat=status, errmsg=message)
-  print "(a, a, a)", ozarr_message_of_status(status), ": ", trim(message)
+  print "(a, a, a)", ozarr_name_of_status(status), ": ", trim(message)
   if (status /= OZARR_ERR_BOUNDS) error stop
 end program field
