@@ -1,9 +1,11 @@
 # The few words a newcomer needs; each is a script in tools/.
-.PHONY: help demo test bench header clean
+.PHONY: help demo test check-deep bench dist header clean
 
 help:
 	@echo "make demo     build the library, run a simulation that writes Zarr, kill it, restart it, read it back, make a picture"
 	@echo "make test     every test, on a fresh machine too (installs what is missing; OZARR_SKIP=kill,asan leaves steps out)"
+	@echo "make check-deep  the long checks: valgrind, fuzzing, thousands of random programs, a build from vendored sources (10 minutes)"
+	@echo "make dist     pack the installed library for machines without Rust and without a network"
 	@echo "make bench    the benchmark beside the bare loop, into docs/performance.md (QUICK=1: less data, fewer repetitions)"
 	@echo "make header   generate include/ozarr.h and abi/ozarr.symbols anew"
 	@echo "make clean    remove build/ (target/ and .venv/ stay)"
@@ -15,6 +17,14 @@ demo:
 test:
 	@tools/deps test
 	@tools/test
+
+check-deep:
+	@tools/deps deep
+	@tools/test --deep
+
+dist:
+	@tools/deps demo
+	@tools/dist
 
 bench:
 	@tools/deps test

@@ -116,10 +116,12 @@ static void documents(void) {
     ozarr_spec_free(copy);
     copy = NULL;
     static const struct { const char *document; ozarr_status status; const char *word; } bad[] = {
-        {"", OZARR_ERR_METADATA, ""},
-        {"{", OZARR_ERR_METADATA, ""},
+        {"", OZARR_ERR_ARGUMENT, "line 1, column 0"},
+        {"{", OZARR_ERR_ARGUMENT, "line 1, column 1"},
+        {"{\"zarr_format\": 3,\n  shape: [1]}", OZARR_ERR_ARGUMENT, "line 2, column 3"},
         {"[]", OZARR_ERR_METADATA, ""},
-        {"{\"zarr_format\": 4}", OZARR_ERR_METADATA, "zarr_format"},
+        {"{\"zarr_format\": 4}", OZARR_ERR_UNSUPPORTED, "zarr_format: found 4"},
+        {"{}", OZARR_ERR_METADATA, "zarr_format"},
         {"{\"zarr_format\": 3, \"node_type\": \"group\"}", OZARR_ERR_NODE_KIND, "group"},
         {"{\"zarr_format\": 2, \"shape\": [1], \"chunks\": [1], \"dtype\": \"<U5\", \"compressor\": null, \"fill_value\": 0, "
          "\"order\": \"C\", \"filters\": null}", OZARR_ERR_UNSUPPORTED, "dtype"},

@@ -31,7 +31,7 @@ file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.rs")
 list(APPEND _sources "${PROJECT_SOURCE_DIR}/Cargo.toml" "${PROJECT_SOURCE_DIR}/Cargo.lock" "${PROJECT_SOURCE_DIR}/build.rs")
 add_custom_command(
   OUTPUT "${OZARR_ARCHIVE}"
-  COMMAND ${CMAKE_COMMAND} -E env ${_env} "${OZARR_CARGO}" rustc --lib --crate-type staticlib --locked
+  COMMAND ${CMAKE_COMMAND} -E env ${_env} "${OZARR_CARGO}" rustc --package ozarr --lib --crate-type staticlib --locked
     --profile ${OZARR_PROFILE} ${_target_args} --manifest-path "${PROJECT_SOURCE_DIR}/Cargo.toml"
     --target-dir "${OZARR_TARGET_DIR}" ${OZARR_CARGO_ARGS}
   COMMAND ${CMAKE_COMMAND} -E copy "${OZARR_TARGET_DIR}/${_target_folder}${_profile_folder}/libozarr.a" "${OZARR_ARCHIVE}"

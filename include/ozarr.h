@@ -5,7 +5,8 @@
  *
  *     ozarr_array *t = NULL;
  *     int64_t shape[] = {100, 64, 64};
- *     if (ozarr_array_create("run.zarr/temperature", OZARR_FLOAT64, 3, shape, NULL, OZARR_NEW, &t)) goto fail;
+ *     if (ozarr_array_create("run.zarr/temperature", OZARR_FLOAT64, 3, shape, NULL, OZARR_NEW, &t))
+ *         goto fail;
  *     if (ozarr_array_write_region(t, start, count, OZARR_FLOAT64, u, sizeof u)) goto fail;
  *     if (ozarr_array_close(t)) goto fail;
  *
@@ -23,19 +24,22 @@
  *
  * The rules, for all functions:
  *
- * Statuses.  0 (OZARR_OK) is success, errors are negative; ozarr_last_error() says what was found and what was
- *            expected. Output arguments come last, and are written only on success.
- * Handles.   Made by create, open and new; given back by close (which flushes and says whether that worked) or free.
- *            A NULL handle is an error, except to free. The functions of a freed handle report an error, not a crash.
- * Threads.   Functions on a pointer to const may run at the same time in any threads on the same handle, reading and
- *            writing of regions among them. The others take turns; the library sees to it.
- * Texts in   are UTF-8 and end in NUL. They, and all other memory of the caller, are used during the call only.
- * Texts out  go to `buf`, which has `cap` bytes, with a NUL at the end. `*len` is the length without the NUL, and is set
- *            also when the buffer is too small (OZARR_ERR_BUFFER_SIZE). `buf` NULL with `cap` 0 asks for the length
- *            only; `len` may be NULL.
- * Numbers    int64_t for shapes, indices, steps and byte strides, one for each dimension (the pointer may be NULL for
- *            rank 0); size_t for bytes.
- * Manners.   Nothing is printed, no signal handler is set, errno and the floating-point environment stay as they were.
+ * Statuses.  0 (OZARR_OK) is success, errors are negative; ozarr_last_error() says what was found and what
+ *            was expected. Output arguments come last, and are written only on success.
+ * Handles.   Made by create, open and new; given back by close (which flushes and says whether that worked)
+ *            or free. A NULL handle is an error, except to free. The functions of a freed handle report an
+ *            error, not a crash.
+ * Threads.   Functions on a pointer to const may run at the same time in any threads on the same handle,
+ *            reading and writing of regions among them. The others take turns; the library sees to it.
+ * Texts in   are UTF-8 and end in NUL. They, and all other memory of the caller, are used during the call
+ *            only.
+ * Texts out  go to `buf`, which has `cap` bytes, with a NUL at the end. `*len` is the length without the NUL,
+ *            and is set also when the buffer is too small (OZARR_ERR_BUFFER_SIZE). `buf` NULL with `cap` 0
+ *            asks for the length only; `len` may be NULL.
+ * Numbers    int64_t for shapes, indices, steps and byte strides, one for each dimension (the pointer may be
+ *            NULL for rank 0); size_t for bytes.
+ * Manners.   Nothing is printed, no signal handler is set, errno and the floating-point environment stay as
+ *            they were.
  */
 
 /* Generated from the sources by cbindgen: a change here is lost. */
@@ -51,7 +55,7 @@
 extern "C" {
 #endif
 
-/* The compiler warns where a status is dropped; define OZARR_CHECKED as nothing before including this to be left alone. */
+/* The compiler warns where a status is dropped; define OZARR_CHECKED as nothing first to be left alone. */
 #ifndef OZARR_CHECKED
 #if defined(__GNUC__)
 #define OZARR_CHECKED __attribute__((warn_unused_result))
@@ -60,14 +64,14 @@ extern "C" {
 #endif
 #endif
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * Handles and numbers
- * =====================================================================================================================
+ * ========================================================================================================
  *
- * A handle stands for something open. It is not an address: using one that was freed, or one of another type, is an error
- * (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free`, where NULL is allowed, and
- * a handle that is gone already changes nothing but `ozarr_last_error()`. The order does not matter: an array stays usable
- * after its store's handle is freed. */
+ * A handle stands for something open. It is not an address: using one that was freed, or one of another type,
+ * is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free`,
+ * where NULL is allowed, and a handle that is gone already changes nothing but `ozarr_last_error()`. The
+ * order does not matter: an array stays usable after its store's handle is freed. */
 
 /** An array: open for reading, or for reading and writing. */
 typedef struct ozarr_array ozarr_array;
@@ -75,7 +79,10 @@ typedef struct ozarr_array ozarr_array;
 /** A group: a folder of arrays and groups, with attributes. */
 typedef struct ozarr_group ozarr_group;
 
-/** What an array to be created is like: shape, type, chunks, codecs, names. Changed by setters, used any number of times. */
+/**
+ * What an array to be created is like: shape, type, chunks, codecs, names. Changed by setters, used any
+ * number of times.
+ */
 typedef struct ozarr_spec ozarr_spec;
 
 /** A place that holds a hierarchy: a folder, or memory. */
@@ -88,126 +95,130 @@ typedef struct ozarr_iter ozarr_iter;
 typedef struct ozarr_context ozarr_context;
 
 /**
- * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_COMPLEX128`. In your memory they
- * are always in this machine's byte order.
+ * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_COMPLEX128`. In
+ * your memory they are always in this machine's byte order.
  */
 typedef int32_t ozarr_type;
 
-#define OZARR_AS_STORED            0       /**< In calls that move elements: the array's own type, whichever it is. */
-#define OZARR_BOOL                 1       /**< One byte, 0 or 1 (C99 `bool`). */
-#define OZARR_INT8                 2       /**< `int8_t` */
-#define OZARR_INT16                3       /**< `int16_t` */
-#define OZARR_INT32                4       /**< `int32_t` */
-#define OZARR_INT64                5       /**< `int64_t` */
-#define OZARR_UINT8                6       /**< `uint8_t` */
-#define OZARR_UINT16               7       /**< `uint16_t` */
-#define OZARR_UINT32               8       /**< `uint32_t` */
-#define OZARR_UINT64               9       /**< `uint64_t` */
-#define OZARR_FLOAT16              10      /**< IEEE 754 binary16, two bytes */
-#define OZARR_FLOAT32              11      /**< `float` */
-#define OZARR_FLOAT64              12      /**< `double` */
-#define OZARR_COMPLEX64            13      /**< Two `float`: real and imaginary part (C99 `float complex`) */
-#define OZARR_COMPLEX128           14      /**< Two `double`: real and imaginary part (C99 `double complex`) */
+#define OZARR_AS_STORED           0      /**< In calls that move elements: the array's own type. */
+#define OZARR_BOOL                1      /**< One byte, 0 or 1 (C99 `bool`). */
+#define OZARR_INT8                2      /**< `int8_t` */
+#define OZARR_INT16               3      /**< `int16_t` */
+#define OZARR_INT32               4      /**< `int32_t` */
+#define OZARR_INT64               5      /**< `int64_t` */
+#define OZARR_UINT8               6      /**< `uint8_t` */
+#define OZARR_UINT16              7      /**< `uint16_t` */
+#define OZARR_UINT32              8      /**< `uint32_t` */
+#define OZARR_UINT64              9      /**< `uint64_t` */
+#define OZARR_FLOAT16             10     /**< IEEE 754 binary16, two bytes */
+#define OZARR_FLOAT32             11     /**< `float` */
+#define OZARR_FLOAT64             12     /**< `double` */
+#define OZARR_COMPLEX64           13     /**< Two `float`: real and imaginary part (C99 `float complex`) */
+#define OZARR_COMPLEX128          14     /**< Two `double`: real and imaginary part (C99 `double complex`) */
+/** The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order */
+#define OZARR_BY_DTYPE 100
 
 /** Which index runs fastest in memory. */
 typedef int32_t ozarr_order;
 
-#define OZARR_ORDER_C              0       /**< The last index (row-major, as in C). */
-#define OZARR_ORDER_F              1       /**< The first index (column-major, as in Fortran). */
+#define OZARR_ORDER_C             0      /**< The last index (row-major, as in C). */
+#define OZARR_ORDER_F             1      /**< The first index (column-major, as in Fortran). */
 
 /** What to do if something stands already where a node is to be created. */
 typedef int32_t ozarr_create;
 
-#define OZARR_NEW                  0       /**< `OZARR_ERR_EXISTS`. */
-#define OZARR_OVERWRITE            1       /**< Erase it, with everything below it, and create anew. */
-#define OZARR_OPEN_IF_SAME         2       /**< Open it if it would be created just so; else `OZARR_ERR_EXISTS`. */
+#define OZARR_NEW                 0      /**< `OZARR_ERR_EXISTS`. */
+#define OZARR_OVERWRITE           1      /**< Erase it, with everything below it, and create anew. */
+#define OZARR_OPEN_IF_SAME        2      /**< Open it if it would be just so; else `OZARR_ERR_EXISTS`. */
 
 /** What stands at a path. */
 typedef int32_t ozarr_node_kind;
 
-#define OZARR_NODE_NONE            0       /**< Nothing. */
-#define OZARR_NODE_ARRAY           1       /**< An array. */
-#define OZARR_NODE_GROUP           2       /**< A group. */
-#define OZARR_NODE_UNKNOWN         3       /**< A node whose metadata cannot be understood. */
+#define OZARR_NODE_NONE           0      /**< Nothing. */
+#define OZARR_NODE_ARRAY          1      /**< An array. */
+#define OZARR_NODE_GROUP          2      /**< A group. */
+#define OZARR_NODE_UNKNOWN        3      /**< A node whose metadata cannot be understood. */
 
 /** The kinds of JSON values, for attributes. */
 typedef int32_t ozarr_json_kind;
 
-#define OZARR_JSON_NULL            0       /**< `null` */
-#define OZARR_JSON_BOOL            1       /**< `true` or `false` */
-#define OZARR_JSON_INTEGER         2       /**< A number without fraction and exponent. */
-#define OZARR_JSON_NUMBER          3       /**< Any other number. */
-#define OZARR_JSON_STRING          4       /**< A text. */
-#define OZARR_JSON_ARRAY           5       /**< A list. */
-#define OZARR_JSON_OBJECT          6       /**< An object. */
+#define OZARR_JSON_NULL           0      /**< `null` */
+#define OZARR_JSON_BOOL           1      /**< `true` or `false` */
+#define OZARR_JSON_INTEGER        2      /**< A number without fraction and exponent. */
+#define OZARR_JSON_NUMBER         3      /**< Any other number. */
+#define OZARR_JSON_STRING         4      /**< A text. */
+#define OZARR_JSON_ARRAY          5      /**< A list. */
+#define OZARR_JSON_OBJECT         6      /**< An object. */
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * Statuses and errors
- * =====================================================================================================================
+ * ========================================================================================================
  *
- * Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says what kind of thing
- * went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx metadata, -4xx stored data, -5xx the store,
- * -6xx the operating system, -7xx a limit, -9xx the library itself. Numbers are never reused; new ones may come.
+ * Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says what
+ * kind of thing went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx metadata, -4xx
+ * stored data, -5xx the store, -6xx the operating system, -7xx a limit, -9xx the library itself. Numbers are
+ * never reused; new ones may come.
  *
- * The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and the field,
- * what was found and what was expected. Successful calls leave it as it is. */
+ * The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and the
+ * field, what was found and what was expected. Successful calls leave it as it is. */
 
 /** `OZARR_OK`, or one of the negative numbers `OZARR_ERR_...`; never positive. */
 typedef int32_t ozarr_status;
 
-#define OZARR_OK                   0       /**< The call did what it says. */
-#define OZARR_ERR_ARGUMENT         (-101)  /**< An argument has a value that is never allowed. */
-#define OZARR_ERR_NULL             (-102)  /**< A pointer argument is NULL that must not be. */
-#define OZARR_ERR_BOUNDS           (-103)  /**< A region, index or axis lies outside the array. */
-#define OZARR_ERR_RANK             (-104)  /**< A rank differs from the array's, or exceeds the limit. */
-#define OZARR_ERR_BUFFER_SIZE      (-105)  /**< A buffer is smaller (or larger) than the call needs. */
-#define OZARR_ERR_TYPE             (-106)  /**< A type cannot be converted into the other. */
-#define OZARR_ERR_RANGE            (-107)  /**< A value does not fit into the type that it is converted to. */
-#define OZARR_ERR_NAME             (-108)  /**< A node or attribute name is not allowed. */
-#define OZARR_ERR_LOCATION         (-109)  /**< A location (path or URL) cannot be understood. */
-#define OZARR_ERR_INVALID_HANDLE   (-110)  /**< A handle is stale, freed, or of another kind. */
-#define OZARR_ERR_READ_ONLY        (-201)  /**< The store, or the handle, is open for reading only. */
-#define OZARR_ERR_EXISTS           (-202)  /**< A node stands already where one should be created. */
-#define OZARR_ERR_STATE            (-203)  /**< The call does not fit the handle's present state. */
-#define OZARR_ERR_AGAIN            (-204)  /**< The work would have to wait; try again. */
-#define OZARR_ERR_CANCELLED        (-205)  /**< The request was cancelled. */
-#define OZARR_ERR_FORKED           (-206)  /**< The handle or request belongs to the process before `fork`. */
-#define OZARR_ERR_NOT_FOUND        (-301)  /**< There is no node, attribute or key of that name. */
-#define OZARR_ERR_NODE_KIND        (-302)  /**< An array stands where a group is needed, or the reverse. */
-#define OZARR_ERR_METADATA         (-303)  /**< A metadata document is malformed or contradicts itself. */
-#define OZARR_ERR_UNSUPPORTED      (-304)  /**< A codec, data type or feature is known by name only, or not at all. */
-#define OZARR_ERR_EXTENSION        (-305)  /**< An extension that must be understood is not. */
-#define OZARR_ERR_CHUNK            (-401)  /**< The bytes of a chunk cannot be decoded. */
-#define OZARR_ERR_CHECKSUM         (-402)  /**< A checksum does not match. */
-#define OZARR_ERR_SHARD_INDEX      (-403)  /**< The index of a shard is damaged. */
-#define OZARR_ERR_MISSING          (-404)  /**< A chunk is missing where the caller asked for that to be an error. */
-#define OZARR_ERR_TRUNCATED        (-405)  /**< Stored bytes end too early. */
-#define OZARR_ERR_PERMISSION       (-501)  /**< The store refuses access. */
-#define OZARR_ERR_CONFLICT         (-502)  /**< Another writer changed the key in between. */
-#define OZARR_ERR_TIMEOUT          (-503)  /**< The store did not answer in time. */
-#define OZARR_ERR_NETWORK          (-504)  /**< The network or the server failed. */
-#define OZARR_ERR_THROTTLED        (-505)  /**< The server asks for fewer requests. */
-#define OZARR_ERR_RANGES           (-506)  /**< The server does not serve byte ranges. */
-#define OZARR_ERR_PARTIAL          (-507)  /**< Some chunks of a write are stored and others are not. */
-#define OZARR_ERR_IO               (-601)  /**< The operating system reports an input or output error. */
-#define OZARR_ERR_NO_SPACE         (-602)  /**< The device or quota is full. */
-#define OZARR_ERR_NO_MEMORY        (-603)  /**< Memory cannot be had. */
-#define OZARR_ERR_TOO_MANY_FILES   (-604)  /**< The limit of open files is reached. */
-#define OZARR_ERR_LIMIT            (-701)  /**< A limit of the library is exceeded. */
-#define OZARR_ERR_INTERNAL         (-901)  /**< A defect of the library (a caught panic). */
-#define OZARR_ERR_CALLBACK         (-902)  /**< A callback of the caller failed. */
+#define OZARR_OK                  0      /**< The call did what it says. */
+#define OZARR_ERR_ARGUMENT        (-101) /**< An argument has a value that is never allowed. */
+#define OZARR_ERR_NULL            (-102) /**< A pointer argument is NULL that must not be. */
+#define OZARR_ERR_BOUNDS          (-103) /**< A region, index or axis lies outside the array. */
+#define OZARR_ERR_RANK            (-104) /**< A rank differs from the array's, or exceeds the limit. */
+#define OZARR_ERR_BUFFER_SIZE     (-105) /**< A buffer is smaller (or larger) than the call needs. */
+#define OZARR_ERR_TYPE            (-106) /**< A type cannot be converted into the other. */
+#define OZARR_ERR_RANGE           (-107) /**< A value does not fit into the type that it is converted to. */
+#define OZARR_ERR_NAME            (-108) /**< A node or attribute name is not allowed. */
+#define OZARR_ERR_LOCATION        (-109) /**< A location (path or URL) cannot be understood. */
+#define OZARR_ERR_INVALID_HANDLE  (-110) /**< A handle is stale, freed, or of another kind. */
+#define OZARR_ERR_READ_ONLY       (-201) /**< The store, or the handle, is open for reading only. */
+#define OZARR_ERR_EXISTS          (-202) /**< A node stands already where one should be created. */
+#define OZARR_ERR_STATE           (-203) /**< The call does not fit the handle's present state. */
+#define OZARR_ERR_AGAIN           (-204) /**< The work would have to wait; try again. */
+#define OZARR_ERR_CANCELLED       (-205) /**< The request was cancelled. */
+#define OZARR_ERR_FORKED          (-206) /**< The handle or request belongs to the process before `fork`. */
+#define OZARR_ERR_NOT_FOUND       (-301) /**< There is no node, attribute or key of that name. */
+#define OZARR_ERR_NODE_KIND       (-302) /**< An array stands where a group is needed, or the reverse. */
+#define OZARR_ERR_METADATA        (-303) /**< A metadata document is malformed or contradicts itself. */
+#define OZARR_ERR_UNSUPPORTED     (-304) /**< Known by name only, or not at all: a codec, type or feature. */
+#define OZARR_ERR_EXTENSION       (-305) /**< An extension that must be understood is not. */
+#define OZARR_ERR_CHUNK           (-401) /**< The bytes of a chunk cannot be decoded. */
+#define OZARR_ERR_CHECKSUM        (-402) /**< A checksum does not match. */
+#define OZARR_ERR_SHARD_INDEX     (-403) /**< The index of a shard is damaged. */
+#define OZARR_ERR_MISSING         (-404) /**< A chunk is missing where that was asked to be an error. */
+#define OZARR_ERR_TRUNCATED       (-405) /**< Stored bytes end too early. */
+#define OZARR_ERR_PERMISSION      (-501) /**< The store refuses access. */
+#define OZARR_ERR_CONFLICT        (-502) /**< Another writer changed the key in between. */
+#define OZARR_ERR_TIMEOUT         (-503) /**< The store did not answer in time. */
+#define OZARR_ERR_NETWORK         (-504) /**< The network or the server failed. */
+#define OZARR_ERR_THROTTLED       (-505) /**< The server asks for fewer requests. */
+#define OZARR_ERR_RANGES          (-506) /**< The server does not serve byte ranges. */
+#define OZARR_ERR_PARTIAL         (-507) /**< Some chunks of a write are stored and others are not. */
+#define OZARR_ERR_IO              (-601) /**< The operating system reports an input or output error. */
+#define OZARR_ERR_NO_SPACE        (-602) /**< The device or quota is full. */
+#define OZARR_ERR_NO_MEMORY       (-603) /**< Memory cannot be had. */
+#define OZARR_ERR_TOO_MANY_FILES  (-604) /**< The limit of open files is reached. */
+#define OZARR_ERR_LIMIT           (-701) /**< A limit of the library is exceeded. */
+#define OZARR_ERR_INTERNAL        (-901) /**< A defect of the library (a caught panic). */
+#define OZARR_ERR_CALLBACK        (-902) /**< A callback of the caller failed. */
 
 /**
- * The name of a status as text, such as `"OZARR_ERR_BOUNDS"`; `"OZARR_ERR_UNKNOWN"` for a number that is no status of this
- * version. Never NULL, never to be freed.
+ * The name of a status as text, such as `"OZARR_ERR_BOUNDS"`; `"OZARR_ERR_UNKNOWN"` for a number that is no
+ * status of this version. Never NULL, never to be freed.
  */
 const char *ozarr_status_name(ozarr_status status);
 
 /**
- * The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to be freed.
+ * The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to be
+ * freed.
  *
- * The text stands in the thread's own memory and changes with the next call that fails in the same thread: copy it if it is
- * to live longer.
+ * The text stands in the thread's own memory and changes with the next call that fails in the same thread:
+ * copy it if it is to live longer.
  */
 const char *ozarr_last_error(void);
 
@@ -228,79 +239,93 @@ typedef struct ozarr_error_info {
     const char *message;
     /** The key in the store that the error is about (`"run/t/zarr.json"`), or an empty text. */
     const char *key;
-    /** The member of a metadata document, or the codec (`"codecs[0].configuration.level"`), or an empty text. */
+    /**
+     * The member of a metadata document, or the codec (`"codecs[0].configuration.level"`), or an empty
+     * text.
+     */
     const char *field;
 } ozarr_error_info;
 
 /** The value of a new `ozarr_error_info`. */
 #define OZARR_ERROR_INFO_INIT {sizeof(ozarr_error_info), OZARR_OK, 0, 0, NULL, NULL, NULL}
 
-/** Fills `info`, whose `struct_size` the caller has set, with what is known of the calling thread's last failure. */
+/**
+ * Fills `info`, whose `struct_size` the caller has set, with what is known of the calling thread's last
+ * failure.
+ */
 OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * The library
- * ===================================================================================================================== */
+ * ======================================================================================================== */
 
 /** The version of the library that runs, such as `"0.1.0"`. Never to be freed. */
 const char *ozarr_version(void);
 
 /**
- * The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within one version,
- * functions and constants are only ever added.
+ * The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within one
+ * version, functions and constants are only ever added.
  */
 int32_t ozarr_abi_version(void);
 
 /**
- * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"gzip"`, `"zlib"`, `"crc32c"`,
- * `"sharding"`, `"transpose"`, `"memory"`, `"v2"`, ... False for names that it does not know, and for NULL.
+ * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"gzip"`, `"zlib"`,
+ * `"crc32c"`, `"sharding"`, `"transpose"`, `"memory"`, `"v2"`, ... False for names that it does not know, and
+ * for NULL.
  */
 bool ozarr_has_feature(const char *name);
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * Arrays
- * =====================================================================================================================
+ * ========================================================================================================
  *
  * A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`: in
- * `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it `fields/temperature`. Without
- * such a part the whole location is the root. Creating a node creates the groups above it, up to the root.
+ * `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it
+ * `fields/temperature`. Without such a part the whole location is the root. Creating a node creates the
+ * groups above it, up to the root.
  *
- * Element types in memory and in the file may differ: reading and writing convert, and a value that does not fit is
- * `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
+ * Element types in memory and in the file may differ: reading and writing convert, and a value that does not
+ * fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
  * `OZARR_ERR_BUFFER_SIZE`, and nothing is touched. */
 
 /**
- * Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the shape of the pieces
- * that it is stored in; NULL lets the library choose. It is compressed (zstd), filled with 0, and of Zarr format 3;
- * `ozarr_array_create_ex` has every choice. `flags`: what if something stands there already.
+ * Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the
+ * shape of the pieces that it is stored in; NULL lets the library choose. It is compressed (zstd), filled
+ * with 0, and of Zarr format 3; `ozarr_array_create_ex` has every choice. `flags`: what if something stands
+ * there already.
  */
-OZARR_CHECKED ozarr_status ozarr_array_create(const char *location, ozarr_type type, int32_t rank, const int64_t *shape,
-    const int64_t *chunks, ozarr_create flags, ozarr_array **out);
+OZARR_CHECKED ozarr_status ozarr_array_create(const char *location, ozarr_type type, int32_t rank,
+    const int64_t *shape, const int64_t *chunks, ozarr_create flags, ozarr_array **out);
 
 /**
- * Opens an array. Mode `"r"` is for reading only, `"r+"` for reading and writing. `OZARR_ERR_NOT_FOUND` if nothing is there;
- * `OZARR_ERR_NODE_KIND` if a group is.
+ * Opens an array. Mode `"r"` is for reading only, `"r+"` for reading and writing. `OZARR_ERR_NOT_FOUND` if
+ * nothing is there; `OZARR_ERR_NODE_KIND` if a group is.
  */
 OZARR_CHECKED ozarr_status ozarr_array_open(const char *location, const char *mode, ozarr_array **out);
 
-/** Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as the fill value. */
-OZARR_CHECKED ozarr_status ozarr_array_read(const ozarr_array *array, ozarr_type type, void *data, size_t size);
+/**
+ * Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as
+ * the fill value.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read(const ozarr_array *array, ozarr_type type, void *data,
+    size_t size);
 
 /** Writes the whole array from `data`: contiguous, the last index fastest. */
-OZARR_CHECKED ozarr_status ozarr_array_write(const ozarr_array *array, ozarr_type type, const void *data, size_t size);
+OZARR_CHECKED ozarr_status ozarr_array_write(const ozarr_array *array, ozarr_type type, const void *data,
+    size_t size);
 
 /**
- * Reads the box of `shape` elements that begins at `start` (one number for each dimension) to `data`: contiguous, the last
- * index fastest. A box that leaves the array is `OZARR_ERR_BOUNDS`.
+ * Reads the box of `shape` elements that begins at `start` (one number for each dimension) to `data`:
+ * contiguous, the last index fastest. A box that leaves the array is `OZARR_ERR_BOUNDS`.
  */
-OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, const int64_t *start, const int64_t *shape,
-    ozarr_type type, void *data, size_t size);
+OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, const int64_t *start,
+    const int64_t *shape, ozarr_type type, void *data, size_t size);
 
 /**
  * Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index fastest.
  *
- * Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk that the box covers
- * whole is written without being read.
+ * Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
+ * that the box covers whole is written without being read.
  */
 OZARR_CHECKED ozarr_status ozarr_array_write_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size);
@@ -311,7 +336,10 @@ OZARR_CHECKED ozarr_status ozarr_array_flush(ozarr_array *array);
 /** Flushes and frees. The handle is gone, whatever the status says. */
 OZARR_CHECKED ozarr_status ozarr_array_close(ozarr_array *array);
 
-/** Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still there. */
+/**
+ * Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
+ * there.
+ */
 void ozarr_array_free(ozarr_array *array);
 
 /** The number of dimensions, 0 to 64. */
@@ -320,13 +348,23 @@ OZARR_CHECKED ozarr_status ozarr_array_rank(const ozarr_array *array, int32_t *r
 /** The lengths of the dimensions; `shape` has room for as many numbers as the rank. */
 OZARR_CHECKED ozarr_status ozarr_array_shape(const ozarr_array *array, int64_t *shape);
 
-/** The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has shards). */
+/**
+ * The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has
+ * shards).
+ */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int64_t *shape);
 
-/** The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk without shards. */
+/**
+ * The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk
+ * without shards.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *array, int64_t *shape);
 
-/** The type of the elements. */
+/**
+ * The type of the elements; `OZARR_BY_DTYPE` where it is no number. Such elements are moved as they are
+ * stored, in this machine's byte order; times (counts of 64 bits) convert to and from `OZARR_INT64`, too.
+ * `ozarr_array_metadata` describes the type.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_type(const ozarr_array *array, ozarr_type *type);
 
 /** The bytes of one element. */
@@ -336,17 +374,19 @@ OZARR_CHECKED ozarr_status ozarr_array_item_size(const ozarr_array *array, size_
 OZARR_CHECKED ozarr_status ozarr_array_zarr_format(const ozarr_array *array, int32_t *format);
 
 /**
- * The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false (`named` may be
- * NULL).
+ * The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false
+ * (`named` may be NULL).
  */
-OZARR_CHECKED ozarr_status ozarr_array_dimension_name(const ozarr_array *array, int32_t dim, char *buf, size_t cap,
-    size_t *len, bool *named);
+OZARR_CHECKED ozarr_status ozarr_array_dimension_name(const ozarr_array *array, int32_t dim, char *buf,
+    size_t cap, size_t *len, bool *named);
 
 /**
- * The fill value, what parts that were never written read as: one element of the array's type at `value`, which has `size`
- * bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined` may be NULL) and the value is 0.
+ * The fill value, what parts that were never written read as: one element of the array's type at `value`,
+ * which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined`
+ * may be NULL) and the value is 0.
  */
-OZARR_CHECKED ozarr_status ozarr_array_fill_value(const ozarr_array *array, void *value, size_t size, bool *defined);
+OZARR_CHECKED ozarr_status ozarr_array_fill_value(const ozarr_array *array, void *value, size_t size,
+    bool *defined);
 
 /** The array's path in its store, such as `"fields/temperature"`. */
 OZARR_CHECKED ozarr_status ozarr_array_path(const ozarr_array *array, char *buf, size_t cap, size_t *len);
@@ -354,12 +394,15 @@ OZARR_CHECKED ozarr_status ozarr_array_path(const ozarr_array *array, char *buf,
 /** The array's metadata document (`zarr.json` or `.zarray`) as JSON. */
 OZARR_CHECKED ozarr_status ozarr_array_metadata(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
-/** Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows again. */
+/**
+ * Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows
+ * again.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t *shape);
 
 /**
- * Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come back if the array
- * grows again.
+ * Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come
+ * back if the array grows again.
  */
 #define OZARR_RESIZE_KEEP 1
 
@@ -367,8 +410,8 @@ OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t 
 OZARR_CHECKED ozarr_status ozarr_array_resize_ex(ozarr_array *array, const int64_t *shape, uint32_t flags);
 
 /**
- * Makes dimension `dim` longer by `count` and writes the new slab from `data`: contiguous, the last index fastest, of the
- * array's shape except that dimension `dim` has `count` elements.
+ * Makes dimension `dim` longer by `count` and writes the new slab from `data`: contiguous, the last index
+ * fastest, of the array's shape except that dimension `dim` has `count` elements.
  */
 OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, int64_t count, ozarr_type type,
     const void *data, size_t size);
@@ -376,18 +419,18 @@ OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, i
 /**
  * Changes a rarely used setting of this handle:
  *
- * - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the default) leaves
- *   them out, they read the same.
+ * - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the
+ *   default) leaves them out, they read the same.
  */
 OZARR_CHECKED ozarr_status ozarr_array_set(ozarr_array *array, const char *key, const char *value);
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * Groups
- * ===================================================================================================================== */
+ * ======================================================================================================== */
 
 /**
- * Creates a group, with the groups above it that are missing, up to the root of the location. It has the Zarr format of the
- * group above it; 3 where there is none.
+ * Creates a group, with the groups above it that are missing, up to the root of the location. It has the Zarr
+ * format of the group above it; 3 where there is none.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create flags, ozarr_group **out);
 
@@ -395,21 +438,26 @@ OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create
 OZARR_CHECKED ozarr_status ozarr_group_open(const char *location, const char *mode, ozarr_group **out);
 
 /**
- * Creates a group below `group`, of the same Zarr format. `path` may have several names, `"a/b"`; groups in between that are
- * missing are created.
+ * Creates a group below `group`, of the same Zarr format. `path` may have several names, `"a/b"`; groups in
+ * between that are missing are created.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const char *path, ozarr_create flags,
     ozarr_group **out);
 
-/** Opens a group below `group`, in the same mode. */
-OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, const char *path, ozarr_group **out);
+/**
+ * Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are used;
+ * see the option `"consolidated"` of `ozarr_store_open_ex`.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, const char *path,
+    ozarr_group **out);
 
 /** Creates an array below `group` as `spec` says. */
-OZARR_CHECKED ozarr_status ozarr_group_create_array(ozarr_group *group, const char *path, const ozarr_spec *spec,
-    ozarr_create flags, ozarr_array **out);
+OZARR_CHECKED ozarr_status ozarr_group_create_array(ozarr_group *group, const char *path,
+    const ozarr_spec *spec, ozarr_create flags, ozarr_array **out);
 
-/** Opens an array below `group`, in the same mode. */
-OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, const char *path, ozarr_array **out);
+/** Opens an array below `group`, in the same mode; as for `ozarr_group_open_group`. */
+OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, const char *path,
+    ozarr_array **out);
 
 /** The Zarr format: 2 or 3. */
 OZARR_CHECKED ozarr_status ozarr_group_zarr_format(const ozarr_group *group, int32_t *format);
@@ -418,8 +466,8 @@ OZARR_CHECKED ozarr_status ozarr_group_zarr_format(const ozarr_group *group, int
 OZARR_CHECKED ozarr_status ozarr_group_metadata(const ozarr_group *group, char *buf, size_t cap, size_t *len);
 
 /**
- * Collects the metadata of everything below the group into one document, so that readers open the hierarchy with one read
- * (xarray looks for it). To be called again when nodes were added or changed.
+ * Collects the metadata of everything below the group into one document, so that readers open the hierarchy
+ * with one read (xarray looks for it). To be called again when nodes were added or changed.
  */
 OZARR_CHECKED ozarr_status ozarr_group_consolidate(ozarr_group *group);
 
@@ -432,9 +480,9 @@ OZARR_CHECKED ozarr_status ozarr_group_close(ozarr_group *group);
 /** Frees the handle; NULL is allowed. */
 void ozarr_group_free(ozarr_group *group);
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * The children of a group
- * =====================================================================================================================
+ * ========================================================================================================
  *
  *     ozarr_iter *it = NULL;
  *     bool more = false;
@@ -447,8 +495,8 @@ void ozarr_group_free(ozarr_group *group);
  *     ozarr_iter_free(it); */
 
 /**
- * Lists the group's children as they are now, sorted by name, under a cursor that stands before the first. A child that
- * cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
+ * Lists the group's children as they are now, sorted by name, under a cursor that stands before the first. A
+ * child that cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
  */
 OZARR_CHECKED ozarr_status ozarr_group_children(const ozarr_group *group, ozarr_iter **out);
 
@@ -467,39 +515,43 @@ OZARR_CHECKED ozarr_status ozarr_iter_error(const ozarr_iter *iter, char *buf, s
 /** Frees the cursor; NULL is allowed. */
 void ozarr_iter_free(ozarr_iter *iter);
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * Attributes
- * =====================================================================================================================
+ * ========================================================================================================
  *
- * Small named values beside an array or a group: units, parameters, provenance. The same functions exist for both kinds of
- * node. Each setter stores its value at once, unless it stands between `..._attrs_begin` and `..._attrs_commit`. */
+ * Small named values beside an array or a group: units, parameters, provenance. The same functions exist for
+ * both kinds of node. Each setter stores its value at once, unless it stands between `..._attrs_begin` and
+ * `..._attrs_commit`. */
 
 /** The number of attributes. */
 OZARR_CHECKED ozarr_status ozarr_array_attr_count(const ozarr_array *array, size_t *count);
 
 /** The name of attribute number `index`, from 0; in the order of the document. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_name(const ozarr_array *array, size_t index, char *buf, size_t cap,
-    size_t *len);
+OZARR_CHECKED ozarr_status ozarr_array_attr_name(const ozarr_array *array, size_t index, char *buf,
+    size_t cap, size_t *len);
 
 /** What kind of JSON value an attribute is. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_kind(const ozarr_array *array, const char *name, ozarr_json_kind *kind);
+OZARR_CHECKED ozarr_status ozarr_array_attr_kind(const ozarr_array *array, const char *name,
+    ozarr_json_kind *kind);
 
 /**
  * The value of an attribute that is an integer. Another kind is `OZARR_ERR_TYPE`; one that does not fit is
  * `OZARR_ERR_RANGE`.
  */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_int64(const ozarr_array *array, const char *name, int64_t *value);
+OZARR_CHECKED ozarr_status ozarr_array_attr_get_int64(const ozarr_array *array, const char *name,
+    int64_t *value);
 
 /** The value of an attribute that is a number. Another kind is `OZARR_ERR_TYPE`. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_double(const ozarr_array *array, const char *name, double *value);
+OZARR_CHECKED ozarr_status ozarr_array_attr_get_double(const ozarr_array *array, const char *name,
+    double *value);
 
 /** The value of an attribute that is a text. Another kind is `OZARR_ERR_TYPE`. */
 OZARR_CHECKED ozarr_status ozarr_array_attr_get_string(const ozarr_array *array, const char *name, char *buf,
     size_t cap, size_t *len);
 
-/** The value of an attribute of any kind, as JSON. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_json(const ozarr_array *array, const char *name, char *buf, size_t cap,
-    size_t *len);
+/** The value of an attribute of any kind, as JSON in its shortest form. */
+OZARR_CHECKED ozarr_status ozarr_array_attr_get_json(const ozarr_array *array, const char *name, char *buf,
+    size_t cap, size_t *len);
 
 /** Sets an attribute to an integer, whatever it was before. */
 OZARR_CHECKED ozarr_status ozarr_array_attr_set_int64(ozarr_array *array, const char *name, int64_t value);
@@ -508,21 +560,26 @@ OZARR_CHECKED ozarr_status ozarr_array_attr_set_int64(ozarr_array *array, const 
 OZARR_CHECKED ozarr_status ozarr_array_attr_set_double(ozarr_array *array, const char *name, double value);
 
 /** Sets an attribute to a text. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_string(ozarr_array *array, const char *name, const char *value);
+OZARR_CHECKED ozarr_status ozarr_array_attr_set_string(ozarr_array *array, const char *name,
+    const char *value);
 
-/** Sets an attribute to any value, given as JSON. */
+/** Sets an attribute to any value, given as JSON. What is no JSON is `OZARR_ERR_ARGUMENT`. */
 OZARR_CHECKED ozarr_status ozarr_array_attr_set_json(ozarr_array *array, const char *name, const char *json);
 
 /** Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
 OZARR_CHECKED ozarr_status ozarr_array_attr_erase(ozarr_array *array, const char *name);
 
 /** All attributes, as one JSON object. */
-OZARR_CHECKED ozarr_status ozarr_array_attrs_get(const ozarr_array *array, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_array_attrs_get(const ozarr_array *array, char *buf, size_t cap,
+    size_t *len);
 
 /** Replaces all attributes by those of a JSON object. */
 OZARR_CHECKED ozarr_status ozarr_array_attrs_set(ozarr_array *array, const char *json);
 
-/** From here on setters are collected instead of stored one by one; getters of this handle see what was set. */
+/**
+ * From here on setters are collected instead of stored one by one; getters of this handle see what was
+ * set.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_attrs_begin(ozarr_array *array);
 
 /** Stores in one write what was set since `..._attrs_begin`. Freeing the handle without it discards that. */
@@ -532,25 +589,28 @@ OZARR_CHECKED ozarr_status ozarr_array_attrs_commit(ozarr_array *array);
 OZARR_CHECKED ozarr_status ozarr_group_attr_count(const ozarr_group *group, size_t *count);
 
 /** As `ozarr_array_attr_name`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_name(const ozarr_group *group, size_t index, char *buf, size_t cap,
-    size_t *len);
+OZARR_CHECKED ozarr_status ozarr_group_attr_name(const ozarr_group *group, size_t index, char *buf,
+    size_t cap, size_t *len);
 
 /** As `ozarr_array_attr_kind`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_kind(const ozarr_group *group, const char *name, ozarr_json_kind *kind);
+OZARR_CHECKED ozarr_status ozarr_group_attr_kind(const ozarr_group *group, const char *name,
+    ozarr_json_kind *kind);
 
 /** As `ozarr_array_attr_get_int64`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_int64(const ozarr_group *group, const char *name, int64_t *value);
+OZARR_CHECKED ozarr_status ozarr_group_attr_get_int64(const ozarr_group *group, const char *name,
+    int64_t *value);
 
 /** As `ozarr_array_attr_get_double`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_double(const ozarr_group *group, const char *name, double *value);
+OZARR_CHECKED ozarr_status ozarr_group_attr_get_double(const ozarr_group *group, const char *name,
+    double *value);
 
 /** As `ozarr_array_attr_get_string`, for a group. */
 OZARR_CHECKED ozarr_status ozarr_group_attr_get_string(const ozarr_group *group, const char *name, char *buf,
     size_t cap, size_t *len);
 
 /** As `ozarr_array_attr_get_json`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_json(const ozarr_group *group, const char *name, char *buf, size_t cap,
-    size_t *len);
+OZARR_CHECKED ozarr_status ozarr_group_attr_get_json(const ozarr_group *group, const char *name, char *buf,
+    size_t cap, size_t *len);
 
 /** As `ozarr_array_attr_set_int64`, for a group. */
 OZARR_CHECKED ozarr_status ozarr_group_attr_set_int64(ozarr_group *group, const char *name, int64_t value);
@@ -559,7 +619,8 @@ OZARR_CHECKED ozarr_status ozarr_group_attr_set_int64(ozarr_group *group, const 
 OZARR_CHECKED ozarr_status ozarr_group_attr_set_double(ozarr_group *group, const char *name, double value);
 
 /** As `ozarr_array_attr_set_string`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_string(ozarr_group *group, const char *name, const char *value);
+OZARR_CHECKED ozarr_status ozarr_group_attr_set_string(ozarr_group *group, const char *name,
+    const char *value);
 
 /** As `ozarr_array_attr_set_json`, for a group. */
 OZARR_CHECKED ozarr_status ozarr_group_attr_set_json(ozarr_group *group, const char *name, const char *json);
@@ -568,7 +629,8 @@ OZARR_CHECKED ozarr_status ozarr_group_attr_set_json(ozarr_group *group, const c
 OZARR_CHECKED ozarr_status ozarr_group_attr_erase(ozarr_group *group, const char *name);
 
 /** As `ozarr_array_attrs_get`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attrs_get(const ozarr_group *group, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_group_attrs_get(const ozarr_group *group, char *buf, size_t cap,
+    size_t *len);
 
 /** As `ozarr_array_attrs_set`, for a group. */
 OZARR_CHECKED ozarr_status ozarr_group_attrs_set(ozarr_group *group, const char *json);
@@ -579,13 +641,13 @@ OZARR_CHECKED ozarr_status ozarr_group_attrs_begin(ozarr_group *group);
 /** As `ozarr_array_attrs_commit`, for a group. */
 OZARR_CHECKED ozarr_status ozarr_group_attrs_commit(ozarr_group *group);
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * Any region, any memory
- * =====================================================================================================================
+ * ========================================================================================================
  *
- * A region takes every `step`-th element; memory has any distance between neighbours along each dimension. Together they let
- * a program read and write the middle of a field with halos, a column-major array, or a mirrored one, without a copy of its
- * own:
+ * A region takes every `step`-th element; memory has any distance between neighbours along each dimension.
+ * Together they let a program read and write the middle of a field with halos, a column-major array, or a
+ * mirrored one, without a copy of its own:
  *
  *     // The interior of u[66][66], which has a halo of one element around it, to t[0][..][..].
  *     int64_t start[] = {0, 0, 0}, shape[] = {1, 64, 64};
@@ -602,8 +664,8 @@ OZARR_CHECKED ozarr_status ozarr_group_attrs_commit(ozarr_group *group);
  *     if (ozarr_array_write_ex(t, &region, &memory)) goto fail; */
 
 /**
- * Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to `OZARR_REGION_INIT`
- * first.
+ * Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to
+ * `OZARR_REGION_INIT` first.
  */
 typedef struct ozarr_region {
     /** `sizeof(ozarr_region)`; set by `OZARR_REGION_INIT`. */
@@ -612,14 +674,20 @@ typedef struct ozarr_region {
     const int64_t *start;
     /** The number of elements along each dimension. */
     const int64_t *shape;
-    /** The distance between neighbours along each dimension, not 0, negative for backwards. NULL: 1 everywhere. */
+    /**
+     * The distance between neighbours along each dimension, not 0, negative for backwards. NULL: 1
+     * everywhere.
+     */
     const int64_t *step;
 } ozarr_region;
 
 /** The value of a new `ozarr_region`. */
 #define OZARR_REGION_INIT {sizeof(ozarr_region), NULL, NULL, NULL}
 
-/** Memory of the caller. No byte outside of `data` to `data + size` is touched. To be set to `OZARR_MEMORY_INIT` first. */
+/**
+ * Memory of the caller. No byte outside of `data` to `data + size` is touched. To be set to
+ * `OZARR_MEMORY_INIT` first.
+ */
 typedef struct ozarr_memory {
     /** `sizeof(ozarr_memory)`; set by `OZARR_MEMORY_INIT`. */
     size_t struct_size;
@@ -630,8 +698,9 @@ typedef struct ozarr_memory {
     /** The distance in bytes from `data` to the region's first element. */
     size_t offset;
     /**
-     * The distance in bytes between neighbours along each dimension; may be negative. 0 repeats an element along that
-     * dimension when writing; when reading, no two elements may overlap. NULL: the elements are contiguous, in `order`.
+     * The distance in bytes between neighbours along each dimension; may be negative. 0 repeats an element
+     * along that dimension when writing; when reading, no two elements may overlap. NULL: the elements are
+     * contiguous, in `order`.
      */
     const int64_t *strides;
     /** `OZARR_ORDER_C` or `OZARR_ORDER_F`; counts where `strides` is NULL. */
@@ -651,12 +720,12 @@ OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const o
 OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * Specifications: what to create
- * =====================================================================================================================
+ * ========================================================================================================
  *
- * Every choice about a new array. A specification is checked as a whole when it is used (`OZARR_ERR_METADATA` or
- * `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable afterwards:
+ * Every choice about a new array. A specification is checked as a whole when it is used (`OZARR_ERR_METADATA`
+ * or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable afterwards:
  *
  *     ozarr_spec *s = NULL;
  *     int64_t shape[] = {0, 720, 1440}, chunks[] = {1, 720, 1440};
@@ -669,17 +738,21 @@ OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const 
  *     ozarr_spec_free(s); */
 
 /**
- * A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested shape, compressed with
- * zstd, fill value 0.
+ * A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested shape,
+ * compressed with zstd, fill value 0.
  */
-OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const int64_t *shape, ozarr_spec **out);
+OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const int64_t *shape,
+    ozarr_spec **out);
 
-/** A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of `ozarr_array_metadata`. */
+/**
+ * A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
+ * `ozarr_array_metadata`. What is no JSON is `OZARR_ERR_ARGUMENT`, as for all texts of JSON.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec **out);
 
 /** Creates an array as the specification says; `location` and `flags` as for `ozarr_array_create`. */
-OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const ozarr_spec *spec, ozarr_create flags,
-    ozarr_array **out);
+OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const ozarr_spec *spec,
+    ozarr_create flags, ozarr_array **out);
 
 /** The Zarr format: 3 (the default) or 2. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(ozarr_spec *spec, int32_t format);
@@ -688,42 +761,51 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(ozarr_spec *spec, int32_t 
 OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t *chunks);
 
 /**
- * Puts many small chunks of this shape into each stored object (format 3): the chunks of `ozarr_spec_set_chunks` become shards,
- * which must be a multiple of it along each dimension.
+ * Puts many small chunks of this shape into each stored object (format 3): the chunks of
+ * `ozarr_spec_set_chunks` become shards, which must be a multiple of it along each dimension.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const int64_t *chunks);
 
 /** The fill value: one element of type `type` (`OZARR_AS_STORED`: of the array's) at `value`. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_type type, const void *value);
 
-/** The fill value as it stands in a metadata document: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null` (format 2: undefined). */
+/**
+ * The fill value as it stands in a metadata document: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
+ * (format 2: undefined).
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(ozarr_spec *spec, const char *json);
 
 /** The dimensions' names, as many as the rank; NULL among them is a dimension without a name. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_dimension_names(ozarr_spec *spec, const char *const *names);
 
 /**
- * The order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It changes no index and no
- * result, only which reads are quick.
+ * The order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It changes no
+ * index and no result, only which reads are quick.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_order(ozarr_spec *spec, ozarr_order order);
 
-/** Whether the elements are stored big-endian; the default is little-endian. Your memory is in this machine's order always. */
+/**
+ * Whether the elements are stored big-endian; the default is little-endian. Your memory is in this machine's
+ * order always.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big);
 
 /** What stands between the numbers in a chunk's key: `'/'` (a folder for each dimension) or `'.'`. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, char separator);
 
 /**
- * How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level` is the codec's own,
- * -1 its default.
+ * How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level` is
+ * the codec's own, -1 its default.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_compressor(ozarr_spec *spec, const char *name, int32_t level);
 
 /** Format 3: the whole list of codecs, as the member `codecs` of the document. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_codecs_json(ozarr_spec *spec, const char *json);
 
-/** Format 2: the compressor, as the member `compressor` of the document (`{"id": "zstd", "level": 3}`, or `null`). */
+/**
+ * Format 2: the compressor, as the member `compressor` of the document (`{"id": "zstd", "level": 3}`, or
+ * `null`).
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_compressor_json(ozarr_spec *spec, const char *json);
 
 /** Format 2: the filters, as the member `filters` of the document (a list, or `null`). */
@@ -741,36 +823,46 @@ OZARR_CHECKED ozarr_status ozarr_spec_suggest(ozarr_spec *spec, char *buf, size_
 /** Frees the specification; NULL is allowed. */
 void ozarr_spec_free(ozarr_spec *spec);
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * Stores
- * =====================================================================================================================
+ * ========================================================================================================
  *
- * Locations are enough for most programs. A store handle saves opening the same place again for each of many nodes, reaches
- * nodes by their path in it, and is the only way to a hierarchy in memory.
+ * Locations are enough for most programs. A store handle saves opening the same place again for each of many
+ * nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
  *
- * A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the empty text is the
- * root. */
+ * A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the
+ * empty text is the root. */
 
 /**
- * Opens the place `location` (here, the whole of it is the root). Mode `"r"` is for reading only; `"r+"` is for reading and
- * writing, and creates the place when something is first written.
+ * Opens the place `location` (here, the whole of it is the root). Mode `"r"` is for reading only; `"r+"` is
+ * for reading and writing, and creates the place when something is first written.
  */
 OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mode, ozarr_store **out);
 
 /**
- * As `ozarr_store_open`, with settings (`context`, or NULL) and options (NULL, or key, value, key, value, ..., NULL):
+ * As `ozarr_store_open`, with settings (`context`, or NULL) and options (NULL, or key, value, key, value,
+ * ..., NULL):
  *
- * - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced at once, what is
- *   new at flush or close; `"each"`: everything at once; `"none"`: left to the system. Against a kill of the process
- *   everything stored is whole in any case.
+ * - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced
+ *   at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
+ *   Against a kill of the process everything stored is whole in any case.
+ * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
+ *   consolidated metadata, if it has any, as they were when the group was opened; a change through this
+ *   process ends that. `"never"` reads every node's own document.
  */
-OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, const char *location, const char *mode,
-    const char *const *options, ozarr_store **out);
+OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, const char *location,
+    const char *mode, const char *const *options, ozarr_store **out);
 
-/** Makes an empty store in memory. Its content lives as long as any handle on it: the store's, a group's, an array's. */
+/**
+ * Makes an empty store in memory. Its content lives as long as any handle on it: the store's, a group's, an
+ * array's.
+ */
 OZARR_CHECKED ozarr_status ozarr_store_memory(ozarr_store **out);
 
-/** Creates the array `path` as `spec` says, with the groups above it that are missing; `flags` as for `ozarr_array_create`. */
+/**
+ * Creates the array `path` as `spec` says, with the groups above it that are missing; `flags` as for
+ * `ozarr_array_create`.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_create_at(ozarr_store *store, const char *path, const ozarr_spec *spec,
     ozarr_create flags, ozarr_array **out);
 
@@ -778,8 +870,8 @@ OZARR_CHECKED ozarr_status ozarr_array_create_at(ozarr_store *store, const char 
 OZARR_CHECKED ozarr_status ozarr_array_open_at(const ozarr_store *store, const char *path, ozarr_array **out);
 
 /**
- * Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for that of the group
- * above it (3 if there is none).
+ * Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for that
+ * of the group above it (3 if there is none).
  */
 OZARR_CHECKED ozarr_status ozarr_group_create_at(ozarr_store *store, const char *path, int32_t zarr_format,
     ozarr_create flags, ozarr_group **out);
@@ -787,8 +879,12 @@ OZARR_CHECKED ozarr_status ozarr_group_create_at(ozarr_store *store, const char 
 /** Opens the group `path`, in the store's mode. */
 OZARR_CHECKED ozarr_status ozarr_group_open_at(const ozarr_store *store, const char *path, ozarr_group **out);
 
-/** What stands at `path`: an array, a group, a node that cannot be understood, or nothing (which is no error). */
-OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const char *path, ozarr_node_kind *kind);
+/**
+ * What stands at `path`: an array, a group, a node that cannot be understood, or nothing (which is no
+ * error).
+ */
+OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const char *path,
+    ozarr_node_kind *kind);
 
 /** Erases the node at `path`, with everything below it. */
 OZARR_CHECKED ozarr_status ozarr_store_node_erase(ozarr_store *store, const char *path);
@@ -802,13 +898,13 @@ OZARR_CHECKED ozarr_status ozarr_store_close(ozarr_store *store);
 /** Frees the handle; NULL is allowed. Groups and arrays that were opened from it stay usable. */
 void ozarr_store_free(ozarr_store *store);
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * Nodes of either kind
- * ===================================================================================================================== */
+ * ======================================================================================================== */
 
 /**
- * Opens what stands at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array` and `*group` becomes
- * its handle, the other one NULL.
+ * Opens what stands at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array` and
+ * `*group` becomes its handle, the other one NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mode, ozarr_array **array,
     ozarr_group **group);
@@ -816,12 +912,13 @@ OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mod
 /** Erases what stands at `location`, with everything below it. */
 OZARR_CHECKED ozarr_status ozarr_node_erase(const char *location);
 
-/* =====================================================================================================================
+/* ========================================================================================================
  * Contexts
- * =====================================================================================================================
+ * ========================================================================================================
  *
- * A context holds settings for the stores that are opened with it. Without one, the library uses as many threads as
- * `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call gains by it. */
+ * A context holds settings for the stores that are opened with it. Without one, the library uses as many
+ * threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call gains
+ * by it. */
 
 /** Makes a context with the default settings. */
 OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);

@@ -1,7 +1,7 @@
 //! ozarr: the Zarr library for simulation codes. A C ABI (`include/ozarr.h`, [`ffi`]) over this Rust core.
 //!
 //! Layers, each a folder, each using only those before it (`tests/layers.rs` holds it):
-//! [`error`], [`limits`] → [`dtype`], [`store`], [`grid`] → [`metadata`] → [`codec`] → [`engine`] → [`node`] → [`ffi`].
+//! [`error`], [`limits`], [`fork`] → [`dtype`], [`store`], [`grid`] → [`metadata`] → [`codec`] → [`engine`] → [`node`] → [`ffi`].
 //! `docs/architecture.md` follows one read and one write from top to bottom.
 
 pub mod codec;
@@ -9,6 +9,7 @@ pub mod dtype;
 pub mod engine;
 pub mod error;
 pub mod ffi;
+pub mod fork;
 pub mod grid;
 pub mod limits;
 pub mod metadata;

@@ -29,14 +29,18 @@ pub const MAX_CHUNK: u64 = 16 << 30;
 
 /// The largest decoded chunk on this machine: the smaller of [`MAX_CHUNK`] and half of the memory.
 pub fn max_chunk() -> u64 {
-    use std::sync::OnceLock;
-    static LIMIT: OnceLock<u64> = OnceLock::new();
-    *LIMIT.get_or_init(|| {
-        // SAFETY: sysconf has no preconditions.
-        let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-        let memory = (pages.max(0) as u64).saturating_mul(size.max(0) as u64);
-        if memory == 0 { MAX_CHUNK } else { MAX_CHUNK.min(memory / 2) }
-    })
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    static LIMIT: AtomicU64 = AtomicU64::new(0);
+    let known = LIMIT.load(Relaxed);
+    if known != 0 {
+        return known;
+    }
+    // SAFETY: sysconf has no preconditions.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let memory = (pages.max(0) as u64).saturating_mul(size.max(0) as u64);
+    let limit = if memory < 2 { MAX_CHUNK } else { MAX_CHUNK.min(memory / 2) };
+    LIMIT.store(limit, Relaxed);
+    limit
 }
 
 /// Checks a rank against [`MAX_RANK`].

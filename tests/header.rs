@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const SECTIONS: &[&str] = &["types", "status", "library", "array", "group", "iter", "attr", "region", "spec", "store", "node", "context"];
 
 /// The width of the header's text.
-const WIDTH: usize = 120;
+const WIDTH: usize = 110;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -28,7 +28,11 @@ fn source(section: &str) -> String {
 
 #[test]
 fn the_header_is_what_the_sources_say() {
-    check_or_update("include/ozarr.h", &header());
+    let header = header();
+    for (i, line) in header.lines().enumerate() {
+        assert!(line.len() <= WIDTH, "line {} of the header has more than {WIDTH} columns: {line}", i + 1);
+    }
+    check_or_update("include/ozarr.h", &header);
 }
 
 #[test]
@@ -142,7 +146,7 @@ fn is_word(c: char) -> bool {
 /// The module documentation as a section's heading: its first line between rules, the rest below.
 fn heading(source: &str) -> String {
     let mut lines = source.lines().take_while(|l| l.starts_with("//!")).map(|l| l[3..].strip_prefix(' ').unwrap_or(&l[3..]));
-    let rule = "=".repeat(WIDTH - 3);
+    let rule = "=".repeat(WIDTH - 6);
     let mut text = format!("\n/* {rule}\n * {}\n * {rule}", lines.next().unwrap());
     let mut code = false;
     for line in lines {
@@ -187,7 +191,7 @@ fn constant(block: &str) -> Option<String> {
     }
     let value = if value.starts_with('-') { format!("({value})") } else { value.to_string() };
     let words = comment(block);
-    let line = format!("{:<42} /**< {words} */\n", format!("#define {name:<26} {value}"));
+    let line = format!("{:<40} /**< {words} */\n", format!("#define {name:<25} {value}"));
     Some(if line.len() <= WIDTH + 1 { line } else { format!("{}\n#define {name} {value}\n", compact(&block[..at])) })
 }
 

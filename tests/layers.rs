@@ -4,23 +4,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A layer, and what it may use besides itself. A whole layer, or one item of it (`layer::item`).
-/// `error` and `limits` are for all.
+/// `error`, `limits` and `fork` are for all that need them.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("limits", &["error"]),
+    ("fork", &[]),
     ("dtype", &["error", "limits"]),
     ("grid", &["error", "limits"]),
-    ("store", &["error", "limits"]),
+    ("store", &["error", "limits", "fork"]),
     ("metadata", &["error", "limits", "dtype", "grid"]),
     ("codec", &["error", "limits", "dtype", "metadata"]),
-    ("engine", &["error", "limits", "dtype", "grid", "store", "codec"]),
-    ("node", &["error", "limits", "dtype", "grid", "store", "metadata", "codec", "engine"]),
+    ("engine", &["error", "limits", "fork", "dtype", "grid", "store", "codec"]),
+    ("node", &["error", "limits", "fork", "dtype", "grid", "store", "metadata", "codec", "engine"]),
     // The facade, and the plain values that its signatures speak of: no JSON, no codec, no store.
     (
         "ffi",
         &[
             "error",
             "limits",
+            "fork",
             "dtype",
             "node",
             "engine::Selection",
@@ -31,7 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "grid::key::Separator",
         ],
     ),
-    ("lib", &["error", "limits", "dtype", "grid", "store", "metadata", "codec", "engine", "node", "ffi"]),
+    ("lib", &["error", "limits", "fork", "dtype", "grid", "store", "metadata", "codec", "engine", "node", "ffi"]),
 ];
 
 /// Crates that only some layers may name.
@@ -132,6 +134,25 @@ fn layers_use_only_what_stands_below_them() {
         }
     }
     assert!(faults.is_empty(), "against the table of layers:\n{}", faults.join("\n"));
+}
+
+/// What the program `ozarr` may use of the library: the facade.
+const PROGRAM_MAY_USE: &[&str] = &["error", "node", "dtype", "engine::Selection", "engine::Memory", "engine::Overflow"];
+
+#[test]
+fn the_program_uses_the_facade_only() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("cli/src");
+    let (mut files, mut found) = (Vec::new(), Vec::new());
+    sources(&root, &mut files);
+    for file in files {
+        // The paths of the library, as if they were those of this crate.
+        let code = code(&fs::read_to_string(&file).unwrap()).replace("crate::", "own::").replace("ozarr::", "crate::");
+        found.extend(paths(&code).into_iter().map(|path| (file.clone(), path)));
+    }
+    assert!(found.len() > 30, "the program's sources are not where they were");
+    let allowed = |path: &str| PROGRAM_MAY_USE.iter().any(|&u| path == u || path.starts_with(&format!("{u}::")));
+    let faults: Vec<_> = found.iter().filter(|(_, path)| !allowed(path)).collect();
+    assert!(faults.is_empty(), "not of the facade: {faults:?}");
 }
 
 #[test]

@@ -101,8 +101,6 @@ fn chains() -> Vec<(&'static str, Codecs)> {
 fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> Arc<BoundArray> {
     let chunk: Dims = Dims::from_slice(&[6, 8, 4]);
     let chain = Chain::parse(codecs, DataType::Float64, 3).unwrap().bind(&chunk).unwrap();
-    let mut fill = [0u8; 16];
-    fill[..8].copy_from_slice(&7.0f64.to_ne_bytes());
     Arc::new(BoundArray {
         store,
         prefix: "a/".into(),
@@ -111,7 +109,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         keys: KeyEncoding::Default(Separator::Slash),
         data_type: DataType::Float64,
         chain: Arc::new(chain),
-        fill,
+        fill: ozarr::dtype::Element::from_slice(&7.0f64.to_ne_bytes()),
         store_fill_chunks: false,
         pool: Pool::new(threads),
         locks: ChunkLocks::new(),

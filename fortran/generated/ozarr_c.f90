@@ -22,6 +22,7 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_FLOAT64 = 12_c_int32_t
   integer(c_int32_t), parameter :: OZARR_COMPLEX64 = 13_c_int32_t
   integer(c_int32_t), parameter :: OZARR_COMPLEX128 = 14_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BY_DTYPE = 100_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_C = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_F = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_NEW = 0_c_int32_t

@@ -2,14 +2,15 @@
 //!
 //! Specification: v3 core, "Codecs" (array→array codecs, one array→bytes codec, bytes→bytes codecs, in that order); v2
 //! "Filters": `order` is a transpose, the byte order of `dtype` is `bytes`, filters and the compressor are stages.
-//! Kernels that change values (`numcodecs.delta`, `numcodecs.astype`) stand before `bytes` in v3; they become stages over
+//! Kernels that change values (`numcodecs.delta`, `bitround`, …) stand before `bytes` in v3; they become stages over
 //! elements in the order of the buffer, the last of which writes the byte order that `bytes` asks for.
 
-use super::registry::{self, Config, Style};
+use super::filters::Kernel;
+use super::registry::{self, BYTES, Built, Config, Make, Style};
 use super::sharding::{self, Shards};
 use super::transpose::{self, Permutation};
-use super::{BoundChain, Layout, Leaf, Sharded, Size, StageRef, bytes, filters};
-use crate::dtype::{DataType, ElementType};
+use super::{BoundChain, Layout, Leaf, Sharded, Size, StageRef, bytes};
+use crate::dtype::{ByteOrder, DataType, ElementType};
 use crate::error::{Result, bail, err};
 use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
@@ -142,7 +143,7 @@ fn parse_v2(permutation: Permutation, element: ElementType, filters: &[Extension
     let fields = (0..).map(|i| format!("filters[{i}]"));
     let listed = filters.iter().zip(fields).chain(compressor.map(|c| (c, "compressor".to_string())));
     let mut stages = Vec::with_capacity(filters.len() + 1);
-    let mut item = element.size();
+    let mut item = element;
     for (codec, field) in listed {
         let built = registry::build_v2(&codec.name, &codec.configuration, item).map_err(|e| e.at_field(field))?;
         item = built.item;
@@ -162,8 +163,15 @@ pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, d
             stages: Vec::new(),
         });
     }
-    let mut parser =
-        Parser { permutation: transpose::identity(rank), data_type, kernels: Vec::new(), body: None, stages: Vec::new(), item: 1, depth };
+    let mut parser = Parser {
+        permutation: transpose::identity(rank),
+        data_type,
+        kernels: Vec::new(),
+        body: None,
+        stages: Vec::new(),
+        item: BYTES,
+        depth,
+    };
     for (i, codec) in list.iter().enumerate() {
         parser.codec(i, codec).map_err(|e| e.at_field(format!("[{i}]")))?;
     }
@@ -175,11 +183,11 @@ struct Parser {
     permutation: Permutation,
     /// The type of the elements after the codecs so far.
     data_type: DataType,
-    kernels: Vec<filters::Kernel>,
+    kernels: Vec<Kernel>,
     body: Option<Body>,
     stages: Vec<StageRef>,
-    /// Bytes of one item of the buffer after the codecs so far.
-    item: usize,
+    /// The elements of the buffer after the codecs so far.
+    item: ElementType,
     depth: usize,
 }
 
@@ -189,10 +197,23 @@ impl Parser {
         let config = Config::new(&codec.configuration, if name.starts_with("numcodecs.") { Style::Numcodecs } else { Style::V3 });
         match name.as_str() {
             "transpose" => self.array_codec(&name).and_then(|()| self.transpose(&config)),
-            "numcodecs.delta" | "numcodecs.astype" => self.array_codec(&name).and_then(|()| self.kernel(&name, &config)),
             "bytes" | "endian" => self.array_codec(&name).and_then(|()| self.bytes(&config)),
             "sharding_indexed" => self.array_codec(&name).and_then(|()| self.shards(at, &config)),
-            _ => self.stage(&name, codec),
+            _ => match registry::find_v3(&name) {
+                Some((Make::Bytes(build), style)) => self.stage(&name, |item| build(&Config::new(&codec.configuration, style), item)),
+                Some((Make::Array(kernel), style)) => {
+                    self.array_codec(&name)?;
+                    let kernel = kernel(&Config::new(&codec.configuration, style), ElementType::native(self.data_type))?;
+                    self.kernel(&name, kernel)
+                }
+                Some((Make::Serial(build), style)) => {
+                    self.array_codec(&name)?;
+                    self.elements(ByteOrder::NATIVE);
+                    self.stage(&name, |item| build(&Config::new(&codec.configuration, style), item))
+                }
+                None if codec.must_understand => Err(registry::unknown_v3(&codec.name)),
+                None => Ok(()),
+            },
         }
     }
 
@@ -206,40 +227,42 @@ impl Parser {
 
     fn transpose(&mut self, config: &Config<'_>) -> Result<()> {
         let order = transpose::parse(config, self.permutation.len())?;
-        if self.kernels.iter().any(|k| k.depends_on_order()) && order != transpose::identity(order.len()) {
-            bail!(Unsupported, "a transpose behind \"numcodecs.delta\" is not supported");
+        if self.kernels.iter().any(|k| k.depends_on_order) && order != transpose::identity(order.len()) {
+            bail!(Unsupported, "a transpose behind a codec that depends on the order of the elements is not supported");
         }
         self.permutation = transpose::compose(&self.permutation, &order);
         Ok(())
     }
 
-    fn kernel(&mut self, name: &str, config: &Config<'_>) -> Result<()> {
-        let kernel = filters::Kernel::parse(name, config)?;
-        let (from, to) = kernel.types();
-        if from.data_type != self.data_type {
-            bail!(Metadata, "{name:?} takes {}, found elements of {}", from.data_type.name(), self.data_type.name());
+    fn kernel(&mut self, name: &str, kernel: Kernel) -> Result<()> {
+        if kernel.from.data_type != self.data_type {
+            bail!(Metadata, "{name:?} takes {}, found elements of {}", kernel.from.data_type.name(), self.data_type.name());
         }
-        self.data_type = to.data_type;
+        self.data_type = kernel.to.data_type;
         self.kernels.push(kernel);
         Ok(())
     }
 
     fn bytes(&mut self, config: &Config<'_>) -> Result<()> {
         let order = bytes::parse(config, self.data_type)?;
+        self.elements(order);
+        Ok(())
+    }
+
+    /// The kernels so far become stages, the last of which writes that byte order.
+    fn elements(&mut self, order: ByteOrder) {
         let count = self.kernels.len();
         let mut element = ElementType::new(self.data_type, order);
+        self.item = element;
         for (i, kernel) in std::mem::take(&mut self.kernels).into_iter().enumerate() {
-            let (from, to) = kernel.types();
-            let native = ElementType::native(from.data_type);
-            let to = if i + 1 == count { ElementType::new(to.data_type, order) } else { ElementType::native(to.data_type) };
+            let native = ElementType::native(kernel.from.data_type);
+            let to = ElementType::new(kernel.to.data_type, if i + 1 == count { order } else { ByteOrder::NATIVE });
             if i == 0 {
                 element = native;
             }
             self.stages.push(kernel.stage(native, to));
         }
-        self.item = self.data_type.size();
         self.body = Some(Body::Elements(element));
-        Ok(())
     }
 
     fn shards(&mut self, at: usize, config: &Config<'_>) -> Result<()> {
@@ -247,19 +270,16 @@ impl Parser {
             bail!(Unsupported, "codecs that change values before \"sharding_indexed\" are not supported; inside it they are");
         }
         let shards = sharding::parse(config, self.data_type, self.permutation.len(), self.depth)?;
-        self.item = 1;
+        self.item = BYTES;
         self.body = Some(Body::Shards(Arc::new(shards), at));
         Ok(())
     }
 
-    fn stage(&mut self, name: &str, codec: &Extension) -> Result<()> {
-        let Some(built) = registry::build_v3(name, &codec.configuration, self.item) else {
-            return if codec.must_understand { Err(registry::unknown_v3(&codec.name)) } else { Ok(()) };
-        };
+    fn stage(&mut self, name: &str, build: impl FnOnce(ElementType) -> Result<Built>) -> Result<()> {
         if self.body.is_none() {
             bail!(Metadata, "{name:?} takes bytes, expected a codec that makes bytes of the elements before it");
         }
-        let built = built?;
+        let built = build(self.item)?;
         self.item = built.item;
         self.stages.push(built.stage);
         Ok(())
@@ -277,7 +297,6 @@ impl Parser {
 mod tests {
     use super::*;
     use crate::codec::{Dest, IndexLocation};
-    use crate::dtype::ByteOrder;
     use crate::error::{Error, ErrorKind};
     use crate::metadata::Value;
 

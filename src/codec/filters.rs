@@ -7,99 +7,102 @@
 //! Example of delta: `{"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": "<i2"}}`
 //! Example of astype: `{"name": "numcodecs.astype", "configuration": {"encode_dtype": "<f4", "decode_dtype": "<f8"}}`
 
-use super::registry::{Built, Config, decode_known};
+use super::registry::{Built, Config, Style, decode_known};
 use super::{Dest, Size, Stage, StageRef};
 use crate::dtype::{DataType, ElementType, Kind, parse_v2};
-use crate::error::{Result, bail};
+use crate::error::{Result, bail, err};
 use crate::limits;
 use crate::metadata::Value;
 use std::sync::Arc;
 
-/// A value-changing kernel, before it is bound to byte orders.
-pub(super) enum Kernel {
-    /// Differences in the first type, stored in the second.
-    Delta(ElementType, ElementType),
-    /// Values of the first type, stored in the second.
-    AsType(ElementType, ElementType),
+/// A codec that changes values, before it is bound to byte orders.
+pub(super) struct Kernel {
+    /// The elements before it, in the order of encoding.
+    pub from: ElementType,
+    /// The elements after it.
+    pub to: ElementType,
+    /// Whether the result depends on the order of the elements in the buffer.
+    pub depends_on_order: bool,
+    /// The stage between `from` and `to`, in byte orders of the caller's choice.
+    make: Box<dyn Fn(ElementType, ElementType) -> StageRef>,
 }
 
 impl Kernel {
-    /// Reads the configuration of a v3 kernel.
-    pub fn parse(name: &str, config: &Config<'_>) -> Result<Kernel> {
-        if name == "numcodecs.delta" { parse_delta(config) } else { parse_astype(config) }
+    /// A kernel of elements one by one.
+    pub fn new(from: ElementType, to: ElementType, make: impl Fn(ElementType, ElementType) -> StageRef + 'static) -> Kernel {
+        Kernel { from, to, depends_on_order: false, make: Box::new(make) }
     }
 
-    /// The types before and after it, in the order of encoding.
-    pub fn types(&self) -> (ElementType, ElementType) {
-        match *self {
-            Kernel::Delta(from, to) | Kernel::AsType(from, to) => (from, to),
-        }
-    }
-
-    /// Whether the result depends on the order of the elements in the buffer.
-    pub fn depends_on_order(&self) -> bool {
-        matches!(self, Kernel::Delta(..))
+    /// The same where the result depends on the order of the elements.
+    pub fn ordered(self) -> Kernel {
+        Kernel { depends_on_order: true, ..self }
     }
 
     /// The stage between elements `from` and `to` (the kernel's types in any byte order).
     pub fn stage(&self, from: ElementType, to: ElementType) -> StageRef {
-        match self {
-            Kernel::Delta(..) => Arc::new(Delta { from, to }),
-            Kernel::AsType(..) => Arc::new(AsType { from, to }),
-        }
+        (self.make)(from, to)
     }
 
-    fn built(&self) -> Built {
-        let (from, to) = self.types();
-        Built { stage: self.stage(from, to), item: to.size() }
+    /// The stage in the kernel's own byte orders, as in v2.
+    pub fn built(&self) -> Built {
+        Built { stage: self.stage(self.from, self.to), item: self.to }
     }
 }
 
-/// The v2 `delta`.
-pub(super) fn build_delta(config: &Config<'_>, _item: usize) -> Result<Built> {
-    Ok(parse_delta(config)?.built())
-}
-
-/// The v2 `astype`.
-pub(super) fn build_astype(config: &Config<'_>, _item: usize) -> Result<Built> {
-    Ok(parse_astype(config)?.built())
-}
-
-/// `shuffle` with numcodecs' configuration: `elementsize`, 4 in v2 and the item's size in v3 where it is missing. 0, which
-/// netCDF-C writes for "the size of the type" (and shuffles so), is the item's size.
-pub(super) fn build_shuffle(config: &Config<'_>, item: usize) -> Result<Built> {
-    let default = if config.style == super::registry::Style::V2 { 4 } else { item };
-    let size = config.int("elementsize", 0, 1 << 30, default as i64)?;
-    Ok(Built::bytes(Shuffle { element: if size == 0 { item } else { size as usize } }))
-}
-
-fn parse_delta(config: &Config<'_>) -> Result<Kernel> {
-    let dtype = element(config, "dtype")?.ok_or_else(|| config.error("dtype", "the member is missing".into()))?;
+/// `delta`: differences in `dtype`, stored in `astype`.
+pub(super) fn delta(config: &Config<'_>, item: ElementType) -> Result<Kernel> {
+    let dtype = required(config, "dtype", item)?;
     let astype = element(config, "astype")?.unwrap_or(dtype);
     if dtype.data_type.kind() == Kind::Complex && astype.data_type.kind() != Kind::Complex {
         return Err(config.error("astype", format!("found {}, expected a complex type", astype.data_type.name())));
     }
-    Ok(Kernel::Delta(dtype, astype))
+    Ok(Kernel::new(dtype, astype, |from, to| Arc::new(Delta { from, to })).ordered())
 }
 
-fn parse_astype(config: &Config<'_>) -> Result<Kernel> {
-    let side = |name| element(config, name)?.ok_or_else(|| config.error(name, "the member is missing".into()));
-    Ok(Kernel::AsType(side("decode_dtype")?, side("encode_dtype")?))
+/// `astype`: values of `decode_dtype`, stored in `encode_dtype`.
+pub(super) fn astype(config: &Config<'_>, item: ElementType) -> Result<Kernel> {
+    let Some(encoded) = element(config, "encode_dtype")? else {
+        return Err(config.error("encode_dtype", "the member is missing".into()));
+    };
+    Ok(Kernel::new(required(config, "decode_dtype", item)?, encoded, |from, to| Arc::new(AsType { from, to })))
+}
+
+/// The member of that name: required in v2; in v3 the type of the array before the codec, where it is missing.
+pub(super) fn required(config: &Config<'_>, name: &str, item: ElementType) -> Result<ElementType> {
+    match element(config, name)? {
+        Some(e) => Ok(e),
+        None if config.style == Style::V2 => Err(config.error(name, "the member is missing".into())),
+        None => Ok(item),
+    }
+}
+
+/// `shuffle` with numcodecs' configuration: `elementsize`, 4 in v2 and the item's size in v3 where it is missing. 0, which
+/// netCDF-C writes for "the size of the type" (and shuffles so), is the item's size.
+pub(super) fn build_shuffle(config: &Config<'_>, item: ElementType) -> Result<Built> {
+    let default = if config.style == Style::V2 { 4 } else { item.size() };
+    let size = config.int("elementsize", 0, 1 << 30, default as i64)?;
+    Ok(Built::bytes(Shuffle { element: if size == 0 { item.size() } else { size as usize } }))
 }
 
 /// A NumPy type string, with a byte order (`<i4`) or as a name (`int32`).
-fn element(config: &Config<'_>, name: &str) -> Result<Option<ElementType>> {
+pub(super) fn element(config: &Config<'_>, name: &str) -> Result<Option<ElementType>> {
     let Some(value) = config.get(name) else { return Ok(None) };
     let named = |s: &String| DataType::ALL.iter().find(|t| t.name() == s).map(|t| ElementType::native(*t));
-    match value {
+    let element = match value {
         Value::String(s) if named(s).is_some() => Ok(named(s)),
-        other => parse_v2::parse(other).map(Some).map_err(|e| e.at_field(config.path(name))),
+        other => parse_v2::parse(other).map(Some),
+    };
+    match element.map_err(|e| e.at_field(config.path(name)))? {
+        Some(e) if e.data_type.kind() == Kind::Opaque => {
+            Err(err!(Unsupported, "found {}, expected the type of a number", e.data_type.name()).at_field(config.path(name)))
+        }
+        element => Ok(element),
     }
 }
 
 /// An element as it is computed with: wide enough for every type of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Wide {
+pub(super) enum Wide {
     /// Booleans and unsigned integers.
     U(u64),
     /// Signed integers.
@@ -112,7 +115,7 @@ enum Wide {
 
 impl Wide {
     /// The integer of a C cast, wrapped to 64 bits.
-    fn bits(self) -> u64 {
+    pub(super) fn bits(self) -> u64 {
         match self {
             Wide::U(n) => n,
             Wide::I(n) => n as u64,
@@ -121,7 +124,8 @@ impl Wide {
         }
     }
 
-    fn f64(self) -> f64 {
+    /// As binary64.
+    pub(super) fn f64(self) -> f64 {
         match self {
             Wide::U(n) => n as f64,
             Wide::I(n) => n as f64,
@@ -154,7 +158,7 @@ impl Wide {
 
 /// Loads one element from its bytes.
 #[inline(always)]
-fn load(e: ElementType, bytes: &[u8]) -> Wide {
+pub(super) fn load(e: ElementType, bytes: &[u8]) -> Wide {
     let mut raw = [0u8; 16];
     for (slot, byte) in raw.iter_mut().zip(bytes) {
         *slot = *byte;
@@ -174,7 +178,9 @@ fn load(e: ElementType, bytes: &[u8]) -> Wide {
         Int8 => Wide::I(i64::from(word as i8)),
         Int16 => Wide::I(i64::from(word as i16)),
         Int32 => Wide::I(i64::from(word as i32)),
-        Int64 => Wide::I(word as i64),
+        Int64 | DateTime(_) | TimeDelta(_) => Wide::I(word as i64),
+        // `element` lets no other type in.
+        Bytes(_) | Text(_) | Raw(_) => Wide::U(0),
         Float16 => Wide::F(half::f16::from_bits(word as u16).to_f64()),
         Float32 => Wide::F(f64::from(f32::from_bits(word as u32))),
         Float64 => Wide::F(f64::from_bits(word)),
@@ -190,6 +196,8 @@ fn store(e: ElementType, value: Wide, bytes: &mut [u8]) {
     let (word, second) = match e.data_type {
         Bool => (u64::from(value.is_true()), 0),
         Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => (value.bits(), 0),
+        DateTime(_) | TimeDelta(_) => (value.bits(), 0),
+        Bytes(_) | Text(_) | Raw(_) => (0, 0),
         Float16 => (u64::from(binary16(value.f64()).to_bits()), 0),
         Float32 => (u64::from(value.f32().to_bits()), 0),
         Float64 => (value.f64().to_bits(), 0),
@@ -206,7 +214,7 @@ fn store(e: ElementType, value: Wide, bytes: &mut [u8]) {
 }
 
 /// The nearest binary16, rounded once: by way of a binary32 that is rounded to odd, which keeps every tie apart.
-fn binary16(x: f64) -> half::f16 {
+pub(super) fn binary16(x: f64) -> half::f16 {
     let near = x as f32;
     let (bits, back) = (near.to_bits(), f64::from(near));
     if x.is_nan() || back == x || bits & 1 == 1 {
@@ -231,7 +239,7 @@ fn add(t: DataType, a: Wide, b: Wide, subtract: bool) -> Wide {
     };
     match t.kind() {
         Kind::Bool => Wide::U(u64::from(a.is_true() != b.is_true())),
-        Kind::Int | Kind::UInt => {
+        Kind::Int | Kind::UInt | Kind::Time | Kind::Opaque => {
             let (a, b) = (a.bits(), b.bits());
             truncate(t, if subtract { a.wrapping_sub(b) } else { a.wrapping_add(b) })
         }
@@ -258,7 +266,7 @@ fn sum_type(t: DataType, stored: DataType) -> DataType {
 }
 
 /// The value of those bits in an integer type.
-fn truncate(t: DataType, bits: u64) -> Wide {
+pub(super) fn truncate(t: DataType, bits: u64) -> Wide {
     load(ElementType::native(t), &bits.to_le_bytes())
 }
 
@@ -270,18 +278,18 @@ fn cast(t: DataType, value: Wide) -> Wide {
 }
 
 /// The size of a buffer of `n` bytes of `from` after its elements became `to`.
-fn converted(n: usize, from: ElementType, to: ElementType) -> usize {
+pub(super) fn converted(n: usize, from: ElementType, to: ElementType) -> usize {
     (n / from.size()).saturating_mul(to.size())
 }
 
-fn converted_size(size: Size, from: ElementType, to: ElementType) -> Size {
+pub(super) fn converted_size(size: Size, from: ElementType, to: ElementType) -> Size {
     match size {
         Size::Exact(n) => Size::Exact(converted(n, from, to)),
         Size::AtMost(n) => Size::AtMost(converted(n, from, to)),
     }
 }
 
-fn check_whole(name: &str, len: usize, item: usize) -> Result<()> {
+pub(super) fn check_whole(name: &str, len: usize, item: usize) -> Result<()> {
     if !len.is_multiple_of(item) {
         bail!(Chunk, "{name} found {len} bytes, expected a multiple of {item}");
     }
@@ -289,14 +297,14 @@ fn check_whole(name: &str, len: usize, item: usize) -> Result<()> {
 }
 
 /// Applies `f` to each element, in order.
-fn map(src: &[u8], from: ElementType, dst: &mut [u8], to: ElementType, mut f: impl FnMut(Wide) -> Wide) {
+pub(super) fn map(src: &[u8], from: ElementType, dst: &mut [u8], to: ElementType, mut f: impl FnMut(Wide) -> Wide) {
     for (s, d) in src.chunks_exact(from.size()).zip(dst.chunks_exact_mut(to.size())) {
         store(to, f(load(from, s)), d);
     }
 }
 
 /// Room for an encoded buffer of `n` bytes.
-fn output(dst: &mut Vec<u8>, n: usize) -> Result<&mut [u8]> {
+pub(super) fn output(dst: &mut Vec<u8>, n: usize) -> Result<&mut [u8]> {
     dst.truncate(n);
     limits::grow(dst, n)
 }
@@ -501,7 +509,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     fn stage(id: &str, json: &str) -> StageRef {
-        registry::build_v2(id, &config_of(json), 1).unwrap().stage
+        registry::build_v2(id, &config_of(json), BYTES).unwrap().stage
     }
 
     fn encode(stage: &StageRef, src: &[u8]) -> Vec<u8> {
@@ -660,9 +668,9 @@ mod tests {
             round_trips(&*s, &[0, 48, 4800]);
         }
         round_trips(&*doc_stage(include_str!("filters.rs")), &[0, 4, 4096, 1 << 20]);
-        let netcdf = registry::build_v2("shuffle", &config_of(r#"{"elementsize": 0}"#), 8).unwrap().stage;
+        let netcdf = stage_v2("shuffle", r#"{"elementsize": 0}"#, DataType::Int64);
         assert_eq!(encode(&netcdf, &sample(64)), encode(&stage("shuffle", r#"{"elementsize": 8}"#), &sample(64)));
-        let v3 = registry::build_v3("numcodecs.shuffle", &config_of("{}"), 8).unwrap().unwrap().stage;
+        let v3 = stage_v3("numcodecs.shuffle", &config_of("{}"), ElementType::native(DataType::Float64)).unwrap();
         assert_eq!(encode(&v3, &sample(64)), encode(&stage("shuffle", r#"{"elementsize": 8}"#), &sample(64)));
     }
 
@@ -681,7 +689,7 @@ mod tests {
 
     #[test]
     fn configuration_errors_name_the_member() {
-        let field = |id: &str, json: &str| registry::build_v2(id, &config_of(json), 1).err().unwrap().field().unwrap().to_string();
+        let field = |id: &str, json: &str| registry::build_v2(id, &config_of(json), BYTES).err().unwrap().field().unwrap().to_string();
         assert_eq!(field("delta", "{}"), "dtype");
         assert_eq!(field("delta", r#"{"dtype": "<i4", "astype": 4}"#), "astype");
         assert_eq!(field("delta", r#"{"dtype": "<c8", "astype": "<f4"}"#), "astype");
@@ -696,7 +704,7 @@ mod tests {
             let object = config_of(line.trim_end_matches('`'));
             assert_eq!(object["name"], name);
             assert!(registry::has(name));
-            Kernel::parse(name, &Config::v3(object["configuration"].as_object().unwrap())).unwrap();
+            stage_v3(name, object["configuration"].as_object().unwrap(), BYTES).unwrap();
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use super::registry::{Built, Config, Style, compressed_size, decode_growing};
 use super::{Dest, Size, Stage};
+use crate::dtype::ElementType;
 use crate::error::{Result, bail, err};
 use crate::limits;
 use libdeflater::{CompressionLvl, Compressor};
@@ -19,7 +20,7 @@ struct Gzip {
 }
 
 /// Reads `level`.
-pub(super) fn build(config: &Config<'_>, _item: usize) -> Result<Built> {
+pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     Ok(Built::bytes(Gzip { level: level(config)? }))
 }
 
@@ -194,10 +195,10 @@ mod tests {
         round_trips(&*doc_stage(include_str!("gzip.rs")), SIZES);
         for level in -1..=9 {
             let map = config_of(&format!(r#"{{"level": {level}}}"#));
-            round_trips(&*build(&Config::v3(&map), 1).unwrap().stage, &[0, 1, 4096]);
+            round_trips(&*build(&Config::v3(&map), BYTES).unwrap().stage, &[0, 1, 4096]);
         }
-        assert!(build(&Config::v3(&config_of(r#"{"level": 10}"#)), 1).is_err());
-        assert!(build(&Config::v3(&config_of("{}")), 1).is_ok());
+        assert!(build(&Config::v3(&config_of(r#"{"level": 10}"#)), BYTES).is_err());
+        assert!(build(&Config::v3(&config_of("{}")), BYTES).is_ok());
     }
 
     #[test]

@@ -7,13 +7,21 @@
 //!
 //! Adding a codec: one file with a [`Stage`] (or a case of [`chain`] if it changes shapes), and a row in `registry.rs`.
 
+pub mod base64;
+pub mod bitround;
 pub mod blosc;
 pub mod bytes;
+pub mod bz2;
 pub mod chain;
-pub mod crc32c;
+pub mod checksum;
 pub mod filters;
 pub mod gzip;
+pub mod lz4;
+pub mod lzma;
+pub mod packbits;
+pub mod pcodec;
 pub mod registry;
+pub mod scale;
 pub mod sharding;
 pub mod transpose;
 pub mod zlib;

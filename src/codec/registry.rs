@@ -1,9 +1,11 @@
 //! Names of codecs to their constructors, and the small tools that every codec's file uses.
 //!
-//! A row for each byte codec: its ids in v2, its names in v3, its constructor. Codecs that change shapes or types
-//! (`transpose`, `bytes`, `sharding_indexed`, and the kernels in v3) are cases of [`super::chain`]; their names are here too.
+//! A row for each codec that becomes a stage: its id in v2, its names in v3, its constructor. Codecs that change shapes
+//! (`transpose`, `bytes`, `sharding_indexed`) are cases of [`super::chain`]; their names are here too.
 
-use super::{Dest, Size, StageRef, blosc, crc32c, filters, gzip, zlib, zstd};
+use super::filters::{self, Kernel};
+use super::{Dest, Size, StageRef, base64, bitround, blosc, bz2, checksum, gzip, lz4, lzma, packbits, pcodec, scale, zlib, zstd};
+use crate::dtype::{DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
 use crate::limits;
 use crate::metadata::{Map, Value, json::brief};
@@ -54,6 +56,14 @@ impl<'a> Config<'a> {
         self.map.get(name).filter(|v| !v.is_null())
     }
 
+    /// Refuses members of any other name, even if they are null.
+    pub fn only(&self, names: &[&str]) -> Result<()> {
+        match self.map.keys().find(|k| !names.contains(&k.as_str())) {
+            None => Ok(()),
+            Some(other) => Err(self.error(other, format!("an unknown member, expected {}", names.join(", ")))),
+        }
+    }
+
     /// An integer between `low` and `high`; `default` where it is missing.
     pub fn int(&self, name: &str, low: i64, high: i64, default: i64) -> Result<i64> {
         match self.get(name) {
@@ -84,43 +94,83 @@ impl<'a> Config<'a> {
     }
 }
 
+/// The elements of plain bytes.
+pub(super) const BYTES: ElementType = ElementType { data_type: DataType::UInt8, order: crate::dtype::ByteOrder::NATIVE };
+
 /// A stage, and what leaves it when encoding.
 pub(super) struct Built {
     /// The stage.
     pub stage: StageRef,
-    /// Bytes of one item of the buffer after it; 1 where it makes plain bytes.
-    pub item: usize,
+    /// The elements of the buffer after it; [`BYTES`] where it makes plain bytes.
+    pub item: ElementType,
 }
 
 impl Built {
     /// A stage that makes plain bytes.
     pub fn bytes(stage: impl super::Stage + 'static) -> Built {
-        Built { stage: std::sync::Arc::new(stage), item: 1 }
+        Built { stage: std::sync::Arc::new(stage), item: BYTES }
     }
 }
 
-/// Makes a stage from its configuration and the size of one item of the buffer that enters it.
-type Constructor = fn(&Config<'_>, usize) -> Result<Built>;
+/// Makes a stage from its configuration and the elements of the buffer that enters it ([`BYTES`] for plain bytes).
+type Constructor = fn(&Config<'_>, ElementType) -> Result<Built>;
 
-struct Row {
-    v2: &'static str,
-    v3: &'static [(&'static str, Style)],
-    build: Constructor,
+/// How a codec is made. v2 knows no classes: there, each is a stage at its place.
+#[derive(Clone, Copy)]
+pub(super) enum Make {
+    /// v3: bytes→bytes.
+    Bytes(Constructor),
+    /// v3: array→bytes, over the elements in native order.
+    Serial(Constructor),
+    /// v3: array→array, changing values but no shape.
+    Array(fn(&Config<'_>, ElementType) -> Result<Kernel>),
 }
 
+struct Row {
+    v2: Option<&'static str>,
+    v3: &'static [(&'static str, Style)],
+    make: Make,
+}
+
+/// A bytes→bytes codec whose v3 name is that of numcodecs.
+const fn bytes(id: &'static str, v3: &'static [(&'static str, Style)], constructor: Constructor) -> Row {
+    Row { v2: Some(id), v3, make: Make::Bytes(constructor) }
+}
+
+const fn array(id: &'static str, v3: &'static [(&'static str, Style)], kernel: fn(&Config<'_>, ElementType) -> Result<Kernel>) -> Row {
+    Row { v2: Some(id), v3, make: Make::Array(kernel) }
+}
+
+use Style::{Numcodecs as N, V3};
+
 const TABLE: &[Row] = &[
-    Row { v2: "blosc", v3: &[("blosc", Style::V3), ("numcodecs.blosc", Style::Numcodecs)], build: blosc::build },
-    Row { v2: "crc32c", v3: &[("crc32c", Style::V3), ("numcodecs.crc32c", Style::Numcodecs)], build: crc32c::build },
-    Row { v2: "gzip", v3: &[("gzip", Style::V3), ("numcodecs.gzip", Style::Numcodecs)], build: gzip::build },
-    Row { v2: "zlib", v3: &[("numcodecs.zlib", Style::Numcodecs)], build: zlib::build },
-    Row { v2: "zstd", v3: &[("zstd", Style::V3), ("numcodecs.zstd", Style::Numcodecs)], build: zstd::build },
-    Row { v2: "shuffle", v3: &[("numcodecs.shuffle", Style::Numcodecs)], build: filters::build_shuffle },
-    Row { v2: "delta", v3: &[], build: filters::build_delta },
-    Row { v2: "astype", v3: &[], build: filters::build_astype },
+    bytes("adler32", &[("numcodecs.adler32", N)], checksum::build_adler32),
+    bytes("base64", &[], base64::build),
+    bytes("blosc", &[("blosc", V3), ("numcodecs.blosc", N)], blosc::build),
+    bytes("bz2", &[("numcodecs.bz2", N)], bz2::build),
+    bytes("crc32", &[("numcodecs.crc32", N)], checksum::build_crc32),
+    bytes("crc32c", &[("crc32c", V3), ("numcodecs.crc32c", N)], checksum::build_crc32c),
+    bytes("fletcher32", &[("numcodecs.fletcher32", N)], checksum::build_fletcher32),
+    bytes("gzip", &[("gzip", V3), ("numcodecs.gzip", N)], gzip::build),
+    bytes("jenkins_lookup3", &[("numcodecs.jenkins_lookup3", N)], checksum::build_jenkins),
+    bytes("lz4", &[("numcodecs.lz4", N)], lz4::build),
+    bytes("lzma", &[("numcodecs.lzma", N)], lzma::build),
+    bytes("shuffle", &[("numcodecs.shuffle", N)], filters::build_shuffle),
+    bytes("zlib", &[("numcodecs.zlib", N)], zlib::build),
+    bytes("zstd", &[("zstd", V3), ("numcodecs.zstd", N)], zstd::build),
+    array("astype", &[("numcodecs.astype", N)], filters::astype),
+    array("bitround", &[("bitround", V3), ("numcodecs.bitround", N)], bitround::kernel),
+    array("delta", &[("numcodecs.delta", N)], filters::delta),
+    array("fixedscaleoffset", &[("numcodecs.fixedscaleoffset", N)], scale::fixed_scale_offset),
+    array("packbits", &[("numcodecs.packbits", N)], packbits::kernel),
+    array("quantize", &[("numcodecs.quantize", N)], scale::quantize),
+    Row { v2: None, v3: &[("scale_offset", V3)], make: Make::Array(scale::scale_offset) },
+    Row { v2: None, v3: &[("packbits", V3)], make: Make::Serial(packbits::build) },
+    Row { v2: Some("pcodec"), v3: &[("pcodec", V3), ("numcodecs.pcodec", N)], make: Make::Serial(pcodec::build) },
 ];
 
 /// The v3 names that [`super::chain`] handles itself.
-const SHAPES: &[&str] = &["bytes", "endian", "numcodecs.astype", "numcodecs.delta", "sharding_indexed", "transpose"];
+const SHAPES: &[&str] = &["bytes", "endian", "sharding_indexed", "transpose"];
 
 /// The registered name of a v3 codec that may be written as a URL.
 pub(super) fn canonical(name: &str) -> String {
@@ -136,23 +186,23 @@ pub(super) fn canonical(name: &str) -> String {
 /// Whether a codec of that name can be used, in v2 or in v3.
 pub fn has(name: &str) -> bool {
     let name = canonical(name);
-    SHAPES.contains(&name.as_str()) || TABLE.iter().any(|row| row.v2 == name || row.v3.iter().any(|(n, _)| *n == name))
+    SHAPES.contains(&name.as_str()) || TABLE.iter().any(|row| row.v2 == Some(&name) || row.v3.iter().any(|(n, _)| *n == name))
 }
 
 /// The stage of a v2 filter or compressor.
-pub(super) fn build_v2(id: &str, configuration: &Map<String, Value>, item: usize) -> Result<Built> {
-    match TABLE.iter().find(|row| row.v2 == id) {
-        Some(row) => (row.build)(&Config::new(configuration, Style::V2), item),
-        None => Err(unknown(id, TABLE.iter().map(|row| row.v2))),
+pub(super) fn build_v2(id: &str, configuration: &Map<String, Value>, item: ElementType) -> Result<Built> {
+    let config = Config::new(configuration, Style::V2);
+    match TABLE.iter().find(|row| row.v2 == Some(id)).map(|row| row.make) {
+        Some(Make::Bytes(build) | Make::Serial(build)) => build(&config, item),
+        Some(Make::Array(kernel)) => kernel(&config, item).map(|kernel| kernel.built()),
+        None if id == "pickle" => Err(err!(Unsupported, "the codec \"pickle\" runs code that is in the data; it is never read or written")),
+        None => Err(unknown(id, TABLE.iter().filter_map(|row| row.v2))),
     }
 }
 
-/// The stage of a v3 bytes→bytes codec (`name` is canonical); `None` where there is none of that name.
-pub(super) fn build_v3(name: &str, configuration: &Map<String, Value>, item: usize) -> Option<Result<Built>> {
-    TABLE.iter().find_map(|row| {
-        let (_, style) = row.v3.iter().find(|(n, _)| *n == name)?;
-        Some((row.build)(&Config::new(configuration, *style), item))
-    })
+/// How the v3 codec of that canonical name is made, and whose conventions its configuration follows.
+pub(super) fn find_v3(name: &str) -> Option<(Make, Style)> {
+    TABLE.iter().find_map(|row| row.v3.iter().find(|(n, _)| *n == name).map(|(_, style)| (row.make, *style)))
 }
 
 /// The error for a v3 name that nothing here knows.
@@ -237,10 +287,74 @@ pub(super) fn decode_growing(dest: Dest<'_>, hint: usize, mut attempt: impl FnMu
     }
 }
 
+/// What one step of a streaming codec did.
+pub(super) struct Step {
+    /// Bytes taken.
+    pub used: usize,
+    /// Bytes written.
+    pub made: usize,
+    /// Whether the stream is at its end.
+    pub end: bool,
+}
+
+/// Decodes one stream at the start of `src` to the front of `out`, step by step: the bytes used and made, or `None` where the
+/// room is too small. A step that does nothing means that the stream is cut.
+pub(super) fn decode_stream(
+    name: &str,
+    src: &[u8],
+    out: &mut [u8],
+    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<Step>,
+) -> Result<Option<(usize, usize)>> {
+    let (mut used, mut made, mut spill) = (0, 0, [0]);
+    loop {
+        let room = out.get_mut(made..).unwrap_or_default();
+        let full = room.is_empty();
+        // The end of a stream may come after its last byte is there: one byte of room tells it from more bytes.
+        let done = step(src.get(used..).unwrap_or_default(), if full { &mut spill } else { room })?;
+        if full && done.made > 0 {
+            return Ok(None);
+        }
+        (used, made) = (used + done.used, made + done.made);
+        if done.end {
+            return Ok(Some((used, made)));
+        }
+        if done.used == 0 && done.made == 0 {
+            bail!(Truncated, "the {name} stream ends early ({} bytes)", src.len());
+        }
+    }
+}
+
+/// Encodes all of `src` as one stream; room for that many bytes more than `src` has is made first, and more when it is needed.
+pub(super) fn encode_stream(
+    src: &[u8],
+    dst: &mut Vec<u8>,
+    overhead: usize,
+    mut step: impl FnMut(&[u8], &mut [u8]) -> Result<Step>,
+) -> Result<()> {
+    let (mut used, mut made) = (0, 0);
+    let mut room = src.len().saturating_add(overhead);
+    loop {
+        let out = limits::grow(dst, room)?;
+        let done = step(src.get(used..).unwrap_or_default(), out.get_mut(made..).unwrap_or_default())?;
+        (used, made) = (used + done.used, made + done.made);
+        if done.end {
+            dst.truncate(made);
+            return Ok(());
+        }
+        if made == room {
+            room = room.saturating_mul(2);
+        } else if done.used == 0 && done.made == 0 {
+            bail!(Internal, "the encoder stopped after {used} of {} bytes", src.len());
+        }
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
+    pub(in crate::codec) use super::BYTES;
     use super::*;
     use crate::codec::Stage;
+    pub(in crate::codec) use crate::dtype::{DataType, ElementType};
     use crate::error::ErrorKind;
 
     /// The JSON object of that text.
@@ -261,7 +375,22 @@ pub(super) mod tests {
     pub fn doc_stage(source: &str) -> StageRef {
         let line = source.lines().find_map(|l| l.strip_prefix("//! Example: `")).unwrap();
         let name = config_of(line.strip_suffix('`').unwrap())["name"].as_str().unwrap().to_string();
-        build_v3(&name, &doc_example(source), 4).unwrap().unwrap().stage
+        stage_v3(&name, &doc_example(source), ElementType::native(DataType::Int32)).unwrap()
+    }
+
+    /// The stage of a v3 codec over elements of four bytes; array→array codecs as in v2.
+    pub fn stage_v3(name: &str, configuration: &Map<String, Value>, item: ElementType) -> Result<StageRef> {
+        let (make, style) = find_v3(name).expect("a known name");
+        let config = Config::new(configuration, style);
+        match make {
+            Make::Bytes(build) | Make::Serial(build) => build(&config, item).map(|built| built.stage),
+            Make::Array(kernel) => kernel(&config, item).map(|kernel| kernel.built().stage),
+        }
+    }
+
+    /// A stage of v2 over elements of that type.
+    pub fn stage_v2(id: &str, json: &str, t: DataType) -> StageRef {
+        build_v2(id, &config_of(json), ElementType::native(t)).unwrap().stage
     }
 
     /// Bytes that compress, but not to nothing.
@@ -358,10 +487,12 @@ pub(super) mod tests {
 
     #[test]
     fn unknown_names_are_listed_with_the_known_ones() {
-        let e = build_v2("lzma", &Map::new(), 1).err().unwrap();
+        let e = build_v2("nosuch", &Map::new(), BYTES).err().unwrap();
         assert_eq!(e.kind(), ErrorKind::Unsupported);
-        assert!(e.message().starts_with("the codec \"lzma\" is not known; known are astype, blosc, "), "{e}");
-        assert!(build_v3("zlib", &Map::new(), 1).is_none());
+        assert!(e.message().starts_with("the codec \"nosuch\" is not known; known are adler32, astype, b"), "{e}");
+        let e = build_v2("pickle", &Map::new(), BYTES).err().unwrap();
+        assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("runs code"), "{e}");
+        assert!(find_v3("zlib").is_none());
         assert!(unknown_v3("foo").message().contains("transpose"));
     }
 

@@ -6,6 +6,7 @@
 use super::gzip::{Wrapper, compress, inflate, level};
 use super::registry::{Built, Config, compressed_size, decode_growing};
 use super::{Dest, Size, Stage};
+use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use libdeflater::CompressionLvl;
 
@@ -14,7 +15,7 @@ struct Zlib {
 }
 
 /// Reads `level`.
-pub(super) fn build(config: &Config<'_>, _item: usize) -> Result<Built> {
+pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     Ok(Built::bytes(Zlib { level: level(config)? }))
 }
 
@@ -51,7 +52,7 @@ mod tests {
         round_trips(&*doc_stage(include_str!("zlib.rs")), SIZES);
         for level in -1..=9 {
             let map = config_of(&format!(r#"{{"level": {level}}}"#));
-            round_trips(&*build(&Config::v3(&map), 1).unwrap().stage, &[0, 1, 4096]);
+            round_trips(&*build(&Config::v3(&map), BYTES).unwrap().stage, &[0, 1, 4096]);
         }
     }
 

@@ -7,6 +7,7 @@
 
 use super::registry::{Built, Config, compressed_size, decode_growing};
 use super::{Dest, Size, Stage};
+use crate::dtype::ElementType;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits;
 use std::cell::RefCell;
@@ -23,7 +24,7 @@ struct Zstd {
 }
 
 /// Reads `level` (0, the default, is the library's; clamped to its limits) and `checksum`.
-pub(super) fn build(config: &Config<'_>, _item: usize) -> Result<Built> {
+pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     let level = config.int("level", i64::MIN, i64::MAX, 0)?;
     let (low, high) = (i64::from(zstd_safe::min_c_level()).max(-131_072), i64::from(zstd_safe::max_c_level()));
     Ok(Built::bytes(Zstd { level: level.clamp(low, high) as i32, checksum: config.flag("checksum", false)? }))
@@ -202,9 +203,9 @@ mod tests {
     #[test]
     fn levels_are_clamped_and_members_may_be_missing() {
         for json in ["{}", r#"{"level": 100}"#, r#"{"level": -9999999, "checksum": null, "other": 1}"#] {
-            round_trips(&*build(&Config::v3(&config_of(json)), 1).unwrap().stage, &[100]);
+            round_trips(&*build(&Config::v3(&config_of(json)), BYTES).unwrap().stage, &[100]);
         }
-        let e = build(&Config::v3(&config_of(r#"{"level": "high"}"#)), 1).err().unwrap();
+        let e = build(&Config::v3(&config_of(r#"{"level": "high"}"#)), BYTES).err().unwrap();
         assert_eq!(e.field(), Some("configuration.level"));
     }
 

@@ -61,6 +61,17 @@ impl Transfer {
         if complex(from) && !complex(to) {
             bail!(Type, "{} cannot be converted to {}: the imaginary part would be lost", from.data_type.name(), to.data_type.name());
         }
+        let opaque = |e: ElementType| !matches!(e.data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex);
+        // A time is its count.
+        let count = |e: ElementType| match e.data_type.kind() {
+            Kind::Time => ElementType { data_type: DataType::Int64, ..e },
+            _ => e,
+        };
+        let same_count = (count(from).data_type, count(to).data_type) == (DataType::Int64, DataType::Int64);
+        let (from, to) = if same_count && opaque(from) != opaque(to) { (count(from), count(to)) } else { (from, to) };
+        if from.data_type != to.data_type && (opaque(from) || opaque(to)) {
+            bail!(Type, "{} cannot be converted to {}", from.data_type.name(), to.data_type.name());
+        }
         let path = match from.data_type == to.data_type {
             true if from.order == to.order => Path::Copy,
             true => Path::Swap,
@@ -192,6 +203,14 @@ fn at(base: *const u8, stride: isize, i: usize) -> *const u8 {
 /// # Safety
 /// As for [`Transfer::run`], with the same type on both sides.
 unsafe fn relocate(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
+    if !matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex | Kind::Time) {
+        let unit = if swap { data_type.swap_unit() } else { 1 };
+        for i in 0..n {
+            // SAFETY: the caller vouches for element i on both sides.
+            unsafe { relocate_units(unit, at(src, src_stride, i), at(dst.cast_const(), dst_stride, i).cast_mut(), data_type.size()) };
+        }
+        return;
+    }
     let size = data_type.size() as isize;
     if !swap && src_stride == size && dst_stride == size {
         // SAFETY: the caller vouches for n elements on both sides.
@@ -204,6 +223,21 @@ unsafe fn relocate(data_type: DataType, swap: bool, src: *const u8, src_stride: 
     }
     // SAFETY: as for this function.
     unsafe { relocate_by_size(data_type, swap, src, src_stride, dst, dst_stride, n) }
+}
+
+/// Moves one element of `size` bytes, turning around the bytes of each unit.
+///
+/// # Safety
+/// `size` bytes are readable at `src` and writable at `dst`, elsewhere.
+unsafe fn relocate_units(unit: usize, src: *const u8, dst: *mut u8, size: usize) {
+    // SAFETY: the caller vouches for both; the bytes are copied before a slice of them is made.
+    let bytes = unsafe {
+        std::ptr::copy_nonoverlapping(src, dst, size);
+        std::slice::from_raw_parts_mut(dst, size)
+    };
+    if unit > 1 {
+        bytes.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+    }
 }
 
 /// [`relocate`] with shuffles of bytes, which the oldest processors of the architecture lack.
@@ -469,11 +503,12 @@ unsafe fn apply<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -> boo
 fn kernel(from: DataType, to: DataType) -> Kernel {
     use DataType::*;
     match from {
-        Bool | UInt8 => kernel_from::<u8>(to),
+        Bool | UInt8 | Bytes(_) | Text(_) | Raw(_) => kernel_from::<u8>(to),
         Int8 => kernel_from::<i8>(to),
         Int16 => kernel_from::<i16>(to),
         Int32 => kernel_from::<i32>(to),
-        Int64 => kernel_from::<i64>(to),
+        // Times are converted as their counts, bytes and text not at all: `Transfer::new` sees to it.
+        Int64 | DateTime(_) | TimeDelta(_) => kernel_from::<i64>(to),
         UInt16 => kernel_from::<u16>(to),
         UInt32 => kernel_from::<u32>(to),
         UInt64 => kernel_from::<u64>(to),
@@ -493,8 +528,8 @@ where
         Int8 => apply::<S, i8>,
         Int16 => apply::<S, i16>,
         Int32 => apply::<S, i32>,
-        Int64 => apply::<S, i64>,
-        UInt8 => apply::<S, u8>,
+        Int64 | DateTime(_) | TimeDelta(_) => apply::<S, i64>,
+        UInt8 | Bytes(_) | Text(_) | Raw(_) => apply::<S, u8>,
         UInt16 => apply::<S, u16>,
         UInt32 => apply::<S, u32>,
         UInt64 => apply::<S, u64>,
@@ -560,6 +595,7 @@ mod tests {
             Float64 => vec![Float(f64::from_le_bytes(b.try_into().unwrap()))],
             Complex64 => [decode(Float32, &b[..4]), decode(Float32, &b[4..])].concat(),
             Complex128 => [decode(Float64, &b[..8]), decode(Float64, &b[8..])].concat(),
+            other => unreachable!("{other:?} is no number"),
         }
     }
 
@@ -613,6 +649,7 @@ mod tests {
                 let imaginary = parts.get(1).copied().unwrap_or(Float(0.0));
                 [encode(half, &parts[..1])?, encode(half, &[imaginary])?].concat()
             }
+            other => unreachable!("{other:?} is no number"),
         })
     }
 
@@ -654,6 +691,7 @@ mod tests {
                 let other = parts.iter().rev().cycle().skip(parts.len() / 3);
                 parts.iter().zip(other).map(|(re, im)| [re.as_slice(), im].concat()).collect()
             }
+            Kind::Time | Kind::Opaque => Vec::new(),
         }
     }
 
@@ -830,5 +868,29 @@ mod tests {
         for to in [Bool, Int32, Float64] {
             assert_eq!(Transfer::new(ElementType::native(Complex64), ElementType::native(to)).unwrap_err().kind(), ErrorKind::Type);
         }
+    }
+
+    #[test]
+    fn what_is_no_number_is_moved_and_its_units_turned_around() {
+        let run = |from: ElementType, to: ElementType, src: &[u8]| {
+            let mut dst = vec![0; src.len()];
+            let size = from.size() as isize;
+            // SAFETY: two elements on either side.
+            unsafe { Transfer::new(from, to).unwrap().run(src.as_ptr(), size, dst.as_mut_ptr(), size, 2).unwrap() };
+            dst
+        };
+        let (big, native) = (|t| ElementType::new(t, ByteOrder::Big), ElementType::native);
+        assert_eq!(run(big(Bytes(3)), native(Bytes(3)), b"abcdef"), b"abcdef");
+        let text = [0, 0, 0, 65, 0, 1, 0xf6, 0, 0, 0, 0, 66, 0, 0, 0, 0];
+        assert_eq!(run(big(Text(2)), native(Text(2)), &text), [65, 0, 0, 0, 0, 0xf6, 1, 0, 66, 0, 0, 0, 0, 0, 0, 0]);
+        let second = DateTime(crate::dtype::Unit::new("s", 1).unwrap());
+        let counts = [0, 0, 0, 0, 0, 0, 1, 2, 0x80, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(run(big(second), native(Int64), &counts), [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80]);
+        assert_eq!(Transfer::new(native(second), native(second)).unwrap().plain_copy(), Some(8));
+        for (from, to) in [(Bytes(4), Int32), (second, Float64), (Int64, Text(2)), (Bytes(4), Bytes(5))] {
+            assert_eq!(Transfer::new(native(from), native(to)).unwrap_err().kind(), ErrorKind::Type);
+        }
+        // A time and its count are the same 64 bits.
+        assert_eq!(Transfer::new(native(Int64), native(second)).unwrap().plain_copy(), Some(8));
     }
 }

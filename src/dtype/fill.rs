@@ -5,8 +5,10 @@
 //! in its own. A decimal number that exceeds a floating-point type is rounded to infinity, as IEEE 754 rounds.
 
 use super::convert::round_to_odd;
-use super::{DataType, Kind};
+use super::{DataType, Element, Kind};
 use crate::error::{Error, Result, err};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use half::f16;
 use serde_json::{Number, Value};
 use std::cmp::Ordering;
@@ -16,10 +18,10 @@ use std::io::Write;
 const BRIEF: usize = 40;
 
 /// The value of elements that were never written.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Fill {
-    /// The element in the order of this host; bytes beyond the element are 0.
-    pub value: [u8; 16],
+    /// The element in the order of this host; bytes that are not here are 0, those beyond the element too.
+    pub value: Element,
     /// False where a v2 document says `null`: the elements have no defined value (`value` is then 0).
     pub defined: bool,
 }
@@ -27,30 +29,33 @@ pub struct Fill {
 impl Fill {
     /// All bytes zero: 0, false.
     pub fn zero() -> Fill {
-        Fill { value: [0; 16], defined: true }
+        Fill { value: Element::from_elem(0, 16), defined: true }
     }
 
     /// v2's `null`.
     pub fn undefined() -> Fill {
-        Fill { value: [0; 16], defined: false }
+        Fill { value: Element::from_elem(0, 16), defined: false }
     }
 
-    /// The element with these bytes, in the order of this host; bytes beyond the 16th are left out.
+    /// The element with these bytes, in the order of this host.
     pub fn from_bytes(bytes: &[u8]) -> Fill {
-        let mut fill = Fill::zero();
-        fill.value.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        fill
+        let mut value = Element::from_slice(bytes);
+        value.resize(bytes.len().max(16), 0);
+        Fill { value, defined: true }
     }
 
     /// The bytes of one element of that type.
-    pub fn element(&self, data_type: DataType) -> &[u8] {
-        &self.value[..data_type.size()]
+    pub fn element(&self, data_type: DataType) -> Element {
+        let mut element = self.value.clone();
+        element.resize(data_type.size(), 0);
+        element
     }
 
     /// Reads `fill_value` of a `zarr.json`; `null` is refused.
     pub fn from_json_v3(data_type: DataType, value: &Value) -> Result<Fill> {
         match data_type.kind() {
             Kind::Complex => complex(data_type, value),
+            Kind::Opaque | Kind::Time => opaque(data_type, value),
             _ => scalar(data_type, value),
         }
     }
@@ -59,6 +64,7 @@ impl Fill {
     pub fn from_json_v2(data_type: DataType, value: &Value) -> Result<Fill> {
         match (value, data_type.kind()) {
             (Value::Null, _) => Ok(Fill::undefined()),
+            (_, Kind::Opaque | Kind::Time) => opaque(data_type, value),
             (Value::Array(items), Kind::Complex) if items.len() == 2 => complex(data_type, value),
             (Value::Array(items), _) if items.len() == 1 => Fill::from_json_v2(data_type, &items[0]),
             // A real number for a complex type is its real part.
@@ -95,8 +101,51 @@ impl Fill {
                 let half = half_of(data_type);
                 Value::Array(vec![float_to_json(half, v, hex), float_to_json(half, &v[half.size()..], hex)])
             }
+            DataType::DateTime(_) | DataType::TimeDelta(_) => match i64::from_ne_bytes(first(v)) {
+                i64::MIN if hex => Value::from("NaT"),
+                count => Value::from(count),
+            },
+            DataType::Text(_) => Value::from(text(&self.element(data_type))),
+            DataType::Raw(_) if hex => self.element(data_type).iter().map(|&b| Value::from(b)).collect(),
+            DataType::Bytes(_) | DataType::Raw(_) => Value::from(STANDARD.encode(self.element(data_type))),
         }
     }
+}
+
+/// The text of code points, without the NULs behind it; what is none becomes U+FFFD.
+fn text(element: &[u8]) -> String {
+    let points = element.as_chunks::<4>().0.iter().map(|p| char::from_u32(u32::from_ne_bytes(*p)).unwrap_or('\u{fffd}'));
+    points.collect::<String>().trim_end_matches('\0').to_string()
+}
+
+/// A value of bytes, text or time. Old writers put 0 for "nothing"; bytes are base64, or else the text itself.
+fn opaque(data_type: DataType, value: &Value) -> Result<Fill> {
+    let size = data_type.size();
+    let bytes = match (data_type, value) {
+        (DataType::DateTime(_) | DataType::TimeDelta(_), Value::String(s)) if s == "NaT" => i64::MIN.to_ne_bytes().to_vec(),
+        (DataType::DateTime(_) | DataType::TimeDelta(_), _) => {
+            return scalar(DataType::Int64, value).map_err(|_| unfit(data_type, value));
+        }
+        (_, Value::Number(n)) if n.as_u64() == Some(0) => Vec::new(),
+        (DataType::Text(_), Value::String(s)) => s.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect(),
+        (DataType::Bytes(_) | DataType::Raw(_), Value::String(s)) => match (STANDARD.decode(s), data_type) {
+            (Ok(bytes), DataType::Raw(_)) if bytes.len() != size => return Err(unfit(data_type, value)),
+            (Ok(bytes), _) => bytes,
+            (Err(_), DataType::Bytes(_)) => s.clone().into_bytes(),
+            (Err(_), _) => return Err(unfit(data_type, value)),
+        },
+        (DataType::Bytes(_) | DataType::Raw(_), Value::Array(items)) if items.len() == size => {
+            let bytes: Option<Vec<u8>> = items.iter().map(|i| u8::try_from(i.as_u64()?).ok()).collect();
+            bytes.ok_or_else(|| unfit(data_type, value))?
+        }
+        _ => return Err(unfit(data_type, value)),
+    };
+    if bytes.len() > size {
+        return Err(unfit(data_type, value));
+    }
+    let mut fill = Fill::from_bytes(&bytes);
+    fill.value.resize(size.max(16), 0);
+    Ok(fill)
 }
 
 /// The first bytes of a slice that has them.
@@ -145,6 +194,9 @@ fn unfit(data_type: DataType, value: &Value) -> Error {
         Kind::Int | Kind::UInt => "an integer in its range",
         Kind::Float => "a number, \"NaN\", \"Infinity\", \"-Infinity\" or \"0x…\"",
         Kind::Complex => "a list of two numbers",
+        Kind::Time => "an integer or \"NaT\"",
+        Kind::Opaque if matches!(data_type, DataType::Text(_)) => "a text that fits",
+        Kind::Opaque => "base64 or a list of bytes, of the type's length,",
     };
     err!(Metadata, "found {}, expected {expected} for {}", brief(value), data_type.name())
 }
@@ -361,7 +413,7 @@ mod tests {
         assert_eq!(fill.element(data_type).len(), N);
         assert!(fill.defined && fill.value[N..].iter().all(|&b| b == 0));
         assert_eq!(Fill::from_json_v2(data_type, value).unwrap(), fill, "v2 reads the same");
-        first(fill.element(data_type))
+        first(&fill.element(data_type))
     }
 
     fn refused(data_type: DataType, value: &Value) {
@@ -504,7 +556,7 @@ mod tests {
     fn complex_values_are_pairs() {
         let value = json!(["NaN", "-Infinity"]);
         let fill = Fill::from_json_v3(Complex64, &value).unwrap();
-        assert_eq!(fill.element(Complex64), [0x7fc0_0000u32.to_le_bytes(), 0xff80_0000u32.to_le_bytes()].concat());
+        assert_eq!(fill.element(Complex64).to_vec(), [0x7fc0_0000u32.to_le_bytes(), 0xff80_0000u32.to_le_bytes()].concat());
         assert_eq!(fill.to_json_v3(Complex64), value);
         assert_eq!(fill.to_json_v2(Complex64), value);
         let fill = Fill::from_json_v2(Complex128, &json!([1.5, -0.0])).unwrap();
@@ -553,5 +605,42 @@ mod tests {
         assert!(long.ends_with("é…") && long.len() <= BRIEF + "…".len(), "{long}");
         assert!(brief(&Value::from(vec![0u8; 1 << 20])).ends_with('…'));
         assert_eq!(brief(&json!("a".repeat(38))).len(), 40);
+    }
+
+    #[test]
+    fn bytes_text_and_times_in_every_spelling() {
+        let second = DateTime(crate::dtype::Unit::new("s", 1).unwrap());
+        let v2: &[(DataType, Value, &[u8], Value)] = &[
+            (Bytes(3), json!("QUI="), b"AB\0", json!("QUIA")),
+            (Bytes(3), json!("A-B"), b"A-B", json!("QS1C")),
+            (Bytes(2), json!(0), b"\0\0", json!("AAA=")),
+            (Raw(2), json!("AQI="), &[1, 2], json!("AQI=")),
+            (Text(2), json!("é"), &[0xe9, 0, 0, 0, 0, 0, 0, 0], json!("é")),
+            (Text(1), json!(""), &[0; 4], json!("")),
+            (second, json!("NaT"), &[0, 0, 0, 0, 0, 0, 0, 0x80], json!(i64::MIN)),
+            (second, json!(3), &[3, 0, 0, 0, 0, 0, 0, 0], json!(3)),
+            (Text(30), json!("x"), &[&[0x78, 0, 0, 0][..], &[0; 116]].concat(), json!("x")),
+        ];
+        for (data_type, value, bytes, written) in v2 {
+            let fill = Fill::from_json_v2(*data_type, value).unwrap_or_else(|e| panic!("{value}: {e}"));
+            assert_eq!(&fill.element(*data_type)[..], *bytes, "{value}");
+            assert_eq!(&fill.to_json_v2(*data_type), written);
+        }
+        let raw = Fill::from_json_v3(Raw(3), &json!([1, 2, 255])).unwrap();
+        assert_eq!((&raw.element(Raw(3))[..], raw.to_json_v3(Raw(3))), (&[1, 2, 255][..], json!([1, 2, 255])));
+        assert_eq!(Fill::from_json_v3(second, &json!("NaT")).unwrap().to_json_v3(second), json!("NaT"));
+        for (data_type, value) in [
+            (Raw(3), json!("AQI=")),
+            (Raw(3), json!([1, 2])),
+            (Raw(3), json!([1, 2, 256])),
+            (Bytes(1), json!("QUI=")),
+            (Text(1), json!("ab")),
+            (Text(1), json!(7)),
+            (second, json!("soon")),
+            (second, json!(1.5)),
+            (second, json!(null)),
+        ] {
+            refused(data_type, &value);
+        }
     }
 }

@@ -8,6 +8,12 @@ pub mod fill;
 pub mod parse_v2;
 pub mod parse_v3;
 
+/// The most bytes, or code points, of one element of bytes or text.
+pub const MAX_LENGTH: u32 = 1 << 24;
+
+/// The bytes of one element. Those of every number live without allocation.
+pub type Element = smallvec::SmallVec<[u8; 16]>;
+
 /// The order of the bytes of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
@@ -22,38 +28,75 @@ impl ByteOrder {
     pub const NATIVE: ByteOrder = ByteOrder::Little;
 }
 
-/// A data type of fixed size. The discriminants are the values of `ozarr_type` in the C header.
+/// A data type of fixed size. The numbers have values of `ozarr_type` in the C header ([`DataType::code`]); the others are
+/// moved as they are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(i32)]
 pub enum DataType {
     /// One byte, 0 is false, anything else true; written as 0 or 1.
-    Bool = 1,
+    Bool,
     /// Signed, 8 bits.
-    Int8 = 2,
+    Int8,
     /// Signed, 16 bits.
-    Int16 = 3,
+    Int16,
     /// Signed, 32 bits.
-    Int32 = 4,
+    Int32,
     /// Signed, 64 bits.
-    Int64 = 5,
+    Int64,
     /// Unsigned, 8 bits.
-    UInt8 = 6,
+    UInt8,
     /// Unsigned, 16 bits.
-    UInt16 = 7,
+    UInt16,
     /// Unsigned, 32 bits.
-    UInt32 = 8,
+    UInt32,
     /// Unsigned, 64 bits.
-    UInt64 = 9,
+    UInt64,
     /// IEEE 754 binary16.
-    Float16 = 10,
+    Float16,
     /// IEEE 754 binary32.
-    Float32 = 11,
+    Float32,
     /// IEEE 754 binary64.
-    Float64 = 12,
+    Float64,
     /// Two binary32: real, imaginary.
-    Complex64 = 13,
+    Complex64,
     /// Two binary64: real, imaginary.
-    Complex128 = 14,
+    Complex128,
+    /// Text of so many bytes, padded with NUL (v2 `|S5`, v3 `null_terminated_bytes`).
+    Bytes(u32),
+    /// Text of so many code points of four bytes, padded with NUL (v2 `<U5`, v3 `fixed_length_utf32`).
+    Text(u32),
+    /// So many bytes without a meaning (v2 `|V5`, v3 `r40`).
+    Raw(u32),
+    /// A point in time: a signed count of 64 bits since 1970 (v2 `<M8[s]`, v3 `numpy.datetime64`); the least one is "not a time".
+    DateTime(Unit),
+    /// A span of time: a signed count of 64 bits (v2 `<m8[s]`, v3 `numpy.timedelta64`).
+    TimeDelta(Unit),
+}
+
+/// What a time counts: so many of a base unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Unit {
+    /// The place of the base unit in [`Unit::NAMES`].
+    base: u8,
+    /// How many of it make one, at least 1.
+    pub scale: u32,
+}
+
+impl Unit {
+    /// The names of the base units, as NumPy writes them; `generic` counts nothing in particular.
+    pub const NAMES: [&'static str; 14] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic"];
+
+    /// `scale` of the unit called `name` (`μs` is `us`); `None` if there is none or the scale is not from 1 to 2^31-1.
+    pub fn new(name: &str, scale: u64) -> Option<Unit> {
+        let name = if name == "μs" || name == "µs" { "us" } else { name };
+        let base = Unit::NAMES.iter().position(|n| *n == name)? as u8;
+        let scale = u32::try_from(scale).ok().filter(|s| (1..=i32::MAX as u32).contains(s))?;
+        Some(Unit { base, scale })
+    }
+
+    /// The name of the base unit.
+    pub fn name(self) -> &'static str {
+        Unit::NAMES[usize::from(self.base) % Unit::NAMES.len()]
+    }
 }
 
 /// The broad class of a data type.
@@ -69,10 +112,14 @@ pub enum Kind {
     Float,
     /// Pairs of floating-point numbers.
     Complex,
+    /// Times and spans of time: counts of 64 bits.
+    Time,
+    /// Bytes, text, and whatever is moved as it is stored.
+    Opaque,
 }
 
 impl DataType {
-    /// Every data type, in the order of the header.
+    /// The numbers, in the order of the header.
     pub const ALL: &'static [DataType] = {
         use DataType::*;
         &[Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64, Complex64, Complex128]
@@ -80,7 +127,12 @@ impl DataType {
 
     /// The data type of that number in the C header.
     pub fn from_raw(raw: i32) -> Option<DataType> {
-        DataType::ALL.iter().copied().find(|t| *t as i32 == raw)
+        usize::try_from(raw).ok().and_then(|n| DataType::ALL.get(n.checked_sub(1)?)).copied()
+    }
+
+    /// The number in the C header; `None` for types that have none.
+    pub fn code(self) -> Option<i32> {
+        DataType::ALL.iter().position(|t| *t == self).map(|n| n as i32 + 1)
     }
 
     /// Bytes of one element.
@@ -92,12 +144,20 @@ impl DataType {
             Int32 | UInt32 | Float32 => 4,
             Int64 | UInt64 | Float64 | Complex64 => 8,
             Complex128 => 16,
+            Bytes(n) | Raw(n) => n as usize,
+            Text(n) => n as usize * 4,
+            DateTime(_) | TimeDelta(_) => 8,
         }
     }
 
-    /// Bytes of the unit that byte order applies to: the element, or half of a complex one.
+    /// Bytes of the unit that byte order applies to: the element, half of a complex one, a code point, a single byte.
     pub fn swap_unit(self) -> usize {
-        if self.kind() == Kind::Complex { self.size() / 2 } else { self.size() }
+        match self {
+            DataType::Bytes(_) | DataType::Raw(_) => 1,
+            DataType::Text(_) => 4,
+            _ if self.kind() == Kind::Complex => self.size() / 2,
+            _ => self.size(),
+        }
     }
 
     /// The broad class.
@@ -109,7 +169,14 @@ impl DataType {
             UInt8 | UInt16 | UInt32 | UInt64 => Kind::UInt,
             Float16 | Float32 | Float64 => Kind::Float,
             Complex64 | Complex128 => Kind::Complex,
+            DateTime(_) | TimeDelta(_) => Kind::Time,
+            Bytes(_) | Text(_) | Raw(_) => Kind::Opaque,
         }
+    }
+
+    /// The name that NumPy gives the type in this host's byte order, such as `<f8`.
+    pub fn numpy(self) -> String {
+        parse_v2::text(ElementType::native(self))
     }
 
     /// The name in Zarr v3 metadata (`data_type`), also used in messages.
@@ -130,6 +197,11 @@ impl DataType {
             Float64 => "float64",
             Complex64 => "complex64",
             Complex128 => "complex128",
+            Bytes(_) => "null_terminated_bytes",
+            Text(_) => "fixed_length_utf32",
+            Raw(_) => "raw_bytes",
+            DateTime(_) => "numpy.datetime64",
+            TimeDelta(_) => "numpy.timedelta64",
         }
     }
 }

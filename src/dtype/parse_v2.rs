@@ -2,7 +2,7 @@
 //! Specification: v2 "Data type encoding"; NumPy's array interface for the string itself.
 
 use super::fill::brief;
-use super::{ByteOrder, DataType, ElementType};
+use super::{ByteOrder, DataType, ElementType, MAX_LENGTH, Unit};
 use crate::error::{Result, bail};
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn parse_text(text: &str) -> Result<ElementType> {
         _ => bail!(Metadata, "found {text:?}, expected a data type such as \"<f8\""),
     };
     let kind = rest.next();
-    match numeric(kind, rest.as_str()) {
+    match numeric(kind, rest.as_str()).or_else(|| opaque(kind, rest.as_str())) {
         Some(data_type) => Ok(ElementType::new(data_type, order)),
         None if known(kind, rest.as_str()) => bail!(Unsupported, "the data type {text:?} is not supported"),
         None => bail!(Metadata, "found {text:?}, expected a data type such as \"<f8\""),
@@ -56,6 +56,31 @@ fn numeric(kind: Option<char>, size: &str) -> Option<DataType> {
     })
 }
 
+/// Bytes, text and times; of elements without bytes there is nothing to read.
+fn opaque(kind: Option<char>, size: &str) -> Option<DataType> {
+    let length = || size.parse::<u32>().ok().filter(|n| (1..=MAX_LENGTH).contains(n));
+    Some(match kind? {
+        'S' | 'a' => DataType::Bytes(length()?),
+        'U' => DataType::Text(length()?),
+        'V' => DataType::Raw(length()?),
+        'M' => DataType::DateTime(unit(size)?),
+        'm' => DataType::TimeDelta(unit(size)?),
+        _ => return None,
+    })
+}
+
+/// `8` or `8[25us]`.
+fn unit(size: &str) -> Option<Unit> {
+    let rest = size.strip_prefix('8')?;
+    if rest.is_empty() {
+        return Unit::new("generic", 1);
+    }
+    let inside = rest.strip_prefix('[')?.strip_suffix(']')?;
+    let name = inside.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = &inside[..inside.len() - name.len()];
+    Unit::new(name, if digits.is_empty() { 1 } else { digits.parse().ok()? })
+}
+
 /// Whether it is a data type that NumPy can write and this library does not read.
 fn known(kind: Option<char>, size: &str) -> bool {
     let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
@@ -69,8 +94,22 @@ fn known(kind: Option<char>, size: &str) -> bool {
     }
 }
 
+/// What stands behind `M8`: nothing for the generic unit.
+fn brackets(unit: Unit) -> String {
+    match (unit.name(), unit.scale) {
+        ("generic", _) => String::new(),
+        (name, 1) => format!("[{name}]"),
+        (name, scale) => format!("[{scale}{name}]"),
+    }
+}
+
 /// The `dtype` member for that type.
 pub fn to_json(element: ElementType) -> Value {
+    Value::String(text(element))
+}
+
+/// NumPy's name for that type.
+pub(super) fn text(element: ElementType) -> String {
     use DataType::*;
     let code = match element.data_type {
         Bool => "b1",
@@ -87,13 +126,18 @@ pub fn to_json(element: ElementType) -> Value {
         Float64 => "f8",
         Complex64 => "c8",
         Complex128 => "c16",
+        Bytes(n) => &format!("S{n}"),
+        Text(n) => &format!("U{n}"),
+        Raw(n) => &format!("V{n}"),
+        DateTime(unit) => &format!("M8{}", brackets(unit)),
+        TimeDelta(unit) => &format!("m8{}", brackets(unit)),
     };
     let order = match element.order {
         _ if element.data_type.swap_unit() == 1 => '|',
         ByteOrder::Little => '<',
         ByteOrder::Big => '>',
     };
-    Value::String(format!("{order}{code}"))
+    format!("{order}{code}")
 }
 
 #[cfg(test)]
@@ -115,6 +159,27 @@ mod tests {
     }
 
     #[test]
+    fn bytes_text_and_times_are_read_and_written() {
+        let unit = |name, scale| Unit::new(name, scale).unwrap();
+        for (text, data_type) in [
+            ("|S12", DataType::Bytes(12)),
+            ("|V3", DataType::Raw(3)),
+            ("<U3", DataType::Text(3)),
+            ("<M8[ns]", DataType::DateTime(unit("ns", 1))),
+            ("<m8[25us]", DataType::TimeDelta(unit("us", 25))),
+            ("<M8", DataType::DateTime(unit("generic", 1))),
+        ] {
+            assert_eq!(parse(&json!(text)).unwrap(), ElementType::native(data_type), "{text}");
+            assert_eq!(to_json(ElementType::native(data_type)), json!(text));
+            let big = text.replace('<', ">");
+            assert_eq!(parse(&json!(big)).unwrap(), ElementType::new(data_type, ByteOrder::Big), "{big}");
+        }
+        assert_eq!(parse(&json!("<M8[μs]")).unwrap().data_type, DataType::DateTime(unit("us", 1)));
+        assert_eq!(parse(&json!("|a4")).unwrap().data_type, DataType::Bytes(4));
+        assert_eq!((DataType::Text(3).size(), DataType::Text(3).swap_unit()), (12, 4));
+    }
+
+    #[test]
     fn needless_and_missing_orders_are_read() {
         for (text, data_type) in [("<i1", DataType::Int8), (">u1", DataType::UInt8), ("<b1", DataType::Bool), ("|i4", DataType::Int32)] {
             assert_eq!(parse(&json!(text)).unwrap(), ElementType::native(data_type), "{text}");
@@ -123,7 +188,7 @@ mod tests {
 
     #[test]
     fn types_of_others_are_refused_by_name() {
-        for text in ["|S12", "<U3", "|V16", "<M8[ns]", "<m8", "|O", "<f16", ">c32", "bfloat16", "float8_e4m3", "|O8"] {
+        for text in ["|O", "<f16", ">c32", "bfloat16", "float8_e4m3", "|O8", "|S0", "<U99999999999", "<M8[lightyears]", "<M8[0s]"] {
             let e = parse(&json!(text)).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Unsupported, "{text}");
             assert!(e.message().contains(text), "{e}");

@@ -1,23 +1,18 @@
 //! Zarr v3 `data_type`: a name, or an object with a name and a configuration.
 //! Specification: v3 core, "Data types", and the registry of extensions.
 
-use super::DataType;
 use super::fill::brief;
-use crate::error::{Result, bail, err};
-use serde_json::Value;
+use super::{DataType, MAX_LENGTH, Unit};
+use crate::error::{Error, Result, bail, err};
+use serde_json::{Map, Value, json};
 
 /// Names that the registry knows and this library does not read.
 const KNOWN: &[&str] = &[
     "string",
     "bytes",
     "variable_length_bytes",
-    "null_terminated_bytes",
-    "fixed_length_utf32",
-    "raw_bytes",
     "struct",
     "structured",
-    "numpy.datetime64",
-    "numpy.timedelta64",
     "bfloat16",
     "complex_bfloat16",
     "complex_float16",
@@ -38,31 +33,70 @@ const KNOWN: &[&str] = &[
     "float8_e8m0fnu",
 ];
 
-/// Reads the `data_type` member of a `zarr.json`. Other types than the core's are `Unsupported`, named.
+/// Reads the `data_type` member of a `zarr.json`. Types that this library does not read are `Unsupported`, named.
 pub fn parse(value: &Value) -> Result<DataType> {
     let object = match value {
-        Value::String(name) => return by_name(name),
+        Value::String(name) => return named(name, &Map::new()),
         Value::Object(object) => object,
         _ => bail!(Metadata, "found {}, expected the name of a data type", brief(value)),
     };
-    let data_type = match object.get("name") {
-        Some(Value::String(name)) => by_name(name)?,
+    let name = match object.get("name") {
+        Some(Value::String(name)) => name,
         Some(other) => return Err(err!(Metadata, "found {}, expected a string", brief(other)).at_field("name")),
-        None => bail!(Metadata, "the member \"name\" is missing"),
+        None => return Err(err!(Metadata, "the member is missing").at_field("name")),
     };
+    let none = Map::new();
+    let configuration = match object.get("configuration") {
+        None | Some(Value::Null) => &none,
+        Some(Value::Object(c)) => c,
+        Some(other) => return Err(err!(Metadata, "found {}, expected an object", brief(other)).at_field("configuration")),
+    };
+    let data_type = named(name, configuration)?;
     for (member, value) in object {
-        match (member.as_str(), value) {
-            ("name", _) | ("must_understand", Value::Bool(_)) | ("configuration", Value::Null) => {}
-            ("configuration", Value::Object(c)) if c.is_empty() => {}
-            ("configuration", _) => {
-                return Err(
-                    err!(Metadata, "found {}, expected nothing: {} has no parameters", brief(value), data_type.name()).at_field(member)
-                );
-            }
-            _ => bail!(Metadata, "unknown member {member:?} beside the name {:?}", data_type.name()),
+        if !matches!((member.as_str(), value), ("name" | "configuration", _) | ("must_understand", Value::Bool(_))) {
+            return Err(err!(Metadata, "unknown member beside the name {name:?}").at_field(member));
         }
     }
     Ok(data_type)
+}
+
+/// The type of that name; its configuration must have exactly the members that the type knows.
+fn named(name: &str, configuration: &Map<String, Value>) -> Result<DataType> {
+    let (data_type, members): (_, &[&str]) = match name {
+        "null_terminated_bytes" => (DataType::Bytes(length(configuration, 1)?), &["length_bytes"]),
+        "raw_bytes" => (DataType::Raw(length(configuration, 1)?), &["length_bytes"]),
+        "fixed_length_utf32" => (DataType::Text(length(configuration, 4)? / 4), &["length_bytes"]),
+        "numpy.datetime64" => (DataType::DateTime(unit(configuration)?), &["unit", "scale_factor"]),
+        "numpy.timedelta64" => (DataType::TimeDelta(unit(configuration)?), &["unit", "scale_factor"]),
+        _ => (by_name(name)?, &[]),
+    };
+    match configuration.iter().find(|(member, _)| !members.contains(&member.as_str())) {
+        None => Ok(data_type),
+        Some((member, _)) if members.is_empty() => {
+            Err(err!(Metadata, "found the member {member:?}, expected nothing: {name} has no parameters").at_field("configuration"))
+        }
+        Some((member, _)) => Err(err!(Metadata, "found the member {member:?}, expected {}", members.join(", ")).at_field("configuration")),
+    }
+}
+
+/// `length_bytes`, a multiple of `unit`.
+fn length(configuration: &Map<String, Value>, unit: u32) -> Result<u32> {
+    let at = |e: Error| e.at_field("configuration.length_bytes");
+    let value = configuration.get("length_bytes").ok_or_else(|| at(err!(Metadata, "the member is missing")))?;
+    let n = value.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=MAX_LENGTH).contains(n) && n.is_multiple_of(unit));
+    n.ok_or_else(|| at(err!(Metadata, "found {}, expected a multiple of {unit} from {unit} to {MAX_LENGTH}", brief(value))))
+}
+
+/// `unit` and `scale_factor`.
+fn unit(configuration: &Map<String, Value>) -> Result<Unit> {
+    let name = configuration.get("unit").and_then(Value::as_str);
+    let name = name.ok_or_else(|| err!(Metadata, "the member is missing, or no text").at_field("configuration.unit"))?;
+    let scale = configuration.get("scale_factor").and_then(Value::as_u64);
+    let scale = scale.ok_or_else(|| err!(Metadata, "the member is missing, or no integer").at_field("configuration.scale_factor"))?;
+    Unit::new(name, scale).ok_or_else(|| {
+        let units = Unit::NAMES.join(", ");
+        err!(Metadata, "found {scale} of {name:?}, expected 1 to 2147483647 of one of {units}").at_field("configuration.unit")
+    })
 }
 
 fn by_name(name: &str) -> Result<DataType> {
@@ -74,21 +108,34 @@ fn by_name(name: &str) -> Result<DataType> {
     if let Some(&data_type) = DataType::ALL.iter().find(|t| t.name() == name) {
         return Ok(data_type);
     }
-    let raw = name.strip_prefix('r').is_some_and(|bits| !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit()));
-    let state = if raw || KNOWN.contains(&name) { "supported" } else { "known" };
+    if let Some(digits) = name.strip_prefix('r').filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit())) {
+        let bits = digits.parse::<u32>().ok().filter(|n| *n > 0 && n.is_multiple_of(8) && n / 8 <= MAX_LENGTH);
+        return bits.map(|n| DataType::Raw(n / 8)).ok_or_else(|| err!(Metadata, "found {name:?}, expected r and a multiple of 8"));
+    }
+    let state = if KNOWN.contains(&name) { "supported" } else { "known" };
     bail!(Unsupported, "the data type {} is not {state}", brief(&Value::from(name)));
 }
 
 /// The `data_type` member for that type.
 pub fn to_json(data_type: DataType) -> Value {
-    Value::from(data_type.name())
+    let configured = |configuration: Value| {
+        let members = [("name".to_string(), Value::from(data_type.name())), ("configuration".to_string(), configuration)];
+        Value::Object(members.into_iter().collect())
+    };
+    let unit = |unit: Unit| json!({"unit": unit.name(), "scale_factor": unit.scale});
+    match data_type {
+        DataType::Bytes(n) => configured(json!({"length_bytes": n})),
+        DataType::Text(n) => configured(json!({"length_bytes": n * 4})),
+        DataType::Raw(n) => Value::from(format!("r{}", u64::from(n) * 8)),
+        DataType::DateTime(u) | DataType::TimeDelta(u) => configured(unit(u)),
+        number => Value::from(number.name()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use serde_json::json;
 
     #[test]
     fn every_type_comes_back_in_every_form() {
@@ -107,8 +154,23 @@ mod tests {
     }
 
     #[test]
+    fn bytes_text_and_times_come_back() {
+        let second = Unit::new("s", 10).unwrap();
+        for (data_type, json) in [
+            (DataType::Bytes(5), json!({"name": "null_terminated_bytes", "configuration": {"length_bytes": 5}})),
+            (DataType::Text(12), json!({"name": "fixed_length_utf32", "configuration": {"length_bytes": 48}})),
+            (DataType::Raw(5), json!("r40")),
+            (DataType::DateTime(second), json!({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 10}})),
+            (DataType::TimeDelta(second), json!({"name": "numpy.timedelta64", "configuration": {"unit": "s", "scale_factor": 10}})),
+        ] {
+            assert_eq!((parse(&json).unwrap(), to_json(data_type)), (data_type, json));
+        }
+        assert_eq!(parse(&json!({"name": "raw_bytes", "configuration": {"length_bytes": 5}})).unwrap(), DataType::Raw(5));
+    }
+
+    #[test]
     fn types_of_others_are_refused_by_name() {
-        for name in ["string", "r16", "bfloat16", "numpy.datetime64", "Int32", "<f8", "", "uint128"] {
+        for name in ["string", "bytes", "bfloat16", "struct", "Int32", "<f8", "", "uint128"] {
             for value in [json!(name), json!({"name": name, "configuration": {"unit": "s"}})] {
                 let e = parse(&value).unwrap_err();
                 assert_eq!(e.kind(), ErrorKind::Unsupported, "{name}");
@@ -127,6 +189,15 @@ mod tests {
             json!({"name": 3}),
             json!({"name": "int8", "configuration": {"a": 1}}),
             json!({"name": "int8", "x": 1}),
+            json!("r12"),
+            json!("r0"),
+            json!("numpy.datetime64"),
+            json!({"name": "numpy.datetime64", "configuration": {"unit": "s"}}),
+            json!({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 0}}),
+            json!({"name": "numpy.timedelta64", "configuration": {"unit": "x", "scale_factor": 1}}),
+            json!({"name": "numpy.timedelta64", "configuration": {"unit": "s", "scale_factor": 1, "more": 1}}),
+            json!({"name": "fixed_length_utf32", "configuration": {"length_bytes": 6}}),
+            json!({"name": "raw_bytes", "configuration": {"length_bytes": -1}}),
         ] {
             assert_eq!(parse(&value).unwrap_err().kind(), ErrorKind::Metadata, "{value}");
         }

@@ -10,7 +10,7 @@ use super::scratch::ChainScratch;
 use super::stats;
 use crate::codec::{BoundChain, Dest, IndexLocation, Leaf, Sharded, Size, StageRef, sharding};
 use crate::dtype::convert::Transfer;
-use crate::dtype::{DataType, ElementType};
+use crate::dtype::{DataType, Element, ElementType};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::grid::Grid;
 use crate::limits::{Dims, grow, max_chunk};
@@ -25,9 +25,7 @@ pub(super) struct Target {
     /// From the chain's element type to the memory's.
     pub transfer: Transfer,
     /// The fill value in the memory's type; `None` if it does not fit.
-    pub fill: Option<[u8; 16]>,
-    /// Bytes of an element in memory.
-    pub item: usize,
+    pub fill: Option<Element>,
     /// The leaf's dimensions in the order of falling strides.
     order: SmallVec<[usize; 6]>,
 }
@@ -39,15 +37,15 @@ unsafe impl Sync for Target {}
 
 impl Target {
     /// Elements of `root`'s chunks go to `memory_type` elements from `base` on; `fill` is one element of `data_type`.
-    pub fn new(root: &BoundChain, data_type: DataType, fill: &[u8; 16], memory_type: DataType, base: *mut u8) -> Result<Target> {
+    pub fn new(root: &BoundChain, data_type: DataType, fill: &[u8], memory_type: DataType, base: *mut u8) -> Result<Target> {
         let memory = ElementType::native(memory_type);
-        let mut converted = [0u8; 16];
+        let mut converted = Element::from_elem(0, memory.size());
         let convert_fill = Transfer::new(ElementType::native(data_type), memory)?;
-        // SAFETY: both arrays hold an element of any type.
+        // SAFETY: both hold one element of their type.
         let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
         let leaf = leaf_of(root);
         let transfer = Transfer::new(leaf.layout.element, memory)?;
-        Ok(Target { base, transfer, fill: fits.then_some(converted), item: memory.size(), order: by_stride(leaf) })
+        Ok(Target { base, transfer, fill: fits.then_some(converted), order: by_stride(leaf) })
     }
 
     /// Fills the selected elements of a missing chunk.
@@ -55,7 +53,7 @@ impl Target {
         let fill = self.fill.as_ref().ok_or_else(|| err!(Range, "the fill value does not fit into the type in memory"))?;
         let axes: PlaceAxes = axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }).collect();
         // SAFETY: the plan stays within the checked memory.
-        unsafe { place::fill(self.base.offset(memory as isize), &axes, &fill[..self.item]) };
+        unsafe { place::fill(self.base.offset(memory as isize), &axes, fill) };
         Ok(())
     }
 }

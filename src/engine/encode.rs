@@ -7,7 +7,7 @@ use super::scratch::ChainScratch;
 use super::stats;
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef, sharding};
 use crate::dtype::convert::Transfer;
-use crate::dtype::{DataType, ElementType};
+use crate::dtype::{DataType, Element, ElementType};
 use crate::error::{Result, err};
 use crate::grid::Grid;
 use crate::limits::{grow, reserve};
@@ -21,7 +21,7 @@ pub(super) struct Source {
     /// From the memory's type to the chain's element type.
     pub transfer: Transfer,
     /// The fill value as the chain's first buffer holds it.
-    pub fill: [u8; 16],
+    pub fill: Element,
     /// Whether chunks (and inner chunks) that hold only the fill value are stored.
     pub store_fill: bool,
     /// The leaf's dimensions in the order of falling strides.
@@ -35,12 +35,12 @@ unsafe impl Sync for Source {}
 
 impl Source {
     /// Elements of `memory_type` from `base` on become chunks of `root`; `fill` is one element of `data_type`.
-    pub fn new(root: &BoundChain, data_type: DataType, fill: &[u8; 16], memory_type: DataType, base: *const u8) -> Result<Source> {
+    pub fn new(root: &BoundChain, data_type: DataType, fill: &[u8], memory_type: DataType, base: *const u8) -> Result<Source> {
         let element = leaf_of(root).layout.element;
-        let mut stored = [0u8; 16];
-        // SAFETY: both arrays hold an element of any type.
-        let fits =
-            unsafe { Transfer::new(ElementType::native(data_type), element)?.run(fill.as_ptr(), 0, stored.as_mut_ptr(), 0, 1).is_ok() };
+        let mut stored = Element::from_elem(0, element.size());
+        let to_stored = Transfer::new(ElementType::native(data_type), element)?;
+        // SAFETY: both hold one element of their type.
+        let fits = unsafe { to_stored.run(fill.as_ptr(), 0, stored.as_mut_ptr(), 0, 1) }.is_ok();
         if !fits {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
@@ -99,7 +99,7 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
             gather_elements(leaf, source, axes, first, grow(&mut gather, total)?)?;
             &gather[..total]
         };
-        if !source.store_fill && is_fill(elements, &source.fill[..leaf.layout.element.size()]) {
+        if !source.store_fill && is_fill(elements, &source.fill) {
             return Ok(None);
         }
         if leaf.stages.is_empty() {
@@ -115,11 +115,10 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
 
 /// Brings the elements into the leaf's buffer; what lies beyond the array's edge becomes the fill value.
 fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, first: *const u8, dst: &mut [u8]) -> Result<()> {
-    let element = leaf.layout.element.size();
     if axes.iter().zip(&leaf.shape).any(|(a, &n)| a.count < n) {
         let all: PlaceAxes = leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst }).collect();
         // SAFETY: the axes are the buffer's own.
-        unsafe { place::fill(dst.as_mut_ptr(), &all, &source.fill[..element]) };
+        unsafe { place::fill(dst.as_mut_ptr(), &all, &source.fill) };
     }
     let start: i64 = axes.iter().zip(&leaf.layout.strides).map(|(a, &s)| a.start as i64 * s).sum();
     let axes: PlaceAxes = axes

@@ -3,7 +3,7 @@
 //! A chunk's lock never blocks a thread: work that finds it taken is queued on it, in the order of submission, and goes on when
 //! it is handed over. A document's lock blocks, because its holder does little and waits for nobody.
 
-use super::pool::ForkSafe;
+use crate::fork::ForkSafe;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

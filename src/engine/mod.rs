@@ -48,7 +48,7 @@ pub struct BoundArray {
     /// The chain, bound to the chunk's shape.
     pub chain: Arc<BoundChain>,
     /// One element of the fill value in native byte order; zeros where the fill value is null.
-    pub fill: [u8; 16],
+    pub fill: crate::dtype::Element,
     /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)
     pub store_fill_chunks: bool,
     /// The threads that a call may use.

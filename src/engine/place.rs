@@ -169,9 +169,29 @@ unsafe fn copy_plain(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], size: usi
         4 => unsafe { copy_as::<u32>(src, dst, axes) },
         // SAFETY: as above.
         8 => unsafe { copy_as::<u64>(src, dst, axes) },
-        // SAFETY: as above; 16 is the only other size of a data type.
-        _ => unsafe { copy_as::<u128>(src, dst, axes) },
+        // SAFETY: as above.
+        16 => unsafe { copy_as::<u128>(src, dst, axes) },
+        // SAFETY: as above.
+        _ => unsafe { copy_blocks(src, dst, axes, size) },
     }
+}
+
+/// Elements of an odd size: rows where both sides are contiguous, else one by one.
+///
+/// # Safety
+/// As [`copy_plain`].
+unsafe fn copy_blocks(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], size: usize) {
+    let (outer, bytes) = match axes.split_last() {
+        Some((inner, outer)) if inner.src == size as i64 && inner.dst == size as i64 => (outer, inner.count as usize * size),
+        _ => (axes, size),
+    };
+    // SAFETY: forwarded from the caller.
+    unsafe {
+        each(outer, src, dst, &mut |src, dst| {
+            std::ptr::copy_nonoverlapping(src, dst, bytes);
+            true
+        })
+    };
 }
 
 /// # Safety
@@ -293,9 +313,12 @@ unsafe fn convert(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: &T
 /// Every element of the row is valid to write.
 unsafe fn fill_row(dst: *mut u8, stride: isize, count: usize, element: &[u8]) {
     let size = element.len();
-    if stride == size as isize && element.iter().all(|b| *b == element[0]) {
+    if let Some(&first) = element.first()
+        && stride == size as isize
+        && element.iter().all(|b| *b == first)
+    {
         // SAFETY: the row is contiguous.
-        unsafe { std::ptr::write_bytes(dst, element[0], count * size) };
+        unsafe { std::ptr::write_bytes(dst, first, count * size) };
         return;
     }
     macro_rules! store {
@@ -316,7 +339,9 @@ unsafe fn fill_row(dst: *mut u8, stride: isize, count: usize, element: &[u8]) {
         2 => store!(u16),
         4 => store!(u32),
         8 => store!(u64),
-        _ => store!(u128),
+        16 => store!(u128),
+        // SAFETY: the row's elements are valid to write.
+        _ => (0..count as isize).for_each(|i| unsafe { std::ptr::copy_nonoverlapping(element.as_ptr(), dst.offset(i * stride), size) }),
     }
 }
 

@@ -2,72 +2,9 @@
 
 use super::lock::lock;
 use super::request::Request;
+use crate::fork::{ForkSafe, Lazy};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, Once, OnceLock, PoisonError};
-
-/// How often this process is a fork of the one that loaded the library.
-static FORKS: AtomicU32 = AtomicU32::new(0);
-
-extern "C" fn count_fork() {
-    FORKS.fetch_add(1, Ordering::Relaxed);
-}
-
-fn forks() -> u32 {
-    static REGISTER: Once = Once::new();
-    // SAFETY: the handler only increments an atomic, which is async-signal-safe.
-    REGISTER.call_once(|| unsafe {
-        libc::pthread_atfork(None, None, Some(count_fork));
-    });
-    FORKS.load(Ordering::Relaxed)
-}
-
-/// State with locks or threads in it, made anew in the child after a fork (the parent's may have been locked at that moment;
-/// it is left alone there and never freed).
-pub(super) struct ForkSafe<T> {
-    current: AtomicPtr<(u32, T)>,
-    make: fn() -> T,
-}
-
-impl<T> ForkSafe<T> {
-    pub(super) fn new(make: fn() -> T) -> ForkSafe<T> {
-        ForkSafe { current: AtomicPtr::new(Box::into_raw(Box::new((forks(), make())))), make }
-    }
-
-    pub(super) fn get(&self) -> &T {
-        let now = forks();
-        let current = self.current.load(Ordering::Acquire);
-        // SAFETY: the pointer comes from `Box::into_raw` and is freed only when `self` is dropped.
-        let entry = unsafe { &*current };
-        if entry.0 == now {
-            return &entry.1;
-        }
-        let fresh = Box::into_raw(Box::new((now, (self.make)())));
-        match self.current.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: as above.
-            Ok(_) => unsafe { &(*fresh).1 },
-            Err(other) => {
-                // SAFETY: `fresh` was not published; `other` was, by another thread of this process.
-                unsafe {
-                    drop(Box::from_raw(fresh));
-                    &(*other).1
-                }
-            }
-        }
-    }
-}
-
-impl<T> Drop for ForkSafe<T> {
-    fn drop(&mut self) {
-        let current = *self.current.get_mut();
-        // SAFETY: nobody else holds the pointer any more. State from before a fork is left alone: its locks may be taken.
-        unsafe {
-            if (*current).0 == forks() {
-                drop(Box::from_raw(current));
-            }
-        }
-    }
-}
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// A bounded set of worker threads. A call uses the calling thread and up to `threads - 1` of them.
 pub struct Pool {
@@ -97,8 +34,8 @@ impl Pool {
 
     /// The pool of programs that do not ask for one: `OZARR_NUM_THREADS` threads, else as many as this process may run on.
     pub fn shared() -> Arc<Pool> {
-        static SHARED: OnceLock<Arc<Pool>> = OnceLock::new();
-        SHARED.get_or_init(|| Pool::new(default_threads())).clone()
+        static SHARED: Lazy<Arc<Pool>> = Lazy::new(|| Pool::new(default_threads()));
+        SHARED.get().clone()
     }
 
     /// The number of threads of a call.

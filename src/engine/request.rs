@@ -1,7 +1,7 @@
 //! A request: the items of one read or write, claimed one by one by whoever helps, and what became of them.
 //!
 //! A blocking call is a request that its caller helps along until it is complete. Items that wait for the network or for a busy
-//! key are parked: a continuation comes back through [`Request::resume`], and any helper runs it.
+//! key are parked: a continuation comes back through `resume`, and any helper runs it.
 
 use super::lock::lock;
 use super::pool::Pool;

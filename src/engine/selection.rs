@@ -34,7 +34,8 @@ impl Selection {
             check_axis(d, array_shape[d], start[d], shape[d], step)?;
             s.start.push(start[d] as u64);
             s.shape.push(shape[d] as u64);
-            s.step.push(step);
+            // The step from a single element leads nowhere; as 1 it cannot overflow where strides are multiplied.
+            s.step.push(if shape[d] > 1 { step } else { 1 });
         }
         Ok(s)
     }
@@ -102,6 +103,12 @@ mod tests {
             let e = ok(start, count, step).unwrap_err();
             assert!(e.message().contains("dimension 1"), "{e}");
         }
+    }
+
+    #[test]
+    fn the_step_from_a_single_element_is_one() {
+        let s = Selection::new(&[5, 5], &[2, 0], &[1, 2], Some(&[i64::MIN, 3])).unwrap();
+        assert_eq!(s.step(), &[1, 3]);
     }
 
     #[test]

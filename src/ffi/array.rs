@@ -1,18 +1,19 @@
 //! Arrays
 //!
 //! A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`: in
-//! `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it `fields/temperature`. Without
-//! such a part the whole location is the root. Creating a node creates the groups above it, up to the root.
+//! `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it
+//! `fields/temperature`. Without such a part the whole location is the root. Creating a node creates the
+//! groups above it, up to the root.
 //!
-//! Element types in memory and in the file may differ: reading and writing convert, and a value that does not fit is
-//! `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
+//! Element types in memory and in the file may differ: reading and writing convert, and a value that does not
+//! fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
 //! `OZARR_ERR_BUFFER_SIZE`, and nothing is touched.
 
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{lengths, not_null, numbers, put, put_numbers, put_text, rank, text};
-use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_type};
+use super::types::{OZARR_BY_DTYPE, create, data_type, ozarr_array, ozarr_create, ozarr_type};
 use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
@@ -20,9 +21,10 @@ use crate::limits::{Dims, c_strides, element_count};
 use crate::node::{Array, Context, Mode, Spec, Store};
 use std::ffi::{c_char, c_void};
 
-/// Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the shape of the pieces
-/// that it is stored in; NULL lets the library choose. It is compressed (zstd), filled with 0, and of Zarr format 3;
-/// `ozarr_array_create_ex` has every choice. `flags`: what if something stands there already.
+/// Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the
+/// shape of the pieces that it is stored in; NULL lets the library choose. It is compressed (zstd), filled
+/// with 0, and of Zarr format 3; `ozarr_array_create_ex` has every choice. `flags`: what if something stands
+/// there already.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create(
@@ -45,8 +47,8 @@ pub unsafe extern "C" fn ozarr_array_create(
     })
 }
 
-/// Opens an array. Mode `"r"` is for reading only, `"r+"` for reading and writing. `OZARR_ERR_NOT_FOUND` if nothing is there;
-/// `OZARR_ERR_NODE_KIND` if a group is.
+/// Opens an array. Mode `"r"` is for reading only, `"r+"` for reading and writing. `OZARR_ERR_NOT_FOUND` if
+/// nothing is there; `OZARR_ERR_NODE_KIND` if a group is.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
@@ -60,7 +62,8 @@ pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const 
     })
 }
 
-/// Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as the fill value.
+/// Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as
+/// the fill value.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read(array: *const ozarr_array, r#type: ozarr_type, data: *mut c_void, size: usize) -> ozarr_status {
@@ -91,8 +94,8 @@ pub unsafe extern "C" fn ozarr_array_write(
     })
 }
 
-/// Reads the box of `shape` elements that begins at `start` (one number for each dimension) to `data`: contiguous, the last
-/// index fastest. A box that leaves the array is `OZARR_ERR_BOUNDS`.
+/// Reads the box of `shape` elements that begins at `start` (one number for each dimension) to `data`:
+/// contiguous, the last index fastest. A box that leaves the array is `OZARR_ERR_BOUNDS`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_region(
@@ -115,8 +118,8 @@ pub unsafe extern "C" fn ozarr_array_read_region(
 
 /// Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index fastest.
 ///
-/// Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk that the box covers
-/// whole is written without being read.
+/// Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
+/// that the box covers whole is written without being read.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_region(
@@ -151,7 +154,8 @@ pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_sta
     entry!("ozarr_array_close", { ozarr_array::close(array, "array")?.flush() })
 }
 
-/// Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still there.
+/// Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
+/// there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
     entry!("ozarr_array_free", else (), { ozarr_array::free(array, "array") })
@@ -178,7 +182,8 @@ pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mu
     })
 }
 
-/// The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has shards).
+/// The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has
+/// shards).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -188,7 +193,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shap
     })
 }
 
-/// The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk without shards.
+/// The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk
+/// without shards.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -198,14 +204,16 @@ pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array
     })
 }
 
-/// The type of the elements.
+/// The type of the elements; `OZARR_BY_DTYPE` where it is no number. Such elements are moved as they are
+/// stored, in this machine's byte order; times (counts of 64 bits) convert to and from `OZARR_INT64`, too.
+/// `ozarr_array_metadata` describes the type.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
     entry!("ozarr_array_type", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: `type` points to room for it.
-        unsafe { put(array.data_type() as i32, r#type, "type") }
+        unsafe { put(array.data_type().code().unwrap_or(OZARR_BY_DTYPE), r#type, "type") }
     })
 }
 
@@ -231,8 +239,8 @@ pub unsafe extern "C" fn ozarr_array_zarr_format(array: *const ozarr_array, form
     })
 }
 
-/// The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false (`named` may be
-/// NULL).
+/// The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false
+/// (`named` may be NULL).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_dimension_name(
@@ -255,8 +263,9 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
     })
 }
 
-/// The fill value, what parts that were never written read as: one element of the array's type at `value`, which has `size`
-/// bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined` may be NULL) and the value is 0.
+/// The fill value, what parts that were never written read as: one element of the array's type at `value`,
+/// which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined`
+/// may be NULL) and the value is 0.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_fill_value(
@@ -273,9 +282,9 @@ pub unsafe extern "C" fn ozarr_array_fill_value(
             bail!(BufferSize, "`value` has {size} bytes, expected {item}, one element of type {}", array.data_type().name());
         }
         let fill = array.fill();
-        // SAFETY: `value` has at least `item` bytes, and an element never has more than 16.
+        // SAFETY: `value` has at least `item` bytes, the element's own size.
         unsafe {
-            std::ptr::copy_nonoverlapping(fill.value.as_ptr(), value.cast(), item);
+            std::ptr::copy_nonoverlapping(fill.element(array.data_type()).as_ptr(), value.cast(), item);
             if defined.is_null() { Ok(()) } else { put(fill.defined, defined, "defined") }
         }
     })
@@ -301,7 +310,8 @@ pub unsafe extern "C" fn ozarr_array_metadata(array: *const ozarr_array, buf: *m
     })
 }
 
-/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows again.
+/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows
+/// again.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64) -> ozarr_status {
@@ -312,8 +322,8 @@ pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *con
     })
 }
 
-/// Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come back if the array
-/// grows again.
+/// Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come
+/// back if the array grows again.
 pub const OZARR_RESIZE_KEEP: u32 = 1;
 
 /// As `ozarr_array_resize`, with `flags`: 0 or `OZARR_RESIZE_KEEP`.
@@ -330,8 +340,8 @@ pub unsafe extern "C" fn ozarr_array_resize_ex(array: *mut ozarr_array, shape: *
     })
 }
 
-/// Makes dimension `dim` longer by `count` and writes the new slab from `data`: contiguous, the last index fastest, of the
-/// array's shape except that dimension `dim` has `count` elements.
+/// Makes dimension `dim` longer by `count` and writes the new slab from `data`: contiguous, the last index
+/// fastest, of the array's shape except that dimension `dim` has `count` elements.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_append(
@@ -356,8 +366,8 @@ pub unsafe extern "C" fn ozarr_array_append(
 
 /// Changes a rarely used setting of this handle:
 ///
-/// - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the default) leaves
-///   them out, they read the same.
+/// - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the
+///   default) leaves them out, they read the same.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_set(array: *mut ozarr_array, key: *const c_char, value: *const c_char) -> ozarr_status {

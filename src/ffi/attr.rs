@@ -1,7 +1,8 @@
 //! Attributes
 //!
-//! Small named values beside an array or a group: units, parameters, provenance. The same functions exist for both kinds of
-//! node. Each setter stores its value at once, unless it stands between `..._attrs_begin` and `..._attrs_commit`.
+//! Small named values beside an array or a group: units, parameters, provenance. The same functions exist for
+//! both kinds of node. Each setter stores its value at once, unless it stands between `..._attrs_begin` and
+//! `..._attrs_commit`.
 
 use super::entry;
 use super::handle::{Handle, Ref};
@@ -133,7 +134,7 @@ pub unsafe extern "C" fn ozarr_array_attr_get_string(
     })
 }
 
-/// The value of an attribute of any kind, as JSON.
+/// The value of an attribute of any kind, as JSON in its shortest form.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_attr_get_json(
@@ -187,7 +188,7 @@ pub unsafe extern "C" fn ozarr_array_attr_set_string(array: *mut ozarr_array, na
     })
 }
 
-/// Sets an attribute to any value, given as JSON.
+/// Sets an attribute to any value, given as JSON. What is no JSON is `OZARR_ERR_ARGUMENT`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_attr_set_json(array: *mut ozarr_array, name: *const c_char, json: *const c_char) -> ozarr_status {
@@ -235,7 +236,8 @@ pub unsafe extern "C" fn ozarr_array_attrs_set(array: *mut ozarr_array, json: *c
     })
 }
 
-/// From here on setters are collected instead of stored one by one; getters of this handle see what was set.
+/// From here on setters are collected instead of stored one by one; getters of this handle see what was
+/// set.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_attrs_begin(array: *mut ozarr_array) -> ozarr_status {

@@ -1,7 +1,8 @@
 //! Contexts
 //!
-//! A context holds settings for the stores that are opened with it. Without one, the library uses as many threads as
-//! `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call gains by it.
+//! A context holds settings for the stores that are opened with it. Without one, the library uses as many
+//! threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call gains
+//! by it.
 
 use super::entry;
 use super::handle::Handle;
@@ -11,7 +12,7 @@ use super::types::{Settings, ozarr_context};
 use crate::error::{Result, bail};
 use crate::node::Context;
 use std::ffi::c_char;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The most threads that can be asked for.
 const MAX_THREADS: usize = 4096;
@@ -23,7 +24,7 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
     entry!("ozarr_context_new", {
         not_null(out, "out")?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_context::insert(Mutex::new(Settings::default()))?, out, "out") }
+        unsafe { put(ozarr_context::insert(Settings::default())?, out, "out") }
     })
 }
 
@@ -44,7 +45,7 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
             Ok(n @ 1..=MAX_THREADS) => n,
             _ => bail!(Argument, "the setting \"threads\" is {value:?}, expected a number from 1 to {MAX_THREADS}"),
         };
-        context.lock().unwrap_or_else(PoisonError::into_inner).threads = Some(threads);
+        context.threads.store(threads, Relaxed);
         Ok(())
     })
 }
@@ -60,7 +61,8 @@ pub(super) fn context_of(context: *const ozarr_context) -> Result<Context> {
     if context.is_null() {
         return Ok(Context::default());
     }
-    let settings = ozarr_context::get(context, "context")?;
-    let threads = settings.lock().unwrap_or_else(PoisonError::into_inner).threads;
-    Ok(threads.map_or_else(Context::default, Context::with_threads))
+    Ok(match ozarr_context::get(context, "context")?.threads.load(Relaxed) {
+        0 => Context::default(),
+        threads => Context::with_threads(threads),
+    })
 }

@@ -8,8 +8,8 @@ use super::types::{create, ozarr_array, ozarr_create, ozarr_group, ozarr_spec};
 use crate::node::{Array, Context, Group, Mode, Store};
 use std::ffi::c_char;
 
-/// Creates a group, with the groups above it that are missing, up to the root of the location. It has the Zarr format of the
-/// group above it; 3 where there is none.
+/// Creates a group, with the groups above it that are missing, up to the root of the location. It has the Zarr
+/// format of the group above it; 3 where there is none.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, flags: ozarr_create, out: *mut *mut ozarr_group) -> ozarr_status {
@@ -38,8 +38,8 @@ pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const 
     })
 }
 
-/// Creates a group below `group`, of the same Zarr format. `path` may have several names, `"a/b"`; groups in between that are
-/// missing are created.
+/// Creates a group below `group`, of the same Zarr format. `path` may have several names, `"a/b"`; groups in
+/// between that are missing are created.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create_group(
@@ -59,7 +59,8 @@ pub unsafe extern "C" fn ozarr_group_create_group(
     })
 }
 
-/// Opens a group below `group`, in the same mode.
+/// Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are used;
+/// see the option `"consolidated"` of `ozarr_store_open_ex`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_group(
@@ -71,9 +72,9 @@ pub unsafe extern "C" fn ozarr_group_open_group(
         not_null(out, "out")?;
         let group = ozarr_group::get(group, "group")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = group.child_path(unsafe { text(path, "path") }?)?;
+        let path = unsafe { text(path, "path") }?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(Group::open(group.store(), &path)?)?, out, "out") }
+        unsafe { put(ozarr_group::insert(group.open_group(path)?)?, out, "out") }
     })
 }
 
@@ -99,7 +100,7 @@ pub unsafe extern "C" fn ozarr_group_create_array(
     })
 }
 
-/// Opens an array below `group`, in the same mode.
+/// Opens an array below `group`, in the same mode; as for `ozarr_group_open_group`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_array(
@@ -111,9 +112,9 @@ pub unsafe extern "C" fn ozarr_group_open_array(
         not_null(out, "out")?;
         let group = ozarr_group::get(group, "group")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        let path = group.child_path(unsafe { text(path, "path") }?)?;
+        let path = unsafe { text(path, "path") }?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(Array::open(group.store(), &path)?)?, out, "out") }
+        unsafe { put(ozarr_array::insert(group.open_array(path)?)?, out, "out") }
     })
 }
 
@@ -139,8 +140,8 @@ pub unsafe extern "C" fn ozarr_group_metadata(group: *const ozarr_group, buf: *m
     })
 }
 
-/// Collects the metadata of everything below the group into one document, so that readers open the hierarchy with one read
-/// (xarray looks for it). To be called again when nodes were added or changed.
+/// Collects the metadata of everything below the group into one document, so that readers open the hierarchy
+/// with one read (xarray looks for it). To be called again when nodes were added or changed.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> ozarr_status {

@@ -1,7 +1,7 @@
 //! The host's world, kept while the library works: `errno`, the floating-point environment, and silence about panics.
 
 use std::cell::Cell;
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 thread_local! {
     /// How many guarded calls this thread is in (a callback of the host may call the library again).
@@ -39,22 +39,24 @@ impl Drop for Host {
 /// A panic is reported by its status, not on stderr: the hook says nothing in a guarded call and in the library's own threads
 /// (`ozarr…`), and is the former one elsewhere.
 fn silence_panics() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let former = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            let own_thread = || std::thread::current().name().is_some_and(|name| name.starts_with("ozarr"));
-            if DEPTH.get() == 0 && !own_thread() {
-                former(info);
-            } else if let Some(place) = info.location() {
-                let file = place.file().as_bytes();
-                let end = &file[file.len().saturating_sub(64)..];
-                let mut kept = [0; 64];
-                kept[..end.len()].copy_from_slice(end);
-                PLACE.set((kept, place.line()));
-            }
-        }));
-    });
+    // No thread waits for another here: a child of `fork` would for ever.
+    static HOOKED: AtomicBool = AtomicBool::new(false);
+    if HOOKED.load(Relaxed) || HOOKED.swap(true, Relaxed) {
+        return;
+    }
+    let former = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let own_thread = || std::thread::current().name().is_some_and(|name| name.starts_with("ozarr"));
+        if DEPTH.get() == 0 && !own_thread() {
+            former(info);
+        } else if let Some(place) = info.location() {
+            let file = place.file().as_bytes();
+            let end = &file[file.len().saturating_sub(64)..];
+            let mut kept = [0; 64];
+            kept[..end.len()].copy_from_slice(end);
+            PLACE.set((kept, place.line()));
+        }
+    }));
 }
 
 /// The file and line of this thread's last panic in a guarded call.

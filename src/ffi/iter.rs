@@ -20,10 +20,10 @@ use super::types::{Cursor, node_kind, ozarr_group, ozarr_iter, ozarr_node_kind};
 use crate::error::{Result, err};
 use crate::node::Child;
 use std::ffi::c_char;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Lists the group's children as they are now, sorted by name, under a cursor that stands before the first. A child that
-/// cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
+/// Lists the group's children as they are now, sorted by name, under a cursor that stands before the first. A
+/// child that cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_children(group: *const ozarr_group, out: *mut *mut ozarr_iter) -> ozarr_status {
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn ozarr_group_children(group: *const ozarr_group, out: *m
         not_null(out, "out")?;
         let children = ozarr_group::get(group, "group")?.children()?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_iter::insert(Mutex::new(Cursor { children, steps: 0 }))?, out, "out") }
+        unsafe { put(ozarr_iter::insert(Cursor { children, steps: AtomicUsize::new(0) })?, out, "out") }
     })
 }
 
@@ -42,10 +42,10 @@ pub unsafe extern "C" fn ozarr_iter_next(iter: *mut ozarr_iter, more: *mut bool)
     entry!("ozarr_iter_next", {
         not_null(more, "more")?;
         let iter = ozarr_iter::get(iter, "iter")?;
-        let mut cursor = iter.lock().unwrap_or_else(PoisonError::into_inner);
-        cursor.steps = (cursor.steps + 1).min(cursor.children.len() + 1);
+        let count = iter.children.len();
+        let (Ok(before) | Err(before)) = iter.steps.fetch_update(Relaxed, Relaxed, |steps| (steps <= count).then_some(steps + 1));
         // SAFETY: `more` points to room for it.
-        unsafe { put(cursor.steps <= cursor.children.len(), more, "more") }
+        unsafe { put(before < count, more, "more") }
     })
 }
 
@@ -90,7 +90,6 @@ pub unsafe extern "C" fn ozarr_iter_free(iter: *mut ozarr_iter) {
 
 fn at_child(iter: *const ozarr_iter, each: impl FnOnce(&Child) -> Result<()>) -> Result<()> {
     let iter = ozarr_iter::get(iter, "iter")?;
-    let cursor = iter.lock().unwrap_or_else(PoisonError::into_inner);
-    let child = cursor.steps.checked_sub(1).and_then(|i| cursor.children.get(i));
+    let child = iter.steps.load(Relaxed).checked_sub(1).and_then(|i| iter.children.get(i));
     each(child.ok_or_else(|| err!(State, "the cursor stands on no child; call ozarr_iter_next until `more` is false"))?)
 }

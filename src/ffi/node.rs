@@ -9,8 +9,8 @@ use crate::node::{Context, Mode, Node, Store};
 use std::ffi::c_char;
 use std::ptr::null_mut;
 
-/// Opens what stands at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array` and `*group` becomes
-/// its handle, the other one NULL.
+/// Opens what stands at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array` and
+/// `*group` becomes its handle, the other one NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_open(

@@ -1,8 +1,8 @@
 //! Any region, any memory
 //!
-//! A region takes every `step`-th element; memory has any distance between neighbours along each dimension. Together they let
-//! a program read and write the middle of a field with halos, a column-major array, or a mirrored one, without a copy of its
-//! own:
+//! A region takes every `step`-th element; memory has any distance between neighbours along each dimension.
+//! Together they let a program read and write the middle of a field with halos, a column-major array, or a
+//! mirrored one, without a copy of its own:
 //!
 //! ```c
 //! // The interior of u[66][66], which has a halo of one element around it, to t[0][..][..].
@@ -31,8 +31,8 @@ use crate::limits::{Strides, c_strides, f_strides};
 use crate::node::Array;
 use std::ffi::c_void;
 
-/// Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to `OZARR_REGION_INIT`
-/// first.
+/// Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to
+/// `OZARR_REGION_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(non_camel_case_types)]
@@ -43,11 +43,13 @@ pub struct ozarr_region {
     pub start: *const i64,
     /// The number of elements along each dimension.
     pub shape: *const i64,
-    /// The distance between neighbours along each dimension, not 0, negative for backwards. NULL: 1 everywhere.
+    /// The distance between neighbours along each dimension, not 0, negative for backwards. NULL: 1
+    /// everywhere.
     pub step: *const i64,
 }
 
-/// Memory of the caller. No byte outside of `data` to `data + size` is touched. To be set to `OZARR_MEMORY_INIT` first.
+/// Memory of the caller. No byte outside of `data` to `data + size` is touched. To be set to
+/// `OZARR_MEMORY_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(non_camel_case_types)]
@@ -60,8 +62,9 @@ pub struct ozarr_memory {
     pub size: usize,
     /// The distance in bytes from `data` to the region's first element.
     pub offset: usize,
-    /// The distance in bytes between neighbours along each dimension; may be negative. 0 repeats an element along that
-    /// dimension when writing; when reading, no two elements may overlap. NULL: the elements are contiguous, in `order`.
+    /// The distance in bytes between neighbours along each dimension; may be negative. 0 repeats an element
+    /// along that dimension when writing; when reading, no two elements may overlap. NULL: the elements are
+    /// contiguous, in `order`.
     pub strides: *const i64,
     /// `OZARR_ORDER_C` or `OZARR_ORDER_F`; counts where `strides` is NULL.
     pub order: ozarr_order,
@@ -113,8 +116,8 @@ unsafe fn both(array: &Array, region: *const ozarr_region, memory: *const ozarr_
     Ok((selection, memory))
 }
 
-/// # Safety
-/// `region` is NULL or points to a struct that begins with its size and whose lists have a number for each dimension.
+/// # Safety `region` is NULL or points to a struct that begins with its size and whose lists have a number for
+/// each dimension.
 unsafe fn selection_of(array: &Array, region: *const ozarr_region) -> Result<Selection> {
     let length = array.shape();
     if region.is_null() {
@@ -132,8 +135,8 @@ unsafe fn selection_of(array: &Array, region: *const ozarr_region) -> Result<Sel
     Selection::new(&length, start, shape, step)
 }
 
-/// # Safety
-/// `memory` is NULL or points to a struct that begins with its size and whose strides, if any, are as many as `shape` is long.
+/// # Safety `memory` is NULL or points to a struct that begins with its size and whose strides, if any, are as
+/// many as `shape` is long.
 unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozarr_memory) -> Result<Memory> {
     not_null(memory, "memory")?;
     // SAFETY: not NULL; the caller's promise.

@@ -1,7 +1,7 @@
 //! Specifications: what to create
 //!
-//! Every choice about a new array. A specification is checked as a whole when it is used (`OZARR_ERR_METADATA` or
-//! `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable afterwards:
+//! Every choice about a new array. A specification is checked as a whole when it is used (`OZARR_ERR_METADATA`
+//! or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable afterwards:
 //!
 //! ```c
 //! ozarr_spec *s = NULL;
@@ -19,17 +19,17 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{lengths, not_null, put, put_text, rank, text};
-use super::types::{create, data_type, is_order_f, ozarr_array, ozarr_create, ozarr_order, ozarr_spec, ozarr_type};
+use super::types::{Specification, create, data_type, is_order_f, ozarr_array, ozarr_create, ozarr_order, ozarr_spec, ozarr_type};
 use crate::dtype::ByteOrder;
 use crate::error::{Result, bail};
 use crate::grid::key::Separator;
 use crate::metadata::Order;
 use crate::node::{Array, Context, Mode, Spec, Store};
 use std::ffi::{c_char, c_void};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
-/// A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested shape, compressed with
-/// zstd, fill value 0.
+/// A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested shape,
+/// compressed with zstd, fill value 0.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *const i64, out: *mut *mut ozarr_spec) -> ozarr_status {
@@ -39,11 +39,12 @@ pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *c
         // SAFETY: `rank` numbers, by the function's contract.
         let shape = unsafe { lengths(shape, self::rank(rank)?, "shape", 0) }?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_spec::insert(Mutex::new(Spec::new(data_type, &shape)?))?, out, "out") }
+        unsafe { put(ozarr_spec::insert(Specification::new(Spec::new(data_type, &shape)?))?, out, "out") }
     })
 }
 
-/// A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of `ozarr_array_metadata`.
+/// A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
+/// `ozarr_array_metadata`. What is no JSON is `OZARR_ERR_ARGUMENT`, as for all texts of JSON.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut *mut ozarr_spec) -> ozarr_status {
@@ -52,7 +53,7 @@ pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut
         // SAFETY: a NUL-terminated text, by the function's contract.
         let spec = Spec::from_json(unsafe { text(document, "document") }?)?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_spec::insert(Mutex::new(spec))?, out, "out") }
+        unsafe { put(ozarr_spec::insert(Specification::new(spec))?, out, "out") }
     })
 }
 
@@ -93,8 +94,8 @@ pub unsafe extern "C" fn ozarr_spec_set_chunks(spec: *mut ozarr_spec, chunks: *c
     })
 }
 
-/// Puts many small chunks of this shape into each stored object (format 3): the chunks of `ozarr_spec_set_chunks` become shards,
-/// which must be a multiple of it along each dimension.
+/// Puts many small chunks of this shape into each stored object (format 3): the chunks of
+/// `ozarr_spec_set_chunks` become shards, which must be a multiple of it along each dimension.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chunks: *const i64) -> ozarr_status {
@@ -118,7 +119,8 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type
     })
 }
 
-/// The fill value as it stands in a metadata document: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null` (format 2: undefined).
+/// The fill value as it stands in a metadata document: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
+/// (format 2: undefined).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_fill_json(spec: *mut ozarr_spec, json: *const c_char) -> ozarr_status {
@@ -151,8 +153,8 @@ pub unsafe extern "C" fn ozarr_spec_set_dimension_names(spec: *mut ozarr_spec, n
     })
 }
 
-/// The order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It changes no index and no
-/// result, only which reads are quick.
+/// The order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It changes no
+/// index and no result, only which reads are quick.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozarr_order) -> ozarr_status {
@@ -162,7 +164,8 @@ pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozar
     })
 }
 
-/// Whether the elements are stored big-endian; the default is little-endian. Your memory is in this machine's order always.
+/// Whether the elements are stored big-endian; the default is little-endian. Your memory is in this machine's
+/// order always.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: bool) -> ozarr_status {
@@ -186,8 +189,8 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
     })
 }
 
-/// How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level` is the codec's own,
-/// -1 its default.
+/// How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level` is
+/// the codec's own, -1 its default.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: *const c_char, level: i32) -> ozarr_status {
@@ -209,7 +212,8 @@ pub unsafe extern "C" fn ozarr_spec_set_codecs_json(spec: *mut ozarr_spec, json:
     })
 }
 
-/// Format 2: the compressor, as the member `compressor` of the document (`{"id": "zstd", "level": 3}`, or `null`).
+/// Format 2: the compressor, as the member `compressor` of the document (`{"id": "zstd", "level": 3}`, or
+/// `null`).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_compressor_json(spec: *mut ozarr_spec, json: *const c_char) -> ozarr_status {
@@ -274,16 +278,15 @@ pub unsafe extern "C" fn ozarr_spec_free(spec: *mut ozarr_spec) {
 
 /// A copy of the specification as it is now.
 pub(super) fn snapshot(spec: *const ozarr_spec) -> Result<Spec> {
-    let spec = ozarr_spec::get(spec, "spec")?;
-    Ok(spec.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    Ok(ozarr_spec::get(spec, "spec")?.value.read(Spec::clone))
 }
 
 /// Changes a specification; one change at a time, and none at all if it fails.
 fn change(spec: *mut ozarr_spec, how: impl FnOnce(&mut Spec) -> Result<()>) -> Result<()> {
     let spec = ozarr_spec::get(spec, "spec")?;
-    let mut spec = spec.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut changed = spec.clone();
+    let _turn = spec.turns.get().lock().unwrap_or_else(PoisonError::into_inner);
+    let mut changed = spec.value.read(Spec::clone);
     how(&mut changed)?;
-    *spec = changed;
+    drop(spec.value.replace(changed));
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! Statuses and errors
 //!
-//! Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says what kind of thing
-//! went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx metadata, -4xx stored data, -5xx the store,
-//! -6xx the operating system, -7xx a limit, -9xx the library itself. Numbers are never reused; new ones may come.
+//! Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says what
+//! kind of thing went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx metadata, -4xx
+//! stored data, -5xx the store, -6xx the operating system, -7xx a limit, -9xx the library itself. Numbers are
+//! never reused; new ones may come.
 //!
-//! The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and the field,
-//! what was found and what was expected. Successful calls leave it as it is.
+//! The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and the
+//! field, what was found and what was expected. Successful calls leave it as it is.
 
 use super::types::check_struct_size;
 use super::{entry, strings};
@@ -57,7 +58,7 @@ pub const OZARR_ERR_NOT_FOUND: ozarr_status = -301;
 pub const OZARR_ERR_NODE_KIND: ozarr_status = -302;
 /// A metadata document is malformed or contradicts itself.
 pub const OZARR_ERR_METADATA: ozarr_status = -303;
-/// A codec, data type or feature is known by name only, or not at all.
+/// Known by name only, or not at all: a codec, type or feature.
 pub const OZARR_ERR_UNSUPPORTED: ozarr_status = -304;
 /// An extension that must be understood is not.
 pub const OZARR_ERR_EXTENSION: ozarr_status = -305;
@@ -67,7 +68,7 @@ pub const OZARR_ERR_CHUNK: ozarr_status = -401;
 pub const OZARR_ERR_CHECKSUM: ozarr_status = -402;
 /// The index of a shard is damaged.
 pub const OZARR_ERR_SHARD_INDEX: ozarr_status = -403;
-/// A chunk is missing where the caller asked for that to be an error.
+/// A chunk is missing where that was asked to be an error.
 pub const OZARR_ERR_MISSING: ozarr_status = -404;
 /// Stored bytes end too early.
 pub const OZARR_ERR_TRUNCATED: ozarr_status = -405;
@@ -144,8 +145,8 @@ const TABLE: &[(ErrorKind, ozarr_status, &CStr)] = &[
     (ErrorKind::Callback, OZARR_ERR_CALLBACK, c"OZARR_ERR_CALLBACK"),
 ];
 
-/// The name of a status as text, such as `"OZARR_ERR_BOUNDS"`; `"OZARR_ERR_UNKNOWN"` for a number that is no status of this
-/// version. Never NULL, never to be freed.
+/// The name of a status as text, such as `"OZARR_ERR_BOUNDS"`; `"OZARR_ERR_UNKNOWN"` for a number that is no
+/// status of this version. Never NULL, never to be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_status_name(status: ozarr_status) -> *const c_char {
     entry!("ozarr_status_name", else c"OZARR_ERR_UNKNOWN".as_ptr(), {
@@ -157,10 +158,11 @@ pub unsafe extern "C" fn ozarr_status_name(status: ozarr_status) -> *const c_cha
     })
 }
 
-/// The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to be freed.
+/// The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to be
+/// freed.
 ///
-/// The text stands in the thread's own memory and changes with the next call that fails in the same thread: copy it if it is
-/// to live longer.
+/// The text stands in the thread's own memory and changes with the next call that fails in the same thread:
+/// copy it if it is to live longer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_last_error() -> *const c_char {
     entry!("ozarr_last_error", else c"".as_ptr(), { Ok(LAST.with(|last| last.with(|l| l.message.as_ptr()))) })
@@ -183,11 +185,13 @@ pub struct ozarr_error_info {
     pub message: *const c_char,
     /// The key in the store that the error is about (`"run/t/zarr.json"`), or an empty text.
     pub key: *const c_char,
-    /// The member of a metadata document, or the codec (`"codecs[0].configuration.level"`), or an empty text.
+    /// The member of a metadata document, or the codec (`"codecs[0].configuration.level"`), or an empty
+    /// text.
     pub field: *const c_char,
 }
 
-/// Fills `info`, whose `struct_size` the caller has set, with what is known of the calling thread's last failure.
+/// Fills `info`, whose `struct_size` the caller has set, with what is known of the calling thread's last
+/// failure.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_last_error_info(info: *mut ozarr_error_info) -> ozarr_status {
@@ -222,7 +226,8 @@ impl<const N: usize> Text<N> {
         self.0.as_ptr().cast()
     }
 
-    /// Takes over `text`, cut at the border of a character; what would break a line or end the text becomes a space.
+    /// Takes over `text`, cut at the border of a character; what would break a line or end the text becomes a
+    /// space.
     fn set(&mut self, text: &str) {
         let mut end = text.len().min(N - 1);
         while !text.is_char_boundary(end) {

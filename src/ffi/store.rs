@@ -1,10 +1,10 @@
 //! Stores
 //!
-//! Locations are enough for most programs. A store handle saves opening the same place again for each of many nodes, reaches
-//! nodes by their path in it, and is the only way to a hierarchy in memory.
+//! Locations are enough for most programs. A store handle saves opening the same place again for each of many
+//! nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
 //!
-//! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the empty text is the
-//! root.
+//! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the
+//! empty text is the root.
 
 use super::context::context_of;
 use super::entry;
@@ -20,8 +20,8 @@ use std::ffi::c_char;
 /// The most options that one call takes.
 const MAX_OPTIONS: usize = 64;
 
-/// Opens the place `location` (here, the whole of it is the root). Mode `"r"` is for reading only; `"r+"` is for reading and
-/// writing, and creates the place when something is first written.
+/// Opens the place `location` (here, the whole of it is the root). Mode `"r"` is for reading only; `"r+"` is
+/// for reading and writing, and creates the place when something is first written.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_store) -> ozarr_status {
@@ -35,11 +35,15 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
     })
 }
 
-/// As `ozarr_store_open`, with settings (`context`, or NULL) and options (NULL, or key, value, key, value, ..., NULL):
+/// As `ozarr_store_open`, with settings (`context`, or NULL) and options (NULL, or key, value, key, value,
+/// ..., NULL):
 ///
-/// - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced at once, what is
-///   new at flush or close; `"each"`: everything at once; `"none"`: left to the system. Against a kill of the process
-///   everything stored is whole in any case.
+/// - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced
+///   at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
+///   Against a kill of the process everything stored is whole in any case.
+/// - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
+///   consolidated metadata, if it has any, as they were when the group was opened; a change through this
+///   process ends that. `"never"` reads every node's own document.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_open_ex(
@@ -60,7 +64,8 @@ pub unsafe extern "C" fn ozarr_store_open_ex(
     })
 }
 
-/// Makes an empty store in memory. Its content lives as long as any handle on it: the store's, a group's, an array's.
+/// Makes an empty store in memory. Its content lives as long as any handle on it: the store's, a group's, an
+/// array's.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr_status {
@@ -71,7 +76,8 @@ pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr
     })
 }
 
-/// Creates the array `path` as `spec` says, with the groups above it that are missing; `flags` as for `ozarr_array_create`.
+/// Creates the array `path` as `spec` says, with the groups above it that are missing; `flags` as for
+/// `ozarr_array_create`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create_at(
@@ -107,8 +113,8 @@ pub unsafe extern "C" fn ozarr_array_open_at(store: *const ozarr_store, path: *c
     })
 }
 
-/// Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for that of the group
-/// above it (3 if there is none).
+/// Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for that
+/// of the group above it (3 if there is none).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create_at(
@@ -144,7 +150,8 @@ pub unsafe extern "C" fn ozarr_group_open_at(store: *const ozarr_store, path: *c
     })
 }
 
-/// What stands at `path`: an array, a group, a node that cannot be understood, or nothing (which is no error).
+/// What stands at `path`: an array, a group, a node that cannot be understood, or nothing (which is no
+/// error).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_node_kind(store: *const ozarr_store, path: *const c_char, kind: *mut ozarr_node_kind) -> ozarr_status {
@@ -200,8 +207,8 @@ pub(super) fn format_of(zarr_format: i32) -> Result<Format> {
 
 /// Pairs of key and value, up to a NULL.
 ///
-/// # Safety
-/// `options` is NULL or points to NUL-terminated texts with a NULL after the last; they live as long as the result is used.
+/// # Safety `options` is NULL or points to NUL-terminated texts with a NULL after the last; they live as long
+/// as the result is used.
 unsafe fn options_of<'a>(options: *const *const c_char) -> Result<Vec<(&'a str, &'a str)>> {
     let mut pairs = Vec::new();
     if options.is_null() {

@@ -1,15 +1,17 @@
 //! Handles and numbers
 //!
-//! A handle stands for something open. It is not an address: using one that was freed, or one of another type, is an error
-//! (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free`, where NULL is allowed, and
-//! a handle that is gone already changes nothing but `ozarr_last_error()`. The order does not matter: an array stays usable
-//! after its store's handle is freed.
+//! A handle stands for something open. It is not an address: using one that was freed, or one of another type,
+//! is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free`,
+//! where NULL is allowed, and a handle that is gone already changes nothing but `ozarr_last_error()`. The
+//! order does not matter: an array stays usable after its store's handle is freed.
 
 use super::handle::{Handle, Kind, Table};
 use crate::dtype::DataType;
 use crate::error::{Result, bail, err};
+use crate::fork::{ForkSafe, Kept};
 use crate::node;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
 
 /// An array: open for reading, or for reading and writing.
 #[allow(non_camel_case_types)]
@@ -23,7 +25,8 @@ pub struct ozarr_group {
     _bits: [u8; 0],
 }
 
-/// What an array to be created is like: shape, type, chunks, codecs, names. Changed by setters, used any number of times.
+/// What an array to be created is like: shape, type, chunks, codecs, names. Changed by setters, used any
+/// number of times.
 #[allow(non_camel_case_types)]
 pub struct ozarr_spec {
     _bits: [u8; 0],
@@ -47,12 +50,12 @@ pub struct ozarr_context {
     _bits: [u8; 0],
 }
 
-/// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_COMPLEX128`. In your memory they
-/// are always in this machine's byte order.
+/// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_COMPLEX128`. In
+/// your memory they are always in this machine's byte order.
 #[allow(non_camel_case_types)]
 pub type ozarr_type = i32;
 
-/// In calls that move elements: the array's own type, whichever it is.
+/// In calls that move elements: the array's own type.
 pub const OZARR_AS_STORED: ozarr_type = 0;
 /// One byte, 0 or 1 (C99 `bool`).
 pub const OZARR_BOOL: ozarr_type = 1;
@@ -82,6 +85,8 @@ pub const OZARR_FLOAT64: ozarr_type = 12;
 pub const OZARR_COMPLEX64: ozarr_type = 13;
 /// Two `double`: real and imaginary part (C99 `double complex`)
 pub const OZARR_COMPLEX128: ozarr_type = 14;
+/// The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order
+pub const OZARR_BY_DTYPE: ozarr_type = 100;
 
 /// Which index runs fastest in memory.
 #[allow(non_camel_case_types)]
@@ -100,7 +105,7 @@ pub type ozarr_create = i32;
 pub const OZARR_NEW: ozarr_create = 0;
 /// Erase it, with everything below it, and create anew.
 pub const OZARR_OVERWRITE: ozarr_create = 1;
-/// Open it if it would be created just so; else `OZARR_ERR_EXISTS`.
+/// Open it if it would be just so; else `OZARR_ERR_EXISTS`.
 pub const OZARR_OPEN_IF_SAME: ozarr_create = 2;
 
 /// What stands at a path.
@@ -138,14 +143,26 @@ pub const OZARR_JSON_OBJECT: ozarr_json_kind = 6;
 /// The settings behind an `ozarr_context`.
 #[derive(Default)]
 pub(crate) struct Settings {
-    /// `"threads"`; `None` as the environment says.
-    pub(super) threads: Option<usize>,
+    /// `"threads"`; 0 as the environment says.
+    pub(super) threads: AtomicUsize,
 }
 
 /// The state behind an `ozarr_iter`: children, and the number of steps taken.
 pub(crate) struct Cursor {
     pub(super) children: Vec<node::Child>,
-    pub(super) steps: usize,
+    pub(super) steps: AtomicUsize,
+}
+
+/// The state behind an `ozarr_spec`: changed by one thread at a time, each time as a whole.
+pub(crate) struct Specification {
+    pub(super) turns: ForkSafe<Mutex<()>>,
+    pub(super) value: Kept<node::Spec>,
+}
+
+impl Specification {
+    pub(super) fn new(value: node::Spec) -> Specification {
+        Specification { turns: ForkSafe::new(Mutex::default), value: Kept::new(value) }
+    }
 }
 
 macro_rules! handle {
@@ -160,17 +177,20 @@ macro_rules! handle {
         }
     };
 }
-handle!(ozarr_context, Context, Mutex<Settings>);
+handle!(ozarr_context, Context, Settings);
 handle!(ozarr_store, Store, node::Store);
 handle!(ozarr_group, Group, node::Group);
 handle!(ozarr_array, Array, node::Array);
-handle!(ozarr_spec, Spec, Mutex<node::Spec>);
-handle!(ozarr_iter, Iter, Mutex<Cursor>);
+handle!(ozarr_spec, Spec, Specification);
+handle!(ozarr_iter, Iter, Cursor);
 
 /// The data type of a number from C; `OZARR_AS_STORED` is `stored`, where there is one.
 pub(super) fn data_type(raw: ozarr_type, stored: Option<DataType>) -> Result<DataType> {
     match (raw, stored) {
         (OZARR_AS_STORED, Some(stored)) => Ok(stored),
+        // What `ozarr_array_type` answered may be asked for.
+        (OZARR_BY_DTYPE, Some(stored)) if stored.code().is_none() => Ok(stored),
+        (OZARR_BY_DTYPE, _) => bail!(Type, "the argument `type` is OZARR_BY_DTYPE, expected the type of a number"),
         (OZARR_AS_STORED, None) => bail!(Argument, "the argument `type` is OZARR_AS_STORED, expected a type of its own here"),
         _ => DataType::from_raw(raw).ok_or_else(|| err!(Argument, "the argument `type` is {raw}, expected an OZARR_... type")),
     }
@@ -208,8 +228,8 @@ pub(super) fn node_kind(kind: node::NodeKind) -> ozarr_node_kind {
 /// The largest `struct_size` that is believed.
 const MAX_STRUCT: usize = 4096;
 
-/// The `struct_size` of a struct that begins with it. Smaller than this version's struct (its first) is an error that names it;
-/// larger comes from a newer header: what this version does not know must be zero.
+/// The `struct_size` of a struct that begins with it. Smaller than this version's struct (its first) is an
+/// error that names it; larger comes from a newer header: what this version does not know must be zero.
 ///
 /// # Safety
 /// `pointer` points to a struct that begins with its size in bytes, and has as many.

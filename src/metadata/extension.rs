@@ -31,7 +31,7 @@ impl Extension {
         let name = match object.get("name") {
             Some(Value::String(name)) => name,
             Some(other) => return Err(err!(Metadata, "found {}, expected a string", super::json::brief(other)).at_field("name")),
-            None => bail!(Metadata, "the member \"name\" is missing"),
+            None => return Err(err!(Metadata, "the member is missing").at_field("name")),
         };
         let configuration = match object.get("configuration") {
             None | Some(Value::Null) => Map::new(),
@@ -46,7 +46,7 @@ impl Extension {
             }
         };
         if let Some(member) = object.keys().find(|k| !matches!(k.as_str(), "name" | "configuration" | "must_understand")) {
-            bail!(Metadata, "unknown member {member:?} beside the name {name:?}");
+            return Err(err!(Metadata, "unknown member beside the name {name:?}").at_field(member));
         }
         Ok(Extension { name: name.clone(), configuration, must_understand })
     }
@@ -60,15 +60,16 @@ impl Extension {
         match configuration.shift_remove("id") {
             Some(Value::String(name)) => Ok(Extension::new(name, configuration)),
             Some(other) => Err(err!(Metadata, "found {}, expected a string", super::json::brief(&other)).at_field("id")),
-            None => bail!(Metadata, "the member \"id\" is missing"),
+            None => Err(err!(Metadata, "the member is missing").at_field("id")),
         }
     }
 
-    /// The v3 form: `{"name": …, "configuration": …}`, the configuration only where there is one.
+    /// The v3 form: `{"name": …, "configuration": …}`, the configuration only where there is one. Codecs of numcodecs have one,
+    /// be it empty: zarr-python refuses them without.
     pub fn to_v3(&self) -> Value {
         let mut object = Map::new();
         object.insert("name".into(), Value::String(self.name.clone()));
-        if !self.configuration.is_empty() {
+        if !self.configuration.is_empty() || self.name.starts_with("numcodecs.") {
             object.insert("configuration".into(), Value::Object(self.configuration.clone()));
         }
         if !self.must_understand {
@@ -83,5 +84,18 @@ impl Extension {
         object.insert("id".into(), Value::String(self.name.clone()));
         object.extend(self.configuration.clone());
         Value::Object(object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_empty_configuration_is_written_where_peers_want_one() {
+        let text = |name: &str| Extension::new(name, Map::new()).to_v3();
+        assert_eq!(text("crc32c"), json!({"name": "crc32c"}));
+        assert_eq!(text("numcodecs.crc32c"), json!({"name": "numcodecs.crc32c", "configuration": {}}));
     }
 }

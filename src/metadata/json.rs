@@ -5,7 +5,7 @@
 //! numbers with that text and written the same way.
 
 pub use crate::dtype::fill::brief;
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::Dims;
 use serde_json::{Map, Number, Value};
 
@@ -37,12 +37,22 @@ pub fn parse_object(bytes: &[u8], max: usize) -> Result<Map<String, Value>> {
     }
 }
 
-/// Reads JSON that the caller supplies, strictly: bare `NaN` and `Infinity` are refused.
+/// Reads JSON that the caller supplies, strictly: bare `NaN` and `Infinity` are refused. What is no JSON is an error of kind
+/// `Argument`.
 pub fn parse_text(text: &str) -> Result<Value> {
     if text.len() > crate::limits::MAX_DOCUMENT {
         bail!(Limit, "a JSON text of {} bytes exceeds the limit of {} bytes", text.len(), crate::limits::MAX_DOCUMENT);
     }
-    serde_json::from_str(text).map_err(|e| syntax(&e, e.column()))
+    serde_json::from_str(text).map_err(|e| argument(syntax(&e, e.column())))
+}
+
+/// Reads a document that the caller supplies: as [`parse`], but what is no JSON is an error of kind `Argument`.
+pub fn parse_given(text: &str) -> Result<Value> {
+    parse(text.as_bytes(), crate::limits::MAX_DOCUMENT).map_err(|e| if e.kind() == ErrorKind::Metadata { argument(e) } else { e })
+}
+
+fn argument(e: Error) -> Error {
+    Error::new(ErrorKind::Argument, e.message())
 }
 
 fn syntax(e: &serde_json::Error, column: usize) -> Error {
@@ -230,15 +240,14 @@ pub fn u64_list(value: &Value) -> Result<Dims> {
     items.iter().enumerate().map(|(i, item)| get_u64(item).map_err(|e| e.at_field(format!("[{i}]")))).collect()
 }
 
-/// The member of that name; an error that names it where it is missing.
+/// The member of that name; an error at that field where it is missing.
 pub fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Result<&'a Value> {
-    object.get(name).ok_or_else(|| err!(Metadata, "the member {name:?} is missing"))
+    object.get(name).ok_or_else(|| err!(Metadata, "the member is missing").at_field(name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
     use serde_json::json;
 
     fn read(text: &str) -> Result<Value> {
@@ -312,7 +321,11 @@ mod tests {
     #[test]
     fn text_of_the_caller_is_strict() {
         assert!(parse_text("[1]").is_ok());
-        assert_eq!(parse_text("[NaN]").unwrap_err().kind(), ErrorKind::Metadata);
+        let e = parse_text("[1,\n NaN]").unwrap_err();
+        assert_eq!((e.kind(), e.message().contains("line 2, column 2")), (ErrorKind::Argument, true), "{e}");
+        assert!(parse_given("[NaN]").is_ok());
+        let e = parse_given("[NaN").unwrap_err();
+        assert_eq!((e.kind(), e.message().contains("line 1, column 4")), (ErrorKind::Argument, true), "{e}");
     }
 
     #[test]
@@ -339,6 +352,6 @@ mod tests {
         assert_eq!(u64_list(&json!([1, 2])).unwrap().as_slice(), &[1, 2]);
         assert_eq!(u64_list(&json!([1, -2])).unwrap_err().field(), Some("[1]"));
         assert!(u64_list(&json!(1)).is_err());
-        assert!(member(&Map::new(), "shape").unwrap_err().message().contains("\"shape\""));
+        assert_eq!(member(&Map::new(), "shape").unwrap_err().field(), Some("shape"));
     }
 }

@@ -7,7 +7,7 @@ use super::v3::{extents, number_list, separator};
 use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Order, Value};
 use crate::dtype::fill::Fill;
 use crate::dtype::{ElementType, parse_v2};
-use crate::error::{Result, bail, err};
+use crate::error::{Result, bail};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
 use crate::limits::{self, Dims};
@@ -114,7 +114,7 @@ fn check_format(document: &Map<String, Value>) -> Result<()> {
         return Ok(());
     }
     let advice = if json::get_u64(format).is_ok_and(|n| n == 1) { " (version 1 is not supported)" } else { "" };
-    Err(err!(Metadata, "found {}, expected 2{advice}", json::brief(format)).at_field("zarr_format"))
+    Err(super::v3::wrong_format(format, 2, advice))
 }
 
 /// An extent of 0 is taken as 1 where the array's is 0, too (VM-04).
@@ -206,6 +206,8 @@ mod tests {
         let cases: &[(&str, Option<&str>, ErrorKind, &str)] = &[
             ("zarr_format", None, Metadata, "zarr_format"),
             ("zarr_format", Some("1"), Metadata, "version 1"),
+            ("zarr_format", Some("3"), Metadata, "expected 2"),
+            ("zarr_format", Some("4"), Unsupported, "found 4"),
             ("zarr_format", Some("2.0"), Metadata, "2.0"),
             ("zarr_format", Some("\"2\""), Metadata, "zarr_format"),
             ("shape", None, Metadata, "shape"),

@@ -6,7 +6,7 @@ use super::json::{self, member};
 use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Value};
 use crate::dtype::fill::Fill;
 use crate::dtype::parse_v3;
-use crate::error::{Result, bail, err};
+use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
 use crate::limits::{self, Dims};
@@ -81,15 +81,24 @@ pub fn parse_group(bytes: &[u8]) -> Result<GroupMeta> {
 pub fn node_type(document: &Map<String, Value>) -> Result<NodeType> {
     let format = member(document, "zarr_format")?;
     if !json::get_u64(format).is_ok_and(|n| n == 3) {
-        return Err(err!(Metadata, "found {}, expected 3", json::brief(format)).at_field("zarr_format"));
+        return Err(wrong_format(format, 3, ""));
     }
     match document.get("node_type") {
         Some(Value::String(s)) if s == "array" => Ok(NodeType::Array),
         Some(Value::String(s)) if s == "group" => Ok(NodeType::Group),
         None if document.contains_key("shape") => Ok(NodeType::Array),
-        None => bail!(Metadata, "the member \"node_type\" is missing"),
+        None => Err(err!(Metadata, "the member is missing").at_field("node_type")),
         Some(other) => Err(err!(Metadata, "found {}, expected \"array\" or \"group\"", json::brief(other)).at_field("node_type")),
     }
+}
+
+/// The error of a document of another version; one that is newer than all that are known is not damaged.
+pub(super) fn wrong_format(found: &Value, expected: u64, advice: &str) -> Error {
+    let e = match json::get_u64(found) {
+        Ok(newer @ 4..) => err!(Unsupported, "found {newer}, which is not supported; 2 and 3 are"),
+        _ => err!(Metadata, "found {}, expected {expected}{advice}", json::brief(found)),
+    };
+    e.at_field("zarr_format")
 }
 
 /// The model of an array's document.
@@ -178,7 +187,8 @@ fn may_be_ignored(value: &Value) -> bool {
 fn refuse_unknown(document: &Map<String, Value>, known: &[&str]) -> Result<()> {
     for (name, value) in document {
         if !known.contains(&name.as_str()) && !may_be_ignored(value) {
-            bail!(Extension, "unknown member {name:?} without \"must_understand\": false; it may change what the data mean");
+            let e = err!(Extension, "unknown member without \"must_understand\": false; it may change what the data mean");
+            return Err(e.at_field(name));
         }
     }
     Ok(())
@@ -223,7 +233,7 @@ fn chunk_grid(value: &Value, rank: usize) -> Result<Grid> {
 
 fn only_members(extension: &Extension, known: &[&str]) -> Result<()> {
     match extension.configuration.keys().find(|k| !known.contains(&k.as_str())) {
-        Some(name) => Err(err!(Metadata, "unknown member {name:?} of {:?}", extension.name).at_field("configuration")),
+        Some(name) => Err(err!(Metadata, "unknown member of {:?}", extension.name).at_field(name).at_field("configuration")),
         None => Ok(()),
     }
 }
@@ -380,6 +390,7 @@ mod tests {
         use ErrorKind::*;
         let cases: &[(&str, &str, ErrorKind, &str)] = &[
             ("zarr_format", "2", Metadata, "expected 3"),
+            ("zarr_format", "4", Unsupported, "found 4"),
             ("zarr_format", "3.0", Metadata, "zarr_format"),
             ("zarr_format", "\"3\"", Metadata, "zarr_format"),
             ("node_type", "\"table\"", Metadata, "node_type"),
@@ -393,7 +404,7 @@ mod tests {
             ("chunk_grid", "\"rectilinear\"", Unsupported, "rectilinear"),
             ("chunk_grid", "\"regular\"", Metadata, "chunk_shape"),
             ("chunk_grid", r#"{"name":"regular","configuration":{"chunk_shape":[0,2]}}"#, Metadata, "dimension 0"),
-            ("chunk_grid", r#"{"name":"regular","configuration":{"chunk_shape":[1,2],"x":1}}"#, Metadata, "\"x\""),
+            ("chunk_grid", r#"{"name":"regular","configuration":{"chunk_shape":[1,2],"x":1}}"#, Metadata, "chunk_grid.configuration.x"),
             ("chunk_key_encoding", "\"hashed\"", Unsupported, "hashed"),
             ("chunk_key_encoding", r#"{"name":"v2","configuration":{"separator":"-"}}"#, Metadata, "separator"),
             ("chunk_key_encoding", r#"{"name":"new","must_understand":false}"#, Unsupported, "new"),

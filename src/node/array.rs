@@ -8,12 +8,13 @@ use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
 use crate::engine::{self, BoundArray, Memory, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
+use crate::fork::Kept;
 use crate::grid::Grid;
 use crate::limits::Dims;
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2, v3};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 /// The attribute in which v2 arrays have the names of their dimensions (xarray's convention).
 pub(super) const DIMENSIONS_V2: &str = "_ARRAY_DIMENSIONS";
@@ -25,9 +26,11 @@ pub struct Array(Arc<Inner>);
 struct Inner {
     store: Store,
     path: String,
-    state: RwLock<Arc<State>>,
+    state: Kept<Arc<State>>,
     attributes: Attributes,
     write_fill_chunks: AtomicBool,
+    /// The document comes from consolidated metadata: good enough for reading, to be looked at again before writing.
+    listed: AtomicBool,
 }
 
 /// What is known of an array at one moment: its document, and what the engine needs.
@@ -47,18 +50,22 @@ impl Array {
     }
 
     pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Array> {
-        let key = found.key.clone();
+        let (key, listed, attributes) = (found.key.clone(), found.listed, found.attributes.clone());
         match found.parse()? {
-            Document::Array(meta) => Array::new(store, path, *meta).map_err(|e| e.at_key(key)),
+            Document::Array(meta) => Array::new(store, path, *meta, attributes, listed).map_err(|e| e.at_key(key)),
             Document::Group(_) => Err(err!(NodeKind, "found a group, expected an array").at_key(key)),
         }
     }
 
-    fn new(store: &Store, path: String, meta: ArrayMeta) -> Result<Array> {
-        let known = (meta.format == Format::V3).then(|| v3::attributes(&meta.document).cloned().unwrap_or_default());
+    fn new(store: &Store, path: String, meta: ArrayMeta, attributes: Option<Map<String, Value>>, listed: bool) -> Result<Array> {
+        let known = match meta.format {
+            Format::V2 => attributes,
+            Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
+        };
         let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known);
-        let state = RwLock::new(Arc::new(State::new(store, &path, meta, false)?));
-        Ok(Array(Arc::new(Inner { store: store.clone(), path, state, attributes, write_fill_chunks: AtomicBool::new(false) })))
+        let state = Kept::new(Arc::new(State::new(store, &path, meta, false)?));
+        let (write_fill_chunks, listed) = (AtomicBool::new(false), AtomicBool::new(listed));
+        Ok(Array(Arc::new(Inner { store: store.clone(), path, state, attributes, write_fill_chunks, listed })))
     }
 
     /// Creates an array, and the groups above it that are missing. Its document is written last.
@@ -84,7 +91,7 @@ impl Array {
         };
         changed.push(path.clone());
         hierarchy::refresh(store, &changed, replaced.then_some(path.as_str()))?;
-        Array::new(store, path, meta)
+        Array::new(store, path, meta, None, false)
     }
 
     /// The store.
@@ -140,7 +147,7 @@ impl Array {
 
     /// What missing chunks hold.
     pub fn fill(&self) -> Fill {
-        self.state().meta.fill
+        self.state().meta.fill.clone()
     }
 
     /// The document as JSON, with the attributes as this handle knows them.
@@ -169,6 +176,9 @@ impl Array {
     /// As for [`engine::write`].
     pub unsafe fn write(&self, selection: &Selection, memory: &Memory) -> Result<()> {
         self.0.store.check_writable()?;
+        if self.0.listed.load(Ordering::Acquire) {
+            self.set_state(self.read_fresh(self.format())?);
+        }
         let bound = self.state().bound(&self.0.path)?;
         check_inside(&bound.shape, selection)?;
         // SAFETY: the caller vouches for the memory.
@@ -177,13 +187,14 @@ impl Array {
 
     /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)
     pub fn set_write_fill_chunks(&self, on: bool) {
-        let mut state = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
-        self.0.write_fill_chunks.store(on, Ordering::Relaxed);
-        if let Ok(bound) = &state.bound {
+        drop(self.0.state.write(|state| {
+            self.0.write_fill_chunks.store(on, Ordering::Relaxed);
+            let Ok(bound) = &state.bound else { return None };
             let store_fill_chunks = on || !state.meta.fill.defined;
             let bound = Ok(Arc::new(BoundArray { store_fill_chunks, ..(**bound).clone() }));
-            *state = Arc::new(State { meta: state.meta.clone(), bound, inner_chunk: state.inner_chunk.clone() });
-        }
+            let changed = State { meta: state.meta.clone(), bound, inner_chunk: state.inner_chunk.clone() };
+            Some(std::mem::replace(state, Arc::new(changed)))
+        }));
     }
 
     /// The attributes.
@@ -198,7 +209,7 @@ impl Array {
 
     /// What is known now.
     pub(super) fn state(&self) -> Arc<State> {
-        self.0.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.state.read(Arc::clone)
     }
 
     /// The state of a document that was just read or written.
@@ -206,9 +217,10 @@ impl Array {
         State::new(&self.0.store, &self.0.path, meta, self.0.write_fill_chunks.load(Ordering::Relaxed))
     }
 
-    /// Uses that state from now on.
+    /// Uses that state, of the document itself, from now on.
     pub(super) fn set_state(&self, state: State) {
-        *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+        drop(self.0.state.replace(Arc::new(state)));
+        self.0.listed.store(false, Ordering::Release);
     }
 }
 
@@ -226,7 +238,7 @@ impl State {
                 keys: meta.keys,
                 data_type: meta.data_type,
                 chain: Arc::new(chain),
-                fill: meta.fill.value,
+                fill: meta.fill.element(meta.data_type),
                 store_fill_chunks: write_fill_chunks || !meta.fill.defined,
                 pool: store.context().pool.clone(),
                 locks: store.context().chunk_locks.clone(),
@@ -256,6 +268,9 @@ pub(super) fn document_name(format: Format) -> &'static str {
 
 /// A selection was checked against the shape of its time; another thread may have shrunk the array since.
 fn check_inside(shape: &[u64], selection: &Selection) -> Result<()> {
+    if selection.shape().len() != shape.len() {
+        bail!(Rank, "the region has rank {}, the array's is {} by now", selection.shape().len(), shape.len());
+    }
     if selection.shape().contains(&0) {
         return Ok(());
     }

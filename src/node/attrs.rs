@@ -3,12 +3,13 @@
 
 use super::{NodeKind, Store, document, hierarchy, path};
 use crate::error::{Result, bail, err};
+use crate::fork::Kept;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::json::{self, brief};
 use crate::metadata::{Format, Map, Value, v2, v3};
 use crate::store::{Condition, get};
 use serde_json::Number;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// How deep an attribute's value may be nested: what a reader takes, less what consolidated metadata puts around it.
 const MAX_DEPTH: usize = 100;
@@ -21,7 +22,7 @@ pub struct Attributes {
     path: String,
     format: Format,
     kind: NodeKind,
-    state: Mutex<State>,
+    state: Kept<State>,
 }
 
 #[derive(Default)]
@@ -87,7 +88,7 @@ impl Attributes {
     /// The attributes of a node; `None` where they are yet to be read.
     pub(super) fn new(store: &Store, path: &str, format: Format, kind: NodeKind, current: Option<Map<String, Value>>) -> Attributes {
         let state = State { current: current.map(Arc::new), pending: None };
-        Attributes { store: store.clone(), path: path.to_string(), format, kind, state: Mutex::new(state) }
+        Attributes { store: store.clone(), path: path.to_string(), format, kind, state: Kept::new(state) }
     }
 
     /// All attributes.
@@ -119,30 +120,32 @@ impl Attributes {
     pub fn begin(&self) -> Result<()> {
         self.store.check_writable()?;
         let view = self.view()?;
-        let mut state = self.lock();
-        if state.pending.is_some() {
-            bail!(State, "changes of the attributes of {} are already being collected; commit them first", self.name());
-        }
-        state.pending = Some(Pending { view, changes: Vec::new() });
-        Ok(())
+        self.state.write(|state| {
+            if state.pending.is_some() {
+                bail!(State, "changes of the attributes of {} are already being collected; commit them first", self.name());
+            }
+            state.pending = Some(Pending { view, changes: Vec::new() });
+            Ok(())
+        })
     }
 
     /// Publishes the collected changes in one write. After an error they are still there, and the call may be repeated.
     pub fn commit(&self) -> Result<()> {
-        let Some(changes) = self.lock().pending.as_ref().map(|p| p.changes.clone()) else {
+        let Some(changes) = self.state.read(|state| state.pending.as_ref().map(|p| p.changes.clone())) else {
             bail!(State, "no changes of the attributes of {} are being collected; begin first", self.name());
         };
         if !changes.is_empty() {
             self.publish(&changes)?;
         }
-        let mut state = self.lock();
-        if let Some(pending) = &mut state.pending {
-            // What another thread added meanwhile is kept for its own commit.
-            pending.changes.drain(..changes.len().min(pending.changes.len()));
-            if pending.changes.is_empty() {
-                state.pending = None;
+        self.state.write(|state| {
+            if let Some(pending) = &mut state.pending {
+                // What another thread added meanwhile is kept for its own commit.
+                pending.changes.drain(..changes.len().min(pending.changes.len()));
+                if pending.changes.is_empty() {
+                    state.pending = None;
+                }
             }
-        }
+        });
         Ok(())
     }
 
@@ -176,9 +179,9 @@ impl Attributes {
         })
     }
 
-    /// An attribute of any kind as JSON.
+    /// An attribute of any kind as JSON, in the shortest form.
     pub fn get_json(&self, name: &str) -> Result<String> {
-        self.with(name, |value| Ok(json::to_text(value)))
+        self.with(name, |value| Ok(json::to_compact(value)))
     }
 
     /// Sets an integer.
@@ -238,38 +241,29 @@ impl Attributes {
 
     /// What getters see: the collected changes included.
     pub(super) fn view(&self) -> Result<Arc<Map<String, Value>>> {
-        {
-            let state = self.lock();
-            if let Some(pending) = &state.pending {
-                return Ok(pending.view.clone());
-            }
-            if let Some(current) = &state.current {
-                return Ok(current.clone());
-            }
+        let known = self.state.read(|state| state.pending.as_ref().map(|p| &p.view).or(state.current.as_ref()).cloned());
+        if let Some(known) = known {
+            return Ok(known);
         }
         let read = Arc::new(document::attributes_v2(&self.store, &self.path)?);
-        Ok(self.lock().current.get_or_insert(read).clone())
+        Ok(self.state.write(|state| state.current.get_or_insert(read).clone()))
     }
 
     /// As last read or published, without collected changes; `None` if not yet read.
     pub(super) fn published(&self) -> Option<Arc<Map<String, Value>>> {
-        self.lock().current.clone()
+        self.state.read(|state| state.current.clone())
     }
 
     fn change(&self, change: Change) -> Result<()> {
         self.store.check_writable()?;
         self.check_depth(&change)?;
-        {
-            let mut state = self.lock();
-            if let Some(pending) = &mut state.pending {
-                let mut view = (*pending.view).clone();
-                self.apply(&mut view, &change)?;
-                pending.view = Arc::new(view);
-                pending.changes.push(change);
-                return Ok(());
-            }
-        }
-        self.publish(&[change])
+        let left = self.state.write(|state| {
+            let Some(pending) = &mut state.pending else { return Ok(Some(change)) };
+            self.apply(Arc::make_mut(&mut pending.view), &change)?;
+            pending.changes.push(change);
+            Ok(None)
+        })?;
+        left.map_or(Ok(()), |change| self.publish(&[change]))
     }
 
     fn check_depth(&self, change: &Change) -> Result<()> {
@@ -314,7 +308,7 @@ impl Attributes {
             }
             let changed = Arc::new(attributes.clone());
             document::publish(&self.store, &key, &document, Condition::None)?;
-            self.lock().current = Some(changed);
+            drop(self.state.write(|state| state.current.replace(changed)));
         }
         hierarchy::refresh(&self.store, std::slice::from_ref(&self.path), None)
     }
@@ -348,10 +342,6 @@ impl Attributes {
 
     fn name(&self) -> &str {
         path::display(&self.path)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::engine::lock::{ChunkLocks, KeyLocks};
 use crate::engine::pool::Pool;
-use std::sync::{Arc, OnceLock};
+use crate::fork::Lazy;
+use std::sync::Arc;
 
 /// The threads that calls may use, and the locks that keep writers of this process apart. Clones share both.
 #[derive(Clone)]
@@ -15,8 +16,9 @@ pub struct Context {
 impl Default for Context {
     /// The context of programs that do not ask for one: `OZARR_NUM_THREADS` threads, else as many as the process may run on.
     fn default() -> Context {
-        static SHARED: OnceLock<Context> = OnceLock::new();
-        SHARED.get_or_init(|| Context { pool: Pool::shared(), chunk_locks: ChunkLocks::new(), document_locks: KeyLocks::new() }).clone()
+        static SHARED: Lazy<Context> =
+            Lazy::new(|| Context { pool: Pool::shared(), chunk_locks: ChunkLocks::new(), document_locks: KeyLocks::new() });
+        SHARED.get().clone()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The documents of a node in its store: finding them, and changing them under their lock.
 
 use super::path::{self, prefix};
-use super::{NodeKind, Store};
+use super::{NodeKind, Store, catalog};
 use crate::engine::lock::KeyGuard;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
@@ -17,12 +17,18 @@ pub(super) struct Stored {
     pub kind: NodeKind,
     pub key: String,
     pub document: Map<String, Value>,
+    /// The count of changes (see `catalog`) before it was read.
+    pub as_of: u64,
+    /// Whether it comes from consolidated metadata, which may be out of date.
+    pub listed: bool,
+    /// v2: the `.zattrs`, where they are known without reading it.
+    pub attributes: Option<Map<String, Value>>,
 }
 
 impl Stored {
     /// Reads the document into the model.
     pub fn parse(self) -> Result<Document> {
-        let Stored { format, kind, key, document } = self;
+        let Stored { format, kind, key, document, .. } = self;
         let parsed = match (format, kind) {
             (Format::V3, NodeKind::Array) => v3::array_from(document).map(Box::new).map(Document::Array),
             (Format::V3, _) => v3::group_from(document).map(Document::Group),
@@ -43,7 +49,7 @@ pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
 
 /// The `zarr.json` at a path.
 pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
-    let key = path::join(path, v3::DOCUMENT);
+    let (key, as_of) = (path::join(path, v3::DOCUMENT), catalog::changes(store));
     let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
     let read = || {
         let document = json::parse_object(&bytes, MAX_CONSOLIDATED)?;
@@ -54,18 +60,18 @@ pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
         Ok((document, kind))
     };
     let (document, kind) = read().map_err(|e: Error| e.at_key(&key))?;
-    Ok(Some(Stored { format: Format::V3, kind, key, document }))
+    Ok(Some(Stored { format: Format::V3, kind, key, document, as_of, listed: false, attributes: None }))
 }
 
 /// The `.zarray` or `.zgroup` at a path.
 pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
     for (name, kind) in [(v2::ARRAY, NodeKind::Array), (v2::GROUP, NodeKind::Group)] {
-        let key = path::join(path, name);
+        let (key, as_of) = (path::join(path, name), catalog::changes(store));
         let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { continue };
         let read =
             || if kind == NodeKind::Array { json::parse_object(&bytes, MAX_DOCUMENT) } else { Ok(v2::parse_group(&bytes)?.document) };
         let document = read().map_err(|e: Error| e.at_key(&key))?;
-        return Ok(Some(Stored { format: Format::V2, kind, key, document }));
+        return Ok(Some(Stored { format: Format::V2, kind, key, document, as_of, listed: false, attributes: None }));
     }
     Ok(None)
 }

@@ -1,13 +1,15 @@
 //! Groups: opening, creating, listing children, consolidating metadata.
 //! Specification: v2, "Groups"; v3 core, "Group metadata".
 
+use super::catalog::{self, Catalog};
 use super::document::{self, Stored, find};
-use super::{Attributes, Create, NodeKind, Store, hierarchy, path};
+use super::{Array, Attributes, Create, NodeKind, Store, hierarchy, path};
 use crate::error::{Error, Result, bail, err};
+use crate::fork::Kept;
 use crate::metadata::v3::Document;
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
 use crate::store::Condition;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// An open group. Clones share it.
 #[derive(Clone)]
@@ -17,8 +19,19 @@ struct Inner {
     store: Store,
     path: String,
     format: Format,
-    document: RwLock<Map<String, Value>>,
+    document: Kept<Arc<Map<String, Value>>>,
     attributes: Attributes,
+    /// Consolidated metadata: its own, or those that it was found in.
+    catalog: Kept<Known>,
+}
+
+/// What is known of the consolidated metadata of a group.
+#[derive(Clone)]
+enum Known {
+    /// v2: nothing yet.
+    NotYet,
+    /// The catalog, or that there is none.
+    All(Option<Arc<Catalog>>),
 }
 
 /// A node directly below a group.
@@ -40,17 +53,32 @@ impl Group {
     }
 
     pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Group> {
-        let key = found.key.clone();
+        let (key, as_of, attributes) = (found.key.clone(), found.as_of, found.attributes.clone());
         match found.parse()? {
-            Document::Group(meta) => Ok(Group::new(store, path, meta.format, meta.document)),
+            Document::Group(meta) => Ok(Group::new(store, path, meta.format, meta.document, as_of, attributes)),
             Document::Array(_) => Err(err!(NodeKind, "found an array, expected a group").at_key(key)),
         }
     }
 
-    fn new(store: &Store, path: String, format: Format, document: Map<String, Value>) -> Group {
-        let known = (format == Format::V3).then(|| v3::attributes(&document).cloned().unwrap_or_default());
+    fn new(
+        store: &Store,
+        path: String,
+        format: Format,
+        document: Map<String, Value>,
+        as_of: u64,
+        attributes: Option<Map<String, Value>>,
+    ) -> Group {
+        let document = Arc::new(document);
+        let (known, catalog) = match format {
+            Format::V2 => (attributes, Known::NotYet),
+            Format::V3 => {
+                let known = v3::attributes(&document).cloned().unwrap_or_default();
+                (Some(known), Known::All(Catalog::of_v3(&path, &document, as_of)))
+            }
+        };
         let attributes = Attributes::new(store, &path, format, NodeKind::Group, known);
-        Group(Arc::new(Inner { store: store.clone(), path, format, document: RwLock::new(document), attributes }))
+        let (document, catalog) = (Kept::new(document), Kept::new(catalog));
+        Group(Arc::new(Inner { store: store.clone(), path, format, document, attributes, catalog }))
     }
 
     /// Creates a group, and the groups above it that are missing. Without a format it has that of the enclosing group, else 3.
@@ -81,7 +109,7 @@ impl Group {
         };
         changed.push(path.clone());
         hierarchy::refresh(store, &changed, replaced.then_some(path.as_str()))?;
-        Ok(Group::new(store, path, format, document))
+        Ok(Group::new(store, path, format, document, catalog::changes(store), None))
     }
 
     /// What stands at the path already: the group to be used in the place of a new one, or an error, or nothing that is in the way.
@@ -126,31 +154,84 @@ impl Group {
 
     /// The document as JSON, with the attributes as this handle knows them.
     pub fn metadata_json(&self) -> String {
-        let mut document = self.0.document.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut document = (*self.0.document.read(Arc::clone)).clone();
         if let (Format::V3, Some(attributes)) = (self.0.format, self.0.attributes.published()) {
             document.insert("attributes".into(), Value::Object((*attributes).clone()));
         }
         json::to_text(&Value::Object(document))
     }
 
-    /// The nodes directly below, sorted by name. One that cannot be understood is there with its error.
+    /// Opens an array below the group.
+    pub fn open_array(&self, path: &str) -> Result<Array> {
+        let path = self.child_path(path)?;
+        let listed = self.catalog()?.and_then(|c| c.find(&path)).filter(|found| found.kind == NodeKind::Array);
+        match listed.map(|found| Array::from_stored(&self.0.store, path.clone(), found)) {
+            Some(Ok(array)) => Ok(array),
+            _ => Array::open(&self.0.store, &path),
+        }
+    }
+
+    /// Opens a group below the group.
+    pub fn open_group(&self, path: &str) -> Result<Group> {
+        let path = self.child_path(path)?;
+        let catalog = self.catalog()?;
+        let listed = catalog.as_ref().and_then(|c| c.find(&path)).filter(|found| found.kind == NodeKind::Group);
+        match listed.map(|found| Group::from_stored(&self.0.store, path.clone(), found)) {
+            Some(Ok(group)) => {
+                group.0.catalog.replace(Known::All(catalog));
+                Ok(group)
+            }
+            _ => Group::open(&self.0.store, &path),
+        }
+    }
+
+    /// The consolidated metadata that this handle may use; v2: read when first asked for.
+    fn catalog(&self) -> Result<Option<Arc<Catalog>>> {
+        let store = &self.0.store;
+        if !store.uses_consolidated() {
+            return Ok(None);
+        }
+        let catalog = match self.0.catalog.read(Known::clone) {
+            Known::All(catalog) => catalog,
+            Known::NotYet => {
+                let catalog = Catalog::read_v2(store, &self.0.path)?;
+                self.0.catalog.replace(Known::All(catalog.clone()));
+                catalog
+            }
+        };
+        Ok(catalog.filter(|c| c.is_current(store)))
+    }
+
+    /// The nodes directly below, sorted by name. One that cannot be understood is there with its error. A store that cannot list
+    /// has those that the consolidated metadata name.
     pub fn children(&self) -> Result<Vec<Child>> {
         let store = &self.0.store;
-        hierarchy::need_listing(store)?;
-        let names = store.shared().list_dir(&path::prefix(&self.0.path))?.prefixes;
+        let catalog = self.catalog()?;
+        let names = match &catalog {
+            Some(catalog) if !store.shared().capabilities().listable => catalog.names(&self.0.path),
+            _ => {
+                hierarchy::need_listing(store)?;
+                store.shared().list_dir(&path::prefix(&self.0.path))?.prefixes
+            }
+        };
         let mut children = Vec::with_capacity(names.len());
         for name in names {
             // V3-05; in v2 such names are legal.
             if self.0.format == Format::V3 && name.starts_with("__") {
                 continue;
             }
-            let found = match find(store, &path::join(&self.0.path, &name)) {
-                Ok(None) => continue,
-                Ok(Some(found)) => {
-                    let kind = found.kind;
-                    found.parse().map(|_| kind)
-                }
-                Err(e) => Err(e),
+            let child = path::join(&self.0.path, &name);
+            let kind_of = |found: Stored| {
+                let kind = found.kind;
+                found.parse().map(|_| kind)
+            };
+            let found = match catalog.as_ref().and_then(|c| c.find(&child)).map(kind_of) {
+                Some(Ok(kind)) => Ok(kind),
+                _ => match find(store, &child) {
+                    Ok(None) => continue,
+                    Ok(Some(found)) => kind_of(found),
+                    Err(e) => Err(e),
+                },
             };
             children.push(match found {
                 Ok(kind) => Child { name, kind, error: None },
@@ -166,8 +247,10 @@ impl Group {
         let (store, path) = (&self.0.store, &self.0.path);
         store.check_writable()?;
         hierarchy::need_listing(store)?;
+        let as_of = catalog::changes(store);
         match self.0.format {
             Format::V2 => {
+                self.0.catalog.replace(Known::NotYet);
                 let _lock = document::lock(store, path, v2::CONSOLIDATED)?;
                 let entries = hierarchy::collect_v2(store, path)?;
                 document::publish(store, &path::join(path, v2::CONSOLIDATED), &consolidated::write_v2(entries), Condition::None)
@@ -179,7 +262,9 @@ impl Group {
                 let Stored { key, mut document, .. } = found.ok_or_else(|| document::not_found(store, path, "group"))?;
                 document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(entries));
                 document::publish(store, &key, &document, Condition::None)?;
-                *self.0.document.write().unwrap_or_else(PoisonError::into_inner) = document;
+                let document = Arc::new(document);
+                self.0.catalog.replace(Known::All(Catalog::of_v3(path, &document, as_of)));
+                drop(self.0.document.replace(document));
                 Ok(())
             }
         }

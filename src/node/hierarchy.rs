@@ -2,7 +2,7 @@
 //! Specification: v2, "Groups"; v3 core, "Group metadata", "Operations", "Consolidated metadata".
 
 use super::document::{self, Stored, find, find_v2, find_v3};
-use super::{NodeKind, Store, path};
+use super::{NodeKind, Store, catalog, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
 use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
@@ -56,6 +56,7 @@ fn refuse_array(store: &Store, above: &str, found: &Stored) -> Result<()> {
 /// Removes a node and all below it. The documents go first: from then on the node is not there, whatever happens.
 pub(super) fn erase_all(store: &Store, path: &str) -> Result<()> {
     let prefix = path::prefix(path);
+    catalog::changed(store);
     for name in [v3::DOCUMENT, v2::ARRAY, v2::GROUP] {
         let key = format!("{prefix}{name}");
         store.shared().erase(&key).map_err(|e| e.at_key(key))?;
@@ -110,6 +111,12 @@ pub(super) fn publish_new(store: &Store, path: &str, name: &str, document: &Map<
 /// Brings the consolidated metadata above a node (and a v2 group's own) up to date after the documents at `paths` changed;
 /// `erased` are paths of which everything went first.
 pub(super) fn refresh(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
+    let done = refresh_above(store, paths, erased);
+    catalog::changed(store);
+    done
+}
+
+fn refresh_above(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
     let Some(deepest) = paths.iter().map(String::as_str).chain(erased).max_by_key(|p| p.len()) else { return Ok(()) };
     let groups: Vec<&str> = path::ancestors(deepest).into_iter().chain([deepest]).collect();
     for group in groups {

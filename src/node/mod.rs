@@ -6,7 +6,9 @@
 
 pub mod array;
 pub mod attrs;
+mod catalog;
 pub mod context;
+mod copy;
 mod document;
 pub mod group;
 mod hierarchy;
@@ -14,6 +16,7 @@ pub mod path;
 mod resize;
 pub mod spec;
 pub mod store;
+mod usage;
 
 pub use array::Array;
 pub use attrs::{Attributes, JsonKind};
@@ -21,6 +24,11 @@ pub use context::Context;
 pub use group::{Child, Group};
 pub use spec::Spec;
 pub use store::Store;
+pub use usage::Usage;
+
+// The plain values that the facade's signatures speak of.
+pub use crate::grid::key::{KeyEncoding, Separator};
+pub use crate::metadata::{Format, Map, Order, Value, json};
 
 use crate::error::{Result, bail};
 

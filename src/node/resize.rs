@@ -8,7 +8,7 @@ use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
-use crate::limits::{Dims, Strides};
+use crate::limits::{self, Dims, Strides};
 use crate::metadata::v3::{Document, number_list};
 use crate::metadata::{ArrayMeta, Format};
 use crate::store::Condition;
@@ -71,6 +71,7 @@ impl Array {
                 .checked_add(count)
                 .filter(|&n| n <= i64::MAX as u64)
                 .ok_or_else(|| err!(Limit, "dimension {dim} of length {} cannot grow by {count}: the limit is 2^63 - 1", old[dim]))?;
+            limits::element_count(&shape)?;
             let bound = fresh.bound(self.path())?;
             let longer = Arc::new(BoundArray { shape: shape.clone(), ..(*bound).clone() });
             let selection = slab(&shape, dim, old[dim], count)?;
@@ -82,7 +83,7 @@ impl Array {
     }
 
     /// The array as its document says now, with this handle's settings.
-    fn read_fresh(&self, format: Format) -> Result<State> {
+    pub(super) fn read_fresh(&self, format: Format) -> Result<State> {
         let gone = || document::not_found(self.store(), self.path(), "array");
         let found: Stored = match format {
             Format::V2 => document::find_v2(self.store(), self.path())?,
@@ -118,7 +119,7 @@ fn check_shape(shape: &[u64], rank: usize) -> Result<()> {
     }
     match shape.iter().position(|&n| n > i64::MAX as u64) {
         Some(d) => bail!(Limit, "dimension {d} is {}, the limit is 2^63 - 1", shape[d]),
-        None => Ok(()),
+        None => limits::element_count(shape).map(drop),
     }
 }
 
@@ -257,7 +258,7 @@ impl Boundary {
     /// Writes the fill value into a chunk, beyond the edge along each dimension that was cut there. `padded` is the array as if
     /// it ended with the chunk.
     fn fill_beyond(&self, padded: &Arc<BoundArray>, index: &[u64]) -> Result<()> {
-        let mut fill = padded.fill;
+        let mut fill = padded.fill.clone();
         let memory = Memory {
             data: fill.as_mut_ptr(),
             size: padded.data_type.size(),

@@ -70,6 +70,7 @@ impl Spec {
         if let Some(d) = shape.iter().position(|&n| n > i64::MAX as u64) {
             return Err(err!(Limit, "dimension {d} is {}, the limit is 2^63 - 1", shape[d]).at_field("shape"));
         }
+        limits::element_count(shape).map_err(|e| e.at_field("shape"))?;
         Ok(Spec {
             data_type,
             shape: Dims::from_slice(shape),
@@ -92,7 +93,10 @@ impl Spec {
 
     /// The array that a metadata document describes: a `.zarray`, or a `zarr.json` with its attributes.
     pub fn from_json(text: &str) -> Result<Spec> {
-        let document = json::parse_object(text.as_bytes(), limits::MAX_DOCUMENT)?;
+        let document = match json::parse_given(text)? {
+            Value::Object(document) => document,
+            other => bail!(Metadata, "found {}, expected an object", brief(&other)),
+        };
         let meta = if document.get("zarr_format").is_some_and(|f| json::get_u64(f).is_ok_and(|n| n == 2)) {
             v2::array_from(document)?
         } else if v3::node_type(&document)? == NodeType::Array {
@@ -195,6 +199,12 @@ impl Spec {
     /// The order of bytes inside an element.
     pub fn set_byte_order(&mut self, byte_order: ByteOrder) -> Result<()> {
         self.byte_order = byte_order;
+        Ok(())
+    }
+
+    /// How the indices of a chunk become its key: v2 has `KeyEncoding::V2` only.
+    pub fn set_key_encoding(&mut self, keys: KeyEncoding) -> Result<()> {
+        self.keys = Some(keys);
         Ok(())
     }
 
@@ -373,7 +383,7 @@ impl Spec {
 
     fn resolve_fill(&self, format: Format) -> Result<Fill> {
         let fill = match &self.fill {
-            FillSetting::Element(fill) => *fill,
+            FillSetting::Element(fill) => fill.clone(),
             FillSetting::Json(value) => self.read_fill(value, format)?,
         };
         if format == Format::V3 && !fill.defined {
@@ -639,13 +649,14 @@ mod tests {
             (|s| s.set_compressor("gzip", Some(10)), Argument, "compressor"),
             (|s| s.set_compressor("snappy", None), Unsupported, "compressor"),
             (|s| s.set_fill_json("\"x\""), Metadata, "fill_value"),
-            (|s| s.set_fill_json("{"), Metadata, "fill_value"),
+            (|s| s.set_fill_json("{"), Argument, "fill_value"),
             (|s| s.set_fill(DataType::Float64, &[0; 4]), BufferSize, "fill_value"),
             (|s| s.set_codecs_json("{}"), Metadata, "codecs"),
             (|s| s.set_filters_json("7"), Metadata, "filters"),
             (|s| s.set_compressor_json("\"zlib\""), Metadata, "compressor"),
             (|s| s.set_attributes_json("[]"), Type, "attributes"),
-            (|s| s.set_attributes_json("{\"a\":NaN}"), Metadata, "attributes"),
+            (|s| s.set_attributes_json("{\"a\":NaN}"), Argument, "attributes"),
+            (|s| s.set_codecs_json("["), Argument, "codecs"),
         ];
         for (i, (set, kind, field)) in cases.iter().enumerate() {
             let e = set(&mut spec()).expect_err(field);
@@ -702,6 +713,9 @@ mod tests {
             "compressor":{"id":"zlib","level":1},"fill_value":null,"dimension_separator":"."}"#;
         let d = document(&Spec::from_json(v2).unwrap());
         assert_eq!(Value::Object(d), Value::Object(json::parse_object(v2.as_bytes(), 1 << 20).unwrap()));
+        for (text, kind) in [("{", ErrorKind::Argument), ("[]", ErrorKind::Metadata), ("{}", ErrorKind::Metadata)] {
+            assert_eq!(Spec::from_json(text).unwrap_err().kind(), kind, "{text}");
+        }
         assert_eq!(Spec::from_json(r#"{"zarr_format":3,"node_type":"group"}"#).unwrap_err().kind(), ErrorKind::NodeKind);
     }
 

@@ -1,6 +1,6 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
-use super::{Context, Mode, NodeKind, document, hierarchy, path};
+use super::{Context, Mode, NodeKind, catalog, document, hierarchy, path};
 use crate::error::{Result, bail};
 use crate::store::SharedStore;
 use crate::store::local::SyncMode;
@@ -16,6 +16,9 @@ struct Inner {
     shared: SharedStore,
     mode: Mode,
     context: Context,
+    /// Whether groups use their consolidated metadata.
+    consolidated: bool,
+    slot: usize,
 }
 
 impl Store {
@@ -31,7 +34,13 @@ impl Store {
 
     /// A handle on a store that was made elsewhere.
     pub fn from_shared(context: &Context, shared: SharedStore, mode: Mode) -> Store {
-        Store(Arc::new(Inner { shared, mode, context: context.clone() }))
+        Store::new(context, shared, mode, true)
+    }
+
+    /// As [`Store::from_shared`]; `consolidated` says whether groups use their consolidated metadata.
+    pub fn new(context: &Context, shared: SharedStore, mode: Mode, consolidated: bool) -> Store {
+        let slot = catalog::slot(&shared.describe());
+        Store(Arc::new(Inner { shared, mode, context: context.clone(), consolidated, slot }))
     }
 
     /// Opens the store that a node's location names, and returns the node's path in it. The root is the shortest prefix whose
@@ -42,15 +51,20 @@ impl Store {
     }
 
     fn open_root(context: &Context, root: &Root, mode: Mode, options: &[(&str, &str)]) -> Result<Store> {
-        let mut sync = SyncMode::default();
+        let (mut sync, mut consolidated) = (SyncMode::default(), true);
         for (name, value) in options {
             match *name {
                 "file.sync" => sync = SyncMode::parse(value)?,
-                other => bail!(Argument, "unknown option {other:?} of a store; \"file.sync\" is known"),
+                "consolidated" => match *value {
+                    "auto" => consolidated = true,
+                    "never" => consolidated = false,
+                    other => bail!(Argument, "the option \"consolidated\" is {other:?}, expected \"auto\" or \"never\""),
+                },
+                other => bail!(Argument, "unknown option {other:?} of a store, expected \"file.sync\" or \"consolidated\""),
             }
         }
         let shared = root.open(mode == Mode::ReadWrite, sync)?;
-        Ok(Store::from_shared(context, shared, mode))
+        Ok(Store::new(context, shared, mode, consolidated))
     }
 
     /// Makes durable what was written, as far as the store's mode promises it.
@@ -88,6 +102,16 @@ impl Store {
     /// The store itself.
     pub(super) fn shared(&self) -> &SharedStore {
         &self.0.shared
+    }
+
+    /// Whether groups use their consolidated metadata.
+    pub(super) fn uses_consolidated(&self) -> bool {
+        self.0.consolidated
+    }
+
+    /// Where changes of the metadata are counted.
+    pub(super) fn slot(&self) -> usize {
+        self.0.slot
     }
 
     /// Threads and locks.

@@ -395,7 +395,8 @@ fn attributes_have_types() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         assert_eq!(kind(a.set_f64("f", bad)), ErrorKind::Range);
     }
-    assert_eq!(kind(a.set_json("f", "NaN")), ErrorKind::Metadata);
+    assert_eq!(kind(a.set_json("f", "NaN")), ErrorKind::Argument);
+    assert_eq!(kind(a.replace_json("{")), ErrorKind::Argument);
     assert_eq!(kind(a.replace_json("[]")), ErrorKind::Type);
     let e = a.get_i64("j").unwrap_err();
     assert!(e.kind() == ErrorKind::NotFound && e.to_string().contains("it has b, f, i"), "{e}");
@@ -542,7 +543,7 @@ fn inquiries_tell_what_the_document_says() {
     assert_eq!((array.shape().as_slice(), array.rank()), (&[10, 6][..], 2));
     assert_eq!((array.chunk_shape().as_slice(), array.inner_chunk_shape().as_slice()), (&[4, 6][..], &[2, 3][..]));
     assert_eq!((array.data_type(), array.format(), array.path()), (DataType::Int32, Format::V3, "a"));
-    assert_eq!(array.fill().element(DataType::Int32), 7i32.to_ne_bytes());
+    assert_eq!(array.fill().element(DataType::Int32)[..], 7i32.to_ne_bytes());
     assert_eq!(read_all(&array), [7; 60]);
     assert!(array.metadata_json().contains("sharding_indexed"));
 }
@@ -845,6 +846,21 @@ fn consolidated_metadata_that_cannot_be_read_is_left_alone() {
 }
 
 #[test]
+fn shapes_of_too_many_elements_are_refused() {
+    for shape in [&[1 << 62, 2][..], &[1 << 32, 1 << 31], &[i64::MAX as u64, 3]] {
+        assert_eq!(kind(Spec::new(DataType::Int8, shape)), ErrorKind::Limit);
+    }
+    let store = memory();
+    let array = Array::create(&store, "a", &Spec::new(DataType::Int8, &[0, i64::MAX as u64]).unwrap(), Create::New).unwrap();
+    assert_eq!(kind(array.resize(&[2, i64::MAX as u64], false)), ErrorKind::Limit);
+    let document = text(&store, "a/zarr.json").unwrap();
+    let memory = view(&mut [], &[1, 1]);
+    // SAFETY: nothing of the memory may be touched, as it has no bytes.
+    assert_eq!(kind(unsafe { array.append(0, 2, &memory) }), ErrorKind::Limit);
+    assert_eq!(text(&store, "a/zarr.json").unwrap(), document);
+}
+
+#[test]
 fn a_region_checked_before_shrinking_is_refused_after() {
     let store = memory();
     let array = Array::create(&store, "a", &spec(&[4], &[2]), Create::New).unwrap();
@@ -876,7 +892,7 @@ fn hostile_documents_are_errors() {
         ("zarr.json", "", ErrorKind::Metadata),
         ("zarr.json", "null", ErrorKind::Metadata),
         ("zarr.json", r#"{"zarr_format":3,"node_type":"group""#, ErrorKind::Metadata),
-        ("zarr.json", r#"{"zarr_format":4,"node_type":"group"}"#, ErrorKind::Metadata),
+        ("zarr.json", r#"{"zarr_format":4,"node_type":"group"}"#, ErrorKind::Unsupported),
         ("zarr.json", r#"{"zarr_format":3,"node_type":"group","x":1}"#, ErrorKind::Extension),
         ("zarr.json", &nested, ErrorKind::Metadata),
         (".zgroup", r#"{"zarr_format":1}"#, ErrorKind::Metadata),
@@ -901,4 +917,50 @@ fn handles_may_cross_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<Attributes>();
     shared::<Spec>();
+}
+
+#[test]
+fn a_copy_has_the_same_keys_and_bytes() {
+    let (from, to) = (memory(), memory());
+    let mut s = spec(&[4], &[2]);
+    s.set_attributes_json(r#"{"a": 1}"#).unwrap();
+    write_all(&Array::create(&from, "g/x", &s, Create::New).unwrap(), &mut [1, 2, 3, 0]);
+    let mut steps = Vec::new();
+    from.copy_node("g", &to, "deep/h", Create::New, &mut |done, all| steps.push((done, all))).unwrap();
+    assert_eq!(steps, [(1, 4), (2, 4), (3, 4), (4, 4)]);
+    assert_eq!(keys(&to), ["deep/h/x/c/0", "deep/h/x/c/1", "deep/h/x/zarr.json", "deep/h/zarr.json", "deep/zarr.json", "zarr.json"]);
+    assert_eq!(text(&to, "deep/h/x/zarr.json"), text(&from, "g/x/zarr.json"));
+    assert_eq!(Array::open(&to, "deep/h/x").unwrap().usage().unwrap(), Usage { chunks: 2, bytes: 16, possible_chunks: 2 });
+    let again = |how| from.copy_node("g", &to, "deep/h", how, &mut |_, _| {}).map_err(|e| e.kind());
+    assert_eq!(again(Create::New), Err(ErrorKind::Exists));
+    assert_eq!(again(Create::Overwrite), Ok(()));
+    let within = |a: &str, b: &str| from.copy_node(a, &from, b, Create::Overwrite, &mut |_, _| {}).map_err(|e| e.kind());
+    for (a, b) in [("g", "g"), ("g", "g/y"), ("g/x", "g"), ("", "y")] {
+        assert_eq!(within(a, b), Err(ErrorKind::Argument), "{a:?} to {b:?}");
+    }
+    assert_eq!(within("g/x", "g/xy"), Ok(()));
+    assert_eq!(within("nothing", "y"), Err(ErrorKind::NotFound));
+}
+
+#[test]
+fn a_copy_is_added_to_consolidated_metadata() {
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let mut s = spec(&[4], &[2]);
+        s.set_format(format).unwrap();
+        Array::create(&store, "x", &s, Create::New).unwrap();
+        Group::open(&store, "").unwrap().consolidate().unwrap();
+        store.copy_node("x", &store, "y", Create::New, &mut |_, _| {}).unwrap();
+        let (key, entry) = if format == Format::V2 { (".zmetadata", "y/.zarray") } else { ("zarr.json", "\"y\"") };
+        assert!(text(&store, key).unwrap().contains(entry), "{format:?}");
+    }
+}
+
+#[test]
+fn v2_keys_can_be_asked_for_in_v3() {
+    let store = memory();
+    let mut s = spec(&[4], &[2]);
+    s.set_key_encoding(KeyEncoding::V2(Separator::Dot)).unwrap();
+    write_all(&Array::create(&store, "x", &s, Create::New).unwrap(), &mut [1, 2, 3, 4]);
+    assert!(keys(&store).contains(&"x/1".to_string()));
 }

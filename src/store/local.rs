@@ -10,9 +10,10 @@
 //! **Locks** between processes are open-file-description locks on one byte for each key of a hidden file
 //! `.ozarr.lock`; readers never lock.
 
-use super::os::{self, CWD, EntryKind, Errno};
+use super::os::{self, CWD, EntryKind, Errno, OnceFd};
 use super::{Capabilities, Condition, Listing, Object, ProcessLock, Store, Version, check_exact};
 use crate::error::{Error, Result, bail, err};
+use crate::fork::ForkSafe;
 use crate::limits::{MAX_KEY, reserve};
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
@@ -69,7 +70,7 @@ impl SyncMode {
 /// A folder as a store. Thread-safe; may be shared by processes.
 pub struct LocalStore {
     root: PathBuf,
-    root_fd: OnceLock<OwnedFd>,
+    root_fd: OnceFd,
     writable: bool,
     sync: SyncMode,
     /// Set once the file system has refused `RENAME_NOREPLACE`.
@@ -77,6 +78,12 @@ pub struct LocalStore {
     next_temp: AtomicU64,
     /// The process that opened the store, for the names of temporary files.
     process: u32,
+    /// A child of `fork` begins with nothing unsynced: what the parent put is the parent's to sync.
+    shared: ForkSafe<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
     state: Mutex<State>,
     /// Held through a flush, so that a second one returns only when all is durable.
     flushing: Mutex<()>,
@@ -205,15 +212,13 @@ impl LocalStore {
         let root = std::path::absolute(root).map_err(|e| err!(Location, "the path {:?}: {e}", root.display().to_string()))?;
         Ok(LocalStore {
             root,
-            root_fd: OnceLock::new(),
+            root_fd: OnceFd::new(),
             writable,
             sync,
             no_rename_new: AtomicBool::new(false),
             next_temp: AtomicU64::new(0),
             process: std::process::id(),
-            state: Mutex::default(),
-            flushing: Mutex::default(),
-            matching: Mutex::default(),
+            shared: ForkSafe::new(Shared::default),
         })
     }
 
@@ -221,7 +226,7 @@ impl LocalStore {
     #[inline]
     fn root(&self) -> Result<Option<BorrowedFd<'_>>> {
         match self.root_fd.get() {
-            Some(fd) => Ok(Some(fd.as_fd())),
+            Some(fd) => Ok(Some(fd)),
             None => self.open_root(),
         }
     }
@@ -230,7 +235,7 @@ impl LocalStore {
     fn open_root(&self) -> Result<Option<BorrowedFd<'_>>> {
         let path = c_path(&self.root)?;
         match os::open(CWD, &path, libc::O_PATH | libc::O_DIRECTORY, 0) {
-            Ok(fd) => Ok(Some(self.root_fd.get_or_init(|| fd).as_fd())),
+            Ok(fd) => Ok(Some(self.root_fd.set(fd))),
             Err(Errno(libc::ENOENT)) => Ok(None),
             Err(e) => Err(e.error(&format!("open the folder {}", self.root.display()))),
         }
@@ -257,7 +262,7 @@ impl LocalStore {
     /// A system call failed that decides whether something put is durable: the next flushes report it, too.
     fn lost(&self, errno: Errno, what: &str, key: &str) -> Error {
         let error = errno.error(what).at_key(key);
-        lock(&self.state).failure.get_or_insert_with(|| error.clone());
+        lock(&self.shared.get().state).failure.get_or_insert_with(|| error.clone());
         error
     }
 
@@ -325,7 +330,7 @@ impl LocalStore {
     /// Mode `batch`: a key that is new, or that this store put since the last flush, gets its value at once; any other
     /// holds a value that may be durable, so the new one is synced before it takes the name.
     fn replace_batched(&self, temp: &mut Temp<'_>, path: &KeyPath, key: &str, id: FileId) -> Result<()> {
-        let ours = lock(&self.state).unsynced.get(key).copied();
+        let ours = lock(&self.shared.get().state).unsynced.get(key).copied();
         // Another process may have replaced (and synced) the value meanwhile: then the file is not the one put here.
         let still_ours = ours.is_some() && os::stat_at(temp.root, path.as_c(), false).is_ok_and(|st| ours == Some(file_id(&st)));
         if still_ours {
@@ -333,7 +338,7 @@ impl LocalStore {
         } else if !self.rename_new(temp, path)? {
             sync_file(temp.root, &temp.path).map_err(|e| self.lost(e, "sync", key))?;
             temp.rename(path)?;
-            lock(&self.state).unsynced.remove(key);
+            lock(&self.shared.get().state).unsynced.remove(key);
             return Ok(());
         }
         self.remember_new(key, id);
@@ -341,7 +346,7 @@ impl LocalStore {
     }
 
     fn remember_new(&self, key: &str, id: FileId) {
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.shared.get().state);
         match state.unsynced.get_mut(key) {
             Some(known) => *known = id,
             None => drop(state.unsynced.insert(key.to_string(), id)),
@@ -369,7 +374,7 @@ impl LocalStore {
             Err(e) => return Err(e.error("link")),
         }
         // Without links, too: look and rename, exclusive at least within this process.
-        let _only = lock(&self.matching);
+        let _only = lock(&self.shared.get().matching);
         match os::stat_at(temp.root, path.as_c(), false) {
             Ok(_) => Ok(false),
             Err(Errno(libc::ENOENT)) => temp.rename(path).map(|()| true),
@@ -383,7 +388,7 @@ impl LocalStore {
         match self.sync {
             SyncMode::None => {}
             SyncMode::Batch => {
-                let mut state = lock(&self.state);
+                let mut state = lock(&self.shared.get().state);
                 for folder in folders {
                     if !state.folders.contains(folder) {
                         state.folders.insert(folder.to_string());
@@ -400,15 +405,15 @@ impl LocalStore {
     }
 
     fn sync_early(&self) -> Result<()> {
-        let full = self.sync == SyncMode::Batch && lock(&self.state).unsynced.len() >= MAX_UNSYNCED;
+        let full = self.sync == SyncMode::Batch && lock(&self.shared.get().state).unsynced.len() >= MAX_UNSYNCED;
         if full { self.sync_all() } else { Ok(()) }
     }
 
     /// Syncs the new files, then the folders, deepest first. Every one is tried once; the first failure is kept.
     fn sync_all(&self) -> Result<()> {
-        let _one = lock(&self.flushing);
+        let _one = lock(&self.shared.get().flushing);
         let (files, folders) = {
-            let mut state = lock(&self.state);
+            let mut state = lock(&self.shared.get().state);
             (std::mem::take(&mut state.unsynced), std::mem::take(&mut state.folders))
         };
         let mut folders: Vec<String> = folders.into_iter().collect();
@@ -429,7 +434,7 @@ impl LocalStore {
 
     /// Stores if the key still holds `version`; other conditional puts wait meanwhile, in other processes, too.
     fn replace_matching(&self, key: &str, parts: &[&[u8]], version: Version) -> Result<()> {
-        let _here = lock(&self.matching);
+        let _here = lock(&self.shared.get().matching);
         let _elsewhere = self.lock_byte(folder_of(key), LOCK_SPACE + os::hash(key.as_bytes()) % LOCK_SPACE)?;
         let now = match self.open(key)? {
             Some(object) => Some(object.version()?),
@@ -520,7 +525,7 @@ impl Store for LocalStore {
         let Some(root) = self.root()? else { return Ok(false) };
         match os::unlink(root, path.as_c()) {
             Ok(()) => {
-                lock(&self.state).unsynced.remove(key);
+                lock(&self.shared.get().state).unsynced.remove(key);
                 self.names_changed(root, key, &Made::new())?;
                 Ok(true)
             }
@@ -548,7 +553,7 @@ impl Store for LocalStore {
         if !folder.is_empty() {
             remove_folder(root, path.as_c()).map_err(|e| e.at_key(prefix))?;
         }
-        lock(&self.state).unsynced.retain(|key, _| !key.starts_with(prefix));
+        lock(&self.shared.get().state).unsynced.retain(|key, _| !key.starts_with(prefix));
         self.names_changed(root, changed, &Made::new())
     }
 
@@ -573,7 +578,7 @@ impl Store for LocalStore {
 
     fn flush(&self) -> Result<()> {
         let now = if self.sync == SyncMode::Batch { self.sync_all() } else { Ok(()) };
-        match &lock(&self.state).failure {
+        match &lock(&self.shared.get().state).failure {
             Some(failure) => Err(failure.clone()),
             None => now,
         }
@@ -1292,11 +1297,11 @@ mod tests {
         let store = folder.store(SyncMode::Batch);
         put(&store, "a", b"1").unwrap();
         for i in 1..MAX_UNSYNCED - 1 {
-            lock(&store.state).unsynced.insert(format!("erased meanwhile/{i}"), FileId::default());
+            lock(&store.shared.get().state).unsynced.insert(format!("erased meanwhile/{i}"), FileId::default());
         }
         assert_eq!(syncs(|| put(&store, "a", b"2").unwrap()), 0, "one below the limit");
         assert_eq!(syncs(|| put(&store, "b", b"1").unwrap()), 3, "two files and the folder");
-        assert!(lock(&store.state).unsynced.is_empty());
+        assert!(lock(&store.shared.get().state).unsynced.is_empty());
     }
 
     #[test]

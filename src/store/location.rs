@@ -14,6 +14,7 @@ use super::SharedStore;
 use super::local::{LocalStore, SyncMode};
 use super::memory::MemoryStore;
 use crate::error::{Result, bail, err};
+use crate::fork;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -43,6 +44,8 @@ impl Root {
 /// The memory store of that name, a new one if nobody has it open.
 fn named_memory(name: &str) -> SharedStore {
     static NAMED: Mutex<BTreeMap<String, Weak<MemoryStore>>> = Mutex::new(BTreeMap::new());
+    // A child of `fork` must not find the names locked.
+    let _no_fork = fork::hold();
     let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(store) = named.get(name).and_then(Weak::upgrade) {
         return store;

@@ -3,11 +3,12 @@
 use super::local::{check_key, check_prefix};
 use super::{Capabilities, Condition, Listing, Object, Store, Version, check_exact};
 use crate::error::{Result, bail};
+use crate::fork::Kept;
 use crate::limits::reserve;
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Counts values over all memory stores of the process, so that no two ever share a version.
 static NEXT_VERSION: AtomicU64 = AtomicU64::new(1);
@@ -21,10 +22,10 @@ struct Entry {
 }
 
 /// A map in memory. Reading a key takes a short lock and no allocation; values are never copied but into the reader's
-/// buffer.
+/// buffer. A child of `fork` has a copy of its own of what was stored at that moment.
 #[derive(Default)]
 pub struct MemoryStore {
-    map: RwLock<BTreeMap<String, Arc<Entry>>>,
+    map: Kept<BTreeMap<String, Arc<Entry>>>,
 }
 
 impl MemoryStore {
@@ -33,18 +34,11 @@ impl MemoryStore {
         MemoryStore::default()
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<String, Arc<Entry>>> {
-        self.map.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Arc<Entry>>> {
-        self.map.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn keys(&self, prefix: &str) -> Vec<String> {
-        let map = self.read();
-        let from = map.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
-        from.map(|(key, _)| key).take_while(|key| key.starts_with(prefix)).cloned().collect()
+        self.map.read(|map| {
+            let from = map.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+            from.map(|(key, _)| key).take_while(|key| key.starts_with(prefix)).cloned().collect()
+        })
     }
 }
 
@@ -55,7 +49,8 @@ impl Store for MemoryStore {
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
         check_key(key)?;
-        Ok(self.read().get(key).map(|entry| Object::Memory(MemoryObject { entry: entry.clone() })))
+        let entry = self.map.read(|map| map.get(key).cloned());
+        Ok(entry.map(|entry| Object::Memory(MemoryObject { entry })))
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
@@ -65,24 +60,30 @@ impl Store for MemoryStore {
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
         let entry = Arc::new(Entry { bytes, version, current: AtomicBool::new(true) });
-        let mut map = self.write();
-        let old = map.get_mut(key);
-        match (condition, &old) {
-            (Condition::None, _) | (Condition::Absent, None) => {}
-            (Condition::Match(Version([v, 0, 0, 0])), Some(old)) if old.version == v => {}
-            (Condition::Absent, Some(_)) => bail!(Conflict, "the key holds a value already"),
-            (Condition::Match(_), _) => bail!(Conflict, "the key holds another value by now"),
-        }
-        match old {
-            Some(old) => std::mem::replace(old, entry).current.store(false, Ordering::Release),
-            None => drop(map.insert(key.to_string(), entry)),
-        }
+        let new_key = key.to_string();
+        // The old value is dropped, which may take long, after the lock.
+        let _old = self.map.write(|map| {
+            let old = map.get_mut(key);
+            match (condition, &old) {
+                (Condition::None, _) | (Condition::Absent, None) => {}
+                (Condition::Match(Version([v, 0, 0, 0])), Some(old)) if old.version == v => {}
+                (Condition::Absent, Some(_)) => bail!(Conflict, "the key holds a value already"),
+                (Condition::Match(_), _) => bail!(Conflict, "the key holds another value by now"),
+            }
+            Ok(match old {
+                Some(old) => {
+                    old.current.store(false, Ordering::Release);
+                    Some(std::mem::replace(old, entry))
+                }
+                None => map.insert(new_key, entry),
+            })
+        })?;
         Ok(())
     }
 
     fn erase(&self, key: &str) -> Result<bool> {
         check_key(key)?;
-        let old = self.write().remove(key);
+        let old = self.map.write(|map| map.remove(key));
         if let Some(old) = &old {
             old.current.store(false, Ordering::Release);
         }
@@ -105,23 +106,7 @@ impl Store for MemoryStore {
 
     fn list_dir(&self, prefix: &str) -> Result<Listing> {
         check_prefix(prefix)?;
-        let map = self.read();
-        let mut listing = Listing::default();
-        let mut from = Bound::Included(prefix.to_string());
-        while let Some((key, _)) = map.range((from.clone(), Bound::Unbounded)).next() {
-            let Some(rest) = key.strip_prefix(prefix) else { break };
-            match rest.split_once('/') {
-                Some((name, _)) => {
-                    listing.prefixes.push(name.to_string());
-                    // '0' follows '/': past all keys below the sub-prefix.
-                    from = Bound::Included(format!("{prefix}{name}0"));
-                }
-                None => {
-                    listing.keys.push(rest.to_string());
-                    from = Bound::Excluded(key.clone());
-                }
-            }
-        }
+        let mut listing = self.map.read(|map| listing_of(map, prefix));
         listing.prefixes.sort_unstable();
         Ok(listing)
     }
@@ -133,6 +118,26 @@ impl Store for MemoryStore {
     fn describe(&self) -> String {
         "memory:".to_string()
     }
+}
+
+fn listing_of(map: &BTreeMap<String, Arc<Entry>>, prefix: &str) -> Listing {
+    let mut listing = Listing::default();
+    let mut from = Bound::Included(prefix.to_string());
+    while let Some((key, _)) = map.range((from.clone(), Bound::Unbounded)).next() {
+        let Some(rest) = key.strip_prefix(prefix) else { break };
+        match rest.split_once('/') {
+            Some((name, _)) => {
+                listing.prefixes.push(name.to_string());
+                // '0' follows '/': past all keys below the sub-prefix.
+                from = Bound::Included(format!("{prefix}{name}0"));
+            }
+            None => {
+                listing.keys.push(rest.to_string());
+                from = Bound::Excluded(key.clone());
+            }
+        }
+    }
+    listing
 }
 
 /// One value of one key, kept alive by this handle.

@@ -8,6 +8,7 @@ use crate::error::Error;
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The largest number of bytes that Linux moves in one call.
 pub const MAX_RW: usize = 0x7fff_f000;
@@ -33,6 +34,46 @@ impl Errno {
     /// The reason for the last failure in this thread.
     fn last() -> Errno {
         Errno(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
+    }
+}
+
+/// A descriptor that is opened once and closed with its owner. Setting it takes no lock, which a fork might leave taken.
+pub struct OnceFd(AtomicI32);
+
+impl OnceFd {
+    /// None yet.
+    pub const fn new() -> OnceFd {
+        OnceFd(AtomicI32::new(-1))
+    }
+
+    /// The descriptor, if there is one.
+    #[inline]
+    pub fn get(&self) -> Option<BorrowedFd<'_>> {
+        match self.0.load(Ordering::Acquire) {
+            -1 => None,
+            // SAFETY: an open descriptor that is closed only when `self` is dropped.
+            fd => Some(unsafe { BorrowedFd::borrow_raw(fd) }),
+        }
+    }
+
+    /// Keeps `fd`, or closes it and gives the one that another thread has set meanwhile.
+    pub fn set(&self, fd: OwnedFd) -> BorrowedFd<'_> {
+        let fd = match self.0.compare_exchange(-1, fd.as_raw_fd(), Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => fd.into_raw_fd(),
+            Err(other) => other,
+        };
+        // SAFETY: an open descriptor that is closed only when `self` is dropped.
+        unsafe { BorrowedFd::borrow_raw(fd) }
+    }
+}
+
+impl Drop for OnceFd {
+    fn drop(&mut self) {
+        let fd = *self.0.get_mut();
+        if fd != -1 {
+            // SAFETY: owned by `self`, used by nobody any more.
+            drop(unsafe { OwnedFd::from_raw_fd(fd) });
+        }
     }
 }
 

@@ -9,6 +9,9 @@ for (T, number) in _types
 end
 _type_number(T::Type) = throw(ArgumentError("Zarr arrays hold Bool, integers up to 64 bits, Float16 to Float64, ComplexF32 and ComplexF64; found $T"))
 
+# Bytes, text and times: as they are stored.
+_type_number(::Type{<:NTuple{N,UInt8}}) where {N} = OZARR_AS_STORED
+
 _has_number(::Type{T}) where {T} = T <: Union{map(first, _types)...}
 
 function _type_of(number)
@@ -30,7 +33,10 @@ mutable struct ZGroup
     ZGroup(handle::Ptr{Cvoid}) = finalizer(g -> _release(g, ozarr_group_free), new(handle))
 end
 
-"An array of elements `T` and `N` dimensions: `z[:, 1, 2:3]`, `z[...] = x`, `size(z)`, `z.attrs`."
+"""
+An array of elements `T` and `N` dimensions: `z[:, 1, 2:3]`, `z[...] = x`, `size(z)`, `z.attrs`. Bytes, text and times are tuples of
+`UInt8`, as they are stored.
+"""
 mutable struct ZArray{T,N}
     handle::Ptr{Cvoid}
     ZArray{T,N}(handle::Ptr{Cvoid}) where {T,N} = finalizer(z -> _release(z, ozarr_array_free), new{T,N}(handle))
@@ -46,15 +52,16 @@ function _release(node, free)
 end
 
 function _array(handle::Ptr{Cvoid})
-    rank, number = Ref{Int32}(0), Ref{Int32}(0)
+    rank, number, bytes = Ref{Int32}(0), Ref{Int32}(0), Ref{Csize_t}(0)
     status = ozarr_array_rank(handle, rank)
     status == OZARR_OK && (status = ozarr_array_type(handle, number))
+    status == OZARR_OK && (status = ozarr_array_item_size(handle, bytes))
     if status != OZARR_OK
         e = _error()
         ozarr_array_free(handle)
         throw(e)
     end
-    return ZArray{_type_of(number[]),Int(rank[])}(handle)
+    return ZArray{number[] == OZARR_BY_DTYPE ? NTuple{Int(bytes[]),UInt8} : _type_of(number[]),Int(rank[])}(handle)
 end
 
 # Calls `open(reference)` and gives what it puts there.

@@ -1,0 +1,111 @@
+//! `ozarr attrs`: the attributes of an array or a group.
+
+use crate::create::json_or_string;
+use crate::failure::{Failure, Outcome};
+use crate::info::text_for_non_finite;
+use crate::output::line;
+use crate::place::Place;
+use clap::{Args, Subcommand};
+use ozarr::node::{Attributes, Mode, Node, Value, json};
+
+/// Show, set and remove attributes
+#[derive(Args)]
+pub struct Attrs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print all attributes, or one, as JSON
+    #[command(override_usage = "ozarr attrs get <LOCATION> [PATH] [NAME]")]
+    Get {
+        /// A store, or a node in it
+        location: String,
+        /// PATH below it, and the NAME of an attribute. One word alone is a PATH if a node is there, else a NAME
+        #[arg(value_name = "PATH NAME", num_args = 0..=2)]
+        words: Vec<String>,
+    },
+    /// Set an attribute
+    #[command(override_usage = "ozarr attrs set [--string] <LOCATION> [PATH] <NAME> <VALUE>")]
+    Set {
+        /// A store, or a node in it
+        location: String,
+        /// PATH below it, the NAME, and the VALUE: JSON; what is no JSON is a string
+        #[arg(value_name = "PATH NAME VALUE", num_args = 2..=3, required = true, allow_negative_numbers = true)]
+        words: Vec<String>,
+        /// VALUE is a string, even if it is JSON
+        #[arg(long)]
+        string: bool,
+    },
+    /// Remove an attribute
+    #[command(override_usage = "ozarr attrs rm <LOCATION> [PATH] <NAME>")]
+    Rm {
+        /// A store, or a node in it
+        location: String,
+        /// PATH below it, and the NAME
+        #[arg(value_name = "PATH NAME", num_args = 1..=2, required = true)]
+        words: Vec<String>,
+    },
+}
+
+impl Attrs {
+    pub fn run(&self) -> Outcome {
+        match &self.command {
+            Command::Get { location, words } => get(location, words),
+            Command::Set { location, words, string } => {
+                let (path, name, value) = match words.as_slice() {
+                    [name, value] => ("/", name, value),
+                    [path, name, value] => (path.as_str(), name, value),
+                    _ => return Err(Failure::Usage("expected LOCATION [PATH] NAME VALUE".into())),
+                };
+                let value = if *string { json::to_compact(&Value::from(value.as_str())) } else { json_or_string(value) };
+                change(location, path, |attributes| attributes.set_json(name, &value))
+            }
+            Command::Rm { location, words } => {
+                let (path, name) = match words.as_slice() {
+                    [name] => ("/", name),
+                    [path, name] => (path.as_str(), name),
+                    _ => return Err(Failure::Usage("expected LOCATION [PATH] NAME".into())),
+                };
+                change(location, path, |attributes| attributes.erase(name))
+            }
+        }
+    }
+}
+
+fn of(node: &Node) -> &Attributes {
+    match node {
+        Node::Array(array) => array.attributes(),
+        Node::Group(group) => group.attributes(),
+    }
+}
+
+fn open(location: &str, path: &str, mode: Mode) -> Outcome<Node> {
+    Place { location: location.into(), path: path.into() }.node(mode)
+}
+
+fn get(location: &str, words: &[String]) -> Outcome {
+    let (node, name) = match words {
+        [] => (open(location, "/", Mode::Read)?, None),
+        [word] => match open(location, word, Mode::Read) {
+            Ok(node) => (node, None),
+            Err(_) => (open(location, "/", Mode::Read)?, Some(word)),
+        },
+        [path, name, ..] => (open(location, path, Mode::Read)?, Some(name)),
+    };
+    let value = match name {
+        Some(name) => of(&node).get(name)?,
+        None => Value::Object(of(&node).all()?),
+    };
+    line(&json::to_text(&text_for_non_finite(value)))
+}
+
+fn change(location: &str, path: &str, f: impl FnOnce(&Attributes) -> ozarr::error::Result<()>) -> Outcome {
+    let node = open(location, path, Mode::ReadWrite)?;
+    f(of(&node))?;
+    match node {
+        Node::Array(array) => Ok(array.flush()?),
+        Node::Group(group) => Ok(group.flush()?),
+    }
+}

@@ -1,0 +1,34 @@
+//! `ozarr cp`: copying a node.
+
+use crate::failure::Outcome;
+use crate::output::progress;
+use crate::place::locate;
+use clap::Args;
+use ozarr::node::{Create, Mode};
+
+/// Copy an array, or a group with all below it; every stored object stays as it is
+#[derive(Args)]
+pub struct Cp {
+    /// The store or node to copy
+    source: String,
+    /// Where the copy is to be (its name, not that of a group to put it into)
+    dest: String,
+    /// Erase what stands there, with all below it
+    #[arg(long)]
+    overwrite: bool,
+}
+
+impl Cp {
+    pub fn run(&self) -> Outcome {
+        let (from, path) = locate(&self.source, "/", Mode::Read)?;
+        let (to, to_path) = locate(&self.dest, "/", Mode::ReadWrite)?;
+        let bar = progress(0, Some("objects"), false);
+        let how = if self.overwrite { Create::Overwrite } else { Create::New };
+        from.copy_node(&path, &to, &to_path, how, &mut |done, all| {
+            bar.set_length(all);
+            bar.set_position(done);
+        })?;
+        bar.finish_and_clear();
+        Ok(to.flush()?)
+    }
+}

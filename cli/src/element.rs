@@ -1,0 +1,142 @@
+//! Elements as text: JSON and CSV.
+
+use ozarr::dtype::DataType;
+use std::fmt::Write;
+
+/// A form of text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `"NaN"`, `[0.5, -1.0]`.
+    Json,
+    /// `nan`, `0.5-1.0j`: what numpy and pandas read.
+    Csv,
+}
+
+/// The type as which elements are read to be printed: a float16 prints as the float32 that it is.
+pub fn printed_as(data_type: DataType) -> DataType {
+    if data_type == DataType::Float16 { DataType::Float32 } else { data_type }
+}
+
+/// Appends one element (of a type that [`printed_as`] gives), its bytes in native order.
+pub fn push(out: &mut String, form: Form, data_type: DataType, bytes: &[u8]) {
+    use DataType::*;
+    // Writing to a string cannot fail.
+    let _ = match data_type {
+        Bool => write!(out, "{}", bytes.first().is_some_and(|&b| b != 0)),
+        Int8 => write!(out, "{}", i8::from_ne_bytes(first(bytes))),
+        Int16 => write!(out, "{}", i16::from_ne_bytes(first(bytes))),
+        Int32 => write!(out, "{}", i32::from_ne_bytes(first(bytes))),
+        Int64 => write!(out, "{}", i64::from_ne_bytes(first(bytes))),
+        UInt8 => write!(out, "{}", u8::from_ne_bytes(first(bytes))),
+        UInt16 | Float16 => write!(out, "{}", u16::from_ne_bytes(first(bytes))),
+        UInt32 => write!(out, "{}", u32::from_ne_bytes(first(bytes))),
+        UInt64 => write!(out, "{}", u64::from_ne_bytes(first(bytes))),
+        Float32 => float(out, form, f32::from_ne_bytes(first(bytes))),
+        Float64 => float(out, form, f64::from_ne_bytes(first(bytes))),
+        Complex64 => complex(out, form, f32::from_ne_bytes(first(bytes)), f32::from_ne_bytes(first(&bytes[4..]))),
+        Complex128 => complex(out, form, f64::from_ne_bytes(first(bytes)), f64::from_ne_bytes(first(&bytes[8..]))),
+        DateTime(_) | TimeDelta(_) => write!(out, "{}", i64::from_ne_bytes(first(bytes))),
+        Bytes(_) => quoted(out, String::from_utf8_lossy(bytes).trim_end_matches('\0')),
+        Text(_) => quoted(out, code_points(bytes).trim_end_matches('\0')),
+        Raw(_) => quoted(out, &bytes.iter().map(|b| format!("{b:02x}")).collect::<String>()),
+    };
+}
+
+/// The text of code points of four bytes each; what is none becomes U+FFFD.
+fn code_points(bytes: &[u8]) -> String {
+    bytes.chunks_exact(4).map(|p| char::from_u32(u32::from_ne_bytes(first(p))).unwrap_or('\u{fffd}')).collect()
+}
+
+/// A text in quotes, which JSON and CSV readers take alike.
+fn quoted(out: &mut String, text: &str) -> std::fmt::Result {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => write!(out, "\\{c}")?,
+            c if c < ' ' => write!(out, "\\u{:04x}", u32::from(c))?,
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    Ok(())
+}
+
+/// A float; its shortest digits that give the same bits.
+trait Float: Copy + std::fmt::Debug {
+    fn wide(self) -> f64;
+}
+
+impl Float for f32 {
+    fn wide(self) -> f64 {
+        self.into()
+    }
+}
+
+impl Float for f64 {
+    fn wide(self) -> f64 {
+        self
+    }
+}
+
+fn float(out: &mut String, form: Form, x: impl Float) -> std::fmt::Result {
+    let wide = x.wide();
+    let (json, csv) = match (wide.is_nan(), wide.is_infinite(), wide > 0.0) {
+        (true, ..) => ("\"NaN\"", "nan"),
+        (_, true, true) => ("\"Infinity\"", "inf"),
+        (_, true, false) => ("\"-Infinity\"", "-inf"),
+        _ => return write!(out, "{x:?}"),
+    };
+    out.write_str(if form == Form::Json { json } else { csv })
+}
+
+fn complex<F: Float>(out: &mut String, form: Form, re: F, im: F) -> std::fmt::Result {
+    if form == Form::Json {
+        out.push('[');
+        float(out, form, re)?;
+        out.push_str(", ");
+        float(out, form, im)?;
+        out.push(']');
+        return Ok(());
+    }
+    float(out, form, re)?;
+    if !im.wide().is_sign_negative() || im.wide().is_nan() {
+        out.push('+');
+    }
+    float(out, form, im)?;
+    out.push('j');
+    Ok(())
+}
+
+/// The first bytes of an element, which has them.
+fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_have_their_text_in_both_forms() {
+        let pair = |a: f64, b: f64| [a.to_ne_bytes(), b.to_ne_bytes()].concat();
+        let cases: &[(DataType, Vec<u8>, &str, &str)] = &[
+            (DataType::Bool, vec![2], "true", "true"),
+            (DataType::Int8, vec![0x80], "-128", "-128"),
+            (DataType::UInt64, u64::MAX.to_ne_bytes().into(), "18446744073709551615", "18446744073709551615"),
+            (DataType::Float32, 0.1f32.to_ne_bytes().into(), "0.1", "0.1"),
+            (DataType::Float64, 1e300f64.to_ne_bytes().into(), "1e300", "1e300"),
+            (DataType::Float64, (-0.0f64).to_ne_bytes().into(), "-0.0", "-0.0"),
+            (DataType::Float64, f64::NAN.to_ne_bytes().into(), "\"NaN\"", "nan"),
+            (DataType::Float32, f32::NEG_INFINITY.to_ne_bytes().into(), "\"-Infinity\"", "-inf"),
+            (DataType::Complex128, pair(0.5, -1.0), "[0.5, -1.0]", "0.5-1.0j"),
+            (DataType::Complex128, pair(f64::INFINITY, f64::NAN), "[\"Infinity\", \"NaN\"]", "inf+nanj"),
+        ];
+        for (data_type, bytes, json, csv) in cases {
+            for (form, want) in [(Form::Json, json), (Form::Csv, csv)] {
+                let mut text = String::new();
+                push(&mut text, form, *data_type, bytes);
+                assert_eq!(text, **want);
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Why the program ends otherwise than well, its exit status, and the one line that says so.
+
+use crate::output;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// What a subcommand gives.
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+/// A reason to end.
+pub enum Failure {
+    /// An error: exit status 1.
+    Error(String),
+    /// The arguments make no sense: exit status 2.
+    Usage(String),
+    /// Nothing to say: help was printed, or nobody reads the output any more. Exit status 0.
+    Quiet,
+}
+
+impl Failure {
+    /// Prints the line, and gives the exit status.
+    pub fn tell(self) -> ExitCode {
+        let (message, status) = match self {
+            Failure::Quiet => return ExitCode::SUCCESS,
+            Failure::Error(message) => (message, 1),
+            Failure::Usage(message) => (message, 2),
+        };
+        // Nothing can be done about a standard error that is closed.
+        let _ = writeln!(io::stderr(), "ozarr: {}", output::one_line(&message));
+        ExitCode::from(status)
+    }
+
+    /// The error of a file of the user's.
+    pub fn file(name: &str, e: &io::Error) -> Failure {
+        Failure::Error(format!("{name}: {e}"))
+    }
+
+    /// The error of standard output; a broken pipe is none.
+    pub fn stdout(e: &io::Error) -> Failure {
+        if e.kind() == io::ErrorKind::BrokenPipe { Failure::Quiet } else { Failure::file("standard output", e) }
+    }
+}
+
+impl From<ozarr::error::Error> for Failure {
+    fn from(e: ozarr::error::Error) -> Failure {
+        Failure::Error(e.to_string())
+    }
+}

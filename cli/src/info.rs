@@ -1,0 +1,147 @@
+//! `ozarr info`: what a node is.
+
+use crate::failure::{Failure, Outcome};
+use crate::output::{line, one_line, print};
+use crate::place::Place;
+use clap::Args;
+use ozarr::node::{Array, Attributes, Format, Map, Mode, Node, Value, json};
+
+/// Show what an array or a group is: shape, chunks, type, codecs, attributes
+#[derive(Args)]
+pub struct Info {
+    #[command(flatten)]
+    place: Place,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    /// Of an array: also how many chunks are stored, their bytes, and the ratio to the bytes of the elements
+    #[arg(long)]
+    stored: bool,
+}
+
+impl Info {
+    pub fn run(&self) -> Outcome {
+        let members = match self.place.node(Mode::Read)? {
+            Node::Array(array) => of_array(&array, self.stored)?,
+            Node::Group(_) if self.stored => {
+                return Err(Failure::Error(format!("{} is a group; --stored is for arrays", self.place.name())));
+            }
+            Node::Group(group) => {
+                let mut members = Map::new();
+                members.insert("node_type".into(), "group".into());
+                members.insert("zarr_format".into(), group.format().number().into());
+                members.insert("attributes".into(), attributes(group.attributes())?);
+                members
+            }
+        };
+        if self.json { line(&json::to_text(&Value::Object(members))) } else { print(&table(&members)) }
+    }
+}
+
+fn of_array(array: &Array, stored: bool) -> Outcome<Map<String, Value>> {
+    let document = json::parse_object(array.metadata_json().as_bytes(), usize::MAX)?;
+    let member = |name: &str| document.get(name).cloned().unwrap_or(Value::Null);
+    let v3 = array.format() == Format::V3;
+    let list = |lengths: &[u64]| Value::from(lengths.to_vec());
+    let sharded = member("codecs").as_array().is_some_and(|codecs| codecs.iter().any(|c| name(c) == Some("sharding_indexed")));
+    let names = if v3 { member("dimension_names") } else { names_v2(array) };
+    let attributes = attributes(array.attributes())?;
+    let mut members = Map::new();
+    let mut put = |name: &str, value: Value| drop(members.insert(name.into(), value));
+    put("node_type", "array".into());
+    put("zarr_format", array.format().number().into());
+    put("shape", list(&array.shape()));
+    put("chunks", list(&array.chunk_shape()));
+    put("inner_chunks", if sharded { list(&array.inner_chunk_shape()) } else { Value::Null });
+    put("dtype", member(if v3 { "data_type" } else { "dtype" }));
+    put("fill_value", text_for_non_finite(member("fill_value")));
+    put("codecs", if v3 { member("codecs") } else { codecs_v2(member("filters"), member("compressor")) });
+    if !v3 {
+        put("order", member("order"));
+    }
+    put("dimension_names", names);
+    put("attributes", attributes);
+    if stored {
+        put("stored", usage(array)?);
+    }
+    Ok(members)
+}
+
+/// A codec's name, which may stand alone or in an object.
+fn name(codec: &Value) -> Option<&str> {
+    codec.as_str().or_else(|| codec.get("name")?.as_str())
+}
+
+/// v2's filters and compressor as one list, in the order of encoding.
+fn codecs_v2(filters: Value, compressor: Value) -> Value {
+    let mut all = match filters {
+        Value::Array(filters) => filters,
+        _ => Vec::new(),
+    };
+    all.extend(Some(compressor).filter(|c| !c.is_null()));
+    Value::Array(all)
+}
+
+fn names_v2(array: &Array) -> Value {
+    let names = array.dimension_names();
+    if names.iter().all(Option::is_none) { Value::Null } else { names.into_iter().map(Value::from).collect::<Vec<_>>().into() }
+}
+
+fn attributes(attributes: &Attributes) -> Outcome<Value> {
+    Ok(text_for_non_finite(Value::Object(attributes.all()?)))
+}
+
+/// Bare NaN and infinities, which other writers put into documents, as strings: JSON has no other form for them.
+pub fn text_for_non_finite(value: Value) -> Value {
+    match value {
+        Value::Number(n) if json::is_non_finite(&n) => Value::String(n.to_string()),
+        Value::Array(items) => items.into_iter().map(text_for_non_finite).collect(),
+        Value::Object(members) => members.into_iter().map(|(name, v)| (name, text_for_non_finite(v))).collect(),
+        other => other,
+    }
+}
+
+fn usage(array: &Array) -> Outcome<Value> {
+    let usage = array.usage()?;
+    let elements = array.shape().iter().fold(array.data_type().size() as f64, |n, &length| n * length as f64);
+    let mut members = Map::new();
+    members.insert("chunks".into(), usage.chunks.into());
+    members.insert("possible_chunks".into(), usage.possible_chunks.into());
+    members.insert("bytes".into(), usage.bytes.into());
+    let ratio = (elements / usage.bytes as f64 * 1000.0).round() / 1000.0;
+    members.insert("ratio".into(), if usage.bytes == 0 { Value::Null } else { ratio.into() });
+    Ok(Value::Object(members))
+}
+
+/// A line for each member; attributes and codecs one below the other.
+fn table(members: &Map<String, Value>) -> String {
+    let mut text = String::new();
+    let mut row = |name: &str, value: &str| text.push_str(&format!("{name:16}{}\n", one_line(value)));
+    for (member, value) in members {
+        match value {
+            Value::Null => {}
+            Value::Array(items) if member == "codecs" => {
+                for (i, item) in items.iter().enumerate() {
+                    row(if i == 0 { member } else { "" }, &json::to_compact(item));
+                }
+            }
+            Value::Object(items) if items.is_empty() => {}
+            Value::Object(items) if member == "attributes" => {
+                for (i, (name, item)) in items.iter().enumerate() {
+                    row(if i == 0 { member } else { "" }, &format!("{name}: {}", json::to_compact(item)));
+                }
+            }
+            Value::Object(items) if member == "stored" => {
+                let part = |name: &str| items.get(name).map(json::to_compact).unwrap_or_default();
+                row(
+                    member,
+                    &format!("{} of {} chunks, {} bytes, ratio {}", part("chunks"), part("possible_chunks"), part("bytes"), part("ratio")),
+                );
+            }
+            Value::String(text) => row(member, text),
+            Value::Array(_) => row(member, &json::to_text(value)),
+            other => row(member, &json::to_compact(other)),
+        }
+    }
+    text
+}

@@ -1,0 +1,103 @@
+//! The program `ozarr`: what its subcommands are, and how it ends.
+//!
+//! Exit statuses: 0 done, 1 an error, 2 wrong usage. An error is one line on standard error, `ozarr: …`. A reader of standard
+//! output that goes away (`ozarr read … | head`) ends the program quietly with 0.
+
+mod attrs;
+mod completions;
+mod consolidate;
+mod cp;
+mod create;
+mod element;
+mod failure;
+mod info;
+mod list;
+mod ls;
+mod man;
+mod npy;
+mod output;
+mod place;
+mod read;
+mod region;
+mod resize;
+mod rm;
+mod slabs;
+mod tree;
+mod write;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+use failure::{Failure, Outcome};
+use std::process::ExitCode;
+
+/// Look into Zarr stores, read, create and write arrays (Zarr v2 and v3).
+///
+/// LOCATION is a folder, or a path into one: the store is the shortest beginning that ends in `.zarr`, what follows is the path
+/// of a node. PATH is a node's path below that, `/` for none. Threads: the environment variable OZARR_NUM_THREADS.
+#[derive(Parser)]
+#[command(name = "ozarr", version, disable_help_subcommand = true, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Tree(tree::Tree),
+    Ls(ls::Ls),
+    Info(info::Info),
+    Read(read::Read),
+    Create(create::CreateNode),
+    Write(write::Write),
+    Attrs(attrs::Attrs),
+    Resize(resize::Resize),
+    Rm(rm::Rm),
+    Consolidate(consolidate::Consolidate),
+    Cp(cp::Cp),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+fn run(command: Command) -> Outcome {
+    match command {
+        Command::Tree(c) => c.run(),
+        Command::Ls(c) => c.run(),
+        Command::Info(c) => c.run(),
+        Command::Read(c) => c.run(),
+        Command::Create(c) => c.run(),
+        Command::Write(c) => c.run(),
+        Command::Attrs(c) => c.run(),
+        Command::Resize(c) => c.run(),
+        Command::Rm(c) => c.run(),
+        Command::Consolidate(c) => c.run(),
+        Command::Cp(c) => c.run(),
+        Command::Completions(c) => c.run(),
+        Command::Man(c) => c.run(),
+    }
+}
+
+/// What the argument parser says: help and version on standard output, anything else as a failure of usage.
+fn parsed() -> Result<Cli, Failure> {
+    let e = match Cli::try_parse() {
+        Ok(cli) => return Ok(cli),
+        Err(e) => e,
+    };
+    let text = e.render().to_string();
+    if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        output::print(&text)?;
+        return Err(Failure::Quiet);
+    }
+    if e.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Err(Failure::Usage("a subcommand is missing; `ozarr --help` lists them".into()));
+    }
+    // The first paragraph says what is wrong, the rest is the usage.
+    let wrong: Vec<&str> = text.lines().take_while(|l| !l.trim().is_empty()).map(str::trim).collect();
+    Err(Failure::Usage(wrong.join(" ").trim_start_matches("error: ").to_string()))
+}
+
+fn main() -> ExitCode {
+    match parsed().and_then(|cli| run(cli.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.tell(),
+    }
+}

@@ -1,0 +1,146 @@
+//! The header of numpy's `.npy` files (format versions 1 to 3), written and read.
+
+use ozarr::dtype::{DataType, Kind};
+use std::io::{self, Read};
+
+/// What a header says.
+#[derive(Debug, PartialEq)]
+pub struct Header {
+    /// The type of the elements.
+    pub data_type: DataType,
+    /// Whether the most significant bytes come first.
+    pub big_endian: bool,
+    /// Whether the first dimension varies fastest.
+    pub fortran: bool,
+    /// The lengths of the dimensions.
+    pub shape: Vec<u64>,
+    /// The bytes of the header itself.
+    pub len: u64,
+}
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+/// Headers are padded to a multiple of this.
+const ALIGN: usize = 64;
+/// A longer header is no array's of a type that Zarr arrays have.
+const MAX_HEADER: usize = 1 << 16;
+
+/// The header of little-endian elements in C order.
+pub fn header(data_type: DataType, shape: &[u64]) -> Vec<u8> {
+    let lengths: String = shape.iter().map(|n| format!("{n}, ")).collect();
+    let shape = if shape.len() == 1 { lengths.trim_end().to_string() } else { lengths.trim_end_matches(", ").to_string() };
+    let text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({shape}), }}", descr(data_type));
+    let before = MAGIC.len() + 4;
+    let padding = ALIGN - (before + text.len() + 1) % ALIGN;
+    let len = (text.len() + 1 + padding % ALIGN) as u16;
+    let mut out = [MAGIC, &[1, 0], &len.to_le_bytes(), text.as_bytes()].concat();
+    out.resize(before + usize::from(len) - 1, b' ');
+    out.push(b'\n');
+    out
+}
+
+fn descr(data_type: DataType) -> String {
+    let kind = match data_type.kind() {
+        Kind::Time | Kind::Opaque => return data_type.numpy(),
+        Kind::Bool => 'b',
+        Kind::Int => 'i',
+        Kind::UInt => 'u',
+        Kind::Float => 'f',
+        Kind::Complex => 'c',
+    };
+    format!("{}{kind}{}", if data_type.size() == 1 { '|' } else { '<' }, data_type.size())
+}
+
+/// Reads a header; an error says what is wrong with it.
+pub fn read(input: &mut dyn Read) -> Result<Header, String> {
+    let mut exactly = |n: usize| -> Result<Vec<u8>, String> {
+        let mut bytes = vec![0; n];
+        input.read_exact(&mut bytes).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => "no .npy file: it ends within the header".to_string(),
+            _ => e.to_string(),
+        })?;
+        Ok(bytes)
+    };
+    let start = exactly(8)?;
+    if !start.starts_with(MAGIC) {
+        return Err("no .npy file: it does not begin with \\x93NUMPY".into());
+    }
+    let size = if start[6] == 1 { 2 } else { 4 };
+    if !(1..=3).contains(&start[6]) {
+        return Err(format!("a .npy file of version {}, expected 1 to 3", start[6]));
+    }
+    let len = exactly(size)?.iter().rev().fold(0usize, |n, &b| n << 8 | usize::from(b));
+    if len > MAX_HEADER {
+        return Err(format!("a .npy header of {len} bytes, expected at most {MAX_HEADER}"));
+    }
+    let text = String::from_utf8_lossy(&exactly(len)?).into_owned();
+    let mut header = parse(&text).ok_or_else(|| format!("the .npy header {:?} is not understood", text.trim()))?;
+    header.len = (8 + size + len) as u64;
+    Ok(header)
+}
+
+/// Reads the dictionary. numpy writes it in one form; spaces and the order of the members are free.
+fn parse(text: &str) -> Option<Header> {
+    let member = |name: &str| {
+        let at = text.find(&format!("'{name}'"))?;
+        Some(text[at + name.len() + 2..].trim_start().strip_prefix(':')?.trim_start())
+    };
+    let quoted = member("descr")?.strip_prefix('\'')?;
+    let (data_type, big_endian) = data_type(&quoted[..quoted.find('\'')?])?;
+    let fortran = match member("fortran_order")? {
+        t if t.starts_with("True") => true,
+        t if t.starts_with("False") => false,
+        _ => return None,
+    };
+    let tuple = member("shape")?.strip_prefix('(')?;
+    let lengths = tuple[..tuple.find(')')?].split(',').map(str::trim).filter(|n| !n.is_empty());
+    let shape: Option<Vec<u64>> = lengths.map(|n| n.parse().ok().filter(|&n| n <= i64::MAX as u64)).collect();
+    Some(Header { data_type, big_endian, fortran, shape: shape?, len: 0 })
+}
+
+fn data_type(descr: &str) -> Option<(DataType, bool)> {
+    let (order, rest) = descr.split_at_checked(1)?;
+    let found = DataType::ALL.iter().copied().find(|&t| self::descr(t).get(1..) == Some(rest))?;
+    match order {
+        "<" | "=" | "|" => Some((found, false)),
+        ">" => Some((found, true)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_come_back() {
+        for &data_type in DataType::ALL {
+            for shape in [&[][..], &[5], &[0, 3], &[i64::MAX as u64; 64]] {
+                let bytes = header(data_type, shape);
+                assert_eq!(bytes.len() % ALIGN, 0);
+                let got = read(&mut bytes.as_slice()).unwrap();
+                let len = bytes.len() as u64;
+                assert_eq!(got, Header { data_type, big_endian: false, fortran: false, shape: shape.to_vec(), len });
+            }
+        }
+        assert!(header(DataType::Float64, &[5]).windows(19).any(|w| w == b"'<f8', 'fortran_ord"));
+    }
+
+    #[test]
+    fn other_headers_are_understood_or_refused() {
+        let got = parse("{'shape': (2,3), 'fortran_order': True , 'descr':'>c16'}").unwrap();
+        assert_eq!(got, Header { data_type: DataType::Complex128, big_endian: true, fortran: true, shape: vec![2, 3], len: 0 });
+        for bad in [
+            "",
+            "{}",
+            "{'descr': '<U3', 'fortran_order': False, 'shape': (1,)}",
+            "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}",
+            "{'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
+        ] {
+            assert!(parse(bad).is_none(), "{bad}");
+        }
+        for bad in [&b""[..], b"\x93NUMPY\x01", b"\x93NUMPY\x09\x00\x00\x00", b"PK\x03\x04\0\0\0\0", b"\x93NUMPY\x02\x00\xff\xff\xff\xff"] {
+            assert!(read(&mut &*bad).is_err());
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The arguments that name a node, and opening it.
+
+use crate::failure::{Failure, Outcome};
+use clap::Args;
+use ozarr::node::{Array, Context, Group, Mode, Node, Store};
+
+/// LOCATION and PATH.
+#[derive(Args)]
+pub struct Place {
+    /// A store, or a node in it (`run.zarr`, `run.zarr/temperature`)
+    pub location: String,
+    /// The path of a node below LOCATION; `/` is LOCATION itself
+    #[arg(default_value = "/", hide_default_value = true)]
+    pub path: String,
+}
+
+/// Opens the store of a location, and gives the path of the node in it that the location and `path` name together.
+pub fn locate(location: &str, path: &str, mode: Mode) -> Outcome<(Store, String)> {
+    let (store, node) = Store::locate(&Context::default(), location, mode)?;
+    Ok((store, format!("{node}/{path}")))
+}
+
+impl Place {
+    /// Opens the node, whatever it is.
+    pub fn node(&self, mode: Mode) -> Outcome<Node> {
+        let (store, path) = locate(&self.location, &self.path, mode)?;
+        Ok(Node::open(&store, &path)?)
+    }
+
+    /// Opens the array.
+    pub fn array(&self, mode: Mode) -> Outcome<Array> {
+        let (store, path) = locate(&self.location, &self.path, mode)?;
+        Ok(Array::open(&store, &path)?)
+    }
+
+    /// Opens the group.
+    pub fn group(&self, mode: Mode) -> Outcome<Group> {
+        let (store, path) = locate(&self.location, &self.path, mode)?;
+        Ok(Group::open(&store, &path)?)
+    }
+
+    /// As the user named it.
+    pub fn name(&self) -> String {
+        let path = self.path.trim_matches('/');
+        if path.is_empty() { self.location.clone() } else { format!("{}/{path}", self.location.trim_end_matches('/')) }
+    }
+}
+
+/// Lengths that came from the command line.
+pub fn lengths(option: &str, list: &[i64]) -> Outcome<Vec<u64>> {
+    let length = |&n: &i64| u64::try_from(n).map_err(|_| Failure::Error(format!("--{option}: found {n}, expected at least 0")));
+    list.iter().map(length).collect()
+}

@@ -1,0 +1,116 @@
+//! `ozarr read`: elements to standard output, slab by slab.
+
+use crate::element::{Form, printed_as, push};
+use crate::failure::{Failure, Outcome};
+use crate::output::progress;
+use crate::place::Place;
+use crate::region::Region;
+use crate::slabs::Slabs;
+use crate::{create, npy};
+use clap::Args;
+use ozarr::dtype::DataType;
+use ozarr::node::{Array, Mode};
+use std::io::{self, Write};
+
+/// Read elements of an array to standard output
+#[derive(Args)]
+pub struct Read {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    region: Region,
+    #[command(flatten)]
+    form: AsForm,
+    /// The type to convert to (the array's; --json and --csv print it)
+    #[arg(long = "type", value_name = "TYPE", value_parser = create::native_type)]
+    data_type: Option<DataType>,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct AsForm {
+    /// Bytes: C order, little-endian, nothing between
+    #[arg(long)]
+    raw: bool,
+    /// One flat JSON list; NaN and infinities as strings, complex numbers as pairs
+    #[arg(long)]
+    json: bool,
+    /// Lines of the last dimension with commas between; of an array of one dimension a line for each element
+    #[arg(long)]
+    csv: bool,
+    /// A numpy file
+    #[arg(long)]
+    npy: bool,
+}
+
+/// Takes the shape of the whole and the bytes of a slab.
+type EachSlab<'a> = dyn FnMut(&[u64], &[u8]) -> io::Result<()> + 'a;
+
+impl Read {
+    pub fn run(&self) -> Outcome {
+        let array = self.place.array(Mode::Read)?;
+        let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let result = if self.form.raw || self.form.npy { self.bytes(&array, &mut out) } else { self.text(&array, &mut out) };
+        result.and_then(|()| out.flush().map_err(|e| Failure::stdout(&e)))
+    }
+
+    fn bytes(&self, array: &Array, out: &mut dyn Write) -> Outcome {
+        let data_type = self.data_type.unwrap_or(array.data_type());
+        let mut header = None;
+        self.each_slab(array, data_type, &mut |shape, bytes| {
+            if self.form.npy && header.is_none() {
+                out.write_all(header.insert(npy::header(data_type, shape)))?;
+            }
+            out.write_all(bytes)
+        })
+    }
+
+    fn text(&self, array: &Array, out: &mut dyn Write) -> Outcome {
+        let data_type = printed_as(self.data_type.unwrap_or(array.data_type()));
+        let form = if self.form.json { Form::Json } else { Form::Csv };
+        // How many elements a line of CSV has, and how many of the present one are written.
+        let (mut line, mut written) = (0, 0u64);
+        let mut text = String::new();
+        self.each_slab(array, data_type, &mut |shape, bytes| {
+            if line == 0 {
+                line = if shape.len() < 2 { 1 } else { shape[shape.len() - 1].max(1) };
+                text.push_str(if form == Form::Json { "[" } else { "" });
+            }
+            for element in bytes.chunks_exact(data_type.size()) {
+                match form {
+                    Form::Json if written > 0 => text.push_str(", "),
+                    Form::Csv if written > 0 => text.push(if written.is_multiple_of(line) { '\n' } else { ',' }),
+                    _ => {}
+                }
+                written += 1;
+                push(&mut text, form, data_type, element);
+                if text.len() >= 1 << 16 {
+                    out.write_all(text.as_bytes())?;
+                    text.clear();
+                }
+            }
+            Ok(())
+        })?;
+        text.push_str(match form {
+            Form::Json => "]\n",
+            Form::Csv if written > 0 => "\n",
+            Form::Csv => "",
+        });
+        out.write_all(text.as_bytes()).map_err(|e| Failure::stdout(&e))
+    }
+
+    /// Calls `each` with the shape of the whole and the bytes of each slab, at least once.
+    fn each_slab(&self, array: &Array, data_type: DataType, each: &mut EachSlab<'_>) -> Outcome {
+        let selection = self.region.selection(&array.shape(), None)?;
+        let total = selection.shape().iter().fold(data_type.size() as u64, |n, &c| n.saturating_mul(c));
+        let bar = progress(total, None, true);
+        let mut buffer = Vec::new();
+        for slab in Slabs::new(&array.shape(), &array.chunk_shape(), &selection, data_type.size(), false) {
+            slab?.read(array, data_type, &mut buffer)?;
+            each(selection.shape(), &buffer).map_err(|e| Failure::stdout(&e))?;
+            bar.inc(buffer.len() as u64);
+        }
+        bar.finish_and_clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! `ozarr write`: elements from standard input or a file into an array, slab by slab.
+
+use crate::failure::{Failure, Outcome};
+use crate::output::progress;
+use crate::place::Place;
+use crate::region::Region;
+use crate::slabs::Slabs;
+use crate::{create, npy};
+use clap::Args;
+use ozarr::dtype::DataType;
+use ozarr::engine::Selection;
+use ozarr::node::{Array, Mode};
+use std::fs::File;
+use std::io::{self, Read};
+
+/// Write elements of an array from standard input or a file
+///
+/// Each chunk is replaced at once: a program that is stopped in between leaves chunks that are old or new.
+#[derive(Args)]
+pub struct Write {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    region: Region,
+    #[command(flatten)]
+    form: AsForm,
+    /// The file to read (standard input); `-` is standard input
+    #[arg(short, long, value_name = "FILE")]
+    input: Option<String>,
+    /// With --raw: the type of the elements that come in, to be converted (the array's)
+    #[arg(long = "type", value_name = "TYPE", value_parser = create::native_type, conflicts_with = "npy")]
+    data_type: Option<DataType>,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct AsForm {
+    /// Bytes: C order, little-endian, nothing between
+    #[arg(long)]
+    raw: bool,
+    /// A numpy file: its shape is the region's, its type is converted to the array's
+    #[arg(long)]
+    npy: bool,
+}
+
+impl Write {
+    pub fn run(&self) -> Outcome {
+        let array = self.place.array(Mode::ReadWrite)?;
+        let mut input = self.open()?;
+        let header = if self.form.npy { Some(npy::read(&mut *input.from).map_err(|e| input.wrong(&e))?) } else { None };
+        let selection = self.region.selection(&array.shape(), header.as_ref().map(|h| h.shape.as_slice()))?;
+        let data_type = header.as_ref().map(|h| h.data_type).or(self.data_type).unwrap_or(array.data_type());
+        let size = selection.shape().iter().try_fold(data_type.size() as u64, |n, &c| n.checked_mul(c));
+        let size = size.ok_or_else(|| Failure::Error("the region is too large".into()))?;
+        input.expect(size, header.as_ref().map_or(0, |h| h.len))?;
+        let (big_endian, fortran) = header.map_or((false, false), |h| (h.big_endian, h.fortran));
+        copy(&mut input, &array, &selection, Elements { data_type, big_endian, fortran, size })?;
+        Ok(array.flush()?)
+    }
+
+    fn open(&self) -> Outcome<Input> {
+        Ok(match self.input.as_deref() {
+            None | Some("-") => Input { name: "standard input".into(), from: Box::new(io::stdin().lock()), size: None },
+            Some(name) => {
+                let file = File::open(name).map_err(|e| Failure::file(name, &e))?;
+                let size = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
+                Input { name: name.into(), from: Box::new(file), size }
+            }
+        })
+    }
+}
+
+/// What comes in.
+struct Elements {
+    data_type: DataType,
+    big_endian: bool,
+    fortran: bool,
+    size: u64,
+}
+
+/// Where it comes from.
+struct Input {
+    name: String,
+    from: Box<dyn Read>,
+    /// Of a file.
+    size: Option<u64>,
+}
+
+impl Input {
+    fn wrong(&self, what: &str) -> Failure {
+        Failure::Error(format!("{}: {what}", self.name))
+    }
+
+    /// An error, before anything is written, if it is known by now that there are not `size` bytes behind the header.
+    fn expect(&self, size: u64, header: u64) -> Outcome {
+        match self.size.map(|all| all.saturating_sub(header)) {
+            Some(found) if found != size => Err(self.wrong(&format!("found {found} bytes of elements, expected {size} for the region"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// An error if something follows.
+    fn end(&mut self, size: u64) -> Outcome {
+        match self.from.read(&mut [0]) {
+            Ok(0) => Ok(()),
+            Ok(_) => Err(self.wrong(&format!("it goes on after the {size} bytes of the region"))),
+            Err(e) => Err(self.wrong(&e.to_string())),
+        }
+    }
+}
+
+fn copy(input: &mut Input, array: &Array, selection: &Selection, elements: Elements) -> Outcome {
+    let bar = progress(elements.size, None, false);
+    let (shape, chunk) = (array.shape(), array.chunk_shape());
+    let mut buffer = Vec::new();
+    let mut done = 0u64;
+    for slab in Slabs::new(&shape, &chunk, selection, elements.data_type.size(), elements.fortran) {
+        let slab = slab?;
+        slab.fit(&mut buffer)?;
+        input.from.read_exact(&mut buffer).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                let before = if done > 0 { format!("; the first {done} bytes are written") } else { String::new() };
+                input.wrong(&format!("it ends before the {} bytes of the region{before}", elements.size))
+            }
+            _ => input.wrong(&e.to_string()),
+        })?;
+        if elements.big_endian {
+            buffer.chunks_exact_mut(elements.data_type.swap_unit()).for_each(<[u8]>::reverse);
+        }
+        // Looked for before the last slab is written: what does not fit is often all wrong.
+        if done + buffer.len() as u64 == elements.size {
+            input.end(elements.size)?;
+        }
+        slab.write(array, elements.data_type, &mut buffer)?;
+        done += buffer.len() as u64;
+        bar.set_position(done);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Everything that can be wrong: the exit status, and one line that says what.
+
+mod program;
+
+use program::Folder;
+
+fn store(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.ok("create run.zarr t --type float64 --shape 4,5 --chunks 2,5");
+    folder.ok("create run.zarr g/u --type uint8 --shape 3 --chunks 3 --compressor none");
+    folder.bytes("write run.zarr g/u --raw", &[1, 2, 3]);
+    std::fs::write(folder.0.join("bytes"), [0; 7]).unwrap();
+    folder
+}
+
+#[test]
+fn each_error_has_its_status_and_says_what_is_wrong() {
+    let folder = store("errors");
+    let cases: &[(&str, i32, &[&str])] = &[
+        // Usage.
+        ("", 2, &["a subcommand is missing"]),
+        ("frobnicate", 2, &["unrecognized subcommand 'frobnicate'"]),
+        ("info", 2, &["<LOCATION>"]),
+        ("info run.zarr --jsno", 2, &["unexpected argument '--jsno'"]),
+        ("info run.zarr t extra", 2, &["unexpected argument 'extra'"]),
+        ("read run.zarr t", 2, &["--raw|--json|--csv|--npy"]),
+        ("read run.zarr t --raw --json", 2, &["'--raw' cannot be used with"]),
+        ("read run.zarr t --raw --start 1;2", 2, &["is not an integer", "such as 100,64,64"]),
+        ("read run.zarr t --raw --type float65", 2, &["the data type \"float65\" is not known"]),
+        ("create run.zarr x", 2, &["--type", "--shape"]),
+        ("create run.zarr x --type int8", 2, &["--shape"]),
+        ("create run.zarr x --type int8 --shape 2 --format 4", 2, &["expected 2 or 3"]),
+        ("create run.zarr x --type int8 --shape 2 --separator :", 2, &["expected / or ."]),
+        ("create run.zarr x --type int8 --shape 2 --compressor gzip:x", 2, &["the level \"x\" is not an integer"]),
+        ("create run.zarr x --type int8 --shape 2 --codec bytes --compressor gzip", 2, &["leave --compressor out"]),
+        ("create run.zarr x --group --type int8", 2, &["cannot be used with"]),
+        ("create run.zarr x --type int8 --shape 2 --overwrite --exists-ok", 2, &["cannot be used with"]),
+        ("create run.zarr x --metadata bytes --shape 2", 2, &["leave --type and --shape out"]),
+        ("write run.zarr t", 2, &["--raw|--npy"]),
+        ("write run.zarr t --npy --type int8", 2, &["cannot be used with"]),
+        ("attrs", 2, &["subcommand"]),
+        ("attrs set run.zarr t", 2, &["2 values required"]),
+        ("resize run.zarr t", 2, &["--shape"]),
+        ("cp run.zarr", 2, &["<DEST>"]),
+        ("completions tcsh", 2, &["invalid value 'tcsh'"]),
+        ("tree run.zarr --depth few", 2, &["--depth", "few"]),
+        // What is there, and what is not.
+        ("info nothing.zarr", 1, &["no node in", "nothing.zarr"]),
+        ("info run.zarr g/x", 1, &["no node g/x", "g has u"]),
+        ("ls run.zarr t", 1, &["t of", "is an array, not a group"]),
+        ("consolidate run.zarr t", 1, &["is an array, not a group"]),
+        ("read run.zarr g --raw", 1, &["is a group, not an array"]),
+        ("write run.zarr g --raw", 1, &["is a group, not an array"]),
+        ("resize run.zarr --shape 1", 1, &["is a group, not an array"]),
+        ("info run.zarr g --stored", 1, &["run.zarr/g is a group", "--stored is for arrays"]),
+        ("info run.zarr ../x", 1, &["\"..\""]),
+        ("info s3://bucket/x", 1, &["s3: is not built into this library"]),
+        ("attrs get run.zarr t none", 1, &["no attribute \"none\" of t; it has none"]),
+        ("attrs get run.zarr none", 1, &["no attribute \"none\""]),
+        ("attrs rm run.zarr t none", 1, &["no attribute \"none\""]),
+        ("attrs set run.zarr t a {", 1, &["a: invalid JSON"]),
+        ("rm run.zarr none", 1, &["no node none"]),
+        ("rm run.zarr g", 1, &["run.zarr/g is a group with 1 node in it", "-r"]),
+        ("cp nothing.zarr x.zarr", 1, &["no node in"]),
+        ("cp run.zarr/t run.zarr/g/u", 1, &["g/u"]),
+        ("cp run.zarr run.zarr/g/v", 1, &["lies inside of"]),
+        ("cp run.zarr/g run.zarr --overwrite", 1, &["holds"]),
+        ("man bytes", 1, &["bytes: "]),
+        // Regions.
+        ("read run.zarr t --raw --start 4,0 --shape 1,1", 1, &["dimension 0", "length 4"]),
+        ("read run.zarr t --raw --start 0", 1, &["rank"]),
+        ("read run.zarr t --raw --step 0,1", 1, &["dimension 0: the step is 0"]),
+        ("read run.zarr t --raw --shape -1,1", 1, &["dimension 0", "-1"]),
+        // Creating.
+        ("create run.zarr t --type int8 --shape 2", 1, &["t"]),
+        ("create run.zarr t --type int8 --shape 2 --exists-ok", 1, &["shape [4, 5] instead of [2]"]),
+        ("create run.zarr t/x --type int8 --shape 2", 1, &["t of", "is an array"]),
+        ("create run.zarr x --type int8 --shape=-2", 1, &["--shape: found -2"]),
+        ("create run.zarr x --type int8 --shape 2 --chunks 0", 1, &["chunks: dimension 0 is 0"]),
+        ("create run.zarr x --type int8 --shape 2 --chunks 1,1", 1, &["chunks", "expected 1"]),
+        ("create run.zarr x --type int8 --shape 4 --chunks 4 --inner-chunks 3", 1, &["inner_chunks", "does not divide"]),
+        ("create run.zarr x --type int8 --shape 2 --fill 300", 1, &["fill_value"]),
+        ("create run.zarr x --type int8 --shape 2 --attrs [1]", 1, &["attributes: found [1], expected an object"]),
+        ("create run.zarr x --type int8 --shape 2 --dims a,b", 1, &["dimension_names", "expected 1"]),
+        ("create run.zarr x --type int8 --shape 2 --codec {", 1, &["--codec: invalid JSON"]),
+        ("create run.zarr x --type int8 --shape 2 --codec nope", 1, &["nope"]),
+        ("create run.zarr x --type int8 --shape 2 --compressor lzw", 1, &["compressor: found \"lzw\""]),
+        ("create run.zarr x --metadata nothing", 1, &["nothing: No such file"]),
+        ("create run.zarr x --metadata bytes", 1, &["invalid JSON"]),
+        ("resize run.zarr t --shape 1", 1, &["rank"]),
+        // Input.
+        ("write run.zarr t --raw", 1, &["standard input: it ends before the 160 bytes of the region"]),
+        ("write run.zarr t --raw -i nothing", 1, &["nothing: No such file"]),
+        ("write run.zarr t --raw -i bytes", 1, &["bytes: found 7 bytes of elements, expected 160 for the region"]),
+        ("write run.zarr t --npy", 1, &["standard input: no .npy file: it ends within the header"]),
+        ("write run.zarr t --npy -i bytes", 1, &["bytes: no .npy file"]),
+    ];
+    for (line, status, words) in cases {
+        let ran = folder.run_with(line, &[]);
+        let err = &ran.err;
+        assert_eq!(ran.status, Some(*status), "ozarr {line}: {err}");
+        assert!(ran.out.is_empty(), "ozarr {line} prints {:?}", String::from_utf8_lossy(&ran.out));
+        assert!(err.starts_with("ozarr: ") && err.ends_with('\n') && err.lines().count() == 1, "ozarr {line}: {err:?}");
+        for word in *words {
+            assert!(err.contains(word), "ozarr {line}: no {word:?} in {err:?}");
+        }
+    }
+    assert_eq!(folder.ok("ls run.zarr --json"), "[\"g\", \"t\"]\n");
+}
+
+#[test]
+fn input_that_does_not_fit_writes_nothing() {
+    let folder = store("fit");
+    let npy = folder.bytes("read run.zarr g/u --npy", &[]);
+    let mut wrong_type = npy.clone();
+    wrong_type[21..24].copy_from_slice(b"<U1");
+    let cases: &[(&str, &[u8], &str)] = &[
+        ("write run.zarr g/u --raw", &[9; 4], "it goes on after the 3 bytes of the region"),
+        ("write run.zarr g/u --raw", &[9; 2], "it ends before the 3 bytes of the region"),
+        ("write run.zarr g/u --npy --shape 2", &npy, "the data has shape [3], --shape says [2]"),
+        ("write run.zarr g/u --npy --start 1", &npy, "dimension 0"),
+        ("write run.zarr t --npy", &npy, "rank"),
+        ("write run.zarr g/u --npy", &npy[..npy.len() - 1], "it ends before the 3 bytes"),
+        ("write run.zarr g/u --npy", &wrong_type, "is not understood"),
+        ("write run.zarr g/u --raw --type int16", &[0xff; 6], "a value does not fit: int16 becomes uint8"),
+    ];
+    for (line, input, word) in cases {
+        let ran = folder.run_with(line, input);
+        assert_eq!(ran.status, Some(1), "ozarr {line}");
+        assert!(ran.err.contains(word), "ozarr {line}: {}", ran.err);
+        assert_eq!(folder.ok("read run.zarr g/u --json"), "[1, 2, 3]\n", "ozarr {line}");
+    }
+}
+
+#[test]
+fn damaged_chunks_and_unknown_codecs_are_named() {
+    let folder = store("damaged");
+    std::fs::write(folder.0.join("run.zarr/g/u/c/0"), [1, 2]).unwrap();
+    let ran = folder.run_with("read run.zarr g/u --raw", &[]);
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.err.contains("g/u/c/0") && ran.err.contains("found 2 bytes, expected 3"), "{}", ran.err);
+    let document = folder.0.join("run.zarr/t/zarr.json");
+    let text = std::fs::read_to_string(&document).unwrap().replace("zstd", "packbits");
+    std::fs::write(&document, text).unwrap();
+    let ran = folder.run_with("read run.zarr t --json --shape 0,0", &[]);
+    assert!(ran.status == Some(1) && ran.err.contains("packbits"), "{}", ran.err);
+    assert!(folder.ok("info run.zarr t").contains("packbits"));
+}

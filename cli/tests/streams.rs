@@ -1,0 +1,66 @@
+//! Pipes that break, disks that are full, and Ctrl-C.
+
+mod program;
+
+use program::Folder;
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_reader_that_goes_away_ends_the_program_quietly() {
+    let folder = Folder::new("pipe");
+    folder.ok("create a.zarr t --type float64 --shape 3000000 --fill 0.5");
+    for form in ["--json", "--csv", "--raw", "--npy"] {
+        let mut child = folder.command(&format!("read a.zarr t {form}")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdout.take().unwrap().read_exact(&mut [0; 10]).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{form}");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let folder = Folder::new("full");
+    folder.ok("create a.zarr t --type float64 --shape 10");
+    for line in ["read a.zarr t --raw", "read a.zarr t --json", "info a.zarr t", "ls a.zarr", "tree a.zarr", "--help", "completions bash"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = folder.command(line).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "ozarr {line}");
+        assert!(err.starts_with("ozarr: standard output: No space left on device") && err.lines().count() == 1, "{err}");
+    }
+}
+
+/// 96 MiB in chunks of 256 KiB go in, and the program is interrupted when the first chunks are there.
+#[test]
+fn an_interrupted_write_leaves_whole_chunks() {
+    const CHUNK: usize = 256 << 10;
+    const CHUNKS: usize = 384;
+    let folder = Folder::new("interrupt");
+    folder.ok(&format!("create a.zarr t --type uint8 --shape {} --chunks {CHUNK} --compressor none", CHUNK * CHUNKS));
+    let mut child = folder.command("write a.zarr t --raw").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let feeder = std::thread::spawn(move || {
+        let ones = vec![1u8; 1 << 20];
+        while stdin.write_all(&ones).is_ok() {}
+    });
+    let chunks = folder.0.join("a.zarr/t/c");
+    let begun = Instant::now();
+    while std::fs::read_dir(&chunks).map_or(0, |d| d.count()) < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no chunk is written");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    assert_eq!((output.status.signal(), output.stderr.len()), (Some(2), 0));
+    let bytes = folder.bytes("read a.zarr t --raw", &[]);
+    assert_eq!(bytes.len(), CHUNK * CHUNKS);
+    for (i, chunk) in bytes.chunks(CHUNK).enumerate() {
+        assert!(chunk.iter().all(|b| *b == chunk[0]), "chunk {i} is torn");
+    }
+    folder.ok("ls a.zarr");
+    std::fs::remove_dir_all(&folder.0).unwrap();
+}

@@ -1,0 +1,238 @@
+//! `bitround`: numbers rounded to their leading bits, so that they compress better. Decoding changes nothing.
+//!
+//! Specification: numcodecs `BitRound` (v2 id `bitround`; v3 name `numcodecs.bitround`), for real floating-point numbers;
+//! zarr-extensions, "bitround" (v3 name `bitround`), for integers and complex numbers, too.
+//! Example: `{"name": "bitround", "configuration": {"keepbits": 10}}`
+//!
+//! Of a floating-point number `keepbits` bits of the mantissa are kept; NaN and infinities are treated like numbers, as
+//! numcodecs does. Of an integer the bits from the highest one of its magnitude on are kept.
+
+use super::filters::{Kernel, check_whole, output};
+use super::registry::{Config, decode_known};
+use super::{Dest, Size, Stage};
+use crate::dtype::{DataType, ElementType, Kind};
+use crate::error::{Result, bail};
+use std::sync::Arc;
+
+/// Reads `keepbits`. Whether it is sensible for the type is checked when encoding, because decoding does not need it.
+pub(super) fn kernel(config: &Config<'_>, item: ElementType) -> Result<Kernel> {
+    if config.get("keepbits").is_none() {
+        return Err(config.error("keepbits", "the member is missing".into()));
+    }
+    let keepbits = config.int("keepbits", 0, 1 << 16, 0)? as u32;
+    // In v3 the stage may also swap bytes; in v2 there is one type on both sides.
+    Ok(Kernel::new(item, item, move |from, to| Arc::new(BitRound { from, to, keepbits })))
+}
+
+struct BitRound {
+    from: ElementType,
+    to: ElementType,
+    keepbits: u32,
+}
+
+/// The bits of the mantissa of a floating-point type (or of a component).
+fn mantissa(t: DataType) -> Option<u32> {
+    match (t.kind(), t.swap_unit()) {
+        (Kind::Float | Kind::Complex, 2) => Some(10),
+        (Kind::Float | Kind::Complex, 4) => Some(23),
+        (Kind::Float | Kind::Complex, 8) => Some(52),
+        _ => None,
+    }
+}
+
+/// Applies `f` to each unit of bytes, swapped on either side as the orders say.
+macro_rules! each {
+    ($t:ty, $from:expr, $to:expr, $src:expr, $dst:expr, $f:expr) => {{
+        let (src, dst) = ($src.as_chunks().0, $dst.as_chunks_mut().0);
+        let f = $f;
+        // One loop for each pair of orders, each without a branch inside.
+        match ($from, $to) {
+            (false, false) => src.iter().zip(dst).for_each(|(s, d)| *d = f(<$t>::from_le_bytes(*s)).to_le_bytes()),
+            (false, true) => src.iter().zip(dst).for_each(|(s, d)| *d = f(<$t>::from_le_bytes(*s)).to_be_bytes()),
+            (true, false) => src.iter().zip(dst).for_each(|(s, d)| *d = f(<$t>::from_be_bytes(*s)).to_le_bytes()),
+            (true, true) => src.iter().zip(dst).for_each(|(s, d)| *d = f(<$t>::from_be_bytes(*s)).to_be_bytes()),
+        }
+    }};
+}
+
+/// Rounds the mantissa half to even.
+macro_rules! round_float {
+    ($t:ty, $drop:expr) => {{
+        let drop: u32 = $drop;
+        move |x: $t| {
+            if drop == 0 {
+                return x;
+            }
+            let half = ((1 as $t) << (drop - 1)) - 1;
+            x.wrapping_add((x >> drop & 1) + half) >> drop << drop
+        }
+    }};
+}
+
+/// Rounds the magnitude half to even from its highest bit on; one that would no longer fit is cut instead.
+macro_rules! round_int {
+    ($t:ty, $signed:ty, $is_signed:expr, $keep:expr) => {{
+        let keep: u32 = $keep;
+        let largest = if $is_signed { <$signed>::MAX as $t } else { <$t>::MAX };
+        move |x: $t| {
+            let negative = $is_signed && (x as $signed) < 0;
+            let magnitude = if negative { (x as $signed).unsigned_abs() } else { x };
+            let drop = (<$t>::BITS - magnitude.leading_zeros()).saturating_sub(keep);
+            if drop == 0 {
+                return x;
+            }
+            let cut = magnitude >> drop << drop;
+            let half = ((1 as $t) << (drop - 1)) - 1;
+            let rounded = match magnitude.checked_add((magnitude >> drop & 1) + half) {
+                Some(sum) if sum >> drop << drop <= largest => sum >> drop << drop,
+                _ => cut,
+            };
+            if negative { rounded.wrapping_neg() } else { rounded }
+        }
+    }};
+}
+
+impl BitRound {
+    fn round(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        let (t, from, to) = (self.from.data_type, self.from.swapped(), self.to.swapped());
+        let unit = t.swap_unit();
+        if let Some(mantissa) = mantissa(t) {
+            let Some(drop) = mantissa.checked_sub(self.keepbits) else {
+                bail!(Unsupported, "found {} bits to keep, {} has {mantissa}", self.keepbits, t.name());
+            };
+            match unit {
+                2 => each!(u16, from, to, src, dst, round_float!(u16, drop)),
+                4 => each!(u32, from, to, src, dst, round_float!(u32, drop)),
+                _ => each!(u64, from, to, src, dst, round_float!(u64, drop)),
+            }
+            return Ok(());
+        }
+        let signed = t.kind() == Kind::Int;
+        if t.kind() == Kind::Bool || self.keepbits == 0 {
+            bail!(Unsupported, "bitround to {} bits of {} is not supported", self.keepbits, t.name());
+        }
+        match unit {
+            1 => each!(u8, from, to, src, dst, round_int!(u8, i8, signed, self.keepbits)),
+            2 => each!(u16, from, to, src, dst, round_int!(u16, i16, signed, self.keepbits)),
+            4 => each!(u32, from, to, src, dst, round_int!(u32, i32, signed, self.keepbits)),
+            _ => each!(u64, from, to, src, dst, round_int!(u64, i64, signed, self.keepbits)),
+        }
+        Ok(())
+    }
+
+    /// Copies, from the bytes of `to` to those of `from`.
+    fn copy_back(&self, src: &[u8], dst: &mut [u8]) {
+        if self.from == self.to {
+            return dst.copy_from_slice(src);
+        }
+        match self.from.data_type.swap_unit() {
+            2 => each!(u16, true, false, src, dst, |x| x),
+            4 => each!(u32, true, false, src, dst, |x| x),
+            _ => each!(u64, true, false, src, dst, |x| x),
+        }
+    }
+}
+
+impl Stage for BitRound {
+    fn name(&self) -> &'static str {
+        "bitround"
+    }
+
+    fn encoded_size(&self, decoded: Size) -> Size {
+        decoded
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        check_whole("bitround", src.len(), self.from.size())?;
+        self.round(src, output(dst, src.len())?)
+    }
+
+    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        check_whole("bitround", src.len(), self.from.size())?;
+        decode_known(dst, src.len(), |out| {
+            self.copy_back(src, out);
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::StageRef;
+    use crate::codec::registry::tests::*;
+    use crate::dtype::ByteOrder;
+    use crate::error::ErrorKind;
+
+    fn stage(keepbits: u32, t: DataType) -> StageRef {
+        let json = format!(r#"{{"keepbits": {keepbits}}}"#);
+        stage_v3("bitround", &config_of(&json), ElementType::native(t)).unwrap()
+    }
+
+    fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
+        let mut out = vec![1; 99];
+        stage.encode(data, &mut out).unwrap();
+        out
+    }
+
+    fn le<T: Copy, const N: usize>(values: &[T], f: impl Fn(T) -> [u8; N]) -> Vec<u8> {
+        values.iter().flat_map(|v| f(*v)).collect()
+    }
+
+    #[test]
+    fn mantissas_are_rounded_half_to_even() {
+        let one = 0x3f80_0000u32;
+        let cases =
+            [(one, one), (one | 1, one), (one | 0x10_0000, one), (one | 0x30_0000, one | 0x40_0000), (one | 0x10_0001, one | 0x20_0000)];
+        for (x, rounded) in cases {
+            assert_eq!(encoded(&stage(2, DataType::Float32), &x.to_le_bytes()), rounded.to_le_bytes(), "{x:x}");
+        }
+        assert_eq!(encoded(&stage(0, DataType::Float64), &1.75f64.to_le_bytes()), 2f64.to_le_bytes());
+        assert_eq!(
+            encoded(&stage(3, DataType::Complex64), &le(&[1.06f32, -1.07], f32::to_le_bytes)),
+            le(&[1f32, -1.125], f32::to_le_bytes)
+        );
+        for (t, all) in [(DataType::Float16, 10), (DataType::Float32, 23), (DataType::Float64, 52)] {
+            assert_eq!(encoded(&stage(all, t), &sample(80)), sample(80));
+            assert_eq!(stage(all + 1, t).encode(&sample(80), &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
+        }
+    }
+
+    #[test]
+    fn integers_are_rounded_from_their_highest_bit() {
+        assert_eq!(encoded(&stage(2, DataType::UInt8), &[0, 1, 5, 6, 7, 9, 11, 200, 255]), [0, 1, 4, 6, 8, 8, 12, 192, 192]);
+        let values = le(&[1000i32, -1000, i32::MIN, i32::MAX, 3], i32::to_le_bytes);
+        assert_eq!(encoded(&stage(3, DataType::Int32), &values), le(&[1024i32, -1024, i32::MIN, 0x7000_0000, 3], i32::to_le_bytes));
+        assert!(stage(0, DataType::Int8).encode(&[1], &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn both_byte_orders_are_rounded_and_swapped_back() {
+        for t in [DataType::Float16, DataType::Float32, DataType::Complex128, DataType::Int16] {
+            let kernel = kernel(&Config::v3(&config_of(r#"{"keepbits": 5}"#)), ElementType::native(t)).unwrap();
+            let (little, big) = (ElementType::native(t), ElementType::new(t, ByteOrder::Big));
+            let swap = |mut bytes: Vec<u8>| {
+                bytes.chunks_exact_mut(t.swap_unit()).for_each(<[u8]>::reverse);
+                bytes
+            };
+            let (data, plain) = (sample(160), encoded(&kernel.stage(little, little), &sample(160)));
+            assert_eq!(encoded(&kernel.stage(little, big), &data), swap(plain.clone()));
+            assert_eq!(encoded(&kernel.stage(big, big), &swap(data)), swap(plain.clone()));
+            let mut out = vec![0; 160];
+            kernel.stage(little, big).decode(&swap(plain.clone()), Dest::Exact(&mut out)).unwrap();
+            assert_eq!(out, plain);
+        }
+    }
+
+    #[test]
+    fn configurations_and_sizes_are_checked() {
+        doc_stage(include_str!("bitround.rs"));
+        for json in ["{}", r#"{"keepbits": -1}"#, r#"{"keepbits": "5"}"#] {
+            let e = kernel(&Config::v3(&config_of(json)), ElementType::native(DataType::Float32)).err().unwrap();
+            assert_eq!(e.field(), Some("configuration.keepbits"));
+        }
+        let s = stage(3, DataType::Float32);
+        assert!(s.decode(&[0; 7], Dest::Exact(&mut [0; 7])).is_err());
+        assert!(s.decode(&[0; 8], Dest::Exact(&mut [0; 4])).is_err());
+    }
+}

@@ -1,0 +1,310 @@
+//! `crc32c`, `crc32`, `adler32`, `fletcher32`, `jenkins_lookup3`: the bytes and a checksum of them, 4 bytes little-endian.
+//!
+//! Specification: v3 core codecs, "crc32c"; numcodecs `CRC32C`, `CRC32`, `Adler32`, `Fletcher32`, `JenkinsLookup3` (v2 ids
+//! `crc32c`, `crc32`, `adler32`, `fletcher32`, `jenkins_lookup3`; v3 names `crc32c`, `numcodecs.` and the id).
+//! Example: `{"name": "numcodecs.crc32c", "configuration": {"location": "end"}}`
+//! Example of jenkins_lookup3: `{"name": "numcodecs.jenkins_lookup3", "configuration": {"initval": 0, "prefix": null}}`
+//!
+//! numcodecs' `location` is "end" for `crc32c` and "start" for `crc32` and `adler32`, if it is missing; the others have it at
+//! the end always.
+
+use super::registry::{Built, Config, Style, decode_known};
+use super::{Dest, Size, Stage};
+use crate::dtype::ElementType;
+use crate::error::{Result, bail};
+use crate::limits;
+use crate::metadata::json::brief;
+
+/// Bytes of the checksum.
+const LEN: usize = 4;
+
+struct Checksum {
+    name: &'static str,
+    /// Of which checksum, in messages.
+    title: &'static str,
+    at_start: bool,
+    sum: Sum,
+}
+
+#[derive(Clone, Copy)]
+enum Sum {
+    Of(fn(&[u8]) -> u32),
+    Jenkins { initval: u32 },
+}
+
+/// `crc32c`; numcodecs' has a `location`, v3's has no configuration.
+pub(super) fn build_crc32c(config: &Config<'_>, _item: ElementType) -> Result<Built> {
+    let at_start = config.style != Style::V3 && location(config, false)?;
+    Ok(Built::bytes(Checksum { name: "crc32c", title: "CRC-32C", at_start, sum: Sum::Of(crc32c::crc32c) }))
+}
+
+/// `crc32`, of zlib's polynomial.
+pub(super) fn build_crc32(config: &Config<'_>, _item: ElementType) -> Result<Built> {
+    let at_start = location(config, true)?;
+    Ok(Built::bytes(Checksum { name: "crc32", title: "CRC-32", at_start, sum: Sum::Of(libdeflater::crc32) }))
+}
+
+/// `adler32`, beginning with 1.
+pub(super) fn build_adler32(config: &Config<'_>, _item: ElementType) -> Result<Built> {
+    let at_start = location(config, true)?;
+    Ok(Built::bytes(Checksum { name: "adler32", title: "Adler-32", at_start, sum: Sum::Of(libdeflater::adler32) }))
+}
+
+/// `fletcher32`, as HDF5 and netCDF compute it.
+pub(super) fn build_fletcher32(_config: &Config<'_>, _item: ElementType) -> Result<Built> {
+    Ok(Built::bytes(Checksum { name: "fletcher32", title: "Fletcher-32", at_start: false, sum: Sum::Of(fletcher32) }))
+}
+
+/// `jenkins_lookup3`, from `initval` on. A `prefix` (bytes in Python, with no form in JSON) is refused.
+pub(super) fn build_jenkins(config: &Config<'_>, _item: ElementType) -> Result<Built> {
+    if let Some(prefix) = config.get("prefix") {
+        bail!(Unsupported, "jenkins_lookup3 with the prefix {} is not supported", brief(prefix));
+    }
+    let initval = config.int("initval", 0, i64::from(u32::MAX), 0)? as u32;
+    let sum = Sum::Jenkins { initval };
+    Ok(Built::bytes(Checksum { name: "jenkins_lookup3", title: "lookup3 checksum", at_start: false, sum }))
+}
+
+/// Reads numcodecs' `location`: whether the checksum is at the start.
+fn location(config: &Config<'_>, default: bool) -> Result<bool> {
+    match config.text("location")? {
+        None => Ok(default),
+        Some("start") => Ok(true),
+        Some("end") => Ok(false),
+        Some(other) => Err(config.error("location", format!("found {other:?}, expected \"start\" or \"end\""))),
+    }
+}
+
+/// Sums of big-endian 16-bit words (an odd byte at the end is a high one), and sums of these sums, folded to 16 bits each.
+fn fletcher32(data: &[u8]) -> u32 {
+    // So many words fit into 32 bits without a fold: 65535 + n * 65535 for the first sum, its triangle for the second.
+    const WORDS: usize = 360;
+    let fold = |sum: u32| (sum & 0xffff) + (sum >> 16);
+    let (mut first, mut second) = (0u32, 0u32);
+    for block in data.chunks(WORDS * 2) {
+        let (words, odd) = block.as_chunks::<2>();
+        for word in words {
+            first += u32::from(u16::from_be_bytes(*word));
+            second += first;
+        }
+        if let [byte] = odd {
+            first += u32::from(*byte) << 8;
+            second += first;
+        }
+        (first, second) = (fold(first), fold(second));
+    }
+    fold(second) << 16 | fold(first)
+}
+
+/// The hash `lookup3` of Bob Jenkins (hashlittle, 32 bits).
+fn lookup3(data: &[u8], initval: u32) -> u32 {
+    let start = 0xdead_beef_u32.wrapping_add(data.len() as u32).wrapping_add(initval);
+    let (mut a, mut b, mut c) = (start, start, start);
+    let mut rest = data;
+    // The last block, of 1 to 12 bytes, is mixed in another way.
+    while rest.len() > 12 {
+        let Some((block, after)) = rest.split_first_chunk::<12>() else { break };
+        (a, b, c) = mix(added([a, b, c], block));
+        rest = after;
+    }
+    if !rest.is_empty() {
+        let mut block = [0; 12];
+        block.iter_mut().zip(rest).for_each(|(slot, byte)| *slot = *byte);
+        [a, b, c] = added([a, b, c], &block);
+        for (shift, pick) in [(14, 0), (11, 1), (25, 2), (16, 0), (4, 1), (14, 2), (24, 0)] {
+            let (target, from) = match pick {
+                0 => (&mut c, b),
+                1 => (&mut a, c),
+                _ => (&mut b, a),
+            };
+            *target = (*target ^ from).wrapping_sub(from.rotate_left(shift));
+        }
+    }
+    c
+}
+
+/// Three little-endian words, added to the state.
+fn added(state: [u32; 3], block: &[u8; 12]) -> [u32; 3] {
+    let words = block.as_chunks::<4>().0;
+    std::array::from_fn(|i| state[i].wrapping_add(u32::from_le_bytes(words[i])))
+}
+
+/// lookup3's mixing of a block.
+fn mix([mut a, mut b, mut c]: [u32; 3]) -> (u32, u32, u32) {
+    for (first, second) in [(4, 6), (8, 16), (19, 4)] {
+        a = a.wrapping_sub(c) ^ c.rotate_left(first);
+        c = c.wrapping_add(b);
+        b = b.wrapping_sub(a) ^ a.rotate_left(second);
+        a = a.wrapping_add(c);
+        // Each round ends with the three words in the places of the next one's.
+        (a, b, c) = (c, a, b);
+    }
+    (a, b, c)
+}
+
+impl Checksum {
+    fn compute(&self, data: &[u8]) -> u32 {
+        match self.sum {
+            Sum::Of(function) => function(data),
+            Sum::Jenkins { initval } => lookup3(data, initval),
+        }
+    }
+
+    /// The bytes without the checksum, which is verified.
+    fn verified<'a>(&self, src: &'a [u8]) -> Result<&'a [u8]> {
+        let split =
+            if self.at_start { src.split_first_chunk::<LEN>().map(|(sum, data)| (data, sum)) } else { src.split_last_chunk::<LEN>() };
+        let Some((data, sum)) = split else {
+            bail!(Truncated, "found {} bytes, expected at least the {LEN} of a checksum", src.len());
+        };
+        let (stored, computed) = (u32::from_le_bytes(*sum), self.compute(data));
+        if stored != computed {
+            bail!(Checksum, "the stored {} is 0x{stored:08x}, the bytes have 0x{computed:08x}", self.title);
+        }
+        Ok(data)
+    }
+}
+
+impl Stage for Checksum {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn encoded_size(&self, decoded: Size) -> Size {
+        match decoded {
+            Size::Exact(n) => Size::Exact(n.saturating_add(LEN)),
+            Size::AtMost(n) => Size::AtMost(n.saturating_add(LEN)),
+        }
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        dst.clear();
+        limits::reserve(dst, src.len().saturating_add(LEN))?;
+        let sum = self.compute(src).to_le_bytes();
+        if self.at_start {
+            dst.extend_from_slice(&sum);
+        }
+        dst.extend_from_slice(src);
+        if !self.at_start {
+            dst.extend_from_slice(&sum);
+        }
+        Ok(())
+    }
+
+    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        let data = self.verified(src)?;
+        decode_known(dst, data.len(), |out| {
+            out.copy_from_slice(data);
+            Ok(())
+        })
+    }
+
+    /// The checksum is verified over all bytes; only the copy is saved.
+    fn decode_range(&self, src: &[u8], total: usize, offset: usize, dst: &mut [u8]) -> Option<Result<()>> {
+        Some(self.verified(src).and_then(|data| {
+            let part = offset.checked_add(dst.len()).and_then(|end| data.get(offset..end));
+            match part {
+                Some(part) if data.len() == total => {
+                    dst.copy_from_slice(part);
+                    Ok(())
+                }
+                _ => Err(super::registry::wrong_size(data.len(), total)),
+            }
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::StageRef;
+    use crate::codec::registry::{self, tests::*};
+    use crate::error::ErrorKind;
+
+    fn stage(id: &str, json: &str) -> StageRef {
+        stage_v2(id, json, DataType::UInt8)
+    }
+
+    fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        stage.encode(data, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn every_checksum_and_location_round_trips() {
+        round_trips(&*doc_stage(include_str!("checksum.rs")), SIZES);
+        for (id, json) in [
+            ("crc32c", r#"{"location": "start"}"#),
+            ("crc32c", "{}"),
+            ("crc32", "{}"),
+            ("crc32", r#"{"location": "end"}"#),
+            ("adler32", r#"{"location": "start"}"#),
+            ("adler32", r#"{"location": "end"}"#),
+            ("fletcher32", "{}"),
+            ("jenkins_lookup3", r#"{"initval": 7, "prefix": null}"#),
+        ] {
+            round_trips(&*stage(id, json), SIZES);
+            refuses_damage(&*stage(id, json));
+        }
+    }
+
+    #[test]
+    fn the_sums_are_the_published_ones_at_their_places() {
+        let nine = b"123456789";
+        assert_eq!(encoded(&stage_v3("crc32c", &config_of("{}"), BYTES).unwrap(), nine)[9..], 0xe306_9283u32.to_le_bytes());
+        assert_eq!(encoded(&stage("crc32c", r#"{"location": "start"}"#), nine)[..4], 0xe306_9283u32.to_le_bytes());
+        assert_eq!(encoded(&stage("crc32", "{}"), nine)[..4], 0xcbf4_3926u32.to_le_bytes());
+        assert_eq!(encoded(&stage("adler32", r#"{"location": "end"}"#), nine)[9..], 0x091e_01deu32.to_le_bytes());
+        assert_eq!(encoded(&stage("fletcher32", "{}"), nine)[9..], 0x09df_09d5u32.to_le_bytes());
+        assert_eq!(encoded(&stage("jenkins_lookup3", "{}"), nine)[9..], 0x845d_9a96u32.to_le_bytes());
+    }
+
+    #[test]
+    fn sums_of_many_lengths_are_those_of_numcodecs() {
+        let long: Vec<u8> = (0..9).flat_map(|_| 0..=255u8).chain([b'x']).collect();
+        for (data, fletcher, jenkins, jenkins7) in [
+            (&b""[..], 0, 0xdead_beef, 0xdead_bef6),
+            (&[1], 0x0100_0100, 0x04ec_883b, 0x5543_253f),
+            (&[1, 2], 0x0102_0102, 0x2176_70cf, 0xacc5_d8fa),
+            (&long, 0xb6e2_3a3e, 0x2ce2_d296, 0xbb4b_b21e),
+            (&[0xff; 1443], 0xff00_ff00, 0xd1b5_b169, 0x5a06_f6ab),
+        ] {
+            assert_eq!(fletcher32(data), fletcher, "{}", data.len());
+            assert_eq!((lookup3(data, 0), lookup3(data, 7)), (jenkins, jenkins7), "{}", data.len());
+        }
+    }
+
+    #[test]
+    fn configurations_are_checked() {
+        for (id, json, field) in [
+            ("crc32c", r#"{"location": "middle"}"#, Some("location")),
+            ("adler32", r#"{"location": 3}"#, Some("location")),
+            ("jenkins_lookup3", r#"{"initval": -1}"#, Some("initval")),
+            ("jenkins_lookup3", r#"{"initval": 4294967296}"#, Some("initval")),
+            ("jenkins_lookup3", r#"{"prefix": "abc"}"#, None),
+        ] {
+            let e = registry::build_v2(id, &config_of(json), BYTES).err().unwrap();
+            assert_eq!(e.field(), field, "{id} {json}");
+        }
+    }
+
+    #[test]
+    fn a_mismatch_names_both_sums() {
+        let e = stage("crc32c", "{}").decode(b"123456789\x84\x92\x06\xe3", Dest::Exact(&mut [0; 9])).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Checksum);
+        assert!(e.message().contains("0xe3069284") && e.message().contains("0xe3069283"), "{e}");
+        assert_eq!(stage("crc32", "{}").decode(b"123", Dest::Exact(&mut [])).unwrap_err().kind(), ErrorKind::Truncated);
+    }
+
+    #[test]
+    fn parts_are_verified_too() {
+        let stage = stage("crc32c", r#"{"location": "start"}"#);
+        assert_eq!(ranges_agree(&*stage, 100, &[(0, 8), (92, 8), (0, 100)]), 3);
+        let mut bytes = encoded(&stage, &sample(100));
+        assert!(stage.decode_range(&bytes, 101, 0, &mut [0; 8]).unwrap().is_err());
+        assert!(stage.decode_range(&bytes, 100, 95, &mut [0; 8]).unwrap().is_err());
+        bytes[50] ^= 1;
+        assert!(stage.decode_range(&bytes, 100, 0, &mut [0; 8]).unwrap().is_err());
+    }
+}

@@ -1,0 +1,109 @@
+//! `lz4`: the decoded size (4 bytes little-endian), then one LZ4 block.
+//!
+//! Specification: numcodecs `LZ4` (v2 id `lz4`; v3 name `numcodecs.lz4`).
+//! Example: `{"name": "numcodecs.lz4", "configuration": {"acceleration": 1}}`
+//!
+//! The decoder is in safe Rust and as fast as the C one; the encoder is the C one, which knows `acceleration`.
+
+use super::registry::{Built, Config, compressed_size, decode_known};
+use super::{Dest, Size, Stage};
+use crate::dtype::ElementType;
+use crate::error::{Result, bail, err};
+use crate::limits;
+use std::ffi::c_int;
+
+/// Bytes of the size in front.
+const HEADER: usize = 4;
+/// The most that LZ4 encodes at once.
+const MAX_INPUT: usize = 0x7E00_0000;
+
+struct Lz4 {
+    acceleration: c_int,
+}
+
+/// Reads `acceleration`; less than 1 counts as 1.
+pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
+    let acceleration = config.int("acceleration", i32::MIN.into(), i32::MAX.into(), 1)?.max(1) as c_int;
+    Ok(Built::bytes(Lz4 { acceleration }))
+}
+
+impl Stage for Lz4 {
+    fn name(&self) -> &'static str {
+        "lz4"
+    }
+
+    fn encoded_size(&self, decoded: Size) -> Size {
+        compressed_size(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        if src.len() > MAX_INPUT {
+            bail!(Limit, "found {} bytes, lz4 takes at most {MAX_INPUT}", src.len());
+        }
+        // SAFETY: no preconditions.
+        let bound = unsafe { lz4_sys::LZ4_compressBound(src.len() as c_int) };
+        let (head, room) = limits::grow(dst, HEADER + bound.max(0) as usize)?.split_at_mut(HEADER);
+        head.copy_from_slice(&(src.len() as u32).to_le_bytes());
+        let (from, to) = (src.as_ptr().cast(), room.as_mut_ptr().cast());
+        // SAFETY: both buffers are live, apart, and of the stated sizes, which fit c_int.
+        let made = unsafe { lz4_sys::LZ4_compress_fast(from, to, src.len() as c_int, bound, self.acceleration) };
+        match usize::try_from(made) {
+            Ok(n @ 1..) => {
+                dst.truncate(HEADER + n);
+                Ok(())
+            }
+            _ => Err(err!(Internal, "LZ4_compress_fast returned {made} for {} bytes", src.len())),
+        }
+    }
+
+    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        let Some((head, block)) = src.split_first_chunk::<HEADER>() else {
+            bail!(Truncated, "found {} bytes, expected at least the {HEADER} of a size", src.len());
+        };
+        let size = u32::from_le_bytes(*head) as usize;
+        if size > MAX_INPUT {
+            bail!(Chunk, "the lz4 header says {size} bytes, expected at most {MAX_INPUT}");
+        }
+        decode_known(dst, size, |out| match lz4_flex::block::decompress_into(block, out) {
+            Ok(n) if n == size => Ok(()),
+            Ok(n) => bail!(Chunk, "the lz4 block has {n} bytes, its header says {size}"),
+            Err(e) => bail!(Chunk, "the lz4 block is damaged ({e})"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::registry::tests::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn every_size_and_acceleration_round_trips() {
+        round_trips(&*doc_stage(include_str!("lz4.rs")), SIZES);
+        for acceleration in [-5, 0, 1, 10, 70_000] {
+            let stage = stage_v2("lz4", &format!(r#"{{"acceleration": {acceleration}}}"#), DataType::UInt8);
+            round_trips(&*stage, &[0, 1, 13, 4096, 100_000]);
+        }
+    }
+
+    #[test]
+    fn the_size_stands_in_front_little_endian() {
+        let mut out = Vec::new();
+        Lz4 { acceleration: 1 }.encode(&[7; 4000], &mut out).unwrap();
+        assert_eq!(out[..4], [0xa0, 0x0f, 0, 0]);
+    }
+
+    #[test]
+    fn damage_and_lying_sizes_are_errors() {
+        let stage = Lz4 { acceleration: 1 };
+        refuses_damage(&stage);
+        let mut bytes = Vec::new();
+        stage.encode(&sample(100), &mut bytes).unwrap();
+        for size in [0u32, 99, 101, u32::MAX] {
+            bytes[..4].copy_from_slice(&size.to_le_bytes());
+            let e = stage.decode(&bytes, Dest::AtMost(&mut Vec::new(), 200)).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Chunk, "{size}: {e}");
+        }
+    }
+}

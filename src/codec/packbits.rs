@@ -1,0 +1,361 @@
+//! `packbits`: elements without their unused bits. Two formats of one name.
+//!
+//! Specification: numcodecs `PackBits` (v2 id `packbits`; v3 name `numcodecs.packbits`, array→array): a byte that counts the
+//! padding bits, then booleans, the first in the most significant bit. zarr-extensions, "packbits" (v3 name `packbits`,
+//! array→bytes): the bits `first_bit` to `last_bit` of each component, the first in the least significant bit; the padding
+//! is counted in the first byte, the last one, or nowhere (`padding_encoding`).
+//! Example: `{"name": "packbits", "configuration": {"padding_encoding": "none", "first_bit": 0, "last_bit": 11}}`
+//! Example of numcodecs: `{"name": "numcodecs.packbits", "configuration": {}}`
+
+use super::filters::{Kernel, check_whole, output};
+use super::registry::{BYTES, Built, Config, decode_known};
+use super::{Dest, Size, Stage};
+use crate::dtype::{DataType, ElementType, Kind};
+use crate::error::{Result, bail};
+use std::sync::Arc;
+
+/// numcodecs' `packbits`: booleans to bytes.
+pub(super) fn kernel(_config: &Config<'_>, item: ElementType) -> Result<Kernel> {
+    // In v2 a filter views whatever comes in as booleans.
+    if item.size() != 1 {
+        bail!(Metadata, "packbits takes bool, found elements of {}", item.data_type.name());
+    }
+    Ok(Kernel::new(item, BYTES, |_, _| Arc::new(NumcodecsPackBits)).ordered())
+}
+
+/// Eight booleans, any byte but 0 being true, as the bits of a byte; `multiplier` brings them to their places.
+fn gather(bools: [u8; 8], multiplier: u64) -> u8 {
+    let mut x = u64::from_le_bytes(bools);
+    // The lowest bit of each byte becomes whether any of its bits is set.
+    x |= x >> 4;
+    x |= x >> 2;
+    x |= x >> 1;
+    ((x & 0x0101_0101_0101_0101).wrapping_mul(multiplier) >> 56) as u8
+}
+
+/// The multiplier that puts the first boolean into the most significant bit.
+const MSB_FIRST: u64 = 0x8040_2010_0804_0201;
+/// The multiplier that puts it into the least significant bit.
+const LSB_FIRST: u64 = 0x0102_0408_1020_4080;
+
+fn pack(src: &[u8], out: &mut [u8], multiplier: u64) {
+    let (blocks, rest) = src.as_chunks::<8>();
+    let mut slots = out.iter_mut();
+    slots.by_ref().zip(blocks).for_each(|(slot, block)| *slot = gather(*block, multiplier));
+    if let Some(slot) = slots.next() {
+        let mut block = [0; 8];
+        block.iter_mut().zip(rest).for_each(|(b, v)| *b = *v);
+        *slot = gather(block, multiplier);
+    }
+}
+
+fn unpack(src: &[u8], out: &mut [u8], msb_first: bool) {
+    let bit = |byte: u8, i: usize| if msb_first { byte >> (7 - i) & 1 } else { byte >> i & 1 };
+    for (byte, block) in src.iter().zip(out.chunks_mut(8)) {
+        match <&mut [u8; 8]>::try_from(&mut *block) {
+            Ok(block) => *block = std::array::from_fn(|i| bit(*byte, i)),
+            Err(_) => block.iter_mut().enumerate().for_each(|(i, slot)| *slot = bit(*byte, i)),
+        }
+    }
+}
+
+fn map_size(size: Size, f: impl Fn(usize) -> usize) -> Size {
+    match size {
+        Size::Exact(n) => Size::Exact(f(n)),
+        Size::AtMost(n) => Size::AtMost(f(n)),
+    }
+}
+
+struct NumcodecsPackBits;
+
+impl Stage for NumcodecsPackBits {
+    fn name(&self) -> &'static str {
+        "packbits"
+    }
+
+    fn encoded_size(&self, decoded: Size) -> Size {
+        map_size(decoded, |n| 1 + n.div_ceil(8))
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        let out = output(dst, 1 + src.len().div_ceil(8))?;
+        if let Some((head, packed)) = out.split_first_mut() {
+            *head = (packed.len() * 8 - src.len()) as u8;
+            pack(src, packed, MSB_FIRST);
+        }
+        Ok(())
+    }
+
+    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        let Some((&padding, packed)) = src.split_first() else {
+            bail!(Truncated, "found no bytes, expected at least the one that counts the padding");
+        };
+        match (packed.len() * 8).checked_sub(padding.into()).filter(|_| padding < 8) {
+            Some(n) => decode_known(dst, n, |out| {
+                unpack(packed, out, true);
+                Ok(())
+            }),
+            None => bail!(Chunk, "found {padding} padding bits in {} bytes, expected at most 7", packed.len()),
+        }
+    }
+}
+
+/// Where v3's format counts the padding bits.
+#[derive(Clone, Copy, PartialEq)]
+enum Padding {
+    None,
+    First,
+    Last,
+}
+
+/// v3's format, over elements in native byte order.
+struct PackBits {
+    padding: Padding,
+    data_type: DataType,
+    /// Bytes of a component in memory.
+    component: usize,
+    first_bit: u32,
+    /// The number of bits that are kept of a component.
+    bits: u32,
+}
+
+/// v3's `packbits`: reads `padding_encoding`, `first_bit` and `last_bit` (also as `start_bit` and `end_bit`, and
+/// `start_byte` and `end_byte` for the padding, as the schema beside the specification has them).
+pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
+    let padding = match config.text("padding_encoding")? {
+        None | Some("none") => Padding::None,
+        Some("first_byte" | "start_byte") => Padding::First,
+        Some("last_byte" | "end_byte") => Padding::Last,
+        Some(other) => {
+            return Err(config.error("padding_encoding", format!("found {other:?}, expected none, first_byte or last_byte")));
+        }
+    };
+    let data_type = item.data_type;
+    let component = data_type.swap_unit();
+    let all = if data_type == DataType::Bool { 1 } else { component as i64 * 8 };
+    let named = |name, other| if config.get(name).is_some() { name } else { other };
+    let first_bit = config.int(named("first_bit", "start_bit"), 0, all - 1, 0)?;
+    let last_bit = config.int(named("last_bit", "end_bit"), first_bit, all - 1, all - 1)?;
+    let bits = (last_bit - first_bit + 1) as u32;
+    Ok(Built::bytes(PackBits { padding, data_type, component, first_bit: first_bit as u32, bits }))
+}
+
+impl PackBits {
+    /// Bytes of so many decoded bytes, without the one that counts the padding.
+    fn packed_size(&self, decoded: usize) -> usize {
+        let bits = (decoded / self.component) as u128 * u128::from(self.bits);
+        usize::try_from(bits.div_ceil(8)).unwrap_or(usize::MAX)
+    }
+
+    fn total_size(&self, decoded: usize) -> usize {
+        self.packed_size(decoded).saturating_add(usize::from(self.padding != Padding::None))
+    }
+
+    fn padding_bits(&self, decoded: usize) -> u8 {
+        let bits = (decoded / self.component) as u128 * u128::from(self.bits);
+        (bits.div_ceil(8) * 8 - bits) as u8
+    }
+
+    fn pack_into(&self, src: &[u8], out: &mut [u8]) {
+        if self.data_type == DataType::Bool {
+            return pack(src, out, LSB_FIRST);
+        }
+        let mask = u64::MAX >> (64 - self.bits);
+        let (mut held, mut count, mut slots) = (0u128, 0, out.iter_mut());
+        for component in src.chunks_exact(self.component) {
+            held |= u128::from((word(component) >> self.first_bit) & mask) << count;
+            count += self.bits;
+            while count >= 8 {
+                slots.next().into_iter().for_each(|slot| *slot = held as u8);
+                (held, count) = (held >> 8, count - 8);
+            }
+        }
+        slots.next().into_iter().for_each(|slot| *slot = held as u8);
+    }
+
+    fn unpack_into(&self, src: &[u8], out: &mut [u8]) {
+        if self.data_type == DataType::Bool {
+            return unpack(src, out, false);
+        }
+        let mask = u64::MAX >> (64 - self.bits);
+        // The sign of a signed integer is its highest kept bit.
+        let unused = if self.data_type.kind() == Kind::Int { 64 - self.bits - self.first_bit } else { 0 };
+        let (mut held, mut count, mut bytes) = (0u128, 0, src.iter());
+        for component in out.chunks_exact_mut(self.component) {
+            while count < self.bits {
+                held |= u128::from(bytes.next().copied().unwrap_or(0)) << count;
+                count += 8;
+            }
+            let value = ((held as u64 & mask) << self.first_bit << unused) as i64;
+            let value = if unused > 0 { value >> unused } else { value };
+            component.iter_mut().zip(value.to_le_bytes()).for_each(|(slot, byte)| *slot = byte);
+            (held, count) = (held >> self.bits, count - self.bits);
+        }
+    }
+
+    /// The packed bytes without the one that counts the padding, and that count.
+    fn split<'a>(&self, src: &'a [u8]) -> Result<(&'a [u8], Option<u8>)> {
+        let parts = match self.padding {
+            Padding::None => return Ok((src, None)),
+            Padding::First => src.split_first(),
+            Padding::Last => src.split_last(),
+        };
+        match parts {
+            Some((&padding, packed)) => Ok((packed, Some(padding))),
+            None => bail!(Truncated, "found no bytes, expected at least the one that counts the padding"),
+        }
+    }
+}
+
+/// Up to 8 bytes as a number.
+fn word(component: &[u8]) -> u64 {
+    let mut raw = [0; 8];
+    raw.iter_mut().zip(component).for_each(|(slot, byte)| *slot = *byte);
+    u64::from_le_bytes(raw)
+}
+
+impl Stage for PackBits {
+    fn name(&self) -> &'static str {
+        "packbits"
+    }
+
+    fn encoded_size(&self, decoded: Size) -> Size {
+        map_size(decoded, |n| self.total_size(n))
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        check_whole("packbits", src.len(), self.component)?;
+        let out = output(dst, self.total_size(src.len()))?;
+        let padding = self.padding_bits(src.len());
+        let packed = match self.padding {
+            Padding::None => Some(out),
+            Padding::First => out.split_first_mut().map(|(slot, packed)| {
+                *slot = padding;
+                packed
+            }),
+            Padding::Last => out.split_last_mut().map(|(slot, packed)| {
+                *slot = padding;
+                packed
+            }),
+        };
+        self.pack_into(src, packed.unwrap_or_default());
+        Ok(())
+    }
+
+    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        let (packed, padding) = self.split(src)?;
+        let n = match &dst {
+            Dest::Exact(d) => d.len(),
+            // Without a count, as many elements as there may be.
+            Dest::AtMost(..) => {
+                let bits = (packed.len() as u128 * 8).saturating_sub(padding.unwrap_or(0).into());
+                usize::try_from(bits / u128::from(self.bits)).unwrap_or(usize::MAX).saturating_mul(self.component)
+            }
+        };
+        check_whole("packbits", n, self.component)?;
+        if packed.len() != self.packed_size(n) {
+            bail!(Chunk, "found {} packed bytes, expected {} for {n} bytes", packed.len(), self.packed_size(n));
+        }
+        if let Some(found) = padding.filter(|p| *p != self.padding_bits(n)) {
+            bail!(Chunk, "found {found} padding bits, expected {}", self.padding_bits(n));
+        }
+        decode_known(dst, n, |out| {
+            self.unpack_into(packed, out);
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::StageRef;
+    use crate::codec::registry::tests::*;
+    use crate::error::ErrorKind;
+
+    fn v3(json: &str, t: DataType) -> StageRef {
+        stage_v3("packbits", &config_of(json), ElementType::native(t)).unwrap()
+    }
+
+    fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
+        let mut out = vec![0xff; 1000];
+        stage.encode(data, &mut out).unwrap();
+        let mut back = vec![9; data.len()];
+        stage.decode(&out, Dest::Exact(&mut back)).unwrap();
+        assert_eq!(back, data.iter().map(|&b| if stage.name() == "bools" { u8::from(b != 0) } else { b }).collect::<Vec<u8>>());
+        out
+    }
+
+    #[test]
+    fn numcodecs_puts_the_first_boolean_highest() {
+        let stage = stage_v2("packbits", "{}", DataType::Bool);
+        assert_eq!(encoded(&stage, &[0, 1, 1, 1, 1, 1, 0, 0]), [0, 0x7c]);
+        assert_eq!(encoded(&stage, &[1, 0, 0, 1]), [4, 144]);
+        assert_eq!(encoded(&stage, &[]), [0]);
+        for n in 0..40 {
+            let bools: Vec<u8> = (0..n).map(|i| (i % 3 == 0) as u8).collect();
+            let bytes = encoded(&stage, &bools);
+            assert_eq!(Size::Exact(bytes.len()), stage.encoded_size(Size::Exact(n)));
+        }
+        let mut out = Vec::new();
+        stage.encode(&[0, 2, 128, 255], &mut out).unwrap();
+        assert_eq!(out, [4, 0b0111_0000]);
+        assert!(stage_v3("numcodecs.packbits", &config_of("{}"), ElementType::native(DataType::Int32)).is_err());
+    }
+
+    #[test]
+    fn v3_puts_the_first_element_lowest() {
+        assert_eq!(encoded(&v3("{}", DataType::Bool), &[0, 1, 1, 1, 1, 1, 0, 0, 1]), [0x3e, 1]);
+        assert_eq!(encoded(&v3(r#"{"padding_encoding": "first_byte"}"#, DataType::Bool), &[1, 0, 0, 1]), [4, 9]);
+        assert_eq!(encoded(&v3(r#"{"padding_encoding": "last_byte"}"#, DataType::Bool), &[1, 0, 0, 1]), [9, 4]);
+        assert_eq!(encoded(&v3(r#"{"last_bit": 3}"#, DataType::UInt8), &[1, 2, 3]), [0x21, 0x03]);
+        let negative: Vec<u8> = [-4i16, 3, -1].iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert_eq!(encoded(&v3(r#"{"last_bit": 2}"#, DataType::Int16), &negative), [0b11_011_100, 0b1]);
+        let high: Vec<u8> = [-4096i16, 4096].iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert_eq!(encoded(&v3(r#"{"first_bit": 12}"#, DataType::Int16), &high), [0x1f]);
+    }
+
+    #[test]
+    fn all_bits_of_every_type_round_trip() {
+        for &t in DataType::ALL {
+            let stage = v3("{}", t);
+            let data = if t == DataType::Bool { vec![1, 0, 1] } else { sample(t.size() * 9) };
+            let bytes = encoded(&stage, &data);
+            assert!(t == DataType::Bool || bytes == data, "{t:?}");
+            assert_eq!(Size::Exact(bytes.len()), stage.encoded_size(Size::Exact(data.len())), "{t:?}");
+        }
+        let words: Vec<u8> = [1u64 << 62, 5, (1 << 63) - 1].iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert_eq!(encoded(&v3(r#"{"last_bit": 62}"#, DataType::UInt64), &words).len(), 24);
+        assert_eq!(encoded(&v3(r#"{"last_bit": 62, "first_bit": null}"#, DataType::Int64), &[0; 800]).len(), 788);
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        let numcodecs = stage_v2("packbits", "{}", DataType::Bool);
+        for bytes in [&[][..], &[1], &[8, 0], &[0], &[0, 1, 2]] {
+            assert!(numcodecs.decode(bytes, Dest::Exact(&mut [0; 8])).is_err(), "{bytes:?}");
+        }
+        let stage = v3(r#"{"padding_encoding": "first_byte"}"#, DataType::Bool);
+        for bytes in [&[][..], &[4], &[3, 9], &[255, 9], &[4, 9, 9]] {
+            assert!(stage.decode(bytes, Dest::Exact(&mut [0; 4])).is_err(), "{bytes:?}");
+            let _ = stage.decode(bytes, Dest::AtMost(&mut Vec::new(), 100));
+        }
+        let e = v3("{}", DataType::Bool).decode(&[1, 2], Dest::Exact(&mut [0; 8])).unwrap_err();
+        assert_eq!((e.kind(), e.message()), (ErrorKind::Chunk, "found 2 packed bytes, expected 1 for 8 bytes"));
+    }
+
+    #[test]
+    fn configurations_are_checked() {
+        doc_stage(include_str!("packbits.rs"));
+        for (json, t, field) in [
+            (r#"{"padding_encoding": "both"}"#, DataType::Bool, "configuration.padding_encoding"),
+            (r#"{"last_bit": 1}"#, DataType::Bool, "configuration.last_bit"),
+            (r#"{"first_bit": 3, "last_bit": 2}"#, DataType::Int8, "configuration.last_bit"),
+            (r#"{"start_bit": 8}"#, DataType::Int8, "configuration.start_bit"),
+            (r#"{"first_bit": 32}"#, DataType::Complex64, "configuration.first_bit"),
+        ] {
+            let e = stage_v3("packbits", &config_of(json), ElementType::native(t)).err().unwrap();
+            assert_eq!(e.field(), Some(field), "{json}");
+        }
+    }
+}

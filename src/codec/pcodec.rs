@@ -1,0 +1,277 @@
+//! `pcodec`: numbers as a standalone file of Pcodec (it begins with `pco!`).
+//!
+//! Specification: numcodecs `PCodec` (v2 id `pcodec`; v3 names `numcodecs.pcodec`, `pcodec`, array→bytes); the format is
+//! that of the crate `pco`.
+//! Example: `{"name": "numcodecs.pcodec", "configuration": {"level": 8, "mode_spec": "auto", "delta_spec": "auto"}}`
+//!
+//! Decoding needs no configuration. Single bytes are read but not written, since numcodecs knows none; complex numbers are
+//! stored as their components.
+
+use super::registry::{Built, Config, compressed_size, decode_growing};
+use super::{Dest, Size, Stage};
+use crate::dtype::{DataType, ElementType, Kind};
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::limits;
+use crate::metadata::{Value, json::brief};
+use half::f16;
+use pco::data_types::Number;
+use pco::errors::{ErrorKind as PcoKind, PcoError};
+use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress};
+use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
+
+/// Numbers decoded at once; the library wants a multiple of 256.
+const BLOCK: usize = 2048;
+
+struct Pcodec {
+    data_type: DataType,
+    config: ChunkConfig,
+}
+
+/// Reads `level`, `mode_spec`, `delta_spec`, `paging_spec`, `delta_encoding_order` and `equal_pages_up_to`.
+pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
+    if matches!(item.data_type.kind(), Kind::Bool | Kind::Opaque | Kind::Time) || item.swapped() {
+        let order = if item.swapped() { "big-endian " } else { "" };
+        bail!(Unsupported, "pcodec of {order}{} is not supported", item.data_type.name());
+    }
+    if let Some(other) = config.text("paging_spec")?.filter(|s| *s != "equal_pages_up_to") {
+        return Err(config.error("paging_spec", format!("found {other:?}, expected \"equal_pages_up_to\"")));
+    }
+    let chunk = ChunkConfig::default()
+        .with_compression_level(config.int("level", 0, 12, 8)? as usize)
+        .with_mode_spec(mode(config)?)
+        .with_delta_spec(delta(config)?)
+        .with_paging_spec(PagingSpec::EqualPagesUpTo(config.int("equal_pages_up_to", 1, 1 << 24, 1 << 18)? as usize));
+    Ok(Built::bytes(Pcodec { data_type: item.data_type, config: chunk }))
+}
+
+/// numcodecs' names; and, as other writers of v3 have them, attempts with a parameter: `{"try_int_mult": 10}`.
+fn mode(config: &Config<'_>) -> Result<ModeSpec> {
+    let value = match config.get("mode_spec") {
+        None => return Ok(ModeSpec::Auto),
+        Some(value) => value,
+    };
+    let attempt = value.as_object().filter(|o| o.len() == 1).and_then(|o| o.iter().next());
+    let parameter = match (value, attempt) {
+        (Value::String(s), _) if s == "auto" => Some(ModeSpec::Auto),
+        (Value::String(s), _) if s == "classic" => Some(ModeSpec::Classic),
+        (_, Some((name, n))) => match name.as_str() {
+            "try_float_mult" => n.as_f64().filter(|x| x.is_normal()).map(ModeSpec::TryFloatMult),
+            "try_float_quant" => n.as_u64().filter(|n| (1..=52).contains(n)).map(|n| ModeSpec::TryFloatQuant(n as u32)),
+            "try_int_mult" => n.as_u64().filter(|n| *n > 0).map(ModeSpec::TryIntMult),
+            _ => None,
+        },
+        _ => None,
+    };
+    parameter.ok_or_else(|| config.error("mode_spec", format!("found {}, expected \"auto\" or \"classic\"", brief(value))))
+}
+
+fn delta(config: &Config<'_>) -> Result<DeltaSpec> {
+    let order = config.get("delta_encoding_order").map(|_| config.int("delta_encoding_order", 0, 7, 0)).transpose()?;
+    match (config.text("delta_spec")?, order) {
+        // An order alone is how older documents asked for it.
+        (None | Some("auto" | "try_consecutive"), Some(order)) => Ok(DeltaSpec::TryConsecutive(order as usize)),
+        (None | Some("auto"), None) => Ok(DeltaSpec::Auto),
+        (Some("none"), None) => Ok(DeltaSpec::NoOp),
+        (Some("try_lookback"), None) => Ok(DeltaSpec::TryLookback),
+        (Some("try_consecutive"), None) => Err(config.error("delta_encoding_order", "the member is missing".into())),
+        (Some("none" | "try_lookback"), Some(_)) => {
+            Err(config.error("delta_encoding_order", "found an order, expected none with this delta_spec".into()))
+        }
+        (Some(other), _) => {
+            let expected = "auto, none, try_consecutive or try_lookback";
+            Err(config.error("delta_spec", format!("found {other:?}, expected {expected}")))
+        }
+    }
+}
+
+fn damaged(e: PcoError) -> Error {
+    let kind = if matches!(e.kind, PcoKind::InsufficientData) { ErrorKind::Truncated } else { ErrorKind::Chunk };
+    Error::new(kind, format!("the pcodec file is damaged ({})", e.message))
+}
+
+/// A number as it lies in a buffer.
+trait Plain: Number + Copy {
+    const ZERO: Self;
+    fn write(self, bytes: &mut [u8]);
+    fn read(bytes: &[u8]) -> Self;
+}
+
+macro_rules! plain {
+    ($($t:ty, $zero:expr;)*) => { $(impl Plain for $t {
+        const ZERO: Self = $zero;
+        fn write(self, bytes: &mut [u8]) {
+            bytes.copy_from_slice(&self.to_le_bytes());
+        }
+        fn read(bytes: &[u8]) -> Self {
+            bytes.first_chunk().map_or($zero, |b| <$t>::from_le_bytes(*b))
+        }
+    })* };
+}
+
+plain!(i8, 0; i16, 0; i32, 0; i64, 0; u8, 0; u16, 0; u32, 0; u64, 0; f16, f16::ZERO; f32, 0.0; f64, 0.0;);
+
+fn encode_as<T: Plain>(src: &[u8], config: &ChunkConfig) -> Result<Vec<u8>> {
+    let mut numbers: Vec<T> = Vec::new();
+    let count = src.len() / size_of::<T>();
+    numbers.try_reserve_exact(count).map_err(|_| err!(NoMemory, "no memory for {count} numbers"))?;
+    numbers.extend(src.chunks_exact(size_of::<T>()).map(T::read));
+    simple_compress(&numbers, config).map_err(|e| err!(Unsupported, "pcodec cannot encode with this configuration ({})", e.message))
+}
+
+/// Decodes every chunk of the file; the number of decoded bytes, or `None` where the room is too small.
+fn decode_as<T: Plain>(src: &[u8], out: &mut [u8]) -> Result<Option<usize>> {
+    let (file, mut src) = FileDecompressor::new(src).map_err(damaged)?;
+    let mut block = [T::ZERO; BLOCK];
+    let mut filled = 0;
+    loop {
+        let mut chunk = match file.chunk_decompressor::<T, _>(src).map_err(damaged)? {
+            DecompressorItem::Chunk(chunk) => chunk,
+            DecompressorItem::EndOfData([]) => return Ok(Some(filled)),
+            DecompressorItem::EndOfData(rest) => bail!(Chunk, "found {} bytes after the end of the pcodec file", rest.len()),
+        };
+        let end = chunk.n().saturating_mul(size_of::<T>()).saturating_add(filled);
+        let Some(target) = out.get_mut(filled..end) else { return Ok(None) };
+        for slots in target.chunks_mut(BLOCK * size_of::<T>()) {
+            let count = slots.len() / size_of::<T>();
+            let made = chunk.read(&mut block).map_err(damaged)?.n_processed;
+            if made != count {
+                bail!(Truncated, "the pcodec file ends early: {made} of {count} numbers");
+            }
+            slots.chunks_exact_mut(size_of::<T>()).zip(&block).for_each(|(slot, n)| n.write(slot));
+        }
+        filled = end;
+        src = chunk.into_src();
+    }
+}
+
+impl Stage for Pcodec {
+    fn name(&self) -> &'static str {
+        "pcodec"
+    }
+
+    fn encoded_size(&self, decoded: Size) -> Size {
+        compressed_size(decoded)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        use DataType::*;
+        super::filters::check_whole("pcodec", src.len(), self.data_type.size())?;
+        let made = match self.data_type {
+            Int16 => encode_as::<i16>(src, &self.config)?,
+            Int32 => encode_as::<i32>(src, &self.config)?,
+            Int64 => encode_as::<i64>(src, &self.config)?,
+            UInt16 => encode_as::<u16>(src, &self.config)?,
+            UInt32 => encode_as::<u32>(src, &self.config)?,
+            UInt64 => encode_as::<u64>(src, &self.config)?,
+            Float16 => encode_as::<f16>(src, &self.config)?,
+            Float32 | Complex64 => encode_as::<f32>(src, &self.config)?,
+            Float64 | Complex128 => encode_as::<f64>(src, &self.config)?,
+            _ => {
+                bail!(Unsupported, "pcodec of {} cannot be written: other readers know no such numbers", self.data_type.name())
+            }
+        };
+        dst.clear();
+        limits::reserve(dst, made.len())?;
+        dst.extend_from_slice(&made);
+        Ok(())
+    }
+
+    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        use DataType::*;
+        let decode = match self.data_type {
+            Int8 => decode_as::<i8>,
+            Int16 => decode_as::<i16>,
+            Int32 => decode_as::<i32>,
+            Int64 => decode_as::<i64>,
+            Bool | UInt8 => decode_as::<u8>,
+            UInt16 => decode_as::<u16>,
+            UInt32 => decode_as::<u32>,
+            UInt64 => decode_as::<u64>,
+            Float16 => decode_as::<f16>,
+            Float32 | Complex64 => decode_as::<f32>,
+            Float64 | Complex128 => decode_as::<f64>,
+            _ => bail!(Unsupported, "pcodec of {} is not supported", self.data_type.name()),
+        };
+        decode_growing(dst, src.len().saturating_mul(4), |out| decode(src, out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::StageRef;
+    use crate::codec::registry::{self, tests::*};
+
+    fn stage(json: &str, t: DataType) -> StageRef {
+        stage_v2("pcodec", json, t)
+    }
+
+    /// Numbers whose bits are all good.
+    fn numbers(t: DataType, n: usize) -> Vec<u8> {
+        (0..n * t.size()).map(|i| if i % t.size() < 2 { (i / t.size() % 31) as u8 } else { 0 }).collect()
+    }
+
+    #[test]
+    fn every_type_round_trips() {
+        for &t in DataType::ALL.iter().filter(|t| t.size() > 1) {
+            for n in [0, 1, 255, 256, 2048, 2049, 20_000] {
+                let (data, mut bytes) = (numbers(t, n), vec![1; 9]);
+                let stage = stage(r#"{"level": 4, "equal_pages_up_to": 7000}"#, t);
+                stage.encode(&data, &mut bytes).unwrap();
+                assert!(bytes.starts_with(b"pco!") && Size::AtMost(bytes.len()).max() <= stage.encoded_size(Size::Exact(data.len())).max());
+                let mut out = vec![3; data.len()];
+                stage.decode(&bytes, Dest::Exact(&mut out)).unwrap();
+                assert!(out == data, "{t:?} {n}");
+                let mut out = Vec::new();
+                stage.decode(&bytes, Dest::AtMost(&mut out, data.len() + 10)).unwrap();
+                assert!(out == data, "{t:?} {n}");
+            }
+        }
+        round_trips(&*doc_stage(include_str!("pcodec.rs")), &[0, 4, 4096]);
+    }
+
+    #[test]
+    fn configurations_round_trip() {
+        for json in [
+            r#"{"level": 0, "mode_spec": "classic", "delta_spec": "none"}"#,
+            r#"{"delta_spec": "try_consecutive", "delta_encoding_order": 2}"#,
+            r#"{"delta_encoding_order": 1, "delta_spec": "auto"}"#,
+            r#"{"delta_spec": "try_lookback", "level": 12}"#,
+            r#"{"mode_spec": {"try_int_mult": 3}, "paging_spec": "equal_pages_up_to"}"#,
+        ] {
+            round_trips(&*stage(json, DataType::Int32), &[0, 40, 40_000]);
+        }
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        refuses_damage(&*stage("{}", DataType::Int32));
+        refuses_damage(&*stage("{}", DataType::Float64));
+        let (stage, mut bytes) = (stage("{}", DataType::UInt16), Vec::new());
+        stage.encode(&sample(600), &mut bytes).unwrap();
+        bytes.push(0);
+        let e = stage.decode(&bytes, Dest::Exact(&mut [0; 600])).unwrap_err();
+        assert_eq!(e.message(), "found 1 bytes after the end of the pcodec file");
+    }
+
+    #[test]
+    fn types_and_configurations_are_checked() {
+        let big = ElementType::new(DataType::Int32, crate::dtype::ByteOrder::Big);
+        assert_eq!(registry::build_v2("pcodec", &config_of("{}"), big).err().unwrap().kind(), ErrorKind::Unsupported);
+        let e = stage("{}", DataType::UInt8).encode(&[1], &mut Vec::new()).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Unsupported);
+        for (json, field) in [
+            (r#"{"level": 13}"#, "level"),
+            (r#"{"mode_spec": "try_hard"}"#, "mode_spec"),
+            (r#"{"mode_spec": {"try_int_mult": 0}}"#, "mode_spec"),
+            (r#"{"delta_spec": "some"}"#, "delta_spec"),
+            (r#"{"delta_spec": "try_consecutive"}"#, "delta_encoding_order"),
+            (r#"{"delta_spec": "none", "delta_encoding_order": 1}"#, "delta_encoding_order"),
+            (r#"{"paging_spec": "exact"}"#, "paging_spec"),
+            (r#"{"equal_pages_up_to": 0}"#, "equal_pages_up_to"),
+        ] {
+            let item = ElementType::native(DataType::Int32);
+            assert_eq!(registry::build_v2("pcodec", &config_of(json), item).err().unwrap().field(), Some(field), "{json}");
+        }
+    }
+}

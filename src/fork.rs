@@ -1,0 +1,283 @@
+//! `fork` while other threads work: how often it happened, and locks that the child can take whatever the parent did.
+//!
+//! The child has one thread and a copy of all memory, locks that were taken by other threads included. Nobody there gives
+//! these back. So whatever a lock stands before is either made anew in the child ([`ForkSafe`]), or changed only while no fork
+//! can happen ([`Kept`]); and what is made once is made without a lock ([`Lazy`]).
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+/// How often this process is a fork of the one that loaded the library.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+/// Held while something changes that the child shall find whole.
+static GATE: Mutex<()> = Mutex::new(());
+/// The gate as `fork` itself holds it, from before until after.
+static HELD: Held = Held(UnsafeCell::new(None));
+
+struct Held(UnsafeCell<Option<MutexGuard<'static, ()>>>);
+
+// SAFETY: the cell is used by the handlers below only, between taking the gate and giving it back: by one thread at a time.
+unsafe impl Sync for Held {}
+
+thread_local! {
+    /// How many times the handlers of this fork began: threads that used the library first at the same moment registered them
+    /// more than once.
+    static BEGUN: Cell<u32> = const { Cell::new(0) };
+}
+
+extern "C" fn before_fork() {
+    if BEGUN.replace(BEGUN.get() + 1) == 0 {
+        let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: this thread has the gate.
+        unsafe { *HELD.0.get() = Some(gate) };
+    }
+}
+
+extern "C" fn after_fork() {
+    BEGUN.set(BEGUN.get() - 1);
+    if BEGUN.get() == 0 {
+        // SAFETY: this thread, or in the child its image, has the gate.
+        drop(unsafe { (*HELD.0.get()).take() });
+    }
+}
+
+extern "C" fn after_fork_in_child() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+    after_fork();
+}
+
+/// A number that differs between this process and those that it is a fork of.
+pub fn forks() -> u32 {
+    static REGISTERED: AtomicBool = AtomicBool::new(false);
+    if !REGISTERED.load(Ordering::Acquire) {
+        // Threads that come here at once each register, because none may wait for another, nor go on before it is done.
+        // SAFETY: the handlers take a lock that is held for short moments, and count.
+        unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork_in_child)) };
+        REGISTERED.store(true, Ordering::Release);
+    }
+    FORKS.load(Ordering::Relaxed)
+}
+
+/// No fork happens while this is held. For a few moments only; a thread that has it must not ask for it again.
+pub fn hold() -> MutexGuard<'static, ()> {
+    // Registering takes a lock of the system's that `fork` may hold while it waits for the gate.
+    forks();
+    GATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// State with locks or threads in it, made anew in the child after a fork (the parent's may have been locked at that moment;
+/// it is left alone there and never freed).
+pub struct ForkSafe<T> {
+    current: AtomicPtr<(u32, T)>,
+    make: fn() -> T,
+}
+
+impl<T> ForkSafe<T> {
+    /// What `make` makes, here and again in each child.
+    pub fn new(make: fn() -> T) -> ForkSafe<T> {
+        ForkSafe { current: AtomicPtr::new(Box::into_raw(Box::new((forks(), make())))), make }
+    }
+
+    /// This process's.
+    pub fn get(&self) -> &T {
+        let now = forks();
+        let current = self.current.load(Ordering::Acquire);
+        // SAFETY: the pointer comes from `Box::into_raw` and is freed only when `self` is dropped.
+        let entry = unsafe { &*current };
+        if entry.0 == now {
+            return &entry.1;
+        }
+        let fresh = Box::into_raw(Box::new((now, (self.make)())));
+        match self.current.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: as above.
+            Ok(_) => unsafe { &(*fresh).1 },
+            Err(other) => {
+                // SAFETY: `fresh` was not published; `other` was, by another thread of this process.
+                unsafe {
+                    drop(Box::from_raw(fresh));
+                    &(*other).1
+                }
+            }
+        }
+    }
+}
+
+impl<T> Drop for ForkSafe<T> {
+    fn drop(&mut self) {
+        let current = *self.current.get_mut();
+        // SAFETY: nobody else holds the pointer any more. State from before a fork is left alone: its locks may be taken.
+        unsafe {
+            if (*current).0 == forks() {
+                drop(Box::from_raw(current));
+            }
+        }
+    }
+}
+
+/// A value behind a lock of many readers or one writer, which a child of `fork` finds whole and free.
+///
+/// What is done to it must be short, must not use another `Kept` or [`hold`], and must not wait: a fork waits for it.
+pub struct Kept<T> {
+    turns: ForkSafe<RwLock<()>>,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is read under the lock's read side and changed under its write side.
+unsafe impl<T: Send + Sync> Sync for Kept<T> {}
+
+impl<T> Kept<T> {
+    /// That value.
+    pub fn new(value: T) -> Kept<T> {
+        Kept { turns: ForkSafe::new(RwLock::default), value: UnsafeCell::new(value) }
+    }
+
+    /// Reads the value.
+    pub fn read<R>(&self, f: impl FnOnce(&T) -> R) -> R {
+        let _turn = self.turns.get().read().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: nobody has the write side. In a child of `fork` the lock is new, and no writer was at work (see `write`).
+        f(unsafe { &*self.value.get() })
+    }
+
+    /// Changes the value. What it held is best handed out and dropped by the caller.
+    pub fn write<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        let turns = self.turns.get();
+        let _no_fork = hold();
+        let _turn = turns.write().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: nobody else has either side.
+        f(unsafe { &mut *self.value.get() })
+    }
+
+    /// Puts another value in the place of the one that was there, and gives that.
+    pub fn replace(&self, value: T) -> T {
+        self.write(|held| std::mem::replace(held, value))
+    }
+}
+
+impl<T: Default> Default for Kept<T> {
+    fn default() -> Kept<T> {
+        Kept::new(T::default())
+    }
+}
+
+/// A value that is made when it is first asked for, and never freed. Threads that come at the same time may each make one; one of
+/// them is used. No thread waits for another, as a child of `fork` would for ever.
+pub struct Lazy<T: 'static> {
+    value: AtomicPtr<T>,
+    make: fn() -> T,
+}
+
+impl<T: Send + Sync> Lazy<T> {
+    /// What `make` makes.
+    pub const fn new(make: fn() -> T) -> Lazy<T> {
+        Lazy { value: AtomicPtr::new(null_mut()), make }
+    }
+
+    /// The value.
+    pub fn get(&'static self) -> &'static T {
+        let known = self.value.load(Ordering::Acquire);
+        if !known.is_null() {
+            // SAFETY: published below, never freed.
+            return unsafe { &*known };
+        }
+        let fresh = Box::into_raw(Box::new((self.make)()));
+        match self.value.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: never freed.
+            Ok(_) => unsafe { &*fresh },
+            // SAFETY: `fresh` was not published; `other` was, and is never freed.
+            Err(other) => unsafe {
+                drop(Box::from_raw(fresh));
+                &*other
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+    use std::time::{Duration, Instant};
+
+    /// Forks, runs `child` (which must not panic) and gives its exit status; 99 if it did not end in time.
+    fn in_child(child: impl FnOnce() -> i32) -> i32 {
+        // SAFETY: the child calls `child` and `_exit` only.
+        match unsafe { libc::fork() } {
+            // SAFETY: ends the child.
+            0 => unsafe { libc::_exit(child()) },
+            pid => {
+                let until = Instant::now() + Duration::from_secs(20);
+                let mut status = 0;
+                loop {
+                    // SAFETY: `status` is an int.
+                    if unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG) } == pid {
+                        return libc::WEXITSTATUS(status);
+                    }
+                    if Instant::now() > until {
+                        // SAFETY: the child that was started above.
+                        unsafe { (libc::kill(pid, libc::SIGKILL), libc::waitpid(pid, &mut status, 0)) };
+                        return 99;
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_child_finds_values_whole_and_locks_free() {
+        let (pair, fresh) = (Kept::new((0u64, 0u64)), ForkSafe::new(|| Mutex::new(AtomicU64::new(7))));
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|s| {
+            for _ in 0..2 {
+                s.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        pair.write(|p| {
+                            p.0 += 1;
+                            std::thread::sleep(Duration::from_micros(50));
+                            p.1 += 1;
+                        });
+                        let locked = fresh.get().lock().unwrap();
+                        pair.read(|p| locked.store(p.0, Ordering::Relaxed));
+                        std::thread::sleep(Duration::from_micros(50));
+                    }
+                });
+            }
+            for round in 0..50 {
+                let ended = in_child(|| {
+                    if !pair.read(|p| p.0 == p.1) {
+                        return 1;
+                    }
+                    let before = pair.replace((5, 6));
+                    let again = fresh.get().lock().map_or(0, |l| l.load(Ordering::Relaxed));
+                    if before.0 == before.1 && pair.read(|p| *p) == (5, 6) && again == 7 { 42 } else { 2 }
+                });
+                if ended != 42 {
+                    stop.store(true, Ordering::Relaxed);
+                    panic!("round {round}: {ended}");
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert!(pair.read(|p| p.0 == p.1 && p.0 > 0));
+    }
+
+    #[test]
+    fn each_process_has_its_own_number() {
+        let before = forks();
+        assert_eq!(in_child(|| if forks() > before && in_child(|| i32::from(forks() > before + 1)) == 1 { 42 } else { 0 }), 42);
+        assert_eq!(forks(), before);
+    }
+
+    #[test]
+    fn a_lazy_value_is_one_for_all_threads() {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        static VALUE: Lazy<u64> = Lazy::new(|| MADE.fetch_add(1, Ordering::Relaxed));
+        let seen: Vec<u64> = std::thread::scope(|s| {
+            let threads: Vec<_> = (0..8).map(|_| s.spawn(|| *VALUE.get())).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        assert!(seen.iter().all(|v| v == VALUE.get()));
+    }
+}

@@ -1,0 +1,121 @@
+//! What consolidated metadata say of the nodes below a group: their documents without a request for each.
+//!
+//! They are as they were when the group was opened, and are believed for finding, opening and reading. As soon as this process
+//! changes a node of the same store they are not used any more, and whatever changes something reads the documents themselves.
+
+use super::document::Stored;
+use super::{NodeKind, Store, path};
+use crate::error::Result;
+use crate::limits::MAX_CONSOLIDATED;
+use crate::metadata::v3::NodeType;
+use crate::metadata::{Format, Map, Value, consolidated, v2, v3};
+use crate::store::get;
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How often this process has changed metadata, for the stores whose names fall on each slot.
+static CHANGES: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+
+/// The slot in which changes of a store of that name are counted.
+pub(super) fn slot(name: &str) -> usize {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish() as usize % CHANGES.len()
+}
+
+/// How often metadata were changed so far. To be asked before a document is read.
+pub(super) fn changes(store: &Store) -> u64 {
+    CHANGES[store.slot()].load(Ordering::Acquire)
+}
+
+/// Metadata were changed: what handles know from consolidated metadata is out of date.
+pub(super) fn changed(store: &Store) {
+    CHANGES[store.slot()].fetch_add(1, Ordering::AcqRel);
+}
+
+/// The consolidated metadata of one group.
+pub(super) struct Catalog {
+    group: String,
+    format: Format,
+    /// The `zarr.json` of the group, or its `.zmetadata`.
+    document: Arc<Map<String, Value>>,
+    as_of: u64,
+}
+
+impl Catalog {
+    /// That of a v3 group with that document; `None` if it has none.
+    pub fn of_v3(group: &str, document: &Arc<Map<String, Value>>, as_of: u64) -> Option<Arc<Catalog>> {
+        consolidated::entries_v3(document)?;
+        Some(Arc::new(Catalog { group: group.to_string(), format: Format::V3, document: document.clone(), as_of }))
+    }
+
+    /// Reads that of a v2 group; `None` if there is none, or it cannot be understood.
+    pub fn read_v2(store: &Store, group: &str) -> Result<Option<Arc<Catalog>>> {
+        let as_of = changes(store);
+        let key = path::join(group, v2::CONSOLIDATED);
+        let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
+        let Ok(document) = consolidated::parse_v2(&bytes) else { return Ok(None) };
+        Ok(Some(Arc::new(Catalog { group: group.to_string(), format: Format::V2, document: Arc::new(document), as_of })))
+    }
+
+    /// Whether this process has changed nothing since.
+    pub fn is_current(&self, store: &Store) -> bool {
+        changes(store) == self.as_of
+    }
+
+    /// The document of the node at a path below the group; `None` if it is not here.
+    pub fn find(&self, path: &str) -> Option<Stored> {
+        let (entries, name) = (self.entries()?, path::relative(&self.group, path));
+        let stored = |kind, document_name, document: &Value, attributes| {
+            let document = document.as_object()?.clone();
+            let key = path::join(path, document_name);
+            Some(Stored { format: self.format, kind, key, document, as_of: self.as_of, listed: true, attributes })
+        };
+        match self.format {
+            Format::V3 => {
+                let entry = entries.get(name)?;
+                let kind = match v3::node_type(entry.as_object()?).ok()? {
+                    NodeType::Array => NodeKind::Array,
+                    NodeType::Group => NodeKind::Group,
+                };
+                let mut found = stored(kind, v3::DOCUMENT, entry, None)?;
+                // Some writers leave an empty one there.
+                found.document.shift_remove(v3::CONSOLIDATED);
+                Some(found)
+            }
+            Format::V2 => {
+                let own = |document_name| entries.get(&path::join(name, document_name));
+                let attributes = own(v2::ATTRIBUTES).and_then(Value::as_object).cloned().unwrap_or_default();
+                match (own(v2::ARRAY), own(v2::GROUP)) {
+                    (Some(entry), _) => stored(NodeKind::Array, v2::ARRAY, entry, Some(attributes)),
+                    (None, Some(entry)) => stored(NodeKind::Group, v2::GROUP, entry, Some(attributes)),
+                    (None, None) => None,
+                }
+            }
+        }
+    }
+
+    /// The names of the nodes directly below a path, sorted.
+    pub fn names(&self, above: &str) -> Vec<String> {
+        let prefix = path::prefix(path::relative(&self.group, above));
+        let below = self.entries().into_iter().flat_map(Map::keys).filter_map(|key| key.strip_prefix(&prefix));
+        let names: BTreeSet<&str> = match self.format {
+            Format::V3 => below.filter(|name| !name.contains('/') && !name.is_empty()).collect(),
+            Format::V2 => below
+                .filter_map(|key| key.rsplit_once('/'))
+                .filter(|(name, document)| !name.contains('/') && matches!(*document, v2::ARRAY | v2::GROUP))
+                .map(|(name, _)| name)
+                .collect(),
+        };
+        names.into_iter().map(str::to_string).collect()
+    }
+
+    fn entries(&self) -> Option<&Map<String, Value>> {
+        match self.format {
+            Format::V3 => consolidated::entries_v3(&self.document),
+            Format::V2 => self.document.get("metadata")?.as_object(),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! How much of an array is stored: the number of its chunks and their bytes.
+
+use super::{Array, hierarchy, path, resize};
+use crate::error::Result;
+use crate::grid::Grid;
+
+/// What an array takes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Chunks (shards) that are stored.
+    pub chunks: u64,
+    /// Their bytes, as they are stored.
+    pub bytes: u64,
+    /// Chunks that the array's shape has room for; `u64::MAX` if there are more.
+    pub possible_chunks: u64,
+}
+
+impl Array {
+    /// Lists the array's keys and adds up the chunks; those outside of its shape do not count.
+    pub fn usage(&self) -> Result<Usage> {
+        let state = self.state();
+        let store = self.store();
+        hierarchy::need_listing(store)?;
+        let Grid::Regular { chunk } = &state.meta.grid;
+        let counts: Vec<u64> = state.meta.shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c)).collect();
+        let possible_chunks = counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c));
+        let mut usage = Usage { chunks: 0, bytes: 0, possible_chunks };
+        let prefix = path::prefix(self.path());
+        store.shared().list(&prefix, &mut |key| {
+            let index = resize::parse_key(state.meta.keys, key.strip_prefix(&prefix).unwrap_or_default(), counts.len());
+            if !index.is_some_and(|index| index.iter().zip(&counts).all(|(i, n)| i < n)) {
+                return Ok(());
+            }
+            if let Some(object) = store.shared().open(key).map_err(|e| e.at_key(key))? {
+                usage.chunks += 1;
+                usage.bytes = usage.bytes.saturating_add(object.len().map_err(|e| e.at_key(key))?);
+            }
+            Ok(())
+        })?;
+        Ok(usage)
+    }
+}

@@ -1,0 +1,180 @@
+//! Consolidated metadata as they are read: fewer requests, and nothing that a reader or a writer would be deceived by.
+//!
+//! One test at a time: a change of any store of the same name in this process ends the use of consolidated metadata.
+
+use ozarr::dtype::DataType;
+use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::error::{ErrorKind, Result};
+use ozarr::limits::c_strides;
+use ozarr::metadata::Format;
+use ozarr::node::{Array, Context, Create, Group, Mode, NodeKind, Spec, Store};
+use ozarr::store::latency::LatencyStore;
+use ozarr::store::memory::MemoryStore;
+use ozarr::store::{Condition, SharedStore, get};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+fn alone() -> MutexGuard<'static, ()> {
+    static TESTS: Mutex<()> = Mutex::new(());
+    TESTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn memory() -> (Store, SharedStore) {
+    let shared: SharedStore = Arc::new(MemoryStore::new());
+    (Store::from_shared(&Context::default(), shared.clone(), Mode::ReadWrite), shared)
+}
+
+fn put(store: &SharedStore, key: &str, text: &str) {
+    store.put(key, &[text.as_bytes()], Condition::None).unwrap();
+}
+
+fn text(store: &SharedStore, key: &str) -> String {
+    String::from_utf8(get(&**store, key, 1 << 30).unwrap().unwrap_or_else(|| panic!("no {key}"))).unwrap()
+}
+
+fn spec(format: Format) -> Spec {
+    let mut spec = Spec::new(DataType::Int32, &[4]).unwrap();
+    spec.set_chunks(&[2]).unwrap();
+    spec.set_format(format).unwrap();
+    spec
+}
+
+fn view(data: &mut [i32]) -> Memory {
+    let strides = c_strides(&[data.len() as u64], 4);
+    let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
+    Memory { data, size, offset: 0, strides, data_type: DataType::Int32, overflow: Overflow::Error }
+}
+
+fn write(array: &Array, values: &mut [i32]) -> Result<()> {
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.write(&Selection::all(&[values.len() as u64]), &view(values)) }
+}
+
+fn append(array: &Array, values: &mut [i32]) -> Result<()> {
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.append(0, values.len() as u64, &view(values)) }
+}
+
+fn read(array: &Array) -> Vec<i32> {
+    let mut values = vec![-7; array.shape()[0] as usize];
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.read(&Selection::all(&array.shape()), &view(&mut values)).unwrap() };
+    values
+}
+
+fn kind<T>(result: Result<T>) -> ErrorKind {
+    result.err().expect("an error").kind()
+}
+
+/// Another handle on a store, whose requests are counted.
+fn counted(shared: &SharedStore, consolidated: bool) -> (Store, Arc<LatencyStore>) {
+    let slow = Arc::new(LatencyStore::new(shared.clone(), Duration::ZERO));
+    (Store::new(&Context::default(), slow.clone(), Mode::ReadWrite, consolidated), slow)
+}
+
+#[test]
+fn a_consolidated_group_is_listed_and_opened_in_a_few_requests() {
+    let _alone = alone();
+    for (format, most) in [(Format::V2, 5), (Format::V3, 2)] {
+        let (plain, shared) = memory();
+        Group::create(&plain, "run/sub", Some(format), Create::New).unwrap();
+        for i in 0..100 {
+            let mut s = spec(format);
+            s.set_attributes_json(&format!(r#"{{"number":{i}}}"#)).unwrap();
+            Array::create(&plain, &format!("run/sub/a{i:02}"), &s, Create::New).unwrap();
+        }
+        Group::open(&plain, "run").unwrap().consolidate().unwrap();
+        for consolidated in [true, false] {
+            let (store, slow) = counted(&shared, consolidated);
+            let sub = Group::open(&store, "run").unwrap().open_group("sub").unwrap();
+            let children = sub.children().unwrap();
+            assert_eq!(children.len(), 100);
+            for (i, child) in children.iter().enumerate() {
+                assert_eq!(child.kind, NodeKind::Array);
+                let array = sub.open_array(&child.name).unwrap();
+                assert_eq!((array.shape().as_slice(), array.attributes().get_i64("number").unwrap()), (&[4][..], i as i64));
+            }
+            let requests = slow.stats().requests;
+            assert!(if consolidated { requests <= most } else { requests >= 200 }, "{format:?}, {consolidated}: {requests}");
+        }
+    }
+}
+
+#[test]
+fn what_consolidated_metadata_lack_is_opened_from_its_own_document() {
+    let _alone = alone();
+    for (format, key) in [(Format::V2, ".zmetadata"), (Format::V3, "zarr.json")] {
+        let (store, shared) = memory();
+        let new = |path: &str| Array::create(&store, path, &spec(format), Create::New).unwrap();
+        new("old");
+        Group::open(&store, "").unwrap().consolidate().unwrap();
+        let consolidated = text(&shared, key);
+        new("added");
+        // As another program leaves it that knows nothing of consolidated metadata, or writes what cannot be understood.
+        put(&shared, key, &consolidated.replace("int32", "int99").replace("<i4", "<i99"));
+        put(&shared, "bad/zarr.json", "{");
+        let group = Group::open(&store, "").unwrap();
+        let children: Vec<(String, NodeKind)> = group.children().unwrap().into_iter().map(|c| (c.name, c.kind)).collect();
+        let want = [("added", NodeKind::Array), ("bad", NodeKind::Unknown), ("old", NodeKind::Array)];
+        assert_eq!(children.iter().map(|(n, k)| (n.as_str(), *k)).collect::<Vec<_>>(), want);
+        assert_eq!(group.open_array("added").unwrap().shape().as_slice(), [4]);
+        assert_eq!(group.open_array("old").unwrap().data_type(), DataType::Int32);
+        assert_eq!(kind(group.open_array("none")), ErrorKind::NotFound);
+        assert_eq!(kind(group.open_group("old")), ErrorKind::NodeKind);
+        assert_eq!(kind(group.open_array("../old")), ErrorKind::Name);
+    }
+}
+
+#[test]
+fn consolidated_metadata_are_not_used_once_this_process_changed_something() {
+    let _alone = alone();
+    for format in [Format::V2, Format::V3] {
+        let (store, _) = memory();
+        let array = Array::create(&store, "g/a", &spec(format), Create::New).unwrap();
+        let group = Group::open(&store, "g").unwrap();
+        group.consolidate().unwrap();
+        let reopened = Group::open(&store, "g").unwrap();
+        for group in [&group, &reopened] {
+            assert_eq!(group.open_array("a").unwrap().shape().as_slice(), array.shape().as_slice());
+        }
+        array.resize(&[7], false).unwrap();
+        array.attributes().set_i64("n", 1).unwrap();
+        Array::create(&store, "g/b", &spec(format), Create::New).unwrap();
+        for group in [&group, &reopened] {
+            let again = group.open_array("a").unwrap();
+            assert_eq!((again.shape().as_slice(), again.attributes().get_i64("n").unwrap()), (&[7][..], 1));
+            assert_eq!(group.children().unwrap().len(), 2);
+        }
+        store.erase_node("g/a").unwrap();
+        assert_eq!(kind(reopened.open_array("a")), ErrorKind::NotFound);
+    }
+}
+
+#[test]
+fn an_array_from_stale_consolidated_metadata_is_looked_at_again_before_it_is_changed() {
+    let _alone = alone();
+    for (format, key) in [(Format::V2, "g/a/.zarray"), (Format::V3, "g/a/zarr.json")] {
+        let (store, shared) = memory();
+        // As another program does it.
+        let edit = |from: &str, to: &str| put(&shared, key, &text(&shared, key).replace(from, to));
+        Array::create(&store, "g/a", &spec(format), Create::New).unwrap();
+        Group::open(&store, "g").unwrap().consolidate().unwrap();
+        edit("[2]", "[4]");
+        let open = || Group::open(&store, "g").unwrap().open_array("a").unwrap();
+        let array = open();
+        assert_eq!(array.chunk_shape().as_slice(), [2], "from the consolidated metadata");
+        write(&array, &mut [1, 2, 3, 4]).unwrap();
+        assert_eq!(array.chunk_shape().as_slice(), [4]);
+        assert_eq!(read(&Array::open(&store, "g/a").unwrap()), [1, 2, 3, 4]);
+        let array = open();
+        edit("\"shape\": [4]", "\"shape\": [3]");
+        append(&array, &mut [9]).unwrap();
+        assert_eq!((array.shape().as_slice(), read(&array)), (&[4][..], vec![1, 2, 3, 9]));
+        Group::open(&store, "g").unwrap().consolidate().unwrap();
+        let (changed, gone) = (open(), open());
+        edit("\"shape\": [4]", "\"shape\": [3]");
+        assert_eq!(kind(write(&changed, &mut [1, 2, 3, 4])), ErrorKind::Bounds);
+        shared.erase(key).unwrap();
+        assert_eq!(kind(write(&gone, &mut [1, 2, 3, 4])), ErrorKind::NotFound);
+    }
+}

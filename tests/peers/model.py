@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Random programs on the C ABI against a model in numpy, and at their ends against zarr-python.
+
+  model.py --library build/prefix/lib/libozarr.so --build DIR [--seed N] [--arrays N]
+
+Each program makes one array (type, rank, shape, chunks, format, codecs, order, fill value at random) and then writes, reads, resizes,
+appends and reopens it: regions with steps, memory with strides of any order and sign, other types in memory. A failure prints the seed
+that repeats it.
+"""
+import argparse, ctypes as C, json, random, shutil, sys
+from pathlib import Path
+import numpy as np
+
+TYPES = {1: "?", 2: "i1", 3: "i2", 4: "i4", 5: "i8", 6: "u1", 7: "u2", 8: "u4", 9: "u8", 10: "f2", 11: "f4", 12: "f8", 13: "c8", 14: "c16"}
+i64 = C.c_int64
+
+
+class Region(C.Structure):
+    _fields_ = [("struct_size", C.c_size_t), ("start", C.POINTER(i64)), ("shape", C.POINTER(i64)), ("step", C.POINTER(i64))]
+
+
+class Memory(C.Structure):
+    _fields_ = [("struct_size", C.c_size_t), ("data", C.c_void_p), ("size", C.c_size_t), ("offset", C.c_size_t),
+                ("strides", C.POINTER(i64)), ("order", C.c_int32), ("type", C.c_int32)]
+
+
+def dims(values):
+    return (i64 * max(1, len(values)))(*values)
+
+
+class Library:
+    def __init__(self, path):
+        self.lib = C.CDLL(path)
+        self.lib.ozarr_last_error.restype = C.c_char_p
+
+    def __call__(self, name, *args):
+        status = getattr(self.lib, "ozarr_" + name)(*args)
+        if status:
+            raise AssertionError(f"{name}: {status}: {self.lib.ozarr_last_error().decode()}")
+
+
+class Program:
+    def __init__(self, oz, where, seed):
+        self.oz, self.r, self.where = oz, random.Random(seed), where
+        self.a = C.c_void_p()
+        self.log = []
+        self.create()
+
+    def create(self):
+        r, oz = self.r, self.oz
+        self.type = r.choice(list(TYPES))
+        self.dtype = np.dtype(TYPES[self.type])
+        rank = r.choice([0, 1, 1, 2, 2, 3, 3, 4, 5])
+        self.shape = [r.choice([0, 1, 2, 5, 9, 12]) if r.random() < 0.2 else r.randint(1, 12) for _ in range(rank)]
+        self.format = r.choice([2, 3])
+        inner = [r.randint(1, 5) for _ in range(rank)]
+        sharded = self.format == 3 and r.random() < 0.35
+        chunks = [c * r.randint(1, 3) for c in inner] if sharded else [r.choice([1, 2, 3, 5, 20]) for _ in range(rank)]
+        spec = C.c_void_p()
+        oz("spec_new", self.type, rank, dims(self.shape), C.byref(spec))
+        oz("spec_set_zarr_format", spec, self.format)
+        oz("spec_set_chunks", spec, dims(chunks))
+        if sharded:
+            oz("spec_set_inner_chunks", spec, dims(inner))
+        compressor = r.choice(["none", "zstd", "gzip", "blosc"] + ["zlib"] * (self.format == 2))
+        oz("spec_set_compressor", spec, compressor.encode(), -1)
+        if r.random() < 0.3:
+            oz("spec_set_order", spec, 1)
+        if r.random() < 0.3:
+            oz("spec_set_big_endian", spec, C.c_bool(True))
+        if r.random() < 0.3:
+            oz("spec_set_separator", spec, C.c_char(r.choice(b"./")))
+        self.fill = np.array(r.randint(0, 1) if self.type == 1 else r.randint(0, 3)).astype(self.dtype)
+        oz("spec_set_fill_value", spec, self.type, self.fill.ctypes.data_as(C.c_void_p))
+        self.log.append(("create", self.dtype.str, self.shape, chunks, inner if sharded else None, self.format, compressor))
+        oz("array_create_ex", str(self.where).encode(), spec, 0, C.byref(self.a))
+        oz.lib.ozarr_spec_free(spec)
+        if r.random() < 0.3:
+            oz("array_set", self.a, b"write_fill_chunks", b"true")
+        self.model = np.full(self.shape, self.fill, self.dtype)
+
+    def region(self):
+        """A random region: starts, counts, steps; and as numpy slices."""
+        start, count, step, slices = [], [], [], []
+        for n in self.shape:
+            s = self.r.choice([1, 1, 1, 2, 3, -1, -2]) if n else 1
+            if n == 0 or self.r.random() < 0.05:
+                first, c = self.r.randint(0, n), 0
+            else:
+                first = self.r.randrange(n)
+                if self.r.random() < 0.4:
+                    first = 0 if s > 0 else n - 1
+                room = (n - 1 - first) // s if s > 0 else first // -s
+                c = room + 1 if self.r.random() < 0.4 else self.r.randint(1, room + 1)
+            start.append(first), count.append(c), step.append(s)
+            slices.append([first + i * s for i in range(c)])
+        return start, count, step, slices
+
+    def memory(self, count, dtype, writing):
+        """An array of that shape in memory of some layout: axes in any order, turned around, with gaps; and its bytes."""
+        order = list(range(len(count)))
+        self.r.shuffle(order)
+        if self.r.random() < 0.4:
+            order.sort()
+        gaps = [self.r.choice([1, 1, 1, 2]) for _ in count]
+        base = np.zeros([max(1, count[d]) * gaps[d] for d in order], dtype)
+        view = base
+        for k, d in enumerate(order):
+            view = view[(slice(None),) * k + (slice(0, count[d] * gaps[d], gaps[d]),)]
+        view = np.transpose(view, [order.index(d) for d in range(len(count))]) if count else view
+        for d in range(len(count)):
+            if self.r.random() < 0.2:
+                view = view[(slice(None),) * d + (slice(None, None, -1),)]
+        if writing and count and self.r.random() < 0.1:
+            view = np.broadcast_to(base.reshape(-1)[:1].reshape([1] * len(count)), count)
+        return base, view
+
+    def call(self, name, region, base, view, code, count):
+        start, shape, step = region
+        r = Region(C.sizeof(Region), dims(start), dims(shape), dims(step))
+        address = view.__array_interface__["data"][0]
+        offset = address - base.ctypes.data if 0 not in count else 0
+        m = Memory(C.sizeof(Memory), base.ctypes.data, base.nbytes, offset, dims(view.strides), 0, code)
+        self.oz(name, self.a, C.byref(r), C.byref(m))
+
+    def other_type(self, writing):
+        """A type in memory, and whether it is a plain one."""
+        if self.r.random() < 0.5:
+            return self.type
+        real = [t for t in TYPES if t < 13]
+        if self.dtype.kind == "c":
+            return self.r.choice([13, 14] if not writing else real + [13, 14])
+        return self.r.choice(real + ([] if writing else [13, 14]))
+
+    def values(self, shape, code):
+        low = 0 if self.r.random() < 0.9 else int(self.fill.real)
+        high = 1 if 1 in (code, self.type) or low else 100
+        return np.array([self.r.randint(min(low, high), high) for _ in range(int(np.prod(shape)))]).reshape(shape)
+
+    def write(self):
+        start, count, step, slices = self.region()
+        code = self.other_type(True)
+        base, view = self.memory(count, TYPES[code], True)
+        if view.flags.writeable:
+            view[...] = self.values(count, code).astype(TYPES[code])
+        else:
+            base[...] = self.values([1], code).astype(TYPES[code])[0]
+        self.log.append(("write", start, count, step, TYPES[code], view.strides))
+        self.call("array_write_ex", (start, count, step), base, view, code, count)
+        self.model[np.ix_(*slices)] = view.astype(self.dtype)
+
+    def read(self):
+        start, count, step, slices = self.region()
+        want = self.model[np.ix_(*slices)] if count else self.model
+        code = self.other_type(False)
+        if code == 1 and self.type != 1 and not np.isin(want, [0, 1]).all():
+            code = self.type
+        if 1 in (code, self.type) and code != self.type and not np.isin(self.fill, [0, 1]):
+            code = self.type
+        base, view = self.memory(count, TYPES[code], False)
+        self.log.append(("read", start, count, step, TYPES[code], view.strides))
+        self.call("array_read_ex", (start, count, step), base, view, code, count)
+        assert np.array_equal(view, want.astype(TYPES[code])), f"read: {view.tolist()} for {want.tolist()}"
+
+    def simple(self):
+        """The positional calls."""
+        start, count, _, _ = self.region()
+        start = [self.r.randint(0, n) for n in self.shape]
+        count = [self.r.randint(0, n - s) for n, s in zip(self.shape, start)]
+        slices = tuple(slice(s, s + c) for s, c in zip(start, count))
+        data = np.zeros(count, self.dtype)
+        self.log.append(("simple", start, count))
+        self.oz("array_read_region", self.a, dims(start), dims(count), 0, data.ctypes.data_as(C.c_void_p), C.c_size_t(data.nbytes))
+        assert np.array_equal(data, self.model[slices]), "read_region"
+        data[...] = self.values(count, self.type)
+        self.oz("array_write_region", self.a, dims(start), dims(count), 0, data.ctypes.data_as(C.c_void_p), C.c_size_t(data.nbytes))
+        self.model[slices] = data
+
+    def resize(self):
+        if not self.shape:
+            return
+        new = [self.r.choice([n, n, self.r.randint(0, 14)]) for n in self.shape]
+        self.log.append(("resize", self.shape, new))
+        self.oz("array_resize", self.a, dims(new))
+        model = np.full(new, self.fill, self.dtype)
+        common = tuple(slice(0, min(a, b)) for a, b in zip(self.shape, new))
+        model[common] = self.model[common]
+        self.shape, self.model = new, model
+
+    def append(self):
+        if not self.shape:
+            return
+        d, n = self.r.randrange(len(self.shape)), self.r.randint(0, 4)
+        slab = [n if i == d else m for i, m in enumerate(self.shape)]
+        data = self.values(slab, self.type).astype(self.dtype)
+        self.log.append(("append", d, n))
+        self.oz("array_append", self.a, d, i64(n), self.type, data.ctypes.data_as(C.c_void_p), C.c_size_t(data.nbytes))
+        self.model = np.concatenate([self.model, data], axis=d)
+        self.shape = list(self.model.shape)
+
+    def reopen(self):
+        self.log.append(("reopen",))
+        self.oz("array_close", self.a)
+        self.a = C.c_void_p()
+        self.oz("array_open", str(self.where).encode(), b"r+", C.byref(self.a))
+
+    def run(self, steps):
+        for _ in range(steps):
+            self.r.choice([self.write] * 4 + [self.read] * 4 + [self.simple] * 2 + [self.resize, self.append, self.reopen])()
+        self.oz("array_close", self.a)
+        import zarr
+        z = zarr.open_array(str(self.where), mode="r")
+        assert list(z.shape) == self.shape, f"zarr-python: shape {z.shape} for {self.shape}"
+        got = np.asarray(z[...])
+        assert np.array_equal(got.astype(self.dtype), self.model), "zarr-python reads other values"
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--library", required=True)
+    p.add_argument("--build", required=True)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--arrays", type=int, default=400)
+    p.add_argument("--steps", type=int, default=25)
+    a = p.parse_args()
+    build = Path(a.build)
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir(parents=True)
+    oz, failed = Library(a.library), 0
+    for seed in range(a.seed, a.seed + a.arrays):
+        program = None
+        try:
+            program = Program(oz, build / f"{seed}.zarr" / "x", seed)
+            program.run(a.steps)
+        except AssertionError as e:
+            failed += 1
+            print(f"FAIL seed {seed}: {str(e)[:300]}", flush=True)
+            for line in (program.log if program else [])[:1] + (program.log if program else [])[-4:]:
+                print("    ", json.dumps(line))
+            if failed == 10:
+                break
+    print(f"{a.arrays - failed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

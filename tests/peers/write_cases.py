@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""The corpus as write cases: the program makes each lossless array anew, the peers read it.
+
+  write_cases.py --program BUILD/ozarr [--build DIR] [--id TEXT]
+
+The metadata of a case become the options of `ozarr create`, its elements go through `ozarr write`: whole, as random boxes in random
+order, and as partial chunks (every second element along a dimension, then the others). What `info` says must be what it says of the
+original, and zarr-python and tensorstore must read the same bytes, each of them at least if it can read the original. Cases with parked features
+are left out (tests/corpus/parked.txt). The last line is `N passed, N failed`.
+"""
+import argparse, fnmatch, hashlib, importlib.util, io, json, random, shutil, subprocess, sys, warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+warnings.simplefilter("ignore")
+import numpy as np
+import tensorstore as ts
+import zarr
+
+spec = importlib.util.spec_from_file_location("corpus_run", Path(__file__).resolve().parent.parent / "corpus" / "run.py")
+corpus = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(corpus)
+
+WAYS = ("whole", "boxes", "partial")
+# What `info` must say of the copy as of the original.
+SAME = "zarr_format shape chunks inner_chunks dtype fill_value codecs order dimension_names attributes".split()
+
+
+class Fault(Exception):
+    pass
+
+
+def run(program, *args, data=None):
+    p = subprocess.run([program, *map(str, args)], input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **({} if data is not None else {"stdin": subprocess.DEVNULL}))
+    if p.returncode:
+        raise Fault(f"ozarr {args[0]}: {p.stderr.decode().strip()[:200]}")
+    return p.stdout
+
+
+def commas(v):
+    return ",".join(map(str, v))
+
+
+def plain(values):
+    """The elements as the corpus has them: packed, C order, little-endian, bits as they are."""
+    a = np.array(values, order="C", copy=True)
+    if a.dtype.byteorder == ">" or (a.dtype.byteorder == "=" and sys.byteorder == "big"):
+        a = a.byteswap().view(a.dtype.newbyteorder("<"))
+    return a.tobytes()
+
+
+def by_zarr(at):
+    return plain(zarr.open_array(str(at), mode="r")[...])
+
+
+def by_tensorstore(at):
+    driver = "zarr3" if (at / "zarr.json").exists() else "zarr"
+    return plain(ts.open({"driver": driver, "kvstore": {"driver": "file", "path": str(at) + "/"}}, open=True, read=True).result().read().result())
+
+
+PEERS = (("zarr-python", by_zarr), ("tensorstore", by_tensorstore))
+
+
+def attempt(f, *x):
+    """What `f` gives, or its error as a text."""
+    try:
+        return f(*x)
+    except Exception as e:  # noqa: BLE001
+        return f"{type(e).__name__}: {str(e).splitlines()[0][:200] if str(e) else ''}"
+
+
+# ---- metadata as options
+
+ALIASES = {"complex_float32": "complex64", "complex_float64": "complex128"}
+NUMPY = {"b": "bool", "i": "int{}", "u": "uint{}", "f": "float{}", "c": "complex{}"}
+
+
+def dtype_of(document):
+    """(name, big-endian) of a document."""
+    t = document.get("data_type", document.get("dtype"))
+    t = t["name"] if isinstance(t, dict) else t
+    if "data_type" in document:
+        return ALIASES.get(t, t), False
+    return NUMPY[t[1]].format(8 * int(t[2:])), t[0] == ">"
+
+
+def document_of(at):
+    """The array's document (bare NaN as the string), and its attributes."""
+    bare = lambda token: token  # noqa: E731
+    if (at / "zarr.json").exists():
+        d = json.loads((at / "zarr.json").read_text("utf-8-sig"), parse_constant=bare)
+        return d, d.get("attributes") or {}
+    d = json.loads((at / ".zarray").read_text("utf-8-sig"), parse_constant=bare)
+    attributes = at / ".zattrs"
+    return d, json.loads(attributes.read_text("utf-8-sig"), parse_constant=bare) if attributes.exists() else {}
+
+
+def options(document, attributes):
+    name, big = dtype_of(document)
+    fill = document["fill_value"]
+    out = ["--type", name, "--shape", commas(document["shape"]), "--format", document["zarr_format"], f"--fill={json.dumps(fill)}"]
+    out += ["--attrs", json.dumps(attributes)] if attributes else []
+    if document["zarr_format"] == 2:
+        out += ["--chunks", commas(document["chunks"]), "--order", document["order"]] + (["--big-endian"] if big else [])
+        for c in document["filters"] or []:
+            out += ["--codec", json.dumps(c)]
+        out += ["--compressor", json.dumps(document["compressor"])]
+        out += ["--separator", document["dimension_separator"]] if "dimension_separator" in document else []
+        return out
+    grid, keys = document["chunk_grid"], document["chunk_key_encoding"]
+    out += ["--chunks", commas(grid["configuration"]["chunk_shape"])]
+    for c in document["codecs"]:
+        out += ["--codec", json.dumps(c)]
+    keys = {"name": keys} if isinstance(keys, str) else keys
+    out += ["--key-encoding", keys["name"]]
+    separator = (keys.get("configuration") or {}).get("separator")
+    out += ["--separator", separator] if separator else []
+    if document.get("dimension_names") is not None:
+        out += ["--dims", json.dumps(document["dimension_names"])]
+    return out
+
+
+# ---- boxes
+
+def split(rng, start, shape, n):
+    """The box in up to `n` boxes, cut at random places."""
+    wide = [d for d, k in enumerate(shape) if k > 1]
+    if n < 2 or not wide:
+        return [(start, shape, [1] * len(shape))]
+    d = rng.choice(wide)
+    k = rng.randrange(1, shape[d])
+    low, high = list(shape), list(shape)
+    low[d], high[d] = k, shape[d] - k
+    begin = list(start)
+    begin[d] += k
+    return split(rng, start, low, n // 2) + split(rng, begin, high, n - n // 2)
+
+
+def interleaved(rng, shape):
+    """Every second element along a dimension, and the others."""
+    wide = [d for d, k in enumerate(shape) if k > 1]
+    if not wide:
+        return split(rng, [0] * len(shape), shape, 1)
+    d = rng.choice(wide)
+    out = []
+    for first in (1, 0):
+        start, count, step = [0] * len(shape), list(shape), [1] * len(shape)
+        start[d], count[d], step[d] = first, (shape[d] - first + 1) // 2, 2
+        out.append((start, count, step))
+    return out
+
+
+def parts(rng, way, shape):
+    if way == "whole" or 0 in shape:
+        return [None]
+    if way == "partial":
+        return interleaved(rng, shape)
+    boxes = split(rng, [0] * len(shape), list(shape), 5)
+    rng.shuffle(boxes)
+    return boxes
+
+
+def write(program, at, values, part, npy):
+    args = ["write", at, "--npy" if npy else "--raw"]
+    if part is not None:
+        start, count, step = part
+        values = values[tuple(slice(s, s + (n - 1) * t + 1, t) for s, n, t in zip(start, count, step))]
+        args += [f"--start={commas(start)}", f"--shape={commas(count)}", f"--step={commas(step)}"]
+    if npy:
+        # numpy files come in both orders of elements and of bytes.
+        values = np.asarray(values, order="F" if values.size % 2 else "C")
+        f = io.BytesIO()
+        np.save(f, values.astype(values.dtype.newbyteorder(">"), order="K") if values.dtype.kind in "iu" and values.ndim % 2 else values)
+        return run(program, *args, data=f.getvalue())
+    return run(program, *args, data=np.ascontiguousarray(values).tobytes())
+
+
+def make(program, c, original, folder):
+    """The case made anew in each way; [(way, place)]."""
+    rng = random.Random(c["id"])
+    raw = run(program, "read", original, "--raw")
+    if hashlib.sha256(raw).hexdigest() != c["sha256"]:
+        raise Fault("the original is not read rightly")
+    document, attributes = document_of(original)
+    info = json.loads(run(program, "info", original, "--json"))
+    values = np.frombuffer(raw, np.dtype(dtype_of(document)[0]).newbyteorder("<")).reshape(c["shape"])
+    loaded = np.load(io.BytesIO(run(program, "read", original, "--npy")))
+    if loaded.dtype != values.dtype or loaded.shape != values.shape or plain(loaded) != raw:
+        raise Fault("what `read --npy` gives is not what numpy should load")
+    made = []
+    for n, way in enumerate(WAYS):
+        at = folder / f"{way}.zarr"
+        run(program, "create", at, *options(document, attributes))
+        got = json.loads(run(program, "info", at, "--json"))
+        for k in SAME:
+            if got.get(k) != info.get(k) and not equal(k, got.get(k), info.get(k)):
+                raise Fault(f"{way}: {k} is {json.dumps(got.get(k))[:100]} instead of {json.dumps(info.get(k))[:100]}")
+        for i, part in enumerate(parts(rng, way, c["shape"])):
+            write(program, at, values, part, npy=(n + i) % 3 == 1)
+        made.append((way, at))
+    return made, raw
+
+
+def equal(name, got, want):
+    """Whether two spellings say the same."""
+    bare = lambda x: x["name"] if isinstance(x, dict) and not x.get("configuration") and "name" in x else x  # noqa: E731
+    if name == "codecs":
+        return [bare(x) for x in got] == [bare(x) for x in want]
+    if name == "fill_value":
+        return isinstance(want, str) and want.startswith("0x")  # the bits of a number that has digits, too
+    got, want = bare(got), bare(want)
+    # Bytes have no order: "<i1" is "|i1".
+    return name == "dtype" and isinstance(want, str) and (got == ALIASES.get(want, want) or (want[1:] in ("i1", "u1", "b1") and got[1:] == want[1:]))
+
+
+def by_peers(ways, original, raw):
+    """([what is wrong], the names of those that read all ways). A peer that cannot read the original need not read the copies, but what it
+    reads must be right."""
+    wrong, readers = [], []
+    for name, f in PEERS:
+        able = attempt(f, original)
+        got = [(way, attempt(f, at)) for way, at in ways]
+        for way, g in got:
+            if g != raw and (able == raw or (isinstance(g, bytes) and g != able)):
+                wrong.append(f"{way}, read by {name}: {g if isinstance(g, str) else 'bytes differ'}")
+        if all(g == raw for _, g in got):
+            readers.append(name)
+    return wrong, readers
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--program", required=True, help="the program ozarr")
+    ap.add_argument("--build", default="build/write-cases", help="folder for the stores")
+    ap.add_argument("--id", default="", help="only cases whose id contains this")
+    ap.add_argument("--jobs", type=int, default=2)
+    a = ap.parse_args()
+    build = Path(a.build).resolve()
+    program = str(Path(a.program).resolve())
+    root = corpus.unpack(build.parent / "corpus")
+    shutil.rmtree(build, ignore_errors=True)
+    rows = corpus.parked_features()
+    cases = []
+    for c in json.loads((root / "cases.json").read_text()):
+        features = set(c["features"]) | corpus.shown_by_document(root / c["store"], c["path"])
+        if c["expect"] == "raw" and "sha256" in c and a.id in c["id"] and not any(fnmatch.fnmatchcase(f, p) for f in features for p, _, _ in rows):
+            cases.append(c)
+    originals = [root / c["store"] / c["path"].strip("/") for c in cases]
+    with ThreadPoolExecutor(a.jobs) as ex:
+        made = list(ex.map(lambda n: attempt(make, program, cases[n], originals[n], build / str(n)), range(len(cases))))
+    passed, failures, alone, reads = 0, [], [], {name: 0 for name, _ in PEERS}
+    for c, original, done in zip(cases, originals, made):
+        if isinstance(done, str):
+            failures.append(f"{c['id']}: {done}")
+            continue
+        ways, raw = done
+        wrong, readers = by_peers(ways, original, raw)
+        for name in readers:
+            reads[name] += 1
+        if not wrong and not readers:
+            # No peer knows it: the program's own reading has to do.
+            alone.append(c["id"])
+            wrong = [f"{way}: bytes differ" for way, at in ways if run(program, "read", at, "--raw") != raw]
+        failures += [f"{c['id']}: {'; '.join(wrong)}"] if wrong else []
+        passed += not wrong
+    for f in failures:
+        print(f"FAIL {f[:400]}")
+    print(f"{len(cases)} cases in {len(WAYS)} ways; read by " + ", ".join(f"{k} {n}" for k, n in reads.items()) + f"; by no peer: {', '.join(alone) or 'none'}")
+    print(f"{passed} passed, {len(failures)} failed")
+    return 1 if failures or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
