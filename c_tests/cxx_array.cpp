@@ -140,6 +140,7 @@ static void specifications() {
     THROWS(OZARR_ERR_STATE, "document", ozarr::spec::from_json(rain.metadata()).chunks({1, 2, 3}));
     THROWS(OZARR_ERR_RANK, "chunk shape", ozarr::array::create<int>("run.zarr/x", {3}, {1, 1}));
     THROWS(OZARR_ERR_METADATA, "", ozarr::spec::from_json(R"({"zarr_format": 3, "node_type": "array"})"));
+    THROWS(OZARR_ERR_ARGUMENT, "", ozarr::spec::from_json("{"));
 }
 
 static void failures_say_what_and_where() {

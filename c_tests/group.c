@@ -177,6 +177,36 @@ static void consolidated(void) {
     OK(ozarr_group_open_array(g, "x/a", &a));
     ozarr_array_free(a);
     ozarr_group_free(g);
+
+    /* Another program changes the shape and leaves the consolidated metadata as they are. */
+    char *text = file_content("cons.zarr/x/a/zarr.json", NULL), *at = text == NULL ? NULL : strstr(text, "\"shape\": [4]");
+    if (at == NULL) {
+        FAIL("the document of x/a is not as expected: %s", text == NULL ? "none" : text);
+        return;
+    }
+    at[strlen("\"shape\": [")] = '6';
+    put_file("cons.zarr/x/a/zarr.json", text, strlen(text));
+    free(text);
+    static const struct { const char *value; int64_t length; } options[] = {{"auto", 4}, {"never", 6}};
+    for (int i = 0; i < 2; i++) {
+        const char *list[] = {"consolidated", options[i].value, NULL};
+        ozarr_store *st = NULL;
+        ozarr_group *x = NULL;
+        OK(ozarr_store_open_ex(NULL, "cons.zarr", "r", list, &st));
+        OK(ozarr_group_open_at(st, "", &g));
+        OK(ozarr_group_open_group(g, "x", &x));
+        TEXT(children(x), "a:1");
+        OK(ozarr_group_open_array(x, "a", &a));
+        OK(ozarr_array_shape(a, shape));
+        EQUAL(shape[0], options[i].length);
+        ozarr_array_free(a);
+        ozarr_group_free(x);
+        ozarr_group_free(g);
+        ozarr_store_free(st);
+    }
+    const char *wrong[] = {"consolidated", "perhaps", NULL};
+    ozarr_store *none = NULL;
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "perhaps", "never", ozarr_store_open_ex(NULL, "cons.zarr", "r", wrong, &none));
 }
 
 int main(void) {

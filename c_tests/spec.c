@@ -123,7 +123,7 @@ static void documents(void) {
         {"{\"zarr_format\": 4}", OZARR_ERR_UNSUPPORTED, "zarr_format: found 4"},
         {"{}", OZARR_ERR_METADATA, "zarr_format"},
         {"{\"zarr_format\": 3, \"node_type\": \"group\"}", OZARR_ERR_NODE_KIND, "group"},
-        {"{\"zarr_format\": 2, \"shape\": [1], \"chunks\": [1], \"dtype\": \"<U5\", \"compressor\": null, \"fill_value\": 0, "
+        {"{\"zarr_format\": 2, \"shape\": [1], \"chunks\": [1], \"dtype\": \"|O\", \"compressor\": null, \"fill_value\": 0, "
          "\"order\": \"C\", \"filters\": null}", OZARR_ERR_UNSUPPORTED, "dtype"},
         {"{\"zarr_format\": 2, \"shape\": [1], \"chunks\": [0], \"dtype\": \"<i2\", \"compressor\": null, \"fill_value\": 0, "
          "\"order\": \"C\", \"filters\": null}", OZARR_ERR_METADATA, "chunks"},

@@ -269,9 +269,9 @@ const char *ozarr_version(void);
 int32_t ozarr_abi_version(void);
 
 /**
- * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"gzip"`, `"zlib"`,
- * `"crc32c"`, `"sharding"`, `"transpose"`, `"memory"`, `"v2"`, ... False for names that it does not know, and
- * for NULL.
+ * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`, `"sharding"`,
+ * `"transpose"`, `"memory"`, `"v2"`, ... Codecs have their names in metadata, of v2 or v3. False for names
+ * that it does not know, and for NULL.
  */
 bool ozarr_has_feature(const char *name);
 

@@ -14,6 +14,8 @@ pub const MAX_RANK: usize = 64;
 pub const MAX_DOCUMENT: usize = 64 << 20;
 /// The largest consolidated metadata document, in bytes.
 pub const MAX_CONSOLIDATED: usize = 512 << 20;
+/// The most values in one document: each takes some 64 bytes of memory, in a text of two.
+pub const MAX_JSON_VALUES: usize = 1 << 24;
 /// The longest store key, in bytes.
 pub const MAX_KEY: usize = 1024;
 /// The largest number of codecs in a chain.

@@ -44,6 +44,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("flate2", &["codec"]),
     ("libdeflater", &["codec"]),
     ("crc32c", &["codec"]),
+    ("base64", &["codec"]),
+    ("bzip2", &["codec"]),
+    ("liblzma", &["codec"]),
+    ("lz4_flex", &["codec"]),
+    ("lz4_sys", &["codec"]),
+    ("pco", &["codec"]),
+    ("snap", &["codec"]),
 ];
 
 fn sources(folder: &Path, all: &mut Vec<PathBuf>) {

@@ -7,8 +7,8 @@ use ozarr::node::Array;
 
 /// About so many bytes a slab has.
 const SLAB: u128 = 64 << 20;
-/// Up to so many it may have so that it ends where chunks end.
-const SLAB_OF_CHUNKS: u128 = 256 << 20;
+/// Up to so many it may have so that it ends where chunks end, or that chunks are in few slabs.
+const SLAB_OF_CHUNKS: u128 = 512 << 20;
 
 /// A piece of a selection: the elements that follow one another in a stream of bytes.
 pub struct Slab {
@@ -51,7 +51,7 @@ impl<'a> Slabs<'a> {
             1
         } else {
             let inner = bytes(cut + 1).max(1);
-            let chunks = if rows(cut).saturating_mul(inner) <= SLAB_OF_CHUNKS { rows(cut) } else { 1 };
+            let chunks = rows(cut).min(SLAB_OF_CHUNKS / inner);
             u64::try_from((SLAB / inner).max(chunks).max(1)).unwrap_or(u64::MAX)
         };
         Slabs { shape, chunk, selection, item, order, cut, run, next: Some(vec![0; rank]) }
@@ -167,9 +167,12 @@ mod tests {
         assert_eq!(starts(cut(&[22 * M], &[3 * M], &[0], &[22 << 20], &[1], false)), [0, 6 * M, 12 * M, 18 * M]);
         assert_eq!(starts(cut(&[22 * M], &[3 * M], &[1], &[(22 << 20) - 1], &[1], false)), [1, 6 * M, 12 * M, 18 * M]);
         // One row is too long: rows one by one, in runs.
-        let rows = cut(&[2, 40 * M], &[1, 3 * M], &[0, 0], &[2, 40 << 20], &[1, 1], false);
+        let rows = cut(&[2, 80 * M], &[1, 3 * M], &[0, 0], &[2, 80 << 20], &[1, 1], false);
         let starts: Vec<(u64, u64)> = rows.iter().map(|s| (s.0[0], s.0[1] / M)).collect();
-        assert_eq!(starts[..8], [(0, 0), (0, 6), (0, 12), (0, 18), (0, 24), (0, 30), (0, 36), (1, 0)]);
+        assert_eq!((starts[1], starts[2], starts[12], starts[13]), ((0, 6), (0, 12), (0, 72), (1, 0)));
+        // Chunks longer than a slab may be: as few slabs of each as memory allows, the next one begins with a chunk.
+        let starts: Vec<u64> = cut(&[400 * M], &[100 * M], &[0], &[400 << 20], &[1], false).iter().map(|s| s.0[0] / M).collect();
+        assert_eq!(starts, [0, 64, 100, 164, 200, 264, 300, 364]);
     }
 
     #[test]

@@ -21,11 +21,19 @@ const HEADER: usize = 16;
 const COPIED: u8 = 0x02;
 /// The flag that no version has.
 const RESERVED: u8 = 0x08;
-/// The inner compressors by the number in the header's flags; `None`: not built in.
-const FORMATS: [Option<&str>; 5] = [Some("blosclz"), Some("lz4"), None, Some("zlib"), Some("zstd")];
+/// The inner compressors by the number in the header's flags: blosclz, lz4, snappy, zlib, zstd.
+const FORMATS: u8 = 5;
+/// The number of snappy, which the C library is built without (it would bring a C++ runtime): its blocks are decoded here.
+const SNAPPY: u8 = 2;
+/// The flag that the bytes of items are shuffled in each block.
+const BYTES_SHUFFLED: u8 = 0x01;
+/// The flag that their bits are.
+const BITS_SHUFFLED: u8 = 0x04;
+/// The flag that blocks are not split into one stream for each byte of an item.
+const NOT_SPLIT: u8 = 0x10;
 
 struct Blosc {
-    /// `None`: snappy, which is not built in.
+    /// `None`: snappy, which is only read.
     cname: Option<&'static CStr>,
     clevel: c_int,
     shuffle: c_int,
@@ -119,10 +127,8 @@ impl Header {
             }
             return Ok(());
         }
-        match FORMATS.get(usize::from(flags >> 5)) {
-            Some(Some(_)) => {}
-            Some(None) => bail!(Unsupported, "blosc with snappy inside is not supported"),
-            None => bail!(Chunk, "the blosc header names compressor {}, expected at most 4", flags >> 5),
+        if flags >> 5 >= FORMATS {
+            bail!(Chunk, "the blosc header names compressor {}, expected at most 4", flags >> 5);
         }
         self.check_blocks(src)
     }
@@ -144,6 +150,95 @@ impl Header {
     }
 }
 
+impl Header {
+    fn is_snappy(&self) -> bool {
+        self.flags & COPIED == 0 && self.flags >> 5 == SNAPPY
+    }
+
+    /// Decodes the blocks from `first` on, as many as `out` has room for, whose compressor is snappy.
+    fn decode_snappy(&self, src: &[u8], first: usize, out: &mut [u8]) -> Result<()> {
+        let shuffled = self.flags & (BYTES_SHUFFLED | BITS_SHUFFLED) != 0 && self.typesize > 1 || self.flags & BITS_SHUFFLED != 0;
+        let mut room = Vec::new();
+        for (i, block) in (first..).zip(out.chunks_mut(self.blocksize)) {
+            let at = HEADER + 4 * i;
+            let start = src.get(at..).and_then(<[u8]>::first_chunk).map_or(usize::MAX, |n| u32::from_le_bytes(*n) as usize);
+            let parts = src.get(start..).unwrap_or_default();
+            if !shuffled {
+                self.snappy_parts(i, parts, block)?;
+                continue;
+            }
+            let room = limits::grow(&mut room, block.len())?;
+            self.snappy_parts(i, parts, room)?;
+            if self.flags & BITS_SHUFFLED != 0 {
+                unshuffle_bits(self.typesize, room, block);
+            } else {
+                unshuffle_bytes(self.typesize, room, block);
+            }
+        }
+        Ok(())
+    }
+
+    /// The parts of one block: each a size and so many bytes, which are plain if there are as many as they decode to.
+    fn snappy_parts(&self, block: usize, mut src: &[u8], out: &mut [u8]) -> Result<()> {
+        let split = self.flags & NOT_SPLIT == 0 && self.typesize <= 16 && self.blocksize / self.typesize >= 128;
+        let parts = if split && out.len() == self.blocksize { self.typesize } else { 1 };
+        let n = out.len() / parts;
+        if n * parts != out.len() {
+            bail!(Chunk, "blosc block {block} of {} bytes is split into {parts}", out.len());
+        }
+        for part in out.chunks_exact_mut(n) {
+            let sized = src.split_first_chunk::<4>().map(|(size, rest)| (u32::from_le_bytes(*size) as usize, rest));
+            let Some((bytes, rest)) = sized.and_then(|(size, rest)| rest.split_at_checked(size)) else {
+                bail!(Chunk, "a part of blosc block {block} lies outside of the chunk");
+            };
+            if bytes.len() == n {
+                part.copy_from_slice(bytes);
+            } else {
+                match snap::raw::Decoder::new().decompress(bytes, part) {
+                    Ok(made) if made == n => {}
+                    Ok(made) => bail!(Chunk, "a part of blosc block {block} has {made} bytes, expected {n}"),
+                    Err(e) => bail!(Chunk, "blosc block {block} is damaged ({e})"),
+                }
+            }
+            src = rest;
+        }
+        Ok(())
+    }
+}
+
+/// Undoes the shuffle of bytes in one block; bytes behind the last whole item are as they were.
+fn unshuffle_bytes(typesize: usize, src: &[u8], out: &mut [u8]) {
+    let count = out.len() / typesize;
+    let whole = count * typesize;
+    for (b, plane) in src.chunks_exact(count.max(1)).take(typesize).enumerate() {
+        let slots = out.get_mut(b..whole).unwrap_or_default().iter_mut().step_by(typesize);
+        slots.zip(plane).for_each(|(slot, byte)| *slot = *byte);
+    }
+    out.iter_mut().zip(src).skip(whole).for_each(|(slot, byte)| *slot = *byte);
+}
+
+/// Undoes the shuffle of bits in one block: a plane for each bit of an item, the lowest first. It is done only where the
+/// items come in eights.
+fn unshuffle_bits(typesize: usize, src: &[u8], out: &mut [u8]) {
+    let count = out.len() / typesize;
+    let (plane, whole) = (count / 8, count * typesize);
+    if !count.is_multiple_of(8) || count == 0 {
+        return out.copy_from_slice(src);
+    }
+    for (eight, items) in out.chunks_exact_mut(8 * typesize).enumerate() {
+        for b in 0..typesize {
+            let mut bits = [0u8; 8];
+            for (i, slot) in bits.iter_mut().enumerate() {
+                *slot = src.get((b * 8 + i) * plane + eight).copied().unwrap_or(0);
+            }
+            for (item, byte) in items.iter_mut().skip(b).step_by(typesize).enumerate() {
+                *byte = bits.iter().enumerate().fold(0, |byte, (i, plane)| byte | (plane >> item & 1) << i);
+            }
+        }
+    }
+    out.iter_mut().zip(src).skip(whole).for_each(|(slot, byte)| *slot = *byte);
+}
+
 impl Stage for Blosc {
     fn name(&self) -> &'static str {
         "blosc"
@@ -155,7 +250,7 @@ impl Stage for Blosc {
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         let Some(cname) = self.cname else {
-            bail!(Unsupported, "blosc with snappy inside is not supported");
+            bail!(Unsupported, "blosc with snappy inside is read, but not written");
         };
         if src.len() > blosc::BLOSC_MAX_BUFFERSIZE as usize {
             bail!(Limit, "found {} bytes, blosc takes at most {}", src.len(), blosc::BLOSC_MAX_BUFFERSIZE);
@@ -195,6 +290,9 @@ impl Stage for Blosc {
             if out.is_empty() {
                 return Ok(());
             }
+            if header.is_snappy() {
+                return header.decode_snappy(src, 0, out);
+            }
             // SAFETY: `src` begins with a checked header whose size is `src`'s, so the library reads only inside of it (it
             // checks every part against that size); `out` has the stated size.
             let made = unsafe { blosc::blosc_decompress_ctx(src.as_ptr().cast(), out.as_mut_ptr().cast(), out.len(), 1) };
@@ -212,8 +310,8 @@ impl Stage for Blosc {
             Ok(header) => header,
             Err(e) => return Some(Err(e)),
         };
-        // Where anything is unusual, a full decode finds the right error.
-        if header.nbytes != total || end > total || dst.is_empty() {
+        // Where anything is unusual, a full decode finds the right error. Snappy is rare: nothing is saved there.
+        if header.is_snappy() || header.nbytes != total || end > total || dst.is_empty() {
             return None;
         }
         if header.flags & COPIED != 0 {
@@ -308,7 +406,7 @@ mod tests {
         let edits: &[(&str, usize, &[u8], ErrorKind)] = &[
             ("version", 0, &[3], ErrorKind::Chunk),
             ("reserved flag", 2, &[0x29], ErrorKind::Chunk),
-            ("snappy", 2, &[0x41], ErrorKind::Unsupported),
+            ("snappy", 2, &[0x41], ErrorKind::Chunk),
             ("unknown compressor", 2, &[0xe1], ErrorKind::Chunk),
             ("item size 0", 3, &[0], ErrorKind::Chunk),
             ("negative size", 4, &[0, 0, 0, 0xff], ErrorKind::Chunk),
@@ -349,10 +447,140 @@ mod tests {
         );
     }
 
+    /// A frame as the C library makes it, with snappy inside.
+    fn snappy_frame(data: &[u8], typesize: usize, blocksize: usize, flags: u8) -> Vec<u8> {
+        let blocks: Vec<&[u8]> = data.chunks(blocksize).collect();
+        let (mut starts, mut body) = (Vec::new(), Vec::new());
+        for block in &blocks {
+            starts.extend(((HEADER + 4 * blocks.len() + body.len()) as u32).to_le_bytes());
+            let count = block.len() / typesize;
+            let mut shuffled = block.to_vec();
+            if flags & BYTES_SHUFFLED != 0 {
+                for (i, item) in block.chunks_exact(typesize).enumerate() {
+                    item.iter().enumerate().for_each(|(b, byte)| shuffled[b * count + i] = *byte);
+                }
+            } else if flags & BITS_SHUFFLED != 0 && count % 8 == 0 {
+                shuffled[..count * typesize].fill(0);
+                for i in 0..count {
+                    for bit in 0..typesize * 8 {
+                        let value = block[i * typesize + bit / 8] >> (bit % 8) & 1;
+                        shuffled[bit * (count / 8) + i / 8] |= value << (i % 8);
+                    }
+                }
+            }
+            let split = flags & NOT_SPLIT == 0 && typesize <= 16 && blocksize / typesize >= 128 && block.len() == blocksize;
+            for part in shuffled.chunks_exact(if split { block.len() / typesize } else { block.len() }) {
+                let packed = snap::raw::Encoder::new().compress_vec(part).unwrap();
+                let stored = if packed.len() < part.len() { &packed[..] } else { part };
+                body.extend((stored.len() as u32).to_le_bytes());
+                body.extend(stored);
+            }
+        }
+        let mut frame = vec![2, 1, flags | SNAPPY << 5, typesize as u8];
+        for n in [data.len(), blocksize, HEADER + starts.len() + body.len()] {
+            frame.extend((n as u32).to_le_bytes());
+        }
+        frame.extend(starts);
+        frame.extend(body);
+        frame
+    }
+
     #[test]
-    fn snappy_is_refused_by_name() {
+    fn snappy_is_read_but_not_written() {
         let stage = build(&Config::v3(&config_of(r#"{"cname": "snappy"}"#)), BYTES).unwrap().stage;
         let e = stage.encode(&[1, 2, 3], &mut Vec::new()).unwrap_err();
         assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("snappy"));
+        for flags in [0, BYTES_SHUFFLED, BITS_SHUFFLED, NOT_SPLIT, NOT_SPLIT | BYTES_SHUFFLED, NOT_SPLIT | BITS_SHUFFLED] {
+            for typesize in [1, 2, 3, 4, 8, 17] {
+                for (n, blocksize) in [(1, 1), (100, 100), (5000, 17 * 64), (70_001, 17 * 1024)] {
+                    let blocksize = if blocksize >= typesize { blocksize / typesize * typesize } else { blocksize };
+                    let (data, mut out) = (sample(n), vec![0; n]);
+                    let frame = snappy_frame(&data, typesize, blocksize, flags);
+                    stage.decode(&frame, Dest::Exact(&mut out)).unwrap();
+                    assert!(out == data, "flags {flags} type {typesize} {n}");
+                }
+            }
+        }
+    }
+
+    /// A frame of the C library with lz4 inside, each part packed by snappy instead.
+    fn repacked(frame: &[u8]) -> Vec<u8> {
+        let header = Header::read(frame).unwrap();
+        let word = |at: usize| u32::from_le_bytes(frame[at..at + 4].try_into().unwrap()) as usize;
+        let blocks = header.nbytes.div_ceil(header.blocksize);
+        let (mut starts, mut body) = (Vec::new(), Vec::new());
+        for i in 0..blocks {
+            starts.extend(((HEADER + 4 * blocks + body.len()) as u32).to_le_bytes());
+            let whole = header.blocksize.min(header.nbytes - i * header.blocksize);
+            let split = header.flags & NOT_SPLIT == 0 && header.typesize <= 16 && header.blocksize / header.typesize >= 128;
+            let parts = if split && whole == header.blocksize { header.typesize } else { 1 };
+            let (mut at, n) = (word(HEADER + 4 * i), whole / parts);
+            for _ in 0..parts {
+                let (size, from) = (word(at), at + 4);
+                at = from + size;
+                let mut part = frame[from..at].to_vec();
+                if size != n {
+                    part = vec![0; n];
+                    assert_eq!(lz4_flex::block::decompress_into(&frame[from..at], &mut part).unwrap(), n);
+                }
+                let packed = snap::raw::Encoder::new().compress_vec(&part).unwrap();
+                let stored = if packed.len() < n { packed } else { part };
+                body.extend((stored.len() as u32).to_le_bytes());
+                body.extend(stored);
+            }
+        }
+        let mut out = frame[..HEADER].to_vec();
+        out[2] = header.flags & 0x1f | SNAPPY << 5;
+        out[12..16].copy_from_slice(&((HEADER + starts.len() + body.len()) as u32).to_le_bytes());
+        out.extend(starts);
+        out.extend(body);
+        out
+    }
+
+    #[test]
+    fn the_shuffles_and_splits_are_those_of_the_library() {
+        let mut shuffled = 0;
+        for shuffle in [0, 1, 2] {
+            for (t, blocksize) in [
+                (DataType::UInt8, 0),
+                (DataType::Int16, 4096),
+                (DataType::Float64, 0),
+                (DataType::Complex128, 1024),
+                (DataType::Int32, 200),
+            ] {
+                let json = format!(r#"{{"cname": "lz4", "shuffle": {shuffle}, "blocksize": {blocksize}}}"#);
+                let data: Vec<u8> = (0..10_003 * 4u32).flat_map(|i| (i / 3).to_le_bytes()).take(t.size() * 10_003).collect();
+                let (mut frame, mut out) = (Vec::new(), vec![0; data.len()]);
+                let stage = build(&Config::v3(&config_of(&json)), ElementType::native(t)).unwrap().stage;
+                stage.encode(&data, &mut frame).unwrap();
+                let flags = Header::read(&frame).unwrap().flags;
+                assert!(flags & COPIED == 0, "{t:?}");
+                shuffled += usize::from(flags & (BYTES_SHUFFLED | BITS_SHUFFLED) != 0);
+                stage.decode(&repacked(&frame), Dest::Exact(&mut out)).unwrap();
+                assert!(out == data, "{t:?} {shuffle}");
+            }
+        }
+        assert!(shuffled >= 9);
+    }
+
+    #[test]
+    fn damaged_snappy_is_an_error() {
+        let stage = build(&Config::v3(&config_of(r#"{"cname": "snappy"}"#)), BYTES).unwrap().stage;
+        let good = snappy_frame(&sample(3000), 4, 1024, BYTES_SHUFFLED);
+        for cut in 0..good.len() {
+            assert!(stage.decode(&good[..cut], Dest::Exact(&mut [0; 3000])).is_err());
+            let mut short = good[..cut].to_vec();
+            if cut >= HEADER {
+                short[12..16].copy_from_slice(&(cut as u32).to_le_bytes());
+                assert!(stage.decode(&short, Dest::Exact(&mut [0; 3000])).is_err(), "cut at {cut}");
+            }
+        }
+        for at in 0..good.len() {
+            for bit in [1u8, 0x10, 0x80] {
+                let mut bad = good.clone();
+                bad[at] ^= bit;
+                let _ = stage.decode(&bad, Dest::Exact(&mut [0; 3000]));
+            }
+        }
     }
 }

@@ -14,6 +14,7 @@ pub mod bytes;
 pub mod bz2;
 pub mod chain;
 pub mod checksum;
+pub mod conditional;
 pub mod filters;
 pub mod gzip;
 pub mod lz4;

@@ -4,7 +4,9 @@
 //! (`transpose`, `bytes`, `sharding_indexed`) are cases of [`super::chain`]; their names are here too.
 
 use super::filters::{self, Kernel};
-use super::{Dest, Size, StageRef, base64, bitround, blosc, bz2, checksum, gzip, lz4, lzma, packbits, pcodec, scale, zlib, zstd};
+use super::{
+    Dest, Size, StageRef, base64, bitround, blosc, bz2, checksum, conditional, gzip, lz4, lzma, packbits, pcodec, scale, zlib, zstd,
+};
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
 use crate::limits;
@@ -164,6 +166,7 @@ const TABLE: &[Row] = &[
     array("fixedscaleoffset", &[("numcodecs.fixedscaleoffset", N)], scale::fixed_scale_offset),
     array("packbits", &[("numcodecs.packbits", N)], packbits::kernel),
     array("quantize", &[("numcodecs.quantize", N)], scale::quantize),
+    Row { v2: None, v3: &[("conditional", V3)], make: Make::Bytes(conditional::build) },
     Row { v2: None, v3: &[("scale_offset", V3)], make: Make::Array(scale::scale_offset) },
     Row { v2: None, v3: &[("packbits", V3)], make: Make::Serial(packbits::build) },
     Row { v2: Some("pcodec"), v3: &[("pcodec", V3), ("numcodecs.pcodec", N)], make: Make::Serial(pcodec::build) },

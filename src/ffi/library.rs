@@ -1,11 +1,11 @@
 //! The library
 
 use super::{entry, strings};
+use crate::node::has_codec;
 use std::ffi::c_char;
 
-/// What can be asked by name; features that are not built, or not yet there, are absent.
-const FEATURES: &[&str] =
-    &["v2", "v3", "file", "memory", "bytes", "transpose", "sharding", "gzip", "zlib", "zstd", "blosc", "crc32c", "delta", "astype"];
+/// What can be asked by name besides the codecs, which the registry knows.
+const FEATURES: &[&str] = &["v2", "v3", "file", "memory", "sharding"];
 
 /// The version of the library that runs, such as `"0.1.0"`. Never to be freed.
 #[unsafe(no_mangle)]
@@ -20,14 +20,14 @@ pub unsafe extern "C" fn ozarr_abi_version() -> i32 {
     entry!("ozarr_abi_version", else 0, { Ok(0) })
 }
 
-/// Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"gzip"`, `"zlib"`,
-/// `"crc32c"`, `"sharding"`, `"transpose"`, `"memory"`, `"v2"`, ... False for names that it does not know, and
-/// for NULL.
+/// Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`, `"sharding"`,
+/// `"transpose"`, `"memory"`, `"v2"`, ... Codecs have their names in metadata, of v2 or v3. False for names
+/// that it does not know, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_has_feature(name: *const c_char) -> bool {
     entry!("ozarr_has_feature", else false, {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let name = unsafe { strings::text(name, "name") }?;
-        Ok(FEATURES.contains(&name))
+        Ok(FEATURES.contains(&name) || has_codec(name))
     })
 }

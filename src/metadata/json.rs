@@ -6,7 +6,7 @@
 
 pub use crate::dtype::fill::brief;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::Dims;
+use crate::limits::{Dims, MAX_JSON_VALUES};
 use serde_json::{Map, Number, Value};
 
 /// The tokens that are no JSON and are read all the same; longer ones first, because one contains another.
@@ -22,6 +22,7 @@ pub fn parse(bytes: &[u8], max: usize) -> Result<Value> {
     if bytes.len() > max {
         bail!(Limit, "a document of {} bytes exceeds the limit of {max} bytes", bytes.len());
     }
+    check_values(bytes)?;
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     serde_json::from_slice(bytes).or_else(|e| match substitute(bytes) {
         Some(s) => s.parse(),
@@ -43,12 +44,34 @@ pub fn parse_text(text: &str) -> Result<Value> {
     if text.len() > crate::limits::MAX_DOCUMENT {
         bail!(Limit, "a JSON text of {} bytes exceeds the limit of {} bytes", text.len(), crate::limits::MAX_DOCUMENT);
     }
+    check_values(text.as_bytes())?;
     serde_json::from_str(text).map_err(|e| argument(syntax(&e, e.column())))
 }
 
 /// Reads a document that the caller supplies: as [`parse`], but what is no JSON is an error of kind `Argument`.
 pub fn parse_given(text: &str) -> Result<Value> {
     parse(text.as_bytes(), crate::limits::MAX_DOCUMENT).map_err(|e| if e.kind() == ErrorKind::Metadata { argument(e) } else { e })
+}
+
+/// Refuses a text of too many values before any memory is had for them. A comma or an opening bracket begins each but the first.
+fn check_values(bytes: &[u8]) -> Result<()> {
+    if bytes.len() <= MAX_JSON_VALUES {
+        return Ok(());
+    }
+    let (mut count, mut in_string, mut escaped) = (1usize, false, false);
+    for &byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' => count += usize::from(!in_string),
+            _ => {}
+        }
+    }
+    if count > MAX_JSON_VALUES {
+        bail!(Limit, "a document of {count} values exceeds the limit of {MAX_JSON_VALUES} values");
+    }
+    Ok(())
 }
 
 fn argument(e: Error) -> Error {
@@ -305,6 +328,11 @@ mod tests {
     fn limits_hold_at_the_limit_and_one_past() {
         assert!(parse(b"[1]", 3).is_ok());
         assert_eq!(parse(b"[1]", 2).unwrap_err().kind(), ErrorKind::Limit);
+        let many = format!("[{}0]", "0,".repeat(MAX_JSON_VALUES - 1));
+        assert_eq!(parse(many.as_bytes(), usize::MAX).unwrap_err().kind(), ErrorKind::Limit);
+        assert_eq!(parse_text(&many).unwrap_err().kind(), ErrorKind::Limit);
+        let commas = format!("[\"\\\"{}\"]", ",".repeat(MAX_JSON_VALUES));
+        assert!(parse(commas.as_bytes(), usize::MAX).is_ok());
         let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
         assert!(read(&nested(127)).is_ok());
         assert_eq!(read(&nested(128)).unwrap_err().kind(), ErrorKind::Metadata);

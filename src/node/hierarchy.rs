@@ -53,10 +53,11 @@ fn refuse_array(store: &Store, above: &str, found: &Stored) -> Result<()> {
     Ok(())
 }
 
-/// Removes a node and all below it. The documents go first: from then on the node is not there, whatever happens.
+/// Removes a node and all below it. What consolidated metadata say of it goes first, then the documents: from then on the node is
+/// not there, whatever happens, and nothing says that it is.
 pub(super) fn erase_all(store: &Store, path: &str) -> Result<()> {
     let prefix = path::prefix(path);
-    catalog::changed(store);
+    refresh(store, &[], Some(path))?;
     for name in [v3::DOCUMENT, v2::ARRAY, v2::GROUP] {
         let key = format!("{prefix}{name}");
         store.shared().erase(&key).map_err(|e| e.at_key(key))?;

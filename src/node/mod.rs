@@ -18,6 +18,7 @@ pub mod spec;
 pub mod store;
 mod usage;
 
+pub use crate::codec::registry::has as has_codec;
 pub use array::Array;
 pub use attrs::{Attributes, JsonKind};
 pub use context::Context;

@@ -96,6 +96,7 @@ impl Store {
             let _lock = document::lock_place(self, &path)?;
             hierarchy::erase_all(self, &path)?;
         }
+        // Again, for what was changed below it meanwhile.
         hierarchy::refresh(self, &[], Some(&path))
     }
 

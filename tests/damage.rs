@@ -1,0 +1,302 @@
+//! Every codec against every kind of damage: an error, never a panic, and no more memory than what is expected asks for.
+//!
+//! One table of codecs, one function for each kind of damage. The memory of the codecs' C libraries is not seen here; that of
+//! the library itself and of codecs in Rust is.
+
+use ozarr::codec::chain::Chain;
+use ozarr::codec::{BoundChain, Dest, Leaf};
+use ozarr::dtype::{ByteOrder, DataType};
+use ozarr::metadata::extension::Extension;
+use ozarr::metadata::{Codecs, Order};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// Counts the bytes that the thread holds, and the most that it held.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<(i64, i64)> = const { Cell::new((0, 0)) };
+}
+
+fn count(bytes: i64) {
+    let _ = HELD.try_with(|held| {
+        let (now, most) = held.get();
+        held.set((now + bytes, most.max(now + bytes)));
+    });
+}
+
+// SAFETY: forwards to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
+        // SAFETY: forwarded.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
+        // SAFETY: forwarded.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        count(-(layout.size() as i64));
+        // SAFETY: forwarded.
+        unsafe { System.dealloc(p, layout) }
+    }
+
+    unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size as i64 - layout.size() as i64);
+        // SAFETY: forwarded.
+        unsafe { System.realloc(p, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most bytes held while `f` runs, beyond those before.
+fn most_held<T>(f: impl FnOnce() -> T) -> (T, usize) {
+    let before = HELD.get().0;
+    HELD.set((before, before));
+    let result = f();
+    (result, (HELD.get().1 - before).max(0) as usize)
+}
+
+/// What a flip of any bit must do.
+#[derive(Clone, Copy, PartialEq)]
+enum Flips {
+    /// An error.
+    Found,
+    /// Anything but a panic.
+    Survived,
+}
+use Flips::*;
+
+/// (the type, the v2 codec or the v3 list, what flips do); the last codec is the one that is damaged.
+const TABLE: &[(DataType, &str, Flips)] = &[
+    (DataType::Int32, r#"{"id": "adler32"}"#, Found),
+    (DataType::Float32, r#"{"id": "astype", "encode_dtype": "<f8", "decode_dtype": "<f4"}"#, Survived),
+    (DataType::Int32, r#"{"id": "base64"}"#, Survived),
+    (DataType::Float64, r#"{"id": "bitround", "keepbits": 9}"#, Survived),
+    (DataType::Int32, r#"{"id": "blosc", "cname": "lz4"}"#, Survived),
+    (DataType::Int32, r#"{"id": "blosc", "cname": "blosclz", "shuffle": 2, "blocksize": 256}"#, Survived),
+    (DataType::Int16, r#"{"id": "blosc", "cname": "zlib", "shuffle": 0}"#, Survived),
+    (DataType::Float64, r#"{"id": "blosc", "cname": "zstd"}"#, Survived),
+    (DataType::Int32, r#"{"id": "bz2", "level": 9}"#, Survived),
+    (DataType::Int32, r#"{"id": "crc32"}"#, Found),
+    (DataType::Int32, r#"{"id": "crc32", "location": "end"}"#, Found),
+    (DataType::Int32, r#"{"id": "crc32c"}"#, Found),
+    (DataType::Int32, r#"{"id": "delta", "dtype": "<i4", "astype": "<i2"}"#, Survived),
+    (DataType::Float64, r#"{"id": "fixedscaleoffset", "offset": 1, "scale": 4, "dtype": "<f8", "astype": "<i2"}"#, Survived),
+    (DataType::Int32, r#"{"id": "fletcher32"}"#, Found),
+    (DataType::Int32, r#"{"id": "gzip", "level": 6}"#, Survived),
+    (DataType::Int32, r#"{"id": "jenkins_lookup3", "initval": 5}"#, Found),
+    (DataType::Int32, r#"{"id": "lz4"}"#, Survived),
+    (DataType::Int32, r#"{"id": "lzma"}"#, Found),
+    (DataType::Int32, r#"{"id": "lzma", "check": 0, "filters": [{"id": 3, "dist": 4}, {"id": 33, "preset": 0}]}"#, Survived),
+    (DataType::Int32, r#"{"id": "lzma", "format": 2}"#, Survived),
+    (DataType::Int32, r#"{"id": "lzma", "format": 3, "filters": [{"id": 33}]}"#, Survived),
+    (DataType::Bool, r#"{"id": "packbits"}"#, Survived),
+    (DataType::Int32, r#"{"id": "pcodec"}"#, Survived),
+    (DataType::Float64, r#"{"id": "pcodec", "delta_spec": "try_lookback"}"#, Survived),
+    (DataType::Float64, r#"{"id": "pcodec", "mode_spec": {"try_float_mult": 0.5}}"#, Survived),
+    (DataType::Float32, r#"{"id": "quantize", "digits": 1, "dtype": "<f4"}"#, Survived),
+    (DataType::Int32, r#"{"id": "shuffle"}"#, Survived),
+    (DataType::Int32, r#"{"id": "zlib", "level": 9}"#, Found),
+    (DataType::Int32, r#"{"id": "zstd"}"#, Survived),
+    (DataType::Int32, r#"{"id": "zstd", "checksum": true}"#, Survived),
+    (DataType::Bool, r#"["packbits"]"#, Survived),
+    (DataType::Int32, r#"[{"name": "packbits", "configuration": {"last_bit": 20, "padding_encoding": "last_byte"}}]"#, Survived),
+    (
+        DataType::Int32,
+        r#"[{"name": "scale_offset", "configuration": {"scale": 3}}, {"name": "bytes", "configuration": {"endian": "big"}}]"#,
+        Survived,
+    ),
+    (
+        DataType::Int32,
+        r#"[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "conditional", "configuration": {"codecs": ["gzip", "crc32c"]}}]"#,
+        Survived,
+    ),
+];
+
+fn leaf(t: DataType, json: &str, elements: u64) -> Leaf {
+    let value: serde_json::Value = serde_json::from_str(json).unwrap();
+    let codecs = match &value {
+        serde_json::Value::Array(list) => Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect()),
+        one => {
+            Codecs::V2 { order: Order::C, byte_order: ByteOrder::Little, filters: vec![Extension::from_v2(one).unwrap()], compressor: None }
+        }
+    };
+    match Chain::parse(&codecs, t, 1).unwrap().bind(&[elements]).unwrap() {
+        BoundChain::Leaf(leaf) => leaf,
+        BoundChain::Sharded(_) => unreachable!(),
+    }
+}
+
+/// Small numbers of that type, some of them repeated.
+fn elements(t: DataType, n: usize) -> Vec<u8> {
+    let number = |i: usize| (i / 3 % 29) as u8;
+    match t {
+        DataType::Bool => (0..n).map(|i| number(i) % 2).collect(),
+        DataType::Float32 => (0..n).flat_map(|i| f32::from(number(i)).to_le_bytes()).collect(),
+        DataType::Float64 => (0..n).flat_map(|i| f64::from(number(i)).to_le_bytes()).collect(),
+        _ => (0..n).flat_map(|i| (0..t.size()).map(move |b| if b == 0 { number(i) } else { 0 })).collect(),
+    }
+}
+
+/// One codec with a good frame of 100 elements.
+struct Case {
+    leaf: Leaf,
+    json: &'static str,
+    data: Vec<u8>,
+    frame: Vec<u8>,
+    flips: Flips,
+}
+
+impl Case {
+    fn all() -> impl Iterator<Item = Case> {
+        TABLE.iter().map(|&(t, json, flips)| {
+            let (leaf, data, mut frame) = (leaf(t, json, 100), elements(t, 100), Vec::new());
+            assert_eq!(leaf.stages.len(), 1, "{json}");
+            leaf.stages[0].encode(&data, &mut frame).unwrap();
+            Case { leaf, json, data, frame, flips }
+        })
+    }
+
+    /// Decodes to so many bytes, in both ways; checks the memory. `None` where both fail.
+    fn decode(&self, frame: &[u8], n: usize) -> Option<Vec<u8>> {
+        let stage = &self.leaf.stages[0];
+        // What a decoder needs besides its result: bzip2's blocks of up to 900,000 bytes, Pcodec's tables and windows.
+        let constant = match stage.name() {
+            "bz2" => 5 << 20,
+            "pcodec" => 600 << 20,
+            _ => 1 << 20,
+        };
+        let mut exact = vec![0; n];
+        let (one, held) = most_held(|| stage.decode(frame, Dest::Exact(&mut exact)));
+        assert!(held <= 2 * n + constant, "{}: {held} bytes held for {n}", self.json);
+        let mut grown = Vec::new();
+        let (two, held) = most_held(|| stage.decode(frame, Dest::AtMost(&mut grown, n)));
+        assert!(held <= 3 * n + constant, "{}: {held} bytes held for {n}", self.json);
+        for e in [&one, &two].into_iter().filter_map(|r| r.as_ref().err()) {
+            assert!(!e.message().is_empty(), "{}", self.json);
+        }
+        match (one, two) {
+            (Ok(()), two) => {
+                assert!(two.is_ok() && exact == grown, "{}", self.json);
+                Some(exact)
+            }
+            // Fewer bytes than expected: the chunk's own size check, in the engine, finds it.
+            (Err(_), Ok(())) => Some(grown).filter(|g| g.len() == n),
+            (Err(_), Err(_)) => None,
+        }
+    }
+
+    fn refuses(&self, frame: &[u8], what: &str) {
+        assert_eq!(self.decode(frame, self.data.len()), None, "{}: {what} is not found", self.json);
+    }
+}
+
+#[test]
+fn the_table_has_every_codec() {
+    let known = |codecs: Codecs| {
+        let e = Chain::parse(&codecs, DataType::Int32, 1).err().unwrap();
+        e.message().split("known are ").nth(1).unwrap().split(", ").map(str::to_string).collect::<Vec<_>>()
+    };
+    let v2 = known(Codecs::V2 {
+        order: Order::C,
+        byte_order: ByteOrder::Little,
+        filters: vec![Extension::new("nosuch", Default::default())],
+        compressor: None,
+    });
+    assert!(v2.len() > 20, "{v2:?}");
+    for id in v2 {
+        assert!(TABLE.iter().any(|(_, json, _)| json.contains(&format!(r#""id": "{id}""#))), "no row for {id}");
+    }
+    for name in known(Codecs::V3(vec![Extension::new("nosuch", Default::default())])) {
+        let id = name.strip_prefix("numcodecs.").unwrap_or(&name);
+        let shapes = ["bytes", "endian", "sharding_indexed", "transpose"].contains(&id);
+        assert!(shapes || TABLE.iter().any(|(_, json, _)| json.contains(&format!(r#""{id}""#))), "no row for {name}");
+    }
+}
+
+#[test]
+fn good_frames_decode() {
+    for case in Case::all() {
+        assert_eq!(case.decode(&case.frame, case.data.len()).as_ref(), Some(&case.data), "{}", case.json);
+    }
+}
+
+#[test]
+fn cuts_at_every_byte_are_found() {
+    for case in Case::all() {
+        for cut in 0..case.frame.len() {
+            case.refuses(&case.frame[..cut], &format!("a cut at {cut} of {}", case.frame.len()));
+        }
+    }
+}
+
+#[test]
+fn bytes_behind_the_end_are_found() {
+    for case in Case::all() {
+        for tail in [&[0xaa][..], &[0xff; 16], &case.frame] {
+            case.refuses(&[&case.frame, tail].concat(), &format!("a tail of {} bytes", tail.len()));
+        }
+    }
+}
+
+#[test]
+fn flipped_bits_are_survived_and_by_checksums_found() {
+    for case in Case::all() {
+        for at in 0..case.frame.len() * 8 {
+            let mut bad = case.frame.clone();
+            bad[at / 8] ^= 1 << (at % 8);
+            let decoded = case.decode(&bad, case.data.len());
+            assert!(case.flips == Survived || decoded.is_none(), "{}: bit {at}", case.json);
+        }
+    }
+}
+
+#[test]
+fn lying_numbers_are_survived() {
+    for case in Case::all() {
+        for at in 0..case.frame.len().saturating_sub(3).min(64) {
+            for lie in [[0; 4], [0xff; 4], [0xff, 0xff, 0xff, 0x7f], [1, 0, 0, 0], [0, 0, 0, 0x80], [0, 0, 0x10, 0]] {
+                let mut bad = case.frame.clone();
+                bad[at..at + 4].copy_from_slice(&lie);
+                let _ = case.decode(&bad, case.data.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn other_sizes_than_expected_are_found() {
+    for case in Case::all() {
+        let unit = case.leaf.layout.element.size();
+        for n in [0, case.data.len() - unit, case.data.len() + unit, case.data.len() * 100] {
+            // In v3's packbits without a count, the size is what is expected of it.
+            assert_eq!(
+                case.decode(&case.frame, n).filter(|d| !case.json.starts_with(r#"["packbits"#) || d.len().div_ceil(8) != 13),
+                None,
+                "{}: {n}",
+                case.json
+            );
+        }
+    }
+}
+
+#[test]
+fn more_than_expected_is_found_without_its_memory() {
+    for &(t, json, flips) in TABLE {
+        let n = 4 << 20;
+        let leaf = leaf(t, json, n as u64 / t.size() as u64);
+        let (data, mut frame) = (vec![0; n], Vec::new());
+        leaf.stages[0].encode(&data, &mut frame).unwrap();
+        let case = Case { leaf, json, data, frame, flips };
+        for expected in [0, 1600, 64_000] {
+            assert_eq!(case.decode(&case.frame, expected), None, "{json}: {expected}");
+        }
+    }
+}

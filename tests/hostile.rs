@@ -1,0 +1,169 @@
+//! Documents that are made to hurt: time and memory stay bounded, and the answer is an error or an array that can be asked.
+
+use ozarr::dtype::DataType;
+use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::error::{ErrorKind, Result};
+use ozarr::limits::c_strides;
+use ozarr::node::{Array, Context, Group, Mode, Node, NodeKind, Store};
+use ozarr::store::memory::MemoryStore;
+use ozarr::store::{Condition, SharedStore};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Bytes in use, and the most that ever were.
+static USED: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+struct Measuring;
+
+fn add(size: usize) {
+    PEAK.fetch_max(USED.fetch_add(size, Relaxed) + size, Relaxed);
+}
+
+// SAFETY: forwards to the system's allocator.
+unsafe impl GlobalAlloc for Measuring {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        // SAFETY: forwarded.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: forwarded.
+        unsafe { System.dealloc(p, layout) }
+    }
+
+    unsafe fn realloc(&self, p: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        add(size);
+        USED.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: forwarded.
+        unsafe { System.realloc(p, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Measuring = Measuring;
+
+fn v3(shape: &str, chunks: &str, more: &str) -> String {
+    format!(
+        r#"{{"zarr_format":3,"node_type":"array","shape":{shape},"data_type":"int8","chunk_grid":{{"name":"regular","configuration":
+        {{"chunk_shape":{chunks}}}}},"chunk_key_encoding":{{"name":"default"}},"fill_value":7,"codecs":[{{"name":"bytes"}}]{more}}}"#
+    )
+}
+
+fn v2(shape: &str, chunks: &str) -> String {
+    format!(
+        r#"{{"zarr_format":2,"shape":{shape},"chunks":{chunks},"dtype":"|i1","compressor":null,"fill_value":7,"order":"C","filters":null}}"#
+    )
+}
+
+fn list(n: usize, item: &str) -> String {
+    format!("[{}{item}]", format!("{item},").repeat(n - 1))
+}
+
+fn group(attributes: &str) -> String {
+    format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"a":{attributes}}}}}"#)
+}
+
+/// One element from the end of the array.
+fn read_last(array: &Array) -> Result<i8> {
+    let shape = array.shape();
+    let (mut value, count) = (0i8, vec![1i64; shape.len()]);
+    let start: Vec<i64> = shape.iter().map(|&n| n as i64 - 1).collect();
+    let strides = c_strides(&vec![1; shape.len()], 1);
+    let memory =
+        Memory { data: (&raw mut value).cast(), size: 1, offset: 0, strides, data_type: DataType::Int8, overflow: Overflow::Error };
+    let selection = Selection::new(&shape, &start, &count, None)?;
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.read(&selection, &memory)? };
+    Ok(value)
+}
+
+/// The key, the document, the error (or what reading gives; `None`: nothing to read, or too large a chunk), and the bytes of memory
+/// for each byte of the document.
+type Case = (&'static str, String, std::result::Result<Option<i8>, ErrorKind>, usize);
+
+#[test]
+fn time_and_memory_are_bounded() {
+    use ErrorKind::{Limit, Metadata};
+    const MIB: usize = 1 << 20;
+    let huge = (1u64 << 62).to_string();
+    let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+    let objects = |n: usize| format!("{}1{}", r#"{"a":"#.repeat(n), "}".repeat(n));
+    let names: String = (0..200_000).map(|i| format!(r#","m{i}":{{"must_understand":false}}"#)).collect();
+    let wide: String = (0..1_000_000).map(|i| format!(r#""k{i}":{i},"#)).collect();
+    let inner = |n: u64| format!(r#","x":{{"must_understand":false,"n":{n}}}"#);
+    let cases: Vec<Case> = vec![
+        ("zarr.json", v3(&format!("[{huge}]"), "[1]", &inner(1)), Ok(Some(7)), 1),
+        ("zarr.json", v3(&format!("[{huge}]"), &format!("[{}]", 1u64 << 40), ""), Ok(None), 1),
+        (".zarray", v2(&format!("[{huge}]"), &format!("[{}]", 1u64 << 40)), Ok(None), 1),
+        ("zarr.json", v3(&format!("[{huge},{huge}]"), "[1,1]", ""), Ok(Some(7)), 1),
+        (".zarray", v2(&format!("[{huge},{huge}]"), &format!("[{huge},{huge}]")), Ok(None), 1),
+        ("zarr.json", v3(&list(1000, "1"), &list(1000, "1"), ""), Err(Limit), 1),
+        (".zarray", v2(&list(1000, "1"), &list(1000, "1")), Err(Limit), 1),
+        (".zarray", v2(&list(64, "1"), &list(64, "1")), Ok(Some(7)), 1),
+        ("zarr.json", v3("[1]", "[1]", &names), Ok(Some(7)), 40),
+        ("zarr.json", group(&deep(100_000)), Err(Metadata), 1),
+        ("zarr.json", group(&objects(100_000)), Err(Metadata), 1),
+        ("zarr.json", deep(64 * MIB), Err(Limit), 1),
+        ("zarr.json", group(&list(32 * MIB, "0")), Err(Limit), 1),
+        ("zarr.json", group(&format!("{{{wide}\"z\":0}}")), Ok(None), 40),
+        ("zarr.json", group(&format!("\"{}\"", "x".repeat(64 * MIB))), Ok(None), 5),
+        ("zarr.json", group(&format!("[{}", "x".repeat(64 * MIB))), Err(Metadata), 1),
+        ("zarr.json", group(&format!("[NaN,{}", "\"".repeat(64 * MIB))), Err(Metadata), 5),
+        (".zgroup", format!(r#"{{"zarr_format":2,"x":"{}"}}"#, "x".repeat(64 * MIB)), Err(Limit), 1),
+    ];
+    for (i, (key, document, want, factor)) in cases.iter().enumerate() {
+        let shared: SharedStore = Arc::new(MemoryStore::new());
+        shared.put(key, &[document.as_bytes()], Condition::None).unwrap();
+        let store = Store::from_shared(&Context::default(), shared, Mode::ReadWrite);
+        let (start, before) = (Instant::now(), USED.load(Relaxed));
+        PEAK.store(before, Relaxed);
+        let what = format!("case {i}: {:.60}", document);
+        match Node::open(&store, "") {
+            Err(e) => assert_eq!((Err(e.kind()), e.key()), (*want, Some(*key)), "{what}: {e:.200}"),
+            Ok(Node::Group(group)) => {
+                assert_eq!(*want, Ok(None), "{what}");
+                assert_eq!(group.attributes().names().unwrap(), ["a"]);
+                assert!(group.children().unwrap().is_empty());
+            }
+            Ok(Node::Array(array)) => match (read_last(&array), want) {
+                (Ok(value), Ok(Some(want))) => assert_eq!(value, *want, "{what}"),
+                (Err(e), Ok(None)) => assert_eq!((e.kind(), e.key()), (Limit, Some(*key)), "{what}: {e:.200}"),
+                (other, _) => panic!("{what}: {other:?}"),
+            },
+        }
+        assert_eq!(store.node_kind("").unwrap() == NodeKind::Unknown, want.is_err(), "{what}");
+        let (took, peak) = (start.elapsed(), PEAK.load(Relaxed) - before);
+        assert!(peak < factor * document.len() + 16 * MIB, "{what}: {} MiB for {} MiB", peak / MIB, document.len() / MIB);
+        assert!(took < Duration::from_secs(30), "{what}: {took:?}");
+    }
+    consolidated_metadata_of_strange_entries();
+}
+
+/// Entries that are no documents, or lead elsewhere, are not taken.
+fn consolidated_metadata_of_strange_entries() {
+    let names = ["", "/", "..", "a/../b", "a//b", "/a", "a/", "x\\u0000", "zarr.json", "__x"];
+    let entries: Vec<String> = names.iter().map(|n| format!(r#""{n}":{}"#, v3("[1]", "[1]", ""))).collect();
+    let odd = r#","n":null,"l":[],"s":"x","o":{},"g":{"zarr_format":4,"node_type":"group"}"#;
+    let document = format!(
+        r#"{{"zarr_format":3,"node_type":"group","consolidated_metadata":{{"kind":"inline","must_understand":false,"metadata":{{{}{odd}}}}}}}"#,
+        entries.join(",")
+    );
+    let shared: SharedStore = Arc::new(MemoryStore::new());
+    shared.put("zarr.json", &[document.as_bytes()], Condition::None).unwrap();
+    let store = Store::from_shared(&Context::default(), shared, Mode::ReadWrite);
+    let root = Group::open(&store, "").unwrap();
+    for path in ["", "/", "..", "a/../b", "x\0"] {
+        assert_eq!(root.open_array(path).err().map(|e| e.kind()), Some(ErrorKind::Name), "{path:?}");
+    }
+    for path in ["n", "l", "s", "o", "g", "none", "a/b"] {
+        assert_eq!(root.open_array(path).err().map(|e| e.kind()), Some(ErrorKind::NotFound), "{path:?}");
+    }
+    root.children().unwrap();
+    root.attributes().set_i64("n", 1).unwrap();
+    root.consolidate().unwrap();
+}
