@@ -1,4 +1,5 @@
-! What a call costs through the module `ozarr` beside the C function: reads of one element of an array in memory, in nanoseconds each.
+! What a call costs through the module `ozarr` beside the C function: reads of one element of an array in memory, in
+! nanoseconds each.
 program calls
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64, real64
