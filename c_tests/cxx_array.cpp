@@ -139,6 +139,7 @@ static void specifications() {
     THROWS(OZARR_ERR_RANK, "names", s.dimension_names({"a"}));
     THROWS(OZARR_ERR_STATE, "document", ozarr::spec::from_json(rain.metadata()).chunks({1, 2, 3}));
     THROWS(OZARR_ERR_RANK, "chunk shape", ozarr::array::create<int>("run.zarr/x", {3}, {1, 1}));
+    THROWS(OZARR_ERR_METADATA, "", ozarr::spec::from_json(R"({"zarr_format": 3, "node_type": "array"})"));
     THROWS(OZARR_ERR_ARGUMENT, "", ozarr::spec::from_json("{"));
 }
 
@@ -159,7 +160,8 @@ static void failures_say_what_and_where() {
     THROWS(OZARR_ERR_NULL, "", t.flush());
     moved.close();
     THROWS(OZARR_ERR_NULL, "", moved.read<double>());
-    put_file("run.zarr/f/zarr.json", "{\"zarr_format\":3,\"node_type\":\"array\",\"shape\":[4.5]}", 53);
+    const std::string broken = R"({"zarr_format":3,"node_type":"array","shape":[4.5]})";
+    put_file("run.zarr/f/zarr.json", broken.data(), broken.size());
     try {
         ozarr::array::open("run.zarr/f");
         FAIL("nothing was thrown");

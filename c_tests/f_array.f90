@@ -207,6 +207,7 @@ contains
     integer :: stat
     character(200) :: message
     call store%memory()
+    some = 0
     call a%create(store, "e", OZARR_FLOAT64, [0, 3], chunks=[2, 3])
     call a%write(none)
     call a%read(none)

@@ -13,7 +13,7 @@ program f_node
   call a%create(root, "a", OZARR_INT32, [1])
   call attributes(a)
   call stores()
-  call check(len(ozarr_library_version()) >= 5 .and. ozarr_message_of_status(OZARR_ERR_BOUNDS) == "OZARR_ERR_BOUNDS", "names")
+  call check(len(ozarr_library_version()) >= 5 .and. ozarr_name_of_status(OZARR_ERR_BOUNDS) == "OZARR_ERR_BOUNDS", "names")
   call finish()
 
 contains

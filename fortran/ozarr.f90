@@ -14,13 +14,14 @@
 !
 ! Dimensions   are in Fortran's order, the first one running fastest: an array of shape [64, 64, 100] here has the shape
 !              (100, 64, 64) in C and Python. So it is with netCDF, too. Indices and dimensions count from 1.
-! Variables    may be integer, real, complex and logical of any kind that Zarr has, of rank 0 to 15, sections with any strides; elements
-!              are converted from and to the array's type, and nothing is copied in between (but logicals of more than one byte).
-! Regions      are start, count and stride, lists of any integer kind. Without them, the variable has the shape of the array. With
-!              start alone, the region has the shape of the variable, and is 1 long in the dimensions after it. With count, the
-!              variable has that shape; dimensions of length 1 may be left out.
-! Failures     with stat= present, a status other than 0 (OZARR_OK) is there afterwards, and the message in errmsg=, which is left
-!              alone on success. Without stat=, a failure stops the program with the message.
+! Variables    may be integer, real, complex and logical of any kind that Zarr has, of rank 0 to 15, sections with any
+!              strides; elements are converted from and to the array's type, and nothing is copied in between (but logicals
+!              of more than one byte).
+! Regions      are start, count and stride, lists of any integer kind. Without them, the variable has the shape of the array.
+!              With start alone, the region has the shape of the variable, and is 1 long in the dimensions after it. With
+!              count, the variable has that shape; dimensions of length 1 may be left out.
+! Failures     with stat= present, a status other than 0 (OZARR_OK) is there afterwards, and the message in errmsg=, which is
+!              left alone on success. Without stat=, a failure stops the program with the message.
 ! Handles      free themselves at the end of their scope; close also stores, and says whether that worked. A copy made by
 !              assignment is another name for the same handle: once one of them is gone, the other gives an error.
 module ozarr
@@ -30,7 +31,7 @@ module ozarr
   implicit none
   private
 
-  public :: ozarr_node, ozarr_array, ozarr_group, ozarr_store, ozarr_erase, ozarr_library_version, ozarr_message_of_status
+  public :: ozarr_node, ozarr_array, ozarr_group, ozarr_store, ozarr_erase, ozarr_library_version, ozarr_name_of_status
   public :: OZARR_AS_STORED, OZARR_BOOL, OZARR_INT8, OZARR_INT16, OZARR_INT32, OZARR_INT64, OZARR_UINT8
   public :: OZARR_UINT16, OZARR_UINT32, OZARR_UINT64, OZARR_FLOAT16, OZARR_FLOAT32, OZARR_FLOAT64
   public :: OZARR_COMPLEX64, OZARR_COMPLEX128, OZARR_ORDER_C, OZARR_ORDER_F, OZARR_NEW, OZARR_OVERWRITE
@@ -228,7 +229,8 @@ contains
     if (.not. present(stat)) error stop "ozarr: " // message
   end subroutine done
 
-  ! The same for procedures with arguments of any type. gfortran shifts the length of errmsg if one of them is of characters (it should
+  ! The same for procedures with arguments of any type. gfortran shifts the length of errmsg if one of them is of characters
+  ! (it should
   ! not be, and that is the failure): then errmsg is left alone.
   subroutine done_any(status, stat, errmsg)
     integer(c_int32_t), intent(in) :: status
@@ -327,11 +329,11 @@ contains
   end function ozarr_library_version
 
   ! The name of a status, such as "OZARR_ERR_BOUNDS".
-  function ozarr_message_of_status(status) result(text)
+  function ozarr_name_of_status(status) result(text)
     integer, intent(in) :: status
     character(:), allocatable :: text
     text = text_at(ozarr_status_name(int(status, c_int32_t)))
-  end function ozarr_message_of_status
+  end function ozarr_name_of_status
 
   ! Erases what stands at a location, with everything below it.
   subroutine ozarr_erase(location, stat, errmsg)
@@ -415,8 +417,10 @@ contains
     call done(status, stat, errmsg)
   end subroutine array_open_store
 
-  ! Creates an array: its type (OZARR_FLOAT64, ...) and shape; and, where given: the shape of its chunks, the names of its dimensions,
-  ! its fill value, the compressor ("zstd", "gzip", "blosc", "none") and its level; the shape of the inner chunks of shards; the codecs
+  ! Creates an array: its type (OZARR_FLOAT64, ...) and shape; and, where given: the shape of its chunks, the names of its
+  ! dimensions,
+  ! its fill value, the compressor ("zstd", "gzip", "blosc", "none") and its level; the shape of the inner chunks of shards;
+  ! the codecs
   ! and the attributes as JSON; the Zarr format, 2 or 3; whether to overwrite what stands there.
   subroutine array_create_location(self, location, type, shape, chunks, names, fill, compressor, level, &
     inner_chunks, codecs, attributes, zarr_format, overwrite, stat, errmsg)
@@ -791,7 +795,8 @@ contains
     call done(status, stat, errmsg)
   end subroutine group_create_store
 
-  ! The names of the children, sorted, padded with blanks; and their kinds: OZARR_NODE_ARRAY, OZARR_NODE_GROUP, OZARR_NODE_UNKNOWN.
+  ! The names of the children, sorted, padded with blanks; and their kinds: OZARR_NODE_ARRAY, OZARR_NODE_GROUP,
+  ! OZARR_NODE_UNKNOWN.
   subroutine group_children(self, names, kinds, stat, errmsg)
     class(ozarr_group), intent(in) :: self
     character(:), allocatable, intent(out) :: names(:)

@@ -169,7 +169,8 @@ enum class type : ozarr_type {
     float32 = OZARR_FLOAT32,
     float64 = OZARR_FLOAT64,
     complex64 = OZARR_COMPLEX64,
-    complex128 = OZARR_COMPLEX128
+    complex128 = OZARR_COMPLEX128,
+    by_dtype = OZARR_BY_DTYPE
 };
 
 /// What to do if something stands already where a node is to be created.

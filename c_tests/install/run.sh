@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh PREFIX [CMAKE-OPTIONS...]: uses the ozarr that is installed under PREFIX as a stranger would, in a copy of this folder:
-# by find_package and by pkg-config, with the shared library and the archive, in C and C++. Programs run without any help to find
+# by find_package and by pkg-config, with the shared library and the archive, in C, C++ and Fortran. Programs run without any help to find
 # the library. With OZARR_SOURCE set to ozarr's sources, add_subdirectory is tried too (the options go there).
 set -eu
 prefix=$(cd "$1" && pwd)
@@ -8,7 +8,7 @@ shift
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$here/CMakeLists.txt" "$here/main.c" "$here/main.cpp" "$work"
+cp "$here/CMakeLists.txt" "$here/main.c" "$here/main.cpp" "$here/main_hpp.cpp" "$here/main.f90" "$work"
 cd "$work"
 unset LD_LIBRARY_PATH
 
@@ -19,7 +19,8 @@ try() {
 }
 build() {
     cmake -S . -B "$@" > log 2>&1 && cmake --build "$1" >> log 2>&1 || { cat log >&2; exit 1; }
-    for program in c_shared c_static cxx_shared cxx_static; do try "./$1/$program"; done
+    for program in c_shared c_static cxx_shared cxx_static hpp_shared; do try "./$1/$program"; done
+    if [ -n "$(find "$prefix" -name ozarr-fortran.pc)" ]; then try "./$1/fortran_shared"; fi
     echo "$how: ok"
 }
 

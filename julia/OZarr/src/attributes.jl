@@ -11,13 +11,13 @@ end
 for (H, node) in ((:ZArray, :array), (:ZGroup, :group))
     c(name) = Symbol("ozarr_", node, "_", name)
     @eval begin
-        _attr_get(h::$H, name, buf, cap, len) = $(c("attr_get_json"))(_handle(h), name, buf, cap, len)
-        _attr_set(h::$H, name, json) = $(c("attr_set_json"))(_handle(h), name, json)
-        _attr_erase(h::$H, name) = $(c("attr_erase"))(_handle(h), name)
-        _attr_kind(h::$H, name, kind) = $(c("attr_kind"))(_handle(h), name, kind)
-        _attr_count(h::$H, count) = $(c("attr_count"))(_handle(h), count)
-        _attrs_get(h::$H, buf, cap, len) = $(c("attrs_get"))(_handle(h), buf, cap, len)
-        _attrs_set(h::$H, json) = $(c("attrs_set"))(_handle(h), json)
+        _attr_get(h::$H, name, buf, cap, len) = $(c("attr_get_json"))(h, name, buf, cap, len)
+        _attr_set(h::$H, name, json) = $(c("attr_set_json"))(h, name, json)
+        _attr_erase(h::$H, name) = $(c("attr_erase"))(h, name)
+        _attr_kind(h::$H, name, kind) = $(c("attr_kind"))(h, name, kind)
+        _attr_count(h::$H, count) = $(c("attr_count"))(h, count)
+        _attrs_get(h::$H, buf, cap, len) = $(c("attrs_get"))(h, buf, cap, len)
+        _attrs_set(h::$H, json) = $(c("attrs_set"))(h, json)
     end
 end
 

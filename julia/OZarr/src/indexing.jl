@@ -36,7 +36,7 @@ end
         region = Ref(ozarr_region(sizeof(ozarr_region), _pointer(start), _pointer(shape), _pointer(step)))
         memory = Ref(ozarr_memory(sizeof(ozarr_memory), data, bytes, offset, strides === nothing ? Ptr{Int64}(C_NULL) : _pointer(apart),
             OZARR_ORDER_C, _type_number(E)))
-        call(_handle(z), region, memory)
+        call(z, region, memory)
     end
     status == OZARR_OK && return nothing
     e = _error()
@@ -139,7 +139,7 @@ end
 "Changes the size. What is cut off is erased."
 function Base.resize!(z::ZArray{T,N}, dims::Integer...) where {T,N}
     length(dims) == N || throw(DimensionMismatch("found $(length(dims)) lengths, expected $N, the dimensions of the array"))
-    _check(ozarr_array_resize(_handle(z), _reversed(dims)))
+    _check(ozarr_array_resize(z, _reversed(dims)))
     return z
 end
 
@@ -157,6 +157,6 @@ function Base.append!(z::ZArray{T,N}, x::AbstractArray; dim::Integer = N) where 
     others = ndims(x) == N ? slab : ntuple(k -> slab[k < dim ? k : k + 1], N - 1)
     size(x) == others || throw(DimensionMismatch("the variable has the size $(size(x)), expected $others"))
     y = x isa Array && _has_number(eltype(x)) ? x : _has_number(eltype(x)) ? Array(x) : convert(Array{T}, x)
-    GC.@preserve y _check(ozarr_array_append(_handle(z), N - dim, count, _type_number(eltype(y)), Ptr{Cvoid}(pointer(y)), sizeof(y)))
+    GC.@preserve y _check(ozarr_array_append(z, N - dim, count, _type_number(eltype(y)), Ptr{Cvoid}(pointer(y)), sizeof(y)))
     return z
 end

@@ -9,6 +9,9 @@ for (T, number) in _types
 end
 _type_number(T::Type) = throw(ArgumentError("Zarr arrays hold Bool, integers up to 64 bits, Float16 to Float64, ComplexF32 and ComplexF64; found $T"))
 
+# Bytes, text and times: as they are stored.
+_type_number(::Type{<:NTuple{N,UInt8}}) where {N} = OZARR_AS_STORED
+
 _has_number(::Type{T}) where {T} = T <: Union{map(first, _types)...}
 
 function _type_of(number)
@@ -30,11 +33,17 @@ mutable struct ZGroup
     ZGroup(handle::Ptr{Cvoid}) = finalizer(g -> _release(g, ozarr_group_free), new(handle))
 end
 
-"An array of elements `T` and `N` dimensions: `z[:, 1, 2:3]`, `z[...] = x`, `size(z)`, `z.attrs`."
+"""
+An array of elements `T` and `N` dimensions: `z[:, 1, 2:3]`, `z[...] = x`, `size(z)`, `z.attrs`. Bytes, text and times are tuples of
+`UInt8`, as they are stored.
+"""
 mutable struct ZArray{T,N}
     handle::Ptr{Cvoid}
     ZArray{T,N}(handle::Ptr{Cvoid}) where {T,N} = finalizer(z -> _release(z, ozarr_array_free), new{T,N}(handle))
 end
+
+# A node is passed to the library itself: so it lives as long as the call, and is not finalized in between.
+Base.unsafe_convert(::Type{Ptr{Cvoid}}, node::Union{Store,ZGroup,ZArray}) = getfield(node, :handle)
 
 function _release(node, free)
     handle, node.handle = getfield(node, :handle), C_NULL
@@ -43,15 +52,16 @@ function _release(node, free)
 end
 
 function _array(handle::Ptr{Cvoid})
-    rank, number = Ref{Int32}(0), Ref{Int32}(0)
+    rank, number, bytes = Ref{Int32}(0), Ref{Int32}(0), Ref{Csize_t}(0)
     status = ozarr_array_rank(handle, rank)
     status == OZARR_OK && (status = ozarr_array_type(handle, number))
+    status == OZARR_OK && (status = ozarr_array_item_size(handle, bytes))
     if status != OZARR_OK
         e = _error()
         ozarr_array_free(handle)
         throw(e)
     end
-    return ZArray{_type_of(number[]),Int(rank[])}(handle)
+    return ZArray{number[] == OZARR_BY_DTYPE ? NTuple{Int(bytes[]),UInt8} : _type_of(number[]),Int(rank[])}(handle)
 end
 
 # Calls `open(reference)` and gives what it puts there.
@@ -92,30 +102,30 @@ memory() = Store(_opened(out -> ozarr_store_memory(out)))
 
 function Base.getindex(s::Store, path::AbstractString)
     kind = _kind(s, path)
-    kind == OZARR_NODE_GROUP && return ZGroup(_opened(out -> ozarr_group_open_at(s.handle, path, out)))
-    return _array(_opened(out -> ozarr_array_open_at(s.handle, path, out)))
+    kind == OZARR_NODE_GROUP && return ZGroup(_opened(out -> ozarr_group_open_at(s, path, out)))
+    return _array(_opened(out -> ozarr_array_open_at(s, path, out)))
 end
 
 function _kind(s::Store, path)
     kind = Ref{Int32}(0)
-    _check(ozarr_store_node_kind(s.handle, path, kind))
+    _check(ozarr_store_node_kind(s, path, kind))
     return kind[]
 end
 
 Base.haskey(s::Store, path::AbstractString) = _kind(s, path) != OZARR_NODE_NONE
-Base.delete!(s::Store, path::AbstractString) = (_check(ozarr_store_node_erase(s.handle, path)); s)
+Base.delete!(s::Store, path::AbstractString) = (_check(ozarr_store_node_erase(s, path)); s)
 
 function Base.getindex(g::ZGroup, path::AbstractString)
     out = Ref{Ptr{Cvoid}}(C_NULL)
-    status = ozarr_group_open_array(_handle(g), path, out)
+    status = ozarr_group_open_array(g, path, out)
     status == OZARR_OK && return _array(out[])
     status == OZARR_ERR_NODE_KIND || throw(_error())
-    return ZGroup(_opened(o -> ozarr_group_open_group(_handle(g), path, o)))
+    return ZGroup(_opened(o -> ozarr_group_open_group(g, path, o)))
 end
 
 # Calls `f(name, kind)` for every child.
 function _children(f, g::ZGroup)
-    iter = _opened(out -> ozarr_group_children(_handle(g), out))
+    iter = _opened(out -> ozarr_group_children(g, out))
     try
         more, kind = Ref(false), Ref{Int32}(0)
         while true
@@ -165,9 +175,9 @@ Creates a group, with the groups above it that are missing.
 """
 create_group(location::AbstractString; overwrite::Bool = false) = ZGroup(_opened(out -> ozarr_group_create(location, _flags(overwrite), out)))
 create_group(g::ZGroup, path::AbstractString; overwrite::Bool = false) =
-    ZGroup(_opened(out -> ozarr_group_create_group(_handle(g), path, _flags(overwrite), out)))
+    ZGroup(_opened(out -> ozarr_group_create_group(g, path, _flags(overwrite), out)))
 create_group(s::Store, path::AbstractString; overwrite::Bool = false) =
-    ZGroup(_opened(out -> ozarr_group_create_at(s.handle, path, 0, _flags(overwrite), out)))
+    ZGroup(_opened(out -> ozarr_group_create_at(s, path, 0, _flags(overwrite), out)))
 
 """
     OZarr.create([group_or_store,] location, T, size...; options...)
@@ -183,9 +193,9 @@ create(parent::Union{ZGroup,Store}, path::AbstractString, T::Type, dims::Integer
 create(location::AbstractString, T::Type, dims::Tuple; overwrite::Bool = false, options...) =
     _with_spec(spec -> _array(_opened(out -> ozarr_array_create_ex(location, spec, _flags(overwrite), out))), T, dims; options...)
 create(g::ZGroup, path::AbstractString, T::Type, dims::Tuple; overwrite::Bool = false, options...) =
-    _with_spec(spec -> _array(_opened(out -> ozarr_group_create_array(_handle(g), path, spec, _flags(overwrite), out))), T, dims; options...)
+    _with_spec(spec -> _array(_opened(out -> ozarr_group_create_array(g, path, spec, _flags(overwrite), out))), T, dims; options...)
 create(s::Store, path::AbstractString, T::Type, dims::Tuple; overwrite::Bool = false, options...) =
-    _with_spec(spec -> _array(_opened(out -> ozarr_array_create_at(s.handle, path, spec, _flags(overwrite), out))), T, dims; options...)
+    _with_spec(spec -> _array(_opened(out -> ozarr_array_create_at(s, path, spec, _flags(overwrite), out))), T, dims; options...)
 
 create(location::AbstractString, x::AbstractArray; options...) = _written(create(location, eltype(x), size(x); options...), x)
 create(parent::Union{ZGroup,Store}, path::AbstractString, x::AbstractArray; options...) =
@@ -230,8 +240,6 @@ erase(location::AbstractString) = _check(ozarr_node_erase(location))
 
 const Node = Union{ZArray,ZGroup}
 
-@inline _handle(node::Node) = getfield(node, :handle)
-
 Base.getproperty(node::Node, name::Symbol) = name === :attrs ? Attributes(node) : getfield(node, name)
 Base.propertynames(::Node) = (:attrs,)
 
@@ -246,16 +254,16 @@ function _close(node, close)
 end
 
 Base.isopen(node::Union{Node,Store}) = getfield(node, :handle) != C_NULL
-Base.flush(z::ZArray) = _check(ozarr_array_flush(_handle(z)))
-Base.flush(g::ZGroup) = _check(ozarr_group_flush(_handle(g)))
-Base.flush(s::Store) = _check(ozarr_store_flush(s.handle))
+Base.flush(z::ZArray) = _check(ozarr_array_flush(z))
+Base.flush(g::ZGroup) = _check(ozarr_group_flush(g))
+Base.flush(s::Store) = _check(ozarr_store_flush(s))
 
 "The metadata document of an array or a group, as JSON."
-metadata(z::ZArray) = _text((buf, cap, len) -> ozarr_array_metadata(_handle(z), buf, cap, len))
-metadata(g::ZGroup) = _text((buf, cap, len) -> ozarr_group_metadata(_handle(g), buf, cap, len))
+metadata(z::ZArray) = _text((buf, cap, len) -> ozarr_array_metadata(z, buf, cap, len))
+metadata(g::ZGroup) = _text((buf, cap, len) -> ozarr_group_metadata(g, buf, cap, len))
 
 "Collects the metadata of everything below the group into one document."
-consolidate(g::ZGroup) = _check(ozarr_group_consolidate(_handle(g)))
+consolidate(g::ZGroup) = _check(ozarr_group_consolidate(g))
 
 Base.eltype(::Type{ZArray{T,N}}) where {T,N} = T
 Base.ndims(::Type{ZArray{T,N}}) where {T,N} = N
@@ -279,7 +287,7 @@ inner_chunks(z::ZArray) = _numbers(z, ozarr_array_inner_chunk_shape)
 
 function _numbers(z::ZArray{T,N}, get) where {T,N}
     out = Vector{Int64}(undef, N)
-    _check(get(_handle(z), out))
+    _check(get(z, out))
     return ntuple(d -> Int(out[N+1-d]), N)
 end
 
@@ -287,7 +295,7 @@ end
 function dimension_names(z::ZArray{T,N}) where {T,N}
     named = Ref(false)
     return ntuple(N) do d
-        name = _text((buf, cap, len) -> ozarr_array_dimension_name(_handle(z), N - d, buf, cap, len, named))
+        name = _text((buf, cap, len) -> ozarr_array_dimension_name(z, N - d, buf, cap, len, named))
         named[] ? name : nothing
     end
 end
@@ -295,7 +303,7 @@ end
 function Base.show(io::IO, z::ZArray{T,N}) where {T,N}
     isopen(z) || return print(io, "closed ZArray{$T,$N}")
     print(io, N == 0 ? "0-dimensional" : join(size(z), "×"), " ZArray{$T,$N}")
-    path = _text((buf, cap, len) -> ozarr_array_path(_handle(z), buf, cap, len))
+    path = _text((buf, cap, len) -> ozarr_array_path(z, buf, cap, len))
     isempty(path) || print(io, " \"", path, '"')
 end
 Base.summary(io::IO, z::ZArray) = show(io, z)

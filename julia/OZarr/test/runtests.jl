@@ -79,6 +79,16 @@ bare(json) = filter(c -> !isspace(c), json)
         @test_throws ArgumentError OZarr.create(s, "x", String, 3)
     end
 
+    @testset "texts are bytes" begin
+        mkpath("texts.zarr")
+        write("texts.zarr/.zarray", """{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":"|S3","compressor":null,"fill_value":"","order":"C","filters":null}""")
+        write("texts.zarr/0", "abcde\0")
+        z = OZarr.open("texts.zarr"; mode = "r+")
+        @test String(collect(z[1])) == "abc" && z[:] == [Tuple(b"abc"), Tuple(b"de\0")]
+        z[2:2] = [Tuple(b"xyz")]
+        @test read("texts.zarr/0", String) == "abcxyz"
+    end
+
     @testset "growing and emptiness" begin
         z = OZarr.create(OZarr.memory(), "g", Float64, 2, 0; chunks = (2, 2))
         @test isempty(z) && Array(z) == zeros(2, 0)
