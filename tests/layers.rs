@@ -44,7 +44,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("flate2", &["codec"]),
     ("libdeflater", &["codec"]),
     ("crc32c", &["codec"]),
-    ("base64", &["codec"]),
+    ("base64", &["codec", "dtype"]),
     ("bzip2", &["codec"]),
     ("liblzma", &["codec"]),
     ("lz4_flex", &["codec"]),

@@ -31,6 +31,10 @@ SAME = "zarr_format shape chunks inner_chunks dtype fill_value codecs order dime
 EXCUSED = {("v3-dtype-raw-bytes", "zarr-python")}
 
 
+# Features that are read, but by design not written.
+READ_ONLY = {"blosc:snappy"}
+
+
 class Fault(Exception):
     pass
 
@@ -281,7 +285,7 @@ def main():
     cases = []
     for c in json.loads((root / "cases.json").read_text()):
         features = set(c["features"]) | corpus.shown_by_document(root / c["store"], c["path"])
-        if c["expect"] == "raw" and "sha256" in c and a.id in c["id"] and not any(fnmatch.fnmatchcase(f, p) for f in features for p, _, _ in rows):
+        if c["expect"] == "raw" and "sha256" in c and a.id in c["id"] and not features & READ_ONLY and not any(fnmatch.fnmatchcase(f, p) for f in features for p, _, _ in rows):
             cases.append(c)
     originals = [root / c["store"] / c["path"].strip("/") for c in cases]
     with ThreadPoolExecutor(a.jobs) as ex:
