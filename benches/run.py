@@ -56,7 +56,7 @@ class Bench:
         took = time.time() - began
         for d in work.glob("written-*"):
             shutil.rmtree(d)
-        seconds, fewest = (3, 2) if self.a.quick else (20, 3)
+        seconds, fewest = (3, 2) if self.a.quick else (12, 3)
         times = max(1, min(3, int(seconds / fewest / len(NAMES) / took)))
         return times, max(fewest, min(7, int(seconds / len(NAMES) / times / took)))
 

@@ -1,5 +1,7 @@
 // ozarr.hpp with exceptions: arrays, every way of reading and writing, and what goes wrong.
+#define I 1i // as <complex.h> defines it: the header must not mind
 #include <ozarr.hpp>
+#undef I
 
 #include "table.h"
 
@@ -109,6 +111,16 @@ static void every_type_and_rank() {
     THROWS(OZARR_ERR_RANK, "65", high.read<int>({ones, ones}));
 }
 
+// A start of 0 in a list is a number, not a null pointer.
+static void regions_of_rank_one() {
+    auto a = ozarr::array::create("line.zarr", ozarr::spec::of<int>({9}));
+    a.write(std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8});
+    CHECK((a.read<int>({{0}, {5}, {2}}) == std::vector<int>{0, 2, 4, 6, 8}));
+    int spread[6] = {-1, -1, -1, -1, -1, -1};
+    a.read(ozarr::strided(spread, 6, {2}, 1), {{0}, {3}});
+    CHECK(spread[0] == -1 && spread[1] == 0 && spread[3] == 1 && spread[5] == 2);
+}
+
 static void empty_arrays_and_regions() {
     auto t = ozarr::array::create<double>("run.zarr/empty", {0, 3}, {2, 3});
     CHECK(t.read<double>().empty());
@@ -185,6 +197,7 @@ int main() {
     vectors_go_in_and_out();
     pointers_have_sizes_and_strides();
     every_type_and_rank();
+    regions_of_rank_one();
     empty_arrays_and_regions();
     specifications();
     failures_say_what_and_where();

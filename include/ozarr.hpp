@@ -226,17 +226,17 @@ class index {
 public:
     static constexpr std::size_t max_rank = 64;
     index() noexcept : size_(0) {}
-    template <class... I, class = std::enable_if_t<(sizeof...(I) > 0 && sizeof...(I) <= max_rank && (std::is_integral_v<I> && ...))>>
-    index(I... values) noexcept : size_(sizeof...(I)) {
+    template <class... Int, class = std::enable_if_t<(sizeof...(Int) > 0 && sizeof...(Int) <= max_rank && (std::is_integral_v<Int> && ...))>>
+    index(Int... values) noexcept : size_(sizeof...(Int)) {
         std::size_t d = 0;
         ((values_[d++] = static_cast<std::int64_t>(values)), ...);
     }
     /// A list with more than 64 numbers keeps its length, which no array has: its use is an error.
-    template <class C, class = std::enable_if_t<std::is_integral_v<std::decay_t<decltype(*std::declval<const C &>().data())>>>,
-              class = decltype(std::declval<const C &>().size()), class = std::enable_if_t<!std::is_same_v<C, index>>>
-    index(const C &list) noexcept : index(list.data(), list.size()) {}
-    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
-    index(const I *values, std::size_t rank) noexcept : size_(rank) {
+    template <class List, class = std::enable_if_t<std::is_integral_v<std::decay_t<decltype(*std::declval<const List &>().data())>>>,
+              class = decltype(std::declval<const List &>().size()), class = std::enable_if_t<!std::is_same_v<List, index>>>
+    index(const List &list) noexcept : index(list.data(), list.size()) {}
+    template <class Int, class = std::enable_if_t<std::is_integral_v<Int>>>
+    index(const Int *values, std::size_t rank) noexcept : size_(rank) {
         for (std::size_t d = 0; d < rank && d < max_rank; d++) values_[d] = static_cast<std::int64_t>(values[d]);
     }
     index(const index &other) noexcept : index(other.values_, other.size_) {}
@@ -284,16 +284,23 @@ struct region {
 };
 
 /// Memory whose elements lie apart: `size` elements from `data` on may be touched; the region's first element is data[offset], and
-/// neighbours along dimension d are strides[d] elements apart (negative allowed; 0 repeats an element when writing).
+/// neighbours along dimension d are strides[d] elements apart (negative allowed; 0 repeats an element when writing). All of these
+/// count elements, where ozarr.h counts bytes. One stride for each dimension of the array; 0 where the memory has none because the
+/// region is 1 long there.
 template <class T>
 struct strided {
-    strided(T *data_, std::size_t size_, const index &strides_, std::size_t offset_ = 0)
+    /// `data_` is a pointer to elements. (A template, so that the list {0} is never taken for a null pointer.)
+    template <class Pointer, class = std::enable_if_t<std::is_pointer_v<Pointer> && std::is_convertible_v<Pointer, T *>>>
+    strided(Pointer data_, std::size_t size_, const index &strides_, std::size_t offset_ = 0)
         : data(data_), size(size_), strides(strides_), offset(offset_) {}
     T *data;
     std::size_t size;
     index strides;
     std::size_t offset;
 };
+
+template <class T>
+strided(T *, std::size_t, const index &, std::size_t = 0) -> strided<T>;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Inside
@@ -545,7 +552,9 @@ private:
 // Specifications
 // ---------------------------------------------------------------------------------------------------------------------
 
-/// What an array to be created is like. Setters return the spec: `ozarr::spec::of<float>({0, 720}).chunks({1, 720}).compressor("zstd", 5)`.
+/// What an array to be created is like. Setters return a reference to the spec: chain them in the call that takes it, as in
+/// `array::create("run.zarr/t", ozarr::spec::of<float>({0, 720}).chunks({1, 720}).compressor("zstd", 5))`, or call them on a named
+/// one: `auto s = ozarr::spec::of<float>({0, 720}); s.chunks({1, 720}).fill_value(NAN);`.
 class spec : public detail::handle<ozarr_spec, ozarr_spec_free> {
 public:
     spec(type t, const index &shape) {
