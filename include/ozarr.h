@@ -4,7 +4,7 @@
  * Write a field:
  *
  *     ozarr_array *t = NULL;
- *     int64_t shape[] = {100, 64, 64};
+ *     int64_t shape[] = {100, 64, 64}, start[] = {0, 0, 0}, count[] = {1, 64, 64};
  *     if (ozarr_array_create("run.zarr/temperature", OZARR_FLOAT64, 3, shape, NULL, OZARR_NEW, &t))
  *         goto fail;
  *     if (ozarr_array_write_region(t, start, count, OZARR_FLOAT64, u, sizeof u)) goto fail;
@@ -699,8 +699,8 @@ typedef struct ozarr_memory {
     size_t offset;
     /**
      * The distance in bytes between neighbours along each dimension; may be negative. 0 repeats an element
-     * along that dimension when writing; when reading, no two elements may overlap. NULL: the elements are
-     * contiguous, in `order`.
+     * along that dimension when writing; when reading, no two elements may overlap. One for each dimension of
+     * the array, of no meaning where the region is 1 long. NULL: the elements are contiguous, in `order`.
      */
     const int64_t *strides;
     /** `OZARR_ORDER_C` or `OZARR_ORDER_F`; counts where `strides` is NULL. */
