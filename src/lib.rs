@@ -4,6 +4,10 @@
 //! [`error`], [`limits`], [`fork`] → [`dtype`], [`store`], [`grid`] → [`metadata`] → [`codec`] → [`engine`] → [`node`] → [`ffi`].
 //! `docs/architecture.md` follows one read and one write from top to bottom.
 
+#![warn(missing_docs, clippy::undocumented_unsafe_blocks)]
+// Nothing outside of tests may panic on what comes from outside.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
 pub mod codec;
 pub mod dtype;
 pub mod engine;

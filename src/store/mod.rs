@@ -49,9 +49,17 @@ pub enum ByteRange {
     /// All bytes.
     Whole,
     /// `len` bytes from `offset`; an object that ends earlier is an error of kind `Truncated`.
-    Span { offset: u64, len: u64 },
+    Span {
+        /// The first byte.
+        offset: u64,
+        /// The number of bytes.
+        len: u64,
+    },
     /// The last `len` bytes; a shorter object is an error of kind `Truncated`.
-    Suffix { len: u64 },
+    Suffix {
+        /// The number of bytes.
+        len: u64,
+    },
 }
 
 /// The keys and the sub-prefixes directly under a prefix, each without the prefix and without a trailing slash.
