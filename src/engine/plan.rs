@@ -3,7 +3,7 @@
 use super::Selection;
 use crate::error::{Result, err};
 use crate::grid::{Grid, Segment};
-use crate::limits::{Dims, Strides};
+use crate::limits::{Dims, Strides, element_count};
 use smallvec::SmallVec;
 
 /// The selected elements of a chunk along one dimension, and how far apart they are in memory.
@@ -30,6 +30,7 @@ pub(super) struct Plan {
     step: Strides,
     memory: Strides,
     items: u64,
+    bytes: u64,
 }
 
 /// One chunk's part of a selection.
@@ -43,11 +44,17 @@ pub(super) struct Item {
 }
 
 impl Plan {
-    /// Cuts `selection`; `memory` has the byte stride for each dimension.
-    pub fn new(grid: &Grid, selection: &Selection, memory: &[i64]) -> Result<Plan> {
+    /// Cuts `selection`; elements have `item` bytes in memory, `memory` is the byte stride for each dimension.
+    pub fn new(grid: &Grid, selection: &Selection, memory: &[i64], item: usize) -> Result<Plan> {
         let rank = selection.shape().len();
-        let mut plan =
-            Plan { segments: Vec::new(), bounds: SmallVec::new(), step: selection.step().into(), memory: memory.into(), items: 1 };
+        let mut plan = Plan {
+            segments: Vec::new(),
+            bounds: SmallVec::new(),
+            step: selection.step().into(),
+            memory: memory.into(),
+            items: 1,
+            bytes: element_count(selection.shape())?.saturating_mul(item as u64),
+        };
         plan.bounds.push(0);
         for d in 0..rank {
             plan.push_dimension(grid, d, selection)?;
@@ -80,6 +87,11 @@ impl Plan {
     /// The number of items.
     pub fn items(&self) -> u64 {
         self.items
+    }
+
+    /// The bytes of all selected elements in memory.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Item `n`, in C order of the chunks.
@@ -136,7 +148,7 @@ mod tests {
     fn items_cover_the_selection_once_and_in_place() {
         let grid = Grid::regular(smallvec![4, 3]).unwrap();
         let selection = Selection::new(&[10, 7], &[9, 1], &[4, 3], Some(&[-3, 2])).unwrap();
-        let plan = Plan::new(&grid, &selection, &[24, 8]).unwrap();
+        let plan = Plan::new(&grid, &selection, &[24, 8], 8).unwrap();
         let mut seen = Vec::new();
         for n in 0..plan.items() {
             let item = plan.item(n);
@@ -155,16 +167,16 @@ mod tests {
     #[test]
     fn rank_zero_is_one_item_and_no_elements_are_none() {
         let grid = Grid::regular(smallvec![]).unwrap();
-        assert_eq!(Plan::new(&grid, &Selection::all(&[]), &[]).unwrap().items(), 1);
+        assert_eq!(Plan::new(&grid, &Selection::all(&[]), &[], 8).unwrap().items(), 1);
         let grid = Grid::regular(smallvec![4, 4]).unwrap();
-        assert_eq!(Plan::new(&grid, &Selection::all(&[0, 5]), &[8, 8]).unwrap().items(), 0);
+        assert_eq!(Plan::new(&grid, &Selection::all(&[0, 5]), &[8, 8], 8).unwrap().items(), 0);
     }
 
     #[test]
     fn absurd_regions_of_one_repeated_element_are_refused_not_fatal() {
         let grid = Grid::regular(smallvec![1, 1]).unwrap();
-        let huge = 1u64 << 62;
-        let e = Plan::new(&grid, &Selection::all(&[huge, huge]), &[0, 0]).err().unwrap();
+        let huge = 1u64 << 61;
+        let e = Plan::new(&grid, &Selection::all(&[huge, 1]), &[0, 0], 8).err().unwrap();
         assert_eq!(e.kind(), crate::error::ErrorKind::NoMemory);
     }
 }

@@ -11,7 +11,7 @@ use super::request::{Outcome, Request, Work};
 use super::scratch::{self, ChainScratch, Scratch};
 use super::{BoundArray, Memory, Selection};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{element_count, grow, reserve};
+use crate::limits::{grow, reserve};
 use crate::store::{ByteRange, Fetched, Object, Version, check_exact};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -27,9 +27,8 @@ pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
     // SAFETY: `Memory::check` found the offset inside, or there are no elements.
     let base = memory.data.wrapping_add(memory.offset);
     let job = Job {
-        plan: Plan::new(&array.grid, selection, &memory.strides)?,
+        plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
         target: Target::new(&array.chain, array.data_type, &array.fill, memory.data_type, base)?,
-        bytes: element_count(selection.shape())?.saturating_mul(memory.data_type.size() as u64),
         latency: array.store.capabilities().latency,
         array: array.clone(),
     };
@@ -42,17 +41,12 @@ struct Job {
     array: Arc<BoundArray>,
     plan: Plan,
     target: Target,
-    bytes: u64,
     latency: bool,
 }
 
 impl Work for Read {
-    fn items(&self) -> u64 {
-        self.0.plan.items()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.bytes
+    fn plan(&self) -> &Plan {
+        &self.0.plan
     }
 
     fn pool(&self) -> &Pool {

@@ -4,6 +4,7 @@
 //! key are parked: a continuation comes back through `resume`, and any helper runs it.
 
 use super::lock::lock;
+use super::plan::Plan;
 use super::pool::Pool;
 use crate::error::{Error, Result, err};
 use std::collections::VecDeque;
@@ -28,10 +29,8 @@ pub(super) enum Outcome {
 
 /// A plan that can be carried out item by item, from any threads.
 pub(super) trait Work: Send + Sync {
-    /// The number of items.
-    fn items(&self) -> u64;
-    /// Bytes of the caller's memory that are read or written, for the choice of threads.
-    fn bytes(&self) -> u64;
+    /// What is to be done.
+    fn plan(&self) -> &Plan;
     /// The threads to use.
     fn pool(&self) -> &Pool;
     /// Whether the other items are carried out after one failed (writes: what can be stored is stored).
@@ -63,7 +62,7 @@ struct State {
 
 /// Carries out `work`, with the help of its pool where that gains, and returns when all of it is done.
 pub(super) fn run(work: Box<dyn Work>) -> Result<()> {
-    let (items, bytes) = (work.items(), work.bytes());
+    let (items, bytes) = (work.plan().items(), work.plan().bytes());
     if items == 0 {
         return Ok(());
     }
@@ -88,7 +87,7 @@ pub(super) fn run(work: Box<dyn Work>) -> Result<()> {
 impl Request {
     /// Runs ready continuations and unclaimed items until there are none.
     pub(super) fn help(self: &Arc<Self>) {
-        let total = self.work.items();
+        let total = self.work.plan().items();
         loop {
             if self.ready.load(Ordering::Acquire) > 0 && self.run_ready() {
                 continue;
@@ -155,7 +154,7 @@ impl Request {
             state.error.get_or_insert(e);
             self.failed.store(true, Ordering::Relaxed);
         }
-        if self.finished.fetch_add(1, Ordering::AcqRel) + 1 == self.work.items() {
+        if self.finished.fetch_add(1, Ordering::AcqRel) + 1 == self.work.plan().items() {
             // The lock orders this after the waiter's check and before its sleep.
             drop(lock(&self.state));
             self.wake.notify_all();
@@ -164,7 +163,7 @@ impl Request {
 
     /// Helps until every item is done.
     fn wait(self: &Arc<Self>) {
-        let total = self.work.items();
+        let total = self.work.plan().items();
         while self.finished.load(Ordering::Acquire) < total {
             let mut state = lock(&self.state);
             while state.ready.is_empty() && self.finished.load(Ordering::Acquire) < total && !self.claimable(total) {
@@ -181,7 +180,7 @@ impl Request {
 
     fn result(&self) -> Result<()> {
         let mut state = lock(&self.state);
-        let (failures, total) = (state.failures, self.work.items());
+        let (failures, total) = (state.failures, self.work.plan().items());
         let Some(e) = state.error.take() else { return Ok(()) };
         if !self.work.finish_others() || total == 1 {
             return Err(e);

@@ -14,7 +14,7 @@ use super::{BoundArray, Memory, Selection};
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
 use crate::error::Result;
-use crate::limits::{c_strides, chunk_bytes, element_count, grow};
+use crate::limits::{c_strides, chunk_bytes, grow};
 use crate::store::Condition;
 use std::sync::Arc;
 
@@ -25,10 +25,9 @@ pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
     source.store_fill = array.store_fill_chunks;
     let native = ElementType::native(array.data_type);
     let job = Job {
-        plan: Plan::new(&array.grid, selection, &memory.strides)?,
+        plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
         source,
         change: Transfer::new(ElementType::native(memory.data_type), native)?,
-        bytes: element_count(selection.shape())?.saturating_mul(memory.data_type.size() as u64),
         array: array.clone(),
     };
     Ok(Box::new(Write(Arc::new(job))))
@@ -42,16 +41,11 @@ struct Job {
     source: Source,
     /// From the memory's type to the array's, for chunks that are changed in part.
     change: Transfer,
-    bytes: u64,
 }
 
 impl Work for Write {
-    fn items(&self) -> u64 {
-        self.0.plan.items()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.bytes
+    fn plan(&self) -> &Plan {
+        &self.0.plan
     }
 
     fn pool(&self) -> &Pool {
@@ -64,34 +58,41 @@ impl Work for Write {
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
         let item = self.0.plan.item(number);
-        let guard = scratch::with(|s| {
+        scratch::with(|s| {
             self.0.array.chunk_key(&item.chunk, &mut s.key);
-            self.0.array.locks.acquire(&s.key, || {
+            let guard = self.0.array.locks.acquire(&s.key, || {
                 let (job, request) = (self.0.clone(), request.clone());
                 move |guard: ChunkGuard| {
                     let again = request.clone();
                     again.resume(Box::new(move |request| {
-                        let result = job.write(job.plan.item(number));
+                        let result = job.write_later(number);
                         drop(guard);
                         request.finish(result);
                     }));
                 }
-            })
-        });
-        match guard {
-            None => Outcome::Parked,
-            Some(_guard) => Outcome::Done(self.0.write(item)),
-        }
+            });
+            match guard {
+                None => Outcome::Parked,
+                Some(_guard) => Outcome::Done(self.0.write(&item, s)),
+            }
+        })
     }
 }
 
 impl Job {
-    fn write(&self, item: Item) -> Result<()> {
+    /// An item whose lock was taken when it came to its turn.
+    fn write_later(&self, number: u64) -> Result<()> {
+        let item = self.plan.item(number);
         scratch::with(|s| {
             self.array.chunk_key(&item.chunk, &mut s.key);
-            let result = if self.covers(&item) { self.put(&item.axes, item.memory, &self.source, s) } else { self.change(&item, s) };
-            result.map_err(|e| e.at_key(&s.key))
+            self.write(&item, s)
         })
+    }
+
+    /// Writes an item, whose key is in `s` and locked.
+    fn write(&self, item: &Item, s: &mut Scratch) -> Result<()> {
+        let result = if self.covers(item) { self.put(&item.axes, item.memory, &self.source, s) } else { self.change(item, s) };
+        result.map_err(|e| e.at_key(&s.key))
     }
 
     /// Whether the item selects all elements of its chunk that lie inside the array.
