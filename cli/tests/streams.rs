@@ -42,9 +42,12 @@ fn an_interrupted_write_leaves_whole_chunks() {
     folder.ok(&format!("create a.zarr t --type uint8 --shape {} --chunks {CHUNK} --compressor none", CHUNK * CHUNKS));
     let mut child = folder.command("write a.zarr t --raw").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
+    // Less than the array takes: however late the interrupt comes, the program is still writing or waiting for the rest.
+    let (ended, end) = std::sync::mpsc::channel::<()>();
     let feeder = std::thread::spawn(move || {
         let ones = vec![1u8; 1 << 20];
-        while stdin.write_all(&ones).is_ok() {}
+        (0..CHUNK * CHUNKS / ones.len() - 16).all(|_| stdin.write_all(&ones).is_ok());
+        let _ = end.recv();
     });
     let chunks = folder.0.join("a.zarr/t/c");
     let begun = Instant::now();
@@ -54,6 +57,7 @@ fn an_interrupted_write_leaves_whole_chunks() {
     }
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
+    drop(ended);
     feeder.join().unwrap();
     assert_eq!((output.status.signal(), output.stderr.len()), (Some(2), 0));
     let bytes = folder.bytes("read a.zarr t --raw", &[]);
