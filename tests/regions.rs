@@ -269,7 +269,7 @@ fn many_reads_are_in_flight_at_once() {
     let all = Selection::all(&[60, 80, 4]);
     // SAFETY: `data` outlives the calls.
     unsafe { engine::write(&array(memory.clone(), codecs, &[60, 80, 4], 1), &all, &case(&mut data)).unwrap() };
-    let slow = Arc::new(LatencyStore::new(memory, Duration::from_millis(20)));
+    let slow = Arc::new(LatencyStore::new(memory, Duration::from_millis(200)));
     let mut back = vec![0.0; data.len()];
     // SAFETY: `back` outlives the call.
     unsafe { engine::read(&array(slow.clone(), codecs, &[60, 80, 4], 1), &all, &case(&mut back)).unwrap() };
