@@ -5,7 +5,7 @@
 
 use ozarr::codec::chain::Chain;
 use ozarr::codec::{BoundChain, Dest, Leaf};
-use ozarr::dtype::{ByteOrder, DataType};
+use ozarr::dtype::{DataType, ElementType};
 use ozarr::metadata::extension::Extension;
 use ozarr::metadata::{Codecs, Order};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -125,7 +125,8 @@ fn leaf(t: DataType, json: &str, elements: u64) -> Leaf {
     let codecs = match &value {
         serde_json::Value::Array(list) => Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect()),
         one => {
-            Codecs::V2 { order: Order::C, byte_order: ByteOrder::Little, filters: vec![Extension::from_v2(one).unwrap()], compressor: None }
+            let filters = vec![Extension::from_v2(one).unwrap()];
+            Codecs::V2 { order: Order::C, element: ElementType::native(t), filters, compressor: None }
         }
     };
     match Chain::parse(&codecs, t, 1).unwrap().bind(&[elements]).unwrap() {
@@ -206,7 +207,7 @@ fn the_table_has_every_codec() {
     };
     let v2 = known(Codecs::V2 {
         order: Order::C,
-        byte_order: ByteOrder::Little,
+        element: ElementType::native(DataType::Int32),
         filters: vec![Extension::new("nosuch", Default::default())],
         compressor: None,
     });

@@ -2,7 +2,7 @@
 //! The same table runs over every kind of chain and over stores with and without latency.
 
 use ozarr::codec::chain::Chain;
-use ozarr::dtype::{ByteOrder, DataType};
+use ozarr::dtype::{ByteOrder, DataType, ElementType};
 use ozarr::engine::lock::ChunkLocks;
 use ozarr::engine::pool::Pool;
 use ozarr::engine::{self, BoundArray, Memory, Overflow, Selection, stats};
@@ -38,7 +38,7 @@ fn v2(order: Order, byte_order: ByteOrder, filters: &str, compressor: &str) -> C
     let compressor: Value = serde_json::from_str(compressor).unwrap();
     Codecs::V2 {
         order,
-        byte_order,
+        element: ElementType::new(DataType::Float64, byte_order),
         filters: filters.iter().map(|f| Extension::from_v2(f).unwrap()).collect(),
         compressor: (!compressor.is_null()).then(|| Extension::from_v2(&compressor).unwrap()),
     }

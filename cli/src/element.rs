@@ -43,6 +43,7 @@ pub fn push(out: &mut String, form: Form, data_type: DataType, bytes: &[u8]) {
             i64::MIN => text(out, form, "NaT"),
             count => write!(out, "{count}"),
         },
+        _ => text(out, form, &bytes.iter().fold("0x".to_string(), |hex, b| format!("{hex}{b:02x}"))),
     };
 }
 

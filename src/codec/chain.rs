@@ -46,9 +46,9 @@ impl Chain {
     pub fn parse(codecs: &Codecs, data_type: DataType, rank: usize) -> Result<Chain> {
         limits::check_rank(rank)?;
         match codecs {
-            Codecs::V2 { order, byte_order, filters, compressor } => {
+            Codecs::V2 { order, element, filters, compressor } => {
                 let permutation = if *order == Order::F { transpose::reversal(rank) } else { transpose::identity(rank) };
-                parse_v2(permutation, ElementType::new(data_type, *byte_order), filters, compressor.as_ref())
+                parse_v2(permutation, *element, filters, compressor.as_ref())
             }
             Codecs::V3(list) => parse_list(list, data_type, rank, 0).map_err(|e| e.at_field("codecs")),
         }
@@ -300,16 +300,18 @@ mod tests {
     use crate::error::{Error, ErrorKind};
     use crate::metadata::Value;
 
+    const I32: ElementType = ElementType { data_type: DataType::Int32, order: ByteOrder::Little };
+
     fn v3(json: &str) -> Codecs {
         let list: Vec<Value> = serde_json::from_str(json).unwrap();
         Codecs::V3(list.iter().map(|v| Extension::from_v3(v).unwrap()).collect())
     }
 
-    fn v2(order: Order, byte_order: ByteOrder, filters: &str, compressor: Option<&str>) -> Codecs {
+    fn v2(order: Order, element: ElementType, filters: &str, compressor: Option<&str>) -> Codecs {
         let list: Vec<Value> = serde_json::from_str(filters).unwrap();
         let filters = list.iter().map(|v| Extension::from_v2(v).unwrap()).collect();
         let compressor = compressor.map(|c| Extension::from_v2(&serde_json::from_str(c).unwrap()).unwrap());
-        Codecs::V2 { order, byte_order, filters, compressor }
+        Codecs::V2 { order, element, filters, compressor }
     }
 
     fn leaf(codecs: &Codecs, t: DataType, shape: &[u64]) -> Leaf {
@@ -377,7 +379,7 @@ mod tests {
 
     #[test]
     fn v2_order_f_reverses() {
-        let leaf = leaf(&v2(Order::F, ByteOrder::Big, "[]", None), DataType::Float64, &[2, 3, 4]);
+        let leaf = leaf(&v2(Order::F, ElementType::new(DataType::Float64, ByteOrder::Big), "[]", None), DataType::Float64, &[2, 3, 4]);
         assert_eq!(leaf.layout.strides.as_slice(), &[8, 16, 48]);
         assert!(leaf.layout.element.swapped());
     }
@@ -415,7 +417,7 @@ mod tests {
     fn v2_filters_see_typed_buffers() {
         let codecs = v2(
             Order::C,
-            ByteOrder::Little,
+            I32,
             r#"[{"id": "delta", "dtype": "<i4", "astype": "<i2"}, {"id": "shuffle", "elementsize": 2}]"#,
             Some(r#"{"id": "zstd", "level": 1}"#),
         );
@@ -474,8 +476,8 @@ mod tests {
             ),
             (v3(sharded), "codecs[0].configuration.codecs[1].configuration.level"),
             (v3(&sharded.replace("77", "7")), "codecs[0].configuration.index_codecs[0].configuration.endian"),
-            (v2(Order::C, ByteOrder::Little, r#"[{"id": "delta", "dtype": 3}]"#, None), "filters[0].dtype"),
-            (v2(Order::C, ByteOrder::Little, "[]", Some(r#"{"id": "gzip", "level": 10}"#)), "compressor.level"),
+            (v2(Order::C, I32, r#"[{"id": "delta", "dtype": 3}]"#, None), "filters[0].dtype"),
+            (v2(Order::C, I32, "[]", Some(r#"{"id": "gzip", "level": 10}"#)), "compressor.level"),
         ];
         for (codecs, field) in cases {
             let e = parse_error(&codecs, DataType::Int32, 1);
@@ -489,7 +491,7 @@ mod tests {
         let e = parse_error(&v3(&format!(r#"[{bytes}, "foo"]"#)), DataType::Int32, 1);
         assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("codecs[1]")));
         assert!(e.message().starts_with("the codec \"foo\" is not known; known are "), "{e}");
-        let e = parse_error(&v2(Order::C, ByteOrder::Little, r#"[{"id": "categorize"}]"#, None), DataType::Int32, 1);
+        let e = parse_error(&v2(Order::C, I32, r#"[{"id": "categorize"}]"#, None), DataType::Int32, 1);
         assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("filters[0]")));
         let skipped = v3(&format!(r#"[{bytes}, {{"name": "foo", "must_understand": false}}]"#));
         assert!(leaf(&skipped, DataType::Int32, &[4]).stages.is_empty());

@@ -93,7 +93,7 @@ pub(super) fn element(config: &Config<'_>, name: &str) -> Result<Option<ElementT
         other => parse_v2::parse(other).map(Some),
     };
     match element.map_err(|e| e.at_field(config.path(name)))? {
-        Some(e) if e.data_type.kind() == Kind::Opaque => {
+        Some(e) if e.data_type.code().is_none() && e.data_type.kind() != Kind::Time => {
             Err(err!(Unsupported, "found {}, expected the type of a number", e.data_type.name()).at_field(config.path(name)))
         }
         element => Ok(element),
@@ -179,13 +179,13 @@ pub(super) fn load(e: ElementType, bytes: &[u8]) -> Wide {
         Int16 => Wide::I(i64::from(word as i16)),
         Int32 => Wide::I(i64::from(word as i32)),
         Int64 | DateTime(_) | TimeDelta(_) => Wide::I(word as i64),
-        // `element` lets no other type in.
-        Bytes(_) | Text(_) | Raw(_) => Wide::U(0),
         Float16 => Wide::F(half::f16::from_bits(word as u16).to_f64()),
         Float32 => Wide::F(f64::from(f32::from_bits(word as u32))),
         Float64 => Wide::F(f64::from_bits(word)),
         Complex64 => Wide::C(f64::from(f32::from_bits(word as u32)), f64::from(f32::from_bits((word >> 32) as u32))),
         Complex128 => Wide::C(f64::from_bits(word), f64::from_bits(second)),
+        // `element` lets no other type in.
+        _ => Wide::U(0),
     }
 }
 
@@ -197,12 +197,12 @@ fn store(e: ElementType, value: Wide, bytes: &mut [u8]) {
         Bool => (u64::from(value.is_true()), 0),
         Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => (value.bits(), 0),
         DateTime(_) | TimeDelta(_) => (value.bits(), 0),
-        Bytes(_) | Text(_) | Raw(_) => (0, 0),
         Float16 => (u64::from(binary16(value.f64()).to_bits()), 0),
         Float32 => (u64::from(value.f32().to_bits()), 0),
         Float64 => (value.f64().to_bits(), 0),
         Complex64 => (u64::from(value.f32().to_bits()) | u64::from((value.imaginary() as f32).to_bits()) << 32, 0),
         Complex128 => (value.f64().to_bits(), value.imaginary().to_bits()),
+        _ => (0, 0),
     };
     let mut raw = [0u8; 16];
     raw[..8].copy_from_slice(&word.to_le_bytes());
@@ -239,7 +239,7 @@ fn add(t: DataType, a: Wide, b: Wide, subtract: bool) -> Wide {
     };
     match t.kind() {
         Kind::Bool => Wide::U(u64::from(a.is_true() != b.is_true())),
-        Kind::Int | Kind::UInt | Kind::Time | Kind::Opaque => {
+        Kind::Int | Kind::UInt | Kind::Time | Kind::Opaque | Kind::Struct | Kind::Variable => {
             let (a, b) = (a.bits(), b.bits());
             truncate(t, if subtract { a.wrapping_sub(b) } else { a.wrapping_add(b) })
         }

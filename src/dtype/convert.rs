@@ -61,7 +61,7 @@ impl Transfer {
         if complex(from) && !complex(to) {
             bail!(Type, "{} cannot be converted to {}: the imaginary part would be lost", from.data_type.name(), to.data_type.name());
         }
-        let opaque = |e: ElementType| !matches!(e.data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex);
+        let opaque = |e: ElementType| !has_kernel(e.data_type);
         // A time is its count.
         let count = |e: ElementType| match e.data_type.kind() {
             Kind::Time => ElementType { data_type: DataType::Int64, ..e },
@@ -193,6 +193,11 @@ impl Transfer {
     }
 }
 
+/// Whether elements of the type are numbers that are converted to others.
+fn has_kernel(data_type: DataType) -> bool {
+    DataType::ALL.contains(&data_type)
+}
+
 /// The place of element i; no more than arithmetic.
 fn at(base: *const u8, stride: isize, i: usize) -> *const u8 {
     base.wrapping_offset(stride.wrapping_mul(i as isize))
@@ -203,7 +208,7 @@ fn at(base: *const u8, stride: isize, i: usize) -> *const u8 {
 /// # Safety
 /// As for [`Transfer::run`], with the same type on both sides.
 unsafe fn relocate(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
-    if !matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex | Kind::Time) {
+    if matches!(data_type.kind(), Kind::Opaque | Kind::Struct) {
         let unit = if swap { data_type.swap_unit() } else { 1 };
         for i in 0..n {
             // SAFETY: the caller vouches for element i on both sides.
@@ -503,7 +508,7 @@ unsafe fn apply<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -> boo
 fn kernel(from: DataType, to: DataType) -> Kernel {
     use DataType::*;
     match from {
-        Bool | UInt8 | Bytes(_) | Text(_) | Raw(_) => kernel_from::<u8>(to),
+        Bool | UInt8 => kernel_from::<u8>(to),
         Int8 => kernel_from::<i8>(to),
         Int16 => kernel_from::<i16>(to),
         Int32 => kernel_from::<i32>(to),
@@ -514,6 +519,8 @@ fn kernel(from: DataType, to: DataType) -> Kernel {
         UInt64 => kernel_from::<u64>(to),
         Float16 | Float32 | Complex64 => kernel_from::<f32>(to),
         Float64 | Complex128 => kernel_from::<f64>(to),
+        // The others have no kernel: `Transfer::new` refuses them.
+        _ => kernel_from::<u8>(to),
     }
 }
 
@@ -529,13 +536,14 @@ where
         Int16 => apply::<S, i16>,
         Int32 => apply::<S, i32>,
         Int64 | DateTime(_) | TimeDelta(_) => apply::<S, i64>,
-        UInt8 | Bytes(_) | Text(_) | Raw(_) => apply::<S, u8>,
+        UInt8 => apply::<S, u8>,
         UInt16 => apply::<S, u16>,
         UInt32 => apply::<S, u32>,
         UInt64 => apply::<S, u64>,
         Float16 => apply::<S, Half>,
         Float32 | Complex64 => apply::<S, f32>,
         Float64 | Complex128 => apply::<S, f64>,
+        _ => apply::<S, u8>,
     }
 }
 
@@ -691,7 +699,7 @@ mod tests {
                 let other = parts.iter().rev().cycle().skip(parts.len() / 3);
                 parts.iter().zip(other).map(|(re, im)| [re.as_slice(), im].concat()).collect()
             }
-            Kind::Time | Kind::Opaque => Vec::new(),
+            Kind::Time | Kind::Opaque | Kind::Struct | Kind::Variable => Vec::new(),
         }
     }
 

@@ -56,6 +56,7 @@ impl Fill {
         match data_type.kind() {
             Kind::Complex => complex(data_type, value),
             Kind::Opaque | Kind::Time => opaque(data_type, value),
+            Kind::Struct | Kind::Variable => Err(unfit(data_type, value)),
             _ => scalar(data_type, value),
         }
     }
@@ -65,6 +66,7 @@ impl Fill {
         match (value, data_type.kind()) {
             (Value::Null, _) => Ok(Fill::undefined()),
             (_, Kind::Opaque | Kind::Time) => opaque(data_type, value),
+            (_, Kind::Struct | Kind::Variable) => Err(unfit(data_type, value)),
             (Value::Array(items), Kind::Complex) if items.len() == 2 => complex(data_type, value),
             (Value::Array(items), _) if items.len() == 1 => Fill::from_json_v2(data_type, &items[0]),
             // A real number for a complex type is its real part.
@@ -108,6 +110,8 @@ impl Fill {
             DataType::Text(_) => Value::from(text(&self.element(data_type))),
             DataType::Raw(_) if hex => self.element(data_type).iter().map(|&b| Value::from(b)).collect(),
             DataType::Bytes(_) | DataType::Raw(_) => Value::from(STANDARD.encode(self.element(data_type))),
+            // The parsers of types know no others.
+            _ => Value::Null,
         }
     }
 }
@@ -155,7 +159,7 @@ fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
 
 /// The type of the parts of a complex type.
 fn half_of(data_type: DataType) -> DataType {
-    if data_type == DataType::Complex64 { DataType::Float32 } else { DataType::Float64 }
+    data_type.part().unwrap_or(data_type)
 }
 
 /// A value as messages show it: compact JSON, cut to about 40 bytes.
@@ -197,6 +201,8 @@ fn unfit(data_type: DataType, value: &Value) -> Error {
         Kind::Time => "an integer or \"NaT\"",
         Kind::Opaque if matches!(data_type, DataType::Text(_)) => "a text that fits",
         Kind::Opaque => "base64 or a list of bytes, of the type's length,",
+        Kind::Struct => "a value",
+        Kind::Variable => "a value",
     };
     err!(Metadata, "found {}, expected {expected} for {}", brief(value), data_type.name())
 }

@@ -7,6 +7,10 @@ pub mod convert;
 pub mod fill;
 pub mod parse_v2;
 pub mod parse_v3;
+pub mod record;
+pub mod variable;
+
+pub use record::{Field, Struct};
 
 /// The most bytes, or code points, of one element of bytes or text.
 pub const MAX_LENGTH: u32 = 1 << 24;
@@ -28,8 +32,8 @@ impl ByteOrder {
     pub const NATIVE: ByteOrder = ByteOrder::Little;
 }
 
-/// A data type of fixed size. The numbers have values of `ozarr_type` in the C header ([`DataType::code`]); the others are
-/// moved as they are stored.
+/// A data type. The numbers have values of `ozarr_type` in the C header ([`DataType::code`]). Elements of variable length are
+/// held in memory as [`variable::Item`]s, so that every element has a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataType {
     /// One byte, 0 is false, anything else true; written as 0 or 1.
@@ -70,6 +74,75 @@ pub enum DataType {
     DateTime(Unit),
     /// A span of time: a signed count of 64 bits (v2 `<m8[s]`, v3 `numpy.timedelta64`).
     TimeDelta(Unit),
+    /// Signed, 2 bits in the low end of a byte; in memory the byte is sign-extended.
+    Int2,
+    /// Signed, 4 bits in the low end of a byte; in memory the byte is sign-extended.
+    Int4,
+    /// Unsigned, 2 bits in the low end of a byte.
+    UInt2,
+    /// Unsigned, 4 bits in the low end of a byte.
+    UInt4,
+    /// A floating-point number of 4 to 16 bits that is not binary16.
+    Narrow(Narrow),
+    /// Two narrow floating-point numbers: real, imaginary.
+    ComplexNarrow(Narrow),
+    /// Named fields one after the other.
+    Struct(&'static Struct),
+    /// UTF-8 of any length (v3 `string`, v2 `|O` with `vlen-utf8`).
+    VarText,
+    /// Bytes of any length (v3 `bytes`, v2 `|O` with `vlen-bytes`).
+    VarBytes,
+    /// Any JSON value, as its text (v2 `|O` with `json2` or `msgpack2`).
+    VarJson,
+    /// Any number of numbers of that type (v2 `|O` with `vlen-array`), in this host's byte order.
+    VarArray(&'static DataType),
+}
+
+/// The floating-point formats narrower than binary32; the names are those of the registry of extensions. `Float16` stands
+/// only in [`DataType::ComplexNarrow`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Narrow {
+    Float16,
+    BFloat16,
+    Float8E3M4,
+    Float8E4M3,
+    Float8E4M3B11Fnuz,
+    Float8E4M3Fnuz,
+    /// TensorStore's; not in the registry, and not `float8_e4m3`.
+    Float8E4M3Fn,
+    Float8E5M2,
+    Float8E5M2Fnuz,
+    Float8E8M0Fnu,
+    Float6E2M3Fn,
+    Float6E3M2Fn,
+    Float4E2M1Fn,
+}
+
+impl Narrow {
+    /// Bytes of one number.
+    pub fn size(self) -> usize {
+        if matches!(self, Narrow::Float16 | Narrow::BFloat16) { 2 } else { 1 }
+    }
+
+    /// The name of the real type, and of the complex one.
+    pub fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Narrow::Float16 => ("float16", "complex_float16"),
+            Narrow::BFloat16 => ("bfloat16", "complex_bfloat16"),
+            Narrow::Float8E3M4 => ("float8_e3m4", "complex_float8_e3m4"),
+            Narrow::Float8E4M3 => ("float8_e4m3", "complex_float8_e4m3"),
+            Narrow::Float8E4M3B11Fnuz => ("float8_e4m3b11fnuz", "complex_float8_e4m3b11fnuz"),
+            Narrow::Float8E4M3Fnuz => ("float8_e4m3fnuz", "complex_float8_e4m3fnuz"),
+            Narrow::Float8E4M3Fn => ("float8_e4m3fn", "complex_float8_e4m3fn"),
+            Narrow::Float8E5M2 => ("float8_e5m2", "complex_float8_e5m2"),
+            Narrow::Float8E5M2Fnuz => ("float8_e5m2fnuz", "complex_float8_e5m2fnuz"),
+            Narrow::Float8E8M0Fnu => ("float8_e8m0fnu", "complex_float8_e8m0fnu"),
+            Narrow::Float6E2M3Fn => ("float6_e2m3fn", "complex_float6_e2m3fn"),
+            Narrow::Float6E3M2Fn => ("float6_e3m2fn", "complex_float6_e3m2fn"),
+            Narrow::Float4E2M1Fn => ("float4_e2m1fn", "complex_float4_e2m1fn"),
+        }
+    }
 }
 
 /// What a time counts: so many of a base unit.
@@ -116,6 +189,10 @@ pub enum Kind {
     Time,
     /// Bytes, text, and whatever is moved as it is stored.
     Opaque,
+    /// Named fields.
+    Struct,
+    /// Elements of variable length.
+    Variable,
 }
 
 impl DataType {
@@ -139,7 +216,7 @@ impl DataType {
     pub fn size(self) -> usize {
         use DataType::*;
         match self {
-            Bool | Int8 | UInt8 => 1,
+            Bool | Int8 | UInt8 | Int2 | Int4 | UInt2 | UInt4 => 1,
             Int16 | UInt16 | Float16 => 2,
             Int32 | UInt32 | Float32 => 4,
             Int64 | UInt64 | Float64 | Complex64 => 8,
@@ -147,13 +224,19 @@ impl DataType {
             Bytes(n) | Raw(n) => n as usize,
             Text(n) => n as usize * 4,
             DateTime(_) | TimeDelta(_) => 8,
+            Narrow(n) => n.size(),
+            ComplexNarrow(n) => n.size() * 2,
+            Struct(s) => s.size(),
+            VarText | VarBytes | VarJson | VarArray(_) => size_of::<variable::Item>(),
         }
     }
 
     /// Bytes of the unit that byte order applies to: the element, half of a complex one, a code point, a single byte.
+    /// 1 where an [`ElementType`]'s order says nothing: the fields of a struct have orders of their own.
     pub fn swap_unit(self) -> usize {
         match self {
-            DataType::Bytes(_) | DataType::Raw(_) => 1,
+            DataType::Bytes(_) | DataType::Raw(_) | DataType::Struct(_) => 1,
+            DataType::VarText | DataType::VarBytes | DataType::VarJson | DataType::VarArray(_) => 1,
             DataType::Text(_) => 4,
             _ if self.kind() == Kind::Complex => self.size() / 2,
             _ => self.size(),
@@ -165,12 +248,38 @@ impl DataType {
         use DataType::*;
         match self {
             Bool => Kind::Bool,
-            Int8 | Int16 | Int32 | Int64 => Kind::Int,
-            UInt8 | UInt16 | UInt32 | UInt64 => Kind::UInt,
-            Float16 | Float32 | Float64 => Kind::Float,
-            Complex64 | Complex128 => Kind::Complex,
+            Int2 | Int4 | Int8 | Int16 | Int32 | Int64 => Kind::Int,
+            UInt2 | UInt4 | UInt8 | UInt16 | UInt32 | UInt64 => Kind::UInt,
+            Float16 | Float32 | Float64 | Narrow(_) => Kind::Float,
+            Complex64 | Complex128 | ComplexNarrow(_) => Kind::Complex,
             DateTime(_) | TimeDelta(_) => Kind::Time,
             Bytes(_) | Text(_) | Raw(_) => Kind::Opaque,
+            Struct(_) => Kind::Struct,
+            VarText | VarBytes | VarJson | VarArray(_) => Kind::Variable,
+        }
+    }
+
+    /// Whether elements have a length of their own, and are held in memory as [`variable::Item`]s.
+    pub fn is_variable(self) -> bool {
+        self.kind() == Kind::Variable
+    }
+
+    /// The type of the two parts of a complex type.
+    pub fn part(self) -> Option<DataType> {
+        match self {
+            DataType::Complex64 => Some(DataType::Float32),
+            DataType::Complex128 => Some(DataType::Float64),
+            DataType::ComplexNarrow(self::Narrow::Float16) => Some(DataType::Float16),
+            DataType::ComplexNarrow(n) => Some(DataType::Narrow(n)),
+            _ => None,
+        }
+    }
+
+    /// The same type as it lies in memory: every field of a struct in the order of this host.
+    pub fn native(self) -> DataType {
+        match self {
+            DataType::Struct(s) => DataType::Struct(s.in_order(ByteOrder::NATIVE)),
+            _ => self,
         }
     }
 
@@ -202,6 +311,17 @@ impl DataType {
             Raw(_) => "raw_bytes",
             DateTime(_) => "numpy.datetime64",
             TimeDelta(_) => "numpy.timedelta64",
+            Int2 => "int2",
+            Int4 => "int4",
+            UInt2 => "uint2",
+            UInt4 => "uint4",
+            Narrow(n) => n.names().0,
+            ComplexNarrow(n) => n.names().1,
+            Struct(_) => "struct",
+            VarText => "string",
+            VarBytes => "variable_length_bytes",
+            VarJson => "object(json)",
+            VarArray(_) => "object(vlen-array)",
         }
     }
 }
@@ -221,9 +341,12 @@ impl ElementType {
         ElementType { data_type, order: ByteOrder::NATIVE }
     }
 
-    /// `data_type` in that order.
+    /// `data_type` in that order. For structs, `Big` turns every field; `Little` leaves each field the order that it has.
     pub fn new(data_type: DataType, order: ByteOrder) -> ElementType {
-        ElementType { data_type, order: if data_type.swap_unit() == 1 { ByteOrder::NATIVE } else { order } }
+        match data_type {
+            DataType::Struct(s) if order == ByteOrder::Big => ElementType::native(DataType::Struct(s.in_order(order))),
+            _ => ElementType { data_type, order: if data_type.swap_unit() == 1 { ByteOrder::NATIVE } else { order } },
+        }
     }
 
     /// Bytes of one element.

@@ -10,7 +10,7 @@ pub mod v2;
 pub mod v3;
 
 use crate::dtype::fill::Fill;
-use crate::dtype::{ByteOrder, DataType};
+use crate::dtype::{DataType, ElementType};
 use crate::grid::Grid;
 use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
@@ -48,12 +48,12 @@ pub enum Order {
 /// The codecs of an array as its document lists them, not yet looked up.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Codecs {
-    /// v2: an order, the byte order of the dtype, filters in the order of encoding, and a compressor.
+    /// v2: an order, the dtype, filters in the order of encoding, and a compressor.
     V2 {
         /// `order`.
         order: Order,
-        /// The byte order of `dtype`.
-        byte_order: ByteOrder,
+        /// `dtype`: the elements as they are stored.
+        element: ElementType,
         /// `filters`; empty for null. Names are numcodecs ids.
         filters: Vec<Extension>,
         /// `compressor`.
@@ -70,7 +70,7 @@ pub struct ArrayMeta {
     pub format: Format,
     /// The lengths of the dimensions.
     pub shape: Dims,
-    /// The type of the elements.
+    /// The type of the elements, as it lies in memory ([`DataType::native`]).
     pub data_type: DataType,
     /// The chunk grid.
     pub grid: Grid,

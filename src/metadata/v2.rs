@@ -6,7 +6,7 @@ use super::json::{self, member};
 use super::v3::{extents, number_list, separator};
 use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Order, Value};
 use crate::dtype::fill::Fill;
-use crate::dtype::{ElementType, parse_v2};
+use crate::dtype::parse_v2;
 use crate::error::{Result, bail};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
@@ -46,7 +46,7 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     let chunk = chunk_shape(member(&document, "chunks")?, &shape).map_err(|e| e.at_field("chunks"))?;
     let grid = Grid::regular(chunk).map_err(|e| e.at_field("chunks"))?;
     let element = parse_v2::parse(member(&document, "dtype")?).map_err(|e| e.at_field("dtype"))?;
-    let data_type = element.data_type;
+    let data_type = element.data_type.native();
     let fill = document.get("fill_value").unwrap_or(&Value::Null);
     let fill = Fill::from_json_v2(data_type, fill).map_err(|e| e.at_field("fill_value"))?;
     let separator = match document.get("dimension_separator") {
@@ -55,7 +55,7 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     };
     let codecs = Codecs::V2 {
         order: order(document.get("order")).map_err(|e| e.at_field("order"))?,
-        byte_order: element.order,
+        element,
         filters: filter_list(document.get("filters").unwrap_or(&Value::Null)).map_err(|e| e.at_field("filters"))?,
         compressor: compressor(document.get("compressor").unwrap_or(&Value::Null)).map_err(|e| e.at_field("compressor"))?,
     };
@@ -71,8 +71,8 @@ pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
     out.insert("zarr_format".into(), 2.into());
     out.insert("shape".into(), number_list(&meta.shape));
     out.insert("chunks".into(), number_list(chunk));
-    if let Codecs::V2 { order, byte_order, filters, compressor } = &meta.codecs {
-        out.insert("dtype".into(), parse_v2::to_json(ElementType::new(meta.data_type, *byte_order)));
+    if let Codecs::V2 { order, element, filters, compressor } = &meta.codecs {
+        out.insert("dtype".into(), parse_v2::to_json(*element));
         out.insert("order".into(), if *order == Order::F { "F" } else { "C" }.into());
         let filters: Vec<Value> = filters.iter().map(Extension::to_v2).collect();
         out.insert("filters".into(), if filters.is_empty() { Value::Null } else { Value::Array(filters) });
@@ -162,8 +162,8 @@ mod tests {
     fn an_array_is_read_and_written_as_the_same() {
         let a = parse_array(DOCUMENT.as_bytes()).unwrap();
         assert_eq!((a.data_type, a.keys), (DataType::Float64, KeyEncoding::V2(Separator::Slash)));
-        let Codecs::V2 { order, byte_order, filters, compressor } = &a.codecs else { panic!() };
-        assert_eq!((*order, *byte_order), (Order::F, ByteOrder::Big));
+        let Codecs::V2 { order, element, filters, compressor } = &a.codecs else { panic!() };
+        assert_eq!((*order, element.order), (Order::F, ByteOrder::Big));
         assert_eq!((filters[0].name.as_str(), compressor.as_ref().unwrap().name.as_str()), ("delta", "zlib"));
         assert!(a.document.contains_key("_nczarr_array"));
         let written = write_array(&a);

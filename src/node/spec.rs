@@ -109,7 +109,12 @@ impl Spec {
 
     fn from_meta(meta: ArrayMeta) -> Result<Spec> {
         let Grid::Regular { chunk } = &meta.grid;
-        let mut spec = Spec::new(meta.data_type, &meta.shape)?;
+        let data_type = match &meta.codecs {
+            // The fields of a struct keep the orders that the document gives them.
+            Codecs::V2 { element, .. } => element.data_type,
+            Codecs::V3(_) => meta.data_type,
+        };
+        let mut spec = Spec::new(data_type, &meta.shape)?;
         spec.format = Some(meta.format);
         spec.chunks = Some(chunk.clone());
         spec.fill = FillSetting::Element(meta.fill);
@@ -121,8 +126,8 @@ impl Spec {
                 spec.attributes = v3::attributes(&meta.document).cloned().unwrap_or_default();
                 spec.document = meta.document;
             }
-            Codecs::V2 { order, byte_order, filters, compressor } => {
-                (spec.order, spec.byte_order) = (order, byte_order);
+            Codecs::V2 { order, element, filters, compressor } => {
+                (spec.order, spec.byte_order) = (order, element.order);
                 (spec.filters, spec.compressor) = (Some(filters), Compressor::Json(compressor));
             }
         }
@@ -314,7 +319,7 @@ impl Spec {
         let mut meta = ArrayMeta {
             format,
             shape: self.shape.clone(),
-            data_type: self.data_type,
+            data_type: self.data_type.native(),
             grid: Grid::regular(chunk.clone())?,
             keys: self.key_encoding(format)?,
             fill: self.resolve_fill(format)?,
@@ -406,7 +411,8 @@ impl Spec {
                 Some(configured("blosc", members))
             }
         };
-        Ok(Codecs::V2 { order: self.order, byte_order: self.byte_order, filters: self.filters.clone().unwrap_or_default(), compressor })
+        let element = ElementType::new(self.data_type, self.byte_order);
+        Ok(Codecs::V2 { order: self.order, element, filters: self.filters.clone().unwrap_or_default(), compressor })
     }
 
     fn codecs_v3(&self, chunk: &[u64]) -> Result<Vec<Extension>> {

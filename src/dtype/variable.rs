@@ -1,0 +1,64 @@
+//! Elements of variable length in memory: where each one's bytes are, and who keeps them.
+//!
+//! The engine moves [`Item`]s as it moves any element of 16 bytes. The bytes lie in buffers that an [`Arena`] keeps for as long as
+//! the items are used: decoded chunks while a region is read, the caller's data while it is written.
+
+use std::sync::Mutex;
+
+/// One element: its bytes. Valid while the buffer that it points into is kept.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    /// The first byte; of no meaning where `len` is 0.
+    pub data: *const u8,
+    /// The number of bytes.
+    pub len: usize,
+}
+
+// SAFETY: an item is a view of bytes that nobody changes while it is used; its maker keeps them.
+unsafe impl Send for Item {}
+// SAFETY: as above.
+unsafe impl Sync for Item {}
+
+impl Item {
+    /// A view of `bytes`.
+    pub fn new(bytes: &[u8]) -> Item {
+        Item { data: bytes.as_ptr(), len: bytes.len() }
+    }
+
+    /// An element without bytes.
+    pub const EMPTY: Item = Item { data: std::ptr::null(), len: 0 };
+
+    /// The bytes.
+    ///
+    /// # Safety
+    /// The buffer that the item points into must live as long as `'a`.
+    pub unsafe fn bytes<'a>(self) -> &'a [u8] {
+        if self.len == 0 {
+            return &[];
+        }
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.data, self.len) }
+    }
+
+    /// The item as the bytes of an element.
+    pub fn to_element(self) -> super::Element {
+        let mut element = super::Element::new();
+        element.extend_from_slice(&(self.data as usize).to_ne_bytes());
+        element.extend_from_slice(&self.len.to_ne_bytes());
+        element
+    }
+}
+
+/// Buffers that items point into. Grows only; threads may add at the same time.
+#[derive(Debug, Default)]
+pub struct Arena(Mutex<Vec<Vec<u8>>>);
+
+impl Arena {
+    /// Keeps a buffer. Its bytes stay where they are.
+    pub fn keep(&self, bytes: Vec<u8>) {
+        if !bytes.is_empty() {
+            self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(bytes);
+        }
+    }
+}
