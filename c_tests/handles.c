@@ -16,6 +16,7 @@ static int64_t i64, extents[] = {2, 2};
 static ozarr_array *out_array;
 static ozarr_group *out_group;
 static ozarr_iter *out_iter;
+static ozarr_varlen *out_varlen;
 
 static void every_array_call(ozarr_array *a, ozarr_status want) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -27,6 +28,12 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_write_region(a, extents, extents, OZARR_FLOAT64, data, sizeof data));
     ERR(want, ozarr_array_read_ex(a, NULL, &memory));
     ERR(want, ozarr_array_write_ex(a, NULL, &memory));
+    ERR(want, ozarr_array_read_varlen(a, NULL, &out_varlen));
+    ERR(want, ozarr_array_write_varlen(a, NULL, extents, data, sizeof data));
+    const char *const strings[] = {"x", "y", "x", "y"};
+    ERR(want, ozarr_array_write_strings(a, NULL, strings));
+    ERR(want, ozarr_array_list_type(a, &i32));
+    ERR(want, ozarr_array_fill_text(a, buf, sizeof buf, &len));
     ERR(want, ozarr_array_flush(a));
     ERR(want, ozarr_array_rank(a, &i32));
     ERR(want, ozarr_array_shape(a, extents));
@@ -130,6 +137,15 @@ static void every_iter_call(ozarr_iter *it, ozarr_status want) {
     ERR(want, ozarr_iter_error(it, buf, sizeof buf, &len));
 }
 
+static void every_varlen_call(ozarr_varlen *v, ozarr_status want) {
+    const char *bytes = NULL;
+    const int64_t *offsets = NULL;
+    ERR(want, ozarr_varlen_count(v, &i64));
+    ERR(want, ozarr_varlen_get(v, 0, &bytes, &len));
+    ERR(want, ozarr_varlen_all(v, &offsets, &bytes, &len));
+    CHECK(bytes == NULL && offsets == NULL);
+}
+
 static void every_context_call(ozarr_context *c, ozarr_status want) {
     ERR(want, ozarr_context_set(c, "threads", "1"));
     if (c != NULL) {
@@ -145,8 +161,9 @@ static void every_call(void *p, char but, ozarr_status want) {
     if (but != 's') every_spec_call((ozarr_spec *)p, want);
     if (but != 't') every_store_call((ozarr_store *)p, want);
     if (but != 'i') every_iter_call((ozarr_iter *)p, want);
+    if (but != 'v') every_varlen_call((ozarr_varlen *)p, want);
     if (but != 'c') every_context_call((ozarr_context *)p, want);
-    CHECK(out_array == NULL && out_group == NULL && out_iter == NULL);
+    CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_varlen == NULL);
     EQUAL(i32, 77);
 }
 
@@ -156,15 +173,17 @@ static void every_free(void *p, char but) {
     if (but != 's') ozarr_spec_free((ozarr_spec *)p);
     if (but != 't') ozarr_store_free((ozarr_store *)p);
     if (but != 'i') ozarr_iter_free((ozarr_iter *)p);
+    if (but != 'v') ozarr_varlen_free((ozarr_varlen *)p);
     if (but != 'c') ozarr_context_free((ozarr_context *)p);
 }
 
 int main(void) {
     ozarr_store *st = NULL;
     ozarr_group *g = NULL;
-    ozarr_array *a = NULL, *later = NULL;
+    ozarr_array *a = NULL, *later = NULL, *texts = NULL;
     ozarr_spec *s = NULL;
     ozarr_iter *it = NULL;
+    ozarr_varlen *v = NULL;
     ozarr_context *c = NULL;
     double on_stack = 0;
     int32_t rank = 0;
@@ -179,6 +198,10 @@ int main(void) {
     OK(ozarr_group_children(g, &it));
     OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
 
+    OK(ozarr_array_create("texts.zarr", OZARR_STRING, 2, extents, NULL, OZARR_OVERWRITE, &texts));
+    OK(ozarr_array_read_varlen(texts, NULL, &v));
+    OK(ozarr_array_close(texts));
+
     every_call(NULL, 0, OZARR_ERR_NULL);
     every_free(NULL, 0);
     every_call(&on_stack, 0, OZARR_ERR_INVALID_HANDLE);
@@ -187,10 +210,10 @@ int main(void) {
     every_call((char *)a + 1, 'x', OZARR_ERR_INVALID_HANDLE); /* the next slot, which is vacant */
     every_free(&on_stack, 0);
     CHECK(on_stack == 0);
-    void *live[] = {a, g, s, st, it, c};
-    for (int i = 0; i < 6; i++) {
-        every_call(live[i], "agstic"[i], OZARR_ERR_INVALID_HANDLE);
-        every_free(live[i], "agstic"[i]);
+    void *live[] = {a, g, s, st, it, v, c};
+    for (int i = 0; i < 7; i++) {
+        every_call(live[i], "agstivc"[i], OZARR_ERR_INVALID_HANDLE);
+        every_free(live[i], "agstivc"[i]);
     }
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_group", "ozarr_array", ozarr_array_rank((ozarr_array *)g, &rank));
 
@@ -203,9 +226,10 @@ int main(void) {
     ozarr_array_free(a);
     ozarr_spec_free(s);
     ozarr_iter_free(it);
+    ozarr_varlen_free(v);
     ozarr_context_free(c);
-    for (int i = 0; i < 6; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
-    for (int i = 0; i < 6; i++) every_free(live[i], 0);
+    for (int i = 0; i < 7; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
+    for (int i = 0; i < 7; i++) every_free(live[i], 0);
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "freed", "", ozarr_array_rank(a, &rank));
 
     /* A new handle in the old one's slot is another handle; a closed one is gone, even if closing it failed. */

@@ -19,6 +19,8 @@ static ozarr_group *g, *og;
 static ozarr_array *a, *oa;
 static ozarr_spec *s, *os;
 static ozarr_iter *it, *oi;
+static ozarr_varlen *v, *ov;
+static ozarr_array *texts;
 static ozarr_context *c, *oc;
 static ozarr_region region = OZARR_REGION_INIT;
 static ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -31,7 +33,8 @@ static ozarr_error_info info = OZARR_ERROR_INFO_INIT;
 static void forget(void) {
     ozarr_store_free(ost);
     ozarr_array_free(oa);
-    ost = NULL, oa = NULL;
+    ozarr_varlen_free(ov);
+    ost = NULL, oa = NULL, ov = NULL;
 }
 
 int main(void) {
@@ -51,6 +54,33 @@ int main(void) {
     OK(ozarr_group_attr_set_string(g, "text", "x"));
     OK(ozarr_group_children(g, &it));
     OK(ozarr_iter_next(it, &flag));
+
+    const int64_t offsets[] = {0, 1, 2};
+    const char *const strings[] = {"x", "y"}, *const no_string[] = {"x", NULL};
+    const char *bytes;
+    const int64_t *all;
+    int64_t two = 2;
+    OK(ozarr_array_create("nulls.zarr/texts", OZARR_STRING, 1, &two, NULL, OZARR_NEW, &texts));
+    OK(ozarr_array_read_varlen(texts, NULL, &v));
+    NULL_IS("out", ozarr_array_read_varlen(texts, NULL, NULL));
+    NULL_OK("region", ozarr_array_read_varlen(texts, NULL, &ov));
+    NULL_OK("region", ozarr_array_write_varlen(texts, NULL, offsets, "ab", 2));
+    NULL_IS("offsets", ozarr_array_write_varlen(texts, NULL, NULL, "ab", 2));
+    NULL_IS("data", ozarr_array_write_varlen(texts, NULL, offsets, NULL, 2));
+    NULL_OK("region", ozarr_array_write_strings(texts, NULL, strings));
+    NULL_IS("strings", ozarr_array_write_strings(texts, NULL, NULL));
+    NULL_IS("strings[1]", ozarr_array_write_strings(texts, NULL, no_string));
+    ERR(OZARR_ERR_TYPE, ozarr_array_list_type(texts, NULL));
+    NULL_IS("buf", ozarr_array_fill_text(texts, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_array_fill_text(texts, buf, sizeof buf, NULL));
+    NULL_IS("count", ozarr_varlen_count(v, NULL));
+    NULL_IS("bytes", ozarr_varlen_get(v, 0, NULL, &len));
+    NULL_IS("len", ozarr_varlen_get(v, 0, &bytes, NULL));
+    NULL_IS("offsets", ozarr_varlen_all(v, NULL, &bytes, &len));
+    NULL_IS("data", ozarr_varlen_all(v, &all, NULL, &len));
+    NULL_IS("size", ozarr_varlen_all(v, &all, &bytes, NULL));
+    ozarr_varlen_free(v);
+    ozarr_array_free(texts);
 
     NULL_IS("info", ozarr_last_error_info(NULL));
     NULL_IS("location", ozarr_array_create(NULL, OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_OVERWRITE, &oa));

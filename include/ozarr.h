@@ -91,6 +91,9 @@ typedef struct ozarr_store ozarr_store;
 /** A cursor over the children of a group. */
 typedef struct ozarr_iter ozarr_iter;
 
+/** Elements of variable length that were read. */
+typedef struct ozarr_varlen ozarr_varlen;
+
 /** Settings that stores are opened with, such as the number of threads. */
 typedef struct ozarr_context ozarr_context;
 
@@ -117,6 +120,14 @@ typedef int32_t ozarr_type;
 #define OZARR_COMPLEX128          14     /**< Two `double`: real and imaginary part (C99 `double complex`) */
 /** The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order */
 #define OZARR_BY_DTYPE 100
+/** UTF-8 text of any length; written and read by the functions for variable length */
+#define OZARR_STRING 101
+/** Bytes of any length; written and read by the functions for variable length */
+#define OZARR_BYTES 102
+/** Any JSON value, as its text; format 2 only; written and read by the functions for variable length */
+#define OZARR_JSON 103
+/** The answer for arrays of lists of numbers; written and read by the functions for variable length */
+#define OZARR_LIST 104
 
 /** Which index runs fastest in memory. */
 typedef int32_t ozarr_order;
@@ -284,9 +295,9 @@ bool ozarr_has_feature(const char *name);
  * `fields/temperature`. Without such a part the whole location is the root. Creating a node creates the
  * groups above it, up to the root.
  *
- * Element types in memory and in the file may differ: reading and writing convert, and a value that does not
- * fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
- * `OZARR_ERR_BUFFER_SIZE`, and nothing is touched. */
+ * Element types in memory and in the file may differ: reading and writing convert, and a value that does
+ * not fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than
+ * needed are `OZARR_ERR_BUFFER_SIZE`, and nothing is touched. */
 
 /**
  * Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the
@@ -304,8 +315,8 @@ OZARR_CHECKED ozarr_status ozarr_array_create(const char *location, ozarr_type t
 OZARR_CHECKED ozarr_status ozarr_array_open(const char *location, const char *mode, ozarr_array **out);
 
 /**
- * Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as
- * the fill value.
+ * Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read
+ * as the fill value.
  */
 OZARR_CHECKED ozarr_status ozarr_array_read(const ozarr_array *array, ozarr_type type, void *data,
     size_t size);
@@ -322,7 +333,8 @@ OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, con
     const int64_t *shape, ozarr_type type, void *data, size_t size);
 
 /**
- * Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index fastest.
+ * Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index
+ * fastest.
  *
  * Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
  * that the box covers whole is written without being read.
@@ -361,13 +373,13 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int
 OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *array, int64_t *shape);
 
 /**
- * The type of the elements; `OZARR_BY_DTYPE` where it is no number. Such elements are moved as they are
- * stored, in this machine's byte order; times (counts of 64 bits) convert to and from `OZARR_INT64`, too.
- * `ozarr_array_metadata` describes the type.
+ * The type of the elements; `OZARR_BY_DTYPE` where it is no number and has one size. Such elements are
+ * moved as they are stored, in this machine's byte order; times (counts of 64 bits) convert to and from
+ * `OZARR_INT64`, too. `ozarr_array_metadata` describes the type.
  */
 OZARR_CHECKED ozarr_status ozarr_array_type(const ozarr_array *array, ozarr_type *type);
 
-/** The bytes of one element. */
+/** The bytes of one element; 0 where elements are of variable length. */
 OZARR_CHECKED ozarr_status ozarr_array_item_size(const ozarr_array *array, size_t *bytes);
 
 /** The Zarr format: 2 or 3. */
@@ -395,8 +407,8 @@ OZARR_CHECKED ozarr_status ozarr_array_path(const ozarr_array *array, char *buf,
 OZARR_CHECKED ozarr_status ozarr_array_metadata(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
 /**
- * Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows
- * again.
+ * Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
+ * grows again.
  */
 OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t *shape);
 
@@ -719,6 +731,83 @@ OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const o
 /** Writes a region (NULL: the whole array) from memory. */
 OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
+
+/* ========================================================================================================
+ * Text and bytes of variable length
+ * ========================================================================================================
+ *
+ * Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own. They
+ * are read into an object of the library, whose layout is that of Apache Arrow's variable-size arrays:
+ * element i is `data[offsets[i]]` to `data[offsets[i + 1]]`, in C order of the region. There is no NUL
+ * between them.
+ *
+ *     ozarr_varlen *names = NULL;
+ *     int64_t n = 0;
+ *     if (ozarr_array_read_varlen(a, NULL, &names)) goto fail;
+ *     if (ozarr_varlen_count(names, &n)) goto fail;
+ *     for (int64_t i = 0; i < n; i++) {
+ *         const char *name = NULL;
+ *         size_t len = 0;
+ *         if (ozarr_varlen_get(names, i, &name, &len)) goto fail;
+ *         printf("%.*s\n", (int)len, name);
+ *     }
+ *     ozarr_varlen_free(names); */
+
+/**
+ * Reads a region (NULL: the whole array) of elements of variable length.
+ *
+ * Text is UTF-8. JSON values (`OZARR_JSON`) are their text. Lists (`OZARR_LIST`) are their numbers, of the
+ * type that `ozarr_array_list_type` says, in this machine's byte order.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_varlen(const ozarr_array *array, const ozarr_region *region,
+    ozarr_varlen **out);
+
+/**
+ * Writes a region (NULL: the whole array) of elements of variable length, in C order of the region:
+ * element i is `data[offsets[i]]` to `data[offsets[i + 1]]`. There is one offset more than elements;
+ * `size` is that of `data` in bytes.
+ *
+ * Bytes that are not what the type holds (text that is not UTF-8) are `OZARR_ERR_RANGE`.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, const ozarr_region *region,
+    const int64_t *offsets, const void *data, size_t size);
+
+/**
+ * Writes a region (NULL: the whole array) of text from one string for each element, in C order of the
+ * region.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_write_strings(const ozarr_array *array, const ozarr_region *region,
+    const char *const *strings);
+
+/** The type of the numbers in the lists of an array of `OZARR_LIST`. */
+OZARR_CHECKED ozarr_status ozarr_array_list_type(const ozarr_array *array, ozarr_type *type);
+
+/**
+ * The fill value of an array of variable length: its bytes as a text. (Bytes that are no UTF-8 are
+ * `OZARR_ERR_TYPE`; `ozarr_array_metadata` has them.)
+ */
+OZARR_CHECKED ozarr_status ozarr_array_fill_text(const ozarr_array *array, char *buf, size_t cap,
+    size_t *len);
+
+/** The number of elements. */
+OZARR_CHECKED ozarr_status ozarr_varlen_count(const ozarr_varlen *varlen, int64_t *count);
+
+/**
+ * The bytes of element `index`, counted from 0. They stay until `varlen` is freed, and are not followed by
+ * NUL.
+ */
+OZARR_CHECKED ozarr_status ozarr_varlen_get(const ozarr_varlen *varlen, int64_t index, const char **bytes,
+    size_t *len);
+
+/**
+ * All elements at once: `*offsets` has one number more than there are elements, `*data` has `*size` bytes.
+ * They stay until `varlen` is freed.
+ */
+OZARR_CHECKED ozarr_status ozarr_varlen_all(const ozarr_varlen *varlen, const int64_t **offsets,
+    const char **data, size_t *size);
+
+/** Frees the elements; NULL is allowed. */
+void ozarr_varlen_free(ozarr_varlen *varlen);
 
 /* ========================================================================================================
  * Specifications: what to create

@@ -57,6 +57,7 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         data_type: DataType::Float64,
         chain: Arc::new(Chain::parse(&codecs, DataType::Float64, 2).unwrap().bind(&chunk).unwrap()),
         fill: ozarr::dtype::Element::from_elem(0, 8),
+        fill_bytes: Arc::default(),
         store_fill_chunks: false,
         pool: Pool::new(1),
         locks: ChunkLocks::new(),
@@ -74,6 +75,7 @@ fn allocations(root: &std::path::Path, codecs: &str, chunks: u64) -> u64 {
         strides: [72, 8].into_iter().collect(),
         data_type: DataType::Float64,
         overflow: Overflow::Error,
+        arena: None,
     };
     let all = Selection::all(&array.shape);
     // SAFETY: `data` outlives the calls.

@@ -74,8 +74,15 @@ fn read_last(array: &Array) -> Result<i8> {
     let (mut value, count) = (0i8, vec![1i64; shape.len()]);
     let start: Vec<i64> = shape.iter().map(|&n| n as i64 - 1).collect();
     let strides = c_strides(&vec![1; shape.len()], 1);
-    let memory =
-        Memory { data: (&raw mut value).cast(), size: 1, offset: 0, strides, data_type: DataType::Int8, overflow: Overflow::Error };
+    let memory = Memory {
+        data: (&raw mut value).cast(),
+        size: 1,
+        offset: 0,
+        strides,
+        data_type: DataType::Int8,
+        overflow: Overflow::Error,
+        arena: None,
+    };
     let selection = Selection::new(&shape, &start, &count, None)?;
     // SAFETY: the memory lives as long as the call.
     unsafe { array.read(&selection, &memory)? };

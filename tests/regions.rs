@@ -110,6 +110,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         data_type: DataType::Float64,
         chain: Arc::new(chain),
         fill: ozarr::dtype::Element::from_slice(&7.0f64.to_ne_bytes()),
+        fill_bytes: Arc::default(),
         store_fill_chunks: false,
         pool: Pool::new(threads),
         locks: ChunkLocks::new(),
@@ -186,6 +187,7 @@ impl Case {
             strides: self.strides.iter().map(|s| s * size as i64).collect(),
             data_type,
             overflow: Overflow::Error,
+            arena: None,
         }
     }
 }
@@ -265,6 +267,7 @@ fn many_reads_are_in_flight_at_once() {
         strides: ozarr::limits::c_strides(&[60, 80, 4], 8),
         data_type: DataType::Float64,
         overflow: Overflow::Error,
+        arena: None,
     };
     let all = Selection::all(&[60, 80, 4]);
     // SAFETY: `data` outlives the calls.
@@ -290,6 +293,7 @@ fn whole_chunks_are_decoded_straight_into_memory() {
             strides: ozarr::limits::c_strides(&[6, 8, 4], 8),
             data_type: DataType::Float64,
             overflow: Overflow::Error,
+            arena: None,
         };
         // SAFETY: `data` outlives the calls.
         unsafe { engine::write(&array, &Selection::all(&[6, 8, 4]), &memory).unwrap() };
@@ -328,6 +332,7 @@ fn chunks_of_nothing_but_the_fill_value_are_not_stored() {
             strides: [0, 0, 0].into_iter().collect(),
             data_type: DataType::Float64,
             overflow: Overflow::Error,
+            arena: None,
         };
         // SAFETY: `value` outlives the call.
         unsafe { engine::write(&array, &Selection::all(&[13, 17, 9]), &memory).unwrap() };
@@ -357,6 +362,7 @@ fn threads_that_change_parts_of_one_chunk_lose_nothing() {
                             strides: [8, 8, 8].into_iter().collect(),
                             data_type: DataType::Float64,
                             overflow: Overflow::Error,
+                            arena: None,
                         };
                         // SAFETY: `value` outlives the call.
                         unsafe { engine::write(&array, &selection, &memory).unwrap() };
@@ -372,6 +378,7 @@ fn threads_that_change_parts_of_one_chunk_lose_nothing() {
             strides: ozarr::limits::c_strides(&[6, 8, 4], 8),
             data_type: DataType::Float64,
             overflow: Overflow::Error,
+            arena: None,
         };
         // SAFETY: `data` outlives the call.
         unsafe { engine::read(&array, &Selection::all(&[6, 8, 4]), &memory).unwrap() };
@@ -397,6 +404,7 @@ fn a_failed_write_stores_the_other_chunks_and_counts_the_lost_ones() {
         strides: ozarr::limits::c_strides(&[13, 8, 4], 8),
         data_type: DataType::Float64,
         overflow: Overflow::Error,
+        arena: None,
     };
     // SAFETY: `data` outlives the call.
     let e = unsafe { engine::write(&array, &Selection::all(&[13, 8, 4]), &memory) }.unwrap_err();

@@ -12,7 +12,7 @@ HEADER = ROOT / "include" / "ozarr.h"
 FORTRAN = ROOT / "fortran" / "generated" / "ozarr_c.f90"
 JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
 
-HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_context"]
+HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_varlen", "ozarr_context"]
 STRUCTS = ["ozarr_error_info", "ozarr_region", "ozarr_memory"]
 NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_node_kind", "ozarr_json_kind", "ozarr_status"}
 # A C scalar in Fortran and in Julia; the named numbers are int32_t.

@@ -142,7 +142,7 @@ impl Slab {
 
     fn memory(&self, buffer: &mut [u8], data_type: DataType) -> Memory {
         let strides = self.strides.iter().map(|&s| s as _).collect();
-        Memory { data: buffer.as_mut_ptr(), size: buffer.len(), offset: 0, strides, data_type, overflow: Overflow::Error }
+        Memory { data: buffer.as_mut_ptr(), size: buffer.len(), offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
     }
 }
 

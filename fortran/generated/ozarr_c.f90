@@ -23,6 +23,10 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_COMPLEX64 = 13_c_int32_t
   integer(c_int32_t), parameter :: OZARR_COMPLEX128 = 14_c_int32_t
   integer(c_int32_t), parameter :: OZARR_BY_DTYPE = 100_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_STRING = 101_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTES = 102_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON = 103_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_LIST = 104_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_C = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_F = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_NEW = 0_c_int32_t
@@ -674,6 +678,70 @@ module ozarr_c
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_ex
+    function ozarr_array_read_varlen(array, region, out) bind(c, name="ozarr_array_read_varlen") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_varlen
+    function ozarr_array_write_varlen(array, region, offsets, data, bytes) bind(c, &
+      name="ozarr_array_write_varlen") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int64_t), intent(in) :: offsets
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_varlen
+    function ozarr_array_write_strings(array, region, strings) bind(c, name="ozarr_array_write_strings") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: strings
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_strings
+    function ozarr_array_list_type(array, type_) bind(c, name="ozarr_array_list_type") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), intent(inout) :: type_
+      integer(c_int32_t) :: r
+    end function ozarr_array_list_type
+    function ozarr_array_fill_text(array, buf, cap, length) bind(c, name="ozarr_array_fill_text") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_fill_text
+    function ozarr_varlen_count(varlen, count) bind(c, name="ozarr_varlen_count") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: varlen
+      integer(c_int64_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_varlen_count
+    function ozarr_varlen_get(varlen, index, bytes, length) bind(c, name="ozarr_varlen_get") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: varlen
+      integer(c_int64_t), value :: index
+      type(c_ptr), value :: bytes
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_varlen_get
+    function ozarr_varlen_all(varlen, offsets, data, bytes) bind(c, name="ozarr_varlen_all") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: varlen
+      type(c_ptr), value :: offsets
+      type(c_ptr), value :: data
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_varlen_all
+    subroutine ozarr_varlen_free(varlen) bind(c, name="ozarr_varlen_free")
+      import :: c_ptr
+      type(c_ptr), value :: varlen
+    end subroutine ozarr_varlen_free
     function ozarr_spec_new(type_, rank, shape, out) bind(c, name="ozarr_spec_new") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       integer(c_int32_t), value :: type_

@@ -7,6 +7,7 @@
 use super::convert::round_to_odd;
 use super::{DataType, Element, Kind};
 use crate::error::{Error, Result, err};
+use crate::metadata::json;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use half::f16;
@@ -37,6 +38,11 @@ impl Fill {
         Fill { value: Element::from_elem(0, 16), defined: false }
     }
 
+    /// An element of variable length with these bytes.
+    pub fn variable(bytes: &[u8]) -> Fill {
+        Fill { value: Element::from_slice(bytes), defined: true }
+    }
+
     /// The element with these bytes, in the order of this host.
     pub fn from_bytes(bytes: &[u8]) -> Fill {
         let mut value = Element::from_slice(bytes);
@@ -44,9 +50,12 @@ impl Fill {
         Fill { value, defined: true }
     }
 
-    /// The bytes of one element of that type.
+    /// The bytes of one element of that type; of variable length: all that it has.
     pub fn element(&self, data_type: DataType) -> Element {
         let mut element = self.value.clone();
+        if data_type.is_variable() {
+            return element;
+        }
         element.resize(data_type.size(), 0);
         element
     }
@@ -56,7 +65,8 @@ impl Fill {
         match data_type.kind() {
             Kind::Complex => complex(data_type, value),
             Kind::Opaque | Kind::Time => opaque(data_type, value),
-            Kind::Struct | Kind::Variable => Err(unfit(data_type, value)),
+            Kind::Variable => variable(data_type, value),
+            Kind::Struct => Err(unfit(data_type, value)),
             _ => scalar(data_type, value),
         }
     }
@@ -64,9 +74,11 @@ impl Fill {
     /// Reads `fill_value` of a `.zarray`: `null` is "undefined", a list of one element is that element.
     pub fn from_json_v2(data_type: DataType, value: &Value) -> Result<Fill> {
         match (value, data_type.kind()) {
+            (Value::Null, Kind::Variable) => Ok(Fill { defined: false, ..variable(data_type, value)? }),
             (Value::Null, _) => Ok(Fill::undefined()),
+            (_, Kind::Variable) => variable(data_type, value),
             (_, Kind::Opaque | Kind::Time) => opaque(data_type, value),
-            (_, Kind::Struct | Kind::Variable) => Err(unfit(data_type, value)),
+            (_, Kind::Struct) => Err(unfit(data_type, value)),
             (Value::Array(items), Kind::Complex) if items.len() == 2 => complex(data_type, value),
             (Value::Array(items), _) if items.len() == 1 => Fill::from_json_v2(data_type, &items[0]),
             // A real number for a complex type is its real part.
@@ -110,6 +122,10 @@ impl Fill {
             DataType::Text(_) => Value::from(text(&self.element(data_type))),
             DataType::Raw(_) if hex => self.element(data_type).iter().map(|&b| Value::from(b)).collect(),
             DataType::Bytes(_) | DataType::Raw(_) => Value::from(STANDARD.encode(self.element(data_type))),
+            DataType::VarText => Value::from(String::from_utf8_lossy(v)),
+            DataType::VarBytes => Value::from(STANDARD.encode(v)),
+            DataType::VarJson => json::parse(v, v.len()).unwrap_or(Value::Null),
+            DataType::VarArray(_) => Value::from(0),
             // The parsers of types know no others.
             _ => Value::Null,
         }
@@ -150,6 +166,24 @@ fn opaque(data_type: DataType, value: &Value) -> Result<Fill> {
     let mut fill = Fill::from_bytes(&bytes);
     fill.value.resize(size.max(16), 0);
     Ok(fill)
+}
+
+/// A value of variable length. Null and 0 stand for "nothing" in many documents.
+fn variable(data_type: DataType, value: &Value) -> Result<Fill> {
+    let nothing = value.is_null() || value.as_u64() == Some(0) || value.as_str() == Some("");
+    Ok(match (data_type, value) {
+        (DataType::VarJson, _) => Fill::variable(json::to_compact(value).as_bytes()),
+        _ if nothing => Fill::variable(&[]),
+        (DataType::VarText, Value::String(s)) => Fill::variable(s.as_bytes()),
+        // zarr-python takes numbers as their text.
+        (DataType::VarText, Value::Number(n)) => Fill::variable(n.as_str().as_bytes()),
+        (DataType::VarBytes, Value::String(s)) => Fill::variable(&STANDARD.decode(s).map_err(|_| unfit(data_type, value))?),
+        (DataType::VarBytes, Value::Array(items)) => {
+            let bytes: Option<Vec<u8>> = items.iter().map(|i| u8::try_from(i.as_u64()?).ok()).collect();
+            Fill::variable(&bytes.ok_or_else(|| unfit(data_type, value))?)
+        }
+        _ => return Err(unfit(data_type, value)),
+    })
 }
 
 /// The first bytes of a slice that has them.
@@ -202,7 +236,8 @@ fn unfit(data_type: DataType, value: &Value) -> Error {
         Kind::Opaque if matches!(data_type, DataType::Text(_)) => "a text that fits",
         Kind::Opaque => "base64 or a list of bytes, of the type's length,",
         Kind::Struct => "a value",
-        Kind::Variable => "a value",
+        Kind::Variable if data_type == DataType::VarText => "a text",
+        Kind::Variable => "base64 or a list of bytes",
     };
     err!(Metadata, "found {}, expected {expected} for {}", brief(value), data_type.name())
 }

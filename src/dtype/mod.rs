@@ -319,7 +319,7 @@ impl DataType {
             ComplexNarrow(n) => n.names().1,
             Struct(_) => "struct",
             VarText => "string",
-            VarBytes => "variable_length_bytes",
+            VarBytes => "bytes",
             VarJson => "object(json)",
             VarArray(_) => "object(vlen-array)",
         }

@@ -131,6 +131,7 @@ pub(super) fn text(element: ElementType) -> String {
         Raw(n) => &format!("V{n}"),
         DateTime(unit) => &format!("M8{}", brackets(unit)),
         TimeDelta(unit) => &format!("m8{}", brackets(unit)),
+        VarText | VarBytes | VarJson | VarArray(_) => return "|O".into(),
         other => return other.name().to_string(),
     };
     let order = match element.order {

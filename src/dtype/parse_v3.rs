@@ -8,9 +8,6 @@ use serde_json::{Map, Value, json};
 
 /// Names that the registry knows and this library does not read.
 const KNOWN: &[&str] = &[
-    "string",
-    "bytes",
-    "variable_length_bytes",
     "struct",
     "structured",
     "bfloat16",
@@ -103,6 +100,9 @@ fn by_name(name: &str) -> Result<DataType> {
     match name {
         "complex_float32" => return Ok(DataType::Complex64),
         "complex_float64" => return Ok(DataType::Complex128),
+        "string" => return Ok(DataType::VarText),
+        // The registered name, zarr-python's, and that of old zarrs.
+        "bytes" | "variable_length_bytes" | "binary" => return Ok(DataType::VarBytes),
         _ => {}
     }
     if let Some(&data_type) = DataType::ALL.iter().find(|t| t.name() == name) {

@@ -8,14 +8,16 @@ use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis, Item, odometer};
 use super::scratch::ChainScratch;
 use super::stats;
-use crate::codec::{BoundChain, Dest, IndexLocation, Leaf, Sharded, Size, StageRef, sharding};
+use crate::codec::{BoundChain, Dest, IndexLocation, Leaf, Sharded, Size, StageRef, VariableCodec, sharding};
 use crate::dtype::convert::Transfer;
+use crate::dtype::variable::Arena;
 use crate::dtype::{DataType, Element, ElementType};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::grid::Grid;
-use crate::limits::{Dims, grow, max_chunk};
+use crate::limits::{Dims, grow, max_chunk, reserve};
 use crate::store::ByteRange;
 use smallvec::SmallVec;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Where elements go: memory, the conversion on the way, and what stands for missing chunks.
@@ -26,6 +28,8 @@ pub(super) struct Target {
     pub transfer: Transfer,
     /// The fill value in the memory's type; `None` if it does not fit.
     pub fill: Option<Element>,
+    /// What keeps the bytes of elements of variable length, where the memory holds items; else they live until they are placed.
+    arena: Option<Arc<Arena>>,
     /// The leaf's dimensions in the order of falling strides.
     order: SmallVec<[usize; 6]>,
 }
@@ -37,7 +41,14 @@ unsafe impl Sync for Target {}
 
 impl Target {
     /// Elements of `root`'s chunks go to `memory_type` elements from `base` on; `fill` is one element of `data_type`.
-    pub fn new(root: &BoundChain, data_type: DataType, fill: &[u8], memory_type: DataType, base: *mut u8) -> Result<Target> {
+    pub fn new(
+        root: &BoundChain,
+        data_type: DataType,
+        fill: &[u8],
+        memory_type: DataType,
+        base: *mut u8,
+        arena: Option<Arc<Arena>>,
+    ) -> Result<Target> {
         let memory = ElementType::native(memory_type);
         let mut converted = Element::from_elem(0, memory.size());
         let convert_fill = Transfer::new(ElementType::native(data_type), memory)?;
@@ -45,7 +56,7 @@ impl Target {
         let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
         let leaf = leaf_of(root);
         let transfer = Transfer::new(leaf.layout.element, memory)?;
-        Ok(Target { base, transfer, fill: fits.then_some(converted), order: by_stride(leaf) })
+        Ok(Target { base, transfer, fill: fits.then_some(converted), arena, order: by_stride(leaf) })
     }
 
     /// Fills the selected elements of a missing chunk.
@@ -139,7 +150,7 @@ impl Machine<'_> {
 
     fn expand(&self, depth: u8, span: Option<(u64, u64)>, axes: Axes, memory: i64, out: &mut Vec<Part>) -> Result<()> {
         let state = match chain_at(self.root, depth) {
-            BoundChain::Leaf(leaf) if leaf.stages.is_empty() => return self.expand_raw(leaf, depth, span, axes, memory, out),
+            BoundChain::Leaf(leaf) if leaf.is_raw() => return self.expand_raw(leaf, depth, span, axes, memory, out),
             BoundChain::Sharded(shard) if shard.stages.is_empty() => State::Index,
             _ => State::Encoded,
         };
@@ -269,6 +280,9 @@ impl Machine<'_> {
 
     fn decode_leaf(&self, leaf: &Leaf, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {
         stats::DECODED.fetch_add(1, Relaxed);
+        if let Some(codec) = &leaf.variable {
+            return self.decode_variable(leaf, codec.as_ref(), encoded, part, scratch);
+        }
         let total = leaf.layout.bytes;
         if contiguous_run(leaf, &part.axes, &self.target.transfer, &self.target.order) == Some(total as u64) {
             // SAFETY: the run covers exactly these bytes of the checked memory.
@@ -278,6 +292,36 @@ impl Machine<'_> {
         let mut buf = std::mem::take(&mut scratch.gather);
         let result = self.decode_and_place(leaf, encoded, part, &mut buf, scratch);
         scratch.gather = buf;
+        result
+    }
+
+    /// Elements of variable length: views of the decoded bytes, which are kept for as long as the views are used.
+    fn decode_variable(
+        &self,
+        leaf: &Leaf,
+        codec: &dyn VariableCodec,
+        encoded: &[u8],
+        part: &Part,
+        scratch: &mut ChainScratch,
+    ) -> Result<()> {
+        let mut bytes = Vec::new();
+        if leaf.stages.is_empty() {
+            reserve(&mut bytes, encoded.len())?;
+            bytes.extend_from_slice(encoded);
+        } else {
+            let most = usize::try_from(max_chunk()).unwrap_or(usize::MAX);
+            decode_bounded(&leaf.stages, most, encoded, &mut bytes, scratch)?;
+        }
+        let mut items = std::mem::take(&mut scratch.gather);
+        let result = grow(&mut items, leaf.layout.bytes).and_then(|dst| {
+            let kept = codec.decode(bytes, dst).map_err(|e| e.at_field(codec.name()))?;
+            self.place(leaf, dst, first_byte(leaf, &part.axes) as usize, part)?;
+            if let Some(arena) = &self.target.arena {
+                arena.keep(kept);
+            }
+            Ok(())
+        });
+        scratch.gather = items;
         result
     }
 

@@ -7,6 +7,7 @@ use super::scratch::ChainScratch;
 use super::stats;
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef, sharding};
 use crate::dtype::convert::Transfer;
+use crate::dtype::variable::{self, Item};
 use crate::dtype::{DataType, Element, ElementType};
 use crate::error::{Result, err};
 use crate::grid::Grid;
@@ -99,14 +100,20 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
             gather_elements(leaf, source, axes, first, grow(&mut gather, total)?)?;
             &gather[..total]
         };
-        if !source.store_fill && is_fill(elements, &source.fill) {
+        if !source.store_fill && is_fill(elements, &source.fill, leaf.variable.is_some()) {
             return Ok(None);
+        }
+        if let Some(codec) = &leaf.variable {
+            stats::ENCODED.fetch_add(1, Relaxed);
+            codec.encode(elements, &leaf.shape, &mut scratch.a).map_err(|e| e.at_field(codec.name()))?;
+            encode_stages(&leaf.stages, None, scratch)?;
+            return Ok(Some(Place::A));
         }
         if leaf.stages.is_empty() {
             return Ok(Some(if in_place { Place::Memory(first, total) } else { Place::Gather(total) }));
         }
         stats::ENCODED.fetch_add(1, Relaxed);
-        encode_stages(&leaf.stages, elements, scratch)?;
+        encode_stages(&leaf.stages, Some(elements), scratch)?;
         Ok(Some(Place::A))
     })();
     scratch.gather = gather;
@@ -130,16 +137,23 @@ fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, first: *const u8, 
     unsafe { place::place(first, dst.as_mut_ptr().offset(start as isize), &axes, &source.transfer) }
 }
 
-/// Whether every element has the bits of `fill`. Usually the first element tells.
-fn is_fill(elements: &[u8], fill: &[u8]) -> bool {
+/// Whether every element has the bits (those of variable length: the bytes) of `fill`. Usually the first element tells.
+fn is_fill(elements: &[u8], fill: &[u8], variable: bool) -> bool {
+    if variable {
+        // SAFETY: both are buffers of items whose bytes are kept while the chunk is encoded.
+        return unsafe {
+            let fill = variable::items(fill).next().unwrap_or(Item::EMPTY).bytes();
+            variable::items(elements).all(|item| item.bytes() == fill)
+        };
+    }
     let n = fill.len();
     elements.len() < n || (elements[..n] == *fill && elements[n..] == elements[..elements.len() - n])
 }
 
-/// Runs the stages (at least one); the result is in `scratch.a`.
-fn encode_stages(stages: &[StageRef], elements: &[u8], scratch: &mut ChainScratch) -> Result<()> {
+/// Runs the stages over `elements`, or over what is in `scratch.a` already; the result is in `scratch.a`.
+fn encode_stages(stages: &[StageRef], elements: Option<&[u8]>, scratch: &mut ChainScratch) -> Result<()> {
     for (i, stage) in stages.iter().enumerate() {
-        let src = if i == 0 { elements } else { &scratch.a[..] };
+        let src = elements.filter(|_| i == 0).unwrap_or(&scratch.a);
         stage.encode(src, &mut scratch.b).map_err(|e| e.at_field(stage.name()))?;
         std::mem::swap(&mut scratch.a, &mut scratch.b);
     }
@@ -158,7 +172,7 @@ fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scra
         return Ok(Some(Place::Shard));
     }
     let whole = std::mem::take(&mut scratch.shard);
-    let result = encode_stages(&shard.stages, &whole, scratch);
+    let result = encode_stages(&shard.stages, Some(&whole), scratch);
     scratch.shard = whole;
     result.map(|()| Some(Place::A))
 }
@@ -205,7 +219,7 @@ fn put_index(shard: &Sharded, entries: &[Option<(u64, u64)>], out: &mut Vec<u8>,
     let encoded: &[u8] = if shard.index.stages.is_empty() {
         &index
     } else {
-        encode_stages(&shard.index.stages, &index, scratch)?;
+        encode_stages(&shard.index.stages, Some(&index), scratch)?;
         &scratch.a
     };
     match shard.location {
@@ -244,11 +258,11 @@ mod tests {
 
     #[test]
     fn only_chunks_of_nothing_but_the_fill_value_are_fill() {
-        assert!(is_fill(&[0; 64], &[0; 8]));
-        assert!(is_fill(&[1, 2, 1, 2, 1, 2], &[1, 2]));
-        assert!(!is_fill(&[1, 2, 1, 2, 1, 3], &[1, 2]));
-        assert!(!is_fill(&[0, 0, 0, 0], &[0, 1]));
+        assert!(is_fill(&[0; 64], &[0; 8], false));
+        assert!(is_fill(&[1, 2, 1, 2, 1, 2], &[1, 2], false));
+        assert!(!is_fill(&[1, 2, 1, 2, 1, 3], &[1, 2], false));
+        assert!(!is_fill(&[0, 0, 0, 0], &[0, 1], false));
         let minus_zero = (-0.0f64).to_ne_bytes();
-        assert!(!is_fill(&minus_zero, &0.0f64.to_ne_bytes()));
+        assert!(!is_fill(&minus_zero, &0.0f64.to_ne_bytes(), false));
     }
 }

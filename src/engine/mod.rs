@@ -47,8 +47,11 @@ pub struct BoundArray {
     pub data_type: DataType,
     /// The chain, bound to the chunk's shape.
     pub chain: Arc<BoundChain>,
-    /// One element of the fill value in native byte order; zeros where the fill value is null.
+    /// One element of the fill value in native byte order; zeros where the fill value is null. Of variable length: an item that
+    /// points into `fill_bytes`.
     pub fill: crate::dtype::Element,
+    /// The bytes of a fill value of variable length.
+    pub fill_bytes: Arc<[u8]>,
     /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)
     pub store_fill_chunks: bool,
     /// The threads that a call may use.

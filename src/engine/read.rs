@@ -28,7 +28,7 @@ pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
     let base = memory.data.wrapping_add(memory.offset);
     let job = Job {
         plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
-        target: Target::new(&array.chain, array.data_type, &array.fill, memory.data_type, base)?,
+        target: Target::new(&array.chain, array.data_type, &array.fill, memory.data_type, base, memory.arena.clone())?,
         latency: array.store.capabilities().latency,
         array: array.clone(),
     };

@@ -13,6 +13,7 @@ use super::scratch::{self, Scratch};
 use super::{BoundArray, Memory, Selection};
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
+use crate::dtype::variable::Arena;
 use crate::error::Result;
 use crate::limits::{c_strides, chunk_bytes, grow};
 use crate::store::Condition;
@@ -122,7 +123,9 @@ impl Job {
         let mut chunk = std::mem::take(&mut s.chunk);
         let result = grow(&mut chunk, bytes).map(|buf| buf.as_mut_ptr()).and_then(|base| {
             let _process = self.array.store.lock_key(&self.array.prefix, &s.key)?;
-            self.read_chunk(item, base, &strides, s)?;
+            // Keeps the bytes of old elements of variable length until the chunk is stored again.
+            let arena = self.array.data_type.is_variable().then(Arc::<Arena>::default);
+            self.read_chunk(item, base, &strides, arena.clone(), s)?;
             self.place(item, base, &strides)?;
             let mut source = Source::new(&self.array.chain, self.array.data_type, &self.array.fill, self.array.data_type, base)?;
             source.store_fill = self.source.store_fill;
@@ -133,10 +136,10 @@ impl Job {
     }
 
     /// The whole chunk as it is stored, into a dense buffer in C order.
-    fn read_chunk(&self, item: &Item, base: *mut u8, strides: &[i64], s: &mut Scratch) -> Result<()> {
+    fn read_chunk(&self, item: &Item, base: *mut u8, strides: &[i64], arena: Option<Arc<Arena>>, s: &mut Scratch) -> Result<()> {
         let shape = self.array.chain.shape();
         let axes = whole(shape, strides);
-        let target = Target::new(&self.array.chain, self.array.data_type, &self.array.fill, self.array.data_type, base)?;
+        let target = Target::new(&self.array.chain, self.array.data_type, &self.array.fill, self.array.data_type, base, arena)?;
         match self.array.store.open(&s.key)? {
             None => target.fill(&axes, 0),
             Some(object) => {

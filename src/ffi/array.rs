@@ -5,15 +5,15 @@
 //! `fields/temperature`. Without such a part the whole location is the root. Creating a node creates the
 //! groups above it, up to the root.
 //!
-//! Element types in memory and in the file may differ: reading and writing convert, and a value that does not
-//! fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
-//! `OZARR_ERR_BUFFER_SIZE`, and nothing is touched.
+//! Element types in memory and in the file may differ: reading and writing convert, and a value that does
+//! not fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than
+//! needed are `OZARR_ERR_BUFFER_SIZE`, and nothing is touched.
 
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{lengths, not_null, numbers, put, put_numbers, put_text, rank, text};
-use super::types::{OZARR_BY_DTYPE, create, data_type, ozarr_array, ozarr_create, ozarr_type};
+use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_type, type_code};
 use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
@@ -62,8 +62,8 @@ pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const 
     })
 }
 
-/// Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as
-/// the fill value.
+/// Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read
+/// as the fill value.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read(array: *const ozarr_array, r#type: ozarr_type, data: *mut c_void, size: usize) -> ozarr_status {
@@ -116,7 +116,8 @@ pub unsafe extern "C" fn ozarr_array_read_region(
     })
 }
 
-/// Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index fastest.
+/// Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index
+/// fastest.
 ///
 /// Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
 /// that the box covers whole is written without being read.
@@ -204,27 +205,27 @@ pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array
     })
 }
 
-/// The type of the elements; `OZARR_BY_DTYPE` where it is no number. Such elements are moved as they are
-/// stored, in this machine's byte order; times (counts of 64 bits) convert to and from `OZARR_INT64`, too.
-/// `ozarr_array_metadata` describes the type.
+/// The type of the elements; `OZARR_BY_DTYPE` where it is no number and has one size. Such elements are
+/// moved as they are stored, in this machine's byte order; times (counts of 64 bits) convert to and from
+/// `OZARR_INT64`, too. `ozarr_array_metadata` describes the type.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
     entry!("ozarr_array_type", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: `type` points to room for it.
-        unsafe { put(array.data_type().code().unwrap_or(OZARR_BY_DTYPE), r#type, "type") }
+        unsafe { put(type_code(array.data_type()), r#type, "type") }
     })
 }
 
-/// The bytes of one element.
+/// The bytes of one element; 0 where elements are of variable length.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes: *mut usize) -> ozarr_status {
     entry!("ozarr_array_item_size", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: `bytes` points to room for it.
-        unsafe { put(array.data_type().size(), bytes, "bytes") }
+        unsafe { put(if array.data_type().is_variable() { 0 } else { array.data_type().size() }, bytes, "bytes") }
     })
 }
 
@@ -277,6 +278,9 @@ pub unsafe extern "C" fn ozarr_array_fill_value(
     entry!("ozarr_array_fill_value", {
         let array = ozarr_array::get(array, "array")?;
         not_null(value, "value")?;
+        if array.data_type().is_variable() {
+            bail!(Type, "the elements are {}, of variable length; use ozarr_array_fill_text", array.data_type().name());
+        }
         let item = array.data_type().size();
         if size < item {
             bail!(BufferSize, "`value` has {size} bytes, expected {item}, one element of type {}", array.data_type().name());
@@ -310,8 +314,8 @@ pub unsafe extern "C" fn ozarr_array_metadata(array: *const ozarr_array, buf: *m
     })
 }
 
-/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows
-/// again.
+/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
+/// grows again.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64) -> ozarr_status {
@@ -424,7 +428,7 @@ fn contiguous(array: &Array, shape: &[u64], raw_type: ozarr_type, data: *mut c_v
         bail!(BufferSize, "`data` has {size} bytes, expected {needed} for a block of shape {shape:?} and type {}", data_type.name());
     }
     let strides = c_strides(shape, data_type.size());
-    Ok(Memory { data: data.cast(), size, offset: 0, strides, data_type, overflow: Overflow::Error })
+    Ok(Memory { data: data.cast(), size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None })
 }
 
 fn dense_bytes(shape: &[u64], data_type: DataType) -> Result<usize> {

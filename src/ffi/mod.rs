@@ -20,6 +20,7 @@ pub mod spec;
 pub mod status;
 pub mod store;
 pub mod types;
+pub mod varlen;
 
 mod handle;
 mod host;

@@ -118,7 +118,7 @@ unsafe fn both(array: &Array, region: *const ozarr_region, memory: *const ozarr_
 
 /// # Safety `region` is NULL or points to a struct that begins with its size and whose lists have a number for
 /// each dimension.
-unsafe fn selection_of(array: &Array, region: *const ozarr_region) -> Result<Selection> {
+pub(super) unsafe fn selection_of(array: &Array, region: *const ozarr_region) -> Result<Selection> {
     let length = array.shape();
     if region.is_null() {
         return Ok(Selection::all(&length));
@@ -154,5 +154,13 @@ unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozarr_memory) -
         (true, false) => c_strides(shape, data_type.size()),
         (true, true) => f_strides(shape, data_type.size()),
     };
-    Ok(Memory { data: memory.data.cast(), size: memory.size, offset: memory.offset, strides, data_type, overflow: Overflow::Error })
+    Ok(Memory {
+        data: memory.data.cast(),
+        size: memory.size,
+        offset: memory.offset,
+        strides,
+        data_type,
+        overflow: Overflow::Error,
+        arena: None,
+    })
 }

@@ -44,6 +44,12 @@ pub struct ozarr_iter {
     _bits: [u8; 0],
 }
 
+/// Elements of variable length that were read.
+#[allow(non_camel_case_types)]
+pub struct ozarr_varlen {
+    _bits: [u8; 0],
+}
+
 /// Settings that stores are opened with, such as the number of threads.
 #[allow(non_camel_case_types)]
 pub struct ozarr_context {
@@ -87,6 +93,14 @@ pub const OZARR_COMPLEX64: ozarr_type = 13;
 pub const OZARR_COMPLEX128: ozarr_type = 14;
 /// The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order
 pub const OZARR_BY_DTYPE: ozarr_type = 100;
+/// UTF-8 text of any length; written and read by the functions for variable length
+pub const OZARR_STRING: ozarr_type = 101;
+/// Bytes of any length; written and read by the functions for variable length
+pub const OZARR_BYTES: ozarr_type = 102;
+/// Any JSON value, as its text; format 2 only; written and read by the functions for variable length
+pub const OZARR_JSON: ozarr_type = 103;
+/// The answer for arrays of lists of numbers; written and read by the functions for variable length
+pub const OZARR_LIST: ozarr_type = 104;
 
 /// Which index runs fastest in memory.
 #[allow(non_camel_case_types)]
@@ -183,16 +197,35 @@ handle!(ozarr_group, Group, node::Group);
 handle!(ozarr_array, Array, node::Array);
 handle!(ozarr_spec, Spec, Specification);
 handle!(ozarr_iter, Iter, Cursor);
+handle!(ozarr_varlen, Varlen, node::variable::Variable);
 
 /// The data type of a number from C; `OZARR_AS_STORED` is `stored`, where there is one.
 pub(super) fn data_type(raw: ozarr_type, stored: Option<DataType>) -> Result<DataType> {
     match (raw, stored) {
+        (_, Some(stored)) if stored.is_variable() => {
+            bail!(Type, "the elements are {}, of variable length; use ozarr_array_read_varlen and ozarr_array_write_varlen", stored.name())
+        }
         (OZARR_AS_STORED, Some(stored)) => Ok(stored),
+        (OZARR_STRING, None) => Ok(DataType::VarText),
+        (OZARR_BYTES, None) => Ok(DataType::VarBytes),
+        (OZARR_JSON, None) => Ok(DataType::VarJson),
+        (OZARR_STRING..=OZARR_LIST, _) => bail!(Type, "the argument `type` is {raw}, of variable length, expected the type of a number"),
         // What `ozarr_array_type` answered may be asked for.
         (OZARR_BY_DTYPE, Some(stored)) if stored.code().is_none() => Ok(stored),
         (OZARR_BY_DTYPE, _) => bail!(Type, "the argument `type` is OZARR_BY_DTYPE, expected the type of a number"),
         (OZARR_AS_STORED, None) => bail!(Argument, "the argument `type` is OZARR_AS_STORED, expected a type of its own here"),
         _ => DataType::from_raw(raw).ok_or_else(|| err!(Argument, "the argument `type` is {raw}, expected an OZARR_... type")),
+    }
+}
+
+/// The number of an array's type in C.
+pub(super) fn type_code(data_type: DataType) -> ozarr_type {
+    match data_type {
+        DataType::VarText => OZARR_STRING,
+        DataType::VarBytes => OZARR_BYTES,
+        DataType::VarJson => OZARR_JSON,
+        DataType::VarArray(_) => OZARR_LIST,
+        other => other.code().unwrap_or(OZARR_BY_DTYPE),
     }
 }
 

@@ -6,7 +6,7 @@ use super::json::{self, member};
 use super::v3::{extents, number_list, separator};
 use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Order, Value};
 use crate::dtype::fill::Fill;
-use crate::dtype::parse_v2;
+use crate::dtype::{DataType, ElementType, parse_v2};
 use crate::error::{Result, bail};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
@@ -45,7 +45,9 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     let shape = extents(member(&document, "shape")?).map_err(|e| e.at_field("shape"))?;
     let chunk = chunk_shape(member(&document, "chunks")?, &shape).map_err(|e| e.at_field("chunks"))?;
     let grid = Grid::regular(chunk).map_err(|e| e.at_field("chunks"))?;
-    let element = parse_v2::parse(member(&document, "dtype")?).map_err(|e| e.at_field("dtype"))?;
+    let filters = filter_list(document.get("filters").unwrap_or(&Value::Null)).map_err(|e| e.at_field("filters"))?;
+    let compressor = compressor(document.get("compressor").unwrap_or(&Value::Null)).map_err(|e| e.at_field("compressor"))?;
+    let element = element_type(member(&document, "dtype")?, filters.first().or(compressor.as_ref())).map_err(|e| e.at_field("dtype"))?;
     let data_type = element.data_type.native();
     let fill = document.get("fill_value").unwrap_or(&Value::Null);
     let fill = Fill::from_json_v2(data_type, fill).map_err(|e| e.at_field("fill_value"))?;
@@ -53,12 +55,7 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
         None | Some(Value::Null) => Separator::Dot,
         Some(value) => separator(value).map_err(|e| e.at_field("dimension_separator"))?,
     };
-    let codecs = Codecs::V2 {
-        order: order(document.get("order")).map_err(|e| e.at_field("order"))?,
-        element,
-        filters: filter_list(document.get("filters").unwrap_or(&Value::Null)).map_err(|e| e.at_field("filters"))?,
-        compressor: compressor(document.get("compressor").unwrap_or(&Value::Null)).map_err(|e| e.at_field("compressor"))?,
-    };
+    let codecs = Codecs::V2 { order: order(document.get("order")).map_err(|e| e.at_field("order"))?, element, filters, compressor };
     let keys = KeyEncoding::V2(separator);
     Ok(ArrayMeta { format: Format::V2, shape, data_type, grid, keys, fill, codecs, dimension_names: None, document })
 }
@@ -106,6 +103,33 @@ pub fn filter_list(value: &Value) -> Result<Vec<Extension>> {
 /// Reads `compressor`: null or an object with an `id`.
 pub fn compressor(value: &Value) -> Result<Option<Extension>> {
     if value.is_null() { Ok(None) } else { Extension::from_v2(value).map(Some) }
+}
+
+/// The type that `dtype` means. That of objects (`|O`) is what their codec, the first of all, makes bytes of.
+fn element_type(dtype: &Value, first: Option<&Extension>) -> Result<ElementType> {
+    if !matches!(dtype, Value::String(s) if s == "|O") {
+        return parse_v2::parse(dtype);
+    }
+    let data_type = match first.map(|codec| (codec.name.as_str(), codec)) {
+        Some(("vlen-utf8" | "categorize", _)) => DataType::VarText,
+        Some(("vlen-bytes", _)) => DataType::VarBytes,
+        Some(("json2" | "msgpack2", _)) => DataType::VarJson,
+        Some(("vlen-array", codec)) => array_type(codec.configuration.get("dtype").unwrap_or(&Value::Null))?,
+        // The chain refuses it by name; metadata and attributes are of use all the same.
+        Some(("pickle", _)) => DataType::VarBytes,
+        Some((other, _)) => bail!(Unsupported, "found objects (\"|O\") with {other:?}, expected a codec of objects such as \"vlen-utf8\""),
+        None => bail!(Metadata, "found objects (\"|O\") without a codec of objects such as \"vlen-utf8\" among the filters"),
+    };
+    Ok(ElementType::native(data_type))
+}
+
+/// The type of objects that are arrays of numbers.
+fn array_type(dtype: &Value) -> Result<DataType> {
+    let element = parse_v2::parse(dtype)?;
+    match DataType::ALL.iter().find(|t| **t == element.data_type) {
+        Some(number) => Ok(DataType::VarArray(number)),
+        None => bail!(Unsupported, "found arrays of {}, expected the type of a number", element.data_type.name()),
+    }
 }
 
 fn check_format(document: &Map<String, Value>) -> Result<()> {

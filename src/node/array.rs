@@ -6,6 +6,7 @@ use super::{Attributes, Create, NodeKind, Spec, Store, hierarchy, path};
 use crate::codec::chain::Chain;
 use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
+use crate::dtype::variable::Item;
 use crate::engine::{self, BoundArray, Memory, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
@@ -229,6 +230,11 @@ impl State {
         let Grid::Regular { chunk } = &meta.grid;
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
         let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| chunk.clone());
+        let fill_bytes: Arc<[u8]> = meta.fill.element(meta.data_type).as_slice().into();
+        let fill = match meta.data_type.is_variable() {
+            true => Item::new(&fill_bytes).to_element(),
+            false => meta.fill.element(meta.data_type),
+        };
         let bound = match chain.and_then(|chain| chain.bind(chunk)) {
             Ok(chain) => Ok(Arc::new(BoundArray {
                 store: store.shared().clone(),
@@ -238,7 +244,8 @@ impl State {
                 keys: meta.keys,
                 data_type: meta.data_type,
                 chain: Arc::new(chain),
-                fill: meta.fill.element(meta.data_type),
+                fill,
+                fill_bytes,
                 store_fill_chunks: write_fill_chunks || !meta.fill.defined,
                 pool: store.context().pool.clone(),
                 locks: store.context().chunk_locks.clone(),

@@ -17,6 +17,7 @@ mod resize;
 pub mod spec;
 pub mod store;
 mod usage;
+pub mod variable;
 
 pub use crate::codec::registry::has as has_codec;
 pub use array::Array;

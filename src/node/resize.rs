@@ -266,6 +266,7 @@ impl Boundary {
             strides: Strides::from_elem(0, self.rank()),
             data_type: padded.data_type,
             overflow: Overflow::Error,
+            arena: None,
         };
         for d in (0..self.rank()).filter(|&d| self.cut_at(index, d)) {
             let origin = |e: usize| index[e] * self.chunk[e];

@@ -388,6 +388,9 @@ impl Spec {
 
     fn resolve_fill(&self, format: Format) -> Result<Fill> {
         let fill = match &self.fill {
+            FillSetting::Element(fill) if self.data_type.is_variable() && *fill == Fill::zero() => {
+                Fill::variable(if self.data_type == DataType::VarJson { b"null" } else { b"" })
+            }
             FillSetting::Element(fill) => fill.clone(),
             FillSetting::Json(value) => self.read_fill(value, format)?,
         };
@@ -406,13 +409,35 @@ impl Spec {
             Compressor::Gzip(level) => Some(configured("gzip", [("level", (*level).into())])),
             Compressor::Zlib(level) => Some(configured("zlib", [("level", (*level).into())])),
             Compressor::Blosc(level) => {
-                let shuffle = if self.data_type.size() == 1 { 2 } else { 1 };
+                let shuffle = if self.stored_item() == 1 { 2 } else { 1 };
                 let members = [("cname", "lz4".into()), ("clevel", (*level).into()), ("shuffle", shuffle.into()), ("blocksize", 0.into())];
                 Some(configured("blosc", members))
             }
         };
         let element = ElementType::new(self.data_type, self.byte_order);
-        Ok(Codecs::V2 { order: self.order, element, filters: self.filters.clone().unwrap_or_default(), compressor })
+        let mut filters = self.filters.clone().unwrap_or_default();
+        if let Some(codec) = self.variable_codec()?
+            && self.filters.is_none()
+        {
+            filters.push(codec);
+        }
+        Ok(Codecs::V2 { order: self.order, element, filters, compressor })
+    }
+
+    /// Bytes of an element as compressors see it.
+    fn stored_item(&self) -> usize {
+        if self.data_type.is_variable() { 1 } else { self.data_type.size() }
+    }
+
+    /// The codec that makes bytes of elements of variable length, where they are.
+    fn variable_codec(&self) -> Result<Option<Extension>> {
+        Ok(match self.data_type {
+            DataType::VarText => Some(Extension::new("vlen-utf8", Map::new())),
+            DataType::VarBytes => Some(Extension::new("vlen-bytes", Map::new())),
+            DataType::VarJson => Some(Extension::new("json2", Map::new())),
+            DataType::VarArray(number) => Some(configured("vlen-array", [("dtype", number.numpy().into())])),
+            _ => None,
+        })
     }
 
     fn codecs_v3(&self, chunk: &[u64]) -> Result<Vec<Extension>> {
@@ -455,6 +480,10 @@ impl Spec {
             codecs.push(configured("transpose", [("order", number_list(&reversed))]));
         }
         codecs.push(match (self.data_type.swap_unit(), self.byte_order) {
+            _ if self.data_type.is_variable() => match self.data_type {
+                DataType::VarText | DataType::VarBytes => self.variable_codec()?.unwrap_or_else(|| Extension::new("bytes", Map::new())),
+                other => bail!(Unsupported, "{} exists in zarr_format 2 only", other.name()),
+            },
             (1, _) => Extension::new("bytes", Map::new()),
             (_, ByteOrder::Little) => configured("bytes", [("endian", "little".into())]),
             (_, ByteOrder::Big) => configured("bytes", [("endian", "big".into())]),
@@ -468,7 +497,7 @@ impl Spec {
                 return Err(e.at_field("compressor"));
             }
             Compressor::Blosc(level) => {
-                let size = self.data_type.size();
+                let size = self.stored_item();
                 let members = [
                     ("cname", "lz4".into()),
                     ("clevel", (*level).into()),

@@ -1,6 +1,7 @@
 /* The corpus's reader on the C ABI: reads an array, describes a node, or lists a group's children.
  *
  *   ozread read STORE PATH [--start a,b --shape c,d] --raw     elements in C order, little-endian
+ *   ozread read STORE PATH [--start a,b --shape c,d] --json    elements of variable length as a flat list
  *   ozread info STORE PATH --json                              format, shape, chunks, dtype, attributes, dimension names
  *   ozread ls   STORE PATH --json                              names of the children
  *
@@ -110,6 +111,79 @@ static int32_t parse_ints(const char *s, int64_t *v) {
 
 /* ---- the three operations ---- */
 
+/* Elements of variable length as a list: text as it is, bytes as base64, JSON as it is, lists of numbers as lists. */
+
+static void print_text(const char *s, size_t n) {
+    putchar('"');
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '"' || s[i] == '\\') printf("\\%c", s[i]);
+        else if ((unsigned char)s[i] < 0x20) printf("\\u%04x", (unsigned)s[i]);
+        else putchar(s[i]);
+    }
+    putchar('"');
+}
+
+static void print_base64(const char *s, size_t n) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *p = (const unsigned char *)s;
+    putchar('"');
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned long v = (unsigned long)p[i] << 16 | (i + 1 < n ? p[i + 1] : 0u) << 8 | (i + 2 < n ? p[i + 2] : 0u);
+        printf("%c%c%c%c", digits[v >> 18], digits[v >> 12 & 63], i + 1 < n ? digits[v >> 6 & 63] : '=', i + 2 < n ? digits[v & 63] : '=');
+    }
+    putchar('"');
+}
+
+static int print_numbers(const char *s, size_t n, ozarr_type type) {
+    printf("[");
+    switch (type) {
+#define CASE(name, t, format, as)                                                                                      \
+    case name:                                                                                                         \
+        for (size_t i = 0; i < n / sizeof(t); i++) {                                                                   \
+            t value;                                                                                                   \
+            memcpy(&value, s + i * sizeof(t), sizeof(t));                                                              \
+            printf("%s" format, i ? ", " : "", (as)value);                                                             \
+        }                                                                                                              \
+        break;
+        CASE(OZARR_INT8, int8_t, "%d", int)
+        CASE(OZARR_INT16, int16_t, "%d", int)
+        CASE(OZARR_INT32, int32_t, "%d", int)
+        CASE(OZARR_INT64, int64_t, "%lld", long long)
+        CASE(OZARR_UINT8, uint8_t, "%d", int)
+        CASE(OZARR_UINT16, uint16_t, "%d", int)
+        CASE(OZARR_UINT32, uint32_t, "%llu", unsigned long long)
+        CASE(OZARR_UINT64, uint64_t, "%llu", unsigned long long)
+        CASE(OZARR_FLOAT32, float, "%.9g", double)
+        CASE(OZARR_FLOAT64, double, "%.17g", double)
+#undef CASE
+    default: return fail("lists of that type are not printed");
+    }
+    printf("]");
+    return 0;
+}
+
+static int read_varlen(const ozarr_array *a, ozarr_type type, const ozarr_region *region) {
+    ozarr_varlen *v = NULL;
+    ozarr_type number = 0;
+    int64_t n;
+    if (ozarr_array_read_varlen(a, region, &v) || ozarr_varlen_count(v, &n)) return failed();
+    if (type == OZARR_LIST && ozarr_array_list_type(a, &number)) return failed();
+    printf("[");
+    for (int64_t i = 0; i < n; i++) {
+        const char *bytes;
+        size_t len;
+        if (ozarr_varlen_get(v, i, &bytes, &len)) return failed();
+        if (i) printf(", ");
+        if (type == OZARR_STRING) print_text(bytes, len);
+        else if (type == OZARR_BYTES) print_base64(bytes, len);
+        else if (type == OZARR_JSON) printf("%.*s", (int)len, bytes);
+        else if (print_numbers(bytes, len, number)) return 1;
+    }
+    printf("]\n");
+    ozarr_varlen_free(v);
+    return 0;
+}
+
 static int read_array(ozarr_store *store, const char *path, const char *start_text, const char *shape_text) {
     ozarr_array *a = NULL;
     ozarr_type type;
@@ -120,6 +194,13 @@ static int read_array(ozarr_store *store, const char *path, const char *start_te
     if (ozarr_array_type(a, &type) || ozarr_array_item_size(a, &item) || ozarr_array_rank(a, &rank) || ozarr_array_shape(a, shape)) return failed();
     if (start_text && parse_ints(start_text, start) != rank) return fail("--start: not one integer for each dimension");
     if (shape_text && parse_ints(shape_text, shape) != rank) return fail("--shape: not one integer for each dimension");
+    if (type >= OZARR_STRING) {
+        ozarr_region region = OZARR_REGION_INIT;
+        region.start = start, region.shape = shape;
+        int rc = read_varlen(a, type, &region);
+        ozarr_array_free(a);
+        return rc;
+    }
     size_t size = item;
     for (int32_t i = 0; i < rank; i++)
         if (shape[i] < 0 || __builtin_mul_overflow(size, (size_t)shape[i], &size)) return fail("the region is too large");
@@ -227,10 +308,7 @@ int main(int argc, char **argv) {
     const char *path = argv[3] + strspn(argv[3], "/");
     if (ozarr_store_open(argv[2], "r", &store)) return failed();
     if (!strcmp(argv[1], "read")) {
-        int raw = 0;
-        for (int i = 4; i < argc; i++) raw |= !strcmp(argv[i], "--raw");
-        rc = raw ? read_array(store, path, option(argc, argv, "--start"), option(argc, argv, "--shape"))
-                 : fail("this reader gives elements as bytes only: --raw");
+        rc = read_array(store, path, option(argc, argv, "--start"), option(argc, argv, "--shape"));
     } else if (!strcmp(argv[1], "info")) {
         rc = info(store, path);
     } else if (!strcmp(argv[1], "ls")) {

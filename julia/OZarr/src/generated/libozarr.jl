@@ -18,6 +18,10 @@ const OZARR_FLOAT64 = Int32(12)
 const OZARR_COMPLEX64 = Int32(13)
 const OZARR_COMPLEX128 = Int32(14)
 const OZARR_BY_DTYPE = Int32(100)
+const OZARR_STRING = Int32(101)
+const OZARR_BYTES = Int32(102)
+const OZARR_JSON = Int32(103)
+const OZARR_LIST = Int32(104)
 const OZARR_ORDER_C = Int32(0)
 const OZARR_ORDER_F = Int32(1)
 const OZARR_NEW = Int32(0)
@@ -186,6 +190,15 @@ end
 @c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
 @c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_read_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_write_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, offsets::Ptr{Int64}, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_write_strings(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, strings::Ptr{Ptr{UInt8}})::Int32
+@c_function ozarr_array_list_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
+@c_function ozarr_array_fill_text(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_varlen_count(varlen::Ptr{Cvoid}, count::Ptr{Int64})::Int32
+@c_function ozarr_varlen_get(varlen::Ptr{Cvoid}, index::Int64, bytes::Ptr{Ptr{UInt8}}, len::Ptr{Csize_t})::Int32
+@c_function ozarr_varlen_all(varlen::Ptr{Cvoid}, offsets::Ptr{Int64}, data::Ptr{Ptr{UInt8}}, size::Ptr{Csize_t})::Int32
+@c_function ozarr_varlen_free(varlen::Ptr{Cvoid})::Cvoid
 @c_function ozarr_spec_new(type_::Int32, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_from_json(document::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
