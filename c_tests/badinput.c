@@ -95,7 +95,7 @@ static const struct { const char *file, *document; ozarr_status status; const ch
     {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "0", "[{\"name\":\"gzip\"}]"), OZARR_ERR_METADATA, "codecs"},
     {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "0", "[{\"name\":\"transpose\",\"configuration\":{\"order\":[0,0]}},{\"name\":\"bytes\"}]"), OZARR_ERR_METADATA, "codecs[0].configuration.order"},
     {".zarray", "{\"zarr_format\":2,\"shape\":[6,4]", OZARR_ERR_METADATA, ""},
-    {".zarray", V2("[6,4]", "[3,4]", "\"|O\"", "null", "0", "\"C\"", "null"), OZARR_ERR_UNSUPPORTED, "dtype"},
+    {".zarray", V2("[6,4]", "[3,4]", "\"|O\"", "null", "0", "\"C\"", "null"), OZARR_ERR_METADATA, "dtype"},
     {".zarray", V2("[6,4]", "[3]", "\"|i1\"", "null", "0", "\"C\"", "null"), OZARR_ERR_METADATA, "chunks"},
     {".zarray", V2("[6,4]", "[3,0]", "\"|i1\"", "null", "0", "\"C\"", "null"), OZARR_ERR_METADATA, "chunks"},
     {".zarray", V2("[6,4]", "[3,4]", "\"|i1\"", "{\"id\":\"middle-out\"}", "0", "\"C\"", "null"), OZARR_ERR_UNSUPPORTED, "compressor"},

@@ -1,5 +1,7 @@
 //! Elements as text: JSON and CSV.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ozarr::dtype::DataType;
 use ozarr::node::Value;
 use std::fmt::Write;
@@ -43,13 +45,48 @@ pub fn push(out: &mut String, form: Form, data_type: DataType, bytes: &[u8]) {
             i64::MIN => text(out, form, "NaT"),
             count => write!(out, "{count}"),
         },
+        VarText => whole_text(out, form, &String::from_utf8_lossy(bytes)),
+        VarBytes => whole_text(out, form, &STANDARD.encode(bytes)),
+        VarJson if form == Form::Json => out.write_str(&String::from_utf8_lossy(bytes)),
+        VarJson => whole_text(out, form, &String::from_utf8_lossy(bytes)),
+        VarArray(number) => list(out, form, *number, bytes),
         _ => text(out, form, &bytes.iter().fold("0x".to_string(), |hex, b| format!("{hex}{b:02x}"))),
     };
 }
 
 /// A string without the NULs that pad it.
 fn text(out: &mut String, form: Form, text: &str) -> std::fmt::Result {
-    let text = text.trim_end_matches('\0');
+    whole_text(out, form, text.trim_end_matches('\0'))
+}
+
+/// Numbers in brackets; in CSV one field.
+fn list(out: &mut String, form: Form, number: DataType, bytes: &[u8]) -> std::fmt::Result {
+    let printed = printed_as(number);
+    let mut all = String::from("[");
+    for (i, element) in bytes.chunks_exact(number.size()).enumerate() {
+        all.push_str(if i > 0 { ", " } else { "" });
+        match printed == number {
+            true => push(&mut all, Form::Json, number, element),
+            false => all.push_str(&format!("{:?}", half(element))),
+        }
+    }
+    all.push(']');
+    if form == Form::Json { out.write_str(&all) } else { whole_text(out, form, &all) }
+}
+
+/// A binary16 as a number that prints.
+fn half(bytes: &[u8]) -> f32 {
+    let bits = u16::from_ne_bytes(first(bytes));
+    let (sign, exponent, mantissa) = (if bits >> 15 == 1 { -1.0 } else { 1.0 }, i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+    sign * match exponent {
+        0 => mantissa * 2f32.powi(-24),
+        31 if mantissa == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1024.0 + mantissa) * 2f32.powi(exponent - 25),
+    }
+}
+
+fn whole_text(out: &mut String, form: Form, text: &str) -> std::fmt::Result {
     match form {
         Form::Json => write!(out, "{}", Value::from(text)),
         Form::Csv if text.contains(['"', ',', '\n', '\r']) => write!(out, "\"{}\"", text.replace('"', "\"\"")),
@@ -132,6 +169,11 @@ mod tests {
             (DataType::Float32, f32::NEG_INFINITY.to_ne_bytes().into(), "\"-Infinity\"", "-inf"),
             (DataType::Bytes(5), b"a\"b,\0".to_vec(), r#""a\"b,""#, r#""a""b,""#),
             (DataType::Text(2), vec![0xe9, 0, 0, 0, 0, 0, 0, 0], "\"é\"", "é"),
+            (DataType::VarText, "a\"b\0".into(), r#""a\"b\u0000""#, "\"a\"\"b\0\""),
+            (DataType::VarBytes, vec![255, 0], "\"/wA=\"", "/wA="),
+            (DataType::VarJson, b"[1,null]".to_vec(), "[1,null]", "\"[1,null]\""),
+            (DataType::VarArray(&DataType::Int16), vec![1, 0, 254, 255], "[1, -2]", "\"[1, -2]\""),
+            (DataType::VarArray(&DataType::Float16), vec![0, 0xc0, 1, 0], "[-2.0, 5.9604645e-8]", "\"[-2.0, 5.9604645e-8]\""),
             (DataType::Raw(2), vec![1, 255], "\"0x01ff\"", "0x01ff"),
             (npy("<M8[s]"), (-1i64).to_ne_bytes().into(), "-1", "-1"),
             (npy("<m8[ns]"), i64::MIN.to_ne_bytes().into(), "\"NaT\"", "NaT"),

@@ -109,7 +109,7 @@ fn usage(array: &Array) -> Outcome<Value> {
     members.insert("possible_chunks".into(), usage.possible_chunks.into());
     members.insert("bytes".into(), usage.bytes.into());
     let ratio = (elements / usage.bytes as f64 * 1000.0).round() / 1000.0;
-    members.insert("ratio".into(), if usage.bytes == 0 { Value::Null } else { ratio.into() });
+    members.insert("ratio".into(), if usage.bytes == 0 || array.data_type().is_variable() { Value::Null } else { ratio.into() });
     Ok(Value::Object(members))
 }
 
