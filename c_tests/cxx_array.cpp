@@ -56,6 +56,20 @@ static void vectors_go_in_and_out() {
     CHECK(ozarr::array::open("run.zarr/t").read<double>().size() == 60);
 }
 
+static void texts_are_strings() {
+    auto t = ozarr::array::create<std::string>("run.zarr/names", {2, 3});
+    CHECK(t.type() == ozarr::type::string && t.item_size() == 0);
+    t.write(std::vector<std::string>{"a", "", "Zürich", std::string("n\0l", 3), "b", "c"});
+    CHECK((t.read<std::string>({{0, 2}, {2, 1}}) == std::vector<std::string>{"Zürich", "c"}));
+    t.write(std::vector<std::string>{"x", "y"}, {{1, 1}, {1, 2}});
+    CHECK((t.read<std::string>() == std::vector<std::string>{"a", "", "Zürich", std::string("n\0l", 3), "x", "y"}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "expected 6", t.write(std::vector<std::string>{"a"}));
+    THROWS(OZARR_ERR_RANGE, "UTF-8", t.write(std::vector<std::string>{"\xff"}, {{0, 0}, {1, 1}}));
+    THROWS(OZARR_ERR_TYPE, "variable length", t.read<double>());
+    THROWS(OZARR_ERR_BOUNDS, "dimension 1", t.read<std::string>({{0, 2}, {1, 2}}));
+    THROWS(OZARR_ERR_RANK, "region", t.read<std::string>({{0}, {1}}));
+}
+
 static void pointers_have_sizes_and_strides() {
     auto t = ozarr::array::create("run.zarr/p", ozarr::type::int32, {2, 3});
     const int rows[6] = {1, 2, 3, 4, 5, 6};
@@ -195,6 +209,7 @@ static void threads_share_an_array() {
 
 int main() {
     vectors_go_in_and_out();
+    texts_are_strings();
     pointers_have_sizes_and_strides();
     every_type_and_rank();
     regions_of_rank_one();

@@ -170,7 +170,11 @@ enum class type : ozarr_type {
     float64 = OZARR_FLOAT64,
     complex64 = OZARR_COMPLEX64,
     complex128 = OZARR_COMPLEX128,
-    by_dtype = OZARR_BY_DTYPE
+    by_dtype = OZARR_BY_DTYPE,
+    string = OZARR_STRING,
+    bytes = OZARR_BYTES,
+    json = OZARR_JSON,
+    list = OZARR_LIST
 };
 
 /// What to do if something stands already where a node is to be created.
@@ -215,6 +219,9 @@ template <>
 struct type_of<std::complex<float>> { static constexpr type value = type::complex64; };
 template <>
 struct type_of<std::complex<double>> { static constexpr type value = type::complex128; };
+/// Text of any length. (An array of bytes or JSON is read as std::string, too, and created by ozarr::type::bytes.)
+template <>
+struct type_of<std::string> { static constexpr type value = type::string; };
 #if defined(__STDCPP_FLOAT16_T__)
 template <>
 struct type_of<std::float16_t> { static constexpr type value = type::float16; };
@@ -754,7 +761,12 @@ public:
     template <class T>
     returned<void> write(const std::vector<T> &data, const region &r = {}) const {
         static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: write a pointer to bool, or std::vector<std::uint8_t>");
-        return write(data.data(), data.size(), r);
+        if constexpr (std::is_same_v<T, std::string>) {
+            OZARR_HPP_CHECK(write_texts(data, r));
+            return returned<void>();
+        } else {
+            return write(data.data(), data.size(), r);
+        }
     }
     /// From `size` elements at `data`.
     template <class T>
@@ -851,6 +863,56 @@ private:
             memory.offset = offset * sizeof(T);
         }
         if (call(h_, r.whole ? nullptr : &c_region, &memory) != OZARR_OK) return error::last();
+        return {};
+    }
+
+    // The wrong rank of a region's list, if one is.
+    detail::problem misfit(const region &r) const {
+        if (r.whole) return {};
+        if (auto wrong = detail::same_rank("region's start", r.start.size(), rank_)) return wrong;
+        if (auto wrong = detail::same_rank("region's shape", r.shape.size(), rank_)) return wrong;
+        return r.step.empty() ? detail::problem{} : detail::same_rank("region's step", r.step.size(), rank_);
+    }
+
+    detail::problem write_texts(const std::vector<std::string> &texts, const region &r) const {
+        if (auto wrong = misfit(r)) return wrong;
+        index shape = r.shape;
+        if (r.whole) {
+            shape = index::zeros(static_cast<std::size_t>(rank_));
+            if (ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
+        }
+        std::size_t count = 1, bytes = 0;
+        for (std::size_t d = 0; d < shape.size(); d++) count *= static_cast<std::size_t>(shape[d]);
+        if (count != texts.size())
+            return error(OZARR_ERR_BUFFER_SIZE, "found " + std::to_string(texts.size()) + " texts, expected " + std::to_string(count));
+        for (const std::string &text : texts) bytes += text.size();
+        std::vector<std::int64_t> offsets(1, 0);
+        std::string all;
+        offsets.reserve(texts.size() + 1);
+        all.reserve(bytes);
+        for (const std::string &text : texts) {
+            all += text;
+            offsets.push_back(static_cast<std::int64_t>(all.size()));
+        }
+        ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
+        if (ozarr_array_write_varlen(h_, r.whole ? nullptr : &c_region, offsets.data(), all.data(), all.size()) != OZARR_OK) return error::last();
+        return {};
+    }
+
+    detail::problem read_resized(std::vector<std::string> &out, const region &r) const {
+        if (auto wrong = misfit(r)) return wrong;
+        ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
+        ozarr_varlen *read = nullptr;
+        if (ozarr_array_read_varlen(h_, r.whole ? nullptr : &c_region, &read) != OZARR_OK) return error::last();
+        detail::handle<ozarr_varlen, ozarr_varlen_free> v(read);
+        const std::int64_t *offsets = nullptr;
+        const char *data = nullptr;
+        std::size_t size = 0;
+        std::int64_t count = 0;
+        if (ozarr_varlen_count(v.get(), &count) != OZARR_OK || ozarr_varlen_all(v.get(), &offsets, &data, &size) != OZARR_OK) return error::last();
+        out.clear();
+        out.reserve(static_cast<std::size_t>(count));
+        for (std::int64_t i = 0; i < count; i++) out.emplace_back(data + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
         return {};
     }
 

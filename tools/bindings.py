@@ -122,7 +122,8 @@ def julia_type(kind):
         return "Cstring" if stars == 1 and "const" in kind else "Ptr{UInt8}" if stars == 1 else "Ptr{Ptr{UInt8}}"
     if base in HANDLES or base == "void":
         return "Ptr{Cvoid}" if stars == 1 else "Ptr{Ptr{Cvoid}}"
-    return f"Ptr{{{base if base in STRUCTS else SCALARS[base][1]}}}"
+    one = f"Ptr{{{base if base in STRUCTS else SCALARS[base][1]}}}"
+    return one if stars == 1 else f"Ptr{{{one}}}"
 
 
 def julia(functions, constants, structs):

@@ -197,7 +197,7 @@ end
 @c_function ozarr_array_fill_text(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_varlen_count(varlen::Ptr{Cvoid}, count::Ptr{Int64})::Int32
 @c_function ozarr_varlen_get(varlen::Ptr{Cvoid}, index::Int64, bytes::Ptr{Ptr{UInt8}}, len::Ptr{Csize_t})::Int32
-@c_function ozarr_varlen_all(varlen::Ptr{Cvoid}, offsets::Ptr{Int64}, data::Ptr{Ptr{UInt8}}, size::Ptr{Csize_t})::Int32
+@c_function ozarr_varlen_all(varlen::Ptr{Cvoid}, offsets::Ptr{Ptr{Int64}}, data::Ptr{Ptr{UInt8}}, size::Ptr{Csize_t})::Int32
 @c_function ozarr_varlen_free(varlen::Ptr{Cvoid})::Cvoid
 @c_function ozarr_spec_new(type_::Int32, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_from_json(document::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
