@@ -5,7 +5,9 @@
 //!
 //! A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so it
 //! cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or close, each of
-//! which adds a directory of all keys: use one store handle for many nodes.
+//! which adds a directory of all keys: use one store handle for many nodes. The last handle that is freed
+//! without that finishes the archive, too, but cannot say whether it worked; after a kill see
+//! `ozarr_zip_repair`.
 //!
 //! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the
 //! empty text is the root.

@@ -32,7 +32,7 @@ pub struct ozarr_spec {
     _bits: [u8; 0],
 }
 
-/// A place that holds a hierarchy: a folder, or memory.
+/// A place that holds a hierarchy: a folder, a zip archive, or memory.
 #[allow(non_camel_case_types)]
 pub struct ozarr_store {
     _bits: [u8; 0],

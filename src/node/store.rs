@@ -52,7 +52,7 @@ impl Store {
     }
 
     /// Opens the store that a node's location names, and returns the node's path in it. The root is the shortest prefix whose
-    /// last component ends in `.zarr`, else the whole location.
+    /// last component ends in `.zarr`, `.zip` or `.ozx`, else the whole location.
     pub fn locate(context: &Context, location: &str, mode: Mode) -> Result<(Store, String)> {
         let (root, node) = location::split(location)?;
         Ok((Store::open_root(context, &root, mode, &[])?, path::normalize(&node)?))

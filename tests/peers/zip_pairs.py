@@ -6,7 +6,7 @@
 What they write is read by ozarr; what ozarr writes is read and tested by them, appended to, and read again. The last line is
 `N passed, N failed`.
 """
-import argparse, io, os, shutil, struct, subprocess, sys, traceback, zipfile
+import argparse, io, shutil, struct, subprocess, sys, traceback, zipfile
 from pathlib import Path
 
 import numpy as np
@@ -131,8 +131,8 @@ def by_ozarr(program, at, fmt):
     place = at / "x.zip"
     program.write(f"{place}/deep/a", "--format", fmt, "--compressor", "zstd")
     program.write(f"{place}/b", "--format", fmt, "--compressor", "none", *(["--inner-chunks", "3,4"] if fmt == 3 else []))
-    program.run("attrs", "set", f"{place}/b", '{"n": 1}')
-    program.run("attrs", "set", f"{place}/b", '{"n": 2}')
+    program.run("attrs", "set", place, "b", "n", "1")
+    program.run("attrs", "set", place, "b", "n", "2")
     proven(place)
     with ZipStore(place, mode="r") as store:
         root = zarr.open_group(store, mode="r")
