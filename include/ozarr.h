@@ -85,7 +85,7 @@ typedef struct ozarr_group ozarr_group;
  */
 typedef struct ozarr_spec ozarr_spec;
 
-/** A place that holds a hierarchy: a folder, or memory. */
+/** A place that holds a hierarchy: a folder, a zip archive, or memory. */
 typedef struct ozarr_store ozarr_store;
 
 /** A cursor over the children of a group. */
@@ -287,10 +287,10 @@ bool ozarr_has_feature(const char *name);
  * Arrays
  * ========================================================================================================
  *
- * A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`: in
- * `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it
- * `fields/temperature`. Without such a part the whole location is the root. Creating a node creates the
- * groups above it, up to the root.
+ * A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`, or
+ * in `.zip` or `.ozx` for a zip archive: in `"data/run.zarr/fields/temperature"` the root is
+ * `data/run.zarr` and the node's path in it `fields/temperature`. Without such a part the whole location is
+ * the root. Creating a node creates the groups above it, up to the root.
  *
  * Element types in memory and in the file may differ: reading and writing convert, and a value that does not
  * fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
@@ -840,7 +840,9 @@ void ozarr_spec_free(ozarr_spec *spec);
  *
  * A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so it
  * cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or close, each of
- * which adds a directory of all keys: use one store handle for many nodes.
+ * which adds a directory of all keys: use one store handle for many nodes. The last handle that is freed
+ * without that finishes the archive, too, but cannot say whether it worked; after a kill see
+ * `ozarr_zip_repair`.
  *
  * A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the
  * empty text is the root. */

@@ -15,6 +15,8 @@ mod read;
 mod repair;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_damage;
 mod write;
 
 pub use repair::{Repaired, repair};

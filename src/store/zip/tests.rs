@@ -1,4 +1,4 @@
-//! Tests of zip archives: the behaviour of a store, archives of other writers, damage, repair, processes.
+//! Tests of zip archives: the behaviour of a store, archives of other writers, processes; damage and repair are in `tests_damage.rs`.
 
 use super::directory::*;
 use super::write::{central_record, end_records, local_header};
@@ -13,10 +13,10 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 /// A new folder, which goes with it.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub PathBuf);
 
 impl Folder {
-    fn new() -> Folder {
+    pub fn new() -> Folder {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let name = format!("ozarr-zip-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
@@ -24,12 +24,12 @@ impl Folder {
         Folder(path.canonicalize().unwrap())
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
     /// A file of those bytes.
-    fn with(&self, name: &str, bytes: &[u8]) -> PathBuf {
+    pub fn with(&self, name: &str, bytes: &[u8]) -> PathBuf {
         std::fs::write(self.file(name), bytes).unwrap();
         self.file(name)
     }
@@ -41,45 +41,49 @@ impl Drop for Folder {
     }
 }
 
-fn writer(path: &Path) -> ZipStore {
+pub(super) fn writer(path: &Path) -> ZipStore {
     ZipStore::open(path, true, SyncMode::None).unwrap()
 }
 
-fn reader(path: &Path) -> Result<ZipStore> {
+pub(super) fn reader(path: &Path) -> Result<ZipStore> {
     ZipStore::open(path, false, SyncMode::None)
 }
 
-fn put(store: &dyn Store, key: &str, bytes: &[u8]) {
+pub(super) fn put(store: &dyn Store, key: &str, bytes: &[u8]) {
     store.put(key, &[bytes], Condition::None).unwrap();
 }
 
-fn keys(store: &dyn Store) -> Vec<String> {
+pub(super) fn keys(store: &dyn Store) -> Vec<String> {
     let mut all = Vec::new();
-    store.list("", &mut |key| Ok(all.push(key.to_string()))).unwrap();
+    let mut each = |key: &str| {
+        all.push(key.to_string());
+        Ok(())
+    };
+    store.list("", &mut each).unwrap();
     all
 }
 
 /// All keys and values.
-fn content(store: &dyn Store) -> Vec<(String, Vec<u8>)> {
+pub(super) fn content(store: &dyn Store) -> Vec<(String, Vec<u8>)> {
     keys(store).into_iter().map(|key| (key.clone(), get(store, &key, 1 << 30).unwrap().unwrap())).collect()
 }
 
 /// An entry of an archive that is put together by hand.
 #[derive(Clone)]
-struct Part {
-    name: Vec<u8>,
-    data: Vec<u8>,
-    entry: Entry,
+pub(super) struct Part {
+    pub name: Vec<u8>,
+    pub data: Vec<u8>,
+    pub entry: Entry,
     /// Extra fields of the local header only.
-    extra: Vec<u8>,
-    streamed: bool,
+    pub extra: Vec<u8>,
+    pub streamed: bool,
 }
 
-fn stored(name: &str, value: &[u8]) -> Part {
+pub(super) fn stored(name: &str, value: &[u8]) -> Part {
     part(name, value, value.to_vec(), STORED)
 }
 
-fn deflated(name: &str, value: &[u8]) -> Part {
+pub(super) fn deflated(name: &str, value: &[u8]) -> Part {
     let mut compressor = libdeflater::Compressor::new(libdeflater::CompressionLvl::default());
     let mut data = vec![0; compressor.deflate_compress_bound(value.len())];
     let n = compressor.deflate_compress(value, &mut data).unwrap();
@@ -87,7 +91,7 @@ fn deflated(name: &str, value: &[u8]) -> Part {
     part(name, value, data, DEFLATED)
 }
 
-fn part(name: &str, value: &[u8], data: Vec<u8>, method: u16) -> Part {
+pub(super) fn part(name: &str, value: &[u8], data: Vec<u8>, method: u16) -> Part {
     let mut crc = libdeflater::Crc::new();
     crc.update(value);
     let (stored, size) = (data.len() as u64, value.len() as u64);
@@ -96,7 +100,7 @@ fn part(name: &str, value: &[u8], data: Vec<u8>, method: u16) -> Part {
 }
 
 /// The entries one after the other, and their records.
-fn build(parts: &[Part]) -> (Vec<u8>, Vec<u8>) {
+pub(super) fn build(parts: &[Part]) -> (Vec<u8>, Vec<u8>) {
     let (mut bytes, mut records) = (Vec::new(), Vec::new());
     for part in parts {
         let mut entry = Entry { header: bytes.len() as u64, ..part.entry };
@@ -122,19 +126,19 @@ fn build(parts: &[Part]) -> (Vec<u8>, Vec<u8>) {
     (bytes, records)
 }
 
-fn finish(mut bytes: Vec<u8>, records: &[u8], count: u64) -> Vec<u8> {
+pub(super) fn finish(mut bytes: Vec<u8>, records: &[u8], count: u64) -> Vec<u8> {
     let at = bytes.len() as u64;
     bytes.extend(records);
     bytes.extend(end_records(count, records.len() as u64, at).unwrap());
     bytes
 }
 
-fn archive(parts: &[Part]) -> Vec<u8> {
+pub(super) fn archive(parts: &[Part]) -> Vec<u8> {
     let (bytes, records) = build(parts);
     finish(bytes, &records, parts.len() as u64)
 }
 
-fn over_memory(bytes: &[u8]) -> Result<ZipStore> {
+pub(super) fn over_memory(bytes: &[u8]) -> Result<ZipStore> {
     let memory = Arc::new(MemoryStore::new());
     memory.put("x.zip", &[bytes], Condition::None).unwrap();
     ZipStore::over(memory, "x.zip")
@@ -261,180 +265,6 @@ fn a_single_folder_that_is_a_node_is_the_root() {
     }
 }
 
-/// What a damaged archive gives: on opening, or on reading the key `k`.
-fn outcome(bytes: &[u8]) -> Result<Vec<u8>> {
-    let store = over_memory(bytes)?;
-    get(&store, "k", 1 << 20)?.ok_or_else(|| err!(NotFound, "no key"))
-}
-
-#[test]
-fn damage_is_told() {
-    use ErrorKind::*;
-    let good = [stored("a", b"before"), deflated("k", &[7; 5000]), stored("z", b"after")];
-    assert_eq!(outcome(&archive(&good)).unwrap(), [7; 5000]);
-    let with = |change: &dyn Fn(&mut Part)| {
-        let mut parts = good.clone();
-        change(&mut parts[1]);
-        archive(&parts)
-    };
-    // The directory says something else than the local headers.
-    let listed = |change: &dyn Fn(&mut Entry)| {
-        let (bytes, _) = build(&good);
-        let mut at = 0;
-        let mut records = Vec::new();
-        for (i, part) in good.iter().enumerate() {
-            let mut entry = Entry { header: at, ..part.entry };
-            at += LOCAL_LEN + part.name.len() as u64 + part.entry.stored;
-            if i == 1 {
-                change(&mut entry);
-            }
-            records.extend(central_record(&entry, &part.name));
-        }
-        finish(bytes, &records, 3)
-    };
-    let edited = |at_end: usize, bytes: &[u8]| {
-        let mut whole = archive(&good);
-        let at = whole.len() - at_end;
-        whole[at..at + bytes.len()].copy_from_slice(bytes);
-        whole
-    };
-    let long = |change: &dyn Fn(&mut Vec<u8>)| {
-        let parts: Vec<Part> = (0..65_535).map(|i| stored(&format!("{i}"), b"")).chain([stored("k", b"1")]).collect();
-        let mut whole = archive(&parts);
-        change(&mut whole);
-        whole
-    };
-    assert_eq!(outcome(&long(&|_| {})).unwrap(), b"1");
-    let whole = archive(&good);
-    let quoted = |inner: &[u8]| [&whole[..whole.len() - 2], &(inner.len() as u16).to_le_bytes(), inner].concat();
-    let cases: Vec<(&str, Vec<u8>, ErrorKind, &str)> = vec![
-        ("nothing", vec![], Truncated, "at least 22"),
-        ("no archive", b"x".repeat(100), Metadata, "no zip archive"),
-        ("cut in the end record", whole[..whole.len() - 1].to_vec(), Truncated, "ozarr zip-repair"),
-        ("cut in the directory", whole[..whole.len() - 40].to_vec(), Truncated, "no end record"),
-        ("bytes behind", [&whole[..], b"more"].concat(), Truncated, "bytes follow the end record"),
-        ("bytes in front", [b"more", &whole[..]].concat(), Metadata, "do not agree"),
-        ("two ends that fit", quoted(&whole[whole.len() - 22..]), Metadata, "two end records"),
-        ("count too large", edited(14, &[4, 0, 4, 0]), Metadata, "4 entries in 141 bytes"),
-        ("count too small", edited(14, &[2, 0, 2, 0]), Metadata, "2 entries, found 3"),
-        ("another offset", edited(6, &[0, 0, 0, 0]), Metadata, "do not agree"),
-        ("another size", edited(10, &[47, 0, 0, 0]), Metadata, "do not agree"),
-        ("huge size", edited(10, &[0xfe; 4]), Limit, "exceeds the limit"),
-        ("a volume", edited(18, &[1, 0]), Unsupported, "volumes"),
-        ("a volume's count", edited(14, &[1, 0]), Unsupported, "volumes"),
-        ("zip64 disagrees", long(&|b| *b.iter_mut().nth_back(21 - 12).unwrap() = 1), Metadata, "disagree"),
-        ("zip64 is elsewhere", long(&|b| *b.iter_mut().nth_back(41 - 8).unwrap() ^= 1), Metadata, "zip64 end record"),
-        (
-            "zip64 counts too many",
-            long(&|b| (b.iter_mut().nth_back(97 - 24).map(|x| *x ^= 1), b.iter_mut().nth_back(97 - 32).map(|x| *x ^= 1)).0.unwrap()),
-            Metadata,
-            "entries, found",
-        ),
-        ("slip", archive(&[stored("../k", b"")]), Name, "../k"),
-        ("absolute", archive(&[stored("/etc/k", b"")]), Name, "/etc/k"),
-        ("overlap", listed(&|e| e.header -= 3), Metadata, "overlap"),
-        ("all at one place", listed(&|e| e.header = 0), Metadata, "overlap"),
-        ("beyond the directory", listed(&|e| e.header = 1 << 31), Metadata, "reaches beyond"),
-        ("wraps around", listed(&|e| (e.header, e.stored) = (1 << 33, u64::MAX - 10)), Metadata, "reaches beyond"),
-        ("takes too much", listed(&|e| e.stored = 1 << 40), Metadata, "reaches beyond"),
-        ("a bomb's ratio", listed(&|e| e.size = 1 << 40), Metadata, "cannot be"),
-        (
-            "a large bomb",
-            archive(&[Part { entry: Entry { size: 0, ..deflated("k", &[0; 2 << 20]).entry }, ..deflated("k", &[0; 2 << 20]) }]),
-            Chunk,
-            "more than the 0 bytes",
-        ),
-        ("over the limit", archive(&[deflated("k", &[0; 2 << 20])]), Limit, "the limit is 1048576"),
-        ("says less", with(&|p| p.entry.size = 4999), Chunk, "more than the 4999"),
-        ("says more", with(&|p| p.entry.size = 5001), Chunk, "inflates to 5000 bytes, expected 5001"),
-        ("stored that says more", archive(&[part("k", &[0; 9], vec![0; 5], STORED)]), Metadata, "cannot be"),
-        ("wrong checksum", with(&|p| p.entry.crc ^= 1), Checksum, "CRC-32"),
-        ("wrong checksum, stored", archive(&[Part { data: b"1x3".to_vec(), ..stored("k", b"123") }]), Checksum, "CRC-32"),
-        ("damaged data", with(&|p| p.data[0] = 0xff), Chunk, "damaged"),
-        ("encrypted", with(&|p| p.entry.flags |= ENCRYPTED), Unsupported, "encrypted"),
-        ("another method", with(&|p| p.entry.method = 12), Unsupported, "method 12"),
-        ("other methods", listed(&|e| (e.method, e.size) = (STORED, e.stored)), Chunk, "the method is 8, expected 0"),
-        ("other sizes", listed(&|e| e.size += 1), Chunk, "the size is 5000, expected 5001"),
-        ("other stored sizes", listed(&|e| e.stored -= 1), Chunk, "the stored size"),
-        ("no local header", listed(&|e| (e.header, e.stored) = (e.header + 1, e.stored - 1)), Chunk, "no local header"),
-    ];
-    for (what, bytes, kind, text) in cases {
-        let e = outcome(&bytes).expect_err(what);
-        assert!(e.kind() == kind && e.to_string().contains(text), "{what}: {e:?}, expected {kind:?} with {text:?}");
-    }
-    let mut other_name = archive(&good);
-    let at = other_name.windows(31).position(|w| w.starts_with(LOCAL) && w[30] == b'k').unwrap();
-    other_name[at + 30] = b'j';
-    assert!(outcome(&other_name).unwrap_err().to_string().contains("has the name \"j\""));
-    let mut link = archive(&good);
-    let at = link.windows(47).position(|w| w.starts_with(CENTRAL) && w[46] == b'k').unwrap();
-    link[at + 40..at + 42].copy_from_slice(&0o120_777u16.to_le_bytes());
-    assert!(outcome(&link).unwrap_err().to_string().contains("symbolic link"));
-    let nested = archive(&[stored("inner.zip", &whole), stored("k", b"1")]);
-    assert_eq!(outcome(&nested).unwrap(), b"1", "an archive in an archive is a value");
-}
-
-#[test]
-fn no_changed_byte_gives_another_value() {
-    let value: Vec<u8> = (0..400u32).map(|i| (i * i / 5) as u8).collect();
-    let mut streamed = deflated("streamed", &value);
-    streamed.streamed = true;
-    let whole = archive(&[stored("a/k", &value), deflated("b", &value), streamed]);
-    let before = content(&over_memory(&whole).unwrap());
-    let look = |bytes: &[u8], what: String| {
-        let Ok(store) = over_memory(bytes) else { return };
-        for key in keys(&store) {
-            match (get(&store, &key, 1 << 20), before.iter().find(|(k, _)| *k == key)) {
-                (Ok(Some(found)), Some((_, expected))) => assert!(found == *expected, "{what}: {key} has another value"),
-                (Ok(Some(_)), None) => panic!("{what}: found the value of a key {key:?} that is none"),
-                _ => {}
-            }
-        }
-    };
-    for at in 0..whole.len() {
-        look(&whole[..at], format!("cut at {at}"));
-        for bit in 0..8 {
-            let mut bytes = whole.clone();
-            bytes[at] ^= 1 << bit;
-            look(&bytes, format!("bit {bit} of byte {at}"));
-        }
-    }
-}
-
-#[test]
-fn large_numbers_stand_in_zip64_fields() {
-    let far = 5 << 32;
-    for entry in [
-        Entry { header: far, ..stored("k", b"1").entry },
-        Entry { stored: far, size: far, ..stored("k", b"").entry },
-        Entry { header: far, stored: far + 1, size: far + 1, ..stored("k", b"").entry },
-        Entry { header: u32::MAX.into(), ..stored("k", b"").entry },
-    ] {
-        let bytes = central_record(&entry, b"k");
-        let found = records(&bytes).next().unwrap().unwrap();
-        assert_eq!(Entry { is_link: false, limit: 0, ..found.entry }, entry);
-    }
-    // A directory behind 20 GiB of nothing.
-    let entry = Entry { header: far - 31, ..stored("k", b"").entry };
-    let tail = [central_record(&entry, b"k"), end_records(1, 47, far).unwrap()].concat();
-    let tail = if tail[46..].starts_with(b"k") && tail[47..].starts_with(&[1, 0]) {
-        // its own zip64 field makes it longer
-        [central_record(&entry, b"k"), end_records(1, 47 + 12, far).unwrap()].concat()
-    } else {
-        tail
-    };
-    let read = |at: u64, len: usize| match at.checked_sub(far) {
-        Some(at) => read_slice(&tail, at, len),
-        None if at + len as u64 <= far => Ok(vec![0; len]),
-        None => Ok([vec![0; (far - at) as usize], read_slice(&tail, 0, len - (far - at) as usize)?].concat()),
-    };
-    let found = find(far + tail.len() as u64, &read).unwrap();
-    assert_eq!((found.start, found.count), (far, 1));
-    let mut all = Vec::new();
-    entries(&found, &mut |key, entry| all.push((key, entry.header))).unwrap();
-    assert_eq!(all, [("k".to_string(), far - 31)]);
-}
-
 #[test]
 fn what_was_flushed_is_read_and_appended_to() {
     let folder = Folder::new();
@@ -550,61 +380,6 @@ fn failed_writes_lose_nothing_that_was_there() {
     assert_eq!(result.unwrap_err().kind(), ErrorKind::Io);
     assert_eq!(store.flush().unwrap_err().kind(), ErrorKind::Io, "a failed sync is told again");
     assert_eq!(keys(&reader(&path).unwrap()), ["a", "c", "d"], "and what can be done is done");
-}
-
-#[test]
-fn a_repair_saves_what_is_whole() {
-    let folder = Folder::new();
-    let path = folder.file("x.zip");
-    let store = writer(&path);
-    put(&store, "a", b"first");
-    put(&store, "inner.zip", &archive(&[stored("k", b"1")]));
-    store.flush().unwrap();
-    let flushed = std::fs::metadata(&path).unwrap().len() as usize;
-    let mut ends = vec![(flushed, content(&store))];
-    for (key, value) in [("b", &b"b's value"[..]), ("a", b"second"), ("c", &[3; 300])] {
-        put(&store, key, value);
-        ends.push((std::fs::metadata(&path).unwrap().len() as usize, content(&store)));
-    }
-    let torn = std::fs::read(&path).unwrap();
-    drop(store);
-    let whole = std::fs::read(&path).unwrap();
-    for cut in flushed..whole.len() {
-        let file = folder.with("cut.zip", &whole[..cut]);
-        let done = repair(&file).unwrap();
-        let (end, expected) = ends.iter().rev().find(|(end, _)| *end <= cut).unwrap();
-        assert_eq!(content(&reader(&file).unwrap()), *expected, "cut at {cut}");
-        assert_eq!((done.keys, done.cut), (expected.len() as u64, (cut - end) as u64), "cut at {cut}");
-        assert_eq!(repair(&file).unwrap().changed, false);
-    }
-    // Before the first flush, with a value that was not written in the middle, and nothing at all.
-    assert_eq!(repair(&folder.with("cut.zip", &torn[..flushed - 1])).unwrap().keys, 2);
-    let mut hole = torn.clone();
-    let at = hole.windows(9).position(|w| w == b"b's value").unwrap();
-    hole[at..at + 9].fill(0);
-    let done = repair(&folder.with("hole.zip", &hole)).unwrap();
-    assert_eq!((done.keys, done.lost), (3, 1));
-    assert_eq!(keys(&reader(&folder.file("hole.zip")).unwrap()), ["a", "c", "inner.zip"]);
-    assert_eq!(repair(&folder.with("no.zip", b"nothing of the kind")).unwrap_err().kind(), ErrorKind::Metadata);
-    assert_eq!(repair(&folder.file("none.zip")).unwrap_err().os_errno(), libc::ENOENT);
-}
-
-#[test]
-fn a_repair_keeps_the_entries_of_other_writers() {
-    let folder = Folder::new();
-    let mut streamed = deflated("s/streamed", &[5; 3000]);
-    streamed.streamed = true;
-    let path = folder.with("x.zip", &archive(&[streamed.clone(), deflated("d", &[6; 300]), stored("s/", b"")]));
-    let store = writer(&path);
-    put(&store, "new", b"1");
-    let torn = std::fs::read(&path).unwrap();
-    drop(store);
-    let file = folder.with("torn.zip", &torn);
-    assert_eq!(repair(&file).unwrap().keys, 3);
-    assert_eq!(content(&reader(&file).unwrap()), content(&reader(&path).unwrap()));
-    let (bytes, _) = build(&[deflated("d", &[6; 300]), streamed]);
-    let done = repair(&folder.with("torn.zip", &bytes)).unwrap();
-    assert_eq!((done.keys, done.lost), (1, 1), "without a directory nobody knows where streamed entries end");
 }
 
 #[test]

@@ -122,6 +122,9 @@ impl Writer {
             }
             return Err(e.error("write"));
         }
+        if self.sync == SyncMode::Each {
+            self.sync(&mut self.end())?;
+        }
         let published = publish(header_at, header);
         self.dirty.store(true, Ordering::Release);
         published
