@@ -8,6 +8,7 @@
 static char buf[256];
 static size_t len;
 static bool flag;
+static uint32_t flags;
 static double real;
 static int32_t i32 = 77;
 static int64_t i64, extents[] = {2, 2};
@@ -119,6 +120,12 @@ static void every_spec_call(ozarr_spec *s, ozarr_status want) {
     ERR(want, ozarr_spec_suggest(s, buf, sizeof buf, &len));
 }
 
+static bool never(const char *key, void *user) {
+    (void)user;
+    FAIL("called with %s", key);
+    return true;
+}
+
 static void every_store_call(ozarr_store *st, ozarr_status want) {
     ERR(want, ozarr_array_create_at(st, "x", NULL, OZARR_NEW, &out_array));
     ERR(want, ozarr_array_open_at(st, "x", &out_array));
@@ -126,6 +133,12 @@ static void every_store_call(ozarr_store *st, ozarr_status want) {
     ERR(want, ozarr_group_open_at(st, "x", &out_group));
     ERR(want, ozarr_store_node_kind(st, "x", &i32));
     ERR(want, ozarr_store_node_erase(st, "x"));
+    ERR(want, ozarr_store_capabilities(st, &flags));
+    ERR(want, ozarr_store_key_get(st, "x", buf, sizeof buf, &len));
+    ERR(want, ozarr_store_key_put(st, "x", buf, 1));
+    ERR(want, ozarr_store_key_erase(st, "x", &flag));
+    ERR(want, ozarr_store_key_exists(st, "x", &flag));
+    ERR(want, ozarr_store_key_list(st, "", never, NULL));
     ERR(want, ozarr_store_flush(st));
     ERR(want, ozarr_store_close(st));
 }

@@ -37,6 +37,11 @@ static void forget(void) {
     ost = NULL, oa = NULL, ov = NULL;
 }
 
+static bool each_key(const char *key, void *user) {
+    (void)user;
+    return key[0] != 0;
+}
+
 int main(void) {
     region.start = START, region.shape = SHAPE;
     memory.data = data, memory.size = sizeof data;
@@ -239,6 +244,28 @@ int main(void) {
     NULL_IS("path", ozarr_store_node_kind(st, NULL, &i32));
     NULL_IS("kind", ozarr_store_node_kind(st, "a", NULL));
     NULL_IS("path", ozarr_store_node_erase(st, NULL));
+    NULL_IS("capabilities", ozarr_store_capabilities(st, NULL));
+    NULL_IS("key", ozarr_store_key_get(st, NULL, buf, sizeof buf, &len));
+    NULL_IS("buf", ozarr_store_key_get(st, "zarr.json", NULL, sizeof buf, &len));
+    NULL_OK("buf", ozarr_store_key_get(st, "zarr.json", NULL, 0, &len));
+    NULL_OK("len", ozarr_store_key_get(st, "zarr.json", buf, sizeof buf, NULL));
+    NULL_IS("key", ozarr_store_key_put(st, NULL, buf, 1));
+    NULL_IS("data", ozarr_store_key_put(st, "raw", NULL, 1));
+    NULL_OK("data", ozarr_store_key_put(st, "raw", NULL, 0));
+    NULL_IS("key", ozarr_store_key_erase(st, NULL, &flag));
+    NULL_OK("erased", ozarr_store_key_erase(st, "raw", NULL));
+    NULL_IS("key", ozarr_store_key_exists(st, NULL, &flag));
+    NULL_IS("exists", ozarr_store_key_exists(st, "raw", NULL));
+    NULL_IS("prefix", ozarr_store_key_list(st, NULL, each_key, &flag));
+    NULL_IS("each", ozarr_store_key_list(st, "", NULL, &flag));
+    NULL_OK("user", ozarr_store_key_list(st, "", each_key, NULL));
+    NULL_IS("path", ozarr_zip_repair(NULL, &i64, &i64));
+    OK(ozarr_store_open("nulls.zip", "r+", &ost));
+    OK(ozarr_store_key_put(ost, "raw", "x", 1));
+    OK(ozarr_store_close(ost));
+    ost = NULL;
+    NULL_OK("keys", ozarr_zip_repair("nulls.zip", NULL, &i64));
+    NULL_OK("lost", ozarr_zip_repair("nulls.zip", &i64, NULL));
     NULL_IS("location", ozarr_node_open(NULL, "r", &oa, &og));
     NULL_IS("mode", ozarr_node_open("nulls.zarr", NULL, &oa, &og));
     NULL_IS("array", ozarr_node_open("nulls.zarr", "r", NULL, &og));
@@ -296,6 +323,9 @@ int main(void) {
         BAD_TEXT("path", ozarr_array_create_at(st, bad, s, OZARR_NEW, &oa));
         BAD_TEXT("path", ozarr_group_open_group(g, bad, &og));
         BAD_TEXT("path", ozarr_store_node_kind(st, bad, &i32));
+        BAD_TEXT("key", ozarr_store_key_put(st, bad, "x", 1));
+        BAD_TEXT("prefix", ozarr_store_key_list(st, bad, each_key, NULL));
+        BAD_TEXT("path", ozarr_zip_repair(bad, NULL, NULL));
         BAD_TEXT("name", ozarr_array_attr_set_int64(a, bad, 1));
         BAD_TEXT("value", ozarr_array_attr_set_string(a, "text", bad));
         BAD_TEXT("json", ozarr_group_attr_set_json(g, "text", bad));

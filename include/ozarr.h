@@ -85,7 +85,7 @@ typedef struct ozarr_group ozarr_group;
  */
 typedef struct ozarr_spec ozarr_spec;
 
-/** A place that holds a hierarchy: a folder, or memory. */
+/** A place that holds a hierarchy: a folder, a zip archive, or memory. */
 typedef struct ozarr_store ozarr_store;
 
 /** A cursor over the children of a group. */
@@ -134,6 +134,14 @@ typedef int32_t ozarr_order;
 
 #define OZARR_ORDER_C             0      /**< The last index (row-major, as in C). */
 #define OZARR_ORDER_F             1      /**< The first index (column-major, as in Fortran). */
+#define OZARR_CAN_WRITE           1      /**< A store can be written. */
+#define OZARR_CAN_LIST            2      /**< A store can list its keys. */
+#define OZARR_CAN_ERASE           4      /**< A store can erase what it holds. */
+/** A store is far away: reads are worth having in flight together. */
+#define OZARR_IS_REMOTE 8
+
+/** Told of a key by `ozarr_store_key_list`; true to go on, false to stop. */
+typedef bool (*ozarr_key_function)(const char *key, void *user);
 
 /** What to do if something stands already where a node is to be created. */
 typedef int32_t ozarr_create;
@@ -290,10 +298,10 @@ bool ozarr_has_feature(const char *name);
  * Arrays
  * ========================================================================================================
  *
- * A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`: in
- * `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it
- * `fields/temperature`. Without such a part the whole location is the root. Creating a node creates the
- * groups above it, up to the root.
+ * A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`, or
+ * in `.zip` or `.ozx` for a zip archive: in `"data/run.zarr/fields/temperature"` the root is
+ * `data/run.zarr` and the node's path in it `fields/temperature`. Without such a part the whole location is
+ * the root. Creating a node creates the groups above it, up to the root.
  *
  * Element types in memory and in the file may differ: reading and writing convert, and a value that does
  * not fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than
@@ -919,6 +927,12 @@ void ozarr_spec_free(ozarr_spec *spec);
  * Locations are enough for most programs. A store handle saves opening the same place again for each of many
  * nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
  *
+ * A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so it
+ * cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or close, each of
+ * which adds a directory of all keys: use one store handle for many nodes. The last handle that is freed
+ * without that finishes the archive, too, but cannot say whether it worked; after a kill see
+ * `ozarr_zip_repair`.
+ *
  * A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the
  * empty text is the root. */
 
@@ -978,7 +992,51 @@ OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const
 /** Erases the node at `path`, with everything below it. */
 OZARR_CHECKED ozarr_status ozarr_store_node_erase(ozarr_store *store, const char *path);
 
-/** Makes everything durable that was written through any handle on this store. */
+/** What a store can do, of its `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase, for example. */
+OZARR_CHECKED ozarr_status ozarr_store_capabilities(const ozarr_store *store, uint32_t *capabilities);
+
+/**
+ * For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which has
+ * `cap` bytes. `*len` is their number, and is set also when the buffer is too small
+ * (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
+ * `OZARR_ERR_NOT_FOUND` if the key holds nothing.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_get(const ozarr_store *store, const char *key, void *buf,
+    size_t cap, size_t *len);
+
+/** For tools: stores `size` bytes under a key, atomically. Nothing is checked but the key. */
+OZARR_CHECKED ozarr_status ozarr_store_key_put(ozarr_store *store, const char *key, const void *data,
+    size_t size);
+
+/**
+ * For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no error.
+ * A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_erase(ozarr_store *store, const char *key, bool *erased);
+
+/** For tools: whether a key holds anything. */
+OZARR_CHECKED ozarr_status ozarr_store_key_exists(const ozarr_store *store, const char *key, bool *exists);
+
+/**
+ * For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in the
+ * calling thread, until it returns false. `user` is handed on to it. It may use the store; the text goes when
+ * it returns.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_list(const ozarr_store *store, const char *prefix,
+    ozarr_key_function each, void *user);
+
+/**
+ * Makes a zip archive readable whose writer died before it flushed: its entries up to the last whole one get
+ * a new directory, and what is torn behind them is cut off. `path` is the file. `*keys` and `*lost` (unless
+ * NULL) become the number of keys that it has now, and of entries that were begun and are lost. A file that
+ * can be read is left as it is.
+ */
+OZARR_CHECKED ozarr_status ozarr_zip_repair(const char *path, int64_t *keys, int64_t *lost);
+
+/**
+ * Makes everything durable that was written through any handle on this store. For a zip archive: writes its
+ * directory, without which others cannot read it.
+ */
 OZARR_CHECKED ozarr_status ozarr_store_flush(ozarr_store *store);
 
 /** Flushes and frees. The handle is gone, whatever the status says. */

@@ -24,6 +24,7 @@ mod rm;
 mod slabs;
 mod tree;
 mod write;
+mod zip_repair;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -32,8 +33,8 @@ use std::process::ExitCode;
 
 /// Look into Zarr stores, read, create and write arrays (Zarr v2 and v3).
 ///
-/// LOCATION is a folder, or a path into one: the store is the shortest beginning that ends in `.zarr`, what follows is the path
-/// of a node. PATH is a node's path below that, `/` for none. Threads: the environment variable OZARR_NUM_THREADS.
+/// LOCATION is a folder or zip archive, or a path into one: the store is the shortest beginning that ends in `.zarr`, `.zip` or
+/// `.ozx`, what follows is the path of a node. PATH is a node's path below that, `/` for none. Threads: the environment variable OZARR_NUM_THREADS.
 #[derive(Parser)]
 #[command(name = "ozarr", version, disable_help_subcommand = true, max_term_width = 110)]
 struct Cli {
@@ -54,6 +55,7 @@ enum Command {
     Rm(rm::Rm),
     Consolidate(consolidate::Consolidate),
     Cp(cp::Cp),
+    ZipRepair(zip_repair::ZipRepair),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -71,6 +73,7 @@ fn run(command: Command) -> Outcome {
         Command::Rm(c) => c.run(),
         Command::Consolidate(c) => c.run(),
         Command::Cp(c) => c.run(),
+        Command::ZipRepair(c) => c.run(),
         Command::Completions(c) => c.run(),
         Command::Man(c) => c.run(),
     }

@@ -21,7 +21,7 @@ fn store(name: &str) -> Folder {
 fn help_names_every_subcommand_and_every_option_says_what_it_does() {
     let folder = Folder::new("help");
     let help = folder.ok("--help");
-    for name in "tree ls info read create write attrs resize rm consolidate cp completions man".split(' ') {
+    for name in "tree ls info read create write attrs resize rm consolidate cp zip-repair completions man".split(' ') {
         assert!(help.contains(&format!("\n  {name} ")), "{name}");
         assert!(folder.ok(&format!("{name} --help")).contains("Usage: ozarr "), "{name}");
     }
@@ -254,4 +254,44 @@ fn shells_and_man_are_served() {
     let page = std::fs::read_to_string(folder.0.join("pages/man1/ozarr-read.1")).unwrap();
     assert!(page.contains(".TH ozarr-read 1") && page.contains("\\-\\-npy"), "{page}");
     assert!(folder.0.join("pages/man1/ozarr.1").exists() && folder.0.join("pages/man1/ozarr-attrs-set.1").exists());
+}
+
+#[test]
+fn zip_archives_are_stores() {
+    let folder = store("zip");
+    folder.ok("cp run.zarr run.zip");
+    let shown = |tree: String| tree.lines().skip(1).map(str::to_string).collect::<Vec<_>>();
+    assert_eq!(shown(folder.ok("tree run.zip")), shown(folder.ok("tree run.zarr")));
+    assert_eq!(folder.ok("ls run.zip --json"), "[\"g\", \"t\"]\n");
+    assert_eq!(folder.ok("info run.zip t --json"), folder.ok("info run.zarr t --json"));
+    assert_eq!(folder.bytes("read run.zip/t --raw", b""), doubles(0..20));
+    assert_eq!(folder.bytes("read zip:run.zip/t --raw --start 1,2 --shape 2,1", b""), doubles([7, 12]));
+    folder.ok("cp run.zip back.zarr");
+    assert_eq!(folder.bytes("read back.zarr/t --raw", b""), doubles(0..20));
+    folder.ok("create run.zip/new --type <i2 --shape 2 --chunks 2 --compressor none");
+    folder.bytes("write run.zip/new --raw", &[1, 0, 2, 0]);
+    folder.ok("attrs set run.zip new a 1");
+    assert_eq!(folder.bytes("read run.zip/new --raw", b""), [1, 0, 2, 0]);
+    assert_eq!(folder.ok("attrs get run.zip/new a"), "1\n");
+    for line in ["rm run.zip/new", "cp run.zarr/t run.zip/t --overwrite", "resize run.zip/t --shape 1,1"] {
+        let ran = folder.run_with(line, b"");
+        assert_eq!(ran.status, Some(1), "{line}");
+        assert!(ran.err.contains("run.zip cannot erase what it holds"), "{line}: {}", ran.err);
+    }
+    assert_eq!(folder.bytes("read run.zip/t --raw", b""), doubles(0..20));
+}
+
+#[test]
+fn a_cut_archive_is_repaired() {
+    let folder = store("zip-repair");
+    folder.ok("cp run.zarr run.zip");
+    let path = folder.0.join("run.zip");
+    assert!(folder.ok("zip-repair run.zip").contains("can be read as it is"));
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 100]).unwrap();
+    let ran = folder.run_with("ls run.zip", b"");
+    assert!(ran.status == Some(1) && ran.err.contains("`ozarr zip-repair` saves what is whole"), "{}", ran.err);
+    assert!(folder.ok("zip-repair run.zip").contains("keys, without 0 entries that are not whole"));
+    assert_eq!(std::fs::read(&path).unwrap(), whole, "the directory is the same again");
+    assert_eq!(folder.run_with("zip-repair none.zip", b"").status, Some(1));
 }

@@ -29,6 +29,10 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_LIST = 104_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_C = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_F = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CAN_WRITE = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CAN_LIST = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CAN_ERASE = 4_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_IS_REMOTE = 8_c_int32_t
   integer(c_int32_t), parameter :: OZARR_NEW = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_OVERWRITE = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_OPEN_IF_SAME = 2_c_int32_t
@@ -938,6 +942,58 @@ module ozarr_c
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int32_t) :: r
     end function ozarr_store_node_erase
+    function ozarr_store_capabilities(store, capabilities) bind(c, name="ozarr_store_capabilities") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int32_t), intent(inout) :: capabilities
+      integer(c_int32_t) :: r
+    end function ozarr_store_capabilities
+    function ozarr_store_key_get(store, key, buf, cap, length) bind(c, name="ozarr_store_key_get") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: key(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_get
+    function ozarr_store_key_put(store, key, data, bytes) bind(c, name="ozarr_store_key_put") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: key(*)
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_put
+    function ozarr_store_key_erase(store, key, erased) bind(c, name="ozarr_store_key_erase") result(r)
+      import :: c_bool, c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: key(*)
+      logical(c_bool), intent(inout) :: erased
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_erase
+    function ozarr_store_key_exists(store, key, exists) bind(c, name="ozarr_store_key_exists") result(r)
+      import :: c_bool, c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: key(*)
+      logical(c_bool), intent(inout) :: exists
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_exists
+    function ozarr_store_key_list(store, prefix, each, user) bind(c, name="ozarr_store_key_list") result(r)
+      import :: c_char, c_funptr, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: prefix(*)
+      type(c_funptr), value :: each
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_list
+    function ozarr_zip_repair(path, keys, lost) bind(c, name="ozarr_zip_repair") result(r)
+      import :: c_char, c_int32_t, c_int64_t
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int64_t), intent(inout) :: keys
+      integer(c_int64_t), intent(inout) :: lost
+      integer(c_int32_t) :: r
+    end function ozarr_zip_repair
     function ozarr_store_flush(store) bind(c, name="ozarr_store_flush") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: store

@@ -35,6 +35,11 @@ unsafe impl Send for Source {}
 unsafe impl Sync for Source {}
 
 impl Source {
+    /// The same, but chunks that hold only the fill value are stored, too.
+    pub fn storing_fill(&self) -> Source {
+        Source { transfer: self.transfer, fill: self.fill.clone(), order: self.order.clone(), base: self.base, store_fill: true }
+    }
+
     /// Elements of `memory_type` from `base` on become chunks of `root`; `fill` is one element of `data_type`.
     pub fn new(root: &BoundChain, data_type: DataType, fill: &[u8], memory_type: DataType, base: *const u8) -> Result<Source> {
         let element = leaf_of(root).layout.element;

@@ -14,7 +14,7 @@ use super::{BoundArray, Memory, Selection};
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
-use crate::error::Result;
+use crate::error::{Result, bail};
 use crate::limits::{c_strides, chunk_bytes, grow};
 use crate::store::Condition;
 use std::sync::Arc;
@@ -109,7 +109,13 @@ impl Job {
     fn put(&self, axes: &Axes, memory: i64, source: &Source, s: &mut Scratch) -> Result<()> {
         match encode_chunk(&self.array.chain, source, axes, memory, &mut s.chain)? {
             Some(bytes) => self.array.store.put(&s.key, &[bytes], Condition::None),
-            None => self.array.store.erase(&s.key).map(drop),
+            None if self.array.store.capabilities().erasable => self.array.store.erase(&s.key).map(drop),
+            None if self.array.store.open(&s.key)?.is_none() => Ok(()),
+            // What cannot be removed is replaced, by a chunk that holds the fill value.
+            None => match encode_chunk(&self.array.chain, &source.storing_fill(), axes, memory, &mut s.chain)? {
+                Some(bytes) => self.array.store.put(&s.key, &[bytes], Condition::None),
+                None => bail!(Internal, "a chunk that is to be stored was left out"),
+            },
         }
     }
 

@@ -1,9 +1,9 @@
 //! Arrays
 //!
-//! A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`: in
-//! `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it
-//! `fields/temperature`. Without such a part the whole location is the root. Creating a node creates the
-//! groups above it, up to the root.
+//! A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`, or
+//! in `.zip` or `.ozx` for a zip archive: in `"data/run.zarr/fields/temperature"` the root is
+//! `data/run.zarr` and the node's path in it `fields/temperature`. Without such a part the whole location is
+//! the root. Creating a node creates the groups above it, up to the root.
 //!
 //! Element types in memory and in the file may differ: reading and writing convert, and a value that does
 //! not fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than

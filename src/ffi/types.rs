@@ -32,7 +32,7 @@ pub struct ozarr_spec {
     _bits: [u8; 0],
 }
 
-/// A place that holds a hierarchy: a folder, or memory.
+/// A place that holds a hierarchy: a folder, a zip archive, or memory.
 #[allow(non_camel_case_types)]
 pub struct ozarr_store {
     _bits: [u8; 0],
@@ -110,6 +110,19 @@ pub type ozarr_order = i32;
 pub const OZARR_ORDER_C: ozarr_order = 0;
 /// The first index (column-major, as in Fortran).
 pub const OZARR_ORDER_F: ozarr_order = 1;
+
+/// A store can be written.
+pub const OZARR_CAN_WRITE: u32 = 1;
+/// A store can list its keys.
+pub const OZARR_CAN_LIST: u32 = 2;
+/// A store can erase what it holds.
+pub const OZARR_CAN_ERASE: u32 = 4;
+/// A store is far away: reads are worth having in flight together.
+pub const OZARR_IS_REMOTE: u32 = 8;
+
+/// Told of a key by `ozarr_store_key_list`; true to go on, false to stop.
+#[allow(non_camel_case_types)]
+pub type ozarr_key_function = Option<unsafe extern "C" fn(key: *const std::ffi::c_char, user: *mut std::ffi::c_void) -> bool>;
 
 /// What to do if something stands already where a node is to be created.
 #[allow(non_camel_case_types)]

@@ -25,7 +25,7 @@ pub use attrs::{Attributes, JsonKind};
 pub use context::Context;
 pub use group::{Child, Group};
 pub use spec::Spec;
-pub use store::Store;
+pub use store::{Repaired, Store, repair_zip};
 pub use usage::Usage;
 
 // The plain values that the facade's signatures speak of.

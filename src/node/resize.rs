@@ -33,6 +33,7 @@ impl Array {
             if rewrite {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
                 fresh.bound(self.path())?;
+                super::hierarchy::need_erasing(self.store())?;
             }
             let old = fresh.meta.shape.clone();
             self.publish_shape(fresh.meta, shape)?;

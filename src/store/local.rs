@@ -490,7 +490,7 @@ impl LocalStore {
 
 impl Store for LocalStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { writable: self.writable, listable: true, latency: false }
+        Capabilities { writable: self.writable, listable: true, erasable: self.writable, latency: false }
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
@@ -504,7 +504,7 @@ impl Store for LocalStore {
             other => other,
         };
         match fd {
-            Ok(fd) => Ok(Some(Object::File(FileObject { fd, version: OnceLock::new() }))),
+            Ok(fd) => Ok(Some(Object::File(FileObject::new(fd)))),
             Err(Errno(libc::ENOENT)) => Ok(None),
             Err(e) => Err(e.error("open")),
         }
@@ -598,12 +598,12 @@ impl Store for LocalStore {
 /// Lengths of the paths of folders that were made for a key, outermost first.
 type Made = SmallVec<[usize; 8]>;
 
-fn c_path(path: &Path) -> Result<CString> {
+pub(super) fn c_path(path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| err!(Location, "the path {} contains a NUL", path.display()))
 }
 
 /// Makes a folder outside of any store and its parents; syncs each parent if asked for.
-fn make_folder(path: &Path, sync: bool) -> Result<()> {
+pub(super) fn make_folder(path: &Path, sync: bool) -> Result<()> {
     let c = c_path(path)?;
     let what = || format!("make the folder {}", path.display());
     match os::mkdir(CWD, &c) {
@@ -814,6 +814,16 @@ pub struct FileObject {
 }
 
 impl FileObject {
+    /// An open file as one value.
+    pub(super) fn new(fd: OwnedFd) -> FileObject {
+        FileObject { fd, version: OnceLock::new() }
+    }
+
+    /// Whether it is the file that `st` tells of.
+    pub(super) fn is_file(&self, st: &libc::stat) -> bool {
+        os::stat(self.fd.as_fd()).is_ok_and(|own| (own.st_dev, own.st_ino) == (st.st_dev, st.st_ino))
+    }
+
     /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.
     pub fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let expected = buf.len();

@@ -12,6 +12,7 @@ pub mod memory;
 pub(crate) mod os;
 #[doc(hidden)]
 pub mod suite;
+pub mod zip;
 
 use crate::error::Result;
 use std::sync::Arc;
@@ -34,10 +35,12 @@ pub enum Condition {
 /// What a store can do and what it costs.
 #[derive(Clone, Copy, Debug)]
 pub struct Capabilities {
-    /// Keys can be put and erased.
+    /// Keys can be put.
     pub writable: bool,
     /// Keys can be listed.
     pub listable: bool,
+    /// Keys can be erased. Where they cannot (zip archives), erasing one that holds a value is an error of kind `Unsupported`.
+    pub erasable: bool,
     /// A read takes long enough (a network) that many should be in flight at once: the engine then uses
     /// [`Store::start_read`] and the in-flight driver.
     pub latency: bool,

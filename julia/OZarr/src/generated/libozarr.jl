@@ -24,6 +24,10 @@ const OZARR_JSON = Int32(103)
 const OZARR_LIST = Int32(104)
 const OZARR_ORDER_C = Int32(0)
 const OZARR_ORDER_F = Int32(1)
+const OZARR_CAN_WRITE = Int32(1)
+const OZARR_CAN_LIST = Int32(2)
+const OZARR_CAN_ERASE = Int32(4)
+const OZARR_IS_REMOTE = Int32(8)
 const OZARR_NEW = Int32(0)
 const OZARR_OVERWRITE = Int32(1)
 const OZARR_OPEN_IF_SAME = Int32(2)
@@ -228,6 +232,13 @@ end
 @c_function ozarr_group_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_node_kind(store::Ptr{Cvoid}, path::Cstring, kind::Ptr{Int32})::Int32
 @c_function ozarr_store_node_erase(store::Ptr{Cvoid}, path::Cstring)::Int32
+@c_function ozarr_store_capabilities(store::Ptr{Cvoid}, capabilities::Ptr{UInt32})::Int32
+@c_function ozarr_store_key_get(store::Ptr{Cvoid}, key::Cstring, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_store_key_put(store::Ptr{Cvoid}, key::Cstring, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_store_key_erase(store::Ptr{Cvoid}, key::Cstring, erased::Ptr{Bool})::Int32
+@c_function ozarr_store_key_exists(store::Ptr{Cvoid}, key::Cstring, exists::Ptr{Bool})::Int32
+@c_function ozarr_store_key_list(store::Ptr{Cvoid}, prefix::Cstring, each::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_zip_repair(path::Cstring, keys::Ptr{Int64}, lost::Ptr{Int64})::Int32
 @c_function ozarr_store_flush(store::Ptr{Cvoid})::Int32
 @c_function ozarr_store_close(store::Ptr{Cvoid})::Int32
 @c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
