@@ -56,6 +56,7 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         keys: KeyEncoding::Default(Separator::Dot),
         data_type: DataType::Float64,
         chain: Arc::new(Chain::parse(&codecs, DataType::Float64, 2).unwrap().bind(&chunk).unwrap()),
+        by_shape: None,
         fill: ozarr::dtype::Element::from_elem(0, 8),
         store_fill_chunks: false,
         pool: Pool::new(1),

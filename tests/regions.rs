@@ -109,6 +109,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         keys: KeyEncoding::Default(Separator::Slash),
         data_type: DataType::Float64,
         chain: Arc::new(chain),
+        by_shape: None,
         fill: ozarr::dtype::Element::from_slice(&7.0f64.to_ne_bytes()),
         store_fill_chunks: false,
         pool: Pool::new(threads),
