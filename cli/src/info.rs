@@ -139,6 +139,7 @@ fn table(members: &Map<String, Value>) -> String {
                 );
             }
             Value::String(text) => row(member, text),
+            Value::Array(items) if items.iter().any(Value::is_array) => row(member, &json::to_compact(value)),
             Value::Array(_) => row(member, &json::to_text(value)),
             other => row(member, &json::to_compact(other)),
         }

@@ -127,9 +127,12 @@ impl Array {
         state.meta.grid.largest(&state.meta.shape)
     }
 
-    /// The chunks as a document has them: `[4, 3]` for chunks of one shape, `[[4, 4, 2], 3]` with extents that are listed.
+    /// The chunks as the document has them: `[4, 3]` for chunks of one shape, `[[4, 4, 2], 3]` with extents that are listed.
     pub fn chunks_json(&self) -> Value {
-        v3::chunk_shapes(&self.state().meta.grid)
+        let meta = &self.state().meta;
+        let said = meta.document.get("chunk_grid").and_then(|grid| grid.get("configuration"));
+        let said = said.and_then(|c| c.get("chunk_shapes").or_else(|| c.get("chunk_shape")));
+        said.cloned().unwrap_or_else(|| v3::chunk_shapes(&meta.grid))
     }
 
     /// The number of chunks along each dimension.

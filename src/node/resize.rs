@@ -96,18 +96,17 @@ impl Array {
         }
     }
 
-    /// The array as it will be with that shape. An error where the chunk that a rectilinear grid grows by cannot be used.
+    /// The array as it will be with that shape. An error where a chunk that a rectilinear grid grows into cannot be used.
     fn reshaped(&self, fresh: &State, shape: &[u64]) -> Result<State> {
         let mut meta = fresh.meta.clone();
         meta.shape = Dims::from_slice(shape);
         meta.document.insert("shape".into(), number_list(shape));
         meta.grid = meta.grid.grown(shape, &fresh.multiple())?;
-        let grew = meta.grid != fresh.meta.grid;
         if meta.format == Format::V3 {
             v3::keep_grid(&mut meta.document, &meta.grid, shape);
         }
         let next = self.state_of(meta)?;
-        if grew && fresh.bound.is_ok() {
+        if fresh.bound.is_ok() {
             next.bound(self.path())?;
         }
         Ok(next)
