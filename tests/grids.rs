@@ -340,6 +340,8 @@ fn one_writers_own_grid_and_keys_work() {
     assert_eq!(read(&array), [100, 101, 102, 103, 104, 105, 106, 107, 108, 109, -1, -1, 112]);
     array.resize(&[4], false).unwrap();
     assert_eq!(sizes(&store.1), want(&[("c/0.bin", 16)]));
+    let copy = Spec::from_json(&document("[10]", grid, keys, RAW)).unwrap().to_json().unwrap();
+    assert!(copy.contains("\"rectilinear\"") && copy.contains("\"suffix\": \".bin\""), "{copy}");
     let e = stored(&store, &document("[10]", grid, KEYS, &sharded("[4]"))).err().unwrap();
     assert_eq!(e.field(), Some("codecs[0].configuration.chunk_shape"));
 }

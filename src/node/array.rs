@@ -135,6 +135,11 @@ impl Array {
         said.cloned().unwrap_or_else(|| v3::chunk_shapes(&meta.grid))
     }
 
+    /// How the array is cut into chunks.
+    pub fn grid(&self) -> Grid {
+        self.state().meta.grid.clone()
+    }
+
     /// The number of chunks along each dimension.
     pub fn grid_shape(&self) -> Dims {
         let state = self.state();
