@@ -157,6 +157,8 @@ static void specifications() {
     auto rain = ozarr::array::create("run.zarr/rain", s);
     CHECK((rain.dimension_names() == std::vector<std::string>{"time", "lat", "lon"}));
     CHECK((rain.inner_chunk_shape() == ozarr::index{1, 72, 144}) && rain.fill_value<float>() == -1);
+    auto uneven = ozarr::array::create("run.zarr/uneven", ozarr::spec::of<float>({10, 6}).chunks({4, 3}).chunk_extents(0, {4, 3, 3}));
+    CHECK((uneven.grid_shape() == ozarr::index{3, 2}) && (uneven.chunk_extent(0, 2) == std::pair<std::int64_t, std::int64_t>{7, 3}));
     auto again = ozarr::array::create("run.zarr/rain2", ozarr::spec::from_json(rain.metadata()));
     CHECK(again.metadata() == rain.metadata());
     auto sized = ozarr::array::create<float>("run.zarr/rain", {0, 720, 1440}, {}, ozarr::existing::overwrite);

@@ -265,6 +265,7 @@ contains
       "lat ", "time"], &
       fill=-999.0, compressor="blosc", level=5, attributes='{"units": "K"}')
     call check(all(a%inner_chunks() == [8, 32, 1]), "inner chunks")
+    call check(all(a%grid_shape() == [1, 1, 0]), "the number of chunks")
     call a%get_attr_text("units", units)
     call check(units == "K", "attributes")
     call a%metadata(json)

@@ -40,6 +40,8 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_shape(a, extents));
     ERR(want, ozarr_array_chunk_shape(a, extents));
     ERR(want, ozarr_array_inner_chunk_shape(a, extents));
+    ERR(want, ozarr_array_grid_shape(a, extents));
+    ERR(want, ozarr_array_chunk_extent(a, 0, 0, extents, extents));
     ERR(want, ozarr_array_type(a, &i32));
     ERR(want, ozarr_array_item_size(a, &len));
     ERR(want, ozarr_array_zarr_format(a, &i32));
@@ -105,6 +107,7 @@ static void every_spec_call(ozarr_spec *s, ozarr_status want) {
     ERR(want, ozarr_spec_set_zarr_format(s, 2));
     ERR(want, ozarr_spec_set_chunks(s, extents));
     ERR(want, ozarr_spec_set_inner_chunks(s, extents));
+    ERR(want, ozarr_spec_set_chunk_extents(s, 0, 2, extents));
     ERR(want, ozarr_spec_set_fill_value(s, OZARR_FLOAT64, &real));
     ERR(want, ozarr_spec_set_fill_json(s, "1"));
     ERR(want, ozarr_spec_set_dimension_names(s, names));

@@ -107,6 +107,9 @@ int main(void) {
     NULL_IS("shape", ozarr_array_shape(a, NULL));
     NULL_IS("shape", ozarr_array_chunk_shape(a, NULL));
     NULL_IS("shape", ozarr_array_inner_chunk_shape(a, NULL));
+    NULL_IS("shape", ozarr_array_grid_shape(a, NULL));
+    NULL_IS("start", ozarr_array_chunk_extent(a, 0, 0, NULL, numbers));
+    NULL_OK("extent", ozarr_array_chunk_extent(a, 0, 0, numbers, NULL));
     NULL_IS("type", ozarr_array_type(a, NULL));
     NULL_IS("bytes", ozarr_array_item_size(a, NULL));
     NULL_IS("format", ozarr_array_zarr_format(a, NULL));
@@ -211,6 +214,7 @@ int main(void) {
     NULL_IS("out", ozarr_array_create_ex("nulls.zarr/made", s, OZARR_OVERWRITE, NULL));
     NULL_IS("chunks", ozarr_spec_set_chunks(s, NULL));
     NULL_IS("chunks", ozarr_spec_set_inner_chunks(s, NULL));
+    NULL_IS("extents", ozarr_spec_set_chunk_extents(s, 0, 2, NULL));
     NULL_IS("value", ozarr_spec_set_fill_value(s, OZARR_INT8, NULL));
     NULL_IS("json", ozarr_spec_set_fill_json(s, NULL));
     NULL_IS("names", ozarr_spec_set_dimension_names(s, NULL));

@@ -370,9 +370,21 @@ OZARR_CHECKED ozarr_status ozarr_array_shape(const ozarr_array *array, int64_t *
 
 /**
  * The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has
- * shards).
+ * shards). Where their extents differ (a rectilinear grid) that of the largest one: every chunk fits into it,
+ * and `ozarr_array_chunk_extent` tells where each one lies.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int64_t *shape);
+
+/** The number of chunks along each dimension; `shape` has room for as many numbers as the rank. */
+OZARR_CHECKED ozarr_status ozarr_array_grid_shape(const ozarr_array *array, int64_t *shape);
+
+/**
+ * Where the chunks of index `index` lie along dimension `dim` (both from 0): `*start` becomes their first
+ * element, `*extent` (`extent` may be NULL) how many they have, of which some may lie beyond the array's end.
+ * `OZARR_ERR_BOUNDS` from the number of chunks (`ozarr_array_grid_shape`) on.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_extent(const ozarr_array *array, int32_t dim, int64_t index,
+    int64_t *start, int64_t *extent);
 
 /**
  * The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk
@@ -415,8 +427,8 @@ OZARR_CHECKED ozarr_status ozarr_array_path(const ozarr_array *array, char *buf,
 OZARR_CHECKED ozarr_status ozarr_array_metadata(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
 /**
- * Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
- * grows again.
+ * Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows
+ * again. A rectilinear grid keeps its chunks; what lies beyond them becomes one chunk more.
  */
 OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t *shape);
 
@@ -854,8 +866,20 @@ OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const oza
 /** The Zarr format: 3 (the default) or 2. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(ozarr_spec *spec, int32_t format);
 
-/** The chunk's shape, one number for each dimension, at least 1. */
+/**
+ * The chunk's shape, one number for each dimension, at least 1. It takes the place of extents that were set
+ * before.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t *chunks);
+
+/**
+ * Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count` of
+ * them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks that
+ * were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which few other
+ * libraries read by now; if all are equal along every dimension the grid is the usual one.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_t dim, int64_t count,
+    const int64_t *extents);
 
 /**
  * Puts many small chunks of this shape into each stored object (format 3): the chunks of

@@ -580,6 +580,10 @@ public:
     }
 
     spec &chunks(const index &shape) { return ranked("chunk shape", shape.size()) ? set(ozarr_spec_set_chunks(h_, shape.data())) : *this; }
+    /// Chunks of uneven extents along dimension `dim`, in all at least the array's length there (a rectilinear grid).
+    spec &chunk_extents(int dim, const std::vector<std::int64_t> &extents) {
+        return set(ozarr_spec_set_chunk_extents(h_, dim, static_cast<std::int64_t>(extents.size()), extents.data()));
+    }
     spec &inner_chunks(const index &shape) {
         return ranked("inner chunk shape", shape.size()) ? set(ozarr_spec_set_inner_chunks(h_, shape.data())) : *this;
     }
@@ -686,8 +690,16 @@ public:
     /// The number of dimensions.
     int rank() const noexcept { return rank_; }
     returned<index> shape() const { return numbers(ozarr_array_shape); }
-    /// The shape of the pieces that are stored as one object each.
+    /// The shape of the pieces that are stored as one object each; of the largest one where their extents differ.
     returned<index> chunk_shape() const { return numbers(ozarr_array_chunk_shape); }
+    /// The number of chunks along each dimension.
+    returned<index> grid_shape() const { return numbers(ozarr_array_grid_shape); }
+    /// Where the chunks of that index lie along dimension `dim`: their first element, and how many elements they have.
+    returned<std::pair<std::int64_t, std::int64_t>> chunk_extent(int dim, std::int64_t index) const {
+        std::int64_t start = 0, extent = 0;
+        OZARR_HPP_TRY(ozarr_array_chunk_extent(h_, dim, index, &start, &extent));
+        return std::pair<std::int64_t, std::int64_t>(start, extent);
+    }
     /// The shape of the smallest piece that can be read by itself.
     returned<index> inner_chunk_shape() const { return numbers(ozarr_array_inner_chunk_shape); }
     returned<ozarr::type> type() const {

@@ -5,9 +5,10 @@ use ozarr::codec::chain::Chain;
 use ozarr::dtype::{ByteOrder, DataType, ElementType};
 use ozarr::engine::lock::ChunkLocks;
 use ozarr::engine::pool::Pool;
-use ozarr::engine::{self, BoundArray, Memory, Overflow, Selection, stats};
+use ozarr::engine::{self, BoundArray, ByShape, Memory, Overflow, Selection, stats};
 use ozarr::grid::Grid;
 use ozarr::grid::key::{KeyEncoding, Separator};
+use ozarr::grid::rectilinear::{Extents, Runs};
 use ozarr::limits::Dims;
 use ozarr::metadata::extension::Extension;
 use ozarr::metadata::{Codecs, Order, Value};
@@ -109,12 +110,28 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         keys: KeyEncoding::Default(Separator::Slash),
         data_type: DataType::Float64,
         chain: Arc::new(chain),
+        by_shape: None,
         fill: ozarr::dtype::Element::from_slice(&7.0f64.to_ne_bytes()),
         fill_bytes: Arc::default(),
         store_fill_chunks: false,
         pool: Pool::new(threads),
         locks: ChunkLocks::new(),
     })
+}
+
+/// The same on a grid of uneven chunks: extents that the inner chunks of the shards above divide, or any.
+fn uneven(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> Arc<BoundArray> {
+    let chain = Chain::parse(codecs, DataType::Float64, 3).unwrap();
+    let lists: [&[u64]; 3] = if chain.is_sharded() { [&[6, 12, 6], &[16, 8], &[4, 8]] } else { [&[5, 1, 9], &[7, 3, 3, 5], &[2, 4, 3]] };
+    let extents = lists.iter().map(|list| {
+        let mut runs = Runs::new();
+        list.iter().for_each(|&extent| runs.push(extent, 1).unwrap());
+        Extents::Listed(runs)
+    });
+    let grid = Grid::rectilinear(extents.collect()).unwrap();
+    let largest = Arc::new(chain.bind(&grid.largest(shape)).unwrap());
+    let regular = array(store, codecs, shape, threads);
+    Arc::new(BoundArray { grid, chain: largest, by_shape: Some(ByShape::new(chain)), ..(*regular).clone() })
 }
 
 /// One random region: a selection, and memory with strides of some order, signs and gaps.
@@ -233,6 +250,15 @@ fn every_chain_reads_and_writes_random_regions_as_the_model_does() {
         for shape in [[13, 17, 9], [5, 8, 4]] {
             check_against_model(name, &array(Arc::new(MemoryStore::new()), &codecs, &shape, 3), 120);
         }
+    }
+}
+
+#[test]
+fn every_chain_does_so_on_uneven_chunks() {
+    for (name, codecs) in chains() {
+        check_against_model(name, &uneven(Arc::new(MemoryStore::new()), &codecs, &[13, 17, 9], 3), 100);
+        let slow = Arc::new(LatencyStore::new(Arc::new(MemoryStore::new()), Duration::from_micros(100)));
+        check_against_model(name, &uneven(slow, &codecs, &[13, 17, 9], 2), 16);
     }
 }
 

@@ -51,7 +51,7 @@ fn of_array(array: &Array, stored: bool) -> Outcome<Map<String, Value>> {
     put("node_type", "array".into());
     put("zarr_format", array.format().number().into());
     put("shape", list(&array.shape()));
-    put("chunks", list(&array.chunk_shape()));
+    put("chunks", array.chunks_json());
     put("inner_chunks", if sharded { list(&array.inner_chunk_shape()) } else { Value::Null });
     put("dtype", member(if v3 { "data_type" } else { "dtype" }));
     put("fill_value", text_for_non_finite(member("fill_value")));
@@ -139,6 +139,7 @@ fn table(members: &Map<String, Value>) -> String {
                 );
             }
             Value::String(text) => row(member, text),
+            Value::Array(items) if items.iter().any(Value::is_array) => row(member, &json::to_compact(value)),
             Value::Array(_) => row(member, &json::to_text(value)),
             other => row(member, &json::to_compact(other)),
         }

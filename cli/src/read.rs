@@ -108,7 +108,7 @@ impl Read {
             });
         }
         let selection = self.region.selection(&array.shape(), None)?;
-        for slab in Slabs::new(&array.shape(), &array.chunk_shape(), &selection, data_type.size(), false) {
+        for slab in Slabs::new(&array.shape(), &array.grid(), &selection, data_type.size(), false) {
             let elements = array.read_variable(&slab?.selection)?;
             let all = (0..elements.len()).filter_map(|i| elements.get(i));
             all.into_iter().try_for_each(|element| each(selection.shape(), element)).map_err(|e| Failure::stdout(&e))?;
@@ -122,7 +122,7 @@ impl Read {
         let total = selection.shape().iter().fold(data_type.size() as u64, |n, &c| n.saturating_mul(c));
         let bar = progress(total, None, true);
         let mut buffer = Vec::new();
-        for slab in Slabs::new(&array.shape(), &array.chunk_shape(), &selection, data_type.size(), false) {
+        for slab in Slabs::new(&array.shape(), &array.grid(), &selection, data_type.size(), false) {
             slab?.read(array, data_type, &mut buffer)?;
             each(selection.shape(), &buffer).map_err(|e| Failure::stdout(&e))?;
             bar.inc(buffer.len() as u64);

@@ -78,6 +78,8 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("create run.zarr x --type int8 --shape=-2", 1, &["--shape: found -2"]),
         ("create run.zarr x --type int8 --shape 2 --chunks 0", 1, &["chunks: dimension 0 is 0"]),
         ("create run.zarr x --type int8 --shape 2 --chunks 1,1", 1, &["chunks", "expected 1"]),
+        ("create run.zarr x --type int8 --shape 4 --chunks [[2,1]]", 1, &["chunks[0]: found extents of 3 elements", "the 4 of"]),
+        ("create run.zarr x --type int8 --shape 4 --chunks [[1,3]] --format 2", 1, &["chunks: exists in zarr_format 3 only"]),
         ("create run.zarr x --type int8 --shape 4 --chunks 4 --inner-chunks 3", 1, &["inner_chunks", "does not divide"]),
         ("create run.zarr x --type int8 --shape 2 --fill 300", 1, &["fill_value"]),
         ("create run.zarr x --type int8 --shape 2 --attrs [1]", 1, &["attributes: found [1], expected an object"]),

@@ -55,6 +55,7 @@ fn what_is_there_is_shown() {
 fn info_has_every_member() {
     let folder = store("info");
     folder.ok("create run.zarr s --type int32 --shape 8,6 --chunks 4,6 --inner-chunks 2,3");
+    folder.ok("create run.zarr uneven --type int32 --shape 8,6 --chunks [[4,2,2],6]");
     folder.ok("create run.zarr old --type >f4 --shape 7 --chunks 4 --format 2 --fill null --compressor zlib:3");
     folder.ok("create run.zarr shards --type int8 --shape 8 --chunks 8 --inner-chunks 4 --codec bytes --codec crc32c");
     let cases: &[(&str, &[&str])] = &[
@@ -75,6 +76,7 @@ fn info_has_every_member() {
         ),
         ("old", &["\"zarr_format\": 2", "\"dtype\": \">f4\"", "\"fill_value\": null", "\"id\": \"zlib\"", "\"order\": \"C\""]),
         ("shards", &["\"chunks\": [8]", "\"inner_chunks\": [4]", "\"crc32c\""]),
+        ("uneven", &["\"chunks\": [\n    [4, 2, 2],\n    6\n  ]"]),
         ("g", &["\"node_type\": \"group\"", "\"zarr_format\": 3", "\"attributes\": {}"]),
     ];
     for (node, members) in cases {

@@ -234,6 +234,22 @@ module ozarr_c
       integer(c_int64_t), intent(inout) :: shape(*)
       integer(c_int32_t) :: r
     end function ozarr_array_chunk_shape
+    function ozarr_array_grid_shape(array, shape) bind(c, name="ozarr_array_grid_shape") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(inout) :: shape(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_grid_shape
+    function ozarr_array_chunk_extent(array, dim, index, start, extent) bind(c, &
+      name="ozarr_array_chunk_extent") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: index
+      integer(c_int64_t), intent(inout) :: start(*)
+      integer(c_int64_t), intent(inout) :: extent
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_extent
     function ozarr_array_inner_chunk_shape(array, shape) bind(c, name="ozarr_array_inner_chunk_shape") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
@@ -780,6 +796,15 @@ module ozarr_c
       type(c_ptr), value :: chunks
       integer(c_int32_t) :: r
     end function ozarr_spec_set_chunks
+    function ozarr_spec_set_chunk_extents(spec, dim, count, extents) bind(c, &
+      name="ozarr_spec_set_chunk_extents") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: spec
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: extents
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_chunk_extents
     function ozarr_spec_set_inner_chunks(spec, chunks) bind(c, name="ozarr_spec_set_inner_chunks") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: spec

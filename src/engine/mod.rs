@@ -15,11 +15,13 @@ mod read;
 pub mod request;
 mod scratch;
 pub mod selection;
+pub mod shapes;
 pub mod stats;
 mod write;
 
 pub use memory::{Memory, Overflow};
 pub use selection::Selection;
+pub use shapes::ByShape;
 
 use crate::codec::BoundChain;
 use crate::dtype::DataType;
@@ -45,8 +47,10 @@ pub struct BoundArray {
     pub keys: KeyEncoding,
     /// The type of the elements, as the array's user sees them.
     pub data_type: DataType,
-    /// The chain, bound to the chunk's shape.
+    /// The chain, bound to the chunk's shape; on a rectilinear grid to that of the largest chunk.
     pub chain: Arc<BoundChain>,
+    /// The chains of chunks of other shapes; `None` on a regular grid.
+    pub by_shape: Option<Arc<ByShape>>,
     /// One element of the fill value in native byte order; zeros where the fill value is null. Of variable length: an item that
     /// points into `fill_bytes`.
     pub fill: crate::dtype::Element,

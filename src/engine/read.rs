@@ -10,6 +10,7 @@ use super::pool::Pool;
 use super::request::{Outcome, Request, Work};
 use super::scratch::{self, ChainScratch, Scratch};
 use super::{BoundArray, Memory, Selection};
+use crate::codec::BoundChain;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{grow, reserve};
 use crate::store::{ByteRange, Fetched, Object, Version, check_exact};
@@ -79,15 +80,17 @@ impl Job {
             let object = self.array.store.open(&s.key);
             let read = match object {
                 Ok(None) => self.target.fill(&item.axes, item.memory),
-                Ok(Some(object)) => read_object(&object, &self.machine(Cost::LOCAL), item, s),
+                Ok(Some(object)) => {
+                    self.array.chain_of(&item.chunk).and_then(|chain| read_object(&object, &self.machine(&chain, Cost::LOCAL), item, s))
+                }
                 Err(e) => Err(e),
             };
             read.map_err(|e| e.at_key(&s.key))
         })
     }
 
-    fn machine(&self, cost: Cost) -> Machine<'_> {
-        Machine { root: &self.array.chain, target: &self.target, cost }
+    fn machine<'a>(&'a self, root: &'a BoundChain, cost: Cost) -> Machine<'a> {
+        Machine { root, target: &self.target, cost }
     }
 }
 
@@ -232,7 +235,8 @@ impl Flight {
         job.array.chunk_key(&item.chunk, &mut key);
         let mut parts = Vec::new();
         let start = Item { chunk: item.chunk.clone(), axes: item.axes.clone(), memory: item.memory };
-        if let Err(e) = job.machine(Cost::LATENCY).start(start, &mut parts) {
+        let chain = job.array.chain_of(&item.chunk);
+        if let Err(e) = chain.and_then(|chain| job.machine(&chain, Cost::LATENCY).start(start, &mut parts)) {
             return Outcome::Done(Err(e.at_key(key)));
         }
         let flight = Arc::new(Flight {
@@ -259,7 +263,8 @@ impl Flight {
     }
 
     fn launch_group(self: &Arc<Self>, request: &Arc<Request>, part: Part, parts: &mut Vec<Part>) -> Result<()> {
-        let machine = self.job.machine(Cost::LATENCY);
+        let chain = self.job.array.chain_of(&self.item.chunk)?;
+        let machine = self.job.machine(&chain, Cost::LATENCY);
         let mut range = machine.want(&part)?;
         let mut group = match range {
             ByteRange::Span { offset, len } => Group::new(part, offset, len)?,
@@ -301,7 +306,8 @@ impl Flight {
         if *self.version.get_or_init(|| fetched.version) != fetched.version {
             bail!(Conflict, "the object was replaced while it was read");
         }
-        let machine = self.job.machine(Cost::LATENCY);
+        let chain = self.job.array.chain_of(&self.item.chunk)?;
+        let machine = self.job.machine(&chain, Cost::LATENCY);
         let bytes = fetched.parts.first().map_or(&[][..], |p| p);
         if group.first_len == u64::MAX {
             if let Some(exact) = machine.exact_bytes(&group.first) {

@@ -11,6 +11,7 @@ use super::read::read_object;
 use super::request::{Outcome, Request, Work};
 use super::scratch::{self, Scratch};
 use super::{BoundArray, Memory, Selection};
+use crate::codec::BoundChain;
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
@@ -92,7 +93,9 @@ impl Job {
 
     /// Writes an item, whose key is in `s` and locked.
     fn write(&self, item: &Item, s: &mut Scratch) -> Result<()> {
-        let result = if self.covers(item) { self.put(&item.axes, item.memory, &self.source, s) } else { self.change(item, s) };
+        let result = self.array.chain_of(&item.chunk).and_then(|chain| {
+            if self.covers(item) { self.put(&chain, &item.axes, item.memory, &self.source, s) } else { self.change(&chain, item, s) }
+        });
         result.map_err(|e| e.at_key(&s.key))
     }
 
@@ -106,13 +109,13 @@ impl Job {
     }
 
     /// Encodes a whole chunk and stores it, or removes it if it holds only the fill value.
-    fn put(&self, axes: &Axes, memory: i64, source: &Source, s: &mut Scratch) -> Result<()> {
-        match encode_chunk(&self.array.chain, source, axes, memory, &mut s.chain)? {
+    fn put(&self, chain: &BoundChain, axes: &Axes, memory: i64, source: &Source, s: &mut Scratch) -> Result<()> {
+        match encode_chunk(chain, source, axes, memory, &mut s.chain)? {
             Some(bytes) => self.array.store.put(&s.key, &[bytes], Condition::None),
             None if self.array.store.capabilities().erasable => self.array.store.erase(&s.key).map(drop),
             None if self.array.store.open(&s.key)?.is_none() => Ok(()),
             // What cannot be removed is replaced, by a chunk that holds the fill value.
-            None => match encode_chunk(&self.array.chain, &source.storing_fill(), axes, memory, &mut s.chain)? {
+            None => match encode_chunk(chain, &source.storing_fill(), axes, memory, &mut s.chain)? {
                 Some(bytes) => self.array.store.put(&s.key, &[bytes], Condition::None),
                 None => bail!(Internal, "a chunk that is to be stored was left out"),
             },
@@ -121,8 +124,8 @@ impl Job {
 
     /// Reads a chunk, changes the selected elements and stores it again, with other processes kept out.
     /// What lies beyond the array's edge is stored again as it was found.
-    fn change(&self, item: &Item, s: &mut Scratch) -> Result<()> {
-        let shape = self.array.chain.shape();
+    fn change(&self, chain: &BoundChain, item: &Item, s: &mut Scratch) -> Result<()> {
+        let shape = chain.shape();
         let size = self.array.data_type.size();
         let strides = c_strides(shape, size);
         let bytes = chunk_bytes(shape, size)?;
@@ -131,25 +134,32 @@ impl Job {
             let _process = self.array.store.lock_key(&self.array.prefix, &s.key)?;
             // Keeps the bytes of old elements of variable length until the chunk is stored again.
             let arena = self.array.data_type.is_variable().then(Arc::<Arena>::default);
-            self.read_chunk(item, base, &strides, arena.clone(), s)?;
+            self.read_chunk(chain, item, base, &strides, arena.clone(), s)?;
             self.place(item, base, &strides)?;
-            let mut source = Source::new(&self.array.chain, self.array.data_type, &self.array.fill, self.array.data_type, base)?;
+            let mut source = Source::new(chain, self.array.data_type, &self.array.fill, self.array.data_type, base)?;
             source.store_fill = self.source.store_fill;
-            self.put(&whole(shape, &strides), 0, &source, s)
+            self.put(chain, &whole(shape, &strides), 0, &source, s)
         });
         s.chunk = chunk;
         result
     }
 
     /// The whole chunk as it is stored, into a dense buffer in C order.
-    fn read_chunk(&self, item: &Item, base: *mut u8, strides: &[i64], arena: Option<Arc<Arena>>, s: &mut Scratch) -> Result<()> {
-        let shape = self.array.chain.shape();
-        let axes = whole(shape, strides);
-        let target = Target::new(&self.array.chain, self.array.data_type, &self.array.fill, self.array.data_type, base, arena)?;
+    fn read_chunk(
+        &self,
+        chain: &BoundChain,
+        item: &Item,
+        base: *mut u8,
+        strides: &[i64],
+        arena: Option<Arc<Arena>>,
+        s: &mut Scratch,
+    ) -> Result<()> {
+        let axes = whole(chain.shape(), strides);
+        let target = Target::new(chain, self.array.data_type, &self.array.fill, self.array.data_type, base, arena)?;
         match self.array.store.open(&s.key)? {
             None => target.fill(&axes, 0),
             Some(object) => {
-                let machine = Machine { root: &self.array.chain, target: &target, cost: Cost::LOCAL };
+                let machine = Machine { root: chain, target: &target, cost: Cost::LOCAL };
                 read_object(&object, &machine, Item { chunk: item.chunk.clone(), axes, memory: 0 }, s)
             }
         }

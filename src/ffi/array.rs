@@ -12,7 +12,7 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{lengths, not_null, numbers, put, put_numbers, put_text, rank, text};
+use super::strings::{dimension, lengths, not_null, numbers, put, put_numbers, put_text, rank, text};
 use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_type, type_code};
 use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow, Selection};
@@ -184,13 +184,49 @@ pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mu
 }
 
 /// The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has
-/// shards).
+/// shards). Where their extents differ (a rectilinear grid) that of the largest one: every chunk fits into it,
+/// and `ozarr_array_chunk_extent` tells where each one lies.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
     entry!("ozarr_array_chunk_shape", {
         // SAFETY: room for every dimension, by the function's contract.
         unsafe { put_numbers(&ozarr_array::get(array, "array")?.chunk_shape(), shape, "shape") }
+    })
+}
+
+/// The number of chunks along each dimension; `shape` has room for as many numbers as the rank.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_grid_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
+    entry!("ozarr_array_grid_shape", {
+        // SAFETY: room for every dimension, by the function's contract.
+        unsafe { put_numbers(&ozarr_array::get(array, "array")?.grid_shape(), shape, "shape") }
+    })
+}
+
+/// Where the chunks of index `index` lie along dimension `dim` (both from 0): `*start` becomes their first
+/// element, `*extent` (`extent` may be NULL) how many they have, of which some may lie beyond the array's end.
+/// `OZARR_ERR_BOUNDS` from the number of chunks (`ozarr_array_grid_shape`) on.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_chunk_extent(
+    array: *const ozarr_array,
+    dim: i32,
+    index: i64,
+    start: *mut i64,
+    extent: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_array_chunk_extent", {
+        let array = ozarr_array::get(array, "array")?;
+        let dim = dimension(array.rank(), dim)?;
+        let Ok(index) = u64::try_from(index) else { bail!(Bounds, "the argument `index` is {index}, expected at least 0") };
+        let found = array.chunk_extent(dim, index)?;
+        // SAFETY: `start` points to room for a number, `extent` too unless it is NULL.
+        unsafe {
+            put(found.0 as i64, start, "start")?;
+            if extent.is_null() { Ok(()) } else { put(found.1 as i64, extent, "extent") }
+        }
     })
 }
 
@@ -254,7 +290,7 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
 ) -> ozarr_status {
     entry!("ozarr_array_dimension_name", {
         let array = ozarr_array::get(array, "array")?;
-        let dim = dimension(&array, dim)?;
+        let dim = dimension(array.rank(), dim)?;
         let name = array.dimension_names().into_iter().nth(dim).flatten();
         // SAFETY: room as is said, by the function's contract.
         unsafe {
@@ -314,8 +350,8 @@ pub unsafe extern "C" fn ozarr_array_metadata(array: *const ozarr_array, buf: *m
     })
 }
 
-/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
-/// grows again.
+/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows
+/// again. A rectilinear grid keeps its chunks; what lies beyond them becomes one chunk more.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64) -> ozarr_status {
@@ -358,7 +394,7 @@ pub unsafe extern "C" fn ozarr_array_append(
 ) -> ozarr_status {
     entry!("ozarr_array_append", {
         let array = ozarr_array::get(array, "array")?;
-        let dim = dimension(&array, dim)?;
+        let dim = dimension(array.rank(), dim)?;
         let Ok(count) = u64::try_from(count) else { bail!(Argument, "the argument `count` is {count}, expected at least 0") };
         let mut slab = array.shape();
         slab[dim] = count;
@@ -434,12 +470,4 @@ fn contiguous(array: &Array, shape: &[u64], raw_type: ozarr_type, data: *mut c_v
 fn dense_bytes(shape: &[u64], data_type: DataType) -> Result<usize> {
     let bytes = element_count(shape)?.checked_mul(data_type.size() as u64).and_then(|n| usize::try_from(n).ok());
     bytes.ok_or_else(|| err!(BufferSize, "a block of shape {shape:?} and type {} has more bytes than memory", data_type.name()))
-}
-
-/// The number of a dimension.
-fn dimension(array: &Array, dim: i32) -> Result<usize> {
-    match usize::try_from(dim) {
-        Ok(d) if d < array.rank() => Ok(d),
-        _ => bail!(Bounds, "the argument `dim` is {dim}, expected 0 or more and less than the array's rank {}", array.rank()),
-    }
 }

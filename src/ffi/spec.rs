@@ -18,11 +18,12 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{lengths, not_null, put, put_text, rank, text};
+use super::strings::{dimension, lengths, not_null, put, put_text, rank, text};
 use super::types::{Specification, create, data_type, is_order_f, ozarr_array, ozarr_create, ozarr_order, ozarr_spec, ozarr_type};
 use crate::dtype::ByteOrder;
 use crate::error::{Result, bail};
 use crate::grid::key::Separator;
+use crate::limits::MAX_JSON_VALUES;
 use crate::metadata::Order;
 use crate::node::{Array, Context, Mode, Spec, Store};
 use std::ffi::{c_char, c_void};
@@ -84,13 +85,35 @@ pub unsafe extern "C" fn ozarr_spec_set_zarr_format(spec: *mut ozarr_spec, forma
     entry!("ozarr_spec_set_zarr_format", { change(spec, |s| s.set_format(super::store::format_of(format)?)) })
 }
 
-/// The chunk's shape, one number for each dimension, at least 1.
+/// The chunk's shape, one number for each dimension, at least 1. It takes the place of extents that were set
+/// before.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_chunks(spec: *mut ozarr_spec, chunks: *const i64) -> ozarr_status {
     entry!("ozarr_spec_set_chunks", {
         // SAFETY: one number for each dimension, by the function's contract.
         change(spec, |s| s.set_chunks(&unsafe { lengths(chunks, s.rank(), "chunks", 1) }?))
+    })
+}
+
+/// Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count` of
+/// them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks that
+/// were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which few other
+/// libraries read by now; if all are equal along every dimension the grid is the usual one.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim: i32, count: i64, extents: *const i64) -> ozarr_status {
+    entry!("ozarr_spec_set_chunk_extents", {
+        let count = match usize::try_from(count) {
+            Ok(n @ 1..=MAX_JSON_VALUES) => n,
+            _ => bail!(Argument, "the argument `count` is {count}, expected 1 to {MAX_JSON_VALUES}"),
+        };
+        not_null(extents, "extents")?;
+        change(spec, |s| {
+            let dim = dimension(s.rank(), dim)?;
+            // SAFETY: `count` numbers, by the function's contract.
+            s.set_chunk_extents(dim, &unsafe { lengths(extents, count, "extents", 1) }?)
+        })
     })
 }
 

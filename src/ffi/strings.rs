@@ -44,6 +44,14 @@ pub(super) fn rank(rank: i32) -> Result<usize> {
     }
 }
 
+/// The number of a dimension that the caller gives, for that rank.
+pub(super) fn dimension(rank: usize, dim: i32) -> Result<usize> {
+    match usize::try_from(dim) {
+        Ok(d) if d < rank => Ok(d),
+        _ => bail!(Bounds, "the argument `dim` is {dim}, expected 0 or more and less than the array's rank {rank}"),
+    }
+}
+
 /// Lengths or extents that the caller gives: none smaller than `least`.
 ///
 /// # Safety

@@ -63,11 +63,11 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
 /// A fresh document of an array.
 pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
     let mut out = Map::new();
-    let Grid::Regular { chunk } = &meta.grid;
-    let (KeyEncoding::V2(separator) | KeyEncoding::Default(separator)) = meta.keys;
+    let chunk = meta.grid.largest(&meta.shape);
+    let separator = meta.keys.separator();
     out.insert("zarr_format".into(), 2.into());
     out.insert("shape".into(), number_list(&meta.shape));
-    out.insert("chunks".into(), number_list(chunk));
+    out.insert("chunks".into(), number_list(&chunk));
     if let Codecs::V2 { order, element, filters, compressor } = &meta.codecs {
         out.insert("dtype".into(), parse_v2::to_json(*element));
         out.insert("order".into(), if *order == Order::F { "F" } else { "C" }.into());

@@ -3,11 +3,12 @@
 
 use super::document::{self, Stored};
 use super::{Attributes, Create, NodeKind, Spec, Store, hierarchy, path};
+use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
 use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
 use crate::dtype::variable::Item;
-use crate::engine::{self, BoundArray, Memory, Selection};
+use crate::engine::{self, BoundArray, ByShape, Memory, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
 use crate::grid::Grid;
@@ -120,9 +121,44 @@ impl Array {
         self.state().meta.shape.len()
     }
 
-    /// The shape of a chunk: of what is stored under one key, a shard where the array is sharded.
+    /// The shape of a chunk: of what is stored under one key, a shard where the array is sharded. On a rectilinear grid that of the
+    /// largest one.
     pub fn chunk_shape(&self) -> Dims {
-        self.state().chunk().clone()
+        let state = self.state();
+        state.meta.grid.largest(&state.meta.shape)
+    }
+
+    /// The chunks as the document has them: `[4, 3]` for chunks of one shape, `[[4, 4, 2], 3]` with extents that are listed.
+    pub fn chunks_json(&self) -> Value {
+        let meta = &self.state().meta;
+        let said = meta.document.get("chunk_grid").and_then(|grid| grid.get("configuration"));
+        let said = said.and_then(|c| c.get("chunk_shapes").or_else(|| c.get("chunk_shape")));
+        said.cloned().unwrap_or_else(|| v3::chunk_shapes(&meta.grid))
+    }
+
+    /// How the array is cut into chunks.
+    pub fn grid(&self) -> Grid {
+        self.state().meta.grid.clone()
+    }
+
+    /// The number of chunks along each dimension.
+    pub fn grid_shape(&self) -> Dims {
+        let state = self.state();
+        state.meta.grid.counts(&state.meta.shape)
+    }
+
+    /// Where chunk `index` lies along dimension `dim`: its first element and its extent, which may reach over the array's end.
+    /// Errors: `Bounds`.
+    pub fn chunk_extent(&self, dim: usize, index: u64) -> Result<(u64, u64)> {
+        let state = self.state();
+        let Some(&length) = state.meta.shape.get(dim) else {
+            bail!(Bounds, "dimension {dim} of an array of rank {}", state.meta.shape.len());
+        };
+        let count = state.meta.grid.count(dim, length);
+        if index >= count {
+            bail!(Bounds, "chunk {index} along dimension {dim}, where the array has {count}");
+        }
+        Ok((state.meta.grid.origin(dim, index), state.meta.grid.extent(dim, index)))
     }
 
     /// The shape of the chunks inside a shard (of the outermost level); the chunk shape where the array is not sharded.
@@ -227,25 +263,25 @@ impl Array {
 
 impl State {
     fn new(store: &Store, path: &str, meta: ArrayMeta, write_fill_chunks: bool) -> Result<State> {
-        let Grid::Regular { chunk } = &meta.grid;
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
-        let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| chunk.clone());
         let fill_bytes: Arc<[u8]> = meta.fill.element(meta.data_type).as_slice().into();
         let fill = match meta.data_type.is_variable() {
             true => Item::new(&fill_bytes).to_element(),
             false => meta.fill.element(meta.data_type),
         };
-        let bound = match chain.and_then(|chain| chain.bind(chunk)) {
-            Ok(chain) => Ok(Arc::new(BoundArray {
+        let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| meta.grid.largest(&meta.shape));
+        let bound = match chain.and_then(|chain| Ok((bind_largest(&chain, &meta.grid, &meta.shape)?, chain))) {
+            Ok((bound, chain)) => Ok(Arc::new(BoundArray {
                 store: store.shared().clone(),
                 prefix: path::prefix(path),
                 shape: meta.shape.clone(),
                 grid: meta.grid.clone(),
                 keys: meta.keys,
                 data_type: meta.data_type,
-                chain: Arc::new(chain),
+                chain: Arc::new(bound),
                 fill,
                 fill_bytes,
+                by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new(chain)),
                 store_fill_chunks: write_fill_chunks || !meta.fill.defined,
                 pool: store.context().pool.clone(),
                 locks: store.context().chunk_locks.clone(),
@@ -261,11 +297,26 @@ impl State {
         self.bound.clone().map_err(|e| e.at_key(path::join(path, document_name(self.meta.format))))
     }
 
-    /// The shape of a chunk.
-    pub fn chunk(&self) -> &Dims {
-        let Grid::Regular { chunk } = &self.meta.grid;
-        chunk
+    /// What the extents of chunks must be multiples of.
+    pub fn multiple(&self) -> Dims {
+        match &self.bound {
+            Ok(bound) if matches!(*bound.chain, BoundChain::Sharded(_)) => self.inner_chunk.clone(),
+            _ => Dims::from_elem(1, self.meta.shape.len()),
+        }
     }
+}
+
+/// The chain, bound to the shape of the largest chunk, where every chunk of the array can be bound: an inner chunk must divide all of them.
+pub(super) fn bind_largest(chain: &Chain, grid: &Grid, shape: &[u64]) -> Result<BoundChain> {
+    let largest = grid.largest(shape);
+    for (d, &inner) in chain.inner_shape().iter().flatten().enumerate() {
+        if let Some(extent) = grid.odd_extent(d, shape[d], inner) {
+            let mut odd = largest.clone();
+            odd[d] = extent;
+            chain.bind(&odd)?;
+        }
+    }
+    chain.bind(&largest)
 }
 
 /// The name of an array's document.
@@ -333,8 +384,10 @@ fn difference(found: &ArrayMeta, wanted: &ArrayMeta) -> Option<String> {
 }
 
 fn chunks_text(meta: &ArrayMeta) -> String {
-    let Grid::Regular { chunk } = &meta.grid;
-    format!("{chunk:?}")
+    match meta.grid.regular_shape() {
+        Some(chunk) => format!("{chunk:?}"),
+        None => json::to_compact(&v3::chunk_shapes(&meta.grid)),
+    }
 }
 
 /// Erases what lies at the keys of the new array's chunks without a document, as a kill while erasing leaves it: it would be

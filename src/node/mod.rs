@@ -29,6 +29,7 @@ pub use store::{Repaired, Store, repair_zip};
 pub use usage::Usage;
 
 // The plain values that the facade's signatures speak of.
+pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
 pub use crate::metadata::{Format, Map, Order, Value, json};
 

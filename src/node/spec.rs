@@ -3,7 +3,7 @@
 //! Settings are kept as they are given; `resolve` turns them into the model and the document of the format that is
 //! asked for, or that of the enclosing group.
 
-use super::array::DIMENSIONS_V2;
+use super::array::{DIMENSIONS_V2, bind_largest};
 use crate::codec::chain::Chain;
 use crate::dtype::convert::Transfer;
 use crate::dtype::fill::Fill;
@@ -11,6 +11,7 @@ use crate::dtype::{ByteOrder, DataType, ElementType};
 use crate::error::{Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
+use crate::grid::rectilinear::{Extents, Runs};
 use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
 use crate::metadata::json::{self, brief};
@@ -28,6 +29,8 @@ pub struct Spec {
     shape: Dims,
     format: Option<Format>,
     chunks: Option<Dims>,
+    /// Extents that `chunks` does not say, for each dimension that has them.
+    extents: Vec<(usize, Extents)>,
     inner_chunks: Option<Dims>,
     fill: FillSetting,
     dimension_names: Option<Vec<Option<String>>>,
@@ -76,6 +79,7 @@ impl Spec {
             shape: Dims::from_slice(shape),
             format: None,
             chunks: None,
+            extents: Vec::new(),
             inner_chunks: None,
             fill: FillSetting::Element(Fill::zero()),
             dimension_names: None,
@@ -108,7 +112,6 @@ impl Spec {
     }
 
     fn from_meta(meta: ArrayMeta) -> Result<Spec> {
-        let Grid::Regular { chunk } = &meta.grid;
         let data_type = match &meta.codecs {
             // The fields of a struct keep the orders that the document gives them.
             Codecs::V2 { element, .. } => element.data_type,
@@ -116,7 +119,7 @@ impl Spec {
         };
         let mut spec = Spec::new(data_type, &meta.shape)?;
         spec.format = Some(meta.format);
-        spec.chunks = Some(chunk.clone());
+        spec.set_grid(&meta.grid);
         spec.fill = FillSetting::Element(meta.fill);
         spec.keys = Some(meta.keys);
         spec.dimension_names = meta.dimension_names;
@@ -153,7 +156,34 @@ impl Spec {
     /// The shape of a chunk (of a shard, with inner chunks).
     pub fn set_chunks(&mut self, chunks: &[u64]) -> Result<()> {
         self.chunks = Some(self.check_chunks(chunks).map_err(|e| e.at_field("chunks"))?);
+        self.extents.clear();
         Ok(())
+    }
+
+    /// The extents of the chunks along dimension `dim`, one after the other; in all at least the array's length there. Other
+    /// dimensions keep theirs, of `set_chunks` (before this) or suggested. Equal ones along every dimension make a regular grid, others
+    /// a rectilinear one, which v3 has.
+    pub fn set_chunk_extents(&mut self, dim: usize, extents: &[u64]) -> Result<()> {
+        let extents = self.check_extents(dim, extents).map_err(|e| e.at_field("chunks"))?;
+        self.extents.retain(|(d, _)| *d != dim);
+        self.extents.push((dim, extents));
+        Ok(())
+    }
+
+    /// The chunks as `chunk_shapes` of a rectilinear grid has them: for each dimension an integer, or a list of extents and of pairs
+    /// `[extent, count]`.
+    pub fn set_chunks_json(&mut self, text: &str) -> Result<()> {
+        let grid = json::parse_text(text).and_then(|v| v3::rectilinear_grid(&v, &self.shape)).map_err(|e| e.at_field("chunks"))?;
+        self.set_grid(&grid);
+        Ok(())
+    }
+
+    fn set_grid(&mut self, grid: &Grid) {
+        self.chunks = Some(grid.largest(&self.shape));
+        self.extents = match grid {
+            Grid::Regular { .. } => Vec::new(),
+            Grid::Rectilinear { extents } => extents.iter().cloned().enumerate().collect(),
+        };
     }
 
     /// v3: chunks become shards that hold chunks of this shape, which must divide that of the shard.
@@ -291,6 +321,7 @@ impl Spec {
             text(&self.shape),
         );
         self.chunks = Some(chunks);
+        self.extents.clear();
         self.inner_chunks = None;
         Ok(why)
     }
@@ -309,7 +340,7 @@ impl Spec {
             None => enclosing.unwrap_or(Format::V3),
         };
         self.check_format(format)?;
-        let chunk = self.chunks.clone().unwrap_or_else(|| suggested(&self.shape, self.data_type.size()));
+        let grid = self.grid()?;
         let (mut attributes, mut names) = (self.attributes.clone(), self.dimension_names.clone());
         if format == Format::V2 {
             names_to_attributes(names.take(), &mut attributes)?;
@@ -320,14 +351,14 @@ impl Spec {
             format,
             shape: self.shape.clone(),
             data_type: self.data_type.native(),
-            grid: Grid::regular(chunk.clone())?,
+            codecs: if format == Format::V3 { Codecs::V3(self.codecs_v3(&grid)?) } else { self.codecs_v2()? },
+            grid,
             keys: self.key_encoding(format)?,
             fill: self.resolve_fill(format)?,
-            codecs: if format == Format::V3 { Codecs::V3(self.codecs_v3(&chunk)?) } else { self.codecs_v2()? },
             dimension_names: names,
             document,
         };
-        Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?.bind(&chunk)?;
+        bind_largest(&Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?, &meta.grid, &meta.shape)?;
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
         Ok((meta, attributes))
     }
@@ -337,7 +368,53 @@ impl Spec {
     }
 
     fn only_v3(&self) -> bool {
-        self.codecs.is_some() || self.inner_chunks.is_some()
+        self.codecs.is_some() || self.inner_chunks.is_some() || self.has_listed_extents()
+    }
+
+    fn has_listed_extents(&self) -> bool {
+        self.extents.iter().any(|(_, e)| matches!(e, Extents::Listed(_)))
+    }
+
+    fn grid(&self) -> Result<Grid> {
+        let chunks = self.chunks.clone().unwrap_or_else(|| self.suggested_beside());
+        let mut all: Vec<Extents> = chunks.into_iter().map(Extents::Repeat).collect();
+        for (d, extents) in &self.extents {
+            all[*d] = extents.clone();
+        }
+        Grid::rectilinear(all)
+    }
+
+    /// Suggested chunks, where the extents along some dimensions are given.
+    fn suggested_beside(&self) -> Dims {
+        let (mut shape, mut item) = (self.shape.clone(), self.data_type.size());
+        for (d, extents) in &self.extents {
+            let largest = extents.within(self.shape[*d]).max().unwrap_or(1);
+            shape[*d] = 1;
+            item = usize::try_from(largest).map_or(usize::MAX, |n| item.saturating_mul(n));
+        }
+        suggested(&shape, item)
+    }
+
+    fn check_extents(&self, dim: usize, extents: &[u64]) -> Result<Extents> {
+        let Some(&length) = self.shape.get(dim) else { bail!(Bounds, "dimension {dim} of an array of rank {}", self.rank()) };
+        let mut list = Runs::new();
+        for (i, &extent) in extents.iter().enumerate() {
+            if extent == 0 {
+                bail!(Argument, "extent {i} along dimension {dim} is 0, expected at least 1");
+            }
+            list.push(extent, 1)?;
+        }
+        if extents.is_empty() || list.end() < length {
+            bail!(Argument, "the extents along dimension {dim} add up to {}, expected at least its length {length}", list.end());
+        }
+        let mut runs = list.iter();
+        match (runs.next(), runs.next()) {
+            (Some((extent, _)), None) => Ok(Extents::Repeat(extent)),
+            _ => {
+                drop(runs);
+                Ok(Extents::Listed(list))
+            }
+        }
     }
 
     fn check_format(&self, format: Format) -> Result<()> {
@@ -348,6 +425,7 @@ impl Spec {
         match format {
             Format::V2 if self.codecs.is_some() => refuse("codecs", 3),
             Format::V2 if self.inner_chunks.is_some() => refuse("inner_chunks", 3),
+            Format::V2 if self.has_listed_extents() => refuse("chunks", 3),
             Format::V3 if self.filters.is_some() => refuse("filters", 2),
             Format::V3 if matches!(self.compressor, Compressor::Json(_)) => refuse("compressor", 2),
             _ => Ok(()),
@@ -370,15 +448,11 @@ impl Spec {
             (None, Format::V2) => KeyEncoding::V2(Separator::Dot),
             (None, Format::V3) => KeyEncoding::Default(Separator::Slash),
         };
-        if format == Format::V2 && matches!(keys, KeyEncoding::Default(_)) {
-            let e = err!(Unsupported, "found the encoding \"default\", zarr_format 2 has \"v2\" only");
+        if format == Format::V2 && !matches!(keys, KeyEncoding::V2(_)) {
+            let e = err!(Unsupported, "found an encoding of zarr_format 3, zarr_format 2 has \"v2\" only");
             return Err(e.at_field("chunk_key_encoding"));
         }
-        Ok(match (keys, self.separator) {
-            (keys, None) => keys,
-            (KeyEncoding::Default(_), Some(s)) => KeyEncoding::Default(s),
-            (KeyEncoding::V2(_), Some(s)) => KeyEncoding::V2(s),
-        })
+        Ok(self.separator.map_or(keys, |separator| keys.with_separator(separator)))
     }
 
     fn read_fill(&self, value: &Value, format: Format) -> Result<Fill> {
@@ -440,15 +514,17 @@ impl Spec {
         })
     }
 
-    fn codecs_v3(&self, chunk: &[u64]) -> Result<Vec<Extension>> {
+    fn codecs_v3(&self, grid: &Grid) -> Result<Vec<Extension>> {
         let simple = match &self.codecs {
             Some(list) => return self.listed_codecs(list),
             None => self.simple_codecs()?,
         };
         let Some(inner) = &self.inner_chunks else { return Ok(simple) };
-        if let Some(d) = (0..chunk.len()).find(|&d| !chunk[d].is_multiple_of(inner[d])) {
-            let e = err!(Argument, "dimension {d} is {}, which does not divide the chunk's {}", inner[d], chunk[d]);
-            return Err(e.at_field("inner_chunks"));
+        for (d, &inner) in inner.iter().enumerate() {
+            if let Some(extent) = grid.odd_extent(d, self.shape[d], inner) {
+                let e = err!(Argument, "dimension {d} is {inner}, which does not divide the chunk's {extent}");
+                return Err(e.at_field("inner_chunks"));
+            }
         }
         let index = [configured("bytes", [("endian", "little".into())]), Extension::new("crc32c", Map::new())];
         let list = |codecs: &[Extension]| Value::Array(codecs.iter().map(Extension::to_v3).collect());

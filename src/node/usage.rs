@@ -2,7 +2,6 @@
 
 use super::{Array, hierarchy, path, resize};
 use crate::error::Result;
-use crate::grid::Grid;
 
 /// What an array takes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +20,7 @@ impl Array {
         let state = self.state();
         let store = self.store();
         hierarchy::need_listing(store)?;
-        let Grid::Regular { chunk } = &state.meta.grid;
-        let counts: Vec<u64> = state.meta.shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c)).collect();
+        let counts = state.meta.grid.counts(&state.meta.shape);
         let possible_chunks = counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c));
         let mut usage = Usage { chunks: 0, bytes: 0, possible_chunks };
         let prefix = path::prefix(self.path());

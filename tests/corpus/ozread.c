@@ -59,8 +59,8 @@ static const char *skip_value(const char *p) {
     }
 }
 
-/* Prints the member `name` of the document, or null. */
-static void print_member(const char *document, const char *name) {
+/* The value of the member `name` of the object, and in `end` where it ends; NULL without one. */
+static const char *find_member(const char *document, const char *name, const char **value_end) {
     size_t n = strlen(name);
     const char *p = skip_space(document);
     if (*p == '{') p = skip_space(p + 1);
@@ -70,13 +70,20 @@ static void print_member(const char *document, const char *name) {
         value = skip_space(value + 1);
         p = skip_value(value);
         if ((size_t)(end - key) == n + 2 && !memcmp(key + 1, name, n)) {
-            printf("%.*s", (int)(p - value), value);
-            return;
+            *value_end = p;
+            return value;
         }
         p = skip_space(p);
         if (*p == ',') p = skip_space(p + 1);
     }
-    printf("null");
+    return NULL;
+}
+
+/* Prints the member `name` of the document, or null. */
+static void print_member(const char *document, const char *name) {
+    const char *end, *value = find_member(document, name, &end);
+    if (value) printf("%.*s", (int)(end - value), value);
+    else printf("null");
 }
 
 static void print_string(const char *s) {
@@ -213,19 +220,37 @@ static int read_array(ozarr_store *store, const char *path, const char *start_te
     return 0;
 }
 
+/* One number for each dimension; of uneven chunks what the document has. */
+static int print_chunks(const ozarr_array *a, const char *document, int32_t rank) {
+    int64_t shape[MAX_RANK], counts[MAX_RANK], start, extent;
+    if (ozarr_array_chunk_shape(a, shape) || ozarr_array_grid_shape(a, counts)) return failed();
+    for (int32_t d = 0; d < rank; d++)
+        for (int64_t i = 0; i < counts[d] && i < 1000; i++) {
+            if (ozarr_array_chunk_extent(a, d, i, &start, &extent)) return failed();
+            if (extent == shape[d]) continue;
+            const char *end, *p = find_member(document, "chunk_grid", &end);
+            if (p) p = find_member(p, "configuration", &end);
+            if (!p) return fail("chunks of several extents, and no such grid in the document");
+            printf(", \"chunks\": ");
+            print_member(p, find_member(p, "chunk_shapes", &end) ? "chunk_shapes" : "chunk_shape");
+            return 0;
+        }
+    print_ints("chunks", shape, rank);
+    return 0;
+}
+
 static int info_array(const ozarr_array *a) {
     char *document, *attributes;
     int32_t format, rank;
-    int64_t shape[MAX_RANK], chunks[MAX_RANK];
+    int64_t shape[MAX_RANK];
     TEXT(document, ozarr_array_metadata(a, buf, cap, &len));
     if (!document) return failed();
     TEXT(attributes, ozarr_array_attrs_get(a, buf, cap, &len));
     if (!attributes) return failed();
     if (ozarr_array_zarr_format(a, &format) || ozarr_array_rank(a, &rank) || ozarr_array_shape(a, shape)) return failed();
-    if (ozarr_array_chunk_shape(a, chunks)) return failed();
     printf("{\"node_type\": \"array\", \"zarr_format\": %d", (int)format);
     print_ints("shape", shape, rank);
-    print_ints("chunks", chunks, rank);
+    if (print_chunks(a, document, rank)) return 1;
     printf(", \"dtype\": ");
     print_member(document, format == 2 ? "dtype" : "data_type");
     printf(", \"dimension_names\": ");

@@ -130,6 +130,8 @@ end
 @c_function ozarr_array_rank(array::Ptr{Cvoid}, rank::Ptr{Int32})::Int32
 @c_function ozarr_array_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
 @c_function ozarr_array_chunk_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_grid_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_chunk_extent(array::Ptr{Cvoid}, dim::Int32, index::Int64, start::Ptr{Int64}, extent::Ptr{Int64})::Int32
 @c_function ozarr_array_inner_chunk_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
 @c_function ozarr_array_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
 @c_function ozarr_array_item_size(array::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
@@ -208,6 +210,7 @@ end
 @c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_set_zarr_format(spec::Ptr{Cvoid}, format::Int32)::Int32
 @c_function ozarr_spec_set_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
+@c_function ozarr_spec_set_chunk_extents(spec::Ptr{Cvoid}, dim::Int32, count::Int64, extents::Ptr{Int64})::Int32
 @c_function ozarr_spec_set_inner_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
 @c_function ozarr_spec_set_fill_value(spec::Ptr{Cvoid}, type_::Int32, value::Ptr{Cvoid})::Int32
 @c_function ozarr_spec_set_fill_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
