@@ -233,7 +233,8 @@ impl Transfer {
         // SAFETY: the caller vouches for n <= BLOCK elements at src and dst; each scratch holds BLOCK elements of any
         // type, is aligned for all of them, and every byte of it is written before it is read.
         unsafe {
-            let direct = !matches!(from, DataType::Bool | DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_)) && !is_padded(from);
+            let direct =
+                !matches!(from, DataType::Bool | DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_)) && !is_padded(from);
             let as_is = src_stride == from.size() as isize && !self.from.swapped() && direct;
             if !as_is {
                 relocate(from, self.from.swapped(), src, src_stride, a, from.size() as isize, n);
@@ -744,8 +745,8 @@ where
 #[cfg(test)]
 mod tests {
     use super::{ElementType, Kind, Overflow, Transfer, f16, round_to_odd};
-    use crate::dtype::{DataType, Narrow as Format, Number as Value};
     use crate::dtype::ByteOrder;
+    use crate::dtype::{DataType, Narrow as Format, Number as Value};
     use crate::error::ErrorKind;
     use DataType::*;
 
@@ -1035,7 +1036,10 @@ mod tests {
 
     #[test]
     fn orders_strides_and_lengths_do_not_matter() {
-        for (from, to) in pairs_of_types() {
+        let numpy = |t: &DataType| DataType::NUMPY.contains(t);
+        // Of the pairs with a type that NumPy does not have every eleventh.
+        let pairs = pairs_of_types().enumerate().filter(|(n, (from, to))| n % 11 == 0 || numpy(from) && numpy(to));
+        for (from, to) in pairs.map(|(_, pair)| pair) {
             let fitting: Vec<_> = edges(from).into_iter().filter(|e| expected(from, to, e).is_some()).collect();
             let (s, d) = (from.size() as isize, to.size() as isize);
             for order in [

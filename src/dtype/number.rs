@@ -259,7 +259,9 @@ mod tests {
                 assert!(same(got, want), "{value} {data_type:?} {overflow:?}: {got:?}, expected {want:?}");
             }
         }
-        for (value, data_type) in [(Float(inf), Float16), (Float(nan), narrow(Narrow::Float8E8M0Fnu)), (Float(-0.9), UInt8), (Int(-8), Int4)] {
+        for (value, data_type) in
+            [(Float(inf), Float16), (Float(nan), narrow(Narrow::Float8E8M0Fnu)), (Float(-0.9), UInt8), (Int(-8), Int4)]
+        {
             for overflow in [Overflow::Error, Overflow::Wrap, Overflow::Saturate] {
                 assert!(stored(value, data_type, overflow).is_some(), "{value} {data_type:?}");
             }
@@ -272,7 +274,10 @@ mod tests {
         let tie = (1i128 << 62) + (1 << 54);
         assert_eq!(stored(Int(tie), DataType::Narrow(Narrow::BFloat16), Overflow::Error), Some(Float(2f64.powi(62))));
         assert_eq!(stored(Int(tie + 1), DataType::Narrow(Narrow::BFloat16), Overflow::Error), Some(Float(2f64.powi(62) + 2f64.powi(55))));
-        assert_eq!(stored(Int(-tie - 1), DataType::Narrow(Narrow::BFloat16), Overflow::Error), Some(Float(-(2f64.powi(62) + 2f64.powi(55)))));
+        assert_eq!(
+            stored(Int(-tie - 1), DataType::Narrow(Narrow::BFloat16), Overflow::Error),
+            Some(Float(-(2f64.powi(62) + 2f64.powi(55))))
+        );
     }
 
     #[test]

@@ -202,7 +202,9 @@ mod tests {
 
     #[test]
     fn types_of_others_are_refused_by_name() {
-        for text in ["|O", "<f16", ">c32", "bfloat8", "float8_e9m9", "int3", "float64", "|O8", "|S0", "<U99999999999", "<M8[lightyears]", "<M8[0s]"] {
+        for text in
+            ["|O", "<f16", ">c32", "bfloat8", "float8_e9m9", "int3", "float64", "|O8", "|S0", "<U99999999999", "<M8[lightyears]", "<M8[0s]"]
+        {
             let e = parse(&json!(text)).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Unsupported, "{text}");
             assert!(e.message().contains(text), "{e}");

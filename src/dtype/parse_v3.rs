@@ -7,13 +7,7 @@ use crate::error::{Error, Result, bail, err};
 use serde_json::{Map, Value, json};
 
 /// Names that the registry knows and this library does not read.
-const KNOWN: &[&str] = &[
-    "string",
-    "bytes",
-    "variable_length_bytes",
-    "struct",
-    "structured",
-];
+const KNOWN: &[&str] = &["string", "bytes", "variable_length_bytes", "struct", "structured"];
 
 /// Reads the `data_type` member of a `zarr.json`. Types that this library does not read are `Unsupported`, named.
 pub fn parse(value: &Value) -> Result<DataType> {

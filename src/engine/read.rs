@@ -28,7 +28,7 @@ pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
     let base = memory.data.wrapping_add(memory.offset);
     let job = Job {
         plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
-        target: Target::new(&array.chain, array.data_type, &array.fill, memory.data_type, base)?,
+        target: Target::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?,
         latency: array.store.capabilities().latency,
         array: array.clone(),
     };
@@ -79,10 +79,10 @@ impl Job {
             let object = self.array.store.open(&s.key);
             let read = match object {
                 Ok(None) => self.target.fill(&item.axes, item.memory),
-                Ok(Some(object)) => read_object(&object, &self.machine(Cost::LOCAL), item, s),
+                Ok(Some(object)) => read_object(&object, &self.machine(Cost::LOCAL), &item, s),
                 Err(e) => Err(e),
             };
-            read.map_err(|e| e.at_key(&s.key))
+            read.map_err(|e| self.plan.name_element(&item, e).at_key(&s.key))
         })
     }
 
@@ -92,7 +92,7 @@ impl Job {
 }
 
 /// Runs the machine over an opened object.
-pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: Item, s: &mut Scratch) -> Result<()> {
+pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: &Item, s: &mut Scratch) -> Result<()> {
     s.parts.clear();
     machine.start(item, &mut s.parts)?;
     while let Some(part) = s.parts.pop() {
@@ -231,8 +231,7 @@ impl Flight {
         let mut key = String::new();
         job.array.chunk_key(&item.chunk, &mut key);
         let mut parts = Vec::new();
-        let start = Item { chunk: item.chunk.clone(), axes: item.axes.clone(), memory: item.memory };
-        if let Err(e) = job.machine(Cost::LATENCY).start(start, &mut parts) {
+        if let Err(e) = job.machine(Cost::LATENCY).start(&item, &mut parts) {
             return Outcome::Done(Err(e.at_key(key)));
         }
         let flight = Arc::new(Flight {
@@ -339,7 +338,7 @@ impl Flight {
                     request.finish(result);
                 }
             }
-            Some(e) => request.finish(Err(e.at_key(&self.key))),
+            Some(e) => request.finish(Err(self.job.plan.name_element(&self.item, e).at_key(&self.key))),
         }
     }
 }

@@ -9,7 +9,7 @@ for (T, number) in _types
 end
 _type_number(T::Type) = throw(ArgumentError("Zarr arrays hold Bool, integers up to 64 bits, Float16 to Float64, ComplexF32 and ComplexF64; found $T"))
 
-# Bytes, text and times: as they are stored.
+# Bytes, text, times, numbers that Julia does not have: as they are stored.
 _type_number(::Type{<:NTuple{N,UInt8}}) where {N} = OZARR_AS_STORED
 
 _has_number(::Type{T}) where {T} = T <: Union{map(first, _types)...}
@@ -34,8 +34,8 @@ mutable struct ZGroup
 end
 
 """
-An array of elements `T` and `N` dimensions: `z[:, 1, 2:3]`, `z[...] = x`, `size(z)`, `z.attrs`. Bytes, text and times are tuples of
-`UInt8`, as they are stored.
+An array of elements `T` and `N` dimensions: `z[:, 1, 2:3]`, `z[...] = x`, `size(z)`, `z.attrs`. Bytes, text, times and
+numbers that Julia does not have are tuples of `UInt8`, as they are stored.
 """
 mutable struct ZArray{T,N}
     handle::Ptr{Cvoid}
@@ -61,7 +61,7 @@ function _array(handle::Ptr{Cvoid})
         ozarr_array_free(handle)
         throw(e)
     end
-    return ZArray{number[] == OZARR_BY_DTYPE ? NTuple{Int(bytes[]),UInt8} : _type_of(number[]),Int(rank[])}(handle)
+    return ZArray{number[] > OZARR_COMPLEX128 ? NTuple{Int(bytes[]),UInt8} : _type_of(number[]),Int(rank[])}(handle)
 end
 
 # Calls `open(reference)` and gives what it puts there.
