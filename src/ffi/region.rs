@@ -21,11 +21,12 @@
 //! ```
 //!
 //! Every type of number becomes every other, except complex ones real ones. What does not fit is
-//! `OZARR_ERR_RANGE`, and the message says where in the region: `element [3, 17] is 70000, int16 ends at 32767`
-//! (one such element, not always the first), unless `memory.overflow` says what becomes of it. Numbers are
-//! rounded to the nearest, ties to even, once; real numbers lose their fraction when they become integers. After
-//! such an error in reading, every element of the memory holds its value from the array or what it held before,
-//! the named one anything; in writing, the chunks with such elements are as before, all others are written.
+//! `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element, not
+//! always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`. Numbers are
+//! rounded to the nearest, ties to even, once; real numbers lose their fraction when they become integers.
+//! After such an error in reading, the memory's elements hold what the array has, or what they held before,
+//! and those near the named one anything; in writing, the chunks with such elements are as before, all others
+//! are written.
 
 use super::entry;
 use super::handle::Handle;

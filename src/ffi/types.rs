@@ -122,8 +122,8 @@ pub const OZARR_FLOAT4_E2M1FN: ozarr_type = 30;
 /// The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order
 pub const OZARR_BY_DTYPE: ozarr_type = 100;
 
-/// What happens to a number that does not fit into the type that it is converted to, in memory or in the array.
-/// NaN never becomes an integer or a bool, nor a type without NaN: an error under all of them.
+/// What happens to a number that does not fit into the type that it is converted to, in memory or in the
+/// array. NaN never becomes an integer or a bool, nor a type without NaN: an error under all of them.
 #[allow(non_camel_case_types)]
 pub type ozarr_overflow = i32;
 
