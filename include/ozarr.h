@@ -98,8 +98,10 @@ typedef struct ozarr_varlen ozarr_varlen;
 typedef struct ozarr_context ozarr_context;
 
 /**
- * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_COMPLEX128`. In
- * your memory they are always in this machine's byte order.
+ * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`. In
+ * your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte each: the
+ * library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores them when it
+ * reads.
  */
 typedef int32_t ozarr_type;
 
@@ -118,6 +120,22 @@ typedef int32_t ozarr_type;
 #define OZARR_FLOAT64             12     /**< `double` */
 #define OZARR_COMPLEX64           13     /**< Two `float`: real and imaginary part (C99 `float complex`) */
 #define OZARR_COMPLEX128          14     /**< Two `double`: real and imaginary part (C99 `double complex`) */
+#define OZARR_INT2                15     /**< -2 to 1, a byte with its sign */
+#define OZARR_INT4                16     /**< -8 to 7, a byte with its sign */
+#define OZARR_UINT2               17     /**< 0 to 3, a byte */
+#define OZARR_UINT4               18     /**< 0 to 15, a byte */
+#define OZARR_BFLOAT16            19     /**< The upper half of a `float`, two bytes */
+#define OZARR_FLOAT8_E3M4         20     /**< 8 bits: 3 of exponent, 4 of mantissa */
+#define OZARR_FLOAT8_E4M3         21     /**< 8 bits with infinities, as in IEEE 754; not `float8_e4m3fn` */
+#define OZARR_FLOAT8_E4M3B11FNUZ  22     /**< 8 bits, bias 11; no infinities, one NaN */
+#define OZARR_FLOAT8_E4M3FNUZ     23     /**< 8 bits, bias 8; no infinities, one NaN */
+#define OZARR_FLOAT8_E4M3FN       24     /**< 8 bits without infinities, up to 448 */
+#define OZARR_FLOAT8_E5M2         25     /**< The upper half of a binary16 */
+#define OZARR_FLOAT8_E5M2FNUZ     26     /**< 8 bits, bias 16; no infinities, one NaN */
+#define OZARR_FLOAT8_E8M0FNU      27     /**< The powers of two from 2^-127 to 2^127, and NaN; no zero */
+#define OZARR_FLOAT6_E2M3FN       28     /**< 6 bits in a byte, -7.5 to 7.5; numbers only */
+#define OZARR_FLOAT6_E3M2FN       29     /**< 6 bits in a byte, -28 to 28; numbers only */
+#define OZARR_FLOAT4_E2M1FN       30     /**< 4 bits in a byte, -6 to 6; numbers only */
 /** The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order */
 #define OZARR_BY_DTYPE 100
 /** UTF-8 text of any length; written and read by the functions for variable length */
@@ -128,6 +146,22 @@ typedef int32_t ozarr_type;
 #define OZARR_JSON 103
 /** The answer for arrays of lists of numbers; written and read by the functions for variable length */
 #define OZARR_LIST 104
+
+/**
+ * What happens to a number that does not fit into the type that it is converted to, in memory or in the
+ * array. NaN never becomes an integer or a bool, nor a type without NaN: an error under all of them.
+ */
+typedef int32_t ozarr_overflow;
+
+#define OZARR_OVERFLOW_ERROR      0      /**< `OZARR_ERR_RANGE`. */
+/**
+ * Integers modulo 2^n, also what is left of a real number without its fraction (an infinity is an error).
+ * Real numbers become infinite, or NaN in a type without infinity, or its largest number where it has
+ * neither. All but 0 is true.
+ */
+#define OZARR_OVERFLOW_WRAP 1
+/** The least or the largest number of the type. All but 0 is true. */
+#define OZARR_OVERFLOW_SATURATE 2
 
 /** Which index runs fastest in memory. */
 typedef int32_t ozarr_order;
@@ -693,7 +727,15 @@ OZARR_CHECKED ozarr_status ozarr_group_attrs_commit(ozarr_group *group);
  *     memory.offset = sizeof u[0] + sizeof u[0][0];
  *     memory.strides = strides;
  *     memory.type = OZARR_FLOAT64;
- *     if (ozarr_array_write_ex(t, &region, &memory)) goto fail; */
+ *     if (ozarr_array_write_ex(t, &region, &memory)) goto fail;
+ *
+ * Every type of number becomes every other, except complex ones real ones. What does not fit is
+ * `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element, not
+ * always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`. Numbers are
+ * rounded to the nearest, ties to even, once; real numbers lose their fraction when they become integers.
+ * After such an error in reading, the memory's elements hold what the array has, or what they held before,
+ * and those near the named one anything; in writing, the chunks with such elements are as before, all others
+ * are written. */
 
 /**
  * Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to
@@ -739,10 +781,12 @@ typedef struct ozarr_memory {
     ozarr_order order;
     /** The type of the elements; `OZARR_AS_STORED` is the array's. */
     ozarr_type type;
+    /** What happens to numbers that do not fit: `OZARR_OVERFLOW_ERROR`, ..._WRAP or ..._SATURATE. */
+    ozarr_overflow overflow;
 } ozarr_memory;
 
 /** The value of a new `ozarr_memory`. */
-#define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, OZARR_AS_STORED}
+#define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, OZARR_AS_STORED, 0}
 
 /** Reads a region (NULL: the whole array) to memory. */
 OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const ozarr_region *region,

@@ -170,6 +170,22 @@ enum class type : ozarr_type {
     float64 = OZARR_FLOAT64,
     complex64 = OZARR_COMPLEX64,
     complex128 = OZARR_COMPLEX128,
+    int2 = OZARR_INT2,
+    int4 = OZARR_INT4,
+    uint2 = OZARR_UINT2,
+    uint4 = OZARR_UINT4,
+    bfloat16 = OZARR_BFLOAT16,
+    float8_e3m4 = OZARR_FLOAT8_E3M4,
+    float8_e4m3 = OZARR_FLOAT8_E4M3,
+    float8_e4m3b11fnuz = OZARR_FLOAT8_E4M3B11FNUZ,
+    float8_e4m3fnuz = OZARR_FLOAT8_E4M3FNUZ,
+    float8_e4m3fn = OZARR_FLOAT8_E4M3FN,
+    float8_e5m2 = OZARR_FLOAT8_E5M2,
+    float8_e5m2fnuz = OZARR_FLOAT8_E5M2FNUZ,
+    float8_e8m0fnu = OZARR_FLOAT8_E8M0FNU,
+    float6_e2m3fn = OZARR_FLOAT6_E2M3FN,
+    float6_e3m2fn = OZARR_FLOAT6_E3M2FN,
+    float4_e2m1fn = OZARR_FLOAT4_E2M1FN,
     by_dtype = OZARR_BY_DTYPE,
     string = OZARR_STRING,
     bytes = OZARR_BYTES,
@@ -851,7 +867,7 @@ private:
         constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / sizeof(T);
         ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
         ozarr_memory memory = {sizeof(ozarr_memory), const_cast<element *>(data), (size < most ? size : most) * sizeof(T), 0, nullptr, OZARR_ORDER_C,
-                               static_cast<ozarr_type>(type_of<element>::value)};
+                               static_cast<ozarr_type>(type_of<element>::value), OZARR_OVERFLOW_ERROR};
         // The memory of an empty vector is nowhere.
         element nothing;
         if (data == nullptr && size == 0) memory.data = &nothing;

@@ -66,7 +66,7 @@ fn shapes_in_document(store: &SharedStore) -> String {
 
 fn view(data: &mut [i32], shape: &[u64]) -> Memory {
     let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error }
+    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
 }
 
 /// Writes a box; `value` gives each element by its index.

@@ -13,7 +13,7 @@ use std::str::FromStr;
 pub struct CreateNode {
     #[command(flatten)]
     place: Place,
-    /// The type of the elements: float64, int32, complex64, bool, ..; numpy's <f8, >i4, |S5, <M8[s], too
+    /// The type of the elements: float64, int32, complex64, bool, ..; numpy's <f8, >i4, |S5, <M8[s], too; bfloat16, float8_e5m2, int4, ..
     #[arg(long = "type", value_name = "TYPE", value_parser = element_type, required_unless_present_any = ["group", "metadata"])]
     data_type: Option<ElementType>,
     /// The lengths of the dimensions; `--shape=` for none

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ozarr::dtype::DataType;
+use ozarr::dtype::{DataType, Kind};
 use ozarr::node::Value;
 use std::fmt::Write;
 
@@ -15,9 +15,15 @@ pub enum Form {
     Csv,
 }
 
-/// The type as which elements are read to be printed: a float16 prints as the float32 that it is.
+/// The type as which elements are read to be printed: a float16 or a narrower one prints as the float32 that it is, an int4 as an int8.
 pub fn printed_as(data_type: DataType) -> DataType {
-    if data_type == DataType::Float16 { DataType::Float32 } else { data_type }
+    match data_type {
+        DataType::Float16 | DataType::Narrow(_) => DataType::Float32,
+        DataType::ComplexNarrow(_) => DataType::Complex64,
+        _ if data_type.bits() < 8 && data_type.kind() == Kind::Int => DataType::Int8,
+        _ if data_type.bits() < 8 && data_type.kind() == Kind::UInt => DataType::UInt8,
+        _ => data_type,
+    }
 }
 
 /// Appends one element (of a type that [`printed_as`] gives), its bytes in native order.
@@ -153,6 +159,16 @@ fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn narrow_numbers_print_as_wider_ones() {
+        for t in DataType::numbers() {
+            let wide = printed_as(t);
+            assert_eq!(wide.kind(), t.kind());
+            assert!(wide == t || wide.size() >= t.size() && DataType::NUMPY.contains(&wide), "{t:?}");
+            assert!(t.bits() >= 8 || wide != t || t == DataType::Bool, "{t:?}");
+        }
+    }
 
     #[test]
     fn elements_have_their_text_in_both_forms() {

@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn headers_come_back() {
-        for &data_type in DataType::ALL {
+        for data_type in DataType::numbers() {
             for shape in [&[][..], &[5], &[0, 3], &[i64::MAX as u64; 64]] {
                 let bytes = header(data_type, shape);
                 assert_eq!(bytes.len() % ALIGN, 0);

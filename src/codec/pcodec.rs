@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn every_type_round_trips() {
-        for &t in DataType::ALL.iter().filter(|t| t.size() > 1) {
+        for &t in DataType::NUMPY.iter().filter(|t| t.size() > 1) {
             for n in [0, 1, 255, 256, 2048, 2049, 20_000] {
                 let (data, mut bytes) = (numbers(t, n), vec![1; 9]);
                 let stage = stage(r#"{"level": 4, "equal_pages_up_to": 7000}"#, t);

@@ -4,13 +4,13 @@
 //! Both versions are read by one set of rules, which includes the odd spellings of other writers; each is written
 //! in its own. A decimal number that exceeds a floating-point type is rounded to infinity, as IEEE 754 rounds.
 
-use super::convert::round_to_odd;
-use super::{DataType, Element, Kind};
+use super::narrow::odd;
+use super::number::range;
+use super::{DataType, Element, Kind, Narrow, Number as Real};
 use crate::error::{Error, Result, err};
 use crate::metadata::json;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use half::f16;
 use serde_json::{Number, Value};
 use std::cmp::Ordering;
 use std::io::Write;
@@ -102,16 +102,9 @@ impl Fill {
         let v = &self.value;
         match data_type {
             DataType::Bool => Value::Bool(v[0] != 0),
-            DataType::Int8 => Value::from(v[0] as i8),
-            DataType::Int16 => Value::from(i16::from_ne_bytes(first(v))),
-            DataType::Int32 => Value::from(i32::from_ne_bytes(first(v))),
-            DataType::Int64 => Value::from(i64::from_ne_bytes(first(v))),
-            DataType::UInt8 => Value::from(v[0]),
-            DataType::UInt16 => Value::from(u16::from_ne_bytes(first(v))),
-            DataType::UInt32 => Value::from(u32::from_ne_bytes(first(v))),
-            DataType::UInt64 => Value::from(u64::from_ne_bytes(first(v))),
-            DataType::Float16 | DataType::Float32 | DataType::Float64 => float_to_json(data_type, v, hex),
-            DataType::Complex64 | DataType::Complex128 => {
+            _ if matches!(data_type.kind(), Kind::Int | Kind::UInt) => integer_to_json(data_type, v),
+            _ if data_type.kind() == Kind::Float => float_to_json(data_type, v, hex),
+            _ if data_type.kind() == Kind::Complex => {
                 let half = half_of(data_type);
                 Value::Array(vec![float_to_json(half, v, hex), float_to_json(half, &v[half.size()..], hex)])
             }
@@ -275,18 +268,12 @@ fn integer(data_type: DataType, text: &str) -> Option<Fill> {
         Ok(n) => n,
         Err(_) => Decimal::parse(text)?.integer()?,
     };
-    Some(match data_type {
-        DataType::Bool => Fill::from_bytes(&[u8::try_from(n).ok().filter(|&n| n <= 1)?]),
-        DataType::Int8 => Fill::from_bytes(&i8::try_from(n).ok()?.to_ne_bytes()),
-        DataType::Int16 => Fill::from_bytes(&i16::try_from(n).ok()?.to_ne_bytes()),
-        DataType::Int32 => Fill::from_bytes(&i32::try_from(n).ok()?.to_ne_bytes()),
-        DataType::Int64 => Fill::from_bytes(&i64::try_from(n).ok()?.to_ne_bytes()),
-        DataType::UInt8 => Fill::from_bytes(&u8::try_from(n).ok()?.to_ne_bytes()),
-        DataType::UInt16 => Fill::from_bytes(&u16::try_from(n).ok()?.to_ne_bytes()),
-        DataType::UInt32 => Fill::from_bytes(&u32::try_from(n).ok()?.to_ne_bytes()),
-        DataType::UInt64 => Fill::from_bytes(&u64::try_from(n).ok()?.to_ne_bytes()),
+    let (low, high) = match data_type.kind() {
+        Kind::Bool => (0, 1),
+        Kind::Int | Kind::UInt => range(data_type),
         _ => return None,
-    })
+    };
+    (low..=high).contains(&n).then(|| Fill::from_bytes(&n.to_le_bytes()[..data_type.size()]))
 }
 
 /// A floating-point number from its source text or one of the words for special values.
@@ -302,20 +289,34 @@ fn float(data_type: DataType, text: &str) -> Option<Fill> {
         if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY }
     } else {
         Decimal::parse(text)?;
-        return Some(match data_type {
-            DataType::Float16 => Fill::from_bytes(&decimal_to_f16(text)?.to_ne_bytes()),
-            DataType::Float32 => Fill::from_bytes(&text.parse::<f32>().ok()?.to_ne_bytes()),
-            _ => Fill::from_bytes(&text.parse::<f64>().ok()?.to_ne_bytes()),
-        });
+        return match (data_type, narrow_of(data_type)) {
+            (_, Some(n)) => {
+                let (code, unfit) = n.of_f32(odd(decimal_to_sided(text)?));
+                // Beyond the largest number is infinity, where there is one.
+                (!unfit || n.has_infinity()).then(|| Fill::from_bytes(&code.to_le_bytes()[..n.size()]))
+            }
+            (DataType::Float32, _) => Some(Fill::from_bytes(&text.parse::<f32>().ok()?.to_ne_bytes())),
+            _ => Some(Fill::from_bytes(&text.parse::<f64>().ok()?.to_ne_bytes())),
+        };
     };
-    let negative = special.is_sign_negative();
-    Some(match (data_type, special.is_nan()) {
-        (DataType::Float16, true) => Fill::from_bytes(&0x7e00u16.to_ne_bytes()),
-        (DataType::Float16, false) => Fill::from_bytes(&(if negative { f16::NEG_INFINITY } else { f16::INFINITY }).to_ne_bytes()),
-        (DataType::Float32, true) => Fill::from_bytes(&0x7fc0_0000u32.to_ne_bytes()),
-        (DataType::Float32, false) => Fill::from_bytes(&(special as f32).to_ne_bytes()),
-        _ => Fill::from_bytes(&special.to_ne_bytes()),
-    })
+    match (data_type, narrow_of(data_type)) {
+        (_, Some(n)) => {
+            let code = if special.is_nan() { n.nan()? } else { n.of_f32(special as f32).0 };
+            (special.is_nan() || n.has_infinity()).then(|| Fill::from_bytes(&code.to_le_bytes()[..n.size()]))
+        }
+        (DataType::Float32, _) if special.is_nan() => Some(Fill::from_bytes(&0x7fc0_0000u32.to_ne_bytes())),
+        (DataType::Float32, _) => Some(Fill::from_bytes(&(special as f32).to_ne_bytes())),
+        _ => Some(Fill::from_bytes(&special.to_ne_bytes())),
+    }
+}
+
+/// The format of a floating-point type narrower than binary32.
+fn narrow_of(data_type: DataType) -> Option<Narrow> {
+    match data_type {
+        DataType::Float16 => Some(Narrow::Float16),
+        DataType::Narrow(n) => Some(n),
+        _ => None,
+    }
 }
 
 /// The bits of a floating-point number, most significant digit first; missing digits are zeros in front.
@@ -324,6 +325,9 @@ fn hex(data_type: DataType, digits: &str) -> Option<Fill> {
         return None;
     }
     let bits = u64::from_str_radix(digits, 16).ok()?;
+    if data_type.bits() < 64 && bits >> data_type.bits() != 0 {
+        return None;
+    }
     Some(Fill::from_bytes(&bits.to_le_bytes()[..data_type.size()]))
 }
 
@@ -388,11 +392,11 @@ impl Decimal {
     }
 }
 
-/// The nearest binary16, ties to even, in one rounding.
-fn decimal_to_f16(text: &str) -> Option<f16> {
+/// A binary64 that a narrower format rounds as it rounds the number itself.
+fn decimal_to_sided(text: &str) -> Option<f64> {
     let near: f64 = text.parse().ok()?;
-    // A tie of binary16 is a binary64. If `near` is one, the text may lie beside it: step to that side, which decides the tie.
-    let exact = Decimal::parse(&format!("{near:.40}"));
+    // A tie of two numbers of a narrow format is a binary64. If `near` is one, the text may lie beside it: step to that side, which decides the tie.
+    let exact = Decimal::parse(&format!("{near:.200}"));
     let sided = match (Decimal::parse(text), exact) {
         (Some(text), Some(exact)) if near != 0.0 => match text.compare(&exact) {
             Ordering::Less if near > 0.0 => near.next_down(),
@@ -403,16 +407,25 @@ fn decimal_to_f16(text: &str) -> Option<f16> {
         },
         _ => near,
     };
-    Some(f16::from_f32(round_to_odd(sided)))
+    Some(sided)
+}
+
+fn integer_to_json(data_type: DataType, bytes: &[u8]) -> Value {
+    match Real::load(data_type, bytes) {
+        Some(Real::Int(n)) => i64::try_from(n).map_or_else(|_| Value::from(n as u64), Value::from),
+        _ => Value::Null,
+    }
 }
 
 fn float_to_json(data_type: DataType, bytes: &[u8], hex: bool) -> Value {
-    let (value, bits, quiet, text) = match data_type {
-        DataType::Float16 => {
-            let v = f16::from_ne_bytes(first(bytes));
-            (v.to_f64(), u64::from(v.to_bits()), 0x7e00, shortest_f16(v))
+    let (value, bits, quiet, text) = match (data_type, narrow_of(data_type)) {
+        (_, Some(n)) => {
+            let code = u16::from_ne_bytes(first(&bytes[..n.size()]));
+            let value = n.to_f32(code);
+            let text = if n == Narrow::Float16 { shortest_f16(value, code) } else { format!("{value:?}") };
+            (f64::from(value), u64::from(code), n.nan().map_or(0, u64::from), text)
         }
-        DataType::Float32 => {
+        (DataType::Float32, _) => {
             let v = f32::from_ne_bytes(first(bytes));
             (f64::from(v), u64::from(v.to_bits()), 0x7fc0_0000, format!("{v:?}"))
         }
@@ -431,16 +444,17 @@ fn float_to_json(data_type: DataType, bytes: &[u8], hex: bool) -> Value {
 }
 
 /// The fewest digits that are read as the same binary16.
-fn shortest_f16(value: f16) -> String {
-    let wide = value.to_f64();
-    let short = (0..5).map(|digits| format!("{wide:.digits$e}")).find(|text| decimal_to_f16(text) == Some(value));
-    let number = short.and_then(|text| text.parse::<f64>().ok()).unwrap_or(wide);
+fn shortest_f16(value: f32, code: u16) -> String {
+    let same = |text: &String| decimal_to_sided(text).map(|v| Narrow::Float16.of_f32(odd(v)).0) == Some(code);
+    let short = (0..5).map(|digits| format!("{value:.digits$e}")).find(same);
+    let number = short.and_then(|text| text.parse::<f64>().ok()).unwrap_or(value.into());
     format!("{number:?}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{BRIEF, Fill, Number, Value, brief, first};
+    use crate::dtype::{DataType, Narrow as Format};
     use crate::error::ErrorKind;
     use DataType::*;
     use serde_json::json;
@@ -474,6 +488,10 @@ mod tests {
             (UInt16, 0, 65535),
             (UInt32, 0, u32::MAX.into()),
             (UInt64, 0, u64::MAX.into()),
+            (Int2, -2, 1),
+            (Int4, -8, 7),
+            (UInt2, 0, 3),
+            (UInt4, 0, 15),
         ] {
             for n in [low, high] {
                 let fill = Fill::from_json_v3(data_type, &number(&n.to_string())).unwrap();
@@ -554,6 +572,59 @@ mod tests {
     }
 
     #[test]
+    fn every_narrow_number_comes_back_in_both_versions() {
+        for &n in Format::ALL {
+            let data_type = if n == Format::Float16 { Float16 } else { Narrow(n) };
+            for code in 0..1u32 << n.bits() {
+                let fill = Fill::from_bytes(&code.to_le_bytes()[..n.size()]);
+                let value = fill.to_json_v3(data_type);
+                assert_eq!(Fill::from_json_v3(data_type, &value).unwrap(), fill, "{n:?} {code:#x} {value}");
+                let back = Fill::from_json_v2(data_type, &fill.to_json_v2(data_type)).unwrap();
+                assert!(back == fill || n.to_f32(code as u16).is_nan() && back.value[..2] == n.nan().unwrap().to_le_bytes());
+                let pair = Fill::from_bytes(&[&code.to_le_bytes()[..n.size()], &1u16.to_le_bytes()[..n.size()]].concat());
+                let value = pair.to_json_v3(ComplexNarrow(n));
+                assert_eq!(Fill::from_json_v3(ComplexNarrow(n), &value).unwrap(), pair, "{n:?} {code:#x} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn narrow_numbers_have_the_special_values_of_their_format_only() {
+        for (n, text, code) in [
+            (Format::BFloat16, "NaN", Some(0x7fc0u16)),
+            (Format::BFloat16, "1e39", Some(0x7f80)),
+            (Format::BFloat16, "1.00390625000000000000000000000000000001", Some(0x3f81)),
+            (Format::BFloat16, "0x7fc1", Some(0x7fc1)),
+            (Format::Float8E3M4, "NaN", Some(0x78)),
+            (Format::Float8E4M3, "Infinity", Some(0x78)),
+            (Format::Float8E5M2, "-Infinity", Some(0xfc)),
+            (Format::Float8E5M2, "0x7d", Some(0x7d)),
+            (Format::Float8E5M2, "0x17d", None),
+            (Format::Float8E4M3Fn, "NaN", Some(0x7f)),
+            (Format::Float8E4M3Fn, "Infinity", None),
+            (Format::Float8E4M3Fn, "448", Some(0x7e)),
+            (Format::Float8E4M3Fn, "1000", None),
+            (Format::Float8E4M3Fnuz, "NaN", Some(0x80)),
+            (Format::Float8E4M3Fnuz, "-0.0", Some(0)),
+            (Format::Float8E8M0Fnu, "NaN", Some(0xff)),
+            (Format::Float8E8M0Fnu, "0", None),
+            (Format::Float8E8M0Fnu, "-1", None),
+            (Format::Float8E8M0Fnu, "1", Some(0x7f)),
+            (Format::Float6E2M3Fn, "NaN", None),
+            (Format::Float6E3M2Fn, "-Infinity", None),
+            (Format::Float6E3M2Fn, "0x3f", Some(0x3f)),
+            (Format::Float6E3M2Fn, "0x40", None),
+            (Format::Float4E2M1Fn, "-6", Some(0xf)),
+            (Format::Float4E2M1Fn, "8", None),
+        ] {
+            let got = Fill::from_json_v3(Narrow(n), &json!(text)).ok().map(|f| u16::from_le_bytes(first(&f.value)));
+            assert_eq!(got, code, "{n:?} {text}");
+        }
+        assert_eq!(Fill::from_bytes(&[0xff]).to_json_v3(Narrow(Format::Float8E4M3Fn)), json!("0xff"));
+        assert_eq!(Fill::from_bytes(&[0xff]).to_json_v2(Narrow(Format::Float8E4M3Fn)), json!("NaN"));
+    }
+
+    #[test]
     fn floats_come_back_from_the_shortest_digits() {
         for (v, text) in
             [(0.1f32, "0.1"), (1.0, "1.0"), (-0.0, "-0.0"), (f32::MAX, "3.4028235e+38"), (1e-45, "1e-45"), (9.96921e36, "9.96921e+36")]
@@ -622,7 +693,7 @@ mod tests {
 
     #[test]
     fn null_is_undefined_in_v2_and_refused_in_v3() {
-        for &data_type in DataType::ALL {
+        for data_type in DataType::numbers() {
             let fill = Fill::from_json_v2(data_type, &Value::Null).unwrap();
             assert_eq!(fill, Fill::undefined());
             assert_eq!(fill.to_json_v2(data_type), Value::Null);

@@ -5,11 +5,14 @@
 
 pub mod convert;
 pub mod fill;
+pub mod narrow;
+pub mod number;
 pub mod parse_v2;
 pub mod parse_v3;
 pub mod record;
 pub mod variable;
 
+pub use number::{Number, Overflow};
 pub use record::{Field, Struct};
 
 /// The most bytes, or code points, of one element of bytes or text.
@@ -120,6 +123,26 @@ pub enum Narrow {
 }
 
 impl Narrow {
+    /// Every format.
+    pub const ALL: &'static [Narrow] = {
+        use Narrow::*;
+        &[
+            Float16,
+            BFloat16,
+            Float8E3M4,
+            Float8E4M3,
+            Float8E4M3B11Fnuz,
+            Float8E4M3Fnuz,
+            Float8E4M3Fn,
+            Float8E5M2,
+            Float8E5M2Fnuz,
+            Float8E8M0Fnu,
+            Float6E2M3Fn,
+            Float6E3M2Fn,
+            Float4E2M1Fn,
+        ]
+    };
+
     /// Bytes of one number.
     pub fn size(self) -> usize {
         if matches!(self, Narrow::Float16 | Narrow::BFloat16) { 2 } else { 1 }
@@ -196,11 +219,67 @@ pub enum Kind {
 }
 
 impl DataType {
-    /// The numbers, in the order of the header.
+    /// The numbers that have a value of their own in the header, in its order: NumPy's first. Narrow complex numbers have none.
     pub const ALL: &'static [DataType] = {
+        use self::Narrow::*;
         use DataType::*;
-        &[Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64, Complex64, Complex128]
+        &[
+            Bool,
+            Int8,
+            Int16,
+            Int32,
+            Int64,
+            UInt8,
+            UInt16,
+            UInt32,
+            UInt64,
+            DataType::Float16,
+            Float32,
+            Float64,
+            Complex64,
+            Complex128,
+            Int2,
+            Int4,
+            UInt2,
+            UInt4,
+            Narrow(BFloat16),
+            Narrow(Float8E3M4),
+            Narrow(Float8E4M3),
+            Narrow(Float8E4M3B11Fnuz),
+            Narrow(Float8E4M3Fnuz),
+            Narrow(Float8E4M3Fn),
+            Narrow(Float8E5M2),
+            Narrow(Float8E5M2Fnuz),
+            Narrow(Float8E8M0Fnu),
+            Narrow(Float6E2M3Fn),
+            Narrow(Float6E3M2Fn),
+            Narrow(Float4E2M1Fn),
+        ]
     };
+
+    /// NumPy's own numbers: those that numcodecs' codecs know.
+    pub const NUMPY: &'static [DataType] = DataType::ALL.split_at(14).0;
+
+    /// Every number, narrow complex ones too.
+    pub fn numbers() -> impl Iterator<Item = DataType> {
+        DataType::ALL.iter().copied().chain(self::Narrow::ALL.iter().map(|n| DataType::ComplexNarrow(*n)))
+    }
+
+    /// Whether it is a number (or a pair of them): what is converted to and from others.
+    pub fn is_number(self) -> bool {
+        matches!(self.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
+    }
+
+    /// The bits that count of a number (or of a part of it): the low ones, fewer than its bytes have in `int4` or `float6_e2m3fn`.
+    pub fn bits(self) -> u32 {
+        match self {
+            DataType::Bool => 1,
+            DataType::Int2 | DataType::UInt2 => 2,
+            DataType::Int4 | DataType::UInt4 => 4,
+            DataType::Narrow(n) | DataType::ComplexNarrow(n) => n.bits(),
+            _ => self.swap_unit() as u32 * 8,
+        }
+    }
 
     /// The data type of that number in the C header.
     pub fn from_raw(raw: i32) -> Option<DataType> {

@@ -11,7 +11,7 @@ use super::stats;
 use crate::codec::{BoundChain, Dest, IndexLocation, Leaf, Sharded, Size, StageRef, VariableCodec, sharding};
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
-use crate::dtype::{DataType, Element, ElementType};
+use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::grid::Grid;
 use crate::limits::{Dims, grow, max_chunk, reserve};
@@ -45,17 +45,17 @@ impl Target {
         root: &BoundChain,
         data_type: DataType,
         fill: &[u8],
-        memory_type: DataType,
+        (memory_type, overflow): (DataType, Overflow),
         base: *mut u8,
         arena: Option<Arc<Arena>>,
     ) -> Result<Target> {
         let memory = ElementType::native(memory_type);
         let mut converted = Element::from_elem(0, memory.size());
-        let convert_fill = Transfer::new(ElementType::native(data_type), memory)?;
+        let convert_fill = Transfer::new(ElementType::native(data_type), memory)?.with_overflow(overflow);
         // SAFETY: both hold one element of their type.
         let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
         let leaf = leaf_of(root);
-        let transfer = Transfer::new(leaf.layout.element, memory)?;
+        let transfer = Transfer::new(leaf.layout.element, memory)?.with_overflow(overflow);
         Ok(Target { base, transfer, fill: fits.then_some(converted), arena, order: by_stride(leaf) })
     }
 
@@ -141,9 +141,9 @@ pub(super) struct Machine<'a> {
 
 impl Machine<'_> {
     /// The first parts of a stored chunk, the one to read first at the end of `out`.
-    pub fn start(&self, item: Item, out: &mut Vec<Part>) -> Result<()> {
+    pub fn start(&self, item: &Item, out: &mut Vec<Part>) -> Result<()> {
         let mark = out.len();
-        self.expand(0, None, item.axes, item.memory, out)?;
+        self.expand(0, None, item.axes.clone(), item.memory, out)?;
         sort_for_popping(&mut out[mark..]);
         Ok(())
     }
@@ -275,7 +275,12 @@ impl Machine<'_> {
             .map(|(a, stride)| PlaceAxis { count: a.count, src: stride.wrapping_mul(a.step), dst: a.memory })
             .collect();
         // SAFETY: the plan stays within the checked memory, and the axes within the leaf's buffer.
-        unsafe { place::place(buf.as_ptr().add(first), self.target.base.offset(part.memory as isize), &axes, &self.target.transfer) }
+        let placed =
+            unsafe { place::place(buf.as_ptr().add(first), self.target.base.offset(part.memory as isize), &axes, &self.target.transfer) };
+        placed.map_err(|m| {
+            let memory = m.dst as isize - self.target.base as isize;
+            m.at(memory)
+        })
     }
 
     fn decode_leaf(&self, leaf: &Leaf, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {

@@ -8,7 +8,7 @@ use super::stats;
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef, sharding};
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::{self, Item};
-use crate::dtype::{DataType, Element, ElementType};
+use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Result, err};
 use crate::grid::Grid;
 use crate::limits::{grow, reserve};
@@ -41,7 +41,13 @@ impl Source {
     }
 
     /// Elements of `memory_type` from `base` on become chunks of `root`; `fill` is one element of `data_type`.
-    pub fn new(root: &BoundChain, data_type: DataType, fill: &[u8], memory_type: DataType, base: *const u8) -> Result<Source> {
+    pub fn new(
+        root: &BoundChain,
+        data_type: DataType,
+        fill: &[u8],
+        (memory_type, overflow): (DataType, Overflow),
+        base: *const u8,
+    ) -> Result<Source> {
         let element = leaf_of(root).layout.element;
         let mut stored = Element::from_elem(0, element.size());
         let to_stored = Transfer::new(ElementType::native(data_type), element)?;
@@ -50,7 +56,7 @@ impl Source {
         if !fits {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
-        let transfer = Transfer::new(ElementType::native(memory_type), element)?;
+        let transfer = Transfer::new(ElementType::native(memory_type), element)?.with_overflow(overflow);
         Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)) })
     }
 }
@@ -139,7 +145,11 @@ fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, first: *const u8, 
         .map(|(a, &stride)| PlaceAxis { count: a.count, src: a.memory, dst: stride * a.step })
         .collect();
     // SAFETY: the plan stays within the checked memory, and the axes within the buffer.
-    unsafe { place::place(first, dst.as_mut_ptr().offset(start as isize), &axes, &source.transfer) }
+    let placed = unsafe { place::place(first, dst.as_mut_ptr().offset(start as isize), &axes, &source.transfer) };
+    placed.map_err(|m| {
+        let memory = m.src as isize - source.base as isize;
+        m.at(memory)
+    })
 }
 
 /// Whether every element has the bits (those of variable length: the bytes) of `fill`. Usually the first element tells.

@@ -1,18 +1,11 @@
 //! The caller's memory: a typed, strided view of bytes, checked before anything is read or written.
 
+pub use crate::dtype::Overflow;
 use crate::dtype::variable::Arena;
 use crate::dtype::{DataType, Kind};
 use crate::error::{Result, bail};
 use crate::limits::Strides;
 use std::sync::Arc;
-
-/// What to do with a value that does not fit into the type that it is converted to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Overflow {
-    /// An error of kind `Range`.
-    #[default]
-    Error,
-}
 
 /// Memory that elements go to or come from. Element `i` is at `data + offset + Σ i[d] * strides[d]`.
 #[derive(Clone, Debug)]

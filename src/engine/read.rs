@@ -29,7 +29,7 @@ pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
     let base = memory.data.wrapping_add(memory.offset);
     let job = Job {
         plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
-        target: Target::new(&array.chain, array.data_type, &array.fill, memory.data_type, base, memory.arena.clone())?,
+        target: Target::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base, memory.arena.clone())?,
         latency: array.store.capabilities().latency,
         array: array.clone(),
     };
@@ -81,11 +81,11 @@ impl Job {
             let read = match object {
                 Ok(None) => self.target.fill(&item.axes, item.memory),
                 Ok(Some(object)) => {
-                    self.array.chain_of(&item.chunk).and_then(|chain| read_object(&object, &self.machine(&chain, Cost::LOCAL), item, s))
+                    self.array.chain_of(&item.chunk).and_then(|chain| read_object(&object, &self.machine(&chain, Cost::LOCAL), &item, s))
                 }
                 Err(e) => Err(e),
             };
-            read.map_err(|e| e.at_key(&s.key))
+            read.map_err(|e| self.plan.name_element(&item, e).at_key(&s.key))
         })
     }
 
@@ -95,7 +95,7 @@ impl Job {
 }
 
 /// Runs the machine over an opened object.
-pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: Item, s: &mut Scratch) -> Result<()> {
+pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: &Item, s: &mut Scratch) -> Result<()> {
     s.parts.clear();
     machine.start(item, &mut s.parts)?;
     while let Some(part) = s.parts.pop() {
@@ -234,9 +234,8 @@ impl Flight {
         let mut key = String::new();
         job.array.chunk_key(&item.chunk, &mut key);
         let mut parts = Vec::new();
-        let start = Item { chunk: item.chunk.clone(), axes: item.axes.clone(), memory: item.memory };
         let chain = job.array.chain_of(&item.chunk);
-        if let Err(e) = chain.and_then(|chain| job.machine(&chain, Cost::LATENCY).start(start, &mut parts)) {
+        if let Err(e) = chain.and_then(|chain| job.machine(&chain, Cost::LATENCY).start(&item, &mut parts)) {
             return Outcome::Done(Err(e.at_key(key)));
         }
         let flight = Arc::new(Flight {
@@ -345,7 +344,7 @@ impl Flight {
                     request.finish(result);
                 }
             }
-            Some(e) => request.finish(Err(e.at_key(&self.key))),
+            Some(e) => request.finish(Err(self.job.plan.name_element(&self.item, e).at_key(&self.key))),
         }
     }
 }

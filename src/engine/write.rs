@@ -10,7 +10,7 @@ use super::pool::Pool;
 use super::read::read_object;
 use super::request::{Outcome, Request, Work};
 use super::scratch::{self, Scratch};
-use super::{BoundArray, Memory, Selection};
+use super::{BoundArray, Memory, Overflow, Selection};
 use crate::codec::BoundChain;
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
@@ -23,13 +23,13 @@ use std::sync::Arc;
 /// The work of writing `selection` from `memory`.
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<Box<dyn Work>> {
     let base = memory.data.wrapping_add(memory.offset).cast_const();
-    let mut source = Source::new(&array.chain, array.data_type, &array.fill, memory.data_type, base)?;
+    let mut source = Source::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
     source.store_fill = array.store_fill_chunks;
     let native = ElementType::native(array.data_type);
     let job = Job {
         plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
         source,
-        change: Transfer::new(ElementType::native(memory.data_type), native)?,
+        change: Transfer::new(ElementType::native(memory.data_type), native)?.with_overflow(memory.overflow),
         array: array.clone(),
     };
     Ok(Box::new(Write(Arc::new(job))))
@@ -96,7 +96,7 @@ impl Job {
         let result = self.array.chain_of(&item.chunk).and_then(|chain| {
             if self.covers(item) { self.put(&chain, &item.axes, item.memory, &self.source, s) } else { self.change(&chain, item, s) }
         });
-        result.map_err(|e| e.at_key(&s.key))
+        result.map_err(|e| self.plan.name_element(item, e).at_key(&s.key))
     }
 
     /// Whether the item selects all elements of its chunk that lie inside the array.
@@ -136,7 +136,8 @@ impl Job {
             let arena = self.array.data_type.is_variable().then(Arc::<Arena>::default);
             self.read_chunk(chain, item, base, &strides, arena.clone(), s)?;
             self.place(item, base, &strides)?;
-            let mut source = Source::new(chain, self.array.data_type, &self.array.fill, self.array.data_type, base)?;
+            let as_stored = (self.array.data_type, Overflow::Error);
+            let mut source = Source::new(chain, self.array.data_type, &self.array.fill, as_stored, base)?;
             source.store_fill = self.source.store_fill;
             self.put(chain, &whole(shape, &strides), 0, &source, s)
         });
@@ -155,12 +156,13 @@ impl Job {
         s: &mut Scratch,
     ) -> Result<()> {
         let axes = whole(chain.shape(), strides);
-        let target = Target::new(chain, self.array.data_type, &self.array.fill, self.array.data_type, base, arena)?;
+        let as_stored = (self.array.data_type, Overflow::Error);
+        let target = Target::new(chain, self.array.data_type, &self.array.fill, as_stored, base, arena)?;
         match self.array.store.open(&s.key)? {
             None => target.fill(&axes, 0),
             Some(object) => {
                 let machine = Machine { root: chain, target: &target, cost: Cost::LOCAL };
-                read_object(&object, &machine, Item { chunk: item.chunk.clone(), axes, memory: 0 }, s)
+                read_object(&object, &machine, &Item { chunk: item.chunk.clone(), axes, memory: 0 }, s)
             }
         }
     }
@@ -171,7 +173,12 @@ impl Job {
         let axes: PlaceAxes =
             item.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
         // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
-        unsafe { place::place(self.source.base.offset(item.memory as isize), base.offset(start as isize), &axes, &self.change) }
+        let placed =
+            unsafe { place::place(self.source.base.offset(item.memory as isize), base.offset(start as isize), &axes, &self.change) };
+        placed.map_err(|m| {
+            let memory = m.src as isize - self.source.base as isize;
+            m.at(memory)
+        })
     }
 }
 

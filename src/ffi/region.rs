@@ -19,13 +19,21 @@
 //! memory.type = OZARR_FLOAT64;
 //! if (ozarr_array_write_ex(t, &region, &memory)) goto fail;
 //! ```
+//!
+//! Every type of number becomes every other, except complex ones real ones. What does not fit is
+//! `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element, not
+//! always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`. Numbers are
+//! rounded to the nearest, ties to even, once; real numbers lose their fraction when they become integers.
+//! After such an error in reading, the memory's elements hold what the array has, or what they held before,
+//! and those near the named one anything; in writing, the chunks with such elements are as before, all others
+//! are written.
 
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, numbers};
-use super::types::{check_struct_size, data_type, is_order_f, ozarr_array, ozarr_order, ozarr_type};
-use crate::engine::{Memory, Overflow, Selection};
+use super::types::{check_struct_size, data_type, is_order_f, overflow, ozarr_array, ozarr_order, ozarr_overflow, ozarr_type};
+use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
 use crate::limits::{Strides, c_strides, f_strides};
 use crate::node::Array;
@@ -70,6 +78,8 @@ pub struct ozarr_memory {
     pub order: ozarr_order,
     /// The type of the elements; `OZARR_AS_STORED` is the array's.
     pub r#type: ozarr_type,
+    /// What happens to numbers that do not fit: `OZARR_OVERFLOW_ERROR`, ..._WRAP or ..._SATURATE.
+    pub overflow: ozarr_overflow,
 }
 
 /// Reads a region (NULL: the whole array) to memory.
@@ -144,7 +154,7 @@ unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozarr_memory) -
     // SAFETY: it has at least the size of the struct.
     let memory = unsafe { memory.read() };
     let data_type = data_type(memory.r#type, Some(array.data_type()))?;
-    let order_f = is_order_f(memory.order)?;
+    let (order_f, overflow) = (is_order_f(memory.order)?, overflow(memory.overflow)?);
     if memory.data.is_null() && memory.size > 0 {
         bail!(Null, "`memory->data` is NULL and `memory->size` is {}", memory.size);
     }
@@ -154,13 +164,5 @@ unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozarr_memory) -
         (true, false) => c_strides(shape, data_type.size()),
         (true, true) => f_strides(shape, data_type.size()),
     };
-    Ok(Memory {
-        data: memory.data.cast(),
-        size: memory.size,
-        offset: memory.offset,
-        strides,
-        data_type,
-        overflow: Overflow::Error,
-        arena: None,
-    })
+    Ok(Memory { data: memory.data.cast(), size: memory.size, offset: memory.offset, strides, data_type, overflow, arena: None })
 }

@@ -6,7 +6,7 @@
 //! order does not matter: an array stays usable after its store's handle is freed.
 
 use super::handle::{Handle, Kind, Table};
-use crate::dtype::DataType;
+use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkSafe, Kept};
 use crate::node;
@@ -56,8 +56,10 @@ pub struct ozarr_context {
     _bits: [u8; 0],
 }
 
-/// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_COMPLEX128`. In
-/// your memory they are always in this machine's byte order.
+/// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`. In
+/// your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte each: the
+/// library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores them when it
+/// reads.
 #[allow(non_camel_case_types)]
 pub type ozarr_type = i32;
 
@@ -91,6 +93,38 @@ pub const OZARR_FLOAT64: ozarr_type = 12;
 pub const OZARR_COMPLEX64: ozarr_type = 13;
 /// Two `double`: real and imaginary part (C99 `double complex`)
 pub const OZARR_COMPLEX128: ozarr_type = 14;
+/// -2 to 1, a byte with its sign
+pub const OZARR_INT2: ozarr_type = 15;
+/// -8 to 7, a byte with its sign
+pub const OZARR_INT4: ozarr_type = 16;
+/// 0 to 3, a byte
+pub const OZARR_UINT2: ozarr_type = 17;
+/// 0 to 15, a byte
+pub const OZARR_UINT4: ozarr_type = 18;
+/// The upper half of a `float`, two bytes
+pub const OZARR_BFLOAT16: ozarr_type = 19;
+/// 8 bits: 3 of exponent, 4 of mantissa
+pub const OZARR_FLOAT8_E3M4: ozarr_type = 20;
+/// 8 bits with infinities, as in IEEE 754; not `float8_e4m3fn`
+pub const OZARR_FLOAT8_E4M3: ozarr_type = 21;
+/// 8 bits, bias 11; no infinities, one NaN
+pub const OZARR_FLOAT8_E4M3B11FNUZ: ozarr_type = 22;
+/// 8 bits, bias 8; no infinities, one NaN
+pub const OZARR_FLOAT8_E4M3FNUZ: ozarr_type = 23;
+/// 8 bits without infinities, up to 448
+pub const OZARR_FLOAT8_E4M3FN: ozarr_type = 24;
+/// The upper half of a binary16
+pub const OZARR_FLOAT8_E5M2: ozarr_type = 25;
+/// 8 bits, bias 16; no infinities, one NaN
+pub const OZARR_FLOAT8_E5M2FNUZ: ozarr_type = 26;
+/// The powers of two from 2^-127 to 2^127, and NaN; no zero
+pub const OZARR_FLOAT8_E8M0FNU: ozarr_type = 27;
+/// 6 bits in a byte, -7.5 to 7.5; numbers only
+pub const OZARR_FLOAT6_E2M3FN: ozarr_type = 28;
+/// 6 bits in a byte, -28 to 28; numbers only
+pub const OZARR_FLOAT6_E3M2FN: ozarr_type = 29;
+/// 4 bits in a byte, -6 to 6; numbers only
+pub const OZARR_FLOAT4_E2M1FN: ozarr_type = 30;
 /// The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order
 pub const OZARR_BY_DTYPE: ozarr_type = 100;
 /// UTF-8 text of any length; written and read by the functions for variable length
@@ -101,6 +135,20 @@ pub const OZARR_BYTES: ozarr_type = 102;
 pub const OZARR_JSON: ozarr_type = 103;
 /// The answer for arrays of lists of numbers; written and read by the functions for variable length
 pub const OZARR_LIST: ozarr_type = 104;
+
+/// What happens to a number that does not fit into the type that it is converted to, in memory or in the
+/// array. NaN never becomes an integer or a bool, nor a type without NaN: an error under all of them.
+#[allow(non_camel_case_types)]
+pub type ozarr_overflow = i32;
+
+/// `OZARR_ERR_RANGE`.
+pub const OZARR_OVERFLOW_ERROR: ozarr_overflow = 0;
+/// Integers modulo 2^n, also what is left of a real number without its fraction (an infinity is an error).
+/// Real numbers become infinite, or NaN in a type without infinity, or its largest number where it has
+/// neither. All but 0 is true.
+pub const OZARR_OVERFLOW_WRAP: ozarr_overflow = 1;
+/// The least or the largest number of the type. All but 0 is true.
+pub const OZARR_OVERFLOW_SATURATE: ozarr_overflow = 2;
 
 /// Which index runs fastest in memory.
 #[allow(non_camel_case_types)]
@@ -251,6 +299,16 @@ pub(super) fn is_order_f(raw: ozarr_order) -> Result<bool> {
     }
 }
 
+/// The policy of a number from C.
+pub(super) fn overflow(raw: ozarr_overflow) -> Result<Overflow> {
+    match raw {
+        OZARR_OVERFLOW_ERROR => Ok(Overflow::Error),
+        OZARR_OVERFLOW_WRAP => Ok(Overflow::Wrap),
+        OZARR_OVERFLOW_SATURATE => Ok(Overflow::Saturate),
+        _ => bail!(Argument, "`overflow` is {raw}, expected OZARR_OVERFLOW_ERROR, OZARR_OVERFLOW_WRAP or OZARR_OVERFLOW_SATURATE"),
+    }
+}
+
 /// How to create, of a number from C.
 pub(super) fn create(raw: ozarr_create) -> Result<node::Create> {
     match raw {
@@ -297,6 +355,7 @@ pub(super) unsafe fn check_struct_size<T>(pointer: *const T, argument: &str) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::Narrow as Format;
     use crate::error::ErrorKind;
 
     #[test]
@@ -317,13 +376,29 @@ mod tests {
             (OZARR_FLOAT64, Float64),
             (OZARR_COMPLEX64, Complex64),
             (OZARR_COMPLEX128, Complex128),
+            (OZARR_INT2, Int2),
+            (OZARR_INT4, Int4),
+            (OZARR_UINT2, UInt2),
+            (OZARR_UINT4, UInt4),
+            (OZARR_BFLOAT16, Narrow(Format::BFloat16)),
+            (OZARR_FLOAT8_E3M4, Narrow(Format::Float8E3M4)),
+            (OZARR_FLOAT8_E4M3, Narrow(Format::Float8E4M3)),
+            (OZARR_FLOAT8_E4M3B11FNUZ, Narrow(Format::Float8E4M3B11Fnuz)),
+            (OZARR_FLOAT8_E4M3FNUZ, Narrow(Format::Float8E4M3Fnuz)),
+            (OZARR_FLOAT8_E4M3FN, Narrow(Format::Float8E4M3Fn)),
+            (OZARR_FLOAT8_E5M2, Narrow(Format::Float8E5M2)),
+            (OZARR_FLOAT8_E5M2FNUZ, Narrow(Format::Float8E5M2Fnuz)),
+            (OZARR_FLOAT8_E8M0FNU, Narrow(Format::Float8E8M0Fnu)),
+            (OZARR_FLOAT6_E2M3FN, Narrow(Format::Float6E2M3Fn)),
+            (OZARR_FLOAT6_E3M2FN, Narrow(Format::Float6E3M2Fn)),
+            (OZARR_FLOAT4_E2M1FN, Narrow(Format::Float4E2M1Fn)),
         ];
         assert_eq!(table.len(), DataType::ALL.len());
         for (raw, want) in table {
             assert_eq!(data_type(raw, None).unwrap(), want);
         }
         assert_eq!(data_type(OZARR_AS_STORED, Some(Int8)).unwrap(), Int8);
-        for raw in [OZARR_AS_STORED, -1, 15, i32::MAX] {
+        for raw in [OZARR_AS_STORED, -1, 31, i32::MAX] {
             assert_eq!(data_type(raw, None).unwrap_err().kind(), ErrorKind::Argument);
         }
     }

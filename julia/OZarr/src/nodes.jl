@@ -13,7 +13,7 @@ _type_number(T::Type) = throw(ArgumentError("Zarr arrays hold Bool, integers up 
 _type_number(::Type{String}) = OZARR_STRING
 _type_number(::Type{Vector{UInt8}}) = OZARR_BYTES
 
-# Bytes, text and times: as they are stored.
+# Bytes, text, times, numbers that Julia does not have: as they are stored.
 _type_number(::Type{<:NTuple{N,UInt8}}) where {N} = OZARR_AS_STORED
 
 _has_number(::Type{T}) where {T} = T <: Union{map(first, _types)...}
@@ -40,8 +40,8 @@ mutable struct ZGroup
 end
 
 """
-An array of elements `T` and `N` dimensions: `z[:, 1, 2:3]`, `z[...] = x`, `size(z)`, `z.attrs`. Bytes and text of one length and times are
-tuples of `UInt8`, as they are stored. Text of any length is `String`, JSON values are their text, bytes (and lists of numbers) of any
+An array of elements `T` and `N` dimensions: `z[:, 1, 2:3]`, `z[...] = x`, `size(z)`, `z.attrs`. Bytes and text of one length, times, and
+numbers that Julia does not have are tuples of `UInt8`, as they are stored. Text of any length is `String`, JSON values are their text, bytes (and lists of numbers) of any
 length are `Vector{UInt8}`.
 """
 mutable struct ZArray{T,N}
@@ -68,7 +68,7 @@ function _array(handle::Ptr{Cvoid})
         ozarr_array_free(handle)
         throw(e)
     end
-    return ZArray{number[] == OZARR_BY_DTYPE ? NTuple{Int(bytes[]),UInt8} : _type_of(number[]),Int(rank[])}(handle)
+    return ZArray{number[] > OZARR_COMPLEX128 ? NTuple{Int(bytes[]),UInt8} : _type_of(number[]),Int(rank[])}(handle)
 end
 
 # Calls `open(reference)` and gives what it puts there.
