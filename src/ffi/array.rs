@@ -184,8 +184,8 @@ pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mu
 }
 
 /// The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has
-/// shards). Where their extents differ (a rectilinear grid) that of the largest one: every chunk fits into it,
-/// and `ozarr_array_chunk_extent` tells where each one lies.
+/// shards). Where their extents differ (a rectilinear grid) that of the largest one: every chunk fits into
+/// it, and `ozarr_array_chunk_extent` tells where each one lies.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -206,8 +206,8 @@ pub unsafe extern "C" fn ozarr_array_grid_shape(array: *const ozarr_array, shape
 }
 
 /// Where the chunks of index `index` lie along dimension `dim` (both from 0): `*start` becomes their first
-/// element, `*extent` (`extent` may be NULL) how many they have, of which some may lie beyond the array's end.
-/// `OZARR_ERR_BOUNDS` from the number of chunks (`ozarr_array_grid_shape`) on.
+/// element, `*extent` (`extent` may be NULL) how many they have, of which some may lie beyond the array's
+/// end. `OZARR_ERR_BOUNDS` from the number of chunks (`ozarr_array_grid_shape`) on.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_extent(
@@ -350,8 +350,8 @@ pub unsafe extern "C" fn ozarr_array_metadata(array: *const ozarr_array, buf: *m
     })
 }
 
-/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows
-/// again. A rectilinear grid keeps its chunks; what lies beyond them becomes one chunk more.
+/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
+/// grows again. A rectilinear grid keeps its chunks; what lies beyond them becomes one chunk more.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64) -> ozarr_status {

@@ -1,14 +1,14 @@
 //! Handles: opaque pointers whose bits are a tag, a kind, a generation and a slot, never an address.
 //!
-//! Each kind of handle has one static [`Table`]. A slot's atomic word holds its generation, an open bit and the number of
-//! references (the handle's own is one of them). Look-up is one compare-and-exchange; nothing here takes a lock, so a fork at
-//! any moment leaves the tables usable in the child. Slots live in blocks that are never freed: a stale, doubly freed, wrong or
-//! invented handle is told from a good one without touching memory that may be gone. A slot whose generations are used up is
-//! never used again.
+//! Each kind of handle has one static [`Table`]. A slot's atomic word holds its generation, an open bit and
+//! the number of references (the handle's own is one of them). Look-up is one compare-and-exchange; nothing
+//! here takes a lock, so a fork at any moment leaves the tables usable in the child. Slots live in blocks
+//! that are never freed: a stale, doubly freed, wrong or invented handle is told from a good one without
+//! touching memory that may be gone. A slot whose generations are used up is never used again.
 //!
-//! The bits, from the top: tag 8 (`0x5a`), kind 8 (`0x40` and the number), generation 26, slot 22. The upper 16 bits are not
-//! canonical on x86-64 (nor with 57-bit addresses) and on aarch64 (nor with top-byte-ignore): a handle that is dereferenced by
-//! mistake traps at once.
+//! The bits, from the top: tag 8 (`0x5a`), kind 8 (`0x40` and the number), generation 26, slot 22. The
+//! upper 16 bits are not canonical on x86-64 (nor with 57-bit addresses) and on aarch64 (nor with
+//! top-byte-ignore): a handle that is dereferenced by mistake traps at once.
 
 use crate::error::{Error, Result, bail, err};
 use std::cell::UnsafeCell;
@@ -110,7 +110,8 @@ pub(crate) struct Table<T> {
     blocks: [AtomicPtr<Slot<T>>; BLOCKS],
     /// The number of slots that were ever given out.
     used: AtomicU32,
-    /// The head of the list of free slots: a counter against ABA in the upper half, the slot's number plus 1 in the lower.
+    /// The head of the list of free slots: a counter against ABA in the upper half, the slot's number plus 1 in
+    /// the lower.
     free: AtomicU64,
 }
 
@@ -266,7 +267,8 @@ impl<T: Send + Sync + 'static> Table<T> {
         }
     }
 
-    /// The last reference of a closed slot is gone: drops the object and makes the slot vacant under a new generation.
+    /// The last reference of a closed slot is gone: drops the object and makes the slot vacant under a new
+    /// generation.
     fn vacate(&'static self, number: u32, slot: &'static Slot<T>) {
         // SAFETY: closed and without references, the slot is this thread's alone until it stands in the free list.
         let object = unsafe { (*slot.object.get()).take() };

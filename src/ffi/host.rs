@@ -1,4 +1,5 @@
-//! The host's world, kept while the library works: `errno`, the floating-point environment, and silence about panics.
+//! The host's world, kept while the library works: `errno`, the floating-point environment, and silence
+//! about panics.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -8,7 +9,8 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     /// The floating-point environment of the host, in the innermost guarded call.
     static HOST_FLOAT: Cell<float::Word> = const { Cell::new(float::DEFAULT) };
-    /// Where this thread panicked last: a source file (its end, if it is long) and a line. No destructor, no allocation.
+    /// Where this thread panicked last: a source file (its end, if it is long) and a line. No destructor, no
+    /// allocation.
     static PLACE: Cell<([u8; 64], u32)> = const { Cell::new(([0; 64], 0)) };
 }
 
@@ -56,8 +58,8 @@ pub(super) fn in_host<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-/// A panic is reported by its status, not on stderr: the hook says nothing in a guarded call and in the library's own threads
-/// (`ozarr…`), and is the former one elsewhere.
+/// A panic is reported by its status, not on stderr: the hook says nothing in a guarded call and in the
+/// library's own threads (`ozarr…`), and is the former one elsewhere.
 fn silence_panics() {
     // No thread waits for another here: a child of `fork` would for ever.
     static HOOKED: AtomicBool = AtomicBool::new(false);

@@ -21,12 +21,12 @@
 //! ```
 //!
 //! Every type of number becomes every other, except complex ones real ones. What does not fit is
-//! `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element, not
-//! always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`. Numbers are
-//! rounded to the nearest, ties to even, once; real numbers lose their fraction when they become integers.
-//! After such an error in reading, the memory's elements hold what the array has, or what they held before,
-//! and those near the named one anything; in writing, the chunks with such elements are as before, all others
-//! are written.
+//! `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element,
+//! not always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`.
+//! Numbers are rounded to the nearest, ties to even, once; real numbers lose their fraction when they
+//! become integers. After such an error in reading, the memory's elements hold what the array has, or what
+//! they held before, and those near the named one anything; in writing, the chunks with such elements are
+//! as before, all others are written.
 
 use super::entry;
 use super::handle::Handle;
@@ -126,8 +126,8 @@ unsafe fn both(array: &Array, region: *const ozarr_region, memory: *const ozarr_
     Ok((selection, memory))
 }
 
-/// # Safety `region` is NULL or points to a struct that begins with its size and whose lists have a number for
-/// each dimension.
+/// # Safety `region` is NULL or points to a struct that begins with its size and whose lists have a number
+/// for each dimension.
 pub(super) unsafe fn selection_of(array: &Array, region: *const ozarr_region) -> Result<Selection> {
     let length = array.shape();
     if region.is_null() {
@@ -145,8 +145,8 @@ pub(super) unsafe fn selection_of(array: &Array, region: *const ozarr_region) ->
     Selection::new(&length, start, shape, step)
 }
 
-/// # Safety `memory` is NULL or points to a struct that begins with its size and whose strides, if any, are as
-/// many as `shape` is long.
+/// # Safety `memory` is NULL or points to a struct that begins with its size and whose strides, if any, are
+/// as many as `shape` is long.
 unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozarr_memory) -> Result<Memory> {
     not_null(memory, "memory")?;
     // SAFETY: not NULL; the caller's promise.

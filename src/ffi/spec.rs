@@ -1,7 +1,8 @@
 //! Specifications: what to create
 //!
-//! Every choice about a new array. A specification is checked as a whole when it is used (`OZARR_ERR_METADATA`
-//! or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable afterwards:
+//! Every choice about a new array. A specification is checked as a whole when it is used
+//! (`OZARR_ERR_METADATA` or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable
+//! afterwards:
 //!
 //! ```c
 //! ozarr_spec *s = NULL;
@@ -29,8 +30,8 @@ use crate::node::{Array, Context, Mode, Spec, Store};
 use std::ffi::{c_char, c_void};
 use std::sync::PoisonError;
 
-/// A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested shape,
-/// compressed with zstd, fill value 0.
+/// A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested
+/// shape, compressed with zstd, fill value 0.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *const i64, out: *mut *mut ozarr_spec) -> ozarr_status {
@@ -96,10 +97,10 @@ pub unsafe extern "C" fn ozarr_spec_set_chunks(spec: *mut ozarr_spec, chunks: *c
     })
 }
 
-/// Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count` of
-/// them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks that
-/// were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which few other
-/// libraries read by now; if all are equal along every dimension the grid is the usual one.
+/// Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count`
+/// of them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks
+/// that were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which
+/// few other libraries read by now; if all are equal along every dimension the grid is the usual one.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim: i32, count: i64, extents: *const i64) -> ozarr_status {
@@ -187,8 +188,8 @@ pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozar
     })
 }
 
-/// Whether the elements are stored big-endian; the default is little-endian. Your memory is in this machine's
-/// order always.
+/// Whether the elements are stored big-endian; the default is little-endian. Your memory is in this
+/// machine's order always.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: bool) -> ozarr_status {
@@ -212,8 +213,8 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
     })
 }
 
-/// How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level` is
-/// the codec's own, -1 its default.
+/// How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level`
+/// is the codec's own, -1 its default.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: *const c_char, level: i32) -> ozarr_status {

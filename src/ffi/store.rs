@@ -1,16 +1,16 @@
 //! Stores
 //!
-//! Locations are enough for most programs. A store handle saves opening the same place again for each of many
-//! nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
+//! Locations are enough for most programs. A store handle saves opening the same place again for each of
+//! many nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
 //!
-//! A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so it
-//! cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or close, each of
-//! which adds a directory of all keys: use one store handle for many nodes. The last handle that is freed
-//! without that finishes the archive, too, but cannot say whether it worked; after a kill see
+//! A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so
+//! it cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or close,
+//! each of which adds a directory of all keys: use one store handle for many nodes. The last handle that is
+//! freed without that finishes the archive, too, but cannot say whether it worked; after a kill see
 //! `ozarr_zip_repair`.
 //!
-//! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the
-//! empty text is the root.
+//! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
+//! the empty text is the root.
 
 use super::context::context_of;
 use super::entry;
@@ -49,11 +49,11 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// ..., NULL):
 ///
 /// - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced
-///   at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
-///   Against a kill of the process everything stored is whole in any case.
+/// at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
+/// Against a kill of the process everything stored is whole in any case.
 /// - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
-///   consolidated metadata, if it has any, as they were when the group was opened; a change through this
-///   process ends that. `"never"` reads every node's own document.
+/// consolidated metadata, if it has any, as they were when the group was opened; a change through this
+/// process ends that. `"never"` reads every node's own document.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_open_ex(
@@ -205,8 +205,8 @@ pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, cap
     })
 }
 
-/// For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which has
-/// `cap` bytes. `*len` is their number, and is set also when the buffer is too small
+/// For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which
+/// has `cap` bytes. `*len` is their number, and is set also when the buffer is too small
 /// (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
 /// `OZARR_ERR_NOT_FOUND` if the key holds nothing.
 #[unsafe(no_mangle)]
@@ -273,8 +273,8 @@ pub unsafe extern "C" fn ozarr_store_key_put(
     })
 }
 
-/// For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no error.
-/// A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
+/// For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no
+/// error. A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *const c_char, erased: *mut bool) -> ozarr_status {
@@ -301,9 +301,9 @@ pub unsafe extern "C" fn ozarr_store_key_exists(store: *const ozarr_store, key: 
     })
 }
 
-/// For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in the
-/// calling thread, until it returns false. `user` is handed on to it. It may use the store; the text goes when
-/// it returns.
+/// For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
+/// the calling thread, until it returns false. `user` is handed on to it. It may use the store; the text
+/// goes when it returns.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_key_list(
@@ -328,10 +328,10 @@ pub unsafe extern "C" fn ozarr_store_key_list(
     })
 }
 
-/// Makes a zip archive readable whose writer died before it flushed: its entries up to the last whole one get
-/// a new directory, and what is torn behind them is cut off. `path` is the file. `*keys` and `*lost` (unless
-/// NULL) become the number of keys that it has now, and of entries that were begun and are lost. A file that
-/// can be read is left as it is.
+/// Makes a zip archive readable whose writer died before it flushed: its entries up to the last whole one
+/// get a new directory, and what is torn behind them is cut off. `path` is the file. `*keys` and `*lost`
+/// (unless NULL) become the number of keys that it has now, and of entries that were begun and are lost. A
+/// file that can be read is left as it is.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_zip_repair(path: *const c_char, keys: *mut i64, lost: *mut i64) -> ozarr_status {
@@ -380,8 +380,8 @@ pub(super) fn format_of(zarr_format: i32) -> Result<Format> {
 
 /// Pairs of key and value, up to a NULL.
 ///
-/// # Safety `options` is NULL or points to NUL-terminated texts with a NULL after the last; they live as long
-/// as the result is used.
+/// # Safety `options` is NULL or points to NUL-terminated texts with a NULL after the last; they live as
+/// long as the result is used.
 unsafe fn options_of<'a>(options: *const *const c_char) -> Result<Vec<(&'a str, &'a str)>> {
     let mut pairs = Vec::new();
     if options.is_null() {

@@ -92,11 +92,11 @@ pub(super) unsafe fn put<T>(value: T, out: *mut T, argument: &str) -> Result<()>
     Ok(())
 }
 
-/// A text for the caller's buffer: `cap` bytes at `buf`, of which the text and a NUL are written. `*len` (unless `len` is NULL)
-/// becomes the text's length in bytes, in any case. NULL with `cap` 0 asks for the length only.
+/// A text for the caller's buffer: `cap` bytes at `buf`, of which the text and a NUL are written. `*len`
+/// (unless `len` is NULL) becomes the text's length in bytes, in any case. NULL with `cap` 0 asks for the
+/// length only.
 ///
-/// # Safety
-/// `buf` is NULL or has room for `cap` bytes; `len` is NULL or points to a `size_t`.
+/// # Safety `buf` is NULL or has room for `cap` bytes; `len` is NULL or points to a `size_t`.
 pub(super) unsafe fn put_text(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Result<()> {
     if !len.is_null() {
         // SAFETY: not NULL, a `size_t`.

@@ -1,9 +1,10 @@
 //! Handles and numbers
 //!
-//! A handle stands for something open. It is not an address: using one that was freed, or one of another type,
-//! is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free`,
-//! where NULL is allowed, and a handle that is gone already changes nothing but `ozarr_last_error()`. The
-//! order does not matter: an array stays usable after its store's handle is freed.
+//! A handle stands for something open. It is not an address: using one that was freed, or one of another
+//! type, is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own
+//! `..._free`, where NULL is allowed, and a handle that is gone already changes nothing but
+//! `ozarr_last_error()`. The order does not matter: an array stays usable after its store's handle is
+//! freed.
 
 use super::handle::{Handle, Kind, Table};
 use crate::dtype::{DataType, Overflow};
@@ -56,10 +57,10 @@ pub struct ozarr_context {
     _bits: [u8; 0],
 }
 
-/// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`. In
-/// your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte each: the
-/// library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores them when it
-/// reads.
+/// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`.
+/// In your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte
+/// each: the library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores
+/// them when it reads.
 #[allow(non_camel_case_types)]
 pub type ozarr_type = i32;
 
