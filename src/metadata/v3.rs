@@ -11,6 +11,7 @@ use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator, Suffix};
 use crate::grid::rectilinear::{Extents, Runs};
 use crate::limits::{self, Dims};
+use std::borrow::Cow;
 
 /// The name of the document of every v3 node, below the node's prefix.
 pub const DOCUMENT: &str = "zarr.json";
@@ -221,24 +222,38 @@ fn check_storage_transformers(document: &Map<String, Value>) -> Result<()> {
 }
 
 fn chunk_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
-    let extension = Extension::from_v3(value)?;
-    let of = |name: &'static str, read: fn(&Value, &[u64]) -> Result<Grid>| {
-        let member = member(&extension.configuration, name).map_err(|e| e.at_field("configuration"))?;
-        read(member, shape).map_err(|e| e.at_field(format!("configuration.{name}")))
-    };
-    match extension.name.as_str() {
-        "regular" => only_members(&extension, &["chunk_shape"]).and_then(|()| of("chunk_shape", regular_grid)),
-        "rectilinear" => {
-            only_members(&extension, &["kind", "chunk_shapes"])?;
-            match member(&extension.configuration, "kind").map_err(|e| e.at_field("configuration"))? {
-                Value::String(kind) if kind == "inline" => of("chunk_shapes", rectilinear_grid),
-                other => Err(err!(Unsupported, "found {}, expected \"inline\"", json::brief(other)).at_field("configuration.kind")),
+    let (name, configuration) = without_copy(value)?;
+    let of = |known: &[&str], name: &'static str, read: fn(&Value, &[u64]) -> Result<Grid>| {
+        if let Some(other) = configuration.keys().find(|k| !known.contains(&k.as_str())) {
+            return Err(err!(Metadata, "unknown member of the grid").at_field(other));
+        }
+        if known.contains(&"kind") {
+            match member(&configuration, "kind")? {
+                Value::String(kind) if kind == "inline" => {}
+                other => return Err(err!(Unsupported, "found {}, expected \"inline\"", json::brief(other)).at_field("kind")),
             }
         }
+        read(member(&configuration, name)?, shape).map_err(|e| e.at_field(name))
+    };
+    match name.as_str() {
+        "regular" => of(&["chunk_shape"], "chunk_shape", regular_grid),
+        "rectilinear" => of(&["kind", "chunk_shapes"], "chunk_shapes", rectilinear_grid),
         // The same grid as ZEP 3 had it, in zarrs.
-        "rectangular" => only_members(&extension, &["chunk_shape"]).and_then(|()| of("chunk_shape", rectilinear_grid)),
-        "zarrs.regular_bounded" => only_members(&extension, &["chunk_shape"]).and_then(|()| of("chunk_shape", bounded_grid)),
+        "rectangular" => of(&["chunk_shape"], "chunk_shape", rectilinear_grid),
+        "zarrs.regular_bounded" => of(&["chunk_shape"], "chunk_shape", bounded_grid),
         other => bail!(Unsupported, "chunk grid {other:?} is not supported; \"regular\" and \"rectilinear\" are"),
+    }
+    .map_err(|e| e.at_field("configuration"))
+}
+
+/// An extension's name, and its configuration where it stands: that of a grid may be long.
+fn without_copy(value: &Value) -> Result<(String, Cow<'_, Map<String, Value>>)> {
+    match (value, value.get("configuration")) {
+        (Value::Object(object), Some(Value::Object(configuration))) => {
+            let rest = object.iter().filter(|(k, _)| *k != "configuration").map(|(k, v)| (k.clone(), v.clone()));
+            Ok((Extension::from_v3(&Value::Object(rest.collect()))?.name, Cow::Borrowed(configuration)))
+        }
+        _ => Ok((Extension::from_v3(value)?.name, Cow::Owned(Map::new()))),
     }
 }
 
