@@ -635,9 +635,9 @@ mod tests {
         s.set_order(Order::F).unwrap();
         let mut narrow = Spec::new(DataType::Narrow(crate::dtype::Narrow::BFloat16), &[4]).unwrap();
         narrow.set_format(Format::V2).unwrap();
-        assert!(narrow.build().is_ok());
+        assert!(narrow.to_json().is_ok());
         narrow.set_byte_order(ByteOrder::Big).unwrap();
-        assert_eq!(narrow.build().err().unwrap().field(), Some("byte_order"));
+        assert_eq!(narrow.to_json().unwrap_err().field(), Some("byte_order"));
         s.set_byte_order(ByteOrder::Big).unwrap();
         s.set_compressor("none", None).unwrap();
         assert_eq!(
