@@ -24,6 +24,31 @@ static void check(ozarr_status status, size_t from, size_t to, int wide) {
     FAIL("type %d to type %d gave %s: %s", (int)TYPES[from].type, (int)TYPES[to].type, ozarr_status_name(status), ozarr_last_error());
 }
 
+/* An array that several threads work at. */
+static void in_threads(void) {
+    enum { MANY = 1 << 21 };
+    int64_t shape[] = {MANY}, chunk[] = {MANY / 16};
+    unsigned char *values = malloc((size_t)MANY * 8), *found = malloc((size_t)MANY * 8);
+    ozarr_array *a = NULL;
+    uint64_t state = 1;
+    for (size_t i = 0; i < (size_t)MANY * 8; i++) state = state * 6364136223846793005u + 1442695040888963407u, values[i] = (unsigned char)(state >> 56);
+    if (OK(ozarr_array_create("numbers.zarr/many", OZARR_FLOAT64, 1, shape, chunk, OZARR_NEW, &a))) {
+        OK(ozarr_array_write(a, OZARR_FLOAT64, values, (size_t)MANY * 8));
+        for (ozarr_type type = OZARR_BOOL; type <= OZARR_FLOAT64; type++) {
+            ozarr_memory memory = OZARR_MEMORY_INIT;
+            memory.data = found, memory.size = (size_t)MANY * 8, memory.type = type, memory.overflow = OZARR_OVERFLOW_SATURATE;
+            ozarr_status status = ozarr_array_read_ex(a, NULL, &memory);
+            CHECK(status == OZARR_OK || (type < OZARR_FLOAT16 && status == OZARR_ERR_RANGE));
+            status = ozarr_array_write_ex(a, NULL, &memory);
+            CHECK(status == OZARR_OK || status == OZARR_ERR_RANGE);
+            OK(ozarr_array_write(a, OZARR_FLOAT64, values, (size_t)MANY * 8));
+        }
+        ozarr_array_free(a);
+    }
+    free(values);
+    free(found);
+}
+
 int conversion_table(void) {
     int64_t shape[] = {N}, chunk[] = {CHUNK};
     uint32_t state = 1;
@@ -49,5 +74,6 @@ int conversion_table(void) {
         ozarr_array_free(a);
         ozarr_array_free(b);
     }
+    in_threads();
     return failures;
 }
