@@ -135,9 +135,9 @@ static void conversion(void) {
     CHECK(whole[0] == 1 && whole[1] == -2 && whole[2] == 300);
     OK(ozarr_array_read(a, OZARR_FLOAT32, floats, sizeof floats));
     CHECK(floats[0] == 1 && floats[1] == -2 && floats[2] == 300);
-    ERR_SAYS(OZARR_ERR_RANGE, "fit", "", ozarr_array_read(a, OZARR_INT8, bytes, sizeof bytes));
+    ERR_SAYS(OZARR_ERR_RANGE, "element [2] is 300", "int8 ends at 127", ozarr_array_read(a, OZARR_INT8, bytes, sizeof bytes));
     doubles[1] = 1e9;
-    ERR_SAYS(OZARR_ERR_RANGE, "fit", "", ozarr_array_write(a, OZARR_FLOAT64, doubles, sizeof doubles));
+    ERR_SAYS(OZARR_ERR_RANGE, "element [1] is 1000000000.0", "int16", ozarr_array_write(a, OZARR_FLOAT64, doubles, sizeof doubles));
     doubles[1] = NAN;
     ERR(OZARR_ERR_RANGE, ozarr_array_write(a, OZARR_FLOAT64, doubles, sizeof doubles));
     OK(ozarr_array_read(a, OZARR_FLOAT64, back, sizeof back));

@@ -124,7 +124,7 @@ fn input_that_does_not_fit_writes_nothing() {
         ("write run.zarr t --npy", &npy, "rank"),
         ("write run.zarr g/u --npy", &npy[..npy.len() - 1], "it ends before the 3 bytes"),
         ("write run.zarr g/u --npy", &wrong_type, "is not understood"),
-        ("write run.zarr g/u --raw --type int16", &[0xff; 6], "a value does not fit: int16 becomes uint8"),
+        ("write run.zarr g/u --raw --type int16", &[0xff; 6], "is -1, uint8 begins at 0"),
     ];
     for (line, input, word) in cases {
         let ran = folder.run_with(line, input);

@@ -290,6 +290,8 @@ fn float(data_type: DataType, text: &str) -> Option<Fill> {
     } else {
         Decimal::parse(text)?;
         return match (data_type, narrow_of(data_type)) {
+            // TensorStore writes the least number, of which all bits are zero, as 0.0.
+            (_, Some(Narrow::Float8E8M0Fnu)) if decimal_to_sided(text)? == 0.0 => Some(Fill::from_bytes(&[0])),
             (_, Some(n)) => {
                 let (code, unfit) = n.of_f32(odd(decimal_to_sided(text)?));
                 // Beyond the largest number is infinity, where there is one.
@@ -607,7 +609,7 @@ mod tests {
             (Format::Float8E4M3Fnuz, "NaN", Some(0x80)),
             (Format::Float8E4M3Fnuz, "-0.0", Some(0)),
             (Format::Float8E8M0Fnu, "NaN", Some(0xff)),
-            (Format::Float8E8M0Fnu, "0", None),
+            (Format::Float8E8M0Fnu, "0", Some(0)),
             (Format::Float8E8M0Fnu, "-1", None),
             (Format::Float8E8M0Fnu, "1", Some(0x7f)),
             (Format::Float6E2M3Fn, "NaN", None),

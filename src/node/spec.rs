@@ -489,6 +489,10 @@ impl Spec {
             }
         };
         let element = ElementType::new(self.data_type, self.byte_order);
+        if element.swapped() && self.data_type.is_number() && !DataType::NUMPY.contains(&self.data_type) {
+            let e = err!(Unsupported, "zarr_format 2 has no name for {} with the most significant byte first", self.data_type.name());
+            return Err(e.at_field("byte_order"));
+        }
         let mut filters = self.filters.clone().unwrap_or_default();
         if let Some(codec) = self.variable_codec()?
             && self.filters.is_none()
@@ -734,6 +738,11 @@ mod tests {
     fn order_and_byte_order() {
         let mut s = spec();
         s.set_order(Order::F).unwrap();
+        let mut narrow = Spec::new(DataType::Narrow(crate::dtype::Narrow::BFloat16), &[4]).unwrap();
+        narrow.set_format(Format::V2).unwrap();
+        assert!(narrow.to_json().is_ok());
+        narrow.set_byte_order(ByteOrder::Big).unwrap();
+        assert_eq!(narrow.to_json().unwrap_err().field(), Some("byte_order"));
         s.set_byte_order(ByteOrder::Big).unwrap();
         s.set_compressor("none", None).unwrap();
         assert_eq!(
