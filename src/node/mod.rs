@@ -10,6 +10,7 @@ mod catalog;
 pub mod context;
 mod copy;
 mod document;
+mod draft;
 pub mod group;
 mod hierarchy;
 pub mod path;
@@ -29,7 +30,7 @@ pub use usage::Usage;
 
 // The plain values that the facade's signatures speak of.
 pub use crate::grid::key::{KeyEncoding, Separator};
-pub use crate::metadata::{Format, Map, Order, Value, json};
+pub use crate::metadata::{Dialect, Format, Map, Order, Value, json};
 
 use crate::error::{Result, bail};
 

@@ -23,6 +23,7 @@ impl Array {
     /// `keep_outside` all of these stay. No element inside of both shapes changes.
     pub fn resize(&self, shape: &[u64], keep_outside: bool) -> Result<()> {
         self.store().check_writable()?;
+        self.dialect().refuse()?;
         let format = self.format();
         {
             let _lock = document::lock(self.store(), self.path(), document_name(format))?;
@@ -52,6 +53,7 @@ impl Array {
     /// As for [`engine::write`].
     pub unsafe fn append(&self, dim: usize, count: u64, memory: &Memory) -> Result<()> {
         self.store().check_writable()?;
+        self.dialect().refuse()?;
         let format = self.format();
         let known = self.shape();
         if dim >= known.len() {

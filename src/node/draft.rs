@@ -1,0 +1,140 @@
+//! The hierarchy of the first draft of version 3 (d0): where its nodes' documents and chunks are. None is written.
+//!
+//! Array `a/b`: `meta/root/a/b.array.json`, its chunks `data/root/a/b/c0/0`. Group `a`: `meta/root/a.group.json`, or nothing but nodes
+//! below it. The root: `meta/root.array.json` or `meta/root.group.json`. `zarr.json` is the entry point of all.
+
+use super::document::Stored;
+use super::{NodeKind, Store, catalog, hierarchy, path};
+use crate::error::{Error, Result};
+use crate::grid::key::KeyEncoding;
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
+use crate::metadata::draft::{self, Entry};
+use crate::metadata::{ArrayMeta, Dialect, Format, Map, json, v2, v3};
+use crate::store::get;
+use std::collections::BTreeSet;
+
+/// In front of the keys of all documents.
+pub(super) const META: &str = "meta/root";
+/// In front of the keys of all chunks.
+pub(super) const DATA: &str = "data/root";
+
+/// The key of a node's document, without `.array.json`.
+fn base(path: &str) -> String {
+    if path.is_empty() { META.to_string() } else { format!("{META}/{path}") }
+}
+
+/// The prefix of the documents below a node.
+fn below(path: &str) -> String {
+    format!("{}/", base(path))
+}
+
+/// The entry point of the store's hierarchy, if that is one of a draft. Other drafts than d0 are an error that names them.
+pub(super) fn entry(store: &Store) -> Result<Option<Entry>> {
+    if store.is_no_draft() {
+        return Ok(None);
+    }
+    let document = match get(&**store.shared(), v3::DOCUMENT, MAX_CONSOLIDATED)? {
+        None => None,
+        Some(bytes) => match json::parse_object(&bytes, MAX_CONSOLIDATED) {
+            Ok(document) => Some(document).filter(draft::is_entry),
+            // It may be whole the next time.
+            Err(_) => return Ok(None),
+        },
+    };
+    match document {
+        Some(document) => Entry::from_document(&document).map(Some).map_err(|e| e.at_key(v3::DOCUMENT)),
+        None => {
+            store.set_no_draft();
+            Ok(None)
+        }
+    }
+}
+
+/// Refuses to change anything in a hierarchy of a draft.
+pub(super) fn refuse(store: &Store) -> Result<()> {
+    match entry(store) {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => Dialect::D0.refuse().map_err(|e| e.at_key(v3::DOCUMENT)),
+        Err(e) => Err(e),
+    }
+}
+
+/// The node at a path, if the store is a hierarchy of the draft: an array before a group before an implicit group.
+pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
+    match entry(store)? {
+        Some(entry) => find_in(store, &entry, path),
+        None => Ok(None),
+    }
+}
+
+fn find_in(store: &Store, entry: &Entry, path: &str) -> Result<Option<Stored>> {
+    let as_of = catalog::changes(store);
+    let stored = |kind, key, document| Stored {
+        format: Format::V3,
+        dialect: Dialect::D0,
+        kind,
+        key,
+        document,
+        as_of,
+        listed: false,
+        attributes: None,
+    };
+    let key = |word: &str| format!("{}.{word}{}", base(path), entry.suffix);
+    for (word, kind) in [("array", NodeKind::Array), ("group", NodeKind::Group)] {
+        let key = key(word);
+        if let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? {
+            let document = json::parse_object(&bytes, MAX_DOCUMENT).map_err(|e: Error| e.at_key(&key))?;
+            return Ok(Some(stored(kind, key, document)));
+        }
+    }
+    if !path.is_empty() && !has_nodes_below(store, path)? {
+        return Ok(None);
+    }
+    Ok(Some(stored(NodeKind::Group, key("group"), Map::new())))
+}
+
+fn has_nodes_below(store: &Store, path: &str) -> Result<bool> {
+    if !store.shared().capabilities().listable {
+        return Ok(false);
+    }
+    let listing = store.shared().list_dir(&below(path))?;
+    Ok(!listing.keys.is_empty() || !listing.prefixes.is_empty())
+}
+
+/// The names of the nodes directly below one, sorted.
+pub(super) fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
+    hierarchy::need_listing(store)?;
+    let Some(Entry { suffix }) = entry(store)? else { return Ok(Vec::new()) };
+    let listing = store.shared().list_dir(&below(path))?;
+    let name = |key: &String| {
+        let rest = key.strip_suffix(&suffix)?;
+        rest.strip_suffix(".array").or_else(|| rest.strip_suffix(".group")).map(str::to_string)
+    };
+    let names: BTreeSet<String> = listing.keys.iter().filter_map(name).chain(listing.prefixes).filter(|name| !name.is_empty()).collect();
+    Ok(names.into_iter().collect())
+}
+
+/// The prefix of the chunks of an array of the draft, and their keys behind that. A scalar's chunk is `c`, or `c0` as zarr-python 2
+/// names it.
+pub(super) fn chunks(store: &Store, path: &str, meta: &ArrayMeta) -> Result<(String, KeyEncoding)> {
+    let folder = format!("{DATA}/{}", path::prefix(path));
+    let (KeyEncoding::V2(separator), 0) = (meta.keys, meta.shape.len()) else { return Ok((format!("{folder}c"), meta.keys)) };
+    let key = format!("{folder}c0");
+    if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some() {
+        return Ok((format!("{folder}c"), meta.keys));
+    }
+    Ok((folder, KeyEncoding::Default(separator)))
+}
+
+/// The consolidated metadata that zarr-python 2 wrote for a whole hierarchy, which nobody needs to read it.
+pub(super) fn is_consolidated(store: &Store) -> Result<bool> {
+    let key = consolidated();
+    Ok(store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some())
+}
+
+fn consolidated() -> String {
+    format!("{META}/{CONSOLIDATED_GROUP}/{}", v2::CONSOLIDATED)
+}
+
+/// The group in which zarr-python 2 kept consolidated metadata.
+pub(super) const CONSOLIDATED_GROUP: &str = "consolidated";
