@@ -18,7 +18,7 @@ NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_node_kind", "ozar
 # A C scalar in Fortran and in Julia; the named numbers are int32_t.
 SCALARS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"),
            "size_t": ("integer(c_size_t)", "Csize_t"), "double": ("real(c_double)", "Cdouble"), "bool": ("logical(c_bool)", "Bool"),
-           "char": ("character(kind=c_char)", "Cchar")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
+           "char": ("character(kind=c_char)", "Cchar"), "ozarr_progress": ("type(c_funptr)", "Ptr{Cvoid}")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
 JULIA_NAMES = {"type": "type_", "end": "end_"}
 
 

@@ -14,6 +14,7 @@ mod info;
 mod list;
 mod ls;
 mod man;
+mod migrate;
 mod npy;
 mod output;
 mod place;
@@ -54,6 +55,7 @@ enum Command {
     Rm(rm::Rm),
     Consolidate(consolidate::Consolidate),
     Cp(cp::Cp),
+    Migrate(migrate::Migrate),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -71,6 +73,7 @@ fn run(command: Command) -> Outcome {
         Command::Rm(c) => c.run(),
         Command::Consolidate(c) => c.run(),
         Command::Cp(c) => c.run(),
+        Command::Migrate(c) => c.run(),
         Command::Completions(c) => c.run(),
         Command::Man(c) => c.run(),
     }

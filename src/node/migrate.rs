@@ -1,0 +1,465 @@
+//! Migration: a hierarchy of version 2 or of a draft of version 3 becomes one of version 3, chunks as they are.
+//!
+//! Documents are written anew (`metadata/upgrade.rs` says what), chunks get a second name or are copied; they are encoded anew only where
+//! version 3 has no form for their codecs. A node's document comes after its chunks and after all below it, so that what is there is
+//! whole; the root's is the last one. In place, old documents go after that, and a marker tells a second run what is left to do.
+
+use super::array::State;
+use super::document::{self, Stored, find, find_v2, require};
+use super::{Group, NodeKind, Store, catalog, copy, draft, hierarchy, path, resize};
+use crate::engine::{self, Memory, Overflow, Selection};
+use crate::error::{Error, Result, bail, err};
+use crate::grid::key::KeyEncoding;
+use crate::limits::{self, Dims, c_strides};
+use crate::metadata::v3::Document;
+use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, json, upgrade, v2, v3};
+use crate::store::{Condition, get};
+
+/// Stands beside the root of what is being made, until it is whole.
+const MARKER: &str = "ozarr-migration.json";
+/// So many notes are kept, at most.
+const NOTES: usize = 1000;
+
+/// What a migration did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Migrated {
+    /// Nodes that got a document; those of an earlier run that was interrupted do not count.
+    pub nodes: u64,
+    /// Chunks that got a second name.
+    pub linked: u64,
+    /// Chunks that were copied.
+    pub copied: u64,
+    /// Chunks that were encoded anew.
+    pub recoded: u64,
+    /// What changed besides the form, a line for each (a thousand at most).
+    pub notes: Vec<String>,
+}
+
+/// Where to, and how.
+struct Job<'a> {
+    from: &'a Store,
+    from_path: String,
+    to: &'a Store,
+    to_path: String,
+    in_place: bool,
+    /// The hierarchy is, or was before an interruption, of the draft d0.
+    d0: bool,
+    /// Copy chunks where they could be linked.
+    copy: bool,
+    done: u64,
+    total: u64,
+    report: Migrated,
+    progress: &'a mut dyn FnMut(u64, u64) -> Result<()>,
+}
+
+/// What a node becomes.
+enum New {
+    Group(Map<String, Value>),
+    Array(Box<NewArray>),
+}
+
+struct NewArray {
+    old: State,
+    new: ArrayMeta,
+    /// Why the chunks are encoded anew, if they are.
+    recode: Option<Error>,
+}
+
+impl Store {
+    /// Makes version 3 of the node at `path` with all below it: in `to`, or in place where that is `None`. Nothing is written unless
+    /// every node has a form in version 3; the error names the node that has none. `to` holds nothing at that path, or what an
+    /// interrupted migration of the same node left there, which is then completed; in place, too, the same call completes it.
+    ///
+    /// Chunks are linked where the stores can (so that no program may change them in place), unless `copy`. `progress` is told after each
+    /// object how many are done of how many; its error ends the migration. Errors: `Exists`, `Argument` (one place lies in the
+    /// other), `Unsupported`, `Metadata`, and those of reading and writing.
+    pub fn migrate(
+        &self,
+        path: &str,
+        to: Option<(&Store, &str)>,
+        copy: bool,
+        progress: &mut dyn FnMut(u64, u64) -> Result<()>,
+    ) -> Result<Migrated> {
+        let from_path = path::normalize(path)?;
+        let (to, to_path, in_place) = match to {
+            Some((to, path)) => (to, path::normalize(path)?, false),
+            None => (self, from_path.clone(), true),
+        };
+        to.check_writable()?;
+        [self, to].into_iter().try_for_each(hierarchy::need_listing)?;
+        let found = require(self, &from_path, NodeKind::None)?;
+        if !in_place {
+            path::check_new(&to_path)?;
+            copy::refuse_overlap((self, &from_path), (to, &to_path))?;
+            draft::refuse(to)?;
+        }
+        let (d0, done) = (found.dialect == Dialect::D0, 0);
+        let mut job = Job { from: self, from_path, to, to_path, in_place, d0, copy, done, total: 0, report: Migrated::default(), progress };
+        job.run()?;
+        Ok(job.report)
+    }
+}
+
+impl Job<'_> {
+    fn run(&mut self) -> Result<()> {
+        if !self.in_place {
+            hierarchy::ensure_ancestors(self.to, &self.to_path, Format::V3)?;
+        }
+        let lock = document::lock_place(self.to, &self.to_path)?;
+        let marker = self.read_marker()?;
+        let nodes = self.nodes()?;
+        self.check(&nodes)?;
+        // What an interrupted run in place began with may be replaced by now.
+        self.d0 |= marker.as_ref().is_some_and(|marker| marker.get("draft").and_then(Value::as_str) == Dialect::D0.draft());
+        if self.in_place && self.d0 {
+            self.check_place(&nodes)?;
+        }
+        if marker.is_none() {
+            self.write_marker()?;
+        }
+        let mut consolidated = Vec::new();
+        // Children first.
+        for node in nodes.iter().rev() {
+            self.node(node, &mut consolidated)?;
+        }
+        self.to.flush()?;
+        catalog::changed(self.to);
+        for group in &consolidated {
+            Group::open(self.to, group)?.consolidate()?;
+        }
+        if self.in_place {
+            self.to.flush()?;
+            self.erase_old(&nodes)?;
+        }
+        let marker = path::join(&self.to_path, MARKER);
+        self.to.shared().erase(&marker).map_err(|e| e.at_key(marker))?;
+        drop(lock);
+        if !self.to_path.is_empty() {
+            let made: Vec<String> = nodes.iter().map(|n| self.target(n)).collect();
+            hierarchy::refresh(self.to, &made, None)?;
+        }
+        catalog::changed(self.to);
+        self.to.flush()
+    }
+
+    /// The path that a node gets.
+    fn target(&self, node: &str) -> String {
+        let name = if node == self.from_path { "" } else { path::relative(&self.from_path, node) };
+        if name.is_empty() { self.to_path.clone() } else { path::join(&self.to_path, name) }
+    }
+
+    /// What an interrupted run left. A place that holds anything else is refused.
+    fn read_marker(&self) -> Result<Option<Map<String, Value>>> {
+        let key = path::join(&self.to_path, MARKER);
+        if let Some(bytes) = get(&**self.to.shared(), &key, limits::MAX_DOCUMENT)? {
+            let marker = json::parse_object(&bytes, limits::MAX_DOCUMENT).map_err(|e| e.at_key(&key))?;
+            if marker.get("from").and_then(Value::as_str) != Some(&self.source()) {
+                let e = err!(Exists, "a migration of something else was interrupted here; complete it, or erase what it left");
+                return Err(e.at_key(key));
+            }
+            return Ok(Some(marker));
+        }
+        let listing = self.to.shared().list_dir(&path::prefix(&self.to_path))?;
+        if !self.in_place && !(listing.keys.is_empty() && listing.prefixes.is_empty()) {
+            let (place, path) = (self.to.shared().describe(), path::display(&self.to_path));
+            bail!(Exists, "{path} of {place} holds something already; migrate to where nothing is");
+        }
+        Ok(None)
+    }
+
+    /// What is migrated, as the marker has it.
+    fn source(&self) -> String {
+        if self.in_place { "here".into() } else { format!("{} {}", self.from.shared().describe(), self.from_path) }
+    }
+
+    fn write_marker(&self) -> Result<()> {
+        let draft = Dialect::D0.draft().filter(|_| self.d0).unwrap_or_default();
+        let members = [("from", self.source()), ("draft", draft.to_string())];
+        let marker = members.into_iter().map(|(name, value)| (name.to_string(), Value::from(value))).collect();
+        document::publish(self.to, &path::join(&self.to_path, MARKER), &marker, Condition::None)?;
+        self.to.flush()
+    }
+
+    /// The paths of all nodes, parents before their children.
+    fn nodes(&self) -> Result<Vec<String>> {
+        let (mut nodes, mut todo) = (Vec::new(), vec![self.from_path.clone()]);
+        while let Some(node) = todo.pop() {
+            let Some(found) = find(self.from, &node)? else { continue };
+            if found.kind == NodeKind::Group {
+                let mut names = match found.dialect {
+                    Dialect::D0 => draft::child_names(self.from, &node)?,
+                    _ => self.from.shared().list_dir(&path::prefix(&node))?.prefixes,
+                };
+                // V3-05; in v2 such names are legal, and have no form in v3.
+                names.retain(|name| found.format == Format::V2 || !name.starts_with("__"));
+                if found.dialect == Dialect::D0 && node.is_empty() && draft::is_consolidated(self.from)? {
+                    names.retain(|name| name != draft::CONSOLIDATED_GROUP);
+                }
+                todo.extend(names.iter().rev().map(|name| path::join(&node, name)));
+            }
+            nodes.push(node);
+        }
+        Ok(nodes)
+    }
+
+    /// Everything that can be wrong, before anything is written; and how many objects there are.
+    fn check(&mut self, nodes: &[String]) -> Result<()> {
+        for node in nodes {
+            let new = self.convert(node).map_err(|e| at_node(e, node))?;
+            path::check_new(&self.target(node)).map_err(|e| at_node(e, node))?;
+            self.total += 1;
+            if let Some(New::Array(array)) = new {
+                self.note(node, &array);
+                let mut count = 0;
+                each_chunk(self.from, &array.old, &mut |_, _| {
+                    count += 1;
+                    Ok(())
+                })?;
+                self.total += count;
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, node: &str, array: &NewArray) {
+        let mut notes = Vec::new();
+        if !array.old.meta.fill.defined {
+            notes.push(format!("{}: the fill value null became 0", path::display(node)));
+        }
+        if let Some(why) = &array.recode {
+            let field = why.field().map(|f| format!(" ({f})")).unwrap_or_default();
+            notes.push(format!("{}: encoded anew: {}{field}", path::display(node), why.message()));
+        }
+        let room = NOTES.saturating_sub(self.report.notes.len());
+        self.report.notes.extend(notes.into_iter().take(room));
+    }
+
+    /// In place, the nodes of a d0 hierarchy come to stand beside the folders that they lie in.
+    fn check_place(&self, nodes: &[String]) -> Result<()> {
+        if !self.from_path.is_empty() {
+            bail!(Argument, "a hierarchy in a draft (d0) is migrated in place as a whole; name its root, or a place to migrate to");
+        }
+        match nodes.iter().find(|node| matches!(path::segments(node).next(), Some("meta" | "data"))) {
+            Some(node) => bail!(Unsupported, "the node {node} would stand in the folder of the draft's own keys; migrate to another place"),
+            None => Ok(()),
+        }
+    }
+
+    /// What a node becomes; `None` where it is of version 3 already, and nothing moves.
+    fn convert(&self, node: &str) -> Result<Option<New>> {
+        let Some(found) = find(self.from, node)? else { return Ok(None) };
+        let (format, dialect, document) = (found.format, found.dialect, found.document.clone());
+        let attributes = || match format {
+            Format::V2 => document::attributes_v2(self.from, node),
+            Format::V3 => Ok(v3::attributes(&document).cloned().unwrap_or_default()),
+        };
+        match found.parse()? {
+            Document::Group(_) if format == Format::V3 && dialect == Dialect::Final => {
+                let mut document = document;
+                document.shift_remove(v3::CONSOLIDATED);
+                Ok((!self.in_place).then_some(New::Group(document)))
+            }
+            Document::Group(meta) => Ok(Some(New::Group(v3::write_group(upgrade::group_attributes(&meta.document, attributes()?))))),
+            Document::Array(meta) if meta.format == Format::V3 && meta.dialect == Dialect::Final => {
+                let old = State::new(self.from, node, (*meta).clone(), false)?;
+                Ok((!self.in_place).then(|| New::Array(Box::new(NewArray { old, new: *meta, recode: None }))))
+            }
+            Document::Array(meta) => self.array(node, *meta, attributes()?).map(|array| Some(New::Array(Box::new(array)))),
+        }
+    }
+
+    fn array(&self, node: &str, meta: ArrayMeta, attributes: Map<String, Value>) -> Result<NewArray> {
+        let (new, recode) = match upgrade::array(&meta, attributes.clone()) {
+            Ok(new) => (new, None),
+            Err(e) if upgrade::may_recode(&e) && !meta.data_type.is_variable() => (upgrade::recoded(&meta, attributes)?, Some(e)),
+            Err(e) => return Err(e),
+        };
+        let old = State::new(self.from, node, meta, false)?;
+        // A codec that cannot be used can be moved all the same; to be encoded anew it must be known.
+        let known = old.bound.is_ok();
+        if recode.is_some() {
+            old.bound(node)?;
+        }
+        if known {
+            State::new(self.to, &self.target(node), new.clone(), false)?.bound(&self.target(node))?;
+        }
+        Ok(NewArray { old, new, recode })
+    }
+
+    fn node(&mut self, node: &str, consolidated: &mut Vec<String>) -> Result<()> {
+        let target = self.target(node);
+        if self.is_consolidated(node)? {
+            consolidated.push(target.clone());
+        }
+        let there = document::find_v3(self.to, &target).ok().flatten();
+        let new = match there {
+            // Made by an earlier run. In place, a draft's document may stand there.
+            Some(_) if !self.in_place => None,
+            _ => self.convert(node).map_err(|e| at_node(e, node))?,
+        };
+        let Some(new) = new else { return self.step() };
+        let document = match new {
+            New::Group(document) => document,
+            New::Array(array) => {
+                self.chunks(node, &target, &array).map_err(|e| at_node(e, node))?;
+                array.new.document
+            }
+        };
+        // What the document speaks of is durable before it is there.
+        if target == self.to_path {
+            self.to.flush()?;
+        }
+        document::publish(self.to, &path::join(&target, v3::DOCUMENT), &document, Condition::None)?;
+        self.report.nodes += 1;
+        self.step()
+    }
+
+    fn step(&mut self) -> Result<()> {
+        self.done += 1;
+        (self.progress)(self.done, self.total.max(self.done))
+    }
+
+    /// Whether a node has consolidated metadata, which are then made anew.
+    fn is_consolidated(&self, node: &str) -> Result<bool> {
+        let key = path::join(node, v2::CONSOLIDATED);
+        if self.from.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some() {
+            return Ok(true);
+        }
+        let Some(found) = find(self.from, node)? else { return Ok(false) };
+        let kept = found.document.get(v3::CONSOLIDATED).is_some_and(|c| !c.is_null());
+        Ok(found.kind == NodeKind::Group && (kept || (self.d0 && node.is_empty() && draft::is_consolidated(self.from)?)))
+    }
+
+    /// Brings the chunks of an array to their new keys.
+    fn chunks(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
+        if array.recode.is_some() {
+            return self.recode(node, target, array);
+        }
+        let prefix = path::prefix(target);
+        let from = self.from;
+        let mut to_key = String::new();
+        each_chunk(from, &array.old, &mut |key, index| {
+            to_key.clear();
+            to_key.push_str(&prefix);
+            array.new.keys.push(index.iter().copied(), &mut to_key);
+            if !(self.in_place && key == to_key) {
+                self.move_chunk(key, &to_key)?;
+            }
+            self.step()
+        })
+    }
+
+    fn move_chunk(&mut self, key: &str, to_key: &str) -> Result<()> {
+        let file = if self.copy { None } else { self.from.shared().file(key) };
+        if let Some(file) = file
+            && self.to.shared().link(to_key, &file).map_err(|e| e.at_key(to_key))?
+        {
+            self.report.linked += 1;
+            return Ok(());
+        }
+        // One that another program erased meanwhile is missing in the new place, too.
+        if let Some(bytes) = get(&**self.from.shared(), key, usize::MAX)? {
+            self.to.shared().put(to_key, &[&bytes], Condition::None).map_err(|e| e.at_key(to_key))?;
+            self.report.copied += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads and writes the elements of each chunk.
+    fn recode(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
+        let source = array.old.bound(node)?;
+        let dest = State::new(self.to, target, array.new.clone(), false)?.bound(target)?;
+        let (meta, mut buffer) = (&array.old.meta, Vec::new());
+        each_chunk(self.from, &array.old, &mut |_, index| {
+            let (mut start, mut shape) = (Vec::new(), Vec::new());
+            for (d, &i) in index.iter().enumerate() {
+                let origin = meta.grid.origin(d, i);
+                start.push(origin as i64);
+                shape.push(meta.grid.extent(d, i).min(meta.shape[d].saturating_sub(origin)) as i64);
+            }
+            let selection = Selection::new(&meta.shape, &start, &shape, None)?;
+            let bytes = limits::chunk_bytes(selection.shape(), meta.data_type.size())?;
+            buffer.clear();
+            limits::grow(&mut buffer, bytes)?;
+            let strides = c_strides(selection.shape(), meta.data_type.size());
+            let (data, data_type) = (buffer.as_mut_ptr(), meta.data_type);
+            let memory = Memory { data, size: bytes, offset: 0, strides, data_type, overflow: Overflow::Error };
+            // SAFETY: the buffer lives, unaliased, until both calls have returned.
+            unsafe {
+                engine::read(&source, &selection, &memory)?;
+                engine::write(&dest, &selection, &memory)?;
+            }
+            self.report.recoded += 1;
+            self.step()
+        })
+    }
+
+    /// In place: what nobody needs any more. Old documents go after old chunks, so that a second run finds what is left.
+    fn erase_old(&self, nodes: &[String]) -> Result<()> {
+        let shared = self.from.shared();
+        let erase = |key: String| shared.erase(&key).map(drop).map_err(|e| e.at_key(&key));
+        for node in nodes.iter().rev() {
+            if let Ok(Some(old)) = find_v2(self.from, node) {
+                self.erase_recoded(node, old)?;
+            }
+            for name in [v2::CONSOLIDATED, v2::ATTRIBUTES, v2::ARRAY, v2::GROUP] {
+                erase(path::join(node, name))?;
+            }
+        }
+        if self.d0 {
+            for word in ["array", "group"] {
+                let names = shared.list_dir("meta/")?.keys;
+                for name in names.iter().filter(|name| name.starts_with(&format!("root.{word}"))) {
+                    erase(format!("meta/{name}"))?;
+                }
+            }
+            for prefix in [draft::DATA, draft::META] {
+                let prefix = format!("{prefix}/");
+                shared.erase_prefix(&prefix).map_err(|e| e.at_key(&prefix))?;
+            }
+            // The folders above them, if nothing else is in them.
+            for folder in ["data/", "meta/"] {
+                let listing = shared.list_dir(folder)?;
+                if listing.keys.is_empty() && listing.prefixes.is_empty() {
+                    shared.erase_prefix(folder).map_err(|e| e.at_key(folder))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The chunks of a v2 array that was encoded anew, whose new chunks have keys of another kind.
+    fn erase_recoded(&self, node: &str, old: Stored) -> Result<()> {
+        let Some(new) = document::find_v3(self.from, node)?.filter(|n| n.kind == NodeKind::Array) else { return Ok(()) };
+        let (Ok(Document::Array(new)), Ok(Document::Array(old))) = (new.parse(), old.parse()) else { return Ok(()) };
+        if matches!(new.keys, KeyEncoding::V2(_)) {
+            return Ok(());
+        }
+        let mut keys = Vec::new();
+        each_chunk(self.from, &State::new(self.from, node, *old, false)?, &mut |key, _| {
+            keys.push(key.to_string());
+            Ok(())
+        })?;
+        keys.into_iter().try_for_each(|key| self.from.shared().erase(&key).map(drop).map_err(|e| e.at_key(&key)))
+    }
+}
+
+/// Calls `each` with the key and the index of every stored chunk that lies inside of the array's shape.
+fn each_chunk(store: &Store, array: &State, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
+    let (prefix, keys) = &array.chunks;
+    let shape = &array.meta.shape;
+    let counts: Dims = shape.iter().enumerate().map(|(d, &n)| array.meta.grid.count(d, n)).collect();
+    let folder = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
+    store.shared().list(folder, &mut |key| {
+        let index = key.strip_prefix(prefix.as_str()).and_then(|tail| resize::parse_key(*keys, tail, shape.len()));
+        match index {
+            Some(index) if index.iter().zip(&counts).all(|(i, n)| i < n) => each(key, &index),
+            _ => Ok(()),
+        }
+    })
+}
+
+/// An error that names the node.
+fn at_node(e: Error, node: &str) -> Error {
+    e.at_key(path::display(node))
+}
