@@ -48,7 +48,7 @@ def fortran_argument(kind, name):
     stars, base = kind.count("*"), kind.replace("const", "").replace("*", "").strip()
     if stars == 0:
         return f"{SCALARS[base][0]}, value :: {name}", re.findall(r"c_\w+", SCALARS[base][0])
-    if base == "char" and stars == 1 and "const" in kind:
+    if base == "char" and stars == 1 and "const" in kind and name != "dest":  # `dest` may be NULL
         return f"character(kind=c_char), intent(in) :: {name}(*)", ["c_char"]
     if stars == 1 and base in SCALARS and base != "char":
         kinds = re.findall(r"c_\w+", SCALARS[base][0])

@@ -7,8 +7,8 @@ use crate::error::{Result, bail};
 use crate::node::{Context, Mode, Store};
 use std::ffi::{c_char, c_void};
 
-/// Called now and then by functions that take long: `done` of `total` objects are done. Anything but 0 ends the
-/// function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
+/// Called now and then by functions that take long: `done` of `total` objects are done. Anything but 0 ends
+/// the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
 #[allow(non_camel_case_types)]
 pub type ozarr_progress = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
 
@@ -18,11 +18,11 @@ pub const OZARR_MIGRATE_IN_PLACE: u32 = 1;
 /// `ozarr_migrate`: copy chunks, where a hard link would do.
 pub const OZARR_MIGRATE_COPY: u32 = 2;
 
-/// Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where nothing
-/// is yet. Chunks are hard-linked or copied as they are, and encoded anew only where v3 has no form for their
-/// codecs. When nothing can be made of one node nothing is written at all. After an interruption the same call
-/// completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there; without it the
-/// source is not changed. `progress` may be NULL.
+/// Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where
+/// nothing is yet. Chunks are hard-linked or copied as they are, and encoded anew only where v3 has no form
+/// for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the same
+/// call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there; without it
+/// the source is not changed. `progress` may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_migrate(

@@ -443,3 +443,297 @@ fn final_codec(codec: &mut Map<String, Value>, rank: usize, data_type: Option<Da
     }
     changed
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::ByteOrder;
+    use crate::error::ErrorKind;
+    use crate::grid::key::{KeyEncoding, Separator};
+    use crate::metadata::{Order, json};
+
+    const CORE: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
+    const ARRAY: &str = r#"{"shape":[20,0],"data_type":">f8","chunk_grid":{"type":"regular","chunk_shape":[10,10],"separator":"."},
+        "chunk_memory_layout":"F","compressor":{"codec":"https://purl.org/zarr/spec/codec/zlib/1.0","configuration":{"level":2}},
+        "fill_value":"NaN","extensions":[],"attributes":{"a":1}}"#;
+    const FINAL: &str = r#"{"zarr_format":3,"node_type":"array","shape":[4,6],"data_type":"int16",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,3]}},"chunk_key_encoding":{"name":"default"},
+        "fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"big"}}]}"#;
+
+    fn object(text: &str) -> Map<String, Value> {
+        json::parse_object(text.as_bytes(), 1 << 20).unwrap()
+    }
+
+    fn entry(edit: &[(&str, &str)]) -> Result<Entry> {
+        let mut document = object(&format!(r#"{{"zarr_format":"{CORE}","metadata_encoding":"{CORE}","metadata_key_suffix":".json"}}"#));
+        for (name, value) in edit {
+            document.insert((*name).into(), json::parse_text(value).unwrap());
+        }
+        assert!(is_entry(&document));
+        Entry::from_document(&document)
+    }
+
+    /// The document with some members changed (`""`: gone).
+    fn edited(text: &str, edit: &[(&str, &str)]) -> Map<String, Value> {
+        let mut document = object(text);
+        for (name, value) in edit {
+            match *value {
+                "" => drop(document.shift_remove(*name)),
+                value => drop(document.insert((*name).into(), json::parse_text(value).unwrap())),
+            }
+        }
+        document
+    }
+
+    fn read(edit: &[(&str, &str)]) -> Result<ArrayMeta> {
+        array_from(edited(ARRAY, edit))
+    }
+
+    #[test]
+    fn entry_points_tell_the_dialect() {
+        assert_eq!(entry(&[]).unwrap().suffix, ".json");
+        assert_eq!(entry(&[("metadata_key_suffix", "\"\"")]).unwrap().suffix, "");
+        assert_eq!(entry(&[("metadata_key_suffix", "\".v3\""), ("extensions", r#"[{"must_understand":false}]"#)]).unwrap().suffix, ".v3");
+        let other = |path: &str| format!("\"https://purl.org/zarr/spec/{path}\"");
+        let cases: &[(&str, &str, ErrorKind, &str)] = &[
+            ("zarr_format", &other("core/3.0"), ErrorKind::Unsupported, "(d1)"),
+            ("metadata_encoding", r#"{"type":"json"}"#, ErrorKind::Unsupported, "(d1)"),
+            ("zarr_format", &other("protocol/core/4.0"), ErrorKind::Unsupported, "another version"),
+            ("zarr_format", &other("protocol/core/2.0"), ErrorKind::Unsupported, "another version"),
+            ("zarr_format", &other("protocol/store/3.0"), ErrorKind::Unsupported, "protocol/store"),
+            ("zarr_format", &other(""), ErrorKind::Unsupported, "zarr_format"),
+            ("metadata_encoding", "\"https://example.org/cbor\"", ErrorKind::Unsupported, "metadata_encoding"),
+            ("metadata_key_suffix", "\"/x\"", ErrorKind::Metadata, "metadata_key_suffix"),
+            ("metadata_key_suffix", "1", ErrorKind::Metadata, "metadata_key_suffix"),
+            ("extensions", r#"[{"extension":"https://example.org/e","must_understand":true}]"#, ErrorKind::Extension, "example.org/e"),
+            ("extensions", r#"[{"extension":"e"}]"#, ErrorKind::Extension, "extensions[0]"),
+            ("extensions", "[1]", ErrorKind::Metadata, "extensions[0]"),
+            ("extensions", "{}", ErrorKind::Metadata, "extensions"),
+        ];
+        for (name, value, kind, text) in cases {
+            let e = entry(&[(name, value)]).unwrap_err();
+            assert_eq!(e.kind(), *kind, "{name} {value}: {e}");
+            assert!(e.to_string().contains(text), "{name} {value}: {e}");
+        }
+        assert!(!is_entry(&object(FINAL)));
+    }
+
+    #[test]
+    fn a_d0_array_is_read() {
+        let meta = read(&[]).unwrap();
+        assert_eq!((meta.format, meta.dialect, meta.data_type), (Format::V3, Dialect::D0, DataType::Float64));
+        assert_eq!((meta.shape.as_slice(), meta.keys), ([20, 0].as_slice(), KeyEncoding::V2(Separator::Dot)));
+        let Codecs::V2 { order, element, filters, compressor } = &meta.codecs else { panic!() };
+        assert_eq!((*order, element.order, filters.len()), (Order::F, ByteOrder::Big, 0));
+        let compressor = compressor.as_ref().unwrap();
+        assert_eq!((compressor.name.as_str(), compressor.configuration["level"].to_string()), ("zlib", "2".into()));
+        assert!(meta.document.contains_key("chunk_memory_layout"));
+    }
+
+    #[test]
+    fn d0_data_types() {
+        let extension = |uri: &str, dtype: &str, fallback: &str| format!(r#"{{"extension":"{uri}","type":{dtype},"fallback":{fallback}}}"#);
+        let cases: &[(&str, DataType)] = &[
+            ("\"bool\"", DataType::Bool),
+            ("\"i1\"", DataType::Int8),
+            ("\"u1\"", DataType::UInt8),
+            ("\"<u4\"", DataType::UInt32),
+            ("\"r24\"", DataType::Raw(3)),
+            (&extension("TODO: unicode", "\">U4\"", "null"), DataType::Text(4)),
+            (&extension("TODO: structured", r#"[["","|V3"]]"#, "null"), DataType::Raw(3)),
+            (&extension("https://zarr-specs.readthedocs.io/en/x/complex", "\"<c8\"", "null"), DataType::Complex64),
+            (&extension("https://example.org/t", "\"fixed-point\"", "\"<i2\""), DataType::Int16),
+            (&extension("https://example.org/t", r#"{"any":1}"#, "\"r16\""), DataType::Raw(2)),
+        ];
+        for (value, want) in cases {
+            assert_eq!(read(&[("data_type", value), ("fill_value", "null")]).unwrap().data_type, *want, "{value}");
+        }
+        let refused: &[(&str, ErrorKind)] = &[
+            ("\"<i3\"", ErrorKind::Metadata),
+            ("\"r12\"", ErrorKind::Metadata),
+            ("\"r0\"", ErrorKind::Metadata),
+            ("\"f8\"", ErrorKind::Metadata),
+            ("7", ErrorKind::Metadata),
+            ("{}", ErrorKind::Metadata),
+            (&extension("https://example.org/t", "\"<i2\"", "null"), ErrorKind::Extension),
+            (&extension("https://example.org/t", "\"x\"", r#"["<i2"]"#), ErrorKind::Unsupported),
+        ];
+        for (value, kind) in refused {
+            let e = read(&[("data_type", value), ("fill_value", "null")]).unwrap_err();
+            assert_eq!(e.kind(), *kind, "{value}: {e}");
+            assert!(e.field().unwrap().starts_with("data_type"), "{value}: {e}");
+        }
+    }
+
+    #[test]
+    fn d0_fill_values() {
+        let bits = |x: f64| x.to_bits();
+        let cases: &[(&str, u64)] = &[
+            ("0.5", bits(0.5)),
+            ("\"+Infinity\"", bits(f64::INFINITY)),
+            ("\"Infinity\"", bits(f64::INFINITY)),
+            ("\"-Infinity\"", bits(f64::NEG_INFINITY)),
+            ("\"0x7ff0000000000000\"", bits(f64::INFINITY)),
+            ("\"0b0111111111110000000000000000000000000000000000000000000000000000\"", bits(f64::INFINITY)),
+            ("null", 0),
+        ];
+        for (value, want) in cases {
+            let fill = read(&[("fill_value", value)]).unwrap().fill;
+            assert_eq!((&fill.value[..8], fill.defined), (want.to_ne_bytes().as_slice(), *value != "null"), "{value}");
+        }
+        let raw = read(&[("data_type", "\"r24\""), ("fill_value", "\"0x0102ff\"")]).unwrap().fill;
+        assert_eq!(&raw.value[..3], [1, 2, 255]);
+        for value in ["\"0b012\"", "\"0b0112\"", "\"0x\"", "\"0xg\"", "[1, 2]"] {
+            assert_eq!(read(&[("fill_value", value)]).unwrap_err().field(), Some("fill_value"), "{value}");
+        }
+        assert!(read(&[("data_type", "\"i1\"")]).is_err());
+    }
+
+    #[test]
+    fn d0_forms_that_are_tolerated() {
+        let cases: &[&[(&str, &str)]] = &[
+            &[("compressor", "null")],
+            &[("compressor", "")],
+            &[("storage_transformers", "[]")],
+            &[("extensions", "")],
+            &[("attributes", "null")],
+            &[("dimension_separator", "\".\"")],
+            &[("chunk_grid", r#"{"type":"regular","chunk_shape":[10,0],"separator":null}"#)],
+            &[("compressor", r#"{"codec":"https://purl.org/zarr/spec/codecs/gzip/1.0"}"#)],
+        ];
+        for edit in cases {
+            assert!(read(edit).is_ok(), "{edit:?}");
+        }
+        let no_separator = read(&[("chunk_grid", r#"{"type":"regular","chunk_shape":[10,10]}"#)]).unwrap();
+        assert_eq!(no_separator.keys, KeyEncoding::V2(Separator::Slash));
+    }
+
+    #[test]
+    fn d0_forms_that_are_refused_have_their_kind_and_field() {
+        use ErrorKind::*;
+        let cases: &[(&str, &str, ErrorKind, &str)] = &[
+            ("shape", "", Metadata, "shape"),
+            ("data_type", "", Metadata, "data_type"),
+            ("chunk_grid", "", Metadata, "chunk_grid"),
+            ("chunk_grid", r#"{"type":"hexagonal","chunk_shape":[1,1]}"#, Unsupported, "chunk_grid.type"),
+            ("chunk_grid", r#"{"type":"regular","chunk_shape":[1]}"#, Metadata, "chunk_grid.chunk_shape"),
+            ("chunk_grid", r#"{"type":"regular","chunk_shape":[0,1]}"#, Metadata, "chunk_grid.chunk_shape"),
+            ("chunk_grid", r#"{"type":"regular","chunk_shape":[1,1],"separator":"-"}"#, Metadata, "chunk_grid.separator"),
+            ("chunk_memory_layout", "\"K\"", Metadata, "chunk_memory_layout"),
+            ("compressor", "{}", Metadata, "compressor.codec"),
+            ("compressor", "\"gzip\"", Metadata, "compressor"),
+            ("extensions", r#"[{"extension":"e","must_understand":true}]"#, Extension, "extensions[0]"),
+            ("storage_transformers", r#"[{"extension":"https://example.org/encrypt","type":"aes"}]"#, Extension, "storage_transformers[0]"),
+            ("storage_transformers", "[{},{}]", Unsupported, "storage_transformers"),
+            ("attributes", "[]", Metadata, "attributes"),
+        ];
+        for (name, value, kind, field) in cases {
+            let e = read(&[(name, value)]).expect_err(name);
+            assert_eq!((e.kind(), e.field()), (*kind, Some(*field)), "{name} {value}: {e}");
+        }
+    }
+
+    #[test]
+    fn filters_of_zarr_python_2_are_among_the_attributes() {
+        let count = |attributes: &str| match read(&[("attributes", attributes)]).unwrap().codecs {
+            Codecs::V2 { filters, .. } => filters.len(),
+            Codecs::V3(_) => panic!(),
+        };
+        assert_eq!(count(r#"{"filters":[{"id":"delta","dtype":">f8"}]}"#), 1);
+        for own in [r#"{"filters":["red","green"]}"#, r#"{"filters":[]}"#, r#"{"filters":{"id":"delta"}}"#, "{}"] {
+            assert_eq!(count(own), 0, "{own}");
+        }
+    }
+
+    #[test]
+    fn draft_shards_become_a_codec() {
+        let transformer = |per: &str| {
+            format!(
+                r#"[{{"extension":"https://purl.org/zarr/spec/storage_transformers/sharding/1.0","type":"indexed",
+                "configuration":{{"chunks_per_shard":{per}}}}}]"#
+            )
+        };
+        let meta = read(&[("storage_transformers", &transformer("[2,3]"))]).unwrap();
+        assert_eq!(meta.grid, Grid::regular(Dims::from_slice(&[20, 30])).unwrap());
+        let Codecs::V3(codecs) = &meta.codecs else { panic!() };
+        let c = &codecs[0].configuration;
+        assert_eq!((codecs.len(), codecs[0].name.as_str(), c["chunk_shape"].to_string()), (1, "sharding_indexed", "[10,10]".into()));
+        assert_eq!(c["index_codecs"].to_string(), r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
+        let names: Vec<&str> = c["codecs"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["transpose", "bytes", "numcodecs.zlib"]);
+        let scalar = [("shape", "[]"), ("chunk_grid", r#"{"type":"regular","chunk_shape":[]}"#)];
+        assert!(read(&[scalar[0], scalar[1], ("storage_transformers", &transformer("[1]"))]).is_ok());
+        for per in ["[2]", "[2,0]", "null", "[2,-1]", "[2,9223372036854775807]"] {
+            let e = read(&[("storage_transformers", &transformer(per))]).unwrap_err();
+            assert!(e.field().unwrap().starts_with("storage_transformers[0]"), "{per}: {e}");
+        }
+    }
+
+    #[test]
+    fn d2_forms_become_final_and_final_ones_stay() {
+        assert_eq!(final_forms(&object(FINAL)), None);
+        assert_eq!(array_from_v3(object(FINAL)).unwrap().dialect, Dialect::Final);
+        let bytes = r#"{"name":"bytes","configuration":{"endian":"big"}}"#;
+        let big = |codecs: &str| format!("[{codecs},{bytes}]");
+        let blosc = |shuffle: &str| {
+            format!(
+                r#"[{bytes},{{"name":"blosc","configuration":{{"cname":"lz4","clevel":5,"shuffle":{shuffle},"blocksize":0,"typesize":2}}}}]"#
+            )
+        };
+        let byte = |codecs: &'static str| [("data_type", "\"uint8\""), ("codecs", codecs)];
+        let cases: &[(&[(&str, &str)], &str)] = &[
+            (&[("node_type", "")], "[bytes]"),
+            (&[("chunk_key_encoding", "")], "[bytes]"),
+            (&[("codecs", r#"[{"name":"endian","configuration":{"endian":"big"}}]"#)], "[bytes]"),
+            (&[("codecs", r#"[{"type":"endian","configuration":{"endian":"big"}},{"type":"gzip"}]"#)], "[bytes, gzip]"),
+            (&[("codecs", &big(r#"{"name":"transpose","configuration":{"order":"F"}}"#))], "[transpose[1,0], bytes]"),
+            (&[("codecs", &big(r#"{"name":"transpose","configuration":{"order":"C"}}"#))], "[transpose[0,1], bytes]"),
+            (&[("codecs", &blosc("null"))], "[bytes, blosc\"noshuffle\"]"),
+            (&[("codecs", &blosc("\"byte\""))], "[bytes, blosc\"shuffle\"]"),
+            (&[("codecs", &blosc("\"bit\""))], "[bytes, blosc\"bitshuffle\"]"),
+            (&[("codecs", &blosc("0"))], "[bytes, blosc\"noshuffle\"]"),
+            (&[("codecs", &blosc("1"))], "[bytes, blosc\"shuffle\"]"),
+            (&[("codecs", &blosc("2"))], "[bytes, blosc\"bitshuffle\"]"),
+            (&byte("[]"), "[bytes]"),
+            (&byte(""), "[bytes]"),
+            (&byte(r#"["gzip"]"#), "[bytes, gzip]"),
+            (&byte(r#"["endian"]"#), "[bytes]"),
+        ];
+        for (edit, want) in cases {
+            let document = edited(FINAL, edit);
+            let meta = array_from_v3(document.clone()).unwrap_or_else(|e| panic!("{edit:?}: {e}"));
+            assert_eq!((meta.dialect, &meta.document), (Dialect::D2, &document), "{edit:?}");
+            let Codecs::V3(codecs) = &meta.codecs else { panic!() };
+            let show = |c: &Extension| {
+                let member = c.configuration.get(if c.name == "blosc" { "shuffle" } else { "order" });
+                format!("{}{}", c.name, member.map(Value::to_string).unwrap_or_default())
+            };
+            assert_eq!(format!("[{}]", codecs.iter().map(show).collect::<Vec<_>>().join(", ")), *want, "{edit:?}");
+        }
+        let refused: &[&[(&str, &str)]] = &[&[("codecs", "[]")], &[("codecs", "")], &[("codecs", &blosc("\"nibble\""))]];
+        for edit in refused {
+            let meta = array_from_v3(edited(FINAL, edit)).unwrap();
+            assert!(crate::metadata::upgrade::array(&meta, Map::new()).is_ok());
+        }
+    }
+
+    #[test]
+    fn d2_forms_inside_of_shards_become_final_too() {
+        let shards = r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[2,3],
+            "codecs":[{"name":"endian","configuration":{"endian":"little"}}],
+            "index_codecs":[{"name":"endian","configuration":{"endian":"little"}},{"name":"crc32c"}]}}]"#;
+        let Codecs::V3(codecs) = array_from_v3(edited(FINAL, &[("codecs", shards)])).unwrap().codecs else { panic!() };
+        let text = Value::Object(codecs[0].configuration.clone()).to_string();
+        assert!(!text.contains("\"name\":\"endian\"") && text.matches("\"name\":\"bytes\"").count() == 2, "{text}");
+    }
+
+    #[test]
+    fn drafts_are_not_written() {
+        assert!(Dialect::Final.refuse().is_ok());
+        for dialect in [Dialect::D0, Dialect::D2] {
+            let e = dialect.refuse().unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::ReadOnly);
+            assert!(e.message().contains(dialect.draft().unwrap()) && e.message().contains("ozarr migrate"), "{e}");
+        }
+    }
+}

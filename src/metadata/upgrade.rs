@@ -312,3 +312,122 @@ pub fn may_recode(e: &Error) -> bool {
     let codec = e.field().is_some_and(|f| f.starts_with("filters") || f.starts_with("compressor"));
     e.kind() == ErrorKind::Unsupported && (codec || e.field().is_none())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::key::Separator;
+    use crate::metadata::{json, v2};
+
+    fn v2_array(members: &str) -> ArrayMeta {
+        let text = format!(r#"{{"zarr_format":2,"shape":[6,4],"chunks":[3,2],"fill_value":0{members}}}"#);
+        let mut document = json::parse_object(text.as_bytes(), 1 << 20).unwrap();
+        document.entry("dtype").or_insert_with(|| ">i4".into());
+        v2::array_from(document).unwrap()
+    }
+
+    fn object(text: &str) -> Map<String, Value> {
+        json::parse_object(text.as_bytes(), 1 << 20).unwrap()
+    }
+
+    #[test]
+    fn codecs_of_v2_have_these_forms() {
+        let cases: &[(&str, &str)] = &[
+            ("", r#"[{"name":"bytes","configuration":{"endian":"big"}}]"#),
+            (r#","dtype":"|u1""#, r#"[{"name":"bytes"}]"#),
+            (
+                r#","dtype":"<c8","order":"F""#,
+                r#"[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"little"}}]"#,
+            ),
+            (r#","dtype":"|u1","compressor":{"id":"zlib"}"#, r#"[{"name":"bytes"},{"name":"numcodecs.zlib","configuration":{}}]"#),
+            (r#","dtype":"|u1","compressor":{"id":"gzip","level":3}"#, r#"[{"name":"bytes"},{"name":"gzip","configuration":{"level":3}}]"#),
+            (
+                r#","dtype":"|u1","compressor":{"id":"gzip","level":-1}"#,
+                r#"[{"name":"bytes"},{"name":"numcodecs.gzip","configuration":{"level":-1}}]"#,
+            ),
+            (
+                r#","dtype":"|u1","compressor":{"id":"zstd","level":3}"#,
+                r#"[{"name":"bytes"},{"name":"zstd","configuration":{"level":3,"checksum":false}}]"#,
+            ),
+            (
+                r#","dtype":"<f8","compressor":{"id":"blosc","cname":"zstd","clevel":3,"shuffle":-1,"blocksize":0}"#,
+                r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"blosc","configuration":{"cname":"zstd","clevel":3,"shuffle":"shuffle","typesize":8,"blocksize":0}}]"#,
+            ),
+            (
+                r#","dtype":"|u1","compressor":{"id":"blosc","shuffle":-1}"#,
+                r#"[{"name":"bytes"},{"name":"blosc","configuration":{"cname":"lz4","clevel":5,"shuffle":"bitshuffle","typesize":1,"blocksize":0}}]"#,
+            ),
+            // GDAL leaves a member there.
+            (
+                r#","dtype":"|u1","compressor":{"id":"lzma","preset":2,"delta":1}"#,
+                r#"[{"name":"bytes"},{"name":"numcodecs.lzma","configuration":{"preset":2}}]"#,
+            ),
+            // netCDF-C's size of the type; then the bytes have elements of one byte.
+            (
+                r#","filters":[{"id":"shuffle","elementsize":0},{"id":"fletcher32"}]"#,
+                r#"[{"name":"bytes","configuration":{"endian":"big"}},{"name":"numcodecs.shuffle","configuration":{"elementsize":4}},{"name":"numcodecs.fletcher32","configuration":{}}]"#,
+            ),
+            (
+                r#","filters":[{"id":"delta","dtype":">i4","astype":"<i2"}],"compressor":{"id":"lz4","acceleration":1}"#,
+                r#"[{"name":"numcodecs.delta","configuration":{"dtype":">i4","astype":"<i2"}},{"name":"bytes","configuration":{"endian":"little"}},{"name":"numcodecs.lz4","configuration":{"acceleration":1}}]"#,
+            ),
+            (
+                r#","filters":[{"id":"astype","encode_dtype":">f8","decode_dtype":">i4"}]"#,
+                r#"[{"name":"numcodecs.astype","configuration":{"encode_dtype":">f8","decode_dtype":">i4"}},{"name":"bytes","configuration":{"endian":"big"}}]"#,
+            ),
+            (r#","dtype":"|b1","filters":[{"id":"packbits"}]"#, r#"[{"name":"numcodecs.packbits","configuration":{}},{"name":"bytes"}]"#),
+        ];
+        for (members, want) in cases {
+            let new = array(&v2_array(members), Map::new()).unwrap_or_else(|e| panic!("{members}: {e}"));
+            assert_eq!(new.document["codecs"].to_string(), *want, "{members}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_form_is_named_and_may_be_encoded_anew() {
+        let cases: &[(&str, &str)] = &[
+            (r#","compressor":{"id":"base64"}"#, "compressor"),
+            (r#","compressor":{"id":"snake-oil"}"#, "compressor"),
+            (r#","filters":[{"id":"shuffle"},{"id":"delta","dtype":">i4"}]"#, "filters[1]"),
+            (r#","filters":[{"id":"delta","dtype":"<i4"}]"#, "filters[0]"),
+        ];
+        for (members, field) in cases {
+            let meta = v2_array(members);
+            let e = array(&meta, Map::new()).unwrap_err();
+            assert_eq!((e.field(), may_recode(&e)), (Some(*field), true), "{members}: {e}");
+            let new = recoded(&meta, Map::new()).unwrap();
+            assert_eq!(new.document["codecs"].to_string(), r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#, "{members}");
+            assert_eq!(new.keys, KeyEncoding::Default(Separator::Slash));
+        }
+        let kept = recoded(&v2_array(r#","filters":[{"id":"base64"}],"compressor":{"id":"zlib","level":1}"#), Map::new()).unwrap();
+        assert_eq!(kept.document["codecs"][1]["name"], "numcodecs.zlib");
+        let pcodec = r#","compressor":{"id":"pcodec"}"#;
+        assert!(array(&v2_array(pcodec), Map::new()).is_err(), "of big-endian elements");
+        assert_eq!(recoded(&v2_array(pcodec), Map::new()).unwrap().document["codecs"][0]["name"], "numcodecs.pcodec");
+        let e = array(&v2_array(r#","compressor":{"id":"blosc","shuffle":7}"#), Map::new()).unwrap_err();
+        assert!(!may_recode(&e), "{e}");
+    }
+
+    #[test]
+    fn the_other_members_have_these_forms() {
+        let meta = v2_array(r#","dimension_separator":"/","fill_value":null,"_nczarr_array":{"x":1},"unknown":2"#);
+        let new = array(&meta, object(r#"{"_ARRAY_DIMENSIONS":["y","x"],"units":"K"}"#)).unwrap();
+        assert_eq!(new.document["chunk_key_encoding"].to_string(), r#"{"name":"v2","configuration":{"separator":"/"}}"#);
+        assert_eq!(new.document["fill_value"].to_string(), "0");
+        assert_eq!(new.document["dimension_names"].to_string(), r#"["y","x"]"#);
+        assert_eq!(new.document["attributes"].to_string(), r#"{"units":"K","_nczarr_array":{"x":1}}"#);
+        assert!(!new.document.contains_key("unknown"));
+        // What is no list of names, one for each dimension, stays an attribute.
+        for odd in [r#"["y"]"#, r#"["y",null]"#, "\"y\""] {
+            let new = array(&meta, object(&format!(r#"{{"_ARRAY_DIMENSIONS":{odd}}}"#))).unwrap();
+            assert_eq!((new.dimension_names, new.document["attributes"]["_ARRAY_DIMENSIONS"].to_string()), (None, odd.to_string()));
+        }
+    }
+
+    #[test]
+    fn groups_keep_their_attributes_and_what_nczarr_put_beside_them() {
+        let document = object(r#"{"zarr_format":2,"_NCZARR_GROUP":{"dims":{}},"other":1}"#);
+        let attributes = group_attributes(&document, object(r#"{"a":1}"#));
+        assert_eq!(Value::Object(attributes).to_string(), r#"{"a":1,"_NCZARR_GROUP":{"dims":{}}}"#);
+    }
+}

@@ -138,3 +138,106 @@ fn consolidated() -> String {
 
 /// The group in which zarr-python 2 kept consolidated metadata.
 pub(super) const CONSOLIDATED_GROUP: &str = "consolidated";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::node::{Array, Context, Group, Node};
+    use crate::store::Condition;
+
+    const CORE: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
+
+    /// A hierarchy with documents that end in `suffix`.
+    fn store(suffix: &str, keys: &[(&str, &str)]) -> Store {
+        let store = Store::memory(&Context::default());
+        let put = |key: &str, text: &str| store.shared().put(key, &[text.as_bytes()], Condition::None).unwrap();
+        let entry = format!(r#"{{"zarr_format":"{CORE}","metadata_encoding":"{CORE}","metadata_key_suffix":"{suffix}","extensions":[]}}"#);
+        put("zarr.json", &entry);
+        for (key, text) in keys {
+            let array =
+                r#"{"shape":[],"data_type":"u1","chunk_grid":{"type":"regular","chunk_shape":[]},"fill_value":3,"attributes":{"n":1}}"#;
+            put(&key.replace('$', suffix), if text.is_empty() { array } else { text });
+        }
+        store
+    }
+
+    fn names(store: &Store, path: &str) -> Vec<String> {
+        Group::open(store, path).unwrap().children().unwrap().into_iter().map(|c| format!("{}:{:?}", c.name, c.kind)).collect()
+    }
+
+    #[test]
+    fn nodes_are_found_with_every_suffix() {
+        for suffix in [".json", ".v3", "", ".meta.json"] {
+            let keys =
+                [("meta/root/a.array$", ""), ("meta/root/g.group$", "{}"), ("meta/root/g/x.y.array$", ""), ("meta/root/i/j/k.array$", "")];
+            let store = store(suffix, &keys);
+            assert_eq!(names(&store, ""), ["a:Array", "g:Group", "i:Group"], "{suffix:?}");
+            assert_eq!(names(&store, "g"), ["x.y:Array"], "{suffix:?}");
+            assert_eq!(names(&store, "i"), ["j:Group"], "{suffix:?}");
+            assert_eq!(Group::open(&store, "i/j").unwrap().attributes().all().unwrap().len(), 0);
+            assert_eq!(Array::open(&store, "g/x.y").unwrap().attributes().get_i64("n").unwrap(), 1);
+            for missing in ["b", "a/b", "i/jj", "g/x", "meta", "meta/root", "data"] {
+                assert_eq!(Node::open(&store, missing).err().unwrap().kind(), ErrorKind::NotFound, "{suffix:?} {missing}");
+            }
+            assert_eq!(Array::open(&store, "i/j").err().unwrap().kind(), ErrorKind::NodeKind);
+            let e = Array::open(&store, "g/z").err().unwrap();
+            assert!(e.message().contains("x.y"), "{e}");
+        }
+    }
+
+    #[test]
+    fn an_array_goes_before_a_group_and_the_root_is_always_there() {
+        let both = store(".json", &[("meta/root/a.array.json", ""), ("meta/root/a.group.json", "{}")]);
+        assert_eq!(names(&both, ""), ["a:Array"]);
+        assert_eq!(names(&store(".json", &[]), ""), [""; 0]);
+        let root = store(".json", &[("meta/root.array.json", "")]);
+        assert!(matches!(Node::open(&root, "").unwrap(), Node::Array(_)));
+        let group = store(".json", &[("meta/root.group.json", r#"{"attributes":{"r":1}}"#)]);
+        assert_eq!(Group::open(&group, "").unwrap().attributes().get_i64("r").unwrap(), 1);
+    }
+
+    #[test]
+    fn a_scalar_is_found_under_both_names() {
+        for (key, want) in [("data/root/a/c", 7), ("data/root/a/c0", 7), ("data/root/a/c1", 3)] {
+            let store = store(".json", &[("meta/root/a.array.json", ""), (key, "\u{7}")]);
+            let array = Array::open(&store, "a").unwrap();
+            let mut value = 0u8;
+            let data_type = array.data_type();
+            let memory = crate::engine::Memory {
+                data: &raw mut value,
+                size: 1,
+                offset: 0,
+                strides: crate::limits::Strides::new(),
+                data_type,
+                overflow: crate::engine::Overflow::Error,
+            };
+            // SAFETY: the memory lives as long as the call.
+            unsafe { array.read(&crate::engine::Selection::all(&[]), &memory).unwrap() };
+            assert_eq!(value, want, "{key}");
+            assert_eq!(array.usage().unwrap().chunks, u64::from(want == 7), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_child_that_cannot_be_understood_is_listed_with_its_error() {
+        let store = store(".json", &[("meta/root/a.array.json", "{}"), ("meta/root/b.array.json", "{")]);
+        assert_eq!(names(&store, ""), ["a:Unknown", "b:Unknown"]);
+        assert_eq!(Node::open(&store, "a").err().unwrap().key(), Some("meta/root/a.array.json"));
+    }
+
+    #[test]
+    fn an_entry_point_that_is_not_at_the_root_and_other_drafts_are_named() {
+        let store = store(".json", &[]);
+        let entry = get(&**store.shared(), "zarr.json", 1 << 20).unwrap().unwrap();
+        store.shared().put("sub/zarr.json", &[&entry], Condition::None).unwrap();
+        let e = Node::open(&store, "sub").err().unwrap();
+        assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("(d0)"), "{e}");
+        let d1 = String::from_utf8(entry).unwrap().replace("protocol/core", "core");
+        store.shared().put("zarr.json", &[d1.as_bytes()], Condition::None).unwrap();
+        for path in ["", "a"] {
+            let e = Node::open(&store, path).err().unwrap();
+            assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("(d1)"), "{path}: {e}");
+        }
+    }
+}

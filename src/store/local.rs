@@ -1410,6 +1410,34 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_linked_to_a_key_and_stays_what_it_is() {
+        for mode in MODES {
+            let folder = Folder::new();
+            let (from, to) = (folder.store(mode), LocalStore::open(&folder.0.join("other"), true, mode).unwrap());
+            put(&from, "a/b", b"1").unwrap();
+            let file = from.file("a/b").unwrap();
+            assert!(to.link("x/y/k", &file).unwrap());
+            assert_eq!(value(&to, "x/y/k").unwrap(), b"1");
+            assert!(to.link("x/y/k", &file).unwrap(), "again");
+            put(&to, "full", b"old").unwrap();
+            assert!(to.link("full", &file).unwrap());
+            assert_eq!(value(&to, "full").unwrap(), b"1");
+            // What a reader has open counts as replaced: which of its names was it?
+            let Some(Object::File(open)) = to.open("full").unwrap() else { panic!() };
+            assert!(!open.still_current().unwrap());
+            put(&to, "full", b"new").unwrap();
+            to.flush().unwrap();
+            assert_eq!(value(&from, "a/b").unwrap(), b"1");
+            assert_eq!(from.file("none"), None);
+            assert!(!to.link("k", &folder.0.join("none")).unwrap());
+            assert!(!to.link("k", &folder.0).unwrap(), "a folder");
+            assert_eq!(to.link(LOCK_NAME, &file).unwrap_err().kind(), ErrorKind::Name);
+            let reader = LocalStore::open(&folder.0.join("other"), false, mode).unwrap();
+            assert_eq!(reader.link("k", &file).unwrap_err().kind(), ErrorKind::ReadOnly);
+        }
+    }
+
+    #[test]
     fn a_file_system_without_locks_gives_none() {
         let folder = Folder::new();
         let store = folder.store(SyncMode::None);
