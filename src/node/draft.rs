@@ -132,6 +132,11 @@ pub(super) fn is_consolidated(store: &Store) -> Result<bool> {
     Ok(store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some())
 }
 
+/// Whether the group in which they are has nothing else in it: it is no node of anybody's.
+pub(super) fn is_consolidated_only(store: &Store) -> Result<bool> {
+    Ok(is_consolidated(store)? && child_names(store, CONSOLIDATED_GROUP)?.is_empty())
+}
+
 fn consolidated() -> String {
     format!("{META}/{CONSOLIDATED_GROUP}/{}", v2::CONSOLIDATED)
 }

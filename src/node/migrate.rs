@@ -193,7 +193,7 @@ impl Job<'_> {
                 };
                 // V3-05; in v2 such names are legal, and have no form in v3.
                 names.retain(|name| found.format == Format::V2 || !name.starts_with("__"));
-                if found.dialect == Dialect::D0 && node.is_empty() && draft::is_consolidated(self.from)? {
+                if found.dialect == Dialect::D0 && node.is_empty() && draft::is_consolidated_only(self.from)? {
                     names.retain(|name| name != draft::CONSOLIDATED_GROUP);
                 }
                 todo.extend(names.iter().rev().map(|name| path::join(&node, name)));
@@ -704,6 +704,16 @@ mod tests {
                 assert_eq!(keys(&from.store), before, "the source");
             }
         }
+    }
+
+    #[test]
+    fn a_group_that_is_called_as_zarr_python_calls_its_own_is_kept_if_something_is_in_it() {
+        let mut before = d0_keys();
+        before.insert("meta/root/consolidated/a.array.json".into(), before["meta/root/a.array.json"].clone());
+        before.insert("data/root/consolidated/a/c0".into(), ints([1, 2]));
+        let store = open(&mortal(&before, 1000));
+        go(&store, None).unwrap();
+        assert_eq!(read(&store, "consolidated/a"), [1, 2, 7, 7, 7]);
     }
 
     #[test]
