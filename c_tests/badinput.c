@@ -92,7 +92,7 @@ static const struct { const char *file, *document; ozarr_status status; const ch
     {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "\"x\"", "[{\"name\":\"bytes\"}]"), OZARR_ERR_METADATA, "fill_value"},
     {"zarr.json", V3_WITH("[6,4]", "\"int16\"", GRID, KEYS, "0", "[]"), OZARR_ERR_METADATA, "codecs"},
     {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "0", "[{\"name\":\"bytes\"},{\"name\":\"middle-out\"}]"), OZARR_ERR_UNSUPPORTED, "codecs[1]"},
-    {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "0", "[{\"name\":\"gzip\"}]"), OZARR_ERR_METADATA, "codecs"},
+    {"zarr.json", V3_WITH("[6,4]", "\"int16\"", GRID, KEYS, "0", "[{\"name\":\"gzip\"}]"), OZARR_ERR_METADATA, "codecs"},
     {"zarr.json", V3_WITH("[6,4]", "\"int8\"", GRID, KEYS, "0", "[{\"name\":\"transpose\",\"configuration\":{\"order\":[0,0]}},{\"name\":\"bytes\"}]"), OZARR_ERR_METADATA, "codecs[0].configuration.order"},
     {".zarray", "{\"zarr_format\":2,\"shape\":[6,4]", OZARR_ERR_METADATA, ""},
     {".zarray", V2("[6,4]", "[3,4]", "\"|O\"", "null", "0", "\"C\"", "null"), OZARR_ERR_METADATA, "dtype"},

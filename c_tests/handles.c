@@ -45,6 +45,7 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_type(a, &i32));
     ERR(want, ozarr_array_item_size(a, &len));
     ERR(want, ozarr_array_zarr_format(a, &i32));
+    ERR(want, ozarr_array_draft(a, buf, sizeof buf, &len));
     ERR(want, ozarr_array_dimension_name(a, 0, buf, sizeof buf, &len, &flag));
     ERR(want, ozarr_array_fill_value(a, &real, sizeof real, &flag));
     ERR(want, ozarr_array_path(a, buf, sizeof buf, &len));
@@ -78,6 +79,7 @@ static void every_group_call(ozarr_group *g, ozarr_status want) {
     ERR(want, ozarr_group_create_array(g, "x", NULL, OZARR_NEW, &out_array));
     ERR(want, ozarr_group_open_array(g, "x", &out_array));
     ERR(want, ozarr_group_zarr_format(g, &i32));
+    ERR(want, ozarr_group_draft(g, buf, sizeof buf, &len));
     ERR(want, ozarr_group_metadata(g, buf, sizeof buf, &len));
     ERR(want, ozarr_group_children(g, &out_iter));
     ERR(want, ozarr_group_consolidate(g));

@@ -113,6 +113,8 @@ int main(void) {
     NULL_IS("type", ozarr_array_type(a, NULL));
     NULL_IS("bytes", ozarr_array_item_size(a, NULL));
     NULL_IS("format", ozarr_array_zarr_format(a, NULL));
+    NULL_IS("buf", ozarr_array_draft(a, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_array_draft(a, buf, sizeof buf, NULL));
     NULL_IS("buf", ozarr_array_dimension_name(a, 0, NULL, sizeof buf, &len, &flag));
     NULL_OK("len", ozarr_array_dimension_name(a, 0, buf, sizeof buf, NULL, &flag));
     NULL_OK("named", ozarr_array_dimension_name(a, 0, buf, sizeof buf, &len, NULL));
@@ -142,6 +144,8 @@ int main(void) {
     NULL_IS("path", ozarr_group_open_array(g, NULL, &oa));
     NULL_IS("out", ozarr_group_open_array(g, "a", NULL));
     NULL_IS("format", ozarr_group_zarr_format(g, NULL));
+    NULL_IS("buf", ozarr_group_draft(g, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_group_draft(g, buf, sizeof buf, NULL));
     NULL_IS("buf", ozarr_group_metadata(g, NULL, sizeof buf, &len));
     NULL_OK("len", ozarr_group_metadata(g, buf, sizeof buf, NULL));
     NULL_IS("out", ozarr_group_children(g, NULL));
@@ -275,6 +279,9 @@ int main(void) {
     NULL_IS("array", ozarr_node_open("nulls.zarr", "r", NULL, &og));
     NULL_IS("group", ozarr_node_open("nulls.zarr", "r", &oa, NULL));
     NULL_IS("location", ozarr_node_erase(NULL));
+    NULL_IS("source", ozarr_migrate(NULL, "made.zarr", 0, NULL, NULL));
+    NULL_IS("dest", ozarr_migrate("nulls.zarr", NULL, 0, NULL, NULL));
+    NULL_OK("user", ozarr_migrate("nulls.zarr", "migrated.zarr", 0, NULL, NULL));
     NULL_IS("out", ozarr_context_new(NULL));
     NULL_IS("key", ozarr_context_set(c, NULL, "1"));
     NULL_IS("value", ozarr_context_set(c, "threads", NULL));
@@ -323,6 +330,8 @@ int main(void) {
         BAD_TEXT("location", ozarr_store_open(bad, "r", &ost));
         BAD_TEXT("location", ozarr_node_open(bad, "r", &oa, &og));
         BAD_TEXT("location", ozarr_node_erase(bad));
+        BAD_TEXT("source", ozarr_migrate(bad, "made.zarr", 0, NULL, NULL));
+        BAD_TEXT("dest", ozarr_migrate("nulls.zarr", bad, 0, NULL, NULL));
         BAD_TEXT("mode", ozarr_array_open("nulls.zarr/a", bad, &oa));
         BAD_TEXT("path", ozarr_array_create_at(st, bad, s, OZARR_NEW, &oa));
         BAD_TEXT("path", ozarr_group_open_group(g, bad, &og));

@@ -440,6 +440,12 @@ OZARR_CHECKED ozarr_status ozarr_array_item_size(const ozarr_array *array, size_
 OZARR_CHECKED ozarr_status ozarr_array_zarr_format(const ozarr_array *array, int32_t *format);
 
 /**
+ * The draft of Zarr v3 that the array is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts are
+ * only read; `ozarr_migrate` makes Zarr v3 of them.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_draft(const ozarr_array *array, char *buf, size_t cap, size_t *len);
+
+/**
  * The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false
  * (`named` may be NULL).
  */
@@ -527,6 +533,12 @@ OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, cons
 
 /** The Zarr format: 2 or 3. */
 OZARR_CHECKED ozarr_status ozarr_group_zarr_format(const ozarr_group *group, int32_t *format);
+
+/**
+ * The draft of Zarr v3 that the group is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts are
+ * only read; `ozarr_migrate` makes Zarr v3 of them.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_draft(const ozarr_group *group, char *buf, size_t cap, size_t *len);
 
 /** The group's metadata document (`zarr.json` or `.zgroup`) as JSON. */
 OZARR_CHECKED ozarr_status ozarr_group_metadata(const ozarr_group *group, char *buf, size_t cap, size_t *len);
@@ -1126,6 +1138,29 @@ OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mod
 
 /** Erases what stands at `location`, with everything below it. */
 OZARR_CHECKED ozarr_status ozarr_node_erase(const char *location);
+
+/* ========================================================================================================
+ * Migration
+ * ======================================================================================================== */
+
+/**
+ * Called now and then by functions that take long: `done` of `total` objects are done. Anything but 0 ends
+ * the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
+ */
+typedef int32_t (*ozarr_progress)(void *user, uint64_t done, uint64_t total);
+
+#define OZARR_MIGRATE_IN_PLACE    1      /**< `ozarr_migrate`: in place; `dest` is NULL. */
+#define OZARR_MIGRATE_COPY        2      /**< `ozarr_migrate`: copy chunks, where a hard link would do. */
+
+/**
+ * Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where
+ * nothing is yet. Chunks are hard-linked or copied as they are, and encoded anew only where v3 has no form
+ * for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the same
+ * call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there; without it
+ * the source is not changed. `progress` may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
+    ozarr_progress progress, void *user);
 
 /* ========================================================================================================
  * Contexts

@@ -18,7 +18,7 @@ NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_overflow", "ozarr
 # A C scalar in Fortran and in Julia; the named numbers are int32_t.
 SCALARS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"),
            "size_t": ("integer(c_size_t)", "Csize_t"), "double": ("real(c_double)", "Cdouble"), "bool": ("logical(c_bool)", "Bool"),
-           "char": ("character(kind=c_char)", "Cchar"), "ozarr_key_function": ("type(c_funptr)", "Ptr{Cvoid}")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
+           "char": ("character(kind=c_char)", "Cchar"), "ozarr_key_function": ("type(c_funptr)", "Ptr{Cvoid}"), "ozarr_progress": ("type(c_funptr)", "Ptr{Cvoid}")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
 JULIA_NAMES = {"type": "type_", "end": "end_"}
 
 
@@ -48,7 +48,7 @@ def fortran_argument(kind, name):
     stars, base = kind.count("*"), kind.replace("const", "").replace("*", "").strip()
     if stars == 0:
         return f"{SCALARS[base][0]}, value :: {name}", re.findall(r"c_\w+", SCALARS[base][0])
-    if base == "char" and stars == 1 and "const" in kind:
+    if base == "char" and stars == 1 and "const" in kind and name != "dest":  # `dest` may be NULL
         return f"character(kind=c_char), intent(in) :: {name}(*)", ["c_char"]
     if stars == 1 and base in SCALARS and base != "char":
         kinds = re.findall(r"c_\w+", SCALARS[base][0])

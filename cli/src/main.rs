@@ -14,6 +14,7 @@ mod info;
 mod list;
 mod ls;
 mod man;
+mod migrate;
 mod npy;
 mod output;
 mod place;
@@ -56,6 +57,7 @@ enum Command {
     Consolidate(consolidate::Consolidate),
     Cp(cp::Cp),
     ZipRepair(zip_repair::ZipRepair),
+    Migrate(migrate::Migrate),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -74,6 +76,7 @@ fn run(command: Command) -> Outcome {
         Command::Consolidate(c) => c.run(),
         Command::Cp(c) => c.run(),
         Command::ZipRepair(c) => c.run(),
+        Command::Migrate(c) => c.run(),
         Command::Completions(c) => c.run(),
         Command::Man(c) => c.run(),
     }

@@ -65,6 +65,12 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("cp run.zarr/t run.zarr/g/u", 1, &["g/u"]),
         ("cp run.zarr run.zarr/g/v", 1, &["lies inside of"]),
         ("cp run.zarr/g run.zarr --overwrite", 1, &["holds"]),
+        ("migrate run.zarr", 2, &["<DEST>"]),
+        ("migrate run.zarr x.zarr --in-place", 2, &["cannot be used with"]),
+        ("migrate run.zarr x.zarr --to 2", 2, &["invalid value '2'"]),
+        ("migrate nothing.zarr x.zarr", 1, &["no node in"]),
+        ("migrate run.zarr run.zarr/x", 1, &["lies inside of"]),
+        ("migrate run.zarr/t run.zarr/g/u", 1, &["g/u", "holds something already"]),
         ("man bytes", 1, &["bytes: "]),
         // Regions.
         ("read run.zarr t --raw --start 4,0 --shape 1,1", 1, &["dimension 0", "length 4"]),

@@ -21,7 +21,7 @@ fn store(name: &str) -> Folder {
 fn help_names_every_subcommand_and_every_option_says_what_it_does() {
     let folder = Folder::new("help");
     let help = folder.ok("--help");
-    for name in "tree ls info read create write attrs resize rm consolidate cp zip-repair completions man".split(' ') {
+    for name in "tree ls info read create write attrs resize rm consolidate cp zip-repair migrate completions man".split(' ') {
         assert!(help.contains(&format!("\n  {name} ")), "{name}");
         assert!(folder.ok(&format!("{name} --help")).contains("Usage: ozarr "), "{name}");
     }
@@ -49,6 +49,60 @@ fn what_is_there_is_shown() {
     for (line, want) in cases {
         assert_eq!(folder.ok(line), *want, "ozarr {line}");
     }
+}
+
+#[test]
+fn migrating_makes_version_3_and_tells_what_changed_besides() {
+    let folder = Folder::new("migrate");
+    folder.ok("create old.zarr t --type >i4 --shape 4 --chunks 2 --format 2 --fill null --compressor zlib:3 --order F");
+    folder.bytes("write old.zarr t --raw", &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
+    folder.ok("create old.zarr g/u --type int8 --shape 3 --format 2");
+    let want = folder.bytes("read old.zarr t --raw", &[]);
+    assert_eq!(folder.ok("migrate old.zarr new.zarr"), "t: the fill value null became 0\n");
+    for store in ["new.zarr", "old.zarr"] {
+        if store == "old.zarr" {
+            folder.ok("migrate old.zarr --in-place --to 3");
+        }
+        let info = folder.ok(&format!("info {store} t"));
+        assert!(info.contains("numcodecs.zlib") && info.contains("zarr_format     3"), "{info}");
+        assert_eq!(folder.bytes(&format!("read {store} t --raw"), &[]), want);
+        assert_eq!(folder.ok(&format!("ls {store} --json")), "[\"g\", \"t\"]\n");
+    }
+    assert_eq!(folder.ok("migrate old.zarr/g copy.zarr --copy"), "");
+    assert_eq!(folder.ok("ls copy.zarr --json"), "[\"u\"]\n");
+}
+
+#[test]
+fn a_draft_is_named_and_its_members_are_shown() {
+    let folder = Folder::new("draft");
+    let put = |key: &str, text: &str| {
+        let path = folder.0.join("d0.zarr").join(key);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let uri = "https://purl.org/zarr/spec";
+    put("zarr.json", &format!(r#"{{"zarr_format":"{uri}/protocol/core/3.0","metadata_encoding":"{uri}/protocol/core/3.0"}}"#));
+    put(
+        "meta/root/g/a.array.json",
+        &format!(
+            r#"{{"shape":[4],"data_type":"u1","chunk_grid":{{"type":"regular","chunk_shape":[2]}},"chunk_memory_layout":"C",
+            "fill_value":1,"compressor":{{"codec":"{uri}/codec/gzip/1.0","configuration":{{"level":1}}}},"attributes":{{"k":2}}}}"#
+        ),
+    );
+    assert_eq!(folder.ok("tree d0.zarr"), "d0.zarr\n└── g\n    └── a  uint8 [4] in chunks of [2]\n");
+    let info = folder.ok("info d0.zarr g/a");
+    for part in ["draft           d0", "zarr_format     3", "dtype           u1", "codec/gzip", "order           C", "k: 2"] {
+        assert!(info.contains(part), "{part}: {info}");
+    }
+    assert!(folder.ok("info d0.zarr g --json").contains("\"draft\": \"d0\""));
+    assert_eq!(folder.bytes("read d0.zarr g/a --raw", &[]), [1, 1, 1, 1]);
+    for line in ["attrs set d0.zarr g/a k 3", "create d0.zarr x --type int8 --shape 2", "rm -r d0.zarr g", "resize d0.zarr g/a --shape 9"] {
+        let ran = folder.run_with(line, &[]);
+        assert_eq!(ran.status, Some(1), "ozarr {line}");
+        assert!(ran.err.contains("(d0)") && ran.err.contains("ozarr migrate"), "ozarr {line}: {}", ran.err);
+    }
+    assert_eq!(folder.ok("migrate d0.zarr v3.zarr"), "");
+    assert!(!folder.ok("info v3.zarr g/a").contains("draft"));
 }
 
 #[test]

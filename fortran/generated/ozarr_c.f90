@@ -89,6 +89,8 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_ERR_INTERNAL = -901_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ERR_CALLBACK = -902_c_int32_t
   integer(c_int32_t), parameter :: OZARR_RESIZE_KEEP = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_MIGRATE_IN_PLACE = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_MIGRATE_COPY = 2_c_int32_t
 
   type, bind(c) :: ozarr_error_info
     integer(c_size_t) :: struct_size = 0
@@ -274,6 +276,14 @@ module ozarr_c
       integer(c_int32_t), intent(inout) :: format
       integer(c_int32_t) :: r
     end function ozarr_array_zarr_format
+    function ozarr_array_draft(array, buf, cap, length) bind(c, name="ozarr_array_draft") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_draft
     function ozarr_array_dimension_name(array, dim, buf, cap, length, named) bind(c, &
       name="ozarr_array_dimension_name") result(r)
       import :: c_int32_t, c_ptr, c_size_t
@@ -391,6 +401,14 @@ module ozarr_c
       integer(c_int32_t), intent(inout) :: format
       integer(c_int32_t) :: r
     end function ozarr_group_zarr_format
+    function ozarr_group_draft(group, buf, cap, length) bind(c, name="ozarr_group_draft") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_draft
     function ozarr_group_metadata(group, buf, cap, length) bind(c, name="ozarr_group_metadata") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: group
@@ -1046,6 +1064,15 @@ module ozarr_c
       character(kind=c_char), intent(in) :: location(*)
       integer(c_int32_t) :: r
     end function ozarr_node_erase
+    function ozarr_migrate(source, dest, flags, progress, user) bind(c, name="ozarr_migrate") result(r)
+      import :: c_char, c_funptr, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: source(*)
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: flags
+      type(c_funptr), value :: progress
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: r
+    end function ozarr_migrate
     function ozarr_context_new(out) bind(c, name="ozarr_context_new") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), intent(inout) :: out

@@ -276,6 +276,18 @@ pub unsafe extern "C" fn ozarr_array_zarr_format(array: *const ozarr_array, form
     })
 }
 
+/// The draft of Zarr v3 that the array is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts are
+/// only read; `ozarr_migrate` makes Zarr v3 of them.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_draft(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_array_draft", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(array.dialect().draft().unwrap_or(""), buf, cap, len) }
+    })
+}
+
 /// The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false
 /// (`named` may be NULL).
 #[unsafe(no_mangle)]

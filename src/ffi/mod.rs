@@ -14,6 +14,7 @@ pub mod context;
 pub mod group;
 pub mod iter;
 pub mod library;
+pub mod migrate;
 pub mod node;
 pub mod region;
 pub mod spec;

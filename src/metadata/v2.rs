@@ -4,7 +4,7 @@
 use super::extension::Extension;
 use super::json::{self, member};
 use super::v3::{extents, number_list, separator};
-use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Order, Value};
+use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Order, Value};
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType, parse_v2};
 use crate::error::{Result, bail};
@@ -30,7 +30,7 @@ pub fn parse_array(bytes: &[u8]) -> Result<ArrayMeta> {
 pub fn parse_group(bytes: &[u8]) -> Result<GroupMeta> {
     let document = json::parse_object(bytes, limits::MAX_DOCUMENT)?;
     check_format(&document)?;
-    Ok(GroupMeta { format: Format::V2, document })
+    Ok(GroupMeta { format: Format::V2, dialect: Dialect::Final, document })
 }
 
 /// Reads a `.zattrs`; no bytes at all are no attributes (HD-19).
@@ -57,7 +57,8 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     };
     let codecs = Codecs::V2 { order: order(document.get("order")).map_err(|e| e.at_field("order"))?, element, filters, compressor };
     let keys = KeyEncoding::V2(separator);
-    Ok(ArrayMeta { format: Format::V2, shape, data_type, grid, keys, fill, codecs, dimension_names: None, document })
+    let (format, dialect) = (Format::V2, Dialect::Final);
+    Ok(ArrayMeta { format, dialect, shape, data_type, grid, keys, fill, codecs, dimension_names: None, document })
 }
 
 /// A fresh document of an array.

@@ -3,7 +3,7 @@
 
 use super::extension::Extension;
 use super::json::{self, member};
-use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Value};
+use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value};
 use crate::dtype::fill::Fill;
 use crate::dtype::parse_v3;
 use crate::error::{Error, Result, bail, err};
@@ -119,14 +119,15 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     let codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
     let names = document.get("dimension_names");
     let dimension_names = dimension_names(names, shape.len()).map_err(|e| e.at_field("dimension_names"))?;
-    Ok(ArrayMeta { format: Format::V3, shape, data_type, grid, keys, fill, codecs: Codecs::V3(codecs), dimension_names, document })
+    let (format, dialect, codecs) = (Format::V3, Dialect::Final, Codecs::V3(codecs));
+    Ok(ArrayMeta { format, dialect, shape, data_type, grid, keys, fill, codecs, dimension_names, document })
 }
 
 /// The model of a group's document.
 pub fn group_from(document: Map<String, Value>) -> Result<GroupMeta> {
     refuse_unknown(&document, GROUP_MEMBERS)?;
     check_attributes(&document)?;
-    Ok(GroupMeta { format: Format::V3, document })
+    Ok(GroupMeta { format: Format::V3, dialect: Dialect::Final, document })
 }
 
 /// A fresh document of an array. Members that must not be understood are carried over from `meta.document`, and its

@@ -2,7 +2,7 @@
 //! Specification: v2, "Arrays"; v3 core, "Array metadata".
 
 use super::document::{self, Stored};
-use super::{Attributes, Create, NodeKind, Spec, Store, hierarchy, path};
+use super::{Attributes, Create, NodeKind, Spec, Store, draft, hierarchy, path};
 use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
 use crate::dtype::DataType;
@@ -12,9 +12,10 @@ use crate::engine::{self, BoundArray, ByShape, Memory, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
 use crate::grid::Grid;
+use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2, v3};
+use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, json, v2, v3};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -41,6 +42,8 @@ pub(super) struct State {
     /// An error where a codec is not supported: metadata and attributes are of use all the same.
     pub bound: Result<Arc<BoundArray>>,
     inner_chunk: Dims,
+    /// In front of every chunk's key, and the keys behind that.
+    pub chunks: (String, KeyEncoding),
 }
 
 impl Array {
@@ -64,7 +67,7 @@ impl Array {
             Format::V2 => attributes,
             Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
         };
-        let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known);
+        let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known).of(meta.dialect);
         let state = Kept::new(Arc::new(State::new(store, &path, meta, false)?));
         let (write_fill_chunks, listed) = (AtomicBool::new(false), AtomicBool::new(listed));
         Ok(Array(Arc::new(Inner { store: store.clone(), path, state, attributes, write_fill_chunks, listed })))
@@ -73,6 +76,7 @@ impl Array {
     /// Creates an array, and the groups above it that are missing. Its document is written last.
     pub fn create(store: &Store, path: &str, spec: &Spec, how: Create) -> Result<Array> {
         store.check_writable()?;
+        draft::refuse(store)?;
         let path = path::normalize(path)?;
         path::check_new(&path)?;
         let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
@@ -109,6 +113,11 @@ impl Array {
     /// The version of the document.
     pub fn format(&self) -> Format {
         self.state().meta.format
+    }
+
+    /// Of which draft of version 3 the array is, if of any.
+    pub fn dialect(&self) -> Dialect {
+        self.state().meta.dialect
     }
 
     /// The lengths of the dimensions.
@@ -216,7 +225,9 @@ impl Array {
         if self.0.listed.load(Ordering::Acquire) {
             self.set_state(self.read_fresh(self.format())?);
         }
-        let bound = self.state().bound(&self.0.path)?;
+        let state = self.state();
+        state.meta.dialect.refuse()?;
+        let bound = state.bound(&self.0.path)?;
         check_inside(&bound.shape, selection)?;
         // SAFETY: the caller vouches for the memory.
         unsafe { engine::write(&bound, selection, memory) }
@@ -229,7 +240,7 @@ impl Array {
             let Ok(bound) = &state.bound else { return None };
             let store_fill_chunks = on || !state.meta.fill.defined;
             let bound = Ok(Arc::new(BoundArray { store_fill_chunks, ..(**bound).clone() }));
-            let changed = State { meta: state.meta.clone(), bound, inner_chunk: state.inner_chunk.clone() };
+            let changed = State { meta: state.meta.clone(), bound, inner_chunk: state.inner_chunk.clone(), chunks: state.chunks.clone() };
             Some(std::mem::replace(state, Arc::new(changed)))
         }));
     }
@@ -262,7 +273,7 @@ impl Array {
 }
 
 impl State {
-    fn new(store: &Store, path: &str, meta: ArrayMeta, write_fill_chunks: bool) -> Result<State> {
+    pub fn new(store: &Store, path: &str, meta: ArrayMeta, write_fill_chunks: bool) -> Result<State> {
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
         let fill_bytes: Arc<[u8]> = meta.fill.element(meta.data_type).as_slice().into();
         let fill = match meta.data_type.is_variable() {
@@ -270,13 +281,17 @@ impl State {
             false => meta.fill.element(meta.data_type),
         };
         let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| meta.grid.largest(&meta.shape));
+        let chunks = match meta.dialect {
+            Dialect::D0 => draft::chunks(store, path, &meta)?,
+            Dialect::Final | Dialect::D2 => (path::prefix(path), meta.keys),
+        };
         let bound = match chain.and_then(|chain| Ok((bind_largest(&chain, &meta.grid, &meta.shape)?, chain))) {
             Ok((bound, chain)) => Ok(Arc::new(BoundArray {
                 store: store.shared().clone(),
-                prefix: path::prefix(path),
+                prefix: chunks.0.clone(),
                 shape: meta.shape.clone(),
                 grid: meta.grid.clone(),
-                keys: meta.keys,
+                keys: chunks.1,
                 data_type: meta.data_type,
                 chain: Arc::new(bound),
                 fill,
@@ -289,12 +304,15 @@ impl State {
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),
         };
-        Ok(State { meta, bound, inner_chunk })
+        Ok(State { meta, bound, inner_chunk, chunks })
     }
 
     /// What the engine needs, or why it cannot be had.
     pub fn bound(&self, path: &str) -> Result<Arc<BoundArray>> {
-        self.bound.clone().map_err(|e| e.at_key(path::join(path, document_name(self.meta.format))))
+        self.bound.clone().map_err(|e| match self.meta.dialect {
+            Dialect::D0 => e.at_key(path::display(path)),
+            Dialect::Final | Dialect::D2 => e.at_key(path::join(path, document_name(self.meta.format))),
+        })
     }
 
     /// What the extents of chunks must be multiples of.

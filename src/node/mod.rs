@@ -10,8 +10,10 @@ mod catalog;
 pub mod context;
 mod copy;
 mod document;
+mod draft;
 pub mod group;
 mod hierarchy;
+mod migrate;
 pub mod path;
 mod resize;
 pub mod spec;
@@ -24,6 +26,7 @@ pub use array::Array;
 pub use attrs::{Attributes, JsonKind};
 pub use context::Context;
 pub use group::{Child, Group};
+pub use migrate::Migrated;
 pub use spec::Spec;
 pub use store::{Repaired, Store, repair_zip};
 pub use usage::Usage;
@@ -31,7 +34,7 @@ pub use usage::Usage;
 // The plain values that the facade's signatures speak of.
 pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
-pub use crate::metadata::{Format, Map, Order, Value, json};
+pub use crate::metadata::{Dialect, Format, Map, Order, Value, json};
 
 use crate::error::{Result, bail};
 

@@ -24,6 +24,7 @@ impl Array {
     /// changes its place; what lies beyond the listed extents becomes one chunk more.
     pub fn resize(&self, shape: &[u64], keep_outside: bool) -> Result<()> {
         self.store().check_writable()?;
+        self.dialect().refuse()?;
         let format = self.format();
         {
             let _lock = document::lock(self.store(), self.path(), document_name(format))?;
@@ -54,6 +55,7 @@ impl Array {
     /// As for [`engine::write`].
     pub unsafe fn append(&self, dim: usize, count: u64, memory: &Memory) -> Result<()> {
         self.store().check_writable()?;
+        self.dialect().refuse()?;
         let format = self.format();
         let known = self.shape();
         if dim >= known.len() {

@@ -16,7 +16,7 @@ use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
 use crate::metadata::json::{self, brief};
 use crate::metadata::v3::{NodeType, number_list};
-use crate::metadata::{ArrayMeta, Codecs, Format, Map, Order, Value, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Order, Value, v2, v3};
 
 /// About so many bytes a suggested chunk has.
 const SUGGESTED_BYTES: u128 = 1 << 20;
@@ -349,6 +349,7 @@ impl Spec {
         document.insert("attributes".into(), Value::Object(attributes.clone()));
         let mut meta = ArrayMeta {
             format,
+            dialect: Dialect::Final,
             shape: self.shape.clone(),
             data_type: self.data_type.native(),
             codecs: if format == Format::V3 { Codecs::V3(self.codecs_v3(&grid)?) } else { self.codecs_v2()? },

@@ -1,6 +1,6 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
-use super::{Context, Mode, NodeKind, catalog, document, hierarchy, path};
+use super::{Context, Mode, NodeKind, catalog, document, draft, hierarchy, path};
 use crate::error::{Result, bail};
 use crate::store::local::SyncMode;
 use crate::store::location::{self, Root};
@@ -8,6 +8,7 @@ use crate::store::memory::MemoryStore;
 use crate::store::{Capabilities, Condition, SharedStore, get, zip};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use crate::store::zip::Repaired;
 
@@ -27,6 +28,8 @@ struct Inner {
     /// Whether groups use their consolidated metadata.
     consolidated: bool,
     slot: usize,
+    /// The root was looked at, and is not of a draft of version 3.
+    no_draft: AtomicBool,
 }
 
 impl Store {
@@ -48,7 +51,7 @@ impl Store {
     /// As [`Store::from_shared`]; `consolidated` says whether groups use their consolidated metadata.
     pub fn new(context: &Context, shared: SharedStore, mode: Mode, consolidated: bool) -> Store {
         let slot = catalog::slot(&shared.describe());
-        Store(Arc::new(Inner { shared, mode, context: context.clone(), consolidated, slot }))
+        Store(Arc::new(Inner { shared, mode, context: context.clone(), consolidated, slot, no_draft: AtomicBool::new(false) }))
     }
 
     /// Opens the store that a node's location names, and returns the node's path in it. The root is the shortest prefix whose
@@ -142,6 +145,7 @@ impl Store {
     /// Erases the node at `path` and all below it; nothing there is an error of kind `NotFound`.
     pub fn erase_node(&self, path: &str) -> Result<()> {
         self.check_writable()?;
+        draft::refuse(self)?;
         let path = path::normalize(path)?;
         if self.node_kind(&path)? == NodeKind::None {
             return Err(document::not_found(self, &path, "node"));
@@ -162,6 +166,16 @@ impl Store {
     /// Whether groups use their consolidated metadata.
     pub(super) fn uses_consolidated(&self) -> bool {
         self.0.consolidated
+    }
+
+    /// Whether the root was found not to be of a draft of version 3. What other programs make of it later is not seen.
+    pub(super) fn is_no_draft(&self) -> bool {
+        self.0.no_draft.load(Ordering::Acquire)
+    }
+
+    /// The root is not of a draft of version 3.
+    pub(super) fn set_no_draft(&self) {
+        self.0.no_draft.store(true, Ordering::Release);
     }
 
     /// Where changes of the metadata are counted.

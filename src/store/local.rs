@@ -590,6 +590,49 @@ impl Store for LocalStore {
         Ok(held.map(|held| Box::new(held) as ProcessLock))
     }
 
+    fn file(&self, key: &str) -> Option<PathBuf> {
+        // A link in the way would be linked itself, and lead elsewhere from there.
+        check_key(key).ok().and_then(|()| self.root.join(key).canonicalize().ok())
+    }
+
+    fn link(&self, key: &str, file: &Path) -> Result<bool> {
+        self.check_writable()?;
+        let (path, from) = (KeyPath::of_key(key)?, c_path(file)?);
+        if is_hidden(key.rsplit('/').next().unwrap_or(key).as_bytes()) {
+            bail!(Name, "the name is kept for the library's own files");
+        }
+        let root = self.root_to_write()?;
+        let mut made = Made::new();
+        for _ in 0..TRIES {
+            match os::link(root, &from, path.as_c()) {
+                Ok(()) => {
+                    let st = os::stat_at(root, path.as_c(), false).map_err(|e| e.error("stat"))?;
+                    match self.sync {
+                        SyncMode::None => {}
+                        SyncMode::Batch => self.remember_new(key, file_id(&st)),
+                        SyncMode::Each => sync_file(root, &path).map_err(|e| self.lost(e, "sync", key))?,
+                    }
+                    self.names_changed(root, key, &made)?;
+                    return self.sync_early().map(|()| true);
+                }
+                Err(Errno(libc::EEXIST)) => {
+                    let there = os::stat_at(root, path.as_c(), false).map(|st| file_id(&st));
+                    if there.is_ok() && there == os::stat_at(CWD, &from, false).map(|st| file_id(&st)) {
+                        return Ok(true);
+                    }
+                    match os::unlink(root, path.as_c()) {
+                        Ok(()) | Err(Errno(libc::ENOENT)) => {}
+                        Err(e) => return Err(e.error("replace")),
+                    }
+                }
+                Err(Errno(libc::ENOENT)) if os::stat_at(CWD, &from, false).is_ok() => make_parents(root, key, &mut made)?,
+                // The file is gone, or there are no links, or not from there to here.
+                Err(_) => return Ok(false),
+            }
+        }
+        bail!(Io, "the folder vanishes again and again")
+    }
+
     fn describe(&self) -> String {
         self.root.display().to_string()
     }
@@ -919,9 +962,10 @@ impl FileObject {
         Ok(*self.version.get_or_init(|| Version([device, st.st_ino, st.st_size as u64, times])))
     }
 
-    /// Whether the key still holds this file: it has a name (one `fstat`).
+    /// Whether the key still holds this file: it has a name (one `fstat`). Of a file with several names it is not known which one
+    /// it lost: it counts as replaced.
     pub fn still_current(&self) -> Result<bool> {
-        Ok(os::stat(self.fd.as_fd()).map_err(|e| e.error("stat"))?.st_nlink != 0)
+        Ok(os::stat(self.fd.as_fd()).map_err(|e| e.error("stat"))?.st_nlink == 1)
     }
 
     /// What is known of the file, which must be one.
@@ -1372,6 +1416,34 @@ mod tests {
                 assert_eq!(folder.names(""), ["k"]);
                 assert_eq!(std::fs::metadata(folder.file("k")).unwrap().nlink(), 1);
             }
+        }
+    }
+
+    #[test]
+    fn a_file_is_linked_to_a_key_and_stays_what_it_is() {
+        for mode in MODES {
+            let folder = Folder::new();
+            let (from, to) = (folder.store(mode), LocalStore::open(&folder.0.join("other"), true, mode).unwrap());
+            put(&from, "a/b", b"1").unwrap();
+            let file = from.file("a/b").unwrap();
+            assert!(to.link("x/y/k", &file).unwrap());
+            assert_eq!(value(&to, "x/y/k").unwrap(), b"1");
+            assert!(to.link("x/y/k", &file).unwrap(), "again");
+            put(&to, "full", b"old").unwrap();
+            assert!(to.link("full", &file).unwrap());
+            assert_eq!(value(&to, "full").unwrap(), b"1");
+            // What a reader has open counts as replaced: which of its names was it?
+            let Some(Object::File(open)) = to.open("full").unwrap() else { panic!() };
+            assert!(!open.still_current().unwrap());
+            put(&to, "full", b"new").unwrap();
+            to.flush().unwrap();
+            assert_eq!(value(&from, "a/b").unwrap(), b"1");
+            assert_eq!(from.file("none"), None);
+            assert!(!to.link("k", &folder.0.join("none")).unwrap());
+            assert!(!to.link("k", &folder.0).unwrap(), "a folder");
+            assert_eq!(to.link(LOCK_NAME, &file).unwrap_err().kind(), ErrorKind::Name);
+            let reader = LocalStore::open(&folder.0.join("other"), false, mode).unwrap();
+            assert_eq!(reader.link("k", &file).unwrap_err().kind(), ErrorKind::ReadOnly);
         }
     }
 

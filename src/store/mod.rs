@@ -230,6 +230,19 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
+    /// The file that holds a key's bytes as they are, and nothing else, where there is one.
+    fn file(&self, key: &str) -> Option<std::path::PathBuf> {
+        let _ = key;
+        None
+    }
+
+    /// Stores what a file holds under `key` without a copy of it, by a hard link; what `key` held is replaced. `false` if that is not
+    /// possible. The file must not be changed in place from then on, only be replaced.
+    fn link(&self, key: &str, file: &std::path::Path) -> Result<bool> {
+        let _ = (key, file);
+        Ok(false)
+    }
+
     /// Starts to read ranges of a key and calls `done` once, from any thread, perhaps before this returns.
     /// With `if_match`, a key that holds another version by now gives `Conflict`. The default reads inline.
     fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {

@@ -240,7 +240,7 @@ static int print_chunks(const ozarr_array *a, const char *document, int32_t rank
 }
 
 static int info_array(const ozarr_array *a) {
-    char *document, *attributes;
+    char *document, *attributes, draft[8];
     int32_t format, rank;
     int64_t shape[MAX_RANK];
     TEXT(document, ozarr_array_metadata(a, buf, cap, &len));
@@ -248,9 +248,11 @@ static int info_array(const ozarr_array *a) {
     TEXT(attributes, ozarr_array_attrs_get(a, buf, cap, &len));
     if (!attributes) return failed();
     if (ozarr_array_zarr_format(a, &format) || ozarr_array_rank(a, &rank) || ozarr_array_shape(a, shape)) return failed();
+    if (ozarr_array_draft(a, draft, sizeof draft, NULL)) return failed();
     printf("{\"node_type\": \"array\", \"zarr_format\": %d", (int)format);
     print_ints("shape", shape, rank);
     if (print_chunks(a, document, rank)) return 1;
+    if (*draft) printf(", \"draft\": \"%s\"", draft);
     printf(", \"dtype\": ");
     print_member(document, format == 2 ? "dtype" : "data_type");
     printf(", \"dimension_names\": ");
@@ -262,11 +264,13 @@ static int info_array(const ozarr_array *a) {
 }
 
 static int info_group(const ozarr_group *g) {
-    char *attributes;
+    char *attributes, draft[8];
     int32_t format;
     TEXT(attributes, ozarr_group_attrs_get(g, buf, cap, &len));
-    if (!attributes || ozarr_group_zarr_format(g, &format)) return failed();
-    printf("{\"node_type\": \"group\", \"zarr_format\": %d, \"attributes\": %s}\n", (int)format, attributes);
+    if (!attributes || ozarr_group_zarr_format(g, &format) || ozarr_group_draft(g, draft, sizeof draft, NULL)) return failed();
+    printf("{\"node_type\": \"group\", \"zarr_format\": %d, ", (int)format);
+    if (*draft) printf("\"draft\": \"%s\", ", draft);
+    printf("\"attributes\": %s}\n", attributes);
     free(attributes);
     return 0;
 }

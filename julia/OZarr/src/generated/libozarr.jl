@@ -84,6 +84,8 @@ const OZARR_ERR_LIMIT = Int32(-701)
 const OZARR_ERR_INTERNAL = Int32(-901)
 const OZARR_ERR_CALLBACK = Int32(-902)
 const OZARR_RESIZE_KEEP = Int32(1)
+const OZARR_MIGRATE_IN_PLACE = Int32(1)
+const OZARR_MIGRATE_COPY = Int32(2)
 
 struct ozarr_error_info
     struct_size::Csize_t
@@ -136,6 +138,7 @@ end
 @c_function ozarr_array_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
 @c_function ozarr_array_item_size(array::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
 @c_function ozarr_array_zarr_format(array::Ptr{Cvoid}, format::Ptr{Int32})::Int32
+@c_function ozarr_array_draft(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_dimension_name(array::Ptr{Cvoid}, dim::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, named::Ptr{Bool})::Int32
 @c_function ozarr_array_fill_value(array::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t, defined::Ptr{Bool})::Int32
 @c_function ozarr_array_path(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
@@ -151,6 +154,7 @@ end
 @c_function ozarr_group_create_array(group::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_open_array(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_zarr_format(group::Ptr{Cvoid}, format::Ptr{Int32})::Int32
+@c_function ozarr_group_draft(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_group_metadata(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_group_consolidate(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_flush(group::Ptr{Cvoid})::Int32
@@ -247,6 +251,7 @@ end
 @c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
 @c_function ozarr_node_open(location::Cstring, mode::Cstring, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_node_erase(location::Cstring)::Int32
+@c_function ozarr_migrate(source::Cstring, dest::Cstring, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_context_new(out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_context_set(context::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
 @c_function ozarr_context_free(context::Ptr{Cvoid})::Cvoid
