@@ -68,10 +68,11 @@ extern "C" {
  * Handles and numbers
  * ========================================================================================================
  *
- * A handle stands for something open. It is not an address: using one that was freed, or one of another type,
- * is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free`,
- * where NULL is allowed, and a handle that is gone already changes nothing but `ozarr_last_error()`. The
- * order does not matter: an array stays usable after its store's handle is freed. */
+ * A handle stands for something open. It is not an address: using one that was freed, or one of another
+ * type, is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own
+ * `..._free`, where NULL is allowed, and a handle that is gone already changes nothing but
+ * `ozarr_last_error()`. The order does not matter: an array stays usable after its store's handle is
+ * freed. */
 
 /** An array: open for reading, or for reading and writing. */
 typedef struct ozarr_array ozarr_array;
@@ -98,10 +99,10 @@ typedef struct ozarr_varlen ozarr_varlen;
 typedef struct ozarr_context ozarr_context;
 
 /**
- * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`. In
- * your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte each: the
- * library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores them when it
- * reads.
+ * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`.
+ * In your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte
+ * each: the library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores
+ * them when it reads.
  */
 typedef int32_t ozarr_type;
 
@@ -207,13 +208,13 @@ typedef int32_t ozarr_json_kind;
  * Statuses and errors
  * ========================================================================================================
  *
- * Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says what
- * kind of thing went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx metadata, -4xx
- * stored data, -5xx the store, -6xx the operating system, -7xx a limit, -9xx the library itself. Numbers are
- * never reused; new ones may come.
+ * Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says
+ * what kind of thing went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx
+ * metadata, -4xx stored data, -5xx the store, -6xx the operating system, -7xx a limit, -9xx the library
+ * itself. Numbers are never reused; new ones may come.
  *
- * The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and the
- * field, what was found and what was expected. Successful calls leave it as it is. */
+ * The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and
+ * the field, what was found and what was expected. Successful calls leave it as it is. */
 
 /** `OZARR_OK`, or one of the negative numbers `OZARR_ERR_...`; never positive. */
 typedef int32_t ozarr_status;
@@ -267,8 +268,8 @@ typedef int32_t ozarr_status;
 const char *ozarr_status_name(ozarr_status status);
 
 /**
- * The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to be
- * freed.
+ * The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to
+ * be freed.
  *
  * The text stands in the thread's own memory and changes with the next call that fails in the same thread:
  * copy it if it is to live longer.
@@ -316,15 +317,15 @@ OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
 const char *ozarr_version(void);
 
 /**
- * The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within one
- * version, functions and constants are only ever added.
+ * The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within
+ * one version, functions and constants are only ever added.
  */
 int32_t ozarr_abi_version(void);
 
 /**
- * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`, `"sharding"`,
- * `"transpose"`, `"memory"`, `"v2"`, ... Codecs have their names in metadata, of v2 or v3. False for names
- * that it does not know, and for NULL.
+ * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`,
+ * `"sharding"`, `"transpose"`, `"memory"`, `"v2"`, ... Codecs have their names in metadata, of v2 or v3.
+ * False for names that it does not know, and for NULL.
  */
 bool ozarr_has_feature(const char *name);
 
@@ -404,8 +405,8 @@ OZARR_CHECKED ozarr_status ozarr_array_shape(const ozarr_array *array, int64_t *
 
 /**
  * The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has
- * shards). Where their extents differ (a rectilinear grid) that of the largest one: every chunk fits into it,
- * and `ozarr_array_chunk_extent` tells where each one lies.
+ * shards). Where their extents differ (a rectilinear grid) that of the largest one: every chunk fits into
+ * it, and `ozarr_array_chunk_extent` tells where each one lies.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int64_t *shape);
 
@@ -414,8 +415,8 @@ OZARR_CHECKED ozarr_status ozarr_array_grid_shape(const ozarr_array *array, int6
 
 /**
  * Where the chunks of index `index` lie along dimension `dim` (both from 0): `*start` becomes their first
- * element, `*extent` (`extent` may be NULL) how many they have, of which some may lie beyond the array's end.
- * `OZARR_ERR_BOUNDS` from the number of chunks (`ozarr_array_grid_shape`) on.
+ * element, `*extent` (`extent` may be NULL) how many they have, of which some may lie beyond the array's
+ * end. `OZARR_ERR_BOUNDS` from the number of chunks (`ozarr_array_grid_shape`) on.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_extent(const ozarr_array *array, int32_t dim, int64_t index,
     int64_t *start, int64_t *extent);
@@ -440,8 +441,8 @@ OZARR_CHECKED ozarr_status ozarr_array_item_size(const ozarr_array *array, size_
 OZARR_CHECKED ozarr_status ozarr_array_zarr_format(const ozarr_array *array, int32_t *format);
 
 /**
- * The draft of Zarr v3 that the array is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts are
- * only read; `ozarr_migrate` makes Zarr v3 of them.
+ * The draft of Zarr v3 that the array is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
+ * are only read; `ozarr_migrate` makes Zarr v3 of them.
  */
 OZARR_CHECKED ozarr_status ozarr_array_draft(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
@@ -467,8 +468,8 @@ OZARR_CHECKED ozarr_status ozarr_array_path(const ozarr_array *array, char *buf,
 OZARR_CHECKED ozarr_status ozarr_array_metadata(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
 /**
- * Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows
- * again. A rectilinear grid keeps its chunks; what lies beyond them becomes one chunk more.
+ * Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
+ * grows again. A rectilinear grid keeps its chunks; what lies beyond them becomes one chunk more.
  */
 OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t *shape);
 
@@ -501,8 +502,8 @@ OZARR_CHECKED ozarr_status ozarr_array_set(ozarr_array *array, const char *key, 
  * ======================================================================================================== */
 
 /**
- * Creates a group, with the groups above it that are missing, up to the root of the location. It has the Zarr
- * format of the group above it; 3 where there is none.
+ * Creates a group, with the groups above it that are missing, up to the root of the location. It has the
+ * Zarr format of the group above it; 3 where there is none.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create flags, ozarr_group **out);
 
@@ -517,8 +518,8 @@ OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const ch
     ozarr_group **out);
 
 /**
- * Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are used;
- * see the option `"consolidated"` of `ozarr_store_open_ex`.
+ * Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are
+ * used; see the option `"consolidated"` of `ozarr_store_open_ex`.
  */
 OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, const char *path,
     ozarr_group **out);
@@ -535,8 +536,8 @@ OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, cons
 OZARR_CHECKED ozarr_status ozarr_group_zarr_format(const ozarr_group *group, int32_t *format);
 
 /**
- * The draft of Zarr v3 that the group is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts are
- * only read; `ozarr_migrate` makes Zarr v3 of them.
+ * The draft of Zarr v3 that the group is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
+ * are only read; `ozarr_migrate` makes Zarr v3 of them.
  */
 OZARR_CHECKED ozarr_status ozarr_group_draft(const ozarr_group *group, char *buf, size_t cap, size_t *len);
 
@@ -573,8 +574,8 @@ void ozarr_group_free(ozarr_group *group);
  *     ozarr_iter_free(it); */
 
 /**
- * Lists the group's children as they are now, sorted by name, under a cursor that stands before the first. A
- * child that cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
+ * Lists the group's children as they are now, sorted by name, under a cursor that stands before the first.
+ * A child that cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
  */
 OZARR_CHECKED ozarr_status ozarr_group_children(const ozarr_group *group, ozarr_iter **out);
 
@@ -597,9 +598,9 @@ void ozarr_iter_free(ozarr_iter *iter);
  * Attributes
  * ========================================================================================================
  *
- * Small named values beside an array or a group: units, parameters, provenance. The same functions exist for
- * both kinds of node. Each setter stores its value at once, unless it stands between `..._attrs_begin` and
- * `..._attrs_commit`. */
+ * Small named values beside an array or a group: units, parameters, provenance. The same functions exist
+ * for both kinds of node. Each setter stores its value at once, unless it stands between `..._attrs_begin`
+ * and `..._attrs_commit`. */
 
 /** The number of attributes. */
 OZARR_CHECKED ozarr_status ozarr_array_attr_count(const ozarr_array *array, size_t *count);
@@ -742,12 +743,12 @@ OZARR_CHECKED ozarr_status ozarr_group_attrs_commit(ozarr_group *group);
  *     if (ozarr_array_write_ex(t, &region, &memory)) goto fail;
  *
  * Every type of number becomes every other, except complex ones real ones. What does not fit is
- * `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element, not
- * always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`. Numbers are
- * rounded to the nearest, ties to even, once; real numbers lose their fraction when they become integers.
- * After such an error in reading, the memory's elements hold what the array has, or what they held before,
- * and those near the named one anything; in writing, the chunks with such elements are as before, all others
- * are written. */
+ * `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element,
+ * not always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`.
+ * Numbers are rounded to the nearest, ties to even, once; real numbers lose their fraction when they
+ * become integers. After such an error in reading, the memory's elements hold what the array has, or what
+ * they held before, and those near the named one anything; in writing, the chunks with such elements are
+ * as before, all others are written. */
 
 /**
  * Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to
@@ -889,8 +890,9 @@ void ozarr_varlen_free(ozarr_varlen *varlen);
  * Specifications: what to create
  * ========================================================================================================
  *
- * Every choice about a new array. A specification is checked as a whole when it is used (`OZARR_ERR_METADATA`
- * or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable afterwards:
+ * Every choice about a new array. A specification is checked as a whole when it is used
+ * (`OZARR_ERR_METADATA` or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable
+ * afterwards:
  *
  *     ozarr_spec *s = NULL;
  *     int64_t shape[] = {0, 720, 1440}, chunks[] = {1, 720, 1440};
@@ -903,8 +905,8 @@ void ozarr_varlen_free(ozarr_varlen *varlen);
  *     ozarr_spec_free(s); */
 
 /**
- * A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested shape,
- * compressed with zstd, fill value 0.
+ * A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested
+ * shape, compressed with zstd, fill value 0.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const int64_t *shape,
     ozarr_spec **out);
@@ -929,10 +931,10 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(ozarr_spec *spec, int32_t 
 OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t *chunks);
 
 /**
- * Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count` of
- * them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks that
- * were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which few other
- * libraries read by now; if all are equal along every dimension the grid is the usual one.
+ * Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count`
+ * of them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks
+ * that were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which
+ * few other libraries read by now; if all are equal along every dimension the grid is the usual one.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_t dim, int64_t count,
     const int64_t *extents);
@@ -962,8 +964,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_dimension_names(ozarr_spec *spec, cons
 OZARR_CHECKED ozarr_status ozarr_spec_set_order(ozarr_spec *spec, ozarr_order order);
 
 /**
- * Whether the elements are stored big-endian; the default is little-endian. Your memory is in this machine's
- * order always.
+ * Whether the elements are stored big-endian; the default is little-endian. Your memory is in this
+ * machine's order always.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big);
 
@@ -971,8 +973,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big)
 OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, char separator);
 
 /**
- * How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level` is
- * the codec's own, -1 its default.
+ * How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level`
+ * is the codec's own, -1 its default.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_compressor(ozarr_spec *spec, const char *name, int32_t level);
 
@@ -1004,17 +1006,17 @@ void ozarr_spec_free(ozarr_spec *spec);
  * Stores
  * ========================================================================================================
  *
- * Locations are enough for most programs. A store handle saves opening the same place again for each of many
- * nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
+ * Locations are enough for most programs. A store handle saves opening the same place again for each of
+ * many nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
  *
- * A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so it
- * cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or close, each of
- * which adds a directory of all keys: use one store handle for many nodes. The last handle that is freed
- * without that finishes the archive, too, but cannot say whether it worked; after a kill see
+ * A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so
+ * it cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or close,
+ * each of which adds a directory of all keys: use one store handle for many nodes. The last handle that is
+ * freed without that finishes the archive, too, but cannot say whether it worked; after a kill see
  * `ozarr_zip_repair`.
  *
- * A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the
- * empty text is the root. */
+ * A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
+ * the empty text is the root. */
 
 /**
  * Opens the place `location` (here, the whole of it is the root). Mode `"r"` is for reading only; `"r+"` is
@@ -1027,11 +1029,11 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * ..., NULL):
  *
  * - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced
- *   at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
- *   Against a kill of the process everything stored is whole in any case.
+ * at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
+ * Against a kill of the process everything stored is whole in any case.
  * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
- *   consolidated metadata, if it has any, as they were when the group was opened; a change through this
- *   process ends that. `"never"` reads every node's own document.
+ * consolidated metadata, if it has any, as they were when the group was opened; a change through this
+ * process ends that. `"never"` reads every node's own document.
  */
 OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, const char *location,
     const char *mode, const char *const *options, ozarr_store **out);
@@ -1076,8 +1078,8 @@ OZARR_CHECKED ozarr_status ozarr_store_node_erase(ozarr_store *store, const char
 OZARR_CHECKED ozarr_status ozarr_store_capabilities(const ozarr_store *store, uint32_t *capabilities);
 
 /**
- * For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which has
- * `cap` bytes. `*len` is their number, and is set also when the buffer is too small
+ * For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which
+ * has `cap` bytes. `*len` is their number, and is set also when the buffer is too small
  * (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
  * `OZARR_ERR_NOT_FOUND` if the key holds nothing.
  */
@@ -1089,8 +1091,8 @@ OZARR_CHECKED ozarr_status ozarr_store_key_put(ozarr_store *store, const char *k
     size_t size);
 
 /**
- * For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no error.
- * A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
+ * For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no
+ * error. A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
  */
 OZARR_CHECKED ozarr_status ozarr_store_key_erase(ozarr_store *store, const char *key, bool *erased);
 
@@ -1098,18 +1100,18 @@ OZARR_CHECKED ozarr_status ozarr_store_key_erase(ozarr_store *store, const char 
 OZARR_CHECKED ozarr_status ozarr_store_key_exists(const ozarr_store *store, const char *key, bool *exists);
 
 /**
- * For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in the
- * calling thread, until it returns false. `user` is handed on to it. It may use the store; the text goes when
- * it returns.
+ * For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
+ * the calling thread, until it returns false. `user` is handed on to it. It may use the store; the text
+ * goes when it returns.
  */
 OZARR_CHECKED ozarr_status ozarr_store_key_list(const ozarr_store *store, const char *prefix,
     ozarr_key_function each, void *user);
 
 /**
- * Makes a zip archive readable whose writer died before it flushed: its entries up to the last whole one get
- * a new directory, and what is torn behind them is cut off. `path` is the file. `*keys` and `*lost` (unless
- * NULL) become the number of keys that it has now, and of entries that were begun and are lost. A file that
- * can be read is left as it is.
+ * Makes a zip archive readable whose writer died before it flushed: its entries up to the last whole one
+ * get a new directory, and what is torn behind them is cut off. `path` is the file. `*keys` and `*lost`
+ * (unless NULL) become the number of keys that it has now, and of entries that were begun and are lost. A
+ * file that can be read is left as it is.
  */
 OZARR_CHECKED ozarr_status ozarr_zip_repair(const char *path, int64_t *keys, int64_t *lost);
 
@@ -1155,9 +1157,9 @@ typedef int32_t (*ozarr_progress)(void *user, uint64_t done, uint64_t total);
 /**
  * Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where
  * nothing is yet. Chunks are hard-linked or copied as they are, and encoded anew only where v3 has no form
- * for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the same
- * call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there; without it
- * the source is not changed. `progress` may be NULL.
+ * for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the
+ * same call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there;
+ * without it the source is not changed. `progress` may be NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
     ozarr_progress progress, void *user);
@@ -1167,8 +1169,8 @@ OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, u
  * ========================================================================================================
  *
  * A context holds settings for the stores that are opened with it. Without one, the library uses as many
- * threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call gains
- * by it. */
+ * threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call
+ * gains by it. */
 
 /** Makes a context with the default settings. */
 OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);

@@ -22,11 +22,30 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_FLOAT64 = 12_c_int32_t
   integer(c_int32_t), parameter :: OZARR_COMPLEX64 = 13_c_int32_t
   integer(c_int32_t), parameter :: OZARR_COMPLEX128 = 14_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_INT2 = 15_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_INT4 = 16_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_UINT2 = 17_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_UINT4 = 18_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BFLOAT16 = 19_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E3M4 = 20_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E4M3 = 21_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E4M3B11FNUZ = 22_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E4M3FNUZ = 23_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E4M3FN = 24_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E5M2 = 25_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E5M2FNUZ = 26_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E8M0FNU = 27_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT6_E2M3FN = 28_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT6_E3M2FN = 29_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT4_E2M1FN = 30_c_int32_t
   integer(c_int32_t), parameter :: OZARR_BY_DTYPE = 100_c_int32_t
   integer(c_int32_t), parameter :: OZARR_STRING = 101_c_int32_t
   integer(c_int32_t), parameter :: OZARR_BYTES = 102_c_int32_t
   integer(c_int32_t), parameter :: OZARR_JSON = 103_c_int32_t
   integer(c_int32_t), parameter :: OZARR_LIST = 104_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_OVERFLOW_ERROR = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_OVERFLOW_WRAP = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_OVERFLOW_SATURATE = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_C = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_F = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_CAN_WRITE = 1_c_int32_t
@@ -117,6 +136,7 @@ module ozarr_c
     type(c_ptr) :: strides = c_null_ptr
     integer(c_int32_t) :: order = 0
     integer(c_int32_t) :: type_ = 0
+    integer(c_int32_t) :: overflow = 0
   end type ozarr_memory
 
   interface

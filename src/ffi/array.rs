@@ -276,8 +276,8 @@ pub unsafe extern "C" fn ozarr_array_zarr_format(array: *const ozarr_array, form
     })
 }
 
-/// The draft of Zarr v3 that the array is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts are
-/// only read; `ozarr_migrate` makes Zarr v3 of them.
+/// The draft of Zarr v3 that the array is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
+/// are only read; `ozarr_migrate` makes Zarr v3 of them.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_draft(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {

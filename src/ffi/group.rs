@@ -129,8 +129,8 @@ pub unsafe extern "C" fn ozarr_group_zarr_format(group: *const ozarr_group, form
     })
 }
 
-/// The draft of Zarr v3 that the group is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts are
-/// only read; `ozarr_migrate` makes Zarr v3 of them.
+/// The draft of Zarr v3 that the group is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
+/// are only read; `ozarr_migrate` makes Zarr v3 of them.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_draft(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {

@@ -20,9 +20,9 @@ pub const OZARR_MIGRATE_COPY: u32 = 2;
 
 /// Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where
 /// nothing is yet. Chunks are hard-linked or copied as they are, and encoded anew only where v3 has no form
-/// for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the same
-/// call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there; without it
-/// the source is not changed. `progress` may be NULL.
+/// for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the
+/// same call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there;
+/// without it the source is not changed. `progress` may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_migrate(

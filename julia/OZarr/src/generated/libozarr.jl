@@ -17,11 +17,30 @@ const OZARR_FLOAT32 = Int32(11)
 const OZARR_FLOAT64 = Int32(12)
 const OZARR_COMPLEX64 = Int32(13)
 const OZARR_COMPLEX128 = Int32(14)
+const OZARR_INT2 = Int32(15)
+const OZARR_INT4 = Int32(16)
+const OZARR_UINT2 = Int32(17)
+const OZARR_UINT4 = Int32(18)
+const OZARR_BFLOAT16 = Int32(19)
+const OZARR_FLOAT8_E3M4 = Int32(20)
+const OZARR_FLOAT8_E4M3 = Int32(21)
+const OZARR_FLOAT8_E4M3B11FNUZ = Int32(22)
+const OZARR_FLOAT8_E4M3FNUZ = Int32(23)
+const OZARR_FLOAT8_E4M3FN = Int32(24)
+const OZARR_FLOAT8_E5M2 = Int32(25)
+const OZARR_FLOAT8_E5M2FNUZ = Int32(26)
+const OZARR_FLOAT8_E8M0FNU = Int32(27)
+const OZARR_FLOAT6_E2M3FN = Int32(28)
+const OZARR_FLOAT6_E3M2FN = Int32(29)
+const OZARR_FLOAT4_E2M1FN = Int32(30)
 const OZARR_BY_DTYPE = Int32(100)
 const OZARR_STRING = Int32(101)
 const OZARR_BYTES = Int32(102)
 const OZARR_JSON = Int32(103)
 const OZARR_LIST = Int32(104)
+const OZARR_OVERFLOW_ERROR = Int32(0)
+const OZARR_OVERFLOW_WRAP = Int32(1)
+const OZARR_OVERFLOW_SATURATE = Int32(2)
 const OZARR_ORDER_C = Int32(0)
 const OZARR_ORDER_F = Int32(1)
 const OZARR_CAN_WRITE = Int32(1)
@@ -112,6 +131,7 @@ struct ozarr_memory
     strides::Ptr{Int64}
     order::Int32
     type_::Int32
+    overflow::Int32
 end
 
 @c_function ozarr_status_name(status::Int32)::Cstring
