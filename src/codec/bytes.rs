@@ -13,7 +13,7 @@ pub(super) fn parse(config: &Config<'_>, data_type: DataType) -> Result<ByteOrde
         Some("little") => Ok(ByteOrder::Little),
         Some("big") => Ok(ByteOrder::Big),
         Some(other) => Err(config.error("endian", format!("found {other:?}, expected \"little\" or \"big\""))),
-        None if data_type.swap_unit() == 1 => Ok(ByteOrder::NATIVE),
+        None if !data_type.has_order() => Ok(ByteOrder::NATIVE),
         None => Err(err!(Metadata, "the member is missing; {} has more than one byte", data_type.name()).at_field(config.path("endian"))),
     }
 }

@@ -155,7 +155,7 @@ fn parse_v2(permutation: Permutation, element: ElementType, filters: &[Extension
 /// Reads a v3 list of codecs at that depth of shards. Fields of errors begin with the place in the list.
 pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, depth: usize) -> Result<Chain> {
     check_count(list.len())?;
-    if list.is_empty() && data_type.swap_unit() == 1 {
+    if list.is_empty() && !data_type.has_order() {
         // Drafts were written without any codec; where elements have no byte order, that can mean one thing only.
         return Ok(Chain {
             permutation: transpose::identity(rank),

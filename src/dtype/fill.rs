@@ -5,7 +5,7 @@
 //! in its own. A decimal number that exceeds a floating-point type is rounded to infinity, as IEEE 754 rounds.
 
 use super::convert::round_to_odd;
-use super::{DataType, Element, Kind};
+use super::{DataType, Element, ElementType, Kind, struct_json};
 use crate::error::{Error, Result, err};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -56,19 +56,24 @@ impl Fill {
         match data_type.kind() {
             Kind::Complex => complex(data_type, value),
             Kind::Opaque | Kind::Time => opaque(data_type, value),
-            Kind::Struct | Kind::Variable => Err(unfit(data_type, value)),
+            Kind::Struct => structure(data_type.into(), value),
+            Kind::Variable => Err(unfit(data_type, value)),
             _ => scalar(data_type, value),
         }
     }
 
-    /// Reads `fill_value` of a `.zarray`: `null` is "undefined", a list of one element is that element.
-    pub fn from_json_v2(data_type: DataType, value: &Value) -> Result<Fill> {
+    /// Reads `fill_value` of a `.zarray`: `null` is "undefined", a list of one element is that element, that of a struct is its
+    /// bytes as `element` has them.
+    pub fn from_json_v2(element: impl Into<ElementType>, value: &Value) -> Result<Fill> {
+        let element = element.into();
+        let data_type = element.data_type;
         match (value, data_type.kind()) {
             (Value::Null, _) => Ok(Fill::undefined()),
             (_, Kind::Opaque | Kind::Time) => opaque(data_type, value),
-            (_, Kind::Struct | Kind::Variable) => Err(unfit(data_type, value)),
+            (_, Kind::Struct) => structure(element, value),
+            (_, Kind::Variable) => Err(unfit(data_type, value)),
             (Value::Array(items), Kind::Complex) if items.len() == 2 => complex(data_type, value),
-            (Value::Array(items), _) if items.len() == 1 => Fill::from_json_v2(data_type, &items[0]),
+            (Value::Array(items), _) if items.len() == 1 => Fill::from_json_v2(element, &items[0]),
             // A real number for a complex type is its real part.
             (Value::Number(_) | Value::String(_), Kind::Complex) => scalar(half_of(data_type), value),
             (_, Kind::Complex) => complex(data_type, value),
@@ -82,8 +87,18 @@ impl Fill {
     }
 
     /// The `fill_value` of a `.zarray`; it has no form for the payload of a NaN, which becomes `"NaN"`.
-    pub fn to_json_v2(&self, data_type: DataType) -> Value {
-        if self.defined { self.json(data_type, false) } else { Value::Null }
+    /// That of a struct is its bytes as `element` has them.
+    pub fn to_json_v2(&self, element: impl Into<ElementType>) -> Value {
+        let element = element.into();
+        if !self.defined {
+            return Value::Null;
+        }
+        if element.data_type.kind() == Kind::Struct {
+            let mut bytes = vec![0; element.size()];
+            let done = struct_json::from_native(element, &self.element(element.data_type), &mut bytes);
+            return done.map_or(Value::Null, |()| Value::from(STANDARD.encode(bytes)));
+        }
+        self.json(element.data_type, false)
     }
 
     fn json(&self, data_type: DataType, hex: bool) -> Value {
@@ -110,6 +125,7 @@ impl Fill {
             DataType::Text(_) => Value::from(text(&self.element(data_type))),
             DataType::Raw(_) if hex => self.element(data_type).iter().map(|&b| Value::from(b)).collect(),
             DataType::Bytes(_) | DataType::Raw(_) => Value::from(STANDARD.encode(self.element(data_type))),
+            DataType::Struct(s) => struct_json::fill_to_object(s, &self.element(data_type)),
             // The parsers of types know no others.
             _ => Value::Null,
         }
@@ -150,6 +166,23 @@ fn opaque(data_type: DataType, value: &Value) -> Result<Fill> {
     let mut fill = Fill::from_bytes(&bytes);
     fill.value.resize(size.max(16), 0);
     Ok(fill)
+}
+
+/// A value of a struct: base64 of its bytes as `element` has them, an object of its fields, or 0.
+fn structure(element: ElementType, value: &Value) -> Result<Fill> {
+    let refuse = || unfit(element.data_type, value);
+    match (value, element.data_type) {
+        (Value::Object(members), DataType::Struct(_)) => match element.data_type.native() {
+            DataType::Struct(native) => struct_json::fill_from_object(native, members),
+            _ => Err(refuse()),
+        },
+        (Value::Number(n), _) if n.as_u64() == Some(0) => Ok(Fill::from_bytes(&vec![0; element.size()])),
+        (Value::String(text), _) => {
+            let bytes = STANDARD.decode(text).ok().filter(|b| b.len() == element.size()).ok_or_else(refuse)?;
+            Ok(Fill::from_bytes(&struct_json::to_native(element, &bytes)?))
+        }
+        _ => Err(refuse()),
+    }
 }
 
 /// The first bytes of a slice that has them.
@@ -201,7 +234,7 @@ fn unfit(data_type: DataType, value: &Value) -> Error {
         Kind::Time => "an integer or \"NaT\"",
         Kind::Opaque if matches!(data_type, DataType::Text(_)) => "a text that fits",
         Kind::Opaque => "base64 or a list of bytes, of the type's length,",
-        Kind::Struct => "a value",
+        Kind::Struct => "an object with the fields, or base64 of all bytes,",
         Kind::Variable => "a value",
     };
     err!(Metadata, "found {}, expected {expected} for {}", brief(value), data_type.name())

@@ -119,6 +119,15 @@ impl Struct {
         if fields == self.fields { self } else { keep(Struct { fields, size: self.size }) }
     }
 
+    /// The same fields in their order, one directly after the other, in nested structs too.
+    pub fn without_gaps(&'static self) -> Result<&'static Struct> {
+        let pack = |f: &Field| {
+            let data_type = f.element.data_type.packed()?;
+            Ok(Field { element: ElementType { data_type, ..f.element }, ..f.clone() })
+        };
+        Struct::packed(self.fields.iter().map(pack).collect::<Result<_>>()?)
+    }
+
     fn depth(&self) -> usize {
         1 + self
             .fields

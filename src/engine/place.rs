@@ -6,7 +6,7 @@
 
 use super::stats;
 use crate::dtype::convert::Transfer;
-use crate::error::{Result, bail};
+use crate::error::{Error, Result, err};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -35,7 +35,7 @@ const TILE: u64 = 16;
 pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: &Transfer) -> Result<()> {
     let Some(mut copy) = Simplified::new(axes) else { return Ok(()) };
     // SAFETY: turning axes around moves the first element to another element of the same copy.
-    let (src, dst) = unsafe { (src.offset(copy.src), dst.offset(copy.dst)) };
+    let (start, src, dst) = unsafe { (src, src.offset(copy.src), dst.offset(copy.dst)) };
     let size = transfer.plain_copy();
     copy.merge();
     if let Some(size) = size {
@@ -47,7 +47,32 @@ pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: 
     // SAFETY: forwarded from the caller.
     match unsafe { convert(src, dst, &copy.axes, transfer) } {
         Ok(()) => Ok(()),
-        Err(_) => bail!(Range, "a value does not fit: {} becomes {}", transfer.from().data_type.name(), transfer.to().data_type.name()),
+        // SAFETY: forwarded from the caller.
+        Err(()) => Err(unsafe { misfit(start, axes, transfer) }),
+    }
+}
+
+/// The error for the first element, in C order of the axes, that does not fit.
+///
+/// # Safety
+/// As [`place`], for the source.
+#[cold]
+unsafe fn misfit(src: *const u8, axes: &[PlaceAxis], transfer: &Transfer) -> Error {
+    let mut scratch = vec![0u8; transfer.to().size()];
+    let mut at: SmallVec<[u64; 6]> = SmallVec::from_elem(0, axes.len());
+    loop {
+        let element = at.iter().zip(axes).fold(src, |p, (&i, a)| p.wrapping_offset(i as isize * a.src as isize));
+        // SAFETY: an element of the copy, to a place of its own; after it did not fit it is looked at again.
+        unsafe {
+            if transfer.run(element, 0, scratch.as_mut_ptr(), 0, 1).is_err() {
+                return err!(Range, "{} (element {:?} of the chunk's selected part)", transfer.explain(element), at.as_slice());
+            }
+        }
+        let Some(d) = (0..axes.len()).rev().find(|&d| at[d] + 1 < axes[d].count) else {
+            return err!(Range, "a value does not fit");
+        };
+        at[d] += 1;
+        at[d + 1..].fill(0);
     }
 }
 

@@ -95,9 +95,9 @@ impl Job {
         result.map_err(|e| e.at_key(&s.key))
     }
 
-    /// Whether the item selects all elements of its chunk that lie inside the array.
+    /// Whether the item gives all elements of its chunk that lie inside the array, and all of their fields.
     fn covers(&self, item: &Item) -> bool {
-        item.axes.iter().enumerate().all(|(d, axis)| {
+        !self.source.transfer.is_partial() && item.axes.iter().enumerate().all(|(d, axis)| {
             let origin = self.array.grid.origin(d, item.chunk[d]);
             let inside = self.array.grid.extent(d, item.chunk[d]).min(self.array.shape[d] - origin);
             axis.count == inside && (axis.count == 1 || axis.step.unsigned_abs() == 1)

@@ -111,10 +111,35 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     let grid = chunk_grid(member(&document, "chunk_grid")?, shape.len()).map_err(|e| e.at_field("chunk_grid"))?;
     let keys = key_encoding(member(&document, "chunk_key_encoding")?).map_err(|e| e.at_field("chunk_key_encoding"))?;
     let fill = Fill::from_json_v3(data_type, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
-    let codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
+    let mut codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
+    if data_type.has_order() && document.get("data_type").is_some_and(|v| v.get("name") == Some(&Value::from("structured"))) {
+        codecs.iter_mut().for_each(order_of_structured);
+    }
     let names = document.get("dimension_names");
     let dimension_names = dimension_names(names, shape.len()).map_err(|e| e.at_field("dimension_names"))?;
     Ok(ArrayMeta { format: Format::V3, shape, data_type, grid, keys, fill, codecs: Codecs::V3(codecs), dimension_names, document })
+}
+
+/// The older form of structs was written with `bytes` without an order, which means little-endian there (DT-19).
+fn order_of_structured(codec: &mut Extension) {
+    match codec.name.as_str() {
+        "bytes" if !codec.configuration.contains_key("endian") => {
+            codec.configuration.insert("endian".into(), "little".into());
+        }
+        "sharding_indexed" => {
+            let Some(Value::Array(inner)) = codec.configuration.get("codecs") else { return };
+            let turned = inner.iter().map(|value| match Extension::from_v3(value) {
+                Ok(mut inner) => {
+                    order_of_structured(&mut inner);
+                    inner.to_v3()
+                }
+                Err(_) => value.clone(),
+            });
+            let turned = turned.collect();
+            codec.configuration.insert("codecs".into(), Value::Array(turned));
+        }
+        _ => {}
+    }
 }
 
 /// The model of a group's document.

@@ -4,8 +4,8 @@
 use super::document::{self, Stored};
 use super::{Attributes, Create, NodeKind, Spec, Store, hierarchy, path};
 use crate::codec::chain::Chain;
-use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
+use crate::dtype::{DataType, parse_v3};
 use crate::engine::{self, BoundArray, Memory, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
@@ -319,10 +319,17 @@ fn difference(found: &ArrayMeta, wanted: &ArrayMeta) -> Option<String> {
     differ("zarr_format", found.format.number().to_string(), wanted.format.number().to_string())
         .or_else(|| differ("shape", format!("{:?}", found.shape), format!("{:?}", wanted.shape)))
         .or_else(|| differ("chunks", chunks_text(found), chunks_text(wanted)))
-        .or_else(|| differ("data type", found.data_type.name().into(), wanted.data_type.name().into()))
+        .or_else(|| differ("data type", type_text(found), type_text(wanted)))
         .or_else(|| differ("fill value", fill(found), fill(wanted)))
         .or_else(|| differ("chunk keys", format!("{:?}", found.keys), format!("{:?}", wanted.keys)))
         .or_else(|| differ("codecs", codecs(found), codecs(wanted)))
+}
+
+fn type_text(meta: &ArrayMeta) -> String {
+    match meta.data_type {
+        DataType::Struct(_) => parse_v3::to_json(meta.data_type).to_string(),
+        other => other.numpy(),
+    }
 }
 
 fn chunks_text(meta: &ArrayMeta) -> String {
