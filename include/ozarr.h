@@ -94,6 +94,9 @@ typedef struct ozarr_iter ozarr_iter;
 /** Settings that stores are opened with, such as the number of threads. */
 typedef struct ozarr_context ozarr_context;
 
+/** A data type: what an element is, where a number does not say it. */
+typedef struct ozarr_dtype ozarr_dtype;
+
 /**
  * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_COMPLEX128`. In
  * your memory they are always in this machine's byte order.
@@ -115,7 +118,7 @@ typedef int32_t ozarr_type;
 #define OZARR_FLOAT64             12     /**< `double` */
 #define OZARR_COMPLEX64           13     /**< Two `float`: real and imaginary part (C99 `float complex`) */
 #define OZARR_COMPLEX128          14     /**< Two `double`: real and imaginary part (C99 `double complex`) */
-/** The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order */
+/** Another type: the answer for arrays of text, times and structs; in `ozarr_memory`, that of `dtype` */
 #define OZARR_BY_DTYPE 100
 
 /** Which index runs fastest in memory. */
@@ -361,9 +364,9 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int
 OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *array, int64_t *shape);
 
 /**
- * The type of the elements; `OZARR_BY_DTYPE` where it is no number. Such elements are moved as they are
- * stored, in this machine's byte order; times (counts of 64 bits) convert to and from `OZARR_INT64`, too.
- * `ozarr_array_metadata` describes the type.
+ * The type of the elements; `OZARR_BY_DTYPE` where it is no number: `ozarr_array_dtype` tells which. Asked
+ * for by that number, such elements are moved as they are stored, in this machine's byte order; times (counts
+ * of 64 bits) convert to and from `OZARR_INT64`, too.
  */
 OZARR_CHECKED ozarr_status ozarr_array_type(const ozarr_array *array, ozarr_type *type);
 
@@ -705,12 +708,20 @@ typedef struct ozarr_memory {
     const int64_t *strides;
     /** `OZARR_ORDER_C` or `OZARR_ORDER_F`; counts where `strides` is NULL. */
     ozarr_order order;
-    /** The type of the elements; `OZARR_AS_STORED` is the array's. */
+    /** The type of the elements; `OZARR_AS_STORED` is the array's, `OZARR_BY_DTYPE` that of `dtype`. */
     ozarr_type type;
+    /** With `OZARR_BY_DTYPE`: the type of the elements; NULL is the array's. */
+    const struct ozarr_dtype *dtype;
+    /**
+     * Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type` and
+     * `dtype` are the field's then (of each value, where it has a shape: they lie one after the other).
+     * Writing leaves the other fields as they are. NULL: the whole element.
+     */
+    const char *field;
 } ozarr_memory;
 
 /** The value of a new `ozarr_memory`. */
-#define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, OZARR_AS_STORED}
+#define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, OZARR_AS_STORED, NULL, NULL}
 
 /** Reads a region (NULL: the whole array) to memory. */
 OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const ozarr_region *region,
@@ -822,6 +833,178 @@ OZARR_CHECKED ozarr_status ozarr_spec_suggest(ozarr_spec *spec, char *buf, size_
 
 /** Frees the specification; NULL is allowed. */
 void ozarr_spec_free(ozarr_spec *spec);
+
+/* ========================================================================================================
+ * Data types as values
+ * ========================================================================================================
+ *
+ * What an element is, where one of the numbers of `ozarr_type` does not say it: text of a length, times of a
+ * unit, structs. `ozarr_array_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your memory. A
+ * program describes its own struct from `offsetof`, and reads an array of them with one call; the struct may
+ * have fewer fields than the array's, at other offsets and of other types. What lies between stays as it is:
+ *
+ *     struct particle { double x, v[3]; int32_t id; };
+ *     int64_t three[] = {3};
+ *     ozarr_dtype *f64 = NULL, *i32 = NULL, *p = NULL;
+ *     if (ozarr_dtype_of(OZARR_FLOAT64, &f64) || ozarr_dtype_of(OZARR_INT32, &i32)) goto fail;
+ *     if (ozarr_dtype_struct(sizeof(struct particle), &p)) goto fail;
+ *     if (ozarr_dtype_add_field(p, "x", offsetof(struct particle, x), f64, 0, NULL)) goto fail;
+ *     if (ozarr_dtype_add_field(p, "v", offsetof(struct particle, v), f64, 1, three)) goto fail;
+ *     if (ozarr_dtype_add_field(p, "id", offsetof(struct particle, id), i32, 0, NULL)) goto fail;
+ *     memory.type = OZARR_BY_DTYPE;
+ *     memory.dtype = p;
+ *     if (ozarr_array_read_ex(a, NULL, &memory)) goto fail;
+ *
+ * In memory, elements and fields are always in this machine's byte order, whatever the type says. */
+
+/** The class of a data type. */
+typedef int32_t ozarr_dtype_kind;
+
+#define OZARR_KIND_BOOL           1      /**< `bool` */
+#define OZARR_KIND_INT            2      /**< Signed integers. */
+#define OZARR_KIND_UINT           3      /**< Unsigned integers. */
+#define OZARR_KIND_FLOAT          4      /**< Floating-point numbers. */
+#define OZARR_KIND_COMPLEX        5      /**< Pairs of floating-point numbers. */
+#define OZARR_KIND_BYTES          6      /**< Text of so many bytes, padded with NUL. */
+#define OZARR_KIND_TEXT           7      /**< Text of so many code points of four bytes, padded with NUL. */
+#define OZARR_KIND_RAW            8      /**< So many bytes without a meaning. */
+/** Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time". */
+#define OZARR_KIND_DATETIME 9
+#define OZARR_KIND_TIMEDELTA      10     /**< Spans of time: a count of 64 bits of a unit. */
+#define OZARR_KIND_STRUCT         11     /**< Named fields. */
+#define OZARR_KIND_VAR_TEXT       12     /**< Text of any length. */
+#define OZARR_KIND_VAR_BYTES      13     /**< Bytes of any length. */
+#define OZARR_KIND_VAR_JSON       14     /**< JSON values. */
+#define OZARR_KIND_VAR_LIST       15     /**< Lists of numbers of any length. */
+#define OZARR_KIND_CHARS          16     /**< In memory only: text of so many bytes, padded with blanks. */
+
+/** The byte order of a data type. */
+typedef int32_t ozarr_byte_order;
+
+#define OZARR_BYTES_UNORDERED     0      /**< There is nothing to order. */
+#define OZARR_BYTES_LITTLE        1      /**< The least significant byte first. */
+#define OZARR_BYTES_BIG           2      /**< The most significant byte first. */
+#define OZARR_BYTES_MIXED         3      /**< Fields of a struct have different orders. */
+
+/**
+ * The data type that a text describes. `format` 2: what stands in a `.zarray` (`<f8`, `|S20`, `>M8[10s]`,
+ * `[["x", "<f8"], ["id", "<i4"]]`); 3: what stands in a `zarr.json` (`float64`, an object with a name and a
+ * configuration); 0: either, or a name of C (`double`, `int32_t`). A text that fits several types is
+ * `OZARR_ERR_ARGUMENT`, and the message names them.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_parse(const char *text, int32_t format, ozarr_dtype **out);
+
+/** The data type of one of the numbers `OZARR_BOOL` ... . */
+OZARR_CHECKED ozarr_status ozarr_dtype_of(ozarr_type type, ozarr_dtype **out);
+
+/**
+ * Text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it, `'\0'` as C does. It converts
+ * to and from every type of text; an array cannot have blanks for padding.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_chars(size_t size, char pad, ozarr_dtype **out);
+
+/** A struct of `size` bytes that has no fields yet. */
+OZARR_CHECKED ozarr_status ozarr_dtype_struct(size_t size, ozarr_dtype **out);
+
+/**
+ * Adds a field to a struct: its name, its distance from the struct's beginning (`offsetof`), its type, and
+ * the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may leave gaps; an
+ * array that is made with the type has none.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_add_field(ozarr_dtype *dtype, const char *name, size_t offset,
+    const ozarr_dtype *field, int32_t rank, const int64_t *shape);
+
+/** Frees the handle; NULL is allowed. */
+void ozarr_dtype_free(ozarr_dtype *dtype);
+
+/** The data type of an array, with the byte order in which format 2 stores it. */
+OZARR_CHECKED ozarr_status ozarr_array_dtype(const ozarr_array *array, ozarr_dtype **out);
+
+/**
+ * A specification for an array of that data type; else as `ozarr_spec_new`. A struct is stored without the
+ * gaps between its fields.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_new_dtype(const ozarr_dtype *dtype, int32_t rank, const int64_t *shape,
+    ozarr_spec **out);
+
+/** The fill value: one element of that data type at `value`, which has `size` bytes. */
+OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const ozarr_dtype *dtype,
+    const void *value, size_t size);
+
+/** The class of the type. */
+OZARR_CHECKED ozarr_status ozarr_dtype_get_kind(const ozarr_dtype *dtype, ozarr_dtype_kind *kind);
+
+/** The number of the type; `OZARR_BY_DTYPE` where it has none. */
+OZARR_CHECKED ozarr_status ozarr_dtype_type(const ozarr_dtype *dtype, ozarr_type *type);
+
+/** The bytes of one element. */
+OZARR_CHECKED ozarr_status ozarr_dtype_item_size(const ozarr_dtype *dtype, size_t *bytes);
+
+/** The alignment that a C compiler gives an element. Your memory need not be aligned. */
+OZARR_CHECKED ozarr_status ozarr_dtype_alignment(const ozarr_dtype *dtype, size_t *bytes);
+
+/** The byte order that the type has in a file. */
+OZARR_CHECKED ozarr_status ozarr_dtype_byte_order(const ozarr_dtype *dtype, ozarr_byte_order *order);
+
+/**
+ * What a time counts: `scale` of the unit called Y, M, W, D, h, m, s, ms, us, ns, ps, fs, as or generic.
+ * `OZARR_ERR_TYPE` for other types.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_unit(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len,
+    int64_t *scale);
+
+/** Whether two types are the same: size, meaning and byte order, and all fields. */
+OZARR_CHECKED ozarr_status ozarr_dtype_equal(const ozarr_dtype *dtype, const ozarr_dtype *other, bool *equal);
+
+/** The name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`, `struct`. */
+OZARR_CHECKED ozarr_status ozarr_dtype_name(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len);
+
+/**
+ * The type as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it. `OZARR_ERR_UNSUPPORTED`
+ * where that format has no form for it: format 3 for structs of mixed byte orders or with shapes.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_to_json(const ozarr_dtype *dtype, int32_t format, char *buf,
+    size_t cap, size_t *len);
+
+/** The number of fields of a struct, unnamed padding not among them; 0 for other types. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_count(const ozarr_dtype *dtype, size_t *count);
+
+/** The number, from 0, of the field of that name; `OZARR_ERR_NOT_FOUND` if there is none. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_index(const ozarr_dtype *dtype, const char *name, size_t *index);
+
+/** The name of a field, by its number from 0. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_name(const ozarr_dtype *dtype, size_t index, char *buf,
+    size_t cap, size_t *len);
+
+/** The distance of a field from the struct's beginning, in bytes. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_offset(const ozarr_dtype *dtype, size_t index, size_t *offset);
+
+/** The data type of a field (of each of its values, where it has a shape), as a new handle. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_dtype(const ozarr_dtype *dtype, size_t index, ozarr_dtype **out);
+
+/**
+ * The rank of a field, 0 for one value, and its shape: room for `cap` numbers at `shape`, which may be NULL
+ * with `cap` 0 to ask for the rank only.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_shape(const ozarr_dtype *dtype, size_t index, int64_t *shape,
+    size_t cap, int32_t *rank);
+
+/**
+ * The value that elements have where nobody chose one: 0, false, no text, "not a time". One element to
+ * `value`, which has `size` bytes.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_default_scalar(const ozarr_dtype *dtype, void *value, size_t size);
+
+/** One element at `value` (`size` bytes) as a metadata document of `format` 2 or 3 has it in `fill_value`. */
+OZARR_CHECKED ozarr_status ozarr_dtype_scalar_to_json(const ozarr_dtype *dtype, int32_t format,
+    const void *value, size_t size, char *buf, size_t cap, size_t *len);
+
+/**
+ * One element, to `value` (`size` bytes), from what a metadata document of `format` 2 or 3 has in
+ * `fill_value`. A value that the type does not have, such as a number out of range, is `OZARR_ERR_METADATA`.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype, int32_t format,
+    const char *json, void *value, size_t size);
 
 /* ========================================================================================================
  * Stores

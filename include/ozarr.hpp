@@ -827,7 +827,7 @@ private:
         constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / sizeof(T);
         ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
         ozarr_memory memory = {sizeof(ozarr_memory), const_cast<element *>(data), (size < most ? size : most) * sizeof(T), 0, nullptr, OZARR_ORDER_C,
-                               static_cast<ozarr_type>(type_of<element>::value)};
+                               static_cast<ozarr_type>(type_of<element>::value), nullptr, nullptr};
         // The memory of an empty vector is nowhere.
         element nothing;
         if (data == nullptr && size == 0) memory.data = &nothing;

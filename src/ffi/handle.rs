@@ -48,10 +48,12 @@ pub(crate) enum Kind {
     Spec = 5,
     /// `ozarr_iter`
     Iter = 6,
+    /// `ozarr_dtype`
+    Dtype = 7,
 }
 
 impl Kind {
-    const ALL: [Kind; 6] = [Kind::Context, Kind::Store, Kind::Group, Kind::Array, Kind::Spec, Kind::Iter];
+    const ALL: [Kind; 7] = [Kind::Context, Kind::Store, Kind::Group, Kind::Array, Kind::Spec, Kind::Iter, Kind::Dtype];
 
     fn c_name(self) -> &'static str {
         match self {
@@ -61,6 +63,7 @@ impl Kind {
             Kind::Array => "ozarr_array",
             Kind::Spec => "ozarr_spec",
             Kind::Iter => "ozarr_iter",
+            Kind::Dtype => "ozarr_dtype",
         }
     }
 }

@@ -5,14 +5,14 @@ use super::document::{self, Stored};
 use super::{Attributes, Create, NodeKind, Spec, Store, hierarchy, path};
 use crate::codec::chain::Chain;
 use crate::dtype::fill::Fill;
-use crate::dtype::{DataType, parse_v3};
+use crate::dtype::{DataType, ElementType, parse_v3};
 use crate::engine::{self, BoundArray, Memory, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
 use crate::grid::Grid;
 use crate::limits::Dims;
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Format, Map, Value, json, v2, v3};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -132,6 +132,15 @@ impl Array {
     /// The type of the elements.
     pub fn data_type(&self) -> DataType {
         self.state().meta.data_type
+    }
+
+    /// The type of the elements with the byte order that the document gives it; v3's gives none.
+    pub fn stored_type(&self) -> ElementType {
+        let state = self.state();
+        match state.meta.codecs {
+            Codecs::V2 { element, .. } => element,
+            Codecs::V3(_) => state.meta.data_type.into(),
+        }
     }
 
     /// A name or `None` for each dimension: v3 `dimension_names`, v2 the attribute `_ARRAY_DIMENSIONS`.
