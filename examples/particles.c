@@ -6,7 +6,7 @@
 #define N 8
 
 struct particle {
-    double x[3];
+    double x, y, z;
     float mass;
     int32_t id;
     char kind[8];
@@ -15,11 +15,11 @@ struct particle {
 /* What another program wants to know of them. */
 struct point {
     int64_t id;
-    float x[3];
+    float x, y, z;
 };
 
 static ozarr_dtype *f32, *f64, *i32, *i64, *text, *particle, *point;
-static int64_t three[] = {3}, shape[] = {N};
+static int64_t shape[] = {N};
 
 static int failed(void) {
     printf("%s\n", ozarr_last_error());
@@ -32,25 +32,29 @@ static int describe(void) {
     if (ozarr_dtype_of(OZARR_INT64, &i64) || ozarr_dtype_chars(8, '\0', &text)) return failed();
 
     if (ozarr_dtype_struct(sizeof(struct particle), &particle)) return failed();
-    if (ozarr_dtype_add_field(particle, "x", offsetof(struct particle, x), f64, 1, three)) return failed();
+    if (ozarr_dtype_add_field(particle, "x", offsetof(struct particle, x), f64, 0, NULL)) return failed();
+    if (ozarr_dtype_add_field(particle, "y", offsetof(struct particle, y), f64, 0, NULL)) return failed();
+    if (ozarr_dtype_add_field(particle, "z", offsetof(struct particle, z), f64, 0, NULL)) return failed();
     if (ozarr_dtype_add_field(particle, "mass", offsetof(struct particle, mass), f32, 0, NULL)) return failed();
     if (ozarr_dtype_add_field(particle, "id", offsetof(struct particle, id), i32, 0, NULL)) return failed();
     if (ozarr_dtype_add_field(particle, "kind", offsetof(struct particle, kind), text, 0, NULL)) return failed();
 
     if (ozarr_dtype_struct(sizeof(struct point), &point)) return failed();
     if (ozarr_dtype_add_field(point, "id", offsetof(struct point, id), i64, 0, NULL)) return failed();
-    if (ozarr_dtype_add_field(point, "x", offsetof(struct point, x), f32, 1, three)) return failed();
+    if (ozarr_dtype_add_field(point, "x", offsetof(struct point, x), f32, 0, NULL)) return failed();
+    if (ozarr_dtype_add_field(point, "y", offsetof(struct point, y), f32, 0, NULL)) return failed();
+    if (ozarr_dtype_add_field(point, "z", offsetof(struct point, z), f32, 0, NULL)) return failed();
     return 0;
 }
 
-/* Format 2 stores fields that are small arrays, such as x; NumPy and zarr-python read them. */
+/* In format 2 NumPy's own structured types: zarr-python reads them as they are. */
 static int write_particles(void) {
     struct particle all[N];
     ozarr_spec *spec = NULL;
     ozarr_array *a = NULL;
     ozarr_memory memory = OZARR_MEMORY_INIT;
     for (int i = 0; i < N; i++) {
-        all[i] = (struct particle){{0.5 * i, -i, 100 + i}, (float)(1 + i % 3), i * i, ""};
+        all[i] = (struct particle){0.5 * i, -i, 100 + i, (float)(1 + i % 3), i * i, ""};
         snprintf(all[i].kind, sizeof all[i].kind, i % 2 ? "star" : "gas");
     }
     if (ozarr_spec_new_dtype(particle, 1, shape, &spec) || ozarr_spec_set_zarr_format(spec, 2)) return failed();
@@ -73,7 +77,7 @@ static int read_points(const ozarr_array *a) {
     memory.dtype = point;
     if (ozarr_array_read_ex(a, NULL, &memory)) return failed();
     for (int i = 1; i < N; i += 3)
-        printf("particle %2d at (%g, %g, %g)\n", (int)points[i].id, points[i].x[0], points[i].x[1], points[i].x[2]);
+        printf("particle %2d at (%g, %g, %g)\n", (int)points[i].id, points[i].x, points[i].y, points[i].z);
     return 0;
 }
 

@@ -35,6 +35,10 @@ mod tests {
         assert_eq!(parse(&Config::v3(&empty), DataType::Bool).unwrap(), ByteOrder::Little);
         let e = parse(&Config::v3(&empty), DataType::Int16).unwrap_err();
         assert_eq!(e.field(), Some("configuration.endian"));
+        let of = |part: DataType| crate::dtype::Field { name: "x".into(), offset: 0, element: part.into(), shape: vec![2] };
+        let of = |part: DataType| DataType::Struct(crate::dtype::Struct::packed(vec![of(part)]).unwrap());
+        assert_eq!(parse(&Config::v3(&empty), of(DataType::Int8)).unwrap(), ByteOrder::Little);
+        assert!(parse(&Config::v3(&empty), of(DataType::Int16)).is_err());
         assert!(parse(&Config::v3(&config_of(r#"{"endian": "middle"}"#)), DataType::Int16).is_err());
         assert!(parse(&Config::v3(&config_of(r#"{"endian": 1}"#)), DataType::Int8).is_err());
     }

@@ -123,16 +123,16 @@ impl Move {
             let mut good = n;
             for j in 0..self.count as isize {
                 // SAFETY: value j of the field, in elements that the caller vouches for.
-                let done = unsafe { self.transfer.run(src.wrapping_offset(j * s), src_stride, dst.wrapping_offset(j * d), dst_stride, good) };
+                let done =
+                    unsafe { self.transfer.run(src.wrapping_offset(j * s), src_stride, dst.wrapping_offset(j * d), dst_stride, good) };
                 good = done.err().unwrap_or(good);
             }
             return good;
         }
         for i in 0..n as isize {
             // SAFETY: all values of the field in element i.
-            let done = unsafe {
-                self.transfer.run(src.wrapping_offset(i * src_stride), s, dst.wrapping_offset(i * dst_stride), d, self.count)
-            };
+            let done =
+                unsafe { self.transfer.run(src.wrapping_offset(i * src_stride), s, dst.wrapping_offset(i * dst_stride), d, self.count) };
             if done.is_err() {
                 return i as usize;
             }

@@ -103,14 +103,23 @@ pub fn default_scalar(data_type: DataType) -> Fill {
     }
 }
 
-/// The order of all bytes of the type: `None` where nothing has one, an error in the struct's place where they differ.
-pub fn order_of(element: ElementType) -> std::result::Result<Option<ByteOrder>, ()> {
-    if !element.data_type.has_order() {
-        return Ok(None);
-    }
+/// How the bytes of an element are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Orders {
+    /// There is nothing to order.
+    Unordered,
+    /// All are in that order.
+    All(ByteOrder),
+    /// Fields of a struct differ.
+    Mixed,
+}
+
+/// The order of the bytes of the type.
+pub fn order_of(element: ElementType) -> Orders {
     match element.data_type {
-        DataType::Struct(_) => element.data_type.field_order().map(Some).ok_or(()),
-        _ => Ok(Some(element.order)),
+        other if !other.has_order() => Orders::Unordered,
+        DataType::Struct(_) => element.data_type.field_order().map_or(Orders::Mixed, Orders::All),
+        _ => Orders::All(element.order),
     }
 }
 
@@ -145,16 +154,20 @@ mod tests {
             assert_eq!(parse_v2::text(element), numpy, "{text}");
         }
         let s = parse(r#"[["x", "<f8"], ["id", ">i4"]]"#, Grammar::Any).unwrap();
-        assert_eq!((s.size(), order_of(s)), (12, Err(())));
-        assert_eq!(order_of(parse(">i2", Grammar::V2).unwrap()), Ok(Some(ByteOrder::Big)));
-        assert_eq!(order_of(parse("|S3", Grammar::V2).unwrap()), Ok(None));
+        assert_eq!((s.size(), order_of(s)), (12, Orders::Mixed));
+        assert_eq!(order_of(parse(">i2", Grammar::V2).unwrap()), Orders::All(ByteOrder::Big));
+        assert_eq!(order_of(parse("|S3", Grammar::V2).unwrap()), Orders::Unordered);
     }
 
     #[test]
     fn several_types_are_an_error_that_names_them() {
-        for (text, names) in
-            [("int", ["<i4", "<i8"]), ("char", ["|i1", "|S1"]), ("f8", ["<f8", ">f8"]), ("M8[s]", ["<M8[s]", ">M8[s]"]), ("complex", ["<c8", "<c16"])]
-        {
+        for (text, names) in [
+            ("int", ["<i4", "<i8"]),
+            ("char", ["|i1", "|S1"]),
+            ("f8", ["<f8", ">f8"]),
+            ("M8[s]", ["<M8[s]", ">M8[s]"]),
+            ("complex", ["<c8", "<c16"]),
+        ] {
             let e = parse(text, Grammar::Any).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Argument, "{text}");
             assert!(names.iter().all(|n| e.message().contains(n)), "{e}");

@@ -46,9 +46,8 @@ fn field_v2(value: &Value, depth: usize) -> Result<Field> {
 
 /// `[2, 3]`, or a bare `2`.
 fn shape_v2(value: &Value) -> Result<Vec<u64>> {
-    let length = |v: &Value| {
-        v.as_u64().filter(|n| *n >= 1).ok_or_else(|| err!(Metadata, "found {}, expected a length of at least 1", brief(v)))
-    };
+    let length =
+        |v: &Value| v.as_u64().filter(|n| *n >= 1).ok_or_else(|| err!(Metadata, "found {}, expected a length of at least 1", brief(v)));
     match value {
         Value::Array(list) if list.len() > crate::limits::MAX_RANK => {
             bail!(Limit, "found a shape of rank {}, the limit is {}", list.len(), crate::limits::MAX_RANK)
@@ -88,7 +87,7 @@ fn field_v3(value: &Value, depth: usize) -> Result<Field> {
     let (name, data_type) = match value {
         Value::Array(pair) if pair.len() == 2 => (&pair[0], &pair[1]),
         Value::Object(members) => {
-            let member = |name: &str| members.get(name).ok_or_else(|| err!(Metadata, "the member is missing").at_field(name.to_string()));
+            let member = |name: &str| members.get(name).ok_or_else(|| err!(Metadata, "the member is missing").at_field(name));
             if let Some(other) = members.keys().find(|k| !matches!(k.as_str(), "name" | "data_type")) {
                 return Err(err!(Metadata, "an unknown member, expected name and data_type").at_field(other));
             }
@@ -172,9 +171,7 @@ pub(super) fn fill_to_object(s: &Struct, bytes: &[u8]) -> Value {
 fn values_of(element: ElementType, shape: &[u64], place: &[u8]) -> Value {
     match shape.split_first() {
         None => to_native(element, place).map_or(Value::Null, |native| Fill::from_bytes(&native).to_json_v3(element.data_type.native())),
-        Some((&n, rest)) => {
-            place.chunks((place.len() / n.max(1) as usize).max(1)).map(|part| values_of(element, rest, part)).collect()
-        }
+        Some((&n, rest)) => place.chunks((place.len() / n.max(1) as usize).max(1)).map(|part| values_of(element, rest, part)).collect(),
     }
 }
 
@@ -221,7 +218,10 @@ mod tests {
             (r#"[["field_a",">i2"],["field_b",[["subfield_c",">f4"],["subfield_d","<i2"]]]]"#, 8),
             (r#"[["r","|u1"],["g","|u1"],["b","|u1"]]"#, 3),
             (r#"[["x","<f4"],["y","<f4"],["z","<f4",[2,2]]]"#, 24),
-            (r#"[["a","|b1"],["","|V7"],["t","<M8[10s]"],["","|V2"],["s","|S3"],["u",">U2"],["n",[["q","<c8"]],[2]]]"#, 1 + 7 + 8 + 2 + 3 + 8 + 16),
+            (
+                r#"[["a","|b1"],["","|V7"],["t","<M8[10s]"],["","|V2"],["s","|S3"],["u",">U2"],["n",[["q","<c8"]],[2]]]"#,
+                1 + 7 + 8 + 2 + 3 + 8 + 16,
+            ),
             (r#"[["α β","<f2"]]"#, 2),
         ] {
             let element = v2(text).unwrap_or_else(|e| panic!("{text}: {e}"));
@@ -269,9 +269,17 @@ mod tests {
             (r#""struct""#, Some("configuration.fields"), "missing"),
             (r#"{"name":"struct","configuration":{"fields":[]}}"#, Some("configuration.fields"), "0 fields"),
             (r#"{"name":"struct","configuration":{"fields":{}}}"#, Some("configuration.fields"), "list"),
-            (r#"{"name":"struct","configuration":{"fields":[{"name":"","data_type":"int8"}]}}"#, Some("configuration.fields[0].name"), "empty"),
+            (
+                r#"{"name":"struct","configuration":{"fields":[{"name":"","data_type":"int8"}]}}"#,
+                Some("configuration.fields[0].name"),
+                "empty",
+            ),
             (r#"{"name":"struct","configuration":{"fields":[{"name":"x"}]}}"#, Some("configuration.fields[0].data_type"), "missing"),
-            (r#"{"name":"struct","configuration":{"fields":[{"name":"x","data_type":"int8","y":1}]}}"#, Some("configuration.fields[0].y"), "unknown"),
+            (
+                r#"{"name":"struct","configuration":{"fields":[{"name":"x","data_type":"int8","y":1}]}}"#,
+                Some("configuration.fields[0].y"),
+                "unknown",
+            ),
             (r#"{"name":"struct","configuration":{"fields":[["x","int8"]],"more":1}}"#, Some("configuration"), "more"),
             (r#"{"name":"struct","configuration":{"fields":[["x","int9"]]}}"#, Some("configuration.fields[0].data_type"), "int9"),
         ] {
@@ -311,7 +319,9 @@ mod tests {
         assert_eq!(Fill::from_json_v3(native, &json!({"a": 7})).unwrap().element(native)[..3], [7, 0, 0]);
         // Packed bytes in v3 are in the order of the codec, which is little wherever a writer did this.
         assert_eq!(Fill::from_json_v3(native, &json!("AQAAAIA/AAAAwEFCCQ==")).unwrap(), fill);
-        for bad in [json!("AAE="), json!("?"), json!(1), json!([1]), json!({"a": 40000}), json!({"b": 1}), json!({"v": [1]}), json!({"v": 1})] {
+        for bad in
+            [json!("AAE="), json!("?"), json!(1), json!([1]), json!({"a": 40000}), json!({"b": 1}), json!({"v": [1]}), json!({"v": 1})]
+        {
             assert_eq!(Fill::from_json_v2(element, &bad).unwrap_err().kind(), ErrorKind::Metadata, "{bad}");
             assert_eq!(Fill::from_json_v3(native, &bad).unwrap_err().kind(), ErrorKind::Metadata, "{bad}");
         }

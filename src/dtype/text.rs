@@ -264,7 +264,10 @@ mod tests {
             assert_eq!(convert(Bytes(4), u(3), "éa\0".as_bytes()).unwrap(), points("éa", 3, order));
             assert_eq!(convert(Bytes(4), u(3), b"abcd"), Err(1));
             assert_eq!(convert(Bytes(4), u(4), b"ab\xff\0"), Err(1));
-            assert_eq!(convert(u(3), ElementType::new(Text(5), ByteOrder::Big), &points("xyz", 3, order)).unwrap(), points("xyz", 5, ByteOrder::Big));
+            assert_eq!(
+                convert(u(3), ElementType::new(Text(5), ByteOrder::Big), &points("xyz", 3, order)).unwrap(),
+                points("xyz", 5, ByteOrder::Big)
+            );
             assert_eq!(convert(u(3), Text(2), &points("xyz", 3, order)), Err(1));
         }
         // A surrogate is no character, but stays what it is among code points.

@@ -27,7 +27,7 @@ use super::status::ozarr_status;
 use super::strings::{lengths, not_null, put, put_text, rank, text};
 use super::types::{OZARR_BY_DTYPE, Specification, data_type, ozarr_array, ozarr_dtype, ozarr_spec, ozarr_type};
 use crate::dtype::fill::Fill;
-use crate::dtype::resolve::{self, Grammar, default_scalar};
+use crate::dtype::resolve::{self, Grammar, Orders, default_scalar};
 use crate::dtype::{ByteOrder, DataType, Element, ElementType, Field, Struct, check_v3, parse_v2, parse_v3};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkSafe, Kept};
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn ozarr_dtype_add_field(
         };
         fields.push(Field { name: name.into(), offset, element, shape });
         let grown = Struct::new(fields, size).map_err(|e| err!(Argument, "{}", e.message()))?;
-        drop(dtype.value.replace(Meaning::Element(DataType::Struct(grown).into())));
+        dtype.value.replace(Meaning::Element(DataType::Struct(grown).into()));
         Ok(())
     })
 }
@@ -363,10 +363,10 @@ pub unsafe extern "C" fn ozarr_dtype_alignment(dtype: *const ozarr_dtype, bytes:
 pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order: *mut ozarr_byte_order) -> ozarr_status {
     entry!("ozarr_dtype_byte_order", {
         let found = match resolve::order_of(element_of(dtype, "dtype")?) {
-            Ok(None) => OZARR_BYTES_UNORDERED,
-            Ok(Some(ByteOrder::Little)) => OZARR_BYTES_LITTLE,
-            Ok(Some(ByteOrder::Big)) => OZARR_BYTES_BIG,
-            Err(()) => OZARR_BYTES_MIXED,
+            Orders::Unordered => OZARR_BYTES_UNORDERED,
+            Orders::All(ByteOrder::Little) => OZARR_BYTES_LITTLE,
+            Orders::All(ByteOrder::Big) => OZARR_BYTES_BIG,
+            Orders::Mixed => OZARR_BYTES_MIXED,
         };
         // SAFETY: `order` points to room for it.
         unsafe { put(found, order, "order") }

@@ -24,7 +24,9 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, numbers, text};
-use super::types::{OZARR_BY_DTYPE, check_struct_size, data_type, is_order_f, ozarr_array, ozarr_dtype, ozarr_order, ozarr_type, read_struct};
+use super::types::{
+    OZARR_BY_DTYPE, check_struct_size, data_type, is_order_f, ozarr_array, ozarr_dtype, ozarr_order, ozarr_type, read_struct,
+};
 use crate::dtype::{DataType, ElementType, Field, Struct};
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::{Result, bail};

@@ -479,4 +479,26 @@ mod tests {
         assert_eq!(parse_group(ARRAY.as_bytes()).unwrap_err().kind(), ErrorKind::NodeKind);
         assert!(parse_node(br#"{"zarr_format":3}"#).unwrap_err().to_string().contains("node_type"));
     }
+
+    #[test]
+    fn structs_of_the_older_form_without_an_order_are_little_endian() {
+        let fields = r#"{"fields":[["x","int32"],["s",{"name":"null_terminated_bytes","configuration":{"length_bytes":2}}]]}"#;
+        let sharded =
+            r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[1,1],"codecs":["bytes","crc32c"],"index_codecs":["bytes"]}}]"#;
+        for (codecs, want) in [(r#"["bytes","crc32c"]"#, 1), (sharded, 1), (r#"[{"name":"bytes","configuration":{"endian":"big"}}]"#, 0)] {
+            for (name, times) in [("structured", want), ("struct", 0)] {
+                let mut document = json::parse_object(ARRAY.as_bytes(), 1 << 20).unwrap();
+                let data_type = format!(r#"{{"name":"{name}","configuration":{fields}}}"#);
+                document.insert("data_type".into(), json::parse_text(&data_type).unwrap());
+                document.insert("fill_value".into(), Value::from("AAAAAAAA"));
+                document.insert("codecs".into(), json::parse_text(codecs).unwrap());
+                let meta = array_from(document.clone()).unwrap();
+                assert_eq!(meta.data_type.size(), 6);
+                assert_eq!(meta.document, document);
+                let Codecs::V3(list) = &meta.codecs else { panic!() };
+                let text = Value::Array(list.iter().map(Extension::to_v3).collect()).to_string();
+                assert_eq!(text.matches(r#""endian":"little""#).count(), times, "{name} {codecs}: {text}");
+            }
+        }
+    }
 }

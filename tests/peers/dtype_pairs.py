@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Structs, text, raw bytes and times: both ways between the library and its peers, bit for bit; and their conversions against numpy's.
 
-  dtype_pairs.py --library build/prefix/lib/libozarr.so --build DIR
+  dtype_pairs.py --library build/prefix/lib/libozarr.so --build DIR [--particles build/bin/particles]
 
 Types x formats x byte orders x codecs. `out`: the library writes, zarr-python reads, and tensorstore the fields of structs. `in`: zarr-python
 or tensorstore writes, the library reads: the elements, the fill value, and each field of a struct by itself. `time`: every pair of units,
 read through the library and by `astype`. `text`: S and U in the other form. The last line is `N passed, N failed`.
 """
-import argparse, base64, ctypes as C, itertools, json, shutil, sys, warnings
+import argparse, base64, ctypes as C, itertools, json, shutil, subprocess, sys, warnings
 from fractions import Fraction
 from pathlib import Path
 
@@ -310,10 +310,25 @@ def text_case(oz, where, rng, src, dst):
     oz("array_close", array)
 
 
+def particles_case(oz, where, rng, program):
+    """The example's own store, as zarr-python sees it."""
+    where.mkdir()
+    p = subprocess.run([Path(program).resolve()], cwd=where, capture_output=True, text=True)
+    expected = Path(__file__).resolve().parent.parent.parent / "examples" / "particles.txt"
+    assert p.returncode == 0 and p.stdout == expected.read_text(), f"printed {p.stdout!r} {p.stderr!r}"
+    z = zarr.open_array(where / "snapshot.zarr" / "particles", mode="r")[...]
+    i = np.arange(8)
+    same(z["x"], 0.5 * i), same(z["y"], (-i).astype("f8")), same(z["z"], 100.0 + i), same(z["id"], (i * i).astype("i4"))
+    mass = 1.0 + i % 3
+    same(z["mass"], (mass / mass.sum()).astype("f4"))
+    assert [k for k in z["kind"]] == [b"star" if k % 2 else b"gas" for k in i]
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--library", required=True, help="libozarr.so")
     ap.add_argument("--build", default="build/dtypes", help="folder for the stores")
+    ap.add_argument("--particles", help="the example particles, whose store zarr-python reads")
     ap.add_argument("--only", default="", help="cases whose name contains this")
     args = ap.parse_args()
     build = Path(args.build).resolve()
@@ -334,6 +349,8 @@ def main():
         todo.append((f"time {kind}8 {a} {b}", time_case, (kind, a, b)))
     for src, dst in itertools.product(["S4", "S9", "U4", ">U6"], ["S4", "S5", "U4", "U7"]):
         todo.append((f"text {src} {dst}", text_case, (src, dst)))
+    if args.particles:
+        todo.append(("example particles", particles_case, (args.particles,)))
     for n, (name, f, given) in enumerate(todo):
         if args.only not in name:
             continue
