@@ -72,6 +72,9 @@ pub(super) fn required(config: &Config<'_>, name: &str, item: ElementType) -> Re
     match element(config, name)? {
         Some(e) => Ok(e),
         None if config.style == Style::V2 => Err(config.error(name, "the member is missing".into())),
+        None if item.data_type.code().is_none() && item.data_type.kind() != Kind::Time => {
+            Err(err!(Unsupported, "the elements are of {}, expected numbers", item.data_type.name()))
+        }
         None => Ok(item),
     }
 }

@@ -131,6 +131,9 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
         }
     };
     let data_type = item.data_type;
+    if matches!(data_type, DataType::Struct(_)) {
+        bail!(Unsupported, "packbits of {} is not supported", data_type.name());
+    }
     let component = data_type.swap_unit();
     let all = if data_type == DataType::Bool { 1 } else { component as i64 * 8 };
     let named = |name, other| if config.get(name).is_some() { name } else { other };

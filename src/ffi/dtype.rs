@@ -94,8 +94,8 @@ pub(crate) struct Description {
 #[derive(Clone)]
 enum Meaning {
     Element(ElementType),
-    /// A struct that has no field so far, of that size.
-    Empty(usize),
+    /// A struct that fields are added to, and its size. It is made when it is used: what is made stays.
+    Growing(Vec<Field>, usize),
 }
 
 impl Description {
@@ -107,7 +107,10 @@ impl Description {
     pub(super) fn element(&self) -> Result<ElementType> {
         match self.value.read(Meaning::clone) {
             Meaning::Element(element) => Ok(element),
-            Meaning::Empty(_) => bail!(Argument, "the struct has no field yet; ozarr_dtype_add_field adds them"),
+            Meaning::Growing(fields, _) if fields.is_empty() => {
+                bail!(Argument, "the struct has no field yet; ozarr_dtype_add_field adds them")
+            }
+            Meaning::Growing(fields, size) => Ok(DataType::Struct(Struct::new(fields, size)?).into()),
         }
     }
 }
@@ -206,7 +209,7 @@ pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dt
             bail!(Argument, "the argument `size` is {size}, expected 1 to {}", crate::dtype::MAX_LENGTH);
         }
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_dtype::insert(Description::new(Meaning::Empty(size)))?, out, "out") }
+        unsafe { put(ozarr_dtype::insert(Description::new(Meaning::Growing(Vec::new(), size)))?, out, "out") }
     })
 }
 
@@ -235,13 +238,13 @@ pub unsafe extern "C" fn ozarr_dtype_add_field(
         let shape = unsafe { lengths(shape, self::rank(rank)?, "shape", 1) }?.to_vec();
         let _turn = dtype.turns.get().lock().unwrap_or_else(PoisonError::into_inner);
         let (mut fields, size) = match dtype.value.read(Meaning::clone) {
-            Meaning::Empty(size) => (Vec::new(), size),
+            Meaning::Growing(fields, size) => (fields, size),
             Meaning::Element(ElementType { data_type: DataType::Struct(s), .. }) => (s.fields().to_vec(), s.size()),
             Meaning::Element(other) => bail!(Argument, "the argument `dtype` is {}, expected a struct", other.data_type.name()),
         };
         fields.push(Field { name: name.into(), offset, element, shape });
-        let grown = Struct::new(fields, size).map_err(|e| err!(Argument, "{}", e.message()))?;
-        dtype.value.replace(Meaning::Element(DataType::Struct(grown).into()));
+        Struct::check(&fields, size).map_err(|e| err!(Argument, "{}", e.message()))?;
+        drop(dtype.value.replace(Meaning::Growing(fields, size)));
         Ok(())
     })
 }
@@ -312,7 +315,7 @@ pub unsafe extern "C" fn ozarr_dtype_get_kind(dtype: *const ozarr_dtype, kind: *
     entry!("ozarr_dtype_get_kind", {
         let dtype = ozarr_dtype::get(dtype, "dtype")?;
         let found = match dtype.value.read(Meaning::clone) {
-            Meaning::Empty(_) => OZARR_KIND_STRUCT,
+            Meaning::Growing(..) => OZARR_KIND_STRUCT,
             Meaning::Element(element) => kind_of(element.data_type),
         };
         // SAFETY: `kind` points to room for it.
@@ -338,7 +341,7 @@ pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes:
     entry!("ozarr_dtype_item_size", {
         let dtype = ozarr_dtype::get(dtype, "dtype")?;
         let size = match dtype.value.read(Meaning::clone) {
-            Meaning::Empty(size) => size,
+            Meaning::Growing(_, size) => size,
             Meaning::Element(element) => element.size(),
         };
         // SAFETY: `bytes` points to room for it.
@@ -456,6 +459,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, coun
         let dtype = ozarr_dtype::get(dtype, "dtype")?;
         let found = dtype.value.read(|meaning| match meaning {
             Meaning::Element(ElementType { data_type: DataType::Struct(s), .. }) => named(s).count(),
+            Meaning::Growing(fields, _) => fields.len(),
             _ => 0,
         });
         // SAFETY: `count` points to room for it.
