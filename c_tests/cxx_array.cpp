@@ -209,7 +209,44 @@ static void threads_share_an_array() {
     for (int k = 0; k < 8; k++) CHECK((t.read<int>({{k, 999}, {1, 1}}) == std::vector<int>{k}));
 }
 
+struct particle {
+    double x;
+    std::int16_t id;
+    float v[3];
+    char name[4];
+};
+
+static void structs_by_their_members() {
+    auto d = ozarr::dtype::struct_of<particle>();
+    d.field("x", &particle::x).field("id", &particle::id).field("v", &particle::v);
+    d.field("name", &particle::name, ozarr::dtype::chars(4));
+    TEXT(d.to_json(2).c_str(), "[[\"x\",\"<f8\"],[\"id\",\"<i2\"],[\"v\",\"<f4\",[3]],[\"name\",\"|S4\"]]");
+    ozarr::spec s(d, {4});
+    s.zarr_format(2).chunks({3});
+    auto a = ozarr::array::create("structs.zarr", s);
+    const particle in[4] = {{1.5, 1, {1, 2, 3}, "a"}, {2.5, 2, {}, "bc"}, {3.5, 3, {}, ""}, {4.5, 4, {7, 8, 9}, "def"}};
+    particle out[4] = {};
+    a.write(d, in, 4);
+    a.read(d, out, 4);
+    for (int i = 0; i < 4; i++) CHECK(out[i].x == in[i].x && out[i].v[1] == in[i].v[1] && std::string(out[i].name) == in[i].name);
+    std::int64_t ids[4];
+    a.read_field("id", ids, 4);
+    CHECK(ids[3] == 4);
+    const double x[2] = {-1, -2};
+    a.write_field("x", x, 2, {{1}, {2}});
+    a.read(d, out, 4);
+    CHECK(out[0].x == 1.5 && out[1].x == -1 && out[2].x == -2 && out[3].x == 4.5 && out[3].id == 4);
+    EQUAL(a.data_type().item_size(), 26);
+    try {
+        d.field("x", &particle::id);
+        FAIL("nothing was thrown");
+    } catch (const ozarr::error &e) {
+        EQUAL(e.status(), OZARR_ERR_ARGUMENT);
+    }
+}
+
 int main() {
+    structs_by_their_members();
     vectors_go_in_and_out();
     texts_are_strings();
     pointers_have_sizes_and_strides();

@@ -18,6 +18,8 @@ static ozarr_array *out_array;
 static ozarr_group *out_group;
 static ozarr_iter *out_iter;
 static ozarr_varlen *out_varlen;
+static ozarr_dtype *out_dtype;
+static ozarr_spec *out_spec;
 
 static void every_array_call(ozarr_array *a, ozarr_status want) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -50,6 +52,7 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_fill_value(a, &real, sizeof real, &flag));
     ERR(want, ozarr_array_path(a, buf, sizeof buf, &len));
     ERR(want, ozarr_array_metadata(a, buf, sizeof buf, &len));
+    ERR(want, ozarr_array_dtype(a, &out_dtype));
     ERR(want, ozarr_array_resize(a, extents));
     ERR(want, ozarr_array_resize_ex(a, extents, 0));
     ERR(want, ozarr_array_append(a, 0, 1, OZARR_FLOAT64, data, sizeof data));
@@ -111,6 +114,7 @@ static void every_spec_call(ozarr_spec *s, ozarr_status want) {
     ERR(want, ozarr_spec_set_inner_chunks(s, extents));
     ERR(want, ozarr_spec_set_chunk_extents(s, 0, 2, extents));
     ERR(want, ozarr_spec_set_fill_value(s, OZARR_FLOAT64, &real));
+    ERR(want, ozarr_spec_set_fill_dtype(s, NULL, &real, sizeof real));
     ERR(want, ozarr_spec_set_fill_json(s, "1"));
     ERR(want, ozarr_spec_set_dimension_names(s, names));
     ERR(want, ozarr_spec_set_order(s, OZARR_ORDER_F));
@@ -172,6 +176,29 @@ static void every_context_call(ozarr_context *c, ozarr_status want) {
     }
 }
 
+static void every_dtype_call(ozarr_dtype *d, ozarr_status want) {
+    ERR(want, ozarr_dtype_add_field(d, "x", 0, d, 0, NULL));
+    ERR(want, ozarr_spec_new_dtype(d, 2, extents, &out_spec));
+    ERR(want, ozarr_dtype_get_kind(d, &i32));
+    ERR(want, ozarr_dtype_type(d, &i32));
+    ERR(want, ozarr_dtype_item_size(d, &len));
+    ERR(want, ozarr_dtype_alignment(d, &len));
+    ERR(want, ozarr_dtype_byte_order(d, &i32));
+    ERR(want, ozarr_dtype_unit(d, buf, sizeof buf, &len, &i64));
+    ERR(want, ozarr_dtype_equal(d, d, &flag));
+    ERR(want, ozarr_dtype_name(d, buf, sizeof buf, &len));
+    ERR(want, ozarr_dtype_to_json(d, 2, buf, sizeof buf, &len));
+    ERR(want, ozarr_dtype_field_count(d, &len));
+    ERR(want, ozarr_dtype_field_index(d, "x", &len));
+    ERR(want, ozarr_dtype_field_name(d, 0, buf, sizeof buf, &len));
+    ERR(want, ozarr_dtype_field_offset(d, 0, &len));
+    ERR(want, ozarr_dtype_field_dtype(d, 0, &out_dtype));
+    ERR(want, ozarr_dtype_field_shape(d, 0, extents, 2, &i32));
+    ERR(want, ozarr_dtype_default_scalar(d, &real, sizeof real));
+    ERR(want, ozarr_dtype_scalar_to_json(d, 2, &real, sizeof real, buf, sizeof buf, &len));
+    ERR(want, ozarr_dtype_scalar_from_json(d, 2, "1", &real, sizeof real));
+}
+
 /* All calls of all types on one value. `but` is the one letter of the type that it is right for. */
 static void every_call(void *p, char but, ozarr_status want) {
     if (but != 'a') every_array_call((ozarr_array *)p, want);
@@ -181,7 +208,8 @@ static void every_call(void *p, char but, ozarr_status want) {
     if (but != 'i') every_iter_call((ozarr_iter *)p, want);
     if (but != 'v') every_varlen_call((ozarr_varlen *)p, want);
     if (but != 'c') every_context_call((ozarr_context *)p, want);
-    CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_varlen == NULL);
+    if (but != 'd') every_dtype_call((ozarr_dtype *)p, want);
+    CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_varlen == NULL && out_dtype == NULL && out_spec == NULL);
     EQUAL(i32, 77);
 }
 
@@ -193,6 +221,7 @@ static void every_free(void *p, char but) {
     if (but != 'i') ozarr_iter_free((ozarr_iter *)p);
     if (but != 'v') ozarr_varlen_free((ozarr_varlen *)p);
     if (but != 'c') ozarr_context_free((ozarr_context *)p);
+    if (but != 'd') ozarr_dtype_free((ozarr_dtype *)p);
 }
 
 int main(void) {
@@ -203,6 +232,7 @@ int main(void) {
     ozarr_iter *it = NULL;
     ozarr_varlen *v = NULL;
     ozarr_context *c = NULL;
+    ozarr_dtype *d = NULL;
     double on_stack = 0;
     int32_t rank = 0;
 
@@ -210,6 +240,13 @@ int main(void) {
     CHECK(strcmp(ozarr_version(), "0.1.0") == 0 && ozarr_abi_version() == 0);
     CHECK(ozarr_has_feature("zstd") && !ozarr_has_feature("none such") && !ozarr_has_feature(NULL));
     OK(ozarr_context_new(&c));
+    OK(ozarr_dtype_parse("float64", 0, &d));
+    ozarr_dtype_free(d);
+    OK(ozarr_dtype_of(OZARR_FLOAT64, &d));
+    ozarr_dtype_free(d);
+    OK(ozarr_dtype_chars(3, ' ', &d));
+    ozarr_dtype_free(d);
+    OK(ozarr_dtype_struct(8, &d));
     OK(ozarr_store_memory(&st));
     OK(ozarr_spec_new(OZARR_FLOAT64, 2, extents, &s));
     OK(ozarr_group_create_at(st, "", 0, OZARR_NEW, &g));
@@ -228,10 +265,10 @@ int main(void) {
     every_call((char *)a + 1, 'x', OZARR_ERR_INVALID_HANDLE); /* the next slot, which is vacant */
     every_free(&on_stack, 0);
     CHECK(on_stack == 0);
-    void *live[] = {a, g, s, st, it, v, c};
-    for (int i = 0; i < 7; i++) {
-        every_call(live[i], "agstivc"[i], OZARR_ERR_INVALID_HANDLE);
-        every_free(live[i], "agstivc"[i]);
+    void *live[] = {a, g, s, st, it, v, c, d};
+    for (int i = 0; i < 8; i++) {
+        every_call(live[i], "agstivcd"[i], OZARR_ERR_INVALID_HANDLE);
+        every_free(live[i], "agstivcd"[i]);
     }
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_group", "ozarr_array", ozarr_array_rank((ozarr_array *)g, &rank));
 
@@ -246,8 +283,9 @@ int main(void) {
     ozarr_iter_free(it);
     ozarr_varlen_free(v);
     ozarr_context_free(c);
-    for (int i = 0; i < 7; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
-    for (int i = 0; i < 7; i++) every_free(live[i], 0);
+    ozarr_dtype_free(d);
+    for (int i = 0; i < 8; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
+    for (int i = 0; i < 8; i++) every_free(live[i], 0);
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "freed", "", ozarr_array_rank(a, &rank));
 
     /* A new handle in the old one's slot is another handle; a closed one is gone, even if closing it failed. */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-static int64_t SHAPE[] = {6, 4}, CHUNKS[] = {3, 4}, START[] = {0, 0}, numbers[2], i64;
+static int64_t SHAPE[] = {6, 4}, CHUNKS[] = {3, 4}, START[] = {0, 0}, TWO_TWO[] = {2, 2}, numbers[2], i64;
 static const char *const OPTIONS[] = {"file.sync", "none", NULL};
 static const char DOCUMENT[] = "{\"zarr_format\":2,\"shape\":[1],\"chunks\":[1],\"dtype\":\"|i1\",\"compressor\":null,\"fill_value\":0,"
                                "\"order\":\"C\",\"filters\":null}";
@@ -22,6 +22,7 @@ static ozarr_iter *it, *oi;
 static ozarr_varlen *v, *ov;
 static ozarr_array *texts;
 static ozarr_context *c, *oc;
+static ozarr_dtype *d, *p, *od;
 static ozarr_region region = OZARR_REGION_INIT;
 static ozarr_memory memory = OZARR_MEMORY_INIT;
 static ozarr_error_info info = OZARR_ERROR_INFO_INIT;
@@ -34,7 +35,8 @@ static void forget(void) {
     ozarr_store_free(ost);
     ozarr_array_free(oa);
     ozarr_varlen_free(ov);
-    ost = NULL, oa = NULL, ov = NULL;
+    ozarr_dtype_free(od);
+    ost = NULL, oa = NULL, ov = NULL, od = NULL;
 }
 
 static bool each_key(const char *key, void *user) {
@@ -53,6 +55,9 @@ int main(void) {
     ozarr_group_free(og);
     og = NULL;
     OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
+    OK(ozarr_dtype_parse("<M8[s]", 2, &d));
+    OK(ozarr_dtype_struct(64, &p));
+    OK(ozarr_dtype_add_field(p, "x", 0, d, 2, TWO_TWO));
     OK(ozarr_array_attr_set_int64(a, "number", 1));
     OK(ozarr_array_attr_set_string(a, "text", "x"));
     OK(ozarr_group_attr_set_int64(g, "number", 1));
@@ -231,6 +236,48 @@ int main(void) {
     NULL_OK("len", ozarr_spec_to_json(s, buf, sizeof buf, NULL));
     NULL_IS("buf", ozarr_spec_suggest(s, NULL, sizeof buf, &len));
     NULL_OK("len", ozarr_spec_suggest(s, buf, sizeof buf, NULL));
+    NULL_IS("text", ozarr_dtype_parse(NULL, 0, &od));
+    NULL_IS("out", ozarr_dtype_parse("<f8", 0, NULL));
+    NULL_IS("out", ozarr_dtype_of(OZARR_INT8, NULL));
+    NULL_IS("out", ozarr_dtype_chars(4, ' ', NULL));
+    NULL_IS("out", ozarr_dtype_struct(4, NULL));
+    NULL_IS("name", ozarr_dtype_add_field(p, NULL, 32, d, 0, NULL));
+    NULL_IS("field", ozarr_dtype_add_field(p, "y", 32, NULL, 0, NULL));
+    NULL_IS("shape", ozarr_dtype_add_field(p, "y", 32, d, 1, NULL));
+    NULL_IS("out", ozarr_array_dtype(a, NULL));
+    NULL_IS("shape", ozarr_spec_new_dtype(d, 2, NULL, &os));
+    NULL_IS("out", ozarr_spec_new_dtype(d, 2, SHAPE, NULL));
+    NULL_IS("dtype", ozarr_spec_set_fill_dtype(s, NULL, &i64, 8));
+    NULL_IS("value", ozarr_spec_set_fill_dtype(s, d, NULL, 8));
+    NULL_IS("kind", ozarr_dtype_get_kind(d, NULL));
+    NULL_IS("type", ozarr_dtype_type(d, NULL));
+    NULL_IS("bytes", ozarr_dtype_item_size(d, NULL));
+    NULL_IS("bytes", ozarr_dtype_alignment(d, NULL));
+    NULL_IS("order", ozarr_dtype_byte_order(d, NULL));
+    NULL_IS("buf", ozarr_dtype_unit(d, NULL, sizeof buf, &len, &i64));
+    NULL_OK("len", ozarr_dtype_unit(d, buf, sizeof buf, NULL, &i64));
+    NULL_IS("scale", ozarr_dtype_unit(d, buf, sizeof buf, &len, NULL));
+    NULL_IS("other", ozarr_dtype_equal(d, NULL, &flag));
+    NULL_IS("equal", ozarr_dtype_equal(d, p, NULL));
+    NULL_IS("buf", ozarr_dtype_name(d, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_dtype_name(d, buf, sizeof buf, NULL));
+    NULL_IS("buf", ozarr_dtype_to_json(d, 2, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_dtype_to_json(d, 2, buf, sizeof buf, NULL));
+    NULL_IS("count", ozarr_dtype_field_count(p, NULL));
+    NULL_IS("name", ozarr_dtype_field_index(p, NULL, &len));
+    NULL_IS("index", ozarr_dtype_field_index(p, "x", NULL));
+    NULL_IS("buf", ozarr_dtype_field_name(p, 0, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_dtype_field_name(p, 0, buf, sizeof buf, NULL));
+    NULL_IS("offset", ozarr_dtype_field_offset(p, 0, NULL));
+    NULL_IS("out", ozarr_dtype_field_dtype(p, 0, NULL));
+    NULL_IS("shape", ozarr_dtype_field_shape(p, 0, NULL, 2, &i32));
+    NULL_IS("rank", ozarr_dtype_field_shape(p, 0, numbers, 2, NULL));
+    NULL_IS("value", ozarr_dtype_default_scalar(d, NULL, 8));
+    NULL_IS("value", ozarr_dtype_scalar_to_json(d, 2, NULL, 8, buf, sizeof buf, &len));
+    NULL_IS("buf", ozarr_dtype_scalar_to_json(d, 2, &i64, 8, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_dtype_scalar_to_json(d, 2, &i64, 8, buf, sizeof buf, NULL));
+    NULL_IS("json", ozarr_dtype_scalar_from_json(d, 2, NULL, &i64, 8));
+    NULL_IS("value", ozarr_dtype_scalar_from_json(d, 2, "1", NULL, 8));
     NULL_IS("location", ozarr_store_open(NULL, "r", &ost));
     NULL_IS("mode", ozarr_store_open("nulls.zarr", NULL, &ost));
     NULL_IS("out", ozarr_store_open("nulls.zarr", "r", NULL));
@@ -289,7 +336,7 @@ int main(void) {
     CHECK(strstr(ozarr_last_error(), "`value`") != NULL);
 
     /* Nothing was made, nothing changed. */
-    CHECK(ost == NULL && og == NULL && oa == NULL && os == NULL && oi == NULL && oc == NULL);
+    CHECK(ost == NULL && og == NULL && oa == NULL && os == NULL && oi == NULL && oc == NULL && od == NULL);
     CHECK(access("nulls.zarr/gone", F_OK) != 0 && access("nulls.zarr/a/zarr.json", F_OK) == 0);
     OK(ozarr_array_shape(a, numbers));
     EQUAL(numbers[0], 6);
@@ -347,6 +394,12 @@ int main(void) {
         BAD_TEXT("json", ozarr_spec_set_fill_json(s, bad));
         BAD_TEXT("names", ozarr_spec_set_dimension_names(s, names));
         BAD_TEXT("name", ozarr_spec_set_compressor(s, bad, 1));
+        BAD_TEXT("text", ozarr_dtype_parse(bad, 0, &od));
+        BAD_TEXT("name", ozarr_dtype_add_field(p, bad, 32, d, 0, NULL));
+        BAD_TEXT("name", ozarr_dtype_field_index(p, bad, &len));
+        BAD_TEXT("json", ozarr_dtype_scalar_from_json(d, 3, bad, &i64, 8));
+        m = memory, m.field = bad;
+        BAD_TEXT("memory->field", ozarr_array_read_ex(a, NULL, &m));
         BAD_TEXT("options", ozarr_store_open_ex(NULL, "nulls.zarr", "r", key, &ost));
         BAD_TEXT("options", ozarr_store_open_ex(NULL, "nulls.zarr", "r", value, &ost));
         BAD_TEXT("key", ozarr_context_set(c, bad, "1"));
@@ -355,6 +408,8 @@ int main(void) {
     }
     ozarr_iter_free(it);
     ozarr_spec_free(s);
+    ozarr_dtype_free(d);
+    ozarr_dtype_free(p);
     ozarr_context_free(c);
     ozarr_array_free(a);
     ozarr_group_free(g);

@@ -31,6 +31,7 @@
 #include <exception>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -575,6 +576,87 @@ private:
 // Specifications
 // ---------------------------------------------------------------------------------------------------------------------
 
+/// What an element is, where no C++ type says it: structs, text, times. A program's own struct is described member by member:
+/// `auto d = ozarr::dtype::struct_of<particle>(); d.field("x", &particle::x).field("v", &particle::v);`, where numbers and arrays of numbers
+/// know their types.
+class dtype : public detail::handle<ozarr_dtype, ozarr_dtype_free> {
+    using owner = detail::handle<ozarr_dtype, ozarr_dtype_free>;
+
+public:
+    /// Takes over a handle of the C library.
+    explicit dtype(ozarr_dtype *h) noexcept : owner(h) {}
+    /// From a text: `"<M8[s]"`, `"float64"`, `"double"`, JSON of a metadata document; `format` 2 or 3 takes that format's only.
+    static dtype parse(const std::string &text, int format = 0) {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_parse(text.c_str(), format, &d.h_));
+        return d;
+    }
+    /// The type of numbers T.
+    template <class T>
+    static dtype of() {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_of(static_cast<ozarr_type>(type_of<T>::value), &d.h_));
+        return d;
+    }
+    /// Text of `size` bytes in memory, padded with NUL or blanks.
+    static dtype chars(std::size_t size, char pad = '\0') {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_chars(size, pad, &d.h_));
+        return d;
+    }
+    /// A struct S, without fields yet.
+    template <class S>
+    static dtype struct_of() {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_struct(sizeof(S), &d.h_));
+        return d;
+    }
+    /// Adds a member that is a number, or an array of numbers.
+    template <class S, class M>
+    dtype &field(const std::string &name, M S::*member) {
+        return field(name, member, of<std::remove_all_extents_t<M>>());
+    }
+    /// Adds a member of that type (of each of its values, where it is an array).
+    template <class S, class M>
+    dtype &field(const std::string &name, M S::*member, const dtype &type) {
+        alignas(S) unsigned char place[sizeof(S)] = {};
+        const auto *first = reinterpret_cast<const unsigned char *>(std::addressof(reinterpret_cast<const S *>(place)->*member));
+        std::size_t values = 1, size = 0;
+        if (h_ == nullptr || type.get() == nullptr) return *this;
+        if (std::is_array_v<M> && ozarr_dtype_item_size(type.get(), &size) == OZARR_OK && size > 0) values = sizeof(M) / size;
+        const std::int64_t shape = static_cast<std::int64_t>(values);
+        made(ozarr_dtype_add_field(h_, name.c_str(), static_cast<std::size_t>(first - place), type.get(), values > 1 ? 1 : 0, &shape));
+        return *this;
+    }
+    /// As a metadata document of that format has it.
+    returned<std::string> to_json(int format) const {
+        OZARR_HPP_CHECK(problem());
+        std::string out;
+        OZARR_HPP_TRY(detail::text(out, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_dtype_to_json(h_, format, b, n, l); }));
+        return out;
+    }
+    /// The bytes of one element.
+    returned<std::size_t> item_size() const {
+        OZARR_HPP_CHECK(problem());
+        std::size_t bytes = 0;
+        OZARR_HPP_TRY(ozarr_dtype_item_size(h_, &bytes));
+        return bytes;
+    }
+    /// The first failure of a setter (without exceptions).
+    const std::optional<error> &problem() const noexcept { return problem_; }
+
+private:
+    void made(ozarr_status status) {
+        if (status == OZARR_OK) return;
+#ifdef OZARR_NO_EXCEPTIONS
+        if (!problem_) problem_ = error::last();
+#else
+        throw error::last();
+#endif
+    }
+    std::optional<error> problem_;
+};
+
 /// What an array to be created is like. Setters return a reference to the spec: chain them in the call that takes it, as in
 /// `array::create("run.zarr/t", ozarr::spec::of<float>({0, 720}).chunks({1, 720}).compressor("zstd", 5))`, or call them on a named
 /// one: `auto s = ozarr::spec::of<float>({0, 720}); s.chunks({1, 720}).fill_value(NAN);`.
@@ -584,6 +666,11 @@ public:
         // A list that is too long says so by its rank.
         rank_ = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
         made(ozarr_spec_new(static_cast<ozarr_type>(t), rank_, shape.data(), &h_));
+    }
+    spec(const dtype &d, const index &shape) {
+        rank_ = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
+        if (d.problem()) fail(*d.problem());
+        else made(ozarr_spec_new_dtype(d.get(), rank_, shape.data(), &h_));
     }
     /// A specification for elements of type T.
     template <class T>
@@ -784,8 +871,43 @@ public:
         return returned<void>();
     }
 
+    /// To `size` elements at `data` that are as `what` says: a struct of the program's own, text, times of a unit.
+    template <class T>
+    returned<void> read(const dtype &what, T *data, std::size_t size, const region &r = {}) const {
+        static_assert(!std::is_const_v<T>, "cannot read into constant memory");
+        OZARR_HPP_CHECK(what.problem());
+        OZARR_HPP_CHECK(transfer<false>(ozarr_array_read_ex, data, size, nullptr, 0, r, what.get()));
+        return returned<void>();
+    }
+    /// One field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a.
+    template <class T>
+    returned<void> read_field(const std::string &field, T *data, std::size_t size, const region &r = {}) const {
+        static_assert(!std::is_const_v<T>, "cannot read into constant memory");
+        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, data, size, nullptr, 0, r, nullptr, field.c_str()));
+        return returned<void>();
+    }
+    /// The type of the elements.
+    returned<dtype> data_type() const {
+        ozarr_dtype *d = nullptr;
+        OZARR_HPP_TRY(ozarr_array_dtype(h_, &d));
+        return dtype(d);
+    }
+
     // Writing.
 
+    /// From `size` elements at `data` that are as `what` says.
+    template <class T>
+    returned<void> write(const dtype &what, const T *data, std::size_t size, const region &r = {}) const {
+        OZARR_HPP_CHECK(what.problem());
+        OZARR_HPP_CHECK(transfer<false>(ozarr_array_write_ex, data, size, nullptr, 0, r, what.get()));
+        return returned<void>();
+    }
+    /// One field; the others stay as they are.
+    template <class T>
+    returned<void> write_field(const std::string &field, const T *data, std::size_t size, const region &r = {}) const {
+        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, data, size, nullptr, 0, r, nullptr, field.c_str()));
+        return returned<void>();
+    }
     template <class T>
     returned<void> write(const std::vector<T> &data, const region &r = {}) const {
         static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: write a pointer to bool, or std::vector<std::uint8_t>");
@@ -861,15 +983,17 @@ private:
         return out;
     }
 
-    template <class Call, class T>
-    detail::problem transfer(Call call, T *data, std::size_t size, const index *strides, std::size_t offset, const region &r) const {
+    template <bool Typed = true, class Call, class T>
+    detail::problem transfer(Call call, T *data, std::size_t size, const index *strides, std::size_t offset, const region &r,
+                             const ozarr_dtype *what = nullptr, const char *field = nullptr) const {
         using element = std::remove_const_t<T>;
         constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / sizeof(T);
         ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
         ozarr_memory memory = {sizeof(ozarr_memory), const_cast<element *>(data), (size < most ? size : most) * sizeof(T), 0, nullptr, OZARR_ORDER_C,
-                               static_cast<ozarr_type>(type_of<element>::value), OZARR_OVERFLOW_ERROR};
+                               OZARR_BY_DTYPE, OZARR_OVERFLOW_ERROR, what, field};
+        if constexpr (Typed) memory.type = static_cast<ozarr_type>(type_of<element>::value);
         // The memory of an empty vector is nowhere.
-        element nothing;
+        unsigned char nothing;
         if (data == nullptr && size == 0) memory.data = &nothing;
         if (!r.whole && (r.start.size() != static_cast<std::size_t>(rank_) || r.shape.size() != static_cast<std::size_t>(rank_) ||
                          (!r.step.empty() && r.step.size() != static_cast<std::size_t>(rank_)))) {

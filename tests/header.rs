@@ -9,8 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The files of `src/ffi` in the order of the header, from simple to advanced.
-const SECTIONS: &[&str] =
-    &["types", "status", "library", "array", "group", "iter", "attr", "region", "varlen", "spec", "store", "node", "migrate", "context"];
+const SECTIONS: &[&str] = &[
+    "types", "status", "library", "array", "group", "iter", "attr", "region", "varlen", "spec", "dtype", "store", "node", "migrate",
+    "context",
+];
 
 /// The width of the header's text.
 const WIDTH: usize = 110;

@@ -12,9 +12,10 @@ HEADER = ROOT / "include" / "ozarr.h"
 FORTRAN = ROOT / "fortran" / "generated" / "ozarr_c.f90"
 JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
 
-HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_varlen", "ozarr_context"]
+HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_varlen", "ozarr_context", "ozarr_dtype"]
 STRUCTS = ["ozarr_error_info", "ozarr_region", "ozarr_memory"]
-NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_overflow", "ozarr_node_kind", "ozarr_json_kind", "ozarr_status"}
+NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_overflow", "ozarr_node_kind", "ozarr_json_kind", "ozarr_status", "ozarr_dtype_kind",
+           "ozarr_byte_order"}
 # A C scalar in Fortran and in Julia; the named numbers are int32_t.
 SCALARS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"),
            "size_t": ("integer(c_size_t)", "Csize_t"), "double": ("real(c_double)", "Cdouble"), "bool": ("logical(c_bool)", "Bool"),
@@ -39,7 +40,7 @@ def parse(text):
 
 def declaration(text):
     """"const char *const *names" -> ("const char *const *", "names")."""
-    kind, name = re.fullmatch(r"(.*?)(\w+)", " ".join(text.split())).groups()
+    kind, name = re.fullmatch(r"(.*?)(\w+)", " ".join(text.replace("struct ", "").split())).groups()
     return kind.strip(), name
 
 

@@ -4,7 +4,8 @@ use crate::failure::{Failure, Outcome};
 use crate::list::List;
 use crate::place::{Place, lengths, locate};
 use clap::{Args, ValueEnum};
-use ozarr::dtype::{ByteOrder, DataType, ElementType, parse_v2, parse_v3};
+use ozarr::dtype::resolve::{self, Grammar};
+use ozarr::dtype::{ByteOrder, DataType, ElementType};
 use ozarr::node::{Array, Create, Format, Group, KeyEncoding, Map, Mode, Order, Separator, Spec, Value, json};
 use std::str::FromStr;
 
@@ -13,8 +14,9 @@ use std::str::FromStr;
 pub struct CreateNode {
     #[command(flatten)]
     place: Place,
-    /// The type of the elements: float64, int32, complex64, bool, ..; numpy's <f8, >i4, |S5, <M8[s], too; bfloat16, float8_e5m2, int4, ..
-    #[arg(long = "type", value_name = "TYPE", value_parser = element_type, required_unless_present_any = ["group", "metadata"])]
+    /// The type of the elements: float64, int32, complex64, bool, ..; numpy's <f8, >i4, |S5, <M8[s], too; bfloat16, int4, ..; fields as
+    /// [["x", "<f8"], ["id", "<i4"]]; or the JSON of a metadata document
+    #[arg(long = "type", alias = "dtype", value_name = "TYPE", value_parser = element_type, required_unless_present_any = ["group", "metadata"])]
     data_type: Option<ElementType>,
     /// The lengths of the dimensions; `--shape=` for none
     #[arg(long, value_name = "N,M,..", required_unless_present_any = ["group", "metadata"])]
@@ -271,17 +273,12 @@ fn names(text: &str) -> Outcome<Vec<Option<String>>> {
 }
 
 fn element_type(text: &str) -> Result<ElementType, String> {
-    let value = Value::from(text);
-    match parse_v3::parse(&value) {
-        Ok(data_type) => Ok(ElementType::native(data_type)),
-        Err(e) if text.starts_with(['<', '>', '|', '=']) => parse_v2::parse(&value).map_err(|_| e.to_string()),
-        Err(e) => Err(e.to_string()),
-    }
+    resolve::parse(text, Grammar::Any).map_err(|e| e.to_string())
 }
 
 /// A type in memory, which has no byte order.
 pub fn native_type(text: &str) -> Result<DataType, String> {
-    element_type(text).map(|element| element.data_type)
+    element_type(text).map(|element| element.data_type.native())
 }
 
 fn format(text: &str) -> Result<Format, String> {

@@ -2,7 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ozarr::dtype::{DataType, Kind};
+use ozarr::dtype::fill::Fill;
+use ozarr::dtype::{DataType, Field, Kind, Struct};
 use ozarr::node::Value;
 use std::fmt::Write;
 
@@ -56,8 +57,51 @@ pub fn push(out: &mut String, form: Form, data_type: DataType, bytes: &[u8]) {
         VarJson if form == Form::Json => out.write_str(&String::from_utf8_lossy(bytes)),
         VarJson => whole_text(out, form, &String::from_utf8_lossy(bytes)),
         VarArray(number) => list(out, form, *number, bytes),
+        Struct(s) if form == Form::Json => {
+            structure(out, s, bytes);
+            Ok(())
+        }
+        Struct(s) => {
+            let mut object = String::new();
+            structure(&mut object, s, bytes);
+            text(out, form, &object)
+        }
         _ => text(out, form, &bytes.iter().fold("0x".to_string(), |hex, b| format!("{hex}{b:02x}"))),
     };
+}
+
+/// A JSON object of the fields.
+fn structure(out: &mut String, s: &Struct, bytes: &[u8]) {
+    out.push('{');
+    for (i, field) in s.fields().iter().filter(|f| !f.name.is_empty()).enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        out.push_str(&Value::from(field.name.as_str()).to_string());
+        out.push_str(": ");
+        let place = bytes.get(field.offset..field.offset + field.size()).unwrap_or_default();
+        values(out, field, &field.shape, place);
+    }
+    out.push('}');
+}
+
+/// The values of a field: lists in lists where it has a shape.
+fn values(out: &mut String, field: &Field, shape: &[u64], bytes: &[u8]) {
+    let Some((&n, rest)) = shape.split_first() else {
+        return match field.element.data_type {
+            DataType::Float16 => out.push_str(&Fill::from_bytes(bytes).to_json_v3(DataType::Float16).to_string()),
+            other => push(out, Form::Json, other, bytes),
+        };
+    };
+    out.push('[');
+    let step = (bytes.len() / n.max(1) as usize).max(1);
+    for (i, part) in bytes.chunks(step).enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        values(out, field, rest, part);
+    }
+    out.push(']');
 }
 
 /// A string without the NULs that pad it.
@@ -174,6 +218,7 @@ mod tests {
     fn elements_have_their_text_in_both_forms() {
         let pair = |a: f64, b: f64| [a.to_ne_bytes(), b.to_ne_bytes()].concat();
         let npy = |name: &str| ozarr::dtype::parse_v2::parse(&Value::from(name)).unwrap().data_type;
+        let structured = |list: &str| ozarr::dtype::parse_v2::parse(&ozarr::node::json::parse_text(list).unwrap()).unwrap().data_type;
         let cases: &[(DataType, Vec<u8>, &str, &str)] = &[
             (DataType::Bool, vec![2], "true", "true"),
             (DataType::Int8, vec![0x80], "-128", "-128"),
@@ -193,6 +238,12 @@ mod tests {
             (DataType::Raw(2), vec![1, 255], "\"0x01ff\"", "0x01ff"),
             (npy("<M8[s]"), (-1i64).to_ne_bytes().into(), "-1", "-1"),
             (npy("<m8[ns]"), i64::MIN.to_ne_bytes().into(), "\"NaT\"", "NaT"),
+            (
+                structured(r#"[["x","<f4"],["n",[["s","|S2"],["h","<f2",[2]]]],["","|V1"]]"#),
+                vec![0, 0, 0xc0, 0x3f, b'a', 0, 0, 0x3c, 0, 0x7e, 7],
+                r#"{"x": 1.5, "n": {"s": "a", "h": [1.0, "NaN"]}}"#,
+                r#""{""x"": 1.5, ""n"": {""s"": ""a"", ""h"": [1.0, ""NaN""]}}""#,
+            ),
             (DataType::Complex128, pair(0.5, -1.0), "[0.5, -1.0]", "0.5-1.0j"),
             (DataType::Complex128, pair(f64::INFINITY, f64::NAN), "[\"Infinity\", \"NaN\"]", "inf+nanj"),
         ];

@@ -249,6 +249,24 @@ fn arrays_and_groups_are_created_as_asked() {
 }
 
 #[test]
+fn structs_are_created_written_and_shown() {
+    let folder = Folder::new("structs");
+    folder.ok(r#"create run.zarr p --dtype [["x","<f8"],["id","<i4"]] --shape 3 --chunks 2 --format 2 --fill {"id":7}"#);
+    let element = |x: f64, id: i32| [&x.to_le_bytes()[..], &id.to_le_bytes()].concat();
+    folder.bytes("write run.zarr p --raw --start 0 --shape 2", &[element(1.5, 3), element(-0.5, 4)].concat());
+    let text = folder.ok("read run.zarr p --json");
+    let want = r#"{"x": 1.5, "id": 3}, {"x": -0.5, "id": 4}, {"x": 0.0, "id": 7}"#;
+    assert!(text.contains(want), "{text}");
+    assert_eq!(folder.bytes("read run.zarr p --raw --start 1 --shape 1", &[]), element(-0.5, 4));
+    let info = folder.ok("info run.zarr p --json");
+    assert!(info.contains(r#"["x", "<f8"]"#) && info.contains(r#"["id", "<i4"]"#), "{info}");
+    let npy = folder.bytes("read run.zarr p --npy", &[]);
+    assert!(npy.windows(36).any(|w| w == br#"'descr': [('x', '<f8'), ('id', '<i4'"#));
+    let refused = folder.run_with("create run.zarr q --type int --shape 3", &[]);
+    assert!(refused.status == Some(2) && refused.err.contains("<i4 (int32), <i8 (int64)"), "{}", refused.err);
+}
+
+#[test]
 fn nodes_are_changed_copied_and_erased() {
     let folder = store("changed");
     folder.ok(r#"attrs set run.zarr t count 3"#);

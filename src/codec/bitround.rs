@@ -20,6 +20,9 @@ pub(super) fn kernel(config: &Config<'_>, item: ElementType) -> Result<Kernel> {
         return Err(config.error("keepbits", "the member is missing".into()));
     }
     let keepbits = config.int("keepbits", 0, 1 << 16, 0)? as u32;
+    if matches!(item.data_type, DataType::Struct(_)) {
+        bail!(Unsupported, "bitround of {} is not supported", item.data_type.name());
+    }
     // In v3 the stage may also swap bytes; in v2 there is one type on both sides.
     Ok(Kernel::new(item, item, move |from, to| Arc::new(BitRound { from, to, keepbits })))
 }

@@ -178,7 +178,7 @@ fn parse_v2(mut permutation: Permutation, element: ElementType, filters: &[Exten
 /// Reads a v3 list of codecs at that depth of shards. Fields of errors begin with the place in the list.
 pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, depth: usize) -> Result<Chain> {
     check_count(list.len())?;
-    if list.is_empty() && data_type.swap_unit() == 1 && !data_type.is_variable() {
+    if list.is_empty() && !data_type.has_order() && !data_type.is_variable() {
         // Drafts were written without any codec; where elements have no byte order, that can mean one thing only.
         return Ok(Chain {
             permutation: transpose::identity(rank),
@@ -533,6 +533,29 @@ mod tests {
         assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("filters[0]")));
         let skipped = v3(&format!(r#"[{bytes}, {{"name": "foo", "must_understand": false}}]"#));
         assert!(leaf(&skipped, DataType::Int32, &[4]).stages.is_empty());
+    }
+
+    #[test]
+    fn structs_go_through_bytes_and_not_through_arithmetic() {
+        let field = |name: &str, t: DataType| crate::dtype::Field { name: name.into(), offset: 0, element: t.into(), shape: Vec::new() };
+        let fields = vec![field("x", DataType::Float64), field("id", DataType::Int32)];
+        let s = DataType::Struct(crate::dtype::Struct::packed(fields).unwrap());
+        let big = r#"{"name": "bytes", "configuration": {"endian": "big"}}"#;
+        let blosc = r#"{"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "blocksize": 0}}"#;
+        let bound = leaf(&v3(&format!("[{big}, {blosc}]")), s, &[4]);
+        assert_eq!((bound.layout.element, bound.layout.bytes), (ElementType::new(s, ByteOrder::Big), 48));
+        assert!(matches!(bound.layout.element.data_type, DataType::Struct(turned) if !turned.is_native()));
+        let shuffle = leaf(&v2(Order::F, s.into(), r#"[{"id": "shuffle", "elementsize": 12}]"#, None), s, &[4]);
+        assert_eq!(encode(&shuffle, &[7; 48]), [7; 48]);
+        for codec in
+            ["numcodecs.delta", "numcodecs.quantize", "numcodecs.bitround", "scale_offset", "pcodec", "packbits", "numcodecs.packbits"]
+        {
+            let configuration = if codec.ends_with("quantize") { r#"{"digits": 2}"# } else { r#"{"keepbits": 3}"# };
+            let tail = if matches!(codec, "pcodec" | "packbits") { String::new() } else { format!(", {big}") };
+            let list = format!(r#"[{{"name": "{codec}", "configuration": {configuration}}}{tail}]"#);
+            assert!(Chain::parse(&v3(&list), s, 1).is_err(), "{codec}");
+        }
+        assert!(Chain::parse(&v2(Order::C, s.into(), r#"[{"id": "delta", "dtype": [["x", "<f8"]]}]"#, None), s, 1).is_err());
     }
 
     #[test]

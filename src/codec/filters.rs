@@ -72,8 +72,8 @@ pub(super) fn required(config: &Config<'_>, name: &str, item: ElementType) -> Re
     match element(config, name)? {
         Some(e) => Ok(e),
         None if config.style == Style::V2 => Err(config.error(name, "the member is missing".into())),
-        None if item.data_type.is_number() && !DataType::NUMPY.contains(&item.data_type) => {
-            Err(err!(Unsupported, "found {}, expected the type of a number of NumPy", item.data_type.name()))
+        None if !DataType::NUMPY.contains(&item.data_type) && item.data_type.kind() != Kind::Time => {
+            Err(err!(Unsupported, "the elements are of {}, expected the type of a number of NumPy", item.data_type.name()))
         }
         None => Ok(item),
     }

@@ -132,6 +132,9 @@ pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
         }
     };
     let data_type = item.data_type;
+    if matches!(data_type, DataType::Struct(_)) {
+        bail!(Unsupported, "packbits of {} is not supported", data_type.name());
+    }
     let component = data_type.swap_unit();
     let all = if data_type.is_number() { i64::from(data_type.bits()) } else { component as i64 * 8 };
     let named = |name, other| if config.get(name).is_some() { name } else { other };

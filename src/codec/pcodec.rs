@@ -29,7 +29,7 @@ struct Pcodec {
 
 /// Reads `level`, `mode_spec`, `delta_spec`, `paging_spec`, `delta_encoding_order` and `equal_pages_up_to`.
 pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
-    if matches!(item.data_type.kind(), Kind::Bool | Kind::Opaque | Kind::Time) || item.swapped() {
+    if matches!(item.data_type.kind(), Kind::Bool | Kind::Opaque | Kind::Time | Kind::Struct | Kind::Variable) || item.swapped() {
         let order = if item.swapped() { "big-endian " } else { "" };
         bail!(Unsupported, "pcodec of {order}{} is not supported", item.data_type.name());
     }

@@ -12,12 +12,16 @@
 //! and the result is scattered. Only then is the place looked for, element by element; what becomes of such numbers
 //! under other policies than an error is `number.rs`'s work.
 
+use super::fields::Fields;
 use super::narrow::{self, odd, odd_integer, odd_unsigned};
+use super::text::Text;
+use super::time::Time;
 use super::{DataType, ElementType, Kind, Narrow, Number, Overflow};
 use crate::error::{Result, bail};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 /// Elements of a block.
 const BLOCK: usize = 256;
@@ -26,7 +30,7 @@ const BLOCK: usize = 256;
 type Kernel = unsafe fn(*const u8, *mut u8, usize) -> bool;
 
 /// How elements of one type become elements of another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Transfer {
     from: ElementType,
     to: ElementType,
@@ -34,7 +38,7 @@ pub struct Transfer {
     overflow: Overflow,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Path {
     /// The same bytes.
     Copy,
@@ -44,6 +48,27 @@ enum Path {
     Tidy,
     /// Another type.
     Convert(Kernel),
+    /// A struct to another, field by field.
+    Fields(Arc<Fields>),
+    /// Text to text.
+    Text(Text),
+    /// A time to one of another unit.
+    Time(Time),
+}
+
+/// The path of what is no number, where there is one.
+fn special(from: ElementType, to: ElementType) -> Result<Option<Path>> {
+    if from.data_type == to.data_type {
+        return Ok(None);
+    }
+    if let (DataType::Struct(a), DataType::Struct(b)) = (from.data_type, to.data_type) {
+        let fields = Fields::new(a, b)?;
+        return Ok(Some(if fields.is_copy(a, b) { Path::Copy } else { Path::Fields(Arc::new(fields)) }));
+    }
+    if let Some(time) = Time::new(from, to)? {
+        return Ok(Some(Path::Time(time)));
+    }
+    Ok(Text::new(from, to).map(Path::Text))
 }
 
 /// Memory for one block of the largest type.
@@ -64,6 +89,9 @@ impl Transfer {
     /// The conversion from one element type to another; a `Type` error for complex to real.
     pub fn new(from: ElementType, to: ElementType) -> Result<Transfer> {
         let (from, to) = (ElementType::new(from.data_type, from.order), ElementType::new(to.data_type, to.order));
+        if let Some(path) = special(from, to)? {
+            return Ok(Transfer { from, to, path, overflow: Overflow::Error });
+        }
         let complex = |e: ElementType| e.data_type.kind() == Kind::Complex;
         if complex(from) && !complex(to) {
             bail!(Type, "{} cannot be converted to {}: the imaginary part would be lost", from.data_type.name(), to.data_type.name());
@@ -89,13 +117,37 @@ impl Transfer {
     }
 
     /// The same with another policy for numbers that do not fit.
-    pub fn with_overflow(self, overflow: Overflow) -> Transfer {
+    pub fn with_overflow(mut self, overflow: Overflow) -> Transfer {
+        if let Path::Fields(fields) = &self.path {
+            self.path = Path::Fields(Arc::new(fields.with_overflow(overflow)));
+        }
         Transfer { overflow, ..self }
     }
 
     /// The size of an element where its bytes are moved as they are.
     pub fn plain_copy(&self) -> Option<usize> {
         matches!(self.path, Path::Copy).then(|| self.from.size())
+    }
+
+    /// Whether some bytes of an element that is written are left as they are: gaps between fields, or fields that the source lacks.
+    pub fn is_partial(&self) -> bool {
+        matches!(&self.path, Path::Fields(fields) if fields.is_partial())
+    }
+
+    /// Why the element at `src` does not fit.
+    ///
+    /// # Safety
+    /// One element is readable at `src`, and it does not fit.
+    pub unsafe fn explain(&self, src: *const u8) -> String {
+        match &self.path {
+            // SAFETY: forwarded from the caller.
+            Path::Fields(fields) => unsafe { fields.explain(src) },
+            // SAFETY: forwarded from the caller.
+            Path::Text(text) => unsafe { text.explain(src) },
+            Path::Time(_) => "its count has more than 64 bits in the other unit".into(),
+            // SAFETY: forwarded from the caller.
+            _ => unsafe { self.misfit(src) },
+        }
     }
 
     /// The element type that is read.
@@ -124,8 +176,14 @@ impl Transfer {
         dst_stride: isize,
         n: usize,
     ) -> std::result::Result<(), usize> {
-        let kernel = match self.path {
-            Path::Convert(kernel) => kernel,
+        let kernel = match &self.path {
+            Path::Convert(kernel) => *kernel,
+            // SAFETY: as for this function.
+            Path::Fields(fields) => return unsafe { fields.run(src, src_stride, dst, dst_stride, n) },
+            // SAFETY: as for this function.
+            Path::Text(text) => return unsafe { text.run(src, src_stride, dst, dst_stride, n) },
+            // SAFETY: as for this function.
+            Path::Time(time) => return unsafe { time.run(src, src_stride, dst, dst_stride, n) },
             Path::Copy | Path::Swap => {
                 // SAFETY: the caller vouches for both sides; the types are the same.
                 unsafe { relocate(self.from.data_type, matches!(self.path, Path::Swap), src, src_stride, dst, dst_stride, n) };
@@ -195,6 +253,10 @@ impl Transfer {
     /// # Safety
     /// An element of the source's type is readable at `src`.
     pub unsafe fn misfit(&self, src: *const u8) -> String {
+        if matches!(self.path, Path::Fields(_) | Path::Text(_) | Path::Time(_)) {
+            // SAFETY: forwarded from the caller.
+            return format!("unfit: {}", unsafe { self.explain(src) });
+        }
         let parts = if self.from.data_type.kind() == Kind::Complex { 2 } else { 1 };
         for part in 0..parts {
             // SAFETY: the caller vouches for the element; this part is in it.
@@ -367,6 +429,10 @@ fn at(base: *const u8, stride: isize, i: usize) -> *const u8 {
 /// As for [`Transfer::run`], with the same type on both sides.
 unsafe fn relocate(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
     if matches!(data_type.kind(), Kind::Opaque | Kind::Struct) {
+        if !swap && src_stride == data_type.size() as isize && dst_stride == src_stride {
+            // SAFETY: the caller vouches for n elements on both sides.
+            return unsafe { std::ptr::copy_nonoverlapping(src, dst, n * data_type.size()) };
+        }
         let unit = if swap { data_type.swap_unit() } else { 1 };
         for i in 0..n {
             // SAFETY: the caller vouches for element i on both sides.
@@ -1169,7 +1235,7 @@ mod tests {
         let counts = [0, 0, 0, 0, 0, 0, 1, 2, 0x80, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(run(big(second), native(Int64), &counts), [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80]);
         assert_eq!(Transfer::new(native(second), native(second)).unwrap().plain_copy(), Some(8));
-        for (from, to) in [(Bytes(4), Int32), (second, Float64), (Int64, Text(2)), (Bytes(4), Bytes(5))] {
+        for (from, to) in [(Bytes(4), Int32), (second, Float64), (Int64, Text(2)), (Raw(4), Raw(5))] {
             assert_eq!(Transfer::new(native(from), native(to)).unwrap_err().kind(), ErrorKind::Type);
         }
         // A time and its count are the same 64 bits.

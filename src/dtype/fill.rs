@@ -6,7 +6,7 @@
 
 use super::narrow::odd;
 use super::number::range;
-use super::{DataType, Element, Kind, Narrow, Number as Real};
+use super::{DataType, Element, ElementType, Kind, Narrow, Number as Real, struct_json};
 use crate::error::{Error, Result, err};
 use crate::metadata::json;
 use base64::Engine;
@@ -66,21 +66,24 @@ impl Fill {
             Kind::Complex => complex(data_type, value),
             Kind::Opaque | Kind::Time => opaque(data_type, value),
             Kind::Variable => variable(data_type, value),
-            Kind::Struct => Err(unfit(data_type, value)),
+            Kind::Struct => structure(data_type.into(), value),
             _ => scalar(data_type, value),
         }
     }
 
-    /// Reads `fill_value` of a `.zarray`: `null` is "undefined", a list of one element is that element.
-    pub fn from_json_v2(data_type: DataType, value: &Value) -> Result<Fill> {
+    /// Reads `fill_value` of a `.zarray`: `null` is "undefined", a list of one element is that element, that of a struct is its
+    /// bytes as `element` has them.
+    pub fn from_json_v2(element: impl Into<ElementType>, value: &Value) -> Result<Fill> {
+        let element = element.into();
+        let data_type = element.data_type;
         match (value, data_type.kind()) {
             (Value::Null, Kind::Variable) => Ok(Fill { defined: false, ..variable(data_type, value)? }),
             (Value::Null, _) => Ok(Fill::undefined()),
             (_, Kind::Variable) => variable(data_type, value),
             (_, Kind::Opaque | Kind::Time) => opaque(data_type, value),
-            (_, Kind::Struct) => Err(unfit(data_type, value)),
+            (_, Kind::Struct) => structure(element, value),
             (Value::Array(items), Kind::Complex) if items.len() == 2 => complex(data_type, value),
-            (Value::Array(items), _) if items.len() == 1 => Fill::from_json_v2(data_type, &items[0]),
+            (Value::Array(items), _) if items.len() == 1 => Fill::from_json_v2(element, &items[0]),
             // A real number for a complex type is its real part.
             (Value::Number(_) | Value::String(_), Kind::Complex) => scalar(half_of(data_type), value),
             (_, Kind::Complex) => complex(data_type, value),
@@ -94,8 +97,18 @@ impl Fill {
     }
 
     /// The `fill_value` of a `.zarray`; it has no form for the payload of a NaN, which becomes `"NaN"`.
-    pub fn to_json_v2(&self, data_type: DataType) -> Value {
-        if self.defined { self.json(data_type, false) } else { Value::Null }
+    /// That of a struct is its bytes as `element` has them.
+    pub fn to_json_v2(&self, element: impl Into<ElementType>) -> Value {
+        let element = element.into();
+        if !self.defined {
+            return Value::Null;
+        }
+        if element.data_type.kind() == Kind::Struct {
+            let mut bytes = vec![0; element.size()];
+            let done = struct_json::from_native(element, &self.element(element.data_type), &mut bytes);
+            return done.map_or(Value::Null, |()| Value::from(STANDARD.encode(bytes)));
+        }
+        self.json(element.data_type, false)
     }
 
     fn json(&self, data_type: DataType, hex: bool) -> Value {
@@ -119,6 +132,7 @@ impl Fill {
             DataType::VarBytes => Value::from(STANDARD.encode(v)),
             DataType::VarJson => json::parse(v, v.len()).unwrap_or(Value::Null),
             DataType::VarArray(_) => Value::from(0),
+            DataType::Struct(s) => struct_json::fill_to_object(s, &self.element(data_type)),
             // The parsers of types know no others.
             _ => Value::Null,
         }
@@ -179,6 +193,23 @@ fn variable(data_type: DataType, value: &Value) -> Result<Fill> {
     })
 }
 
+/// A value of a struct: base64 of its bytes as `element` has them, an object of its fields, or 0.
+fn structure(element: ElementType, value: &Value) -> Result<Fill> {
+    let refuse = || unfit(element.data_type, value);
+    match (value, element.data_type) {
+        (Value::Object(members), DataType::Struct(_)) => match element.data_type.native() {
+            DataType::Struct(native) => struct_json::fill_from_object(native, members),
+            _ => Err(refuse()),
+        },
+        (Value::Number(n), _) if n.as_u64() == Some(0) => Ok(Fill::from_bytes(&vec![0; element.size()])),
+        (Value::String(text), _) => {
+            let bytes = STANDARD.decode(text).ok().filter(|b| b.len() == element.size()).ok_or_else(refuse)?;
+            Ok(Fill::from_bytes(&struct_json::to_native(element, &bytes)?))
+        }
+        _ => Err(refuse()),
+    }
+}
+
 /// The first bytes of a slice that has them.
 fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0))
@@ -228,7 +259,7 @@ fn unfit(data_type: DataType, value: &Value) -> Error {
         Kind::Time => "an integer or \"NaT\"",
         Kind::Opaque if matches!(data_type, DataType::Text(_)) => "a text that fits",
         Kind::Opaque => "base64 or a list of bytes, of the type's length,",
-        Kind::Struct => "a value",
+        Kind::Struct => "an object with the fields, or base64 of all bytes,",
         Kind::Variable if data_type == DataType::VarText => "a text",
         Kind::Variable => "base64 or a list of bytes",
     };

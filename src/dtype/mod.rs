@@ -4,16 +4,23 @@
 //! Conversion kernels between element types are in `convert.rs`, fill values in `fill.rs`.
 
 pub mod convert;
+mod fields;
 pub mod fill;
 pub mod narrow;
 pub mod number;
 pub mod parse_v2;
 pub mod parse_v3;
 pub mod record;
+pub mod resolve;
+mod struct_json;
+mod text;
+mod time;
 pub mod variable;
 
+pub use fields::check_memory;
 pub use number::{Number, Overflow};
 pub use record::{Field, Struct};
+pub use struct_json::check_v3;
 
 /// The most bytes, or code points, of one element of bytes or text.
 pub const MAX_LENGTH: u32 = 1 << 24;
@@ -73,6 +80,8 @@ pub enum DataType {
     Text(u32),
     /// So many bytes without a meaning (v2 `|V5`, v3 `r40`).
     Raw(u32),
+    /// In memory only: text of so many bytes, padded with blanks, as Fortran holds it.
+    Chars(u32),
     /// A point in time: a signed count of 64 bits since 1970 (v2 `<M8[s]`, v3 `numpy.datetime64`); the least one is "not a time".
     DateTime(Unit),
     /// A span of time: a signed count of 64 bits (v2 `<m8[s]`, v3 `numpy.timedelta64`).
@@ -300,7 +309,7 @@ impl DataType {
             Int32 | UInt32 | Float32 => 4,
             Int64 | UInt64 | Float64 | Complex64 => 8,
             Complex128 => 16,
-            Bytes(n) | Raw(n) => n as usize,
+            Bytes(n) | Raw(n) | Chars(n) => n as usize,
             Text(n) => n as usize * 4,
             DateTime(_) | TimeDelta(_) => 8,
             Narrow(n) => n.size(),
@@ -314,7 +323,7 @@ impl DataType {
     /// 1 where an [`ElementType`]'s order says nothing: the fields of a struct have orders of their own.
     pub fn swap_unit(self) -> usize {
         match self {
-            DataType::Bytes(_) | DataType::Raw(_) | DataType::Struct(_) => 1,
+            DataType::Bytes(_) | DataType::Raw(_) | DataType::Chars(_) | DataType::Struct(_) => 1,
             DataType::VarText | DataType::VarBytes | DataType::VarJson | DataType::VarArray(_) => 1,
             DataType::Text(_) => 4,
             _ if self.kind() == Kind::Complex => self.size() / 2,
@@ -332,7 +341,7 @@ impl DataType {
             Float16 | Float32 | Float64 | Narrow(_) => Kind::Float,
             Complex64 | Complex128 | ComplexNarrow(_) => Kind::Complex,
             DateTime(_) | TimeDelta(_) => Kind::Time,
-            Bytes(_) | Text(_) | Raw(_) => Kind::Opaque,
+            Bytes(_) | Text(_) | Raw(_) | Chars(_) => Kind::Opaque,
             Struct(_) => Kind::Struct,
             VarText | VarBytes | VarJson | VarArray(_) => Kind::Variable,
         }
@@ -362,6 +371,43 @@ impl DataType {
         }
     }
 
+    /// Whether an element, or a field of it, has bytes that can lie in two orders.
+    pub fn has_order(self) -> bool {
+        match self {
+            DataType::Struct(s) => s.fields().iter().any(|f| f.element.data_type.has_order()),
+            other => other.swap_unit() > 1,
+        }
+    }
+
+    /// The order of all the bytes that have one; `None` where the fields of a struct differ or nothing has an order.
+    pub fn field_order(self) -> Option<ByteOrder> {
+        let DataType::Struct(s) = self else { return None };
+        let ordered = s.fields().iter().map(|f| f.element).filter(|e| e.data_type.has_order());
+        let mut orders = ordered.map(|e| match e.data_type {
+            DataType::Struct(_) => e.data_type.field_order(),
+            _ => Some(e.order),
+        });
+        let first = orders.next()??;
+        orders.all(|o| o == Some(first)).then_some(first)
+    }
+
+    /// The alignment that a C compiler gives an element in memory.
+    pub fn alignment(self) -> usize {
+        match self {
+            DataType::Struct(s) => s.fields().iter().map(|f| f.element.data_type.alignment()).max().unwrap_or(1),
+            _ if self.is_variable() => align_of::<variable::Item>(),
+            other => other.swap_unit(),
+        }
+    }
+
+    /// The same type without gaps between the fields of structs: how arrays store it.
+    pub fn packed(self) -> crate::error::Result<DataType> {
+        match self {
+            DataType::Struct(s) => Ok(DataType::Struct(s.without_gaps()?)),
+            other => Ok(other),
+        }
+    }
+
     /// The name that NumPy gives the type in this host's byte order, such as `<f8`.
     pub fn numpy(self) -> String {
         parse_v2::text(ElementType::native(self))
@@ -388,6 +434,7 @@ impl DataType {
             Bytes(_) => "null_terminated_bytes",
             Text(_) => "fixed_length_utf32",
             Raw(_) => "raw_bytes",
+            Chars(_) => "blank_padded_bytes",
             DateTime(_) => "numpy.datetime64",
             TimeDelta(_) => "numpy.timedelta64",
             Int2 => "int2",
@@ -412,6 +459,12 @@ pub struct ElementType {
     pub data_type: DataType,
     /// How its bytes are ordered; of no meaning (and `Little`) for one-byte types.
     pub order: ByteOrder,
+}
+
+impl From<DataType> for ElementType {
+    fn from(data_type: DataType) -> ElementType {
+        ElementType::native(data_type)
+    }
 }
 
 impl ElementType {

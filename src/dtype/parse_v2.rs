@@ -1,16 +1,16 @@
-//! Zarr v2 `dtype`: strings such as `<f8`, `>i4`, `|b1`.
+//! Zarr v2 `dtype`: strings such as `<f8`, `>i4`, `|b1`, and lists of fields (read by `struct_json`).
 //! Specification: v2 "Data type encoding"; NumPy's array interface for the string itself.
 
 use super::fill::brief;
-use super::{ByteOrder, DataType, ElementType, MAX_LENGTH, Unit};
+use super::{ByteOrder, DataType, ElementType, MAX_LENGTH, Unit, struct_json};
 use crate::error::{Result, bail};
 use serde_json::Value;
 
-/// Reads the `dtype` member of a `.zarray`. Strings, times, objects and structures are `Unsupported`, named.
+/// Reads the `dtype` member of a `.zarray`. What this library does not read is `Unsupported`, named.
 pub fn parse(value: &Value) -> Result<ElementType> {
     match value {
         Value::String(text) => parse_text(text),
-        Value::Array(_) => bail!(Unsupported, "the structured data type {} is not supported", brief(value)),
+        Value::Array(list) => Ok(ElementType::native(DataType::Struct(struct_json::parse_list(list)?))),
         _ => bail!(Metadata, "found {}, expected a data type such as \"<f8\"", brief(value)),
     }
 }
@@ -114,7 +114,10 @@ fn brackets(unit: Unit) -> String {
 
 /// The `dtype` member for that type.
 pub fn to_json(element: ElementType) -> Value {
-    Value::String(text(element))
+    match element.data_type {
+        DataType::Struct(s) => struct_json::to_list(s),
+        _ => Value::String(text(element)),
+    }
 }
 
 /// NumPy's name for that type.
@@ -210,7 +213,6 @@ mod tests {
             assert_eq!(e.kind(), ErrorKind::Unsupported, "{text}");
             assert!(e.message().contains(text), "{e}");
         }
-        assert_eq!(parse(&json!([["a", "<f8"]])).unwrap_err().kind(), ErrorKind::Unsupported);
     }
 
     #[test]

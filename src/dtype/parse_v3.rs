@@ -2,17 +2,22 @@
 //! Specification: v3 core, "Data types", and the registry of extensions.
 
 use super::fill::brief;
-use super::{DataType, MAX_LENGTH, Unit};
+use super::{DataType, MAX_LENGTH, Unit, struct_json};
 use crate::error::{Error, Result, bail, err};
 use serde_json::{Map, Value, json};
 
 /// Names that the registry knows and this library does not read.
-const KNOWN: &[&str] = &["struct", "structured"];
+const KNOWN: &[&str] = &[];
 
 /// Reads the `data_type` member of a `zarr.json`. Types that this library does not read are `Unsupported`, named.
 pub fn parse(value: &Value) -> Result<DataType> {
+    parse_at(value, 1)
+}
+
+/// [`parse`], so many structs deep.
+pub(super) fn parse_at(value: &Value, depth: usize) -> Result<DataType> {
     let object = match value {
-        Value::String(name) => return named(name, &Map::new()),
+        Value::String(name) => return named(name, &Map::new(), depth),
         Value::Object(object) => object,
         _ => bail!(Metadata, "found {}, expected the name of a data type", brief(value)),
     };
@@ -27,7 +32,7 @@ pub fn parse(value: &Value) -> Result<DataType> {
         Some(Value::Object(c)) => c,
         Some(other) => return Err(err!(Metadata, "found {}, expected an object", brief(other)).at_field("configuration")),
     };
-    let data_type = named(name, configuration)?;
+    let data_type = named(name, configuration, depth)?;
     for (member, value) in object {
         if !matches!((member.as_str(), value), ("name" | "configuration", _) | ("must_understand", Value::Bool(_))) {
             return Err(err!(Metadata, "unknown member beside the name {name:?}").at_field(member));
@@ -37,13 +42,16 @@ pub fn parse(value: &Value) -> Result<DataType> {
 }
 
 /// The type of that name; its configuration must have exactly the members that the type knows.
-fn named(name: &str, configuration: &Map<String, Value>) -> Result<DataType> {
+fn named(name: &str, configuration: &Map<String, Value>, depth: usize) -> Result<DataType> {
     let (data_type, members): (_, &[&str]) = match name {
         "null_terminated_bytes" => (DataType::Bytes(length(configuration, 1)?), &["length_bytes"]),
         "raw_bytes" => (DataType::Raw(length(configuration, 1)?), &["length_bytes"]),
         "fixed_length_utf32" => (DataType::Text(length(configuration, 4)? / 4), &["length_bytes"]),
         "numpy.datetime64" => (DataType::DateTime(unit(configuration)?), &["unit", "scale_factor"]),
         "numpy.timedelta64" => (DataType::TimeDelta(unit(configuration)?), &["unit", "scale_factor"]),
+        "struct" | "structured" => {
+            (struct_json::parse_configuration(configuration, depth).map_err(|e| e.at_field("configuration"))?, &["fields"])
+        }
         _ => (by_name(name)?, &[]),
     };
     match configuration.iter().find(|(member, _)| !members.contains(&member.as_str())) {
@@ -106,6 +114,7 @@ pub fn to_json(data_type: DataType) -> Value {
         DataType::Bytes(n) => configured(json!({"length_bytes": n})),
         DataType::Text(n) => configured(json!({"length_bytes": n * 4})),
         DataType::Raw(n) => Value::from(format!("r{}", u64::from(n) * 8)),
+        DataType::Struct(s) => struct_json::to_object(s),
         DataType::DateTime(u) | DataType::TimeDelta(u) => configured(unit(u)),
         number => Value::from(number.name()),
     }

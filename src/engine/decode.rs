@@ -30,6 +30,8 @@ pub(super) struct Target {
     pub fill: Option<Element>,
     /// What keeps the bytes of elements of variable length, where the memory holds items; else they live until they are placed.
     arena: Option<Arc<Arena>>,
+    /// The fill value in the array's type and the way to the memory's, where bytes between its fields must stay.
+    patch: Option<(Element, Transfer)>,
     /// The leaf's dimensions in the order of falling strides.
     order: SmallVec<[usize; 6]>,
 }
@@ -56,13 +58,22 @@ impl Target {
         let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
         let leaf = leaf_of(root);
         let transfer = Transfer::new(leaf.layout.element, memory)?.with_overflow(overflow);
-        Ok(Target { base, transfer, fill: fits.then_some(converted), arena, order: by_stride(leaf) })
+        let patch = convert_fill.is_partial().then(|| (Element::from_slice(fill), convert_fill));
+        Ok(Target { base, transfer, fill: fits.then_some(converted), arena, patch, order: by_stride(leaf) })
     }
 
     /// Fills the selected elements of a missing chunk.
     pub fn fill(&self, axes: &[Axis], memory: i64) -> Result<()> {
         let fill = self.fill.as_ref().ok_or_else(|| err!(Range, "the fill value does not fit into the type in memory"))?;
         let axes: PlaceAxes = axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }).collect();
+        if let Some((element, transfer)) = &self.patch {
+            // SAFETY: the plan stays within the checked memory; the source is one element, repeated.
+            let placed = unsafe { place::place(element.as_ptr(), self.base.offset(memory as isize), &axes, transfer) };
+            return placed.map_err(|m| {
+                let memory = m.dst as isize - self.base as isize;
+                m.at(memory)
+            });
+        }
         // SAFETY: the plan stays within the checked memory.
         unsafe { place::fill(self.base.offset(memory as isize), &axes, fill) };
         Ok(())

@@ -37,7 +37,7 @@ unsafe impl Sync for Source {}
 impl Source {
     /// The same, but chunks that hold only the fill value are stored, too.
     pub fn storing_fill(&self) -> Source {
-        Source { transfer: self.transfer, fill: self.fill.clone(), order: self.order.clone(), base: self.base, store_fill: true }
+        Source { transfer: self.transfer.clone(), fill: self.fill.clone(), order: self.order.clone(), base: self.base, store_fill: true }
     }
 
     /// Elements of `memory_type` from `base` on become chunks of `root`; `fill` is one element of `data_type`.

@@ -2,7 +2,7 @@
 
 pub use crate::dtype::Overflow;
 use crate::dtype::variable::Arena;
-use crate::dtype::{DataType, Kind};
+use crate::dtype::{DataType, Kind, check_memory};
 use crate::error::{Result, bail};
 use crate::limits::Strides;
 use std::sync::Arc;
@@ -94,7 +94,10 @@ fn check_types(memory: DataType, file: DataType, way: Use) -> Result<()> {
     if from.kind() == Kind::Complex && to.kind() != Kind::Complex {
         bail!(Type, "{} cannot be converted to {}: the imaginary part would be lost", from.name(), to.name());
     }
-    Ok(())
+    if way == Use::Destination && to.is_variable() && !from.is_variable() {
+        bail!(Type, "{} cannot be read as {}: nothing would keep the bytes", from.name(), to.name());
+    }
+    check_memory(memory, file)
 }
 
 #[cfg(test)]

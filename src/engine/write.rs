@@ -99,13 +99,14 @@ impl Job {
         result.map_err(|e| self.plan.name_element(item, e).at_key(&s.key))
     }
 
-    /// Whether the item selects all elements of its chunk that lie inside the array.
+    /// Whether the item gives all elements of its chunk that lie inside the array, and all of their fields.
     fn covers(&self, item: &Item) -> bool {
-        item.axes.iter().enumerate().all(|(d, axis)| {
-            let origin = self.array.grid.origin(d, item.chunk[d]);
-            let inside = self.array.grid.extent(d, item.chunk[d]).min(self.array.shape[d] - origin);
-            axis.count == inside && (axis.count == 1 || axis.step.unsigned_abs() == 1)
-        })
+        !self.source.transfer.is_partial()
+            && item.axes.iter().enumerate().all(|(d, axis)| {
+                let origin = self.array.grid.origin(d, item.chunk[d]);
+                let inside = self.array.grid.extent(d, item.chunk[d]).min(self.array.shape[d] - origin);
+                axis.count == inside && (axis.count == 1 || axis.step.unsigned_abs() == 1)
+            })
     }
 
     /// Encodes a whole chunk and stores it, or removes it if it holds only the fill value.

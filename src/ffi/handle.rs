@@ -50,10 +50,12 @@ pub(crate) enum Kind {
     Iter = 6,
     /// `ozarr_varlen`
     Varlen = 7,
+    /// `ozarr_dtype`
+    Dtype = 8,
 }
 
 impl Kind {
-    const ALL: [Kind; 7] = [Kind::Context, Kind::Store, Kind::Group, Kind::Array, Kind::Spec, Kind::Iter, Kind::Varlen];
+    const ALL: [Kind; 8] = [Kind::Context, Kind::Store, Kind::Group, Kind::Array, Kind::Spec, Kind::Iter, Kind::Varlen, Kind::Dtype];
 
     fn c_name(self) -> &'static str {
         match self {
@@ -64,6 +66,7 @@ impl Kind {
             Kind::Spec => "ozarr_spec",
             Kind::Iter => "ozarr_iter",
             Kind::Varlen => "ozarr_varlen",
+            Kind::Dtype => "ozarr_dtype",
         }
     }
 }

@@ -11,6 +11,7 @@
 pub mod array;
 pub mod attr;
 pub mod context;
+pub mod dtype;
 pub mod group;
 pub mod iter;
 pub mod library;

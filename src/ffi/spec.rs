@@ -306,7 +306,7 @@ pub(super) fn snapshot(spec: *const ozarr_spec) -> Result<Spec> {
 }
 
 /// Changes a specification; one change at a time, and none at all if it fails.
-fn change(spec: *mut ozarr_spec, how: impl FnOnce(&mut Spec) -> Result<()>) -> Result<()> {
+pub(super) fn change(spec: *mut ozarr_spec, how: impl FnOnce(&mut Spec) -> Result<()>) -> Result<()> {
     let spec = ozarr_spec::get(spec, "spec")?;
     let _turn = spec.turns.get().lock().unwrap_or_else(PoisonError::into_inner);
     let mut changed = spec.value.read(Spec::clone);

@@ -57,6 +57,12 @@ pub struct ozarr_context {
     _bits: [u8; 0],
 }
 
+/// A data type: what an element is, where a number does not say it.
+#[allow(non_camel_case_types)]
+pub struct ozarr_dtype {
+    _bits: [u8; 0],
+}
+
 /// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`.
 /// In your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte
 /// each: the library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores
@@ -126,7 +132,7 @@ pub const OZARR_FLOAT6_E2M3FN: ozarr_type = 28;
 pub const OZARR_FLOAT6_E3M2FN: ozarr_type = 29;
 /// 4 bits in a byte, -6 to 6; numbers only
 pub const OZARR_FLOAT4_E2M1FN: ozarr_type = 30;
-/// The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order
+/// Another type: the answer for arrays of text, times and structs; in `ozarr_memory`, that of `dtype`
 pub const OZARR_BY_DTYPE: ozarr_type = 100;
 /// UTF-8 text of any length; written and read by the functions for variable length
 pub const OZARR_STRING: ozarr_type = 101;
@@ -260,6 +266,7 @@ handle!(ozarr_array, Array, node::Array);
 handle!(ozarr_spec, Spec, Specification);
 handle!(ozarr_iter, Iter, Cursor);
 handle!(ozarr_varlen, Varlen, node::variable::Variable);
+handle!(ozarr_dtype, Dtype, super::dtype::Description);
 
 /// The data type of a number from C; `OZARR_AS_STORED` is `stored`, where there is one.
 pub(super) fn data_type(raw: ozarr_type, stored: Option<DataType>) -> Result<DataType> {
@@ -351,6 +358,24 @@ pub(super) unsafe fn check_struct_size<T>(pointer: *const T, argument: &str) -> 
         }
     }
     Ok(size)
+}
+
+/// A struct that begins with its size and whose first version had `least` bytes: members that came later are zero in it.
+///
+/// # Safety
+/// As for [`check_struct_size`]; all bytes zero are a `T`.
+pub(super) unsafe fn read_struct<T: Copy>(pointer: *const T, argument: &str, least: usize) -> Result<T> {
+    // SAFETY: the struct begins with it.
+    let size = unsafe { pointer.cast::<usize>().read_unaligned() };
+    // SAFETY: all bytes zero are a `T`, by the caller's promise.
+    let mut value: T = unsafe { std::mem::zeroed() };
+    if size < least || size >= size_of::<T>() {
+        // SAFETY: the caller's promise.
+        unsafe { check_struct_size(pointer, argument) }?;
+    }
+    // SAFETY: as many bytes as the struct has, and the value too.
+    unsafe { std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), (&raw mut value).cast(), size.min(size_of::<T>())) };
+    Ok(value)
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     let element = element_type(member(&document, "dtype")?, filters.first().or(compressor.as_ref())).map_err(|e| e.at_field("dtype"))?;
     let data_type = element.data_type.native();
     let fill = document.get("fill_value").unwrap_or(&Value::Null);
-    let fill = Fill::from_json_v2(data_type, fill).map_err(|e| e.at_field("fill_value"))?;
+    let fill = Fill::from_json_v2(element, fill).map_err(|e| e.at_field("fill_value"))?;
     let separator = match document.get("dimension_separator") {
         None | Some(Value::Null) => Separator::Dot,
         Some(value) => separator(value).map_err(|e| e.at_field("dimension_separator"))?,
@@ -69,14 +69,16 @@ pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
     out.insert("zarr_format".into(), 2.into());
     out.insert("shape".into(), number_list(&meta.shape));
     out.insert("chunks".into(), number_list(&chunk));
+    let mut stored = ElementType::native(meta.data_type);
     if let Codecs::V2 { order, element, filters, compressor } = &meta.codecs {
+        stored = *element;
         out.insert("dtype".into(), parse_v2::to_json(*element));
         out.insert("order".into(), if *order == Order::F { "F" } else { "C" }.into());
         let filters: Vec<Value> = filters.iter().map(Extension::to_v2).collect();
         out.insert("filters".into(), if filters.is_empty() { Value::Null } else { Value::Array(filters) });
         out.insert("compressor".into(), compressor.as_ref().map_or(Value::Null, Extension::to_v2));
     }
-    out.insert("fill_value".into(), meta.fill.to_json_v2(meta.data_type));
+    out.insert("fill_value".into(), meta.fill.to_json_v2(stored));
     out.insert("dimension_separator".into(), separator.char().to_string().into());
     out
 }

@@ -116,11 +116,36 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     let grid = chunk_grid(member(&document, "chunk_grid")?, &shape).map_err(|e| e.at_field("chunk_grid"))?;
     let keys = key_encoding(member(&document, "chunk_key_encoding")?).map_err(|e| e.at_field("chunk_key_encoding"))?;
     let fill = Fill::from_json_v3(data_type, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
-    let codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
+    let mut codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
+    if data_type.has_order() && document.get("data_type").is_some_and(|v| v.get("name") == Some(&Value::from("structured"))) {
+        codecs.iter_mut().for_each(order_of_structured);
+    }
     let names = document.get("dimension_names");
     let dimension_names = dimension_names(names, shape.len()).map_err(|e| e.at_field("dimension_names"))?;
     let (format, dialect, codecs) = (Format::V3, Dialect::Final, Codecs::V3(codecs));
     Ok(ArrayMeta { format, dialect, shape, data_type, grid, keys, fill, codecs, dimension_names, document })
+}
+
+/// The older form of structs was written with `bytes` without an order, which means little-endian there (DT-19).
+fn order_of_structured(codec: &mut Extension) {
+    match codec.name.as_str() {
+        "bytes" if !codec.configuration.contains_key("endian") => {
+            codec.configuration.insert("endian".into(), "little".into());
+        }
+        "sharding_indexed" => {
+            let Some(Value::Array(inner)) = codec.configuration.get("codecs") else { return };
+            let turned = inner.iter().map(|value| match Extension::from_v3(value) {
+                Ok(mut inner) => {
+                    order_of_structured(&mut inner);
+                    inner.to_v3()
+                }
+                Err(_) => value.clone(),
+            });
+            let turned = turned.collect();
+            codec.configuration.insert("codecs".into(), Value::Array(turned));
+        }
+        _ => {}
+    }
 }
 
 /// The model of a group's document.
@@ -678,5 +703,27 @@ mod tests {
         assert_eq!(e.kind(), ErrorKind::Extension);
         assert_eq!(parse_group(ARRAY.as_bytes()).unwrap_err().kind(), ErrorKind::NodeKind);
         assert!(parse_node(br#"{"zarr_format":3}"#).unwrap_err().to_string().contains("node_type"));
+    }
+
+    #[test]
+    fn structs_of_the_older_form_without_an_order_are_little_endian() {
+        let fields = r#"{"fields":[["x","int32"],["s",{"name":"null_terminated_bytes","configuration":{"length_bytes":2}}]]}"#;
+        let sharded =
+            r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[1,1],"codecs":["bytes","crc32c"],"index_codecs":["bytes"]}}]"#;
+        for (codecs, want) in [(r#"["bytes","crc32c"]"#, 1), (sharded, 1), (r#"[{"name":"bytes","configuration":{"endian":"big"}}]"#, 0)] {
+            for (name, times) in [("structured", want), ("struct", 0)] {
+                let mut document = json::parse_object(ARRAY.as_bytes(), 1 << 20).unwrap();
+                let data_type = format!(r#"{{"name":"{name}","configuration":{fields}}}"#);
+                document.insert("data_type".into(), json::parse_text(&data_type).unwrap());
+                document.insert("fill_value".into(), Value::from("AAAAAAAA"));
+                document.insert("codecs".into(), json::parse_text(codecs).unwrap());
+                let meta = array_from(document.clone()).unwrap();
+                assert_eq!(meta.data_type.size(), 6);
+                assert_eq!(meta.document, document);
+                let Codecs::V3(list) = &meta.codecs else { panic!() };
+                let text = Value::Array(list.iter().map(Extension::to_v3).collect()).to_string();
+                assert_eq!(text.matches(r#""endian":"little""#).count(), times, "{name} {codecs}: {text}");
+            }
+        }
     }
 }

@@ -5,9 +5,9 @@ use super::document::{self, Stored};
 use super::{Attributes, Create, NodeKind, Spec, Store, draft, hierarchy, path};
 use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
-use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
 use crate::dtype::variable::Item;
+use crate::dtype::{DataType, ElementType, parse_v3};
 use crate::engine::{self, BoundArray, ByShape, Memory, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
@@ -15,7 +15,7 @@ use crate::grid::Grid;
 use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, json, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, v3};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -178,6 +178,15 @@ impl Array {
     /// The type of the elements.
     pub fn data_type(&self) -> DataType {
         self.state().meta.data_type
+    }
+
+    /// The type of the elements with the byte order that the document gives it; v3's gives none.
+    pub fn stored_type(&self) -> ElementType {
+        let state = self.state();
+        match state.meta.codecs {
+            Codecs::V2 { element, .. } => element,
+            Codecs::V3(_) => state.meta.data_type.into(),
+        }
     }
 
     /// A name or `None` for each dimension: v3 `dimension_names`, v2 the attribute `_ARRAY_DIMENSIONS`.
@@ -395,10 +404,17 @@ fn difference(found: &ArrayMeta, wanted: &ArrayMeta) -> Option<String> {
     differ("zarr_format", found.format.number().to_string(), wanted.format.number().to_string())
         .or_else(|| differ("shape", format!("{:?}", found.shape), format!("{:?}", wanted.shape)))
         .or_else(|| differ("chunks", chunks_text(found), chunks_text(wanted)))
-        .or_else(|| differ("data type", found.data_type.name().into(), wanted.data_type.name().into()))
+        .or_else(|| differ("data type", type_text(found), type_text(wanted)))
         .or_else(|| differ("fill value", fill(found), fill(wanted)))
         .or_else(|| differ("chunk keys", format!("{:?}", found.keys), format!("{:?}", wanted.keys)))
         .or_else(|| differ("codecs", codecs(found), codecs(wanted)))
+}
+
+fn type_text(meta: &ArrayMeta) -> String {
+    match meta.data_type {
+        DataType::Struct(_) => parse_v3::to_json(meta.data_type).to_string(),
+        other => other.numpy(),
+    }
 }
 
 fn chunks_text(meta: &ArrayMeta) -> String {

@@ -7,7 +7,8 @@ use super::array::{DIMENSIONS_V2, bind_largest};
 use crate::codec::chain::Chain;
 use crate::dtype::convert::Transfer;
 use crate::dtype::fill::Fill;
-use crate::dtype::{ByteOrder, DataType, ElementType};
+use crate::dtype::resolve::default_scalar;
+use crate::dtype::{ByteOrder, DataType, ElementType, check_v3};
 use crate::error::{Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
@@ -74,6 +75,15 @@ impl Spec {
             return Err(err!(Limit, "dimension {d} is {}, the limit is 2^63 - 1", shape[d]).at_field("shape"));
         }
         limits::element_count(shape).map_err(|e| e.at_field("shape"))?;
+        if matches!(data_type, DataType::Chars(_)) {
+            bail!(Type, "{} exists in memory only; an array has null_terminated_bytes", data_type.name());
+        }
+        // Structs are stored without gaps. Fields that are all in one order are so in this host's, and stored in the other.
+        let mut data_type = data_type.packed()?;
+        let byte_order = data_type.field_order().unwrap_or(ByteOrder::NATIVE);
+        if data_type.field_order().is_some() {
+            data_type = data_type.native();
+        }
         Ok(Spec {
             data_type,
             shape: Dims::from_slice(shape),
@@ -81,10 +91,10 @@ impl Spec {
             chunks: None,
             extents: Vec::new(),
             inner_chunks: None,
-            fill: FillSetting::Element(Fill::zero()),
+            fill: FillSetting::Element(default_scalar(data_type)),
             dimension_names: None,
             order: Order::C,
-            byte_order: ByteOrder::NATIVE,
+            byte_order,
             keys: None,
             separator: None,
             codecs: None,
@@ -130,16 +140,19 @@ impl Spec {
                 spec.document = meta.document;
             }
             Codecs::V2 { order, element, filters, compressor } => {
-                (spec.order, spec.byte_order) = (order, element.order);
+                spec.order = order;
+                if !matches!(element.data_type, DataType::Struct(_)) {
+                    spec.byte_order = element.order;
+                }
                 (spec.filters, spec.compressor) = (Some(filters), Compressor::Json(compressor));
             }
         }
         Ok(spec)
     }
 
-    /// The type of the elements.
+    /// The type of the elements, as it lies in memory.
     pub fn data_type(&self) -> DataType {
-        self.data_type
+        self.data_type.native()
     }
 
     /// The number of dimensions.
@@ -195,7 +208,7 @@ impl Spec {
     /// The fill value: one native element of type `data_type`, converted to the array's; one that does not fit is an error
     /// of kind `Range`.
     pub fn set_fill(&mut self, data_type: DataType, element: &[u8]) -> Result<()> {
-        let fill = convert_fill(data_type, element, self.data_type).map_err(|e| e.at_field("fill_value"))?;
+        let fill = convert_fill(data_type, element, self.data_type.native()).map_err(|e| e.at_field("fill_value"))?;
         self.fill = FillSetting::Element(fill);
         Ok(())
     }
@@ -340,6 +353,9 @@ impl Spec {
             None => enclosing.unwrap_or(Format::V3),
         };
         self.check_format(format)?;
+        if format == Format::V3 {
+            check_v3(self.data_type).map_err(|e| e.at_field("data_type"))?;
+        }
         let grid = self.grid()?;
         let (mut attributes, mut names) = (self.attributes.clone(), self.dimension_names.clone());
         if format == Format::V2 {
@@ -457,7 +473,10 @@ impl Spec {
     }
 
     fn read_fill(&self, value: &Value, format: Format) -> Result<Fill> {
-        let read = if format == Format::V3 { Fill::from_json_v3(self.data_type, value) } else { Fill::from_json_v2(self.data_type, value) };
+        let read = match format {
+            Format::V3 => Fill::from_json_v3(self.data_type.native(), value),
+            Format::V2 => Fill::from_json_v2(ElementType::new(self.data_type, self.byte_order), value),
+        };
         read.map_err(|e| e.at_field("fill_value"))
     }
 
@@ -560,12 +579,12 @@ impl Spec {
             let reversed: Vec<u64> = (0..self.rank() as u64).rev().collect();
             codecs.push(configured("transpose", [("order", number_list(&reversed))]));
         }
-        codecs.push(match (self.data_type.swap_unit(), self.byte_order) {
+        codecs.push(match (self.data_type.has_order(), self.byte_order) {
             _ if self.data_type.is_variable() => match self.data_type {
                 DataType::VarText | DataType::VarBytes => self.variable_codec()?.unwrap_or_else(|| Extension::new("bytes", Map::new())),
                 other => bail!(Unsupported, "{} exists in zarr_format 2 only", other.name()),
             },
-            (1, _) => Extension::new("bytes", Map::new()),
+            (false, _) => Extension::new("bytes", Map::new()),
             (_, ByteOrder::Little) => configured("bytes", [("endian", "little".into())]),
             (_, ByteOrder::Big) => configured("bytes", [("endian", "big".into())]),
         });
@@ -617,11 +636,11 @@ fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Result<Fill> {
         return Ok(Fill::from_bytes(element));
     }
     let transfer = Transfer::new(ElementType::native(from), ElementType::native(to))?;
-    let mut out = [0u8; 16];
-    // SAFETY: the source holds one element of `from` (checked above), the destination has room for one of any type.
+    let mut out = vec![0u8; to.size()];
+    // SAFETY: the source holds one element of `from` (checked above), the destination has room for one of `to`.
     let done = unsafe { transfer.run(element.as_ptr(), from.size() as isize, out.as_mut_ptr(), to.size() as isize, 1) };
     match done {
-        Ok(()) => Ok(Fill::from_bytes(&out[..to.size()])),
+        Ok(()) => Ok(Fill::from_bytes(&out)),
         Err(_) => bail!(Range, "the value of type {} does not fit into {}", from.name(), to.name()),
     }
 }
