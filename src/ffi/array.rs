@@ -242,8 +242,8 @@ pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array
 }
 
 /// The type of the elements; `OZARR_BY_DTYPE` where it is no number: `ozarr_array_dtype` tells which. Asked
-/// for by that number, such elements are moved as they are stored, in this machine's byte order; times (counts
-/// of 64 bits) convert to and from `OZARR_INT64`, too.
+/// for by that number, such elements are moved as they are stored, in this machine's byte order; times
+/// (counts of 64 bits) convert to and from `OZARR_INT64`, too.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {

@@ -1,9 +1,10 @@
 //! Data types as values
 //!
-//! What an element is, where one of the numbers of `ozarr_type` does not say it: text of a length, times of a
-//! unit, structs. `ozarr_array_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your memory. A
-//! program describes its own struct from `offsetof`, and reads an array of them with one call; the struct may
-//! have fewer fields than the array's, at other offsets and of other types. What lies between stays as it is:
+//! What an element is, where one of the numbers of `ozarr_type` does not say it: text of a length, times of
+//! a unit, structs. `ozarr_array_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your
+//! memory. A program describes its own struct from `offsetof`, and reads an array of them with one call;
+//! the struct may have fewer fields than the array's, at other offsets and of other types. What lies
+//! between stays as it is:
 //!
 //! ```c
 //! struct particle { double x, v[3]; int32_t id; };
@@ -179,8 +180,8 @@ pub unsafe extern "C" fn ozarr_dtype_of(r#type: ozarr_type, out: *mut *mut ozarr
     })
 }
 
-/// Text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it, `'\0'` as C does. It converts
-/// to and from every type of text; an array cannot have blanks for padding.
+/// Text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it, `'\0'` as C does. It
+/// converts to and from every type of text; an array cannot have blanks for padding.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: c_char, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -214,8 +215,8 @@ pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dt
 }
 
 /// Adds a field to a struct: its name, its distance from the struct's beginning (`offsetof`), its type, and
-/// the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may leave gaps; an
-/// array that is made with the type has none.
+/// the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may leave gaps;
+/// an array that is made with the type has none.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_add_field(
@@ -423,8 +424,9 @@ pub unsafe extern "C" fn ozarr_dtype_name(dtype: *const ozarr_dtype, buf: *mut c
     })
 }
 
-/// The type as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it. `OZARR_ERR_UNSUPPORTED`
-/// where that format has no form for it: format 3 for structs of mixed byte orders or with shapes.
+/// The type as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
+/// `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte orders
+/// or with shapes.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_to_json(
@@ -586,7 +588,8 @@ pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
 }
 
 /// One element, to `value` (`size` bytes), from what a metadata document of `format` 2 or 3 has in
-/// `fill_value`. A value that the type does not have, such as a number out of range, is `OZARR_ERR_METADATA`.
+/// `fill_value`. A value that the type does not have, such as a number out of range, is
+/// `OZARR_ERR_METADATA`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_scalar_from_json(

@@ -360,10 +360,10 @@ pub(super) unsafe fn check_struct_size<T>(pointer: *const T, argument: &str) -> 
     Ok(size)
 }
 
-/// A struct that begins with its size and whose first version had `least` bytes: members that came later are zero in it.
+/// A struct that begins with its size and whose first version had `least` bytes: members that came later
+/// are zero in it.
 ///
-/// # Safety
-/// As for [`check_struct_size`]; all bytes zero are a `T`.
+/// # Safety As for [`check_struct_size`]; all bytes zero are a `T`.
 pub(super) unsafe fn read_struct<T: Copy>(pointer: *const T, argument: &str, least: usize) -> Result<T> {
     // SAFETY: the struct begins with it.
     let size = unsafe { pointer.cast::<usize>().read_unaligned() };

@@ -117,6 +117,7 @@ pub unsafe extern "C" fn ozarr_array_write_strings(
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_list_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
     entry!("ozarr_array_list_type", {
+        not_null(r#type, "type")?;
         let array = ozarr_array::get(array, "array")?;
         let DataType::VarArray(number) = array.data_type() else {
             bail!(Type, "the array's elements are {}, expected lists", array.data_type().name());
