@@ -15,11 +15,18 @@ mod read;
 pub mod request;
 mod scratch;
 pub mod selection;
+mod shard;
+mod shard_open;
+mod shard_stored;
+mod shard_stream;
 pub mod stats;
 mod write;
 
 pub use memory::{Memory, Overflow};
 pub use selection::Selection;
+pub use shard_open::OpenShards;
+pub use shard_stored::Stored;
+pub use shard_stream::ShardWriter;
 
 use crate::codec::BoundChain;
 use crate::dtype::DataType;
@@ -55,6 +62,16 @@ pub struct BoundArray {
     pub pool: Arc<pool::Pool>,
     /// The locks of chunks that are being written.
     pub locks: Arc<lock::ChunkLocks>,
+    /// The shards that are kept open.
+    pub open_shards: Arc<OpenShards>,
+}
+
+impl BoundArray {
+    /// The chain of a chunk.
+    pub(super) fn chain_of(&self, chunk: &[u64]) -> Result<&BoundChain> {
+        let _ = chunk;
+        Ok(&self.chain)
+    }
 }
 
 /// Reads the selected elements into `memory`.

@@ -7,14 +7,16 @@ use super::lock::ChunkGuard;
 use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis, Item, Plan};
 use super::pool::Pool;
-use super::read::read_object;
+use super::read::{plain_shard, read_object};
 use super::request::{Outcome, Request, Work};
 use super::scratch::{self, Scratch};
+use super::shard::{self, Edit, Selected};
 use super::{BoundArray, Memory, Selection};
+use crate::codec::{BoundChain, Sharded};
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
 use crate::error::Result;
-use crate::limits::{c_strides, chunk_bytes, grow};
+use crate::limits::{Dims, c_strides, chunk_bytes, grow};
 use crate::store::Condition;
 use std::sync::Arc;
 
@@ -65,7 +67,7 @@ impl Work for Write {
                 move |guard: ChunkGuard| {
                     let again = request.clone();
                     again.resume(Box::new(move |request| {
-                        let result = job.write_later(number);
+                        let result = job.write_later(number, request);
                         drop(guard);
                         request.finish(result);
                     }));
@@ -73,7 +75,7 @@ impl Work for Write {
             });
             match guard {
                 None => Outcome::Parked,
-                Some(_guard) => Outcome::Done(self.0.write(&item, s)),
+                Some(_guard) => Outcome::Done(self.0.write(&item, request, s)),
             }
         })
     }
@@ -81,32 +83,47 @@ impl Work for Write {
 
 impl Job {
     /// An item whose lock was taken when it came to its turn.
-    fn write_later(&self, number: u64) -> Result<()> {
+    fn write_later(&self, number: u64, request: &Arc<Request>) -> Result<()> {
         let item = self.plan.item(number);
         scratch::with(|s| {
             self.array.chunk_key(&item.chunk, &mut s.key);
-            self.write(&item, s)
+            self.write(&item, request, s)
         })
     }
 
     /// Writes an item, whose key is in `s` and locked.
-    fn write(&self, item: &Item, s: &mut Scratch) -> Result<()> {
-        let result = if self.covers(item) { self.put(&item.axes, item.memory, &self.source, s) } else { self.change(item, s) };
+    fn write(&self, item: &Item, request: &Arc<Request>, s: &mut Scratch) -> Result<()> {
+        let result = self.array.chain_of(&item.chunk).and_then(|chain| {
+            let inside = self.inside(item);
+            if let Some(shard) = plain_shard(&chain) {
+                self.write_shard(shard, item, &inside, request, s)
+            } else if shard::covers(&item.axes, &inside) {
+                self.put(&chain, &item.axes, item.memory, &self.source, s)
+            } else {
+                self.change(&chain, item, s)
+            }
+        });
         result.map_err(|e| e.at_key(&s.key))
     }
 
-    /// Whether the item selects all elements of its chunk that lie inside the array.
-    fn covers(&self, item: &Item) -> bool {
-        item.axes.iter().enumerate().all(|(d, axis)| {
-            let origin = self.array.grid.origin(d, item.chunk[d]);
-            let inside = self.array.grid.extent(d, item.chunk[d]).min(self.array.shape[d] - origin);
-            axis.count == inside && (axis.count == 1 || axis.step.unsigned_abs() == 1)
-        })
+    fn write_shard(&self, shard: &Sharded, item: &Item, inside: &[u64], request: &Arc<Request>, s: &mut Scratch) -> Result<()> {
+        let edit = Edit { array: &self.array, source: &self.source, change: &self.change, request: Some(request) };
+        let key = std::mem::take(&mut s.key);
+        let result = edit.write(shard, &key, Selected { axes: &item.axes, memory: item.memory, inside }, s);
+        s.key = key;
+        result
+    }
+
+    /// How much of the item's chunk lies inside the array.
+    fn inside(&self, item: &Item) -> Dims {
+        let grid = &self.array.grid;
+        let each = item.chunk.iter().zip(&self.array.shape).enumerate();
+        each.map(|(d, (&chunk, &length))| grid.extent(d, chunk).min(length - grid.origin(d, chunk))).collect()
     }
 
     /// Encodes a whole chunk and stores it, or removes it if it holds only the fill value.
-    fn put(&self, axes: &Axes, memory: i64, source: &Source, s: &mut Scratch) -> Result<()> {
-        match encode_chunk(&self.array.chain, source, axes, memory, &mut s.chain)? {
+    fn put(&self, chain: &BoundChain, axes: &Axes, memory: i64, source: &Source, s: &mut Scratch) -> Result<()> {
+        match encode_chunk(chain, source, axes, memory, &mut s.chain)? {
             Some(bytes) => self.array.store.put(&s.key, &[bytes], Condition::None),
             None => self.array.store.erase(&s.key).map(drop),
         }
@@ -114,33 +131,32 @@ impl Job {
 
     /// Reads a chunk, changes the selected elements and stores it again, with other processes kept out.
     /// What lies beyond the array's edge is stored again as it was found.
-    fn change(&self, item: &Item, s: &mut Scratch) -> Result<()> {
-        let shape = self.array.chain.shape();
+    fn change(&self, chain: &BoundChain, item: &Item, s: &mut Scratch) -> Result<()> {
+        let shape = chain.shape();
         let size = self.array.data_type.size();
         let strides = c_strides(shape, size);
         let bytes = chunk_bytes(shape, size)?;
         let mut chunk = std::mem::take(&mut s.chunk);
         let result = grow(&mut chunk, bytes).map(|buf| buf.as_mut_ptr()).and_then(|base| {
             let _process = self.array.store.lock_key(&self.array.prefix, &s.key)?;
-            self.read_chunk(item, base, &strides, s)?;
+            self.read_chunk(chain, item, base, &strides, s)?;
             self.place(item, base, &strides)?;
-            let mut source = Source::new(&self.array.chain, self.array.data_type, &self.array.fill, self.array.data_type, base)?;
+            let mut source = Source::new(chain, self.array.data_type, &self.array.fill, self.array.data_type, base)?;
             source.store_fill = self.source.store_fill;
-            self.put(&whole(shape, &strides), 0, &source, s)
+            self.put(chain, &whole(shape, &strides), 0, &source, s)
         });
         s.chunk = chunk;
         result
     }
 
     /// The whole chunk as it is stored, into a dense buffer in C order.
-    fn read_chunk(&self, item: &Item, base: *mut u8, strides: &[i64], s: &mut Scratch) -> Result<()> {
-        let shape = self.array.chain.shape();
-        let axes = whole(shape, strides);
-        let target = Target::new(&self.array.chain, self.array.data_type, &self.array.fill, self.array.data_type, base)?;
+    fn read_chunk(&self, chain: &BoundChain, item: &Item, base: *mut u8, strides: &[i64], s: &mut Scratch) -> Result<()> {
+        let axes = whole(chain.shape(), strides);
+        let target = Target::new(chain, self.array.data_type, &self.array.fill, self.array.data_type, base)?;
         match self.array.store.open(&s.key)? {
             None => target.fill(&axes, 0),
             Some(object) => {
-                let machine = Machine { root: &self.array.chain, target: &target, cost: Cost::LOCAL };
+                let machine = Machine { root: chain, target: &target, cost: Cost::LOCAL };
                 read_object(&object, &machine, Item { chunk: item.chunk.clone(), axes, memory: 0 }, s)
             }
         }

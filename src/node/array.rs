@@ -242,6 +242,7 @@ impl State {
                 store_fill_chunks: write_fill_chunks || !meta.fill.defined,
                 pool: store.context().pool.clone(),
                 locks: store.context().chunk_locks.clone(),
+                open_shards: Arc::default(),
             })),
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),
