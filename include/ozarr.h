@@ -91,6 +91,12 @@ typedef struct ozarr_store ozarr_store;
 /** A cursor over the children of a group. */
 typedef struct ozarr_iter ozarr_iter;
 
+/** A cursor over the stored chunks of an array. */
+typedef struct ozarr_chunk_iter ozarr_chunk_iter;
+
+/** A shard that is being written, inner chunk by inner chunk. */
+typedef struct ozarr_shard_writer ozarr_shard_writer;
+
 /** Settings that stores are opened with, such as the number of threads. */
 typedef struct ozarr_context ozarr_context;
 
@@ -719,6 +725,127 @@ OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const o
 /** Writes a region (NULL: the whole array) from memory. */
 OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
+
+/* ========================================================================================================
+ * Chunks as they are
+ * ========================================================================================================
+ *
+ * What is stored of an array, as the codecs made it: which chunks there are, their keys, places and bytes. An
+ * index counts chunks along each dimension: element i lies in chunk i / extent. With `inner` true it counts
+ * the smaller chunks inside shards, from the array's first one on, not from the shard's; an array without
+ * shards has chunks only, and `inner` changes nothing. Chunks that were never written are not stored, nor are
+ * those that hold nothing but the fill value.
+ *
+ *     // Copies every stored chunk of `a` to `b`, whose metadata are the same.
+ *     ozarr_chunk_iter *it = NULL;
+ *     bool more = false;
+ *     if (ozarr_array_chunks(a, false, &it)) goto fail;
+ *     while (ozarr_chunk_iter_next(it, &more) == OZARR_OK && more) {
+ *         int64_t index[3], offset, size;
+ *         size_t used;
+ *         if (ozarr_chunk_iter_index(it, index) || ozarr_chunk_iter_place(it, &offset, &size)) goto fail;
+ *         void *bytes = malloc((size_t)size);
+ *         if (ozarr_array_chunk_read(a, index, false, bytes, (size_t)size, &used)) goto fail;
+ *         if (ozarr_array_chunk_write(b, index, false, bytes, used)) goto fail;
+ *         free(bytes);
+ *     }
+ *     ozarr_chunk_iter_free(it);
+ *
+ * A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`. */
+
+/**
+ * The number of chunks (or inner chunks) that are stored. Looks at the store's list of keys, and into
+ * every shard if `inner` is true.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_count(const ozarr_array *array, bool inner, int64_t *count);
+
+/** The key in the store under which a chunk (not an inner one) is stored, or would be. */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_key(const ozarr_array *array, const int64_t *index, char *buf,
+    size_t cap, size_t *len);
+
+/**
+ * Whether a chunk is stored, the number of its encoded bytes, and the place of the first one in the
+ * object of its key: for an inner chunk in the shard, else 0. Both are 0 where nothing is stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_place(const ozarr_array *array, const int64_t *index, bool inner,
+    bool *stored, int64_t *offset, int64_t *size);
+
+/**
+ * Reads the encoded bytes of a chunk, as they are, to `data`, which has room for `size`. `*used`
+ * becomes their number, also if that is more (`OZARR_ERR_BUFFER_SIZE`). `OZARR_ERR_MISSING` if the
+ * chunk is not stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_read(const ozarr_array *array, const int64_t *index, bool inner,
+    void *data, size_t size, size_t *used);
+
+/**
+ * Stores `size` bytes as those of a chunk, as they are: nobody looks whether the codecs can decode
+ * them. The other inner chunks of a shard stay as they are stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_write(const ozarr_array *array, const int64_t *index, bool inner,
+    const void *data, size_t size);
+
+/**
+ * Removes what is stored of a chunk, which then reads as the fill value. `*stored`: whether anything
+ * was.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_erase(const ozarr_array *array, const int64_t *index, bool inner,
+    bool *stored);
+
+/**
+ * Lists the stored chunks (or inner chunks) as they are now, in the order of their indices, under a
+ * cursor that stands before the first. The index of a shard is read when the cursor comes to it.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunks(const ozarr_array *array, bool inner, ozarr_chunk_iter **out);
+
+/** Moves to the next chunk; `*more` becomes false at the end, and stays so. */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_next(ozarr_chunk_iter *chunk_iter, bool *more);
+
+/** The index of the chunk; `index` has room for as many numbers as the array's rank. */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_index(const ozarr_chunk_iter *chunk_iter, int64_t *index);
+
+/** The number of the chunk's encoded bytes, and the place of the first one in the object of its key. */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_place(const ozarr_chunk_iter *chunk_iter, int64_t *offset,
+    int64_t *size);
+
+/** Frees the cursor; NULL is allowed. */
+void ozarr_chunk_iter_free(ozarr_chunk_iter *chunk_iter);
+
+/**
+ * Whether a region (NULL: the whole array) consists of whole chunks, as far as these lie inside the
+ * array: writing it reads nothing. With `inner`: of whole inner chunks; writing it encodes these
+ * only.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_region_is_aligned(const ozarr_array *array, const ozarr_region *region,
+    bool inner, bool *aligned);
+
+/**
+ * Begins to write the shard of that index (of chunks, not of inner ones): inner chunks are put one by
+ * one, in any order, and go to a temporary file. Nothing of it is seen before
+ * `ozarr_shard_writer_finish`, which replaces the whole shard at once.
+ */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_new(const ozarr_array *array, const int64_t *index,
+    ozarr_shard_writer **out);
+
+/**
+ * Encodes an inner chunk of the shard; `index` is that among all inner chunks of the array. `data`
+ * has its elements as far as they lie inside the array, contiguous, the last index fastest. Each can
+ * be put once (`OZARR_ERR_STATE`); those that are not put read as the fill value.
+ */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_put(ozarr_shard_writer *shard_writer, const int64_t *index,
+    ozarr_type type, const void *data, size_t size);
+
+/**
+ * Writes the shard's index and puts the shard into its place. After this the writer can only be
+ * freed.
+ */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_finish(ozarr_shard_writer *shard_writer);
+
+/**
+ * Frees the writer; what is not finished is discarded, and the shard stays as it was. NULL is
+ * allowed.
+ */
+void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
 
 /* ========================================================================================================
  * Specifications: what to create

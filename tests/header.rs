@@ -9,7 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The files of `src/ffi` in the order of the header, from simple to advanced.
-const SECTIONS: &[&str] = &["types", "status", "library", "array", "group", "iter", "attr", "region", "spec", "store", "node", "context"];
+const SECTIONS: &[&str] =
+    &["types", "status", "library", "array", "group", "iter", "attr", "region", "chunk", "spec", "store", "node", "context"];
 
 /// The width of the header's text.
 const WIDTH: usize = 110;

@@ -674,6 +674,127 @@ module ozarr_c
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_ex
+    function ozarr_array_chunk_count(array, inner, count) bind(c, name="ozarr_array_chunk_count") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      logical(c_bool), value :: inner
+      integer(c_int64_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_count
+    function ozarr_array_chunk_key(array, index, buf, cap, length) bind(c, name="ozarr_array_chunk_key") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_key
+    function ozarr_array_chunk_place(array, index, inner, stored, offset, bytes) bind(c, &
+      name="ozarr_array_chunk_place") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
+      logical(c_bool), intent(inout) :: stored
+      integer(c_int64_t), intent(inout) :: offset
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_place
+    function ozarr_array_chunk_read(array, index, inner, data, bytes, used) bind(c, &
+      name="ozarr_array_chunk_read") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_size_t), intent(inout) :: used
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_read
+    function ozarr_array_chunk_write(array, index, inner, data, bytes) bind(c, &
+      name="ozarr_array_chunk_write") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_write
+    function ozarr_array_chunk_erase(array, index, inner, stored) bind(c, name="ozarr_array_chunk_erase") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
+      logical(c_bool), intent(inout) :: stored
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_erase
+    function ozarr_array_chunks(array, inner, out) bind(c, name="ozarr_array_chunks") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      logical(c_bool), value :: inner
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunks
+    function ozarr_chunk_iter_next(chunk_iter, more) bind(c, name="ozarr_chunk_iter_next") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: chunk_iter
+      logical(c_bool), intent(inout) :: more
+      integer(c_int32_t) :: r
+    end function ozarr_chunk_iter_next
+    function ozarr_chunk_iter_index(chunk_iter, index) bind(c, name="ozarr_chunk_iter_index") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: chunk_iter
+      integer(c_int64_t), intent(inout) :: index(*)
+      integer(c_int32_t) :: r
+    end function ozarr_chunk_iter_index
+    function ozarr_chunk_iter_place(chunk_iter, offset, bytes) bind(c, name="ozarr_chunk_iter_place") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: chunk_iter
+      integer(c_int64_t), intent(inout) :: offset
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_chunk_iter_place
+    subroutine ozarr_chunk_iter_free(chunk_iter) bind(c, name="ozarr_chunk_iter_free")
+      import :: c_ptr
+      type(c_ptr), value :: chunk_iter
+    end subroutine ozarr_chunk_iter_free
+    function ozarr_array_region_is_aligned(array, region, inner, aligned) bind(c, &
+      name="ozarr_array_region_is_aligned") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      logical(c_bool), value :: inner
+      logical(c_bool), intent(inout) :: aligned
+      integer(c_int32_t) :: r
+    end function ozarr_array_region_is_aligned
+    function ozarr_shard_writer_new(array, index, out) bind(c, name="ozarr_shard_writer_new") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_shard_writer_new
+    function ozarr_shard_writer_put(shard_writer, index, type_, data, bytes) bind(c, &
+      name="ozarr_shard_writer_put") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: shard_writer
+      integer(c_int64_t), intent(in) :: index(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_shard_writer_put
+    function ozarr_shard_writer_finish(shard_writer) bind(c, name="ozarr_shard_writer_finish") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: shard_writer
+      integer(c_int32_t) :: r
+    end function ozarr_shard_writer_finish
+    subroutine ozarr_shard_writer_free(shard_writer) bind(c, name="ozarr_shard_writer_free")
+      import :: c_ptr
+      type(c_ptr), value :: shard_writer
+    end subroutine ozarr_shard_writer_free
     function ozarr_spec_new(type_, rank, shape, out) bind(c, name="ozarr_spec_new") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       integer(c_int32_t), value :: type_

@@ -324,8 +324,8 @@ impl Machine<'_> {
         let cut = Cut::new(shard, &part.axes);
         let mark = out.len();
         let (base, have) = (part.span.map_or(0, |s| s.0), len.unwrap_or(u64::MAX));
-        let result = cut.each(0..cut.len(), shard, &part.axes, part.memory, &mut |inner| {
-            match sharding::decode_entry(index, inner.number)? {
+        let result =
+            cut.each(0..cut.len(), shard, &part.axes, part.memory, &mut |inner| match sharding::decode_entry(index, inner.number)? {
                 None => self.target.fill(&inner.axes, inner.memory),
                 Some((offset, len)) => {
                     sharding::check_entry(inner.number, (offset, len), have)?;
@@ -333,8 +333,7 @@ impl Machine<'_> {
                     let (depth, number, span) = (part.depth + 1, inner.number as u64, Some((start, len)));
                     self.expand(Part { depth, state: State::Encoded, number, span, axes: inner.axes, memory: inner.memory }, out)
                 }
-            }
-        });
+            });
         sort_for_popping(&mut out[mark..]);
         result.map_err(as_index_error)
     }

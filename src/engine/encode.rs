@@ -219,12 +219,7 @@ fn put_index(shard: &Sharded, entries: &[Option<(u64, u64)>], out: &mut Vec<u8>,
 }
 
 /// Appends the stored form of a shard's index.
-pub(super) fn encode_index(
-    shard: &Sharded,
-    entries: &[Option<(u64, u64)>],
-    out: &mut Vec<u8>,
-    scratch: &mut ChainScratch,
-) -> Result<()> {
+pub(super) fn encode_index(shard: &Sharded, entries: &[Option<(u64, u64)>], out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
     let mut index = Vec::new();
     sharding::encode_index(entries, &mut index)?;
     sharding::index_from_native(&shard.index, &mut index)?;

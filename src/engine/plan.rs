@@ -91,7 +91,12 @@ impl Plan {
             for run in cut.chunks(each) {
                 let Some(first) = run.first() else { continue };
                 let start = s.start.wrapping_add_signed(self.step[d].wrapping_mul(first.position as i64));
-                fine.push(Segment { chunk: s.chunk, start, count: run.iter().map(|r| r.count).sum(), position: s.position + first.position });
+                fine.push(Segment {
+                    chunk: s.chunk,
+                    start,
+                    count: run.iter().map(|r| r.count).sum(),
+                    position: s.position + first.position,
+                });
             }
         }
         let (from, to) = (self.bounds[d], self.bounds[d + 1]);

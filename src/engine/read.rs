@@ -56,7 +56,8 @@ fn share_out(plan: &mut Plan, shard: &Sharded, threads: u64) -> Result<()> {
     }
     let pieces = enough.div_ceil(plan.items()).min(plan.bytes() / plan.items() / INLINE_BYTES);
     // Along the outermost dimension that has so many inner chunks: then each part's are neighbours in most shards.
-    let dimension = (0..shard.grid.len()).find(|&j| shard.grid[j] >= pieces).or_else(|| (0..shard.grid.len()).max_by_key(|&j| shard.grid[j]));
+    let dimension =
+        (0..shard.grid.len()).find(|&j| shard.grid[j] >= pieces).or_else(|| (0..shard.grid.len()).max_by_key(|&j| shard.grid[j]));
     match dimension {
         Some(j) if pieces > 1 => plan.refine(shard.axes[j], shard.inner_shape[j], pieces),
         _ => Ok(()),
@@ -298,15 +299,8 @@ impl Flight {
         if let Err(e) = job.first_parts(&item, &key, attempt, &version, &mut parts) {
             return Outcome::Done(Err(e.at_key(key)));
         }
-        let flight = Arc::new(Flight {
-            job: job.clone(),
-            item,
-            key,
-            attempt,
-            version,
-            outstanding: AtomicUsize::new(1),
-            error: Mutex::new(None),
-        });
+        let flight =
+            Arc::new(Flight { job: job.clone(), item, key, attempt, version, outstanding: AtomicUsize::new(1), error: Mutex::new(None) });
         flight.launch(request, parts);
         flight.land(request, Ok(()));
         Outcome::Parked

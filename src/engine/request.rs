@@ -153,7 +153,14 @@ impl Request {
         // SAFETY: the pointer is used by `Fan::help` for numbers below `count` only, and all calls with those have returned before
         // `Fan::wait` does, which is before this function does.
         let work = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work) };
-        let fan = Arc::new(Fan { work, count, next: AtomicUsize::new(0), left: AtomicUsize::new(count), panic: Mutex::default(), wake: Condvar::new() });
+        let fan = Arc::new(Fan {
+            work,
+            count,
+            next: AtomicUsize::new(0),
+            left: AtomicUsize::new(count),
+            panic: Mutex::default(),
+            wake: Condvar::new(),
+        });
         let helpers = (self.threads() - 1).min(count.saturating_sub(1));
         if helpers > 0 {
             let mut state = lock(&self.state);

@@ -109,8 +109,8 @@ impl OpenShards {
         }
     }
 
-    /// Keeps nothing any more.
-    fn forget_all(&self) -> bool {
+    /// Keeps nothing any more; false if nothing was.
+    pub fn forget_all(&self) -> bool {
         !self.shards.replace(Vec::new()).is_empty()
     }
 
@@ -209,5 +209,115 @@ impl BoundArray {
             self.open_shards.keep(held.shard.clone());
         }
         Ok(Some(held))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::chain::Chain;
+    use crate::dtype::{DataType, Element};
+    use crate::engine::{Memory, Overflow, Selection, lock, pool, read, write};
+    use crate::grid::{Grid, key};
+    use crate::limits::Dims;
+    use crate::metadata::{Codecs, Value, extension::Extension};
+    use crate::store::local::{LocalStore, SyncMode};
+    use crate::store::os::{Call, fault};
+
+    fn array(root: &std::path::Path, codecs: &str) -> Arc<BoundArray> {
+        let list: Vec<Value> = serde_json::from_str(codecs).unwrap();
+        let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
+        let chunk = Dims::from_slice(&[16]);
+        Arc::new(BoundArray {
+            store: Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap()),
+            prefix: "a/".into(),
+            shape: Dims::from_slice(&[64]),
+            grid: Grid::regular(chunk.clone()).unwrap(),
+            keys: key::KeyEncoding::Default(key::Separator::Dot),
+            data_type: DataType::Int32,
+            chain: Arc::new(Chain::parse(&codecs, DataType::Int32, 1).unwrap().bind(&chunk).unwrap()),
+            fill: Element::from_elem(0, 4),
+            store_fill_chunks: false,
+            pool: pool::Pool::new(1),
+            locks: lock::ChunkLocks::new(),
+            open_shards: Arc::default(),
+        })
+    }
+
+    fn view(data: &mut [i32]) -> Memory {
+        let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
+        Memory { data, size, offset: 0, strides: [4].into_iter().collect(), data_type: DataType::Int32, overflow: Overflow::Error }
+    }
+
+    #[test]
+    fn a_cold_element_is_an_open_and_two_reads_and_a_warm_one_a_look_and_a_read() {
+        let root = std::env::temp_dir().join(format!("ozarr-open-{}", std::process::id()));
+        for (location, inner) in [("start", ""), ("end", r#",{"name":"zstd","configuration":{"level":1}}"#)] {
+            let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+            let array = array(
+                &root,
+                &format!(
+                    r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{little}{inner}],"index_codecs":
+                    [{little},{{"name":"crc32c"}}],"index_location":"{location}"}}}}]"#
+                ),
+            );
+            let mut values: Vec<i32> = (1..65).collect();
+            // SAFETY: the memory lives as long as the calls.
+            unsafe { write(&array, &Selection::all(&[64]), &view(&mut values)).unwrap() };
+            let element = |at: i64| {
+                let mut value = [0];
+                let one = Selection::new(&[64], &[at], &[1], None).unwrap();
+                // SAFETY: as above.
+                unsafe { read(&array, &one, &view(&mut value)).unwrap() };
+                assert_eq!(value[0], at as i32 + 1);
+            };
+            let calls = |at: i64, call: Call| {
+                array.open_shards.forget_all();
+                let cold = fault::count(call, || element(at));
+                let warm = fault::count(call, || element(at + 5));
+                (cold, warm)
+            };
+            for at in [0, 17, 49] {
+                assert_eq!(calls(at, Call::Open), (1, 0));
+                assert_eq!(calls(at, Call::Stat), (1, 1));
+                assert_eq!(calls(at, Call::Read), (2, 1));
+            }
+        }
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn a_child_of_fork_reads_from_the_shards_that_the_parent_has_open() {
+        let root = std::env::temp_dir().join(format!("ozarr-open-fork-{}", std::process::id()));
+        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        let array = array(
+            &root,
+            &format!(
+                r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{little}],"index_codecs":[{little}]}}}}]"#
+            ),
+        );
+        let mut values: Vec<i32> = (1..65).collect();
+        let all = Selection::all(&[64]);
+        // SAFETY: the memory lives as long as the calls.
+        unsafe { write(&array, &all, &view(&mut values)).unwrap() };
+        let good = || {
+            let mut back = vec![0; 64];
+            // SAFETY: as above.
+            unsafe { read(&array, &all, &view(&mut back)) }.is_ok() && back[63] == 64
+        };
+        assert!(good());
+        // SAFETY: the child reads, and ends without unwinding.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            let code = if good() { 42 } else { 1 };
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(code) };
+        }
+        let mut status = 0;
+        // SAFETY: `status` is an int.
+        unsafe { libc::waitpid(pid, &mut status, 0) };
+        assert_eq!(libc::WEXITSTATUS(status), 42);
+        assert!(good());
+        std::fs::remove_dir_all(&root).unwrap();
     }
 }

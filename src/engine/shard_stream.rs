@@ -85,8 +85,7 @@ impl ShardWriter {
         let base = memory.data.wrapping_add(memory.offset).cast_const();
         let mut source = Source::new(&chain, array.data_type, &array.fill, memory.data_type, base)?;
         source.store_fill = array.store_fill_chunks;
-        let axes: Axes =
-            shard.axes.iter().map(|&d| Axis { start: 0, count: inside[d], step: 1, memory: memory.strides[d] }).collect();
+        let axes: Axes = shard.axes.iter().map(|&d| Axis { start: 0, count: inside[d], step: 1, memory: memory.strides[d] }).collect();
         let Some(mut staged) = self.staged.take() else { bail!(State, "the shard is finished, or could not be written") };
         let written = scratch::with(|s| {
             let mut out = std::mem::take(&mut s.io);

@@ -48,10 +48,15 @@ pub(crate) enum Kind {
     Spec = 5,
     /// `ozarr_iter`
     Iter = 6,
+    /// `ozarr_chunk_iter`
+    ChunkIter = 7,
+    /// `ozarr_shard_writer`
+    ShardWriter = 8,
 }
 
 impl Kind {
-    const ALL: [Kind; 6] = [Kind::Context, Kind::Store, Kind::Group, Kind::Array, Kind::Spec, Kind::Iter];
+    const ALL: [Kind; 8] =
+        [Kind::Context, Kind::Store, Kind::Group, Kind::Array, Kind::Spec, Kind::Iter, Kind::ChunkIter, Kind::ShardWriter];
 
     fn c_name(self) -> &'static str {
         match self {
@@ -61,6 +66,8 @@ impl Kind {
             Kind::Array => "ozarr_array",
             Kind::Spec => "ozarr_spec",
             Kind::Iter => "ozarr_iter",
+            Kind::ChunkIter => "ozarr_chunk_iter",
+            Kind::ShardWriter => "ozarr_shard_writer",
         }
     }
 }

@@ -118,7 +118,7 @@ unsafe fn both(array: &Array, region: *const ozarr_region, memory: *const ozarr_
 
 /// # Safety `region` is NULL or points to a struct that begins with its size and whose lists have a number for
 /// each dimension.
-unsafe fn selection_of(array: &Array, region: *const ozarr_region) -> Result<Selection> {
+pub(super) unsafe fn selection_of(array: &Array, region: *const ozarr_region) -> Result<Selection> {
     let length = array.shape();
     if region.is_null() {
         return Ok(Selection::all(&length));

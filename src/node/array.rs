@@ -33,6 +33,15 @@ struct Inner {
     listed: AtomicBool,
 }
 
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // A thread of the pool may have the array a moment longer; the files are closed now.
+        if let Ok(bound) = &self.state.read(Arc::clone).bound {
+            bound.open_shards.forget_all();
+        }
+    }
+}
+
 /// What is known of an array at one moment: its document, and what the engine needs.
 pub(super) struct State {
     pub meta: ArrayMeta,

@@ -204,14 +204,12 @@ impl Array {
             Some(inner) => i.is_multiple_of(inner[d].max(1)),
             None => meta.grid.origin(d, meta.grid.chunk_of(d, i)) == i,
         };
-        Ok((0..meta.shape.len()).all(|d| {
-            let (start, count, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
-            if count == 0 {
-                return true;
-            }
-            let last = start.wrapping_add_signed(step.wrapping_mul(count as i64 - 1));
-            (count == 1 || step.unsigned_abs() == 1) && border(d, start.min(last)) && border(d, start.max(last) + 1)
-        }))
+        Ok(selection.shape().contains(&0)
+            || (0..meta.shape.len()).all(|d| {
+                let (start, count, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
+                let last = start.wrapping_add_signed(step.wrapping_mul(count as i64 - 1));
+                (count == 1 || step.unsigned_abs() == 1) && border(d, start.min(last)) && border(d, start.max(last) + 1)
+            }))
     }
 
     /// Begins to write the shard of that index.

@@ -186,6 +186,22 @@ end
 @c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
 @c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_chunk_count(array::Ptr{Cvoid}, inner::Bool, count::Ptr{Int64})::Int32
+@c_function ozarr_array_chunk_key(array::Ptr{Cvoid}, index::Ptr{Int64}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_chunk_place(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
+@c_function ozarr_array_chunk_read(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t, used::Ptr{Csize_t})::Int32
+@c_function ozarr_array_chunk_write(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_chunk_erase(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool})::Int32
+@c_function ozarr_array_chunks(array::Ptr{Cvoid}, inner::Bool, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_chunk_iter_next(chunk_iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
+@c_function ozarr_chunk_iter_index(chunk_iter::Ptr{Cvoid}, index::Ptr{Int64})::Int32
+@c_function ozarr_chunk_iter_place(chunk_iter::Ptr{Cvoid}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
+@c_function ozarr_chunk_iter_free(chunk_iter::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_region_is_aligned(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, inner::Bool, aligned::Ptr{Bool})::Int32
+@c_function ozarr_shard_writer_new(array::Ptr{Cvoid}, index::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_shard_writer_put(shard_writer::Ptr{Cvoid}, index::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_shard_writer_finish(shard_writer::Ptr{Cvoid})::Int32
+@c_function ozarr_shard_writer_free(shard_writer::Ptr{Cvoid})::Cvoid
 @c_function ozarr_spec_new(type_::Int32, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_from_json(document::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
