@@ -148,7 +148,7 @@ static void every_chunk_iter_call(ozarr_chunk_iter *it, ozarr_status want) {
 }
 
 static void every_shard_writer_call(ozarr_shard_writer *w, ozarr_status want) {
-    double data[4];
+    double data[4] = {0};
     ERR(want, ozarr_shard_writer_put(w, extents, OZARR_FLOAT64, data, sizeof data));
     ERR(want, ozarr_shard_writer_finish(w));
 }

@@ -3,8 +3,8 @@
 
   kill.py --bin BUILD --build DIR     BUILD holds kill_target, two_processes, heat and heat_read
 
-One chunk written over an old one, a part of one, and one attribute, in both versions of the format: before every system call of the
-operation. Then the example heat, sampled: killed, started again, it ends with the same bytes. Then two processes on one chunk.
+One chunk written over an old one, a part of one, and one attribute, in both versions of the format, and the same for a shard, also written
+piece by piece: before every system call of the operation. Then the example heat, sampled: killed, started again, it ends with the same bytes. Then two processes on one chunk.
 The last line is `N passed, N failed`.
 """
 import argparse, collections, os, re, shutil, subprocess, sys
@@ -119,6 +119,8 @@ def main():
     for what in ("chunk", "partial", "attribute"):
         for form in (2, 3):
             s.operation(what, form)
+    for what in ("chunk", "partial", "stream"):
+        s.operation(what, "s")
     s.heat()
     s.two_processes()
     print(f"{s.passed} passed, {s.failed} failed")

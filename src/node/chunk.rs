@@ -17,7 +17,7 @@ pub struct ChunkPlace {
     pub size: u64,
 }
 
-/// The chunks of an array that are stored, one after the other in C order of their indices.
+/// The chunks of an array that are stored, one after the other in C order of their indices; inner chunks shard by shard.
 pub struct Chunks {
     array: Array,
     inner: bool,
