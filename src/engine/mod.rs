@@ -68,9 +68,20 @@ pub struct BoundArray {
 
 impl BoundArray {
     /// The chain of a chunk.
-    pub(super) fn chain_of(&self, chunk: &[u64]) -> Result<&BoundChain> {
+    fn chain_of(&self, chunk: &[u64]) -> Result<Chosen<'_>> {
         let _ = chunk;
-        Ok(&self.chain)
+        Ok(Chosen(&self.chain))
+    }
+}
+
+/// The chain of one chunk.
+struct Chosen<'a>(&'a BoundChain);
+
+impl std::ops::Deref for Chosen<'_> {
+    type Target = BoundChain;
+
+    fn deref(&self) -> &BoundChain {
+        self.0
     }
 }
 

@@ -126,7 +126,7 @@ impl Job {
         let machine = self.machine(chain, Cost::LOCAL);
         s.parts.clear();
         machine.start_inner(shard, held.index(), Some(held.len), item, &mut s.parts)?;
-        read_parts(held.object()?, &machine, s)
+        read_parts(held.object()?, &machine, true, s)
     }
 
     /// The parts to begin with, in a store with latency; of a shard whose index is known those of its inner chunks, and the version
@@ -159,18 +159,18 @@ impl Job {
 pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: Item, s: &mut Scratch) -> Result<()> {
     s.parts.clear();
     machine.start(item, &mut s.parts)?;
-    read_parts(object, machine, s)
+    read_parts(object, machine, false, s)
 }
 
-/// Runs the machine until no parts are left.
-fn read_parts(object: &Object, machine: &Machine<'_>, s: &mut Scratch) -> Result<()> {
+/// Runs the machine until no parts are left. `inside`: that spans end inside the object is known.
+fn read_parts(object: &Object, machine: &Machine<'_>, inside: bool, s: &mut Scratch) -> Result<()> {
     while let Some(part) = s.parts.pop() {
-        read_part(object, machine, part, s)?;
+        read_part(object, machine, part, inside, s)?;
     }
     Ok(())
 }
 
-fn read_part(object: &Object, machine: &Machine<'_>, part: Part, s: &mut Scratch) -> Result<()> {
+fn read_part(object: &Object, machine: &Machine<'_>, part: Part, inside: bool, s: &mut Scratch) -> Result<()> {
     let range = machine.want(&part).map_err(|e| part.name(e))?;
     if let Some((data, len)) = machine.direct(&part) {
         // SAFETY: the machine gives memory of the caller that no other part touches.
@@ -182,7 +182,7 @@ fn read_part(object: &Object, machine: &Machine<'_>, part: Part, s: &mut Scratch
     }
     match range {
         ByteRange::Whole => read_whole(object, machine, &part, s),
-        ByteRange::Span { offset, len } => read_spans(object, machine, part, (offset, len), s),
+        ByteRange::Span { offset, len } => read_spans(object, machine, part, (offset, len), inside, s),
         ByteRange::Suffix { len } => {
             let have = object.len()?;
             if have < len {
@@ -222,13 +222,13 @@ fn read_whole(object: &Object, machine: &Machine<'_>, part: &Part, s: &mut Scrat
 }
 
 /// Reads a span, together with the parts behind it whose spans are near.
-fn read_spans(object: &Object, machine: &Machine<'_>, part: Part, (start, len): (u64, u64), s: &mut Scratch) -> Result<()> {
+fn read_spans(object: &Object, machine: &Machine<'_>, part: Part, (start, len): (u64, u64), inside: bool, s: &mut Scratch) -> Result<()> {
     let mut group = Group::new(part, start, len)?;
     while let Some(part) = group.take_near(machine, &mut s.parts, true)? {
         group.others.push(part);
     }
     let len = group.end - start;
-    if len > CHECK_LENGTH && group.end > object.len()? {
+    if !inside && len > CHECK_LENGTH && group.end > object.len()? {
         return Err(group.name(err!(Truncated, "found {} bytes, expected at least {}", object.len()?, group.end)));
     }
     object.read_exact_at(start, grow(&mut s.io, len as usize)?).map_err(|e| group.name(e))?;

@@ -526,8 +526,11 @@ impl<'a> Assembled<'a> {
     }
 }
 
+/// Calls what it is given with the number of each inner chunk that is touched.
+type Touched<'a> = dyn FnMut(&mut dyn FnMut(usize)) -> Result<()> + 'a;
+
 /// The slots of a shard's inner chunks: empty for those that `touched` names, the others as they were.
-fn slots_of(shard: &Sharded, old: &Old<'_>, touched: &mut dyn FnMut(&mut dyn FnMut(usize)) -> Result<()>) -> Result<Vec<Slot>> {
+fn slots_of(shard: &Sharded, old: &Old<'_>, touched: &mut Touched<'_>) -> Result<Vec<Slot>> {
     let count = inner_count(shard);
     let mut slots = Vec::new();
     slots.try_reserve_exact(count).map_err(|_| err!(NoMemory, "no memory for {count} inner chunks"))?;

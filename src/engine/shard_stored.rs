@@ -9,6 +9,9 @@ use crate::codec::{BoundChain, Sharded, sharding};
 use crate::error::{Result, bail};
 use crate::store::Object;
 
+/// Is called with the index in its shard, the offset and the length of an inner chunk.
+pub type EachInner<'a> = dyn FnMut(&[u64], u64, u64) -> Result<()> + 'a;
+
 /// The encoded bytes of an inner chunk.
 pub struct Stored {
     held: Held,
@@ -61,8 +64,8 @@ impl BoundArray {
         found.map_err(|e| e.at_key(key))
     }
 
-    /// Calls `each` with the index in its shard, the offset and the length of every stored inner chunk of a chunk, in C order.
-    pub fn each_stored_inner(&self, chunk: &[u64], each: &mut dyn FnMut(&[u64], u64, u64) -> Result<()>) -> Result<()> {
+    /// Calls `each` for every stored inner chunk of a chunk, in C order of the index.
+    pub fn each_stored_inner(&self, chunk: &[u64], each: &mut EachInner<'_>) -> Result<()> {
         let (key, chain) = (self.key_of(chunk), self.chain_of(chunk)?);
         let shard = shard_of(&chain)?;
         let Some(held) = scratch::with(|s| self.open_shard(shard, &key, &mut s.chain)).map_err(|e| e.at_key(&key))? else { return Ok(()) };
