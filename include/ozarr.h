@@ -793,8 +793,8 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_erase(const ozarr_array *array, con
     bool *stored);
 
 /**
- * Lists the stored chunks (or inner chunks) as they are now, in the order of their indices, under a
- * cursor that stands before the first. The index of a shard is read when the cursor comes to it.
+ * Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
+ * under a cursor that stands before the first. The index of a shard is read when the cursor comes to it.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunks(const ozarr_array *array, bool inner, ozarr_chunk_iter **out);
 

@@ -173,8 +173,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_erase(
     })
 }
 
-/// Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard), under a
-/// cursor that stands before the first. The index of a shard is read when the cursor comes to it.
+/// Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
+/// under a cursor that stands before the first. The index of a shard is read when the cursor comes to it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunks(array: *const ozarr_array, inner: bool, out: *mut *mut ozarr_chunk_iter) -> ozarr_status {
