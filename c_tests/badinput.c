@@ -1,6 +1,7 @@
 /* Bad input: wrong arguments, missing nodes, damaged documents and chunks. Each has its own status, a message that names key and
  * field, and changes nothing that is stored. (c_tests/run.cmake fails the test if anything is printed.) */
 #include "table.h"
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +33,52 @@ static void wrong_arguments(void) {
     ERR_SAYS(OZARR_ERR_ARGUMENT, "type", "-3", ozarr_array_write(a, -3, v, 24));
     ERR(OZARR_ERR_ARGUMENT, ozarr_array_resize(a, negative));
     OK(ozarr_array_close(a));
+    a = NULL;
+}
+
+/* Chunks that are not there, and what is no whole chunk. */
+static void wrong_chunks(void) {
+    int64_t outside[] = {2, 0}, negative[] = {0, -1}, first[] = {0, 0}, inner[] = {1, 4}, count = -1, offset, size;
+    int8_t v[24] = {0};
+    size_t used = 99;
+    bool stored = true;
+    ozarr_shard_writer *w = NULL;
+    OK(ozarr_array_create("chunks.zarr", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_NEW, &a));
+    ERR_SAYS(OZARR_ERR_BOUNDS, "dimension 0", "2", ozarr_array_chunk_place(a, outside, false, &stored, &offset, &size));
+    ERR_SAYS(OZARR_ERR_BOUNDS, "index", "-1", ozarr_array_chunk_write(a, negative, false, v, 1));
+    ERR_SAYS(OZARR_ERR_MISSING, "c/0/0", "not stored", ozarr_array_chunk_read(a, first, false, v, sizeof v, &used));
+    CHECK(stored && used == 99);
+    OK(ozarr_array_chunk_write(a, first, false, v, 5));
+    ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "4", "5", ozarr_array_chunk_read(a, first, true, v, 4, &used));
+    EQUAL(used, 5);
+    OK(ozarr_array_chunk_count(a, true, &count));
+    EQUAL(count, 1);
+    ERR_SAYS(OZARR_ERR_STATE, "not sharded", "", ozarr_shard_writer_new(a, first, &w));
+    ozarr_array_free(a);
+    OK(ozarr_spec_new(OZARR_INT8, 2, SHAPE, &s));
+    OK(ozarr_spec_set_chunks(s, CHUNKS));
+    OK(ozarr_spec_set_inner_chunks(s, inner));
+    OK(ozarr_array_create_ex("inner.zarr/a", s, OZARR_NEW, &a));
+    ozarr_spec_free(s);
+    OK(ozarr_shard_writer_new(a, first, &w));
+    int64_t third[] = {3, 0}, second[] = {1, 0};
+    ERR_SAYS(OZARR_ERR_BOUNDS, "[3, 0]", "shard", ozarr_shard_writer_put(w, third, OZARR_INT8, v, 4));
+    ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "3", "4", ozarr_shard_writer_put(w, second, OZARR_INT8, v, 3));
+    v[0] = 1;
+    OK(ozarr_shard_writer_put(w, second, OZARR_INT8, v, 4));
+    ERR_SAYS(OZARR_ERR_STATE, "already", "", ozarr_shard_writer_put(w, second, OZARR_INT8, v, 4));
+    OK(ozarr_array_chunk_count(a, true, &count));
+    EQUAL(count, 0);
+    OK(ozarr_shard_writer_finish(w));
+    ERR(OZARR_ERR_STATE, ozarr_shard_writer_finish(w));
+    ozarr_shard_writer_free(w);
+    OK(ozarr_array_chunk_place(a, second, true, &stored, &offset, &size));
+    CHECK(stored && offset == 0 && size > 0);
+    OK(ozarr_array_chunk_erase(a, second, true, &stored));
+    CHECK(stored && access("inner.zarr/a/c/0/0", F_OK) != 0);
+    OK(ozarr_array_chunk_erase(a, second, true, &stored));
+    CHECK(!stored);
+    ozarr_array_free(a);
     a = NULL;
 }
 
@@ -246,10 +293,10 @@ static void unreadable_chunks(void) {
 static void strange_places(void) {
     int8_t v[24] = {0};
     put_file("file.zarr", "x", 1);
-    mkdir("inner.zarr", 0777);
-    put_file("inner.zarr/file", "x", 1);
+    mkdir("inside.zarr", 0777);
+    put_file("inside.zarr/file", "x", 1);
     CHECK(symlink("nothing there", "broken.zarr") == 0 && symlink("loop.zarr", "loop.zarr") == 0);
-    static const char *const PLACES[] = {"file.zarr", "file.zarr/a", "inner.zarr/file", "broken.zarr", "loop.zarr", "loop.zarr/a"};
+    static const char *const PLACES[] = {"file.zarr", "file.zarr/a", "inside.zarr/file", "broken.zarr", "loop.zarr", "loop.zarr/a"};
     static const ozarr_status STATUS[] = {OZARR_ERR_IO, OZARR_ERR_IO, OZARR_ERR_IO, OZARR_ERR_NOT_FOUND, OZARR_ERR_IO, OZARR_ERR_IO};
     for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
         ERR_SAYS(STATUS[i], i == 2 ? "file/zarr.json" : ".zarr", "", ozarr_array_open(PLACES[i], "r", &a));
@@ -285,6 +332,7 @@ static void strange_places(void) {
 
 int main(void) {
     wrong_arguments();
+    wrong_chunks();
     missing_nodes();
     damaged_documents();
     truncated_documents();

@@ -20,6 +20,8 @@ static ozarr_iter *out_iter;
 static ozarr_varlen *out_varlen;
 static ozarr_dtype *out_dtype;
 static ozarr_spec *out_spec;
+static ozarr_chunk_iter *out_chunks;
+static ozarr_shard_writer *out_writer;
 
 static void every_array_call(ozarr_array *a, ozarr_status want) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -57,6 +59,15 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_resize_ex(a, extents, 0));
     ERR(want, ozarr_array_append(a, 0, 1, OZARR_FLOAT64, data, sizeof data));
     ERR(want, ozarr_array_set(a, "write_fill_chunks", "true"));
+    ERR(want, ozarr_array_chunk_count(a, false, &i64));
+    ERR(want, ozarr_array_chunk_key(a, extents, buf, sizeof buf, &len));
+    ERR(want, ozarr_array_chunk_place(a, extents, false, &flag, &i64, &i64));
+    ERR(want, ozarr_array_chunk_read(a, extents, false, data, sizeof data, &len));
+    ERR(want, ozarr_array_chunk_write(a, extents, false, data, sizeof data));
+    ERR(want, ozarr_array_chunk_erase(a, extents, false, &flag));
+    ERR(want, ozarr_array_chunks(a, false, &out_chunks));
+    ERR(want, ozarr_array_region_is_aligned(a, NULL, false, &flag));
+    ERR(want, ozarr_shard_writer_new(a, extents, &out_writer));
     ERR(want, ozarr_array_attr_count(a, &len));
     ERR(want, ozarr_array_attr_name(a, 0, buf, sizeof buf, &len));
     ERR(want, ozarr_array_attr_kind(a, "x", &i32));
@@ -168,6 +179,18 @@ static void every_varlen_call(ozarr_varlen *v, ozarr_status want) {
     CHECK(bytes == NULL && offsets == NULL);
 }
 
+static void every_chunk_iter_call(ozarr_chunk_iter *it, ozarr_status want) {
+    ERR(want, ozarr_chunk_iter_next(it, &flag));
+    ERR(want, ozarr_chunk_iter_index(it, extents));
+    ERR(want, ozarr_chunk_iter_place(it, &i64, &i64));
+}
+
+static void every_shard_writer_call(ozarr_shard_writer *w, ozarr_status want) {
+    double data[4] = {0};
+    ERR(want, ozarr_shard_writer_put(w, extents, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_shard_writer_finish(w));
+}
+
 static void every_context_call(ozarr_context *c, ozarr_status want) {
     ERR(want, ozarr_context_set(c, "threads", "1"));
     if (c != NULL) {
@@ -209,7 +232,10 @@ static void every_call(void *p, char but, ozarr_status want) {
     if (but != 'v') every_varlen_call((ozarr_varlen *)p, want);
     if (but != 'c') every_context_call((ozarr_context *)p, want);
     if (but != 'd') every_dtype_call((ozarr_dtype *)p, want);
-    CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_varlen == NULL && out_dtype == NULL && out_spec == NULL);
+    if (but != 'k') every_chunk_iter_call((ozarr_chunk_iter *)p, want);
+    if (but != 'w') every_shard_writer_call((ozarr_shard_writer *)p, want);
+    CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_varlen == NULL && out_dtype == NULL && out_spec == NULL && out_chunks == NULL &&
+          out_writer == NULL);
     EQUAL(i32, 77);
 }
 
@@ -220,6 +246,8 @@ static void every_free(void *p, char but) {
     if (but != 't') ozarr_store_free((ozarr_store *)p);
     if (but != 'i') ozarr_iter_free((ozarr_iter *)p);
     if (but != 'v') ozarr_varlen_free((ozarr_varlen *)p);
+    if (but != 'k') ozarr_chunk_iter_free((ozarr_chunk_iter *)p);
+    if (but != 'w') ozarr_shard_writer_free((ozarr_shard_writer *)p);
     if (but != 'c') ozarr_context_free((ozarr_context *)p);
     if (but != 'd') ozarr_dtype_free((ozarr_dtype *)p);
 }
@@ -231,6 +259,8 @@ int main(void) {
     ozarr_spec *s = NULL;
     ozarr_iter *it = NULL;
     ozarr_varlen *v = NULL;
+    ozarr_chunk_iter *k = NULL;
+    ozarr_shard_writer *w = NULL;
     ozarr_context *c = NULL;
     ozarr_dtype *d = NULL;
     double on_stack = 0;
@@ -249,9 +279,13 @@ int main(void) {
     OK(ozarr_dtype_struct(8, &d));
     OK(ozarr_store_memory(&st));
     OK(ozarr_spec_new(OZARR_FLOAT64, 2, extents, &s));
+    OK(ozarr_spec_set_inner_chunks(s, extents));
     OK(ozarr_group_create_at(st, "", 0, OZARR_NEW, &g));
     OK(ozarr_group_children(g, &it));
     OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
+    OK(ozarr_array_chunks(a, true, &k));
+    int64_t first[] = {0, 0};
+    OK(ozarr_shard_writer_new(a, first, &w));
 
     OK(ozarr_array_create("texts.zarr", OZARR_STRING, 2, extents, NULL, OZARR_OVERWRITE, &texts));
     OK(ozarr_array_read_varlen(texts, NULL, &v));
@@ -265,10 +299,10 @@ int main(void) {
     every_call((char *)a + 1, 'x', OZARR_ERR_INVALID_HANDLE); /* the next slot, which is vacant */
     every_free(&on_stack, 0);
     CHECK(on_stack == 0);
-    void *live[] = {a, g, s, st, it, v, c, d};
-    for (int i = 0; i < 8; i++) {
-        every_call(live[i], "agstivcd"[i], OZARR_ERR_INVALID_HANDLE);
-        every_free(live[i], "agstivcd"[i]);
+    void *live[] = {a, g, s, st, it, v, c, d, k, w};
+    for (int i = 0; i < 10; i++) {
+        every_call(live[i], "agstivcdkw"[i], OZARR_ERR_INVALID_HANDLE);
+        every_free(live[i], "agstivcdkw"[i]);
     }
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_group", "ozarr_array", ozarr_array_rank((ozarr_array *)g, &rank));
 
@@ -282,10 +316,12 @@ int main(void) {
     ozarr_spec_free(s);
     ozarr_iter_free(it);
     ozarr_varlen_free(v);
+    ozarr_chunk_iter_free(k);
+    ozarr_shard_writer_free(w);
     ozarr_context_free(c);
     ozarr_dtype_free(d);
-    for (int i = 0; i < 8; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
-    for (int i = 0; i < 8; i++) every_free(live[i], 0);
+    for (int i = 0; i < 10; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
+    for (int i = 0; i < 10; i++) every_free(live[i], 0);
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "freed", "", ozarr_array_rank(a, &rank));
 
     /* A new handle in the old one's slot is another handle; a closed one is gone, even if closing it failed. */

@@ -4,8 +4,8 @@
   kill.py --bin BUILD --build DIR     BUILD holds kill_target, two_processes, heat and heat_read
   … --program PREFIX/bin/ozarr        also what the program migrates
 
-One chunk written over an old one, a part of one, and one attribute, in both versions of the format: before every system call of the
-operation. Then the example heat, sampled: killed, started again, it ends with the same bytes. Then two processes on one chunk. Then a
+One chunk written over an old one, a part of one, and one attribute, in both versions of the format, and the same for a shard, also written
+piece by piece: before every system call of the operation. Then the example heat, sampled: killed, started again, it ends with the same bytes. Then two processes on one chunk. Then a
 migration from version 2, elsewhere and in place: killed, started again, it ends with the same files.
 The last line is `N passed, N failed`.
 """
@@ -160,6 +160,8 @@ def main():
     for what in ("chunk", "partial", "attribute"):
         for form in (2, 3):
             s.operation(what, form)
+    for what in ("chunk", "partial", "stream"):
+        s.operation(what, "s")
     s.heat()
     s.two_processes()
     for in_place in (False, True) if a.program else ():

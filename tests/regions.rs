@@ -84,6 +84,21 @@ fn chains() -> Vec<(&'static str, Codecs)> {
             )),
         ),
         ("shards in shards", v3(&format!("[{}]", shard(&shard(&format!("{little},{zstd}"), "[3,2,2]", ""), "[3,4,4]", "")))),
+        (
+            "transposed shards in shards, indexes first",
+            v3(&format!(
+                r#"[{{"name":"transpose","configuration":{{"order":[2,0,1]}}}},{}]"#,
+                shard(
+                    &format!(
+                        r#"{{"name":"transpose","configuration":{{"order":[1,0,2]}}}},{}"#,
+                        shard(&format!("{big},{zstd}"), "[3,2,4]", r#","index_location":"start""#)
+                    ),
+                    "[4,6,4]",
+                    r#","index_location":"start""#
+                )
+            )),
+        ),
+        ("compressed shards in shards", v3(&format!("[{}]", shard(&format!("{},{zstd}", shard(little, "[3,2,2]", "")), "[3,4,4]", "")))),
         ("compressed shards", v3(&format!("[{},{zstd}]", shard(little, "[3,4,2]", "")))),
         ("v2 F", v2(Order::F, ByteOrder::Big, "[]", r#"{"id":"zlib","level":1}"#)),
         ("v2 raw", v2(Order::C, ByteOrder::Little, "[]", "null")),
@@ -116,6 +131,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         store_fill_chunks: false,
         pool: Pool::new(threads),
         locks: ChunkLocks::new(),
+        open_shards: Arc::default(),
     })
 }
 

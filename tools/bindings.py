@@ -12,7 +12,8 @@ HEADER = ROOT / "include" / "ozarr.h"
 FORTRAN = ROOT / "fortran" / "generated" / "ozarr_c.f90"
 JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
 
-HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_varlen", "ozarr_context", "ozarr_dtype"]
+HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_varlen", "ozarr_context", "ozarr_dtype",
+           "ozarr_chunk_iter", "ozarr_shard_writer"]
 STRUCTS = ["ozarr_error_info", "ozarr_region", "ozarr_memory"]
 NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_overflow", "ozarr_node_kind", "ozarr_json_kind", "ozarr_status", "ozarr_dtype_kind",
            "ozarr_byte_order"}
@@ -54,7 +55,7 @@ def fortran_argument(kind, name):
     if stars == 1 and base in SCALARS and base != "char":
         kinds = re.findall(r"c_\w+", SCALARS[base][0])
         intent = "in" if "const" in kind else "inout"  # an output is written on success only
-        if name in ("shape", "start"):
+        if name in ("shape", "start", "index"):
             return f"{SCALARS[base][0]}, intent({intent}) :: {name}(*)", kinds
         if name in ("chunks", "named", "defined"):  # may be NULL
             return f"type(c_ptr), value :: {name}", ["c_ptr"]

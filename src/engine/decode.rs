@@ -5,15 +5,15 @@
 //! latency). Neither knows of codecs; nothing here knows of stores.
 
 use super::place::{self, PlaceAxes, PlaceAxis};
-use super::plan::{Axes, Axis, Item, odometer};
+use super::plan::{Axes, Axis, Item};
 use super::scratch::ChainScratch;
+use super::shard::Cut;
 use super::stats;
 use crate::codec::{BoundChain, Dest, IndexLocation, Leaf, Sharded, Size, StageRef, VariableCodec, sharding};
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
 use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::grid::Grid;
 use crate::limits::{Dims, grow, max_chunk, reserve};
 use crate::store::ByteRange;
 use smallvec::SmallVec;
@@ -126,6 +126,8 @@ enum State {
 pub(super) struct Part {
     depth: u8,
     state: State,
+    /// The number of the inner chunk (of the innermost level), for messages.
+    number: u64,
     /// Where the bytes are in the object; `None`: all of it.
     span: Option<(u64, u64)>,
     axes: Axes,
@@ -154,36 +156,38 @@ impl Machine<'_> {
     /// The first parts of a stored chunk, the one to read first at the end of `out`.
     pub fn start(&self, item: &Item, out: &mut Vec<Part>) -> Result<()> {
         let mark = out.len();
-        self.expand(0, None, item.axes.clone(), item.memory, out)?;
+        let axes = item.axes.clone();
+        self.expand(Part { depth: 0, state: State::Encoded, number: 0, span: None, axes, memory: item.memory }, out)?;
         sort_for_popping(&mut out[mark..]);
         Ok(())
     }
 
-    fn expand(&self, depth: u8, span: Option<(u64, u64)>, axes: Axes, memory: i64, out: &mut Vec<Part>) -> Result<()> {
-        let state = match chain_at(self.root, depth) {
-            BoundChain::Leaf(leaf) if leaf.is_raw() => return self.expand_raw(leaf, depth, span, axes, memory, out),
+    fn expand(&self, part: Part, out: &mut Vec<Part>) -> Result<()> {
+        let state = match chain_at(self.root, part.depth) {
+            BoundChain::Leaf(leaf) if leaf.is_raw() => return self.expand_raw(leaf, part, out),
             BoundChain::Sharded(shard) if shard.stages.is_empty() => State::Index,
             _ => State::Encoded,
         };
-        out.push(Part { depth, state, span, axes, memory });
+        out.push(Part { state, ..part });
         Ok(())
     }
 
     /// Elements that are stored as they are can be read piecewise: the outer axes are stepped through, the inner ones are
     /// read as one span each; how many are outer is chosen by cost.
-    fn expand_raw(&self, leaf: &Leaf, depth: u8, span: Option<(u64, u64)>, axes: Axes, memory: i64, out: &mut Vec<Part>) -> Result<()> {
+    fn expand_raw(&self, leaf: &Leaf, part: Part, out: &mut Vec<Part>) -> Result<()> {
         let bytes = leaf.layout.bytes as u64;
-        if let Some((_, len)) = span
+        if let Some((_, len)) = part.span
             && len != bytes
         {
-            bail!(Chunk, "found an inner chunk of {len} bytes, expected {bytes}");
+            return Err(part.name(err!(Chunk, "found an inner chunk of {len} bytes, expected {bytes}")));
         }
+        let Part { depth, number, span, axes, memory, .. } = part;
         let order = &self.target.order;
         let (outer, len) = self.cheapest_split(leaf, &axes, order);
         let base = span.map_or(0, |s| s.0);
         if outer == 0 && len == bytes {
             let first = first_byte(leaf, &axes);
-            out.push(Part { depth, state: State::Raw { first }, span, axes, memory });
+            out.push(Part { depth, state: State::Raw { first }, number, span, axes, memory });
             return Ok(());
         }
         let counts: Dims = order[..outer].iter().map(|&d| axes[d].count).collect();
@@ -197,7 +201,8 @@ impl Machine<'_> {
             }
             let low = low_byte(leaf, &piece);
             let first = first_byte(leaf, &piece) - low;
-            out.push(Part { depth, state: State::Raw { first }, span: Some((base + low, len)), axes: piece, memory: place });
+            let span = Some((base + low, len));
+            out.push(Part { depth, state: State::Raw { first }, number, span, axes: piece, memory: place });
             if !advance_counter(&mut at, &counts) {
                 return Ok(());
             }
@@ -265,17 +270,27 @@ impl Machine<'_> {
 
     /// Gives a part its bytes. Elements are placed; further parts are put onto `out`, the next one last.
     pub fn advance(&self, part: &Part, bytes: &[u8], scratch: &mut ChainScratch, out: &mut Vec<Part>) -> Result<()> {
-        let at_shard = |e: Error| match part.span {
-            Some((offset, _)) if part.depth > 0 => e.at_field(format!("inner chunk at byte {offset}")),
-            _ => e,
-        };
         match (chain_at(self.root, part.depth), part.state) {
             (BoundChain::Leaf(leaf), State::Raw { first }) => self.place(leaf, bytes, first as usize, part),
             (BoundChain::Leaf(leaf), _) => self.decode_leaf(leaf, bytes, part, scratch),
             (BoundChain::Sharded(shard), State::Index) => self.open_shard(shard, bytes, part, scratch, out),
             (BoundChain::Sharded(shard), _) => self.decode_shard(shard, bytes, part, scratch),
         }
-        .map_err(at_shard)
+        .map_err(|e| part.name(e))
+    }
+
+    /// Runs the machine over a chunk whose stored bytes are all in memory.
+    pub fn run_over(&self, bytes: &[u8], axes: Axes, scratch: &mut ChainScratch) -> Result<()> {
+        let mut parts = Vec::new();
+        let span = Some((0, bytes.len() as u64));
+        self.expand(Part { depth: 0, state: State::Encoded, number: 0, span, axes, memory: 0 }, &mut parts)?;
+        self.walk(bytes, parts, scratch)
+    }
+
+    /// The parts of the inner chunks that a selection touches in a shard whose index is known; `len` is the shard's, if that is.
+    pub fn start_inner(&self, shard: &Sharded, index: &[u8], len: Option<u64>, item: &Item, out: &mut Vec<Part>) -> Result<()> {
+        let part = Part { depth: 0, state: State::Index, number: 0, span: None, axes: item.axes.clone(), memory: item.memory };
+        self.push_inner(shard, index, len, &part, out)
     }
 
     fn place(&self, leaf: &Leaf, buf: &[u8], first: usize, part: &Part) -> Result<()> {
@@ -361,40 +376,25 @@ impl Machine<'_> {
     fn open_shard(&self, shard: &Sharded, encoded: &[u8], part: &Part, scratch: &mut ChainScratch, out: &mut Vec<Part>) -> Result<()> {
         let mut index = std::mem::take(&mut scratch.index);
         let decoded = decode_index(shard, encoded, &mut index, scratch);
-        let result = decoded.and_then(|()| self.push_inner(shard, &index, part, scratch, out));
+        let result = decoded.and_then(|()| self.push_inner(shard, &index, part.span.map(|s| s.1), part, out));
         scratch.index = index;
         result
     }
 
-    fn push_inner(&self, shard: &Sharded, index: &[u8], part: &Part, scratch: &mut ChainScratch, out: &mut Vec<Part>) -> Result<()> {
-        let grid = Grid::Regular { chunk: shard.inner_shape.clone() };
-        let mut segments = std::mem::take(&mut scratch.segments);
-        segments.clear();
-        let mut bounds: SmallVec<[usize; 7]> = SmallVec::from_slice(&[0]);
-        for (j, &d) in shard.axes.iter().enumerate() {
-            grid.segments(j, part.axes[d].start, part.axes[d].count, part.axes[d].step, &mut segments);
-            bounds.push(segments.len());
-        }
+    fn push_inner(&self, shard: &Sharded, index: &[u8], len: Option<u64>, part: &Part, out: &mut Vec<Part>) -> Result<()> {
+        let cut = Cut::new(shard, &part.axes);
         let mark = out.len();
-        let (base, have) = part.span.map_or((0, None), |(base, len)| (base, Some(len)));
-        let result = odometer(&bounds, &segments, &mut |now| {
-            let (mut number, mut memory) = (0, part.memory);
-            let mut axes = Axes::new();
-            for (j, (s, &d)) in now.iter().zip(&shard.axes).enumerate() {
-                number = number * shard.grid[j] + s.chunk;
-                memory += s.position as i64 * part.axes[d].memory;
-                axes.push(Axis { start: s.start, count: s.count, ..part.axes[d] });
-            }
-            match sharding::decode_entry(index, number as usize)? {
-                None => self.target.fill(&axes, memory),
+        let (base, have) = (part.span.map_or(0, |s| s.0), len.unwrap_or(u64::MAX));
+        let result =
+            cut.each(0..cut.len(), shard, &part.axes, part.memory, &mut |inner| match sharding::decode_entry(index, inner.number)? {
+                None => self.target.fill(&inner.axes, inner.memory),
                 Some((offset, len)) => {
-                    sharding::check_entry(number as usize, (offset, len), have.unwrap_or(u64::MAX))?;
+                    sharding::check_entry(inner.number, (offset, len), have)?;
                     let start = base.checked_add(offset).ok_or_else(|| err!(ShardIndex, "the offset {offset} overflows"))?;
-                    self.expand(part.depth + 1, Some((start, len)), axes, memory, out)
+                    let (depth, number, span) = (part.depth + 1, inner.number as u64, Some((start, len)));
+                    self.expand(Part { depth, state: State::Encoded, number, span, axes: inner.axes, memory: inner.memory }, out)
                 }
-            }
-        });
-        scratch.segments = segments;
+            });
         sort_for_popping(&mut out[mark..]);
         result.map_err(as_index_error)
     }
@@ -404,13 +404,13 @@ impl Machine<'_> {
         let mut whole = Vec::new();
         let most = usize::try_from(max_chunk()).unwrap_or(usize::MAX);
         decode_bounded(&shard.stages, most, encoded, &mut whole, scratch)?;
-        let mut parts = vec![Part {
-            depth: part.depth,
-            state: State::Index,
-            span: Some((0, whole.len() as u64)),
-            axes: part.axes.clone(),
-            memory: part.memory,
-        }];
+        let span = Some((0, whole.len() as u64));
+        let start = Part { depth: part.depth, state: State::Index, number: 0, span, axes: part.axes.clone(), memory: part.memory };
+        self.walk(&whole, vec![start], scratch)
+    }
+
+    /// Carries out parts whose bytes are all in `whole`.
+    fn walk(&self, whole: &[u8], mut parts: Vec<Part>, scratch: &mut ChainScratch) -> Result<()> {
         while let Some(part) = parts.pop() {
             let ByteRange::Span { offset, len } = self.want(&part)? else { bail!(Internal, "a part of a buffer without a span") };
             let bytes = offset.checked_add(len).and_then(|end| whole.get(offset as usize..end as usize));
@@ -423,10 +423,32 @@ impl Machine<'_> {
 }
 
 impl Part {
-    /// Where the part's bytes are, for messages and merging.
-    pub fn is_inner(&self) -> bool {
-        self.depth > 0
+    /// An error in the part's bytes, with the place of its inner chunk.
+    pub fn name(&self, e: Error) -> Error {
+        match self.span {
+            Some((offset, _)) if self.depth > 0 => {
+                // Bytes that the index promises and the object does not have.
+                let e = match e.kind() {
+                    ErrorKind::Truncated if e.field().is_none() => {
+                        err!(ShardIndex, "the index points beyond the end of the shard: {}", e.message())
+                    }
+                    _ => e,
+                };
+                e.at_field(inner_name(self.number as usize, offset))
+            }
+            _ => e,
+        }
     }
+
+    /// Whether the part wants the index of the outermost shard.
+    pub fn is_first_index(&self) -> bool {
+        self.depth == 0 && self.state == State::Index
+    }
+}
+
+/// How messages name an inner chunk.
+pub(super) fn inner_name(number: usize, offset: u64) -> String {
+    format!("inner chunk {number} at byte {offset}")
 }
 
 fn as_index_error(e: Error) -> Error {
@@ -447,7 +469,8 @@ pub(super) fn index_bytes(shard: &Sharded) -> usize {
     shard.index.sizes.last().map_or(0, |s| s.max())
 }
 
-fn decode_index(shard: &Sharded, encoded: &[u8], index: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
+/// Decodes a shard's index into the native form.
+pub(super) fn decode_index(shard: &Sharded, encoded: &[u8], index: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
     let leaf = &shard.index;
     index.clear();
     let dst = grow(index, leaf.layout.bytes)?;

@@ -2,15 +2,15 @@
 
 use super::decode::{by_stride, contiguous_run, index_bytes, leaf_of};
 use super::place::{self, PlaceAxes, PlaceAxis};
-use super::plan::{Axes, Axis, odometer};
+use super::plan::Axes;
 use super::scratch::ChainScratch;
+use super::shard::{Cut, inner_count};
 use super::stats;
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef, sharding};
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::{self, Item};
 use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Result, err};
-use crate::grid::Grid;
 use crate::limits::{grow, reserve};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
@@ -88,6 +88,21 @@ pub(super) fn encode_chunk<'s>(
         Some(Place::A) => Some(&scratch.a),
         Some(Place::Shard) => Some(&scratch.shard),
     })
+}
+
+/// As [`encode_chunk`], at the end of `out`; false if the chunk holds only the fill value and need not be stored.
+pub(super) fn encode_into(
+    chain: &BoundChain,
+    source: &Source,
+    axes: &Axes,
+    memory: i64,
+    scratch: &mut ChainScratch,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    match encode_chunk(chain, source, axes, memory, scratch)? {
+        None => Ok(false),
+        Some(bytes) => append(out, bytes).map(|()| true),
+    }
 }
 
 fn encode(chain: &BoundChain, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Place>> {
@@ -194,25 +209,20 @@ fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scra
 
 /// Appends the inner chunks and the index to `out`; false if there is none to store.
 fn fill_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<bool> {
-    let count = shard.grid.iter().product::<u64>() as usize;
+    let count = inner_count(shard);
     let mut entries = Vec::new();
     entries.try_reserve_exact(count).map_err(|_| err!(NoMemory, "no memory for an index of {count} inner chunks"))?;
     entries.resize(count, None);
     let head = if shard.location == IndexLocation::Start { index_bytes(shard) } else { 0 };
     grow(out, head)?;
     let mut any = false;
-    each_inner(shard, axes, memory, &mut |number, axes, memory| {
+    let cut = Cut::new(shard, axes);
+    cut.each(0..cut.len(), shard, axes, memory, &mut |inner| {
         let at = out.len();
-        match encode(&shard.inner, source, &axes, memory, scratch)? {
-            None => return Ok(()),
-            // SAFETY: as in `encode_chunk`.
-            Some(Place::Memory(data, len)) => append(out, unsafe { std::slice::from_raw_parts(data, len) })?,
-            Some(Place::Gather(len)) => append(out, &scratch.gather[..len])?,
-            Some(Place::A) => append(out, &scratch.a)?,
-            Some(Place::Shard) => append(out, &scratch.shard)?,
+        if encode_into(&shard.inner, source, &inner.axes, inner.memory, scratch, out)? {
+            any = true;
+            entries[inner.number] = Some((at as u64, (out.len() - at) as u64));
         }
-        any = true;
-        entries[number] = Some((at as u64, (out.len() - at) as u64));
         Ok(())
     })?;
     if any {
@@ -228,43 +238,25 @@ fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
 }
 
 fn put_index(shard: &Sharded, entries: &[Option<(u64, u64)>], out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
+    if shard.location == IndexLocation::End {
+        return encode_index(shard, entries, out, scratch);
+    }
+    let mut index = Vec::new();
+    encode_index(shard, entries, &mut index, scratch)?;
+    out[..index.len()].copy_from_slice(&index);
+    Ok(())
+}
+
+/// Appends the stored form of a shard's index.
+pub(super) fn encode_index(shard: &Sharded, entries: &[Option<(u64, u64)>], out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
     let mut index = Vec::new();
     sharding::encode_index(entries, &mut index)?;
     sharding::index_from_native(&shard.index, &mut index)?;
-    let encoded: &[u8] = if shard.index.stages.is_empty() {
-        &index
-    } else {
-        encode_stages(&shard.index.stages, Some(&index), scratch)?;
-        &scratch.a
-    };
-    match shard.location {
-        IndexLocation::End => append(out, encoded),
-        IndexLocation::Start => {
-            out[..encoded.len()].copy_from_slice(encoded);
-            Ok(())
-        }
+    if shard.index.stages.is_empty() {
+        return append(out, &index);
     }
-}
-
-/// Calls `each` with the number of every inner chunk that lies inside the array, its axes, and its first element's distance.
-fn each_inner(shard: &Sharded, axes: &Axes, memory: i64, each: &mut dyn FnMut(usize, Axes, i64) -> Result<()>) -> Result<()> {
-    let grid = Grid::Regular { chunk: shard.inner_shape.clone() };
-    let mut segments = Vec::new();
-    let mut bounds: SmallVec<[usize; 7]> = SmallVec::from_slice(&[0]);
-    for (j, &d) in shard.axes.iter().enumerate() {
-        grid.segments(j, axes[d].start, axes[d].count, axes[d].step, &mut segments);
-        bounds.push(segments.len());
-    }
-    odometer(&bounds, &segments, &mut |now| {
-        let (mut number, mut place) = (0, memory);
-        let mut inner = Axes::new();
-        for (j, (s, &d)) in now.iter().zip(&shard.axes).enumerate() {
-            number = number * shard.grid[j] + s.chunk;
-            place += s.position as i64 * axes[d].memory;
-            inner.push(Axis { start: s.start, count: s.count, ..axes[d] });
-        }
-        each(number as usize, inner, place)
-    })
+    encode_stages(&shard.index.stages, Some(&index), scratch)?;
+    append(out, &scratch.a)
 }
 
 #[cfg(test)]

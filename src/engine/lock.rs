@@ -52,6 +52,20 @@ impl ChunkLocks {
         slot.taken = true;
         Some(ChunkGuard { locks: self.clone(), index })
     }
+
+    /// Waits for the lock of `key`. For calls that change one chunk; the thread must hold no other chunk's.
+    pub fn wait(self: &Arc<Self>, key: &str) -> ChunkGuard {
+        loop {
+            let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+            let handed_over = || move |guard: ChunkGuard| drop(sender.send(guard));
+            if let Some(guard) = self.acquire(key, handed_over) {
+                return guard;
+            }
+            if let Ok(guard) = receiver.recv() {
+                return guard;
+            }
+        }
+    }
 }
 
 /// A chunk's lock, until dropped.

@@ -16,12 +16,19 @@ pub mod request;
 mod scratch;
 pub mod selection;
 pub mod shapes;
+mod shard;
+mod shard_open;
+mod shard_stored;
+mod shard_stream;
 pub mod stats;
 mod write;
 
 pub use memory::{Memory, Overflow};
 pub use selection::Selection;
 pub use shapes::ByShape;
+pub use shard_open::OpenShards;
+pub use shard_stored::Stored;
+pub use shard_stream::ShardWriter;
 
 use crate::codec::BoundChain;
 use crate::dtype::DataType;
@@ -62,6 +69,8 @@ pub struct BoundArray {
     pub pool: Arc<pool::Pool>,
     /// The locks of chunks that are being written.
     pub locks: Arc<lock::ChunkLocks>,
+    /// The shards that are kept open.
+    pub open_shards: Arc<OpenShards>,
 }
 
 /// Reads the selected elements into `memory`.

@@ -80,6 +80,37 @@ impl Plan {
         Ok(())
     }
 
+    /// Cuts the segments of dimension `d` further, each into at most `pieces`, at multiples of `extent` from the chunk's origin.
+    pub fn refine(&mut self, d: usize, extent: u64, pieces: u64) -> Result<()> {
+        let inner = Grid::regular(Dims::from_elem(extent, 1))?;
+        let (mut fine, mut cut) = (Vec::new(), Vec::new());
+        for s in self.dimension(d) {
+            cut.clear();
+            inner.segments(0, s.start, s.count, self.step[d], &mut cut);
+            let each = cut.len().div_ceil(pieces.max(1) as usize).max(1);
+            for run in cut.chunks(each) {
+                let Some(first) = run.first() else { continue };
+                let start = s.start.wrapping_add_signed(self.step[d].wrapping_mul(first.position as i64));
+                fine.push(Segment {
+                    chunk: s.chunk,
+                    start,
+                    count: run.iter().map(|r| r.count).sum(),
+                    position: s.position + first.position,
+                });
+            }
+        }
+        let (from, to) = (self.bounds[d], self.bounds[d + 1]);
+        let more = fine.len() - (to - from);
+        self.segments.splice(from..to, fine);
+        self.bounds[d + 1..].iter_mut().for_each(|b| *b += more);
+        self.items = 1;
+        for d in 0..self.memory.len() {
+            let n = self.dimension(d).len() as u64;
+            self.items = self.items.checked_mul(n).ok_or_else(|| err!(Limit, "the region touches more than 2^64 chunks"))?;
+        }
+        Ok(())
+    }
+
     fn dimension(&self, d: usize) -> &[Segment] {
         &self.segments[self.bounds[d]..self.bounds[d + 1]]
     }
@@ -146,31 +177,6 @@ impl Plan {
     }
 }
 
-/// Calls `each` with every combination of one segment for each dimension, in C order: the segment of each dimension.
-pub(super) fn odometer(bounds: &[usize], segments: &[Segment], each: &mut dyn FnMut(&[Segment]) -> Result<()>) -> Result<()> {
-    let rank = bounds.len() - 1;
-    if (0..rank).any(|d| bounds[d] == bounds[d + 1]) {
-        return Ok(());
-    }
-    let mut at: SmallVec<[usize; 6]> = bounds[..rank].into();
-    let mut now: SmallVec<[Segment; 6]> = at.iter().map(|&i| segments[i]).collect();
-    loop {
-        each(&now)?;
-        let mut d = rank;
-        loop {
-            let Some(next) = d.checked_sub(1) else { return Ok(()) };
-            d = next;
-            at[d] += 1;
-            if at[d] < bounds[d + 1] {
-                now[d] = segments[at[d]];
-                break;
-            }
-            at[d] = bounds[d];
-            now[d] = segments[at[d]];
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,6 +220,33 @@ mod tests {
                 }
                 assert!(plan.index_of(&item, item.memory + 1).is_none());
             }
+        }
+    }
+
+    #[test]
+    fn refined_items_cover_the_same() {
+        let grid = Grid::regular(smallvec![12, 7]).unwrap();
+        let selection = Selection::new(&[30, 7], &[29, 0], &[15, 7], Some(&[-2, 1])).unwrap();
+        let elements = |plan: &Plan| {
+            let mut seen = Vec::new();
+            for item in (0..plan.items()).map(|n| plan.item(n)) {
+                for i in 0..item.axes[0].count as i64 {
+                    let at = item.chunk[0] as i64 * 12 + item.axes[0].start as i64 + i * item.axes[0].step;
+                    seen.push((item.memory + i * 56, at));
+                }
+            }
+            seen.sort_unstable();
+            seen
+        };
+        let mut plan = Plan::new(&grid, &selection, &[56, 8], 8).unwrap();
+        let (coarse, before) = (plan.items(), elements(&plan));
+        plan.refine(0, 3, 4).unwrap();
+        assert_eq!(elements(&plan), before);
+        assert!(plan.items() > 2 * coarse, "{}", plan.items());
+        for item in (0..plan.items()).map(|n| plan.item(n)) {
+            let a = item.axes[0];
+            let (high, low) = (a.start, a.start - 2 * (a.count - 1));
+            assert!(high / 3 - low / 3 <= 1, "{a:?}");
         }
     }
 

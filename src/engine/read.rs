@@ -7,10 +7,10 @@
 use super::decode::{Cost, Machine, Part, Target};
 use super::plan::{Item, Plan};
 use super::pool::Pool;
-use super::request::{Outcome, Request, Work};
+use super::request::{INLINE_BYTES, Outcome, Request, Work};
 use super::scratch::{self, ChainScratch, Scratch};
 use super::{BoundArray, Memory, Selection};
-use crate::codec::BoundChain;
+use crate::codec::{BoundChain, Sharded};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{grow, reserve};
 use crate::store::{ByteRange, Fetched, Object, Version, check_exact};
@@ -27,13 +27,41 @@ const CHECK_LENGTH: u64 = 1 << 20;
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<Box<dyn Work>> {
     // SAFETY: `Memory::check` found the offset inside, or there are no elements.
     let base = memory.data.wrapping_add(memory.offset);
+    let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
+    if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
+        share_out(&mut plan, shard, array.pool.threads() as u64)?;
+    }
     let job = Job {
-        plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
+        plan,
         target: Target::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base, memory.arena.clone())?,
         latency: array.store.capabilities().latency,
         array: array.clone(),
     };
     Ok(Box::new(Read(Arc::new(job))))
+}
+
+/// The shard that a chain is, unless further codecs make one piece of it.
+pub(super) fn plain_shard(chain: &BoundChain) -> Option<&Sharded> {
+    match chain {
+        BoundChain::Sharded(shard) if shard.stages.is_empty() => Some(shard),
+        _ => None,
+    }
+}
+
+/// Where there are fewer shards than keep all threads busy to the end, each is read in several parts.
+fn share_out(plan: &mut Plan, shard: &Sharded, threads: u64) -> Result<()> {
+    let enough = threads * 4;
+    if threads < 2 || plan.items() == 0 || plan.items() >= enough {
+        return Ok(());
+    }
+    let pieces = enough.div_ceil(plan.items()).min(plan.bytes() / plan.items() / INLINE_BYTES);
+    // Along the outermost dimension that has so many inner chunks: then each part's are neighbours in most shards.
+    let dimension =
+        (0..shard.grid.len()).find(|&j| shard.grid[j] >= pieces).or_else(|| (0..shard.grid.len()).max_by_key(|&j| shard.grid[j]));
+    match dimension {
+        Some(j) if pieces > 1 => plan.refine(shard.axes[j], shard.inner_shape[j], pieces),
+        _ => Ok(()),
+    }
 }
 
 struct Read(Arc<Job>);
@@ -77,16 +105,48 @@ impl Job {
     fn read_now(&self, item: Item) -> Result<()> {
         scratch::with(|s| {
             self.array.chunk_key(&item.chunk, &mut s.key);
-            let object = self.array.store.open(&s.key);
-            let read = match object {
-                Ok(None) => self.target.fill(&item.axes, item.memory),
-                Ok(Some(object)) => {
-                    self.array.chain_of(&item.chunk).and_then(|chain| read_object(&object, &self.machine(&chain, Cost::LOCAL), &item, s))
+            let read = self.array.chain_of(&item.chunk).and_then(|chain| {
+                if let Some(shard) = plain_shard(&chain) {
+                    return self.read_shard(&chain, shard, &item, s);
                 }
-                Err(e) => Err(e),
-            };
+                match self.array.store.open(&s.key)? {
+                    None => self.target.fill(&item.axes, item.memory),
+                    Some(object) => read_object(&object, &self.machine(&chain, Cost::LOCAL), &item, s),
+                }
+            });
             read.map_err(|e| self.plan.name_element(&item, e).at_key(&s.key))
         })
+    }
+
+    /// Reads from a shard that is perhaps open already.
+    fn read_shard(&self, chain: &BoundChain, shard: &Sharded, item: &Item, s: &mut Scratch) -> Result<()> {
+        let Some(held) = self.array.open_shard(shard, &s.key, &mut s.chain)? else {
+            return self.target.fill(&item.axes, item.memory);
+        };
+        let machine = self.machine(chain, Cost::LOCAL);
+        s.parts.clear();
+        machine.start_inner(shard, held.index(), Some(held.len), item, &mut s.parts)?;
+        read_parts(held.object()?, &machine, true, s)
+    }
+
+    /// The parts to begin with, in a store with latency; of a shard whose index is known those of its inner chunks, and the version
+    /// that they must have.
+    fn first_parts(&self, item: &Item, key: &str, attempt: usize, version: &OnceLock<Version>, parts: &mut Vec<Part>) -> Result<()> {
+        let chain = self.array.chain_of(&item.chunk)?;
+        let machine = self.machine(&chain, Cost::LATENCY);
+        if let Some(shard) = plain_shard(&chain) {
+            if attempt > 0 {
+                self.array.open_shards.forget(key);
+            } else if let Some((known, kept)) = self.array.open_shards.version(key) {
+                machine.start_inner(shard, &kept.index, None, item, parts)?;
+                // Without anything to read the version would not be looked at.
+                if !parts.is_empty() {
+                    let _ = version.set(known);
+                    return Ok(());
+                }
+            }
+        }
+        machine.start(item, parts)
     }
 
     fn machine<'a>(&'a self, root: &'a BoundChain, cost: Cost) -> Machine<'a> {
@@ -98,34 +158,30 @@ impl Job {
 pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: &Item, s: &mut Scratch) -> Result<()> {
     s.parts.clear();
     machine.start(item, &mut s.parts)?;
+    read_parts(object, machine, false, s)
+}
+
+/// Runs the machine until no parts are left. `inside`: that spans end inside the object is known.
+fn read_parts(object: &Object, machine: &Machine<'_>, inside: bool, s: &mut Scratch) -> Result<()> {
     while let Some(part) = s.parts.pop() {
-        let inner = part.is_inner();
-        read_part(object, machine, part, s).map_err(|e| if inner { beyond_the_end(e) } else { e })?;
+        read_part(object, machine, part, inside, s)?;
     }
     Ok(())
 }
 
-/// Bytes that a shard's index promises and the object does not have.
-fn beyond_the_end(e: Error) -> Error {
-    if e.kind() != ErrorKind::Truncated {
-        return e;
-    }
-    err!(ShardIndex, "the index points beyond the end of the shard: {}", e.message())
-}
-
-fn read_part(object: &Object, machine: &Machine<'_>, part: Part, s: &mut Scratch) -> Result<()> {
-    let range = machine.want(&part)?;
+fn read_part(object: &Object, machine: &Machine<'_>, part: Part, inside: bool, s: &mut Scratch) -> Result<()> {
+    let range = machine.want(&part).map_err(|e| part.name(e))?;
     if let Some((data, len)) = machine.direct(&part) {
         // SAFETY: the machine gives memory of the caller that no other part touches.
         let dst = unsafe { std::slice::from_raw_parts_mut(data, len) };
         return match range {
-            ByteRange::Span { offset, .. } => object.read_exact_at(offset, dst),
+            ByteRange::Span { offset, .. } => object.read_exact_at(offset, dst).map_err(|e| part.name(e)),
             _ => object.read_exact_whole(dst),
         };
     }
     match range {
         ByteRange::Whole => read_whole(object, machine, &part, s),
-        ByteRange::Span { offset, len } => read_spans(object, machine, part, (offset, len), s),
+        ByteRange::Span { offset, len } => read_spans(object, machine, part, (offset, len), inside, s),
         ByteRange::Suffix { len } => {
             let have = object.len()?;
             if have < len {
@@ -165,16 +221,16 @@ fn read_whole(object: &Object, machine: &Machine<'_>, part: &Part, s: &mut Scrat
 }
 
 /// Reads a span, together with the parts behind it whose spans are near.
-fn read_spans(object: &Object, machine: &Machine<'_>, part: Part, (start, len): (u64, u64), s: &mut Scratch) -> Result<()> {
+fn read_spans(object: &Object, machine: &Machine<'_>, part: Part, (start, len): (u64, u64), inside: bool, s: &mut Scratch) -> Result<()> {
     let mut group = Group::new(part, start, len)?;
     while let Some(part) = group.take_near(machine, &mut s.parts, true)? {
         group.others.push(part);
     }
     let len = group.end - start;
-    if len > CHECK_LENGTH && group.end > object.len()? {
-        bail!(Truncated, "found {} bytes, expected at least {}", object.len()?, group.end);
+    if !inside && len > CHECK_LENGTH && group.end > object.len()? {
+        return Err(group.name(err!(Truncated, "found {} bytes, expected at least {}", object.len()?, group.end)));
     }
-    object.read_exact_at(start, grow(&mut s.io, len as usize)?)?;
+    object.read_exact_at(start, grow(&mut s.io, len as usize)?).map_err(|e| group.name(e))?;
     group.advance(machine, &s.io[..len as usize], &mut s.chain, &mut s.parts)
 }
 
@@ -207,6 +263,11 @@ impl Group {
         Ok(parts.pop().map(|part| (part, offset, len)))
     }
 
+    /// An error in reading the bytes, with the place of the inner chunk that reaches furthest.
+    fn name(&self, e: Error) -> Error {
+        self.others.last().map_or(&self.first, |(part, ..)| part).name(e)
+    }
+
     /// Gives every part its piece of the bytes.
     fn advance(&self, machine: &Machine<'_>, bytes: &[u8], chain: &mut ChainScratch, parts: &mut Vec<Part>) -> Result<()> {
         machine.advance(&self.first, &bytes[..self.first_len as usize], chain, parts)?;
@@ -233,20 +294,12 @@ impl Flight {
     fn begin(job: &Arc<Job>, request: &Arc<Request>, item: Item, attempt: usize) -> Outcome {
         let mut key = String::new();
         job.array.chunk_key(&item.chunk, &mut key);
-        let mut parts = Vec::new();
-        let chain = job.array.chain_of(&item.chunk);
-        if let Err(e) = chain.and_then(|chain| job.machine(&chain, Cost::LATENCY).start(&item, &mut parts)) {
+        let (mut parts, version) = (Vec::new(), OnceLock::new());
+        if let Err(e) = job.first_parts(&item, &key, attempt, &version, &mut parts) {
             return Outcome::Done(Err(e.at_key(key)));
         }
-        let flight = Arc::new(Flight {
-            job: job.clone(),
-            item,
-            key,
-            attempt,
-            version: OnceLock::new(),
-            outstanding: AtomicUsize::new(1),
-            error: Mutex::new(None),
-        });
+        let flight =
+            Arc::new(Flight { job: job.clone(), item, key, attempt, version, outstanding: AtomicUsize::new(1), error: Mutex::new(None) });
         flight.launch(request, parts);
         flight.land(request, Ok(()));
         Outcome::Parked
@@ -264,7 +317,7 @@ impl Flight {
     fn launch_group(self: &Arc<Self>, request: &Arc<Request>, part: Part, parts: &mut Vec<Part>) -> Result<()> {
         let chain = self.job.array.chain_of(&self.item.chunk)?;
         let machine = self.job.machine(&chain, Cost::LATENCY);
-        let mut range = machine.want(&part)?;
+        let mut range = machine.want(&part).map_err(|e| part.name(e))?;
         let mut group = match range {
             ByteRange::Span { offset, len } => Group::new(part, offset, len)?,
             ByteRange::Suffix { len } => Group { first: part, first_len: len, others: Vec::new(), start: 0, end: len },
@@ -293,7 +346,8 @@ impl Flight {
     }
 
     fn arrived(self: Arc<Self>, request: &Arc<Request>, group: Group, result: Result<Option<Fetched>>) {
-        let outcome = result.and_then(|fetched| match fetched {
+        let named = result.map_err(|e| group.name(e));
+        let outcome = named.and_then(|fetched| match fetched {
             None if self.version.get().is_some() => bail!(Conflict, "the object was erased while it was read"),
             None => self.job.target.fill(&self.item.axes, self.item.memory),
             Some(fetched) => self.advance(request, group, fetched),
@@ -318,7 +372,13 @@ impl Flight {
             bail!(Truncated, "found {} bytes, expected {}", bytes.len(), (group.end - group.start).max(group.first_len));
         }
         let mut parts = Vec::new();
-        scratch::with(|s| group.advance(&machine, bytes, &mut s.chain, &mut parts))?;
+        scratch::with(|s| {
+            group.advance(&machine, bytes, &mut s.chain, &mut parts)?;
+            if group.first.is_first_index() {
+                self.job.array.open_shards.keep_version(&self.key, fetched.version, &s.chain.index);
+            }
+            Ok(())
+        })?;
         self.launch(request, parts);
         Ok(())
     }

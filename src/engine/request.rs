@@ -16,7 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 pub(super) const MAX_IN_FLIGHT: usize = 64;
 
 /// Work below this many bytes and items is done by the calling thread: waking another costs more (about 20 µs) than it gains.
-const INLINE_BYTES: u64 = 256 << 10;
+pub(super) const INLINE_BYTES: u64 = 256 << 10;
 const INLINE_ITEMS: u64 = 16;
 
 /// What became of an item.
@@ -136,6 +136,54 @@ impl Request {
         self.work.pool().offer(self, 1);
     }
 
+    /// The threads that this request may use.
+    pub(super) fn threads(&self) -> usize {
+        self.work.pool().threads()
+    }
+
+    /// Whether fewer items are left to be begun than other threads could begin.
+    pub(super) fn has_idle_threads(&self) -> bool {
+        let left = self.work.plan().items().saturating_sub(self.next.load(Ordering::Relaxed));
+        left + 1 < self.threads() as u64
+    }
+
+    /// Calls `work` with each number below `count`, by this thread and by those that come to help, and returns when all calls have
+    /// returned. A panic in one of them goes on here.
+    pub(super) fn fan_out(self: &Arc<Self>, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        // SAFETY: the pointer is used by `Fan::help` for numbers below `count` only, and all calls with those have returned before
+        // `Fan::wait` does, which is before this function does.
+        let work = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work) };
+        let fan = Arc::new(Fan {
+            work,
+            count,
+            next: AtomicUsize::new(0),
+            left: AtomicUsize::new(count),
+            panic: Mutex::default(),
+            wake: Condvar::new(),
+        });
+        let helpers = (self.threads() - 1).min(count.saturating_sub(1));
+        if helpers > 0 {
+            let mut state = lock(&self.state);
+            for _ in 0..helpers {
+                // Who comes too late finds nothing, and keeps nothing alive.
+                let fan = Arc::downgrade(&fan);
+                state.ready.push_back(Box::new(move |_| {
+                    if let Some(fan) = fan.upgrade() {
+                        fan.help();
+                    }
+                }));
+            }
+            self.ready.fetch_add(helpers, Ordering::AcqRel);
+            drop(state);
+            self.wake.notify_all();
+            self.work.pool().offer(self, helpers);
+        }
+        fan.help();
+        if let Some(panic) = fan.wait() {
+            std::panic::resume_unwind(panic);
+        }
+    }
+
     /// Counts a read that was started.
     pub(super) fn flight_started(&self) {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
@@ -190,6 +238,44 @@ impl Request {
             all = all.at_field(field);
         }
         Err(if let Some(key) = e.key() { all.at_key(key) } else { all })
+    }
+}
+
+/// One item's work in pieces.
+struct Fan {
+    work: &'static (dyn Fn(usize) + Sync),
+    count: usize,
+    next: AtomicUsize,
+    left: AtomicUsize,
+    panic: Mutex<Option<Box<dyn std::any::Any + Send>>>,
+    wake: Condvar,
+}
+
+impl Fan {
+    fn help(&self) {
+        loop {
+            let piece = self.next.fetch_add(1, Ordering::Relaxed);
+            if piece >= self.count {
+                return;
+            }
+            let done = catch_unwind(AssertUnwindSafe(|| (self.work)(piece)));
+            let mut panic = lock(&self.panic);
+            if let Err(e) = done {
+                panic.get_or_insert(e);
+            }
+            if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                self.wake.notify_all();
+            }
+        }
+    }
+
+    /// Waits for the pieces that others have begun; nobody begins one any more.
+    fn wait(&self) -> Option<Box<dyn std::any::Any + Send>> {
+        let mut panic = lock(&self.panic);
+        while self.left.load(Ordering::Acquire) > 0 {
+            panic = self.wake.wait(panic).unwrap_or_else(PoisonError::into_inner);
+        }
+        panic.take()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Buffers of a thread that are used again for every chunk: grow-only while they are in use, given back when they are large.
 
 use super::decode::Part;
-use crate::grid::Segment;
 use std::cell::RefCell;
 
 /// Above this, a buffer is freed after the call that grew it.
@@ -35,8 +34,8 @@ pub(super) struct ChainScratch {
     pub shard: Vec<u8>,
     /// A decoded shard index.
     pub index: Vec<u8>,
-    /// A selection cut at the borders of inner chunks.
-    pub segments: Vec<Segment>,
+    /// A shard's index as it is stored.
+    pub encoded_index: Vec<u8>,
 }
 
 thread_local! {

@@ -7,16 +7,17 @@ use super::lock::ChunkGuard;
 use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis, Item, Plan};
 use super::pool::Pool;
-use super::read::read_object;
+use super::read::{plain_shard, read_object};
 use super::request::{Outcome, Request, Work};
 use super::scratch::{self, Scratch};
+use super::shard::{self, Edit, Selected};
 use super::{BoundArray, Memory, Overflow, Selection};
-use crate::codec::BoundChain;
+use crate::codec::{BoundChain, Sharded};
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Result, bail};
-use crate::limits::{c_strides, chunk_bytes, grow};
+use crate::limits::{Dims, c_strides, chunk_bytes, grow};
 use crate::store::Condition;
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ impl Work for Write {
                 move |guard: ChunkGuard| {
                     let again = request.clone();
                     again.resume(Box::new(move |request| {
-                        let result = job.write_later(number);
+                        let result = job.write_later(number, request);
                         drop(guard);
                         request.finish(result);
                     }));
@@ -75,7 +76,7 @@ impl Work for Write {
             });
             match guard {
                 None => Outcome::Parked,
-                Some(_guard) => Outcome::Done(self.0.write(&item, s)),
+                Some(_guard) => Outcome::Done(self.0.write(&item, request, s)),
             }
         })
     }
@@ -83,30 +84,42 @@ impl Work for Write {
 
 impl Job {
     /// An item whose lock was taken when it came to its turn.
-    fn write_later(&self, number: u64) -> Result<()> {
+    fn write_later(&self, number: u64, request: &Arc<Request>) -> Result<()> {
         let item = self.plan.item(number);
         scratch::with(|s| {
             self.array.chunk_key(&item.chunk, &mut s.key);
-            self.write(&item, s)
+            self.write(&item, request, s)
         })
     }
 
     /// Writes an item, whose key is in `s` and locked.
-    fn write(&self, item: &Item, s: &mut Scratch) -> Result<()> {
+    fn write(&self, item: &Item, request: &Arc<Request>, s: &mut Scratch) -> Result<()> {
         let result = self.array.chain_of(&item.chunk).and_then(|chain| {
-            if self.covers(item) { self.put(&chain, &item.axes, item.memory, &self.source, s) } else { self.change(&chain, item, s) }
+            let inside = self.inside(item);
+            if let Some(shard) = plain_shard(&chain) {
+                self.write_shard(shard, item, &inside, request, s)
+            } else if !self.source.transfer.is_partial() && shard::covers(&item.axes, &inside) {
+                self.put(&chain, &item.axes, item.memory, &self.source, s)
+            } else {
+                self.change(&chain, item, s)
+            }
         });
         result.map_err(|e| self.plan.name_element(item, e).at_key(&s.key))
     }
 
-    /// Whether the item gives all elements of its chunk that lie inside the array, and all of their fields.
-    fn covers(&self, item: &Item) -> bool {
-        !self.source.transfer.is_partial()
-            && item.axes.iter().enumerate().all(|(d, axis)| {
-                let origin = self.array.grid.origin(d, item.chunk[d]);
-                let inside = self.array.grid.extent(d, item.chunk[d]).min(self.array.shape[d] - origin);
-                axis.count == inside && (axis.count == 1 || axis.step.unsigned_abs() == 1)
-            })
+    fn write_shard(&self, shard: &Sharded, item: &Item, inside: &[u64], request: &Arc<Request>, s: &mut Scratch) -> Result<()> {
+        let edit = Edit { array: &self.array, source: &self.source, change: &self.change, request: Some(request) };
+        let key = std::mem::take(&mut s.key);
+        let result = edit.write(shard, &key, Selected { axes: &item.axes, memory: item.memory, inside }, s);
+        s.key = key;
+        result
+    }
+
+    /// How much of the item's chunk lies inside the array.
+    fn inside(&self, item: &Item) -> Dims {
+        let grid = &self.array.grid;
+        let each = item.chunk.iter().zip(&self.array.shape).enumerate();
+        each.map(|(d, (&chunk, &length))| grid.extent(d, chunk).min(length - grid.origin(d, chunk))).collect()
     }
 
     /// Encodes a whole chunk and stores it, or removes it if it holds only the fill value.

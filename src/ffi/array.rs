@@ -466,7 +466,7 @@ unsafe fn box_of(array: &Array, start: *const i64, shape: *const i64) -> Result<
 }
 
 /// A dense block in C order at `data`, which must have enough bytes.
-fn contiguous(array: &Array, shape: &[u64], raw_type: ozarr_type, data: *mut c_void, size: usize) -> Result<Memory> {
+pub(super) fn contiguous(array: &Array, shape: &[u64], raw_type: ozarr_type, data: *mut c_void, size: usize) -> Result<Memory> {
     let data_type = data_type(raw_type, Some(array.data_type()))?;
     let needed = dense_bytes(shape, data_type)?;
     if needed > 0 {

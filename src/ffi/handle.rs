@@ -52,10 +52,25 @@ pub(crate) enum Kind {
     Varlen = 7,
     /// `ozarr_dtype`
     Dtype = 8,
+    /// `ozarr_chunk_iter`
+    ChunkIter = 9,
+    /// `ozarr_shard_writer`
+    ShardWriter = 10,
 }
 
 impl Kind {
-    const ALL: [Kind; 8] = [Kind::Context, Kind::Store, Kind::Group, Kind::Array, Kind::Spec, Kind::Iter, Kind::Varlen, Kind::Dtype];
+    const ALL: [Kind; 10] = [
+        Kind::Context,
+        Kind::Store,
+        Kind::Group,
+        Kind::Array,
+        Kind::Spec,
+        Kind::Iter,
+        Kind::Varlen,
+        Kind::Dtype,
+        Kind::ChunkIter,
+        Kind::ShardWriter,
+    ];
 
     fn c_name(self) -> &'static str {
         match self {
@@ -67,6 +82,8 @@ impl Kind {
             Kind::Iter => "ozarr_iter",
             Kind::Varlen => "ozarr_varlen",
             Kind::Dtype => "ozarr_dtype",
+            Kind::ChunkIter => "ozarr_chunk_iter",
+            Kind::ShardWriter => "ozarr_shard_writer",
         }
     }
 }

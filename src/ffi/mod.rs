@@ -10,6 +10,7 @@
 
 pub mod array;
 pub mod attr;
+pub mod chunk;
 pub mod context;
 pub mod dtype;
 pub mod group;

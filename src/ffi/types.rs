@@ -11,8 +11,8 @@ use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkSafe, Kept};
 use crate::node;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Mutex, PoisonError};
 
 /// An array: open for reading, or for reading and writing.
 #[allow(non_camel_case_types)]
@@ -48,6 +48,18 @@ pub struct ozarr_iter {
 /// Elements of variable length that were read.
 #[allow(non_camel_case_types)]
 pub struct ozarr_varlen {
+    _bits: [u8; 0],
+}
+
+/// A cursor over the stored chunks of an array.
+#[allow(non_camel_case_types)]
+pub struct ozarr_chunk_iter {
+    _bits: [u8; 0],
+}
+
+/// A shard that is being written, inner chunk by inner chunk.
+#[allow(non_camel_case_types)]
+pub struct ozarr_shard_writer {
     _bits: [u8; 0],
 }
 
@@ -235,6 +247,30 @@ pub(crate) struct Cursor {
     pub(super) steps: AtomicUsize,
 }
 
+/// The state behind an `ozarr_chunk_iter`.
+pub(crate) struct ChunkCursor {
+    pub(super) chunks: node::Chunks,
+    pub(super) at: Option<(crate::limits::Dims, node::ChunkPlace)>,
+}
+
+/// State that one thread at a time uses, with I/O under way; a child of `fork` finds none.
+pub(crate) struct Turn<T>(ForkSafe<Mutex<Option<T>>>);
+
+impl<T> Turn<T> {
+    pub(super) fn new(value: T) -> Turn<T> {
+        let turn = Turn(ForkSafe::new(Mutex::default));
+        *turn.0.get().lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+        turn
+    }
+
+    pub(super) fn with<R>(&self, f: impl FnOnce(&mut T) -> Result<R>) -> Result<R> {
+        match &mut *self.0.get().lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(value) => f(value),
+            None => bail!(Forked, "the handle belongs to the process before fork"),
+        }
+    }
+}
+
 /// The state behind an `ozarr_spec`: changed by one thread at a time, each time as a whole.
 pub(crate) struct Specification {
     pub(super) turns: ForkSafe<Mutex<()>>,
@@ -267,6 +303,8 @@ handle!(ozarr_spec, Spec, Specification);
 handle!(ozarr_iter, Iter, Cursor);
 handle!(ozarr_varlen, Varlen, node::variable::Variable);
 handle!(ozarr_dtype, Dtype, super::dtype::Description);
+handle!(ozarr_chunk_iter, ChunkIter, Turn<ChunkCursor>);
+handle!(ozarr_shard_writer, ShardWriter, Turn<node::ArrayShardWriter>);
 
 /// The data type of a number from C; `OZARR_AS_STORED` is `stored`, where there is one.
 pub(super) fn data_type(raw: ozarr_type, stored: Option<DataType>) -> Result<DataType> {

@@ -36,6 +36,15 @@ struct Inner {
     listed: AtomicBool,
 }
 
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // A thread of the pool may have the array a moment longer; the files are closed now.
+        if let Ok(bound) = &self.state.read(Arc::clone).bound {
+            bound.open_shards.forget_all();
+        }
+    }
+}
+
 /// What is known of an array at one moment: its document, and what the engine needs.
 pub(super) struct State {
     pub meta: ArrayMeta,
@@ -309,6 +318,7 @@ impl State {
                 store_fill_chunks: write_fill_chunks || !meta.fill.defined,
                 pool: store.context().pool.clone(),
                 locks: store.context().chunk_locks.clone(),
+                open_shards: Arc::default(),
             })),
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),

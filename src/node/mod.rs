@@ -7,6 +7,7 @@
 pub mod array;
 pub mod attrs;
 mod catalog;
+mod chunk;
 pub mod context;
 mod copy;
 mod document;
@@ -24,6 +25,7 @@ pub mod variable;
 pub use crate::codec::registry::has as has_codec;
 pub use array::Array;
 pub use attrs::{Attributes, JsonKind};
+pub use chunk::{ArrayShardWriter, ChunkPlace, Chunks};
 pub use context::Context;
 pub use group::{Child, Group};
 pub use migrate::Migrated;

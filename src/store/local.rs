@@ -11,7 +11,7 @@
 //! `.ozarr.lock`; readers never lock.
 
 use super::os::{self, CWD, EntryKind, Errno, OnceFd};
-use super::{Capabilities, Condition, Listing, Object, ProcessLock, Store, Version, check_exact};
+use super::{Capabilities, Condition, Listing, Mark, Object, ProcessLock, Staged, Store, Version, check_exact};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::ForkSafe;
 use crate::limits::{MAX_KEY, reserve};
@@ -179,6 +179,10 @@ impl KeyPath {
         self.len += text.len();
     }
 
+    fn copy(&self) -> KeyPath {
+        KeyPath { bytes: self.bytes, len: self.len }
+    }
+
     fn as_c(&self) -> &CStr {
         // SAFETY: checked keys and the library's own names hold no NUL, and the byte at `len` was zero from the start
         // (the array is longer than a key, a slash and a temporary name).
@@ -280,6 +284,9 @@ impl LocalStore {
 
     /// A new file beside `key`. Folders that are missing are made; `made` gets the lengths of their paths in `key`.
     fn create_temp<'a>(&self, root: BorrowedFd<'a>, key: &str, made: &mut Made) -> Result<(Temp<'a>, OwnedFd)> {
+        if is_hidden(key.rsplit('/').next().unwrap_or(key).as_bytes()) {
+            bail!(Name, "the name is kept for the library's own files");
+        }
         let folder = folder_of(key);
         for _ in 0..TRIES {
             let path = self.temp_path(folder);
@@ -296,13 +303,16 @@ impl LocalStore {
     /// Stores `parts` as `key`: the one way in which a value gets its name.
     fn replace(&self, key: &str, parts: &[&[u8]], absent: bool) -> Result<()> {
         let path = KeyPath::of_key(key)?;
-        if is_hidden(key.rsplit('/').next().unwrap_or(key).as_bytes()) {
-            bail!(Name, "the name is kept for the library's own files");
-        }
         let root = self.root_to_write()?;
         let mut made = Made::new();
-        let (mut temp, fd) = self.create_temp(root, key, &mut made)?;
+        let (temp, fd) = self.create_temp(root, key, &mut made)?;
         os::write_all(fd.as_fd(), parts).map_err(|e| e.error("write"))?;
+        self.give_name(temp, fd, key, &path, absent, &made)
+    }
+
+    /// Makes a written temporary file the value of `key`.
+    fn give_name(&self, mut temp: Temp<'_>, fd: OwnedFd, key: &str, path: &KeyPath, absent: bool, made: &Made) -> Result<()> {
+        let root = temp.root;
         let id = match self.sync {
             SyncMode::Batch => file_id(&os::stat(fd.as_fd()).map_err(|e| e.error("stat"))?),
             _ => FileId::default(),
@@ -312,18 +322,18 @@ impl LocalStore {
         }
         os::close(fd).map_err(|e| self.lost(e, "close", key))?;
         if absent {
-            if !self.rename_new(&mut temp, &path)? {
+            if !self.rename_new(&mut temp, path)? {
                 bail!(Conflict, "the key holds a value already");
             }
         } else if self.sync == SyncMode::Batch {
-            self.replace_batched(&mut temp, &path, key, id)?;
+            self.replace_batched(&mut temp, path, key, id)?;
         } else {
-            temp.rename(&path)?;
+            temp.rename(path)?;
         }
         if self.sync == SyncMode::Batch && absent {
             self.remember_new(key, id);
         }
-        self.names_changed(root, key, &made)?;
+        self.names_changed(root, key, made)?;
         self.sync_early()
     }
 
@@ -517,6 +527,29 @@ impl Store for LocalStore {
             Condition::Absent => self.replace(key, parts, true),
             Condition::Match(version) => self.replace_matching(key, parts, version),
         }
+    }
+
+    fn stage(&self, key: &str) -> Result<Staged> {
+        self.check_writable()?;
+        KeyPath::of_key(key)?;
+        let root = self.root_to_write()?;
+        let mut made = Made::new();
+        let (mut temp, fd) = self.create_temp(root, key, &mut made)?;
+        let folder = root.try_clone_to_owned().map_err(|e| Errno(e.raw_os_error().unwrap_or(libc::EIO)).error("keep the folder open"))?;
+        temp.there = false;
+        Ok(Staged::File(Box::new(StagedFile { root: folder, path: temp.path.copy(), fd: Some(fd), made, process: std::process::id() })))
+    }
+
+    fn publish(&self, key: &str, staged: Staged) -> Result<()> {
+        self.check_writable()?;
+        let mut file = match staged {
+            Staged::File(file) => file,
+            Staged::Memory(bytes) => return self.replace(key, &[&bytes], false),
+        };
+        file.check_process()?;
+        let Some(fd) = file.fd.take() else { bail!(Internal, "the staged file was published before") };
+        let temp = Temp { root: file.root.as_fd(), path: file.path.copy(), there: true };
+        self.give_name(temp, fd, key, &KeyPath::of_key(key)?, false, &file.made)
     }
 
     fn erase(&self, key: &str) -> Result<bool> {
@@ -833,6 +866,49 @@ impl Drop for Temp<'_> {
     }
 }
 
+/// A value that is written piece by piece into a temporary file, which goes unless it is published.
+pub struct StagedFile {
+    root: OwnedFd,
+    path: KeyPath,
+    /// Taken when it is published.
+    fd: Option<OwnedFd>,
+    made: Made,
+    process: u32,
+}
+
+impl StagedFile {
+    /// Adds bytes at the end.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        os::write_all(self.open()?, &[bytes]).map_err(|e| e.error("write"))
+    }
+
+    /// Replaces the first bytes.
+    pub fn replace_head(&mut self, bytes: &[u8]) -> Result<()> {
+        os::write_at_start(self.open()?, bytes).map_err(|e| e.error("write"))
+    }
+
+    fn open(&self) -> Result<BorrowedFd<'_>> {
+        self.check_process()?;
+        self.fd.as_ref().map(|fd| fd.as_fd()).ok_or_else(|| err!(Internal, "the staged file was published before"))
+    }
+
+    fn check_process(&self) -> Result<()> {
+        if self.process != std::process::id() {
+            bail!(Forked, "what is being written belongs to the process before fork");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for StagedFile {
+    fn drop(&mut self) {
+        // A child of fork must not remove what the parent still writes.
+        if self.fd.is_some() && self.process == std::process::id() {
+            let _ = os::unlink(self.root.as_fd(), self.path.as_c());
+        }
+    }
+}
+
 /// A lock on one byte of a lock file.
 struct ByteLock {
     fd: OwnedFd,
@@ -960,6 +1036,16 @@ impl FileObject {
         let times = nanos(st.st_mtime, st.st_mtime_nsec).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ nanos(st.st_ctime, st.st_ctime_nsec);
         let device = st.st_dev.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ os::generation(self.fd.as_fd());
         Ok(*self.version.get_or_init(|| Version([device, st.st_ino, st.st_size as u64, times])))
+    }
+
+    /// What it is like now (one `fstat`).
+    pub fn mark(&self) -> Result<Mark> {
+        let st = self.stat()?;
+        let nanos = |s: i64, ns: i64| (s as u64).wrapping_mul(1_000_000_000).wrapping_add(ns as u64);
+        let (modified, changed) = (nanos(st.st_mtime, st.st_mtime_nsec), nanos(st.st_ctime, st.st_ctime_nsec));
+        #[allow(clippy::unnecessary_cast)] // It has 32 bits elsewhere.
+        let names = st.st_nlink as u64;
+        Ok(Mark { len: st.st_size.max(0) as u64, current: names != 0, state: [names, modified, changed, 0] })
     }
 
     /// Whether the key still holds this file: it has a name (one `fstat`). Of a file with several names it is not known which one

@@ -86,6 +86,54 @@ pub enum Object {
     Other(Box<dyn ReadObject>),
 }
 
+/// What an opened object was like at one moment: while a later look gives the same, its key holds it still, and its bytes are
+/// those that were there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The length in bytes.
+    pub len: u64,
+    /// Whether the key still held the object.
+    pub current: bool,
+    /// Of a file the number of its names and the times of its changes; else the version.
+    state: [u64; 4],
+}
+
+/// A value that is put piece by piece ([`Store::stage`]); nobody sees it until it is published, and it is gone when dropped.
+pub enum Staged {
+    /// In a temporary file beside the key.
+    File(Box<local::StagedFile>),
+    /// In memory, for stores that take whole values only.
+    Memory(Vec<u8>),
+}
+
+impl Staged {
+    /// Adds bytes at the end.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        match self {
+            Staged::File(file) => file.append(bytes),
+            Staged::Memory(all) => {
+                crate::limits::reserve(all, bytes.len())?;
+                all.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    /// Replaces the first bytes, of which there are as many already.
+    pub fn replace_head(&mut self, bytes: &[u8]) -> Result<()> {
+        match self {
+            Staged::File(file) => file.replace_head(bytes),
+            Staged::Memory(all) => match all.get_mut(..bytes.len()) {
+                Some(head) => {
+                    head.copy_from_slice(bytes);
+                    Ok(())
+                }
+                None => crate::error::bail!(Internal, "a head of {} bytes of a value that has {}", bytes.len(), all.len()),
+            },
+        }
+    }
+}
+
 /// The operations on an opened object of a store that is neither files nor memory.
 #[allow(clippy::len_without_is_empty)] // an object's length can fail; emptiness is no question here
 pub trait ReadObject: Send + Sync {
@@ -151,6 +199,15 @@ impl Object {
         }
     }
 
+    /// What it is like now (for a file: one `fstat`).
+    pub fn mark(&self) -> Result<Mark> {
+        match self {
+            Object::File(o) => o.mark(),
+            Object::Memory(o) => Ok(Mark { len: o.len(), current: o.still_current(), state: o.version().0 }),
+            Object::Other(o) => Ok(Mark { len: o.len()?, current: true, state: o.version()?.0 }),
+        }
+    }
+
     /// Whether the key still holds this version. For a file: its link count is not 0 (one `fstat`).
     pub fn still_current(&self) -> Result<bool> {
         match self {
@@ -207,6 +264,20 @@ pub trait Store: Send + Sync {
 
     /// Stores the concatenation of `parts` under `key`, atomically: readers and a kill see the old bytes or the new.
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()>;
+
+    /// Begins a value for `key` that comes in pieces: bounded memory where the store can do so, else collected in memory.
+    fn stage(&self, key: &str) -> Result<Staged> {
+        let _ = key;
+        Ok(Staged::Memory(Vec::new()))
+    }
+
+    /// Stores what was staged for `key`, as [`Store::put`] does without a condition.
+    fn publish(&self, key: &str, staged: Staged) -> Result<()> {
+        match staged {
+            Staged::Memory(bytes) => self.put(key, &[&bytes], Condition::None),
+            Staged::File(_) => crate::error::bail!(Internal, "a staged file of another store"),
+        }
+    }
 
     /// Removes a key; `false` if it held nothing.
     fn erase(&self, key: &str) -> Result<bool>;

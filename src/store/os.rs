@@ -251,6 +251,30 @@ pub fn truncate(fd: BorrowedFd<'_>, len: u64) -> Os<()> {
     retry(Call::Write, || unsafe { libc::ftruncate(fd.as_raw_fd(), len) }).map(drop)
 }
 
+/// Writes `bytes` over the first ones of a file.
+pub fn write_at_start(fd: BorrowedFd<'_>, bytes: &[u8]) -> Os<()> {
+    let mut done = 0;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        let want = at_once(Call::Write, rest.len());
+        // SAFETY: `rest` is readable for `want` bytes.
+        match retry(Call::Write, || unsafe { libc::pwrite(fd.as_raw_fd(), rest.as_ptr().cast(), want, done as i64) })? as usize {
+            0 => return Err(Errno(libc::EIO)),
+            n => done += n,
+        }
+    }
+    Ok(())
+}
+
+/// How many files this process may have open.
+pub fn most_files() -> usize {
+    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
+    // SAFETY: `limit` is writable.
+    let failed = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr()) } != 0;
+    // SAFETY: all zero is a valid value, which the call may have replaced.
+    let limit = unsafe { limit.assume_init() }.rlim_cur;
+    if failed { 256 } else { usize::try_from(limit).unwrap_or(usize::MAX) }
+}
+
 /// What is known of an open file.
 pub fn stat(fd: BorrowedFd<'_>) -> Os<libc::stat> {
     let mut st = MaybeUninit::<libc::stat>::zeroed();

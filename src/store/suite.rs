@@ -27,6 +27,7 @@ const PARTS: &[Part] = &[
     ("no change is lost under a lock", locked_changes),
     ("readers see whole values only", whole_values),
     ("of several writers of a new key one wins", one_winner),
+    ("what is staged appears whole when it is published", staged_values),
 ];
 
 /// Checks a writable store; panics with the name of what it does not do. Only keys below `ozarr-suite/` are touched,
@@ -149,6 +150,28 @@ fn values(store: &dyn Store) {
     assert!(!store.erase(&at("k")).unwrap(), "erasing what is not there");
     put(store, "k", b"again");
     assert_eq!(value(store, "k").unwrap(), b"again", "an erased key is put again");
+}
+
+fn staged_values(store: &dyn Store) {
+    for key in ["new/deep/s", "old"] {
+        let before = if key == "old" { Some(b"before".to_vec()) } else { None };
+        if let Some(before) = &before {
+            put(store, key, before);
+        }
+        let listed = keys(store, HOME);
+        let mut gone = store.stage(&at(key)).unwrap();
+        gone.append(b"never seen").unwrap();
+        drop(gone);
+        let mut staged = store.stage(&at(key)).unwrap();
+        for piece in [&b"....index"[..], b"", b"abc", &[7; 100_000]] {
+            staged.append(piece).unwrap();
+        }
+        staged.replace_head(b"head").unwrap();
+        assert_eq!((value(store, key), keys(store, HOME)), (before, listed), "before it is published");
+        store.publish(&at(key), staged).unwrap();
+        assert_eq!(value(store, key).unwrap(), [&b"headindexabc"[..], &[7; 100_000]].concat());
+    }
+    assert_eq!(keys(store, HOME).len(), 2);
 }
 
 fn missing(store: &dyn Store) {

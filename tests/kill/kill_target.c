@@ -1,8 +1,9 @@
 /* What the kill sweep kills, and what checks the store afterwards.
  *
- *   kill_target STORE prepare 2|3     an array of two chunks with the old values, attribute step = 1
+ *   kill_target STORE prepare 2|3|s   an array of two chunks (s: shards) with the old values, attribute step = 1
  *   kill_target STORE chunk           writes the new values over the first chunk
  *   kill_target STORE partial         writes the new values over half of the first chunk
+ *   kill_target STORE stream          writes the new values over the first shard, inner chunk by inner chunk
  *   kill_target STORE attribute       sets the attribute step to 2
  *   kill_target STORE check WHAT      old or new, nothing else; then writes again, as after a restart
  *
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define CHUNK 5000
+#define INNER 1000
 
 static const char *store_path;
 
@@ -46,9 +48,10 @@ static void finish(ozarr_store *store, ozarr_array *a) {
     check(ozarr_store_close(store), "closing the store");
 }
 
-static void prepare(int32_t format) {
+static void prepare(const char *form) {
+    int32_t format = *form == 's' ? 3 : atoi(form);
     static int32_t v[2 * CHUNK];
-    int64_t shape = 2 * CHUNK, chunk = CHUNK;
+    int64_t shape = 2 * CHUNK, chunk = CHUNK, inner = INNER;
     ozarr_store *store = NULL;
     ozarr_group *g = NULL;
     ozarr_spec *spec = NULL;
@@ -59,6 +62,7 @@ static void prepare(int32_t format) {
     check(ozarr_spec_new(OZARR_INT32, 1, &shape, &spec), "spec");
     check(ozarr_spec_set_zarr_format(spec, format), "format");
     check(ozarr_spec_set_chunks(spec, &chunk), "chunks");
+    if (*form == 's') check(ozarr_spec_set_inner_chunks(spec, &inner), "inner chunks");
     check(ozarr_group_create_array(g, "a", spec, OZARR_NEW, &a), "array");
     check(ozarr_array_attr_set_int64(a, "step", 1), "attribute");
     check(ozarr_array_write(a, OZARR_INT32, v, sizeof v), "writing");
@@ -78,6 +82,23 @@ static void write_new(int64_t count) {
     check(ozarr_array_write_region(a, &start, &count, OZARR_INT32, v, (size_t)count * sizeof *v), "writing");
     check(ozarr_array_flush(a), "flushing");
     (void)getppid();
+    finish(store, a);
+}
+
+static void stream_new(void) {
+    static int32_t v[CHUNK];
+    int64_t shard = 0;
+    ozarr_store *store = NULL;
+    ozarr_array *a = open_array(&store, "r+");
+    ozarr_shard_writer *w = NULL;
+    for (int i = 0; i < CHUNK; i++) v[i] = new_value(i);
+    (void)getppid();
+    check(ozarr_shard_writer_new(a, &shard, &w), "beginning a shard");
+    for (int64_t i = CHUNK / INNER - 1; i >= 0; i--) check(ozarr_shard_writer_put(w, &i, OZARR_INT32, v + i * INNER, INNER * sizeof *v), "putting");
+    check(ozarr_shard_writer_finish(w), "finishing");
+    check(ozarr_array_flush(a), "flushing");
+    (void)getppid();
+    ozarr_shard_writer_free(w);
     finish(store, a);
 }
 
@@ -115,7 +136,7 @@ static void check_after(const char *what) {
     int64_t step = 0, shape = 0;
     ozarr_store *store = NULL;
     ozarr_array *a = open_array(&store, "r");
-    int changed = !strcmp(what, "chunk") ? CHUNK : !strcmp(what, "partial") ? CHUNK / 2 : 0;
+    int changed = !strcmp(what, "chunk") || !strcmp(what, "stream") ? CHUNK : !strcmp(what, "partial") ? CHUNK / 2 : 0;
     check_children(store);
     check(ozarr_array_shape(a, &shape), "shape");
     require(shape == 2 * CHUNK, "the shape has changed");
@@ -139,11 +160,12 @@ static void check_after(const char *what) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) return fprintf(stderr, "usage: kill_target STORE prepare|chunk|partial|attribute|check [2|3|WHAT]\n"), 2;
+    if (argc < 3) return fprintf(stderr, "usage: kill_target STORE prepare|chunk|partial|stream|attribute|check [2|3|s|WHAT]\n"), 2;
     store_path = argv[1];
-    if (!strcmp(argv[2], "prepare")) prepare(argc > 3 ? atoi(argv[3]) : 3);
+    if (!strcmp(argv[2], "prepare")) prepare(argc > 3 ? argv[3] : "3");
     else if (!strcmp(argv[2], "chunk")) write_new(CHUNK);
     else if (!strcmp(argv[2], "partial")) write_new(CHUNK / 2);
+    else if (!strcmp(argv[2], "stream")) stream_new();
     else if (!strcmp(argv[2], "attribute")) set_attribute();
     else if (!strcmp(argv[2], "check") && argc > 3) check_after(argv[3]);
     else return 2;

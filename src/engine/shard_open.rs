@@ -1,0 +1,333 @@
+//! Shards that are kept open with the array, with their indexes decoded: reading one more element of one costs one look at the
+//! file (`fstat`) and one read.
+//!
+//! Files are kept open, so that index and data come from one file; one that was replaced, erased, linked or changed since is
+//! opened again. Other stores are asked for the version. A child of `fork` goes on with what is there.
+
+use super::BoundArray;
+use super::scratch::ChainScratch;
+use super::shard::read_index;
+use crate::codec::Sharded;
+use crate::error::Result;
+use crate::fork::Kept;
+use crate::store::{Mark, Object, Version, os};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// So many shards are kept for an array.
+const MOST: usize = 16;
+/// Their indexes have so many bytes together.
+const MOST_BYTES: usize = 32 << 20;
+/// So many files are kept open by all arrays of the process, and no more than a quarter of what it may have.
+const MOST_FILES: usize = 256;
+
+/// The number of files that are kept open now.
+static FILES: AtomicUsize = AtomicUsize::new(0);
+
+/// The shards of one array that are kept open.
+#[derive(Default)]
+pub struct OpenShards {
+    shards: Kept<Vec<Arc<OpenShard>>>,
+    clock: AtomicU64,
+}
+
+/// One of them.
+pub(super) struct OpenShard {
+    key: String,
+    /// Of a file.
+    file: Option<KeptFile>,
+    /// What it was like when it was opened; `None` where only the version is known.
+    mark: Option<Mark>,
+    version: Option<Version>,
+    /// In the native form.
+    pub index: Vec<u8>,
+    used: AtomicU64,
+}
+
+/// A file that is counted.
+struct KeptFile(Object);
+
+impl KeptFile {
+    /// Gives the object back where too many are kept.
+    fn new(object: Object) -> std::result::Result<KeptFile, Object> {
+        let known = most_files();
+        match FILES.fetch_update(Relaxed, Relaxed, |n| (n < known).then_some(n + 1)) {
+            Ok(_) => Ok(KeptFile(object)),
+            Err(_) => Err(object),
+        }
+    }
+}
+
+impl Drop for KeptFile {
+    fn drop(&mut self) {
+        FILES.fetch_sub(1, Relaxed);
+    }
+}
+
+fn most_files() -> usize {
+    static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
+    if MOST.load(Relaxed) == usize::MAX {
+        MOST.store(MOST_FILES.min(os::most_files() / 4), Relaxed);
+    }
+    MOST.load(Relaxed)
+}
+
+/// An opened shard with its index.
+pub(super) struct Held {
+    shard: Arc<OpenShard>,
+    /// Where the shard itself has no file.
+    object: Option<Object>,
+    /// The length of the object.
+    pub len: u64,
+}
+
+impl Held {
+    /// What to read from.
+    pub fn object(&self) -> Result<&Object> {
+        let kept = self.shard.file.as_ref().map(|file| &file.0);
+        self.object.as_ref().or(kept).ok_or_else(|| crate::error::err!(Internal, "an open shard without an object"))
+    }
+
+    /// The index in the native form.
+    pub fn index(&self) -> &[u8] {
+        &self.shard.index
+    }
+}
+
+impl OpenShards {
+    /// What is kept of a key.
+    pub(super) fn find(&self, key: &str) -> Option<Arc<OpenShard>> {
+        let found = self.shards.read(|all| all.iter().find(|shard| shard.key == key).cloned())?;
+        found.used.store(self.clock.fetch_add(1, Relaxed), Relaxed);
+        Some(found)
+    }
+
+    /// Keeps nothing of a key any more.
+    pub(super) fn forget(&self, key: &str) {
+        if self.shards.read(|all| all.iter().any(|shard| shard.key == key)) {
+            let _gone = self.shards.write(|all| all.iter().position(|shard| shard.key == key).map(|i| all.swap_remove(i)));
+        }
+    }
+
+    /// Keeps nothing any more; false if nothing was.
+    pub fn forget_all(&self) -> bool {
+        !self.shards.replace(Vec::new()).is_empty()
+    }
+
+    fn keep(&self, shard: Arc<OpenShard>) {
+        if shard.index.len() > MOST_BYTES {
+            return;
+        }
+        shard.used.store(self.clock.fetch_add(1, Relaxed), Relaxed);
+        // The files are closed after the lock.
+        let mut gone: [Option<Arc<OpenShard>>; MOST + 1] = [const { None }; MOST + 1];
+        self.shards.write(|all| {
+            let mut out = gone.iter_mut();
+            let mut remove = |all: &mut Vec<Arc<OpenShard>>, i: usize| {
+                if let Some(slot) = out.next() {
+                    *slot = Some(all.swap_remove(i));
+                }
+            };
+            if let Some(i) = all.iter().position(|other| other.key == shard.key) {
+                remove(all, i);
+            }
+            let mut bytes = shard.index.len() + all.iter().map(|s| s.index.len()).sum::<usize>();
+            while all.len() >= MOST || bytes > MOST_BYTES {
+                let Some(i) = (0..all.len()).min_by_key(|&i| all[i].used.load(Relaxed)) else { break };
+                bytes -= all[i].index.len();
+                remove(all, i);
+            }
+            all.push(shard);
+        });
+    }
+
+    /// The version that is kept of a key and its index, for stores with latency.
+    pub(super) fn version(&self, key: &str) -> Option<(Version, Arc<OpenShard>)> {
+        let found = self.find(key)?;
+        Some((found.version?, found))
+    }
+
+    /// Keeps an index that was read of that version.
+    pub(super) fn keep_version(&self, key: &str, version: Version, index: &[u8]) {
+        let mut copy = Vec::new();
+        if index.len() > MOST_BYTES || crate::limits::reserve(&mut copy, index.len()).is_err() {
+            return;
+        }
+        copy.extend_from_slice(index);
+        let (key, version) = (key.to_string(), Some(version));
+        self.keep(Arc::new(OpenShard { key, file: None, mark: None, version, index: copy, used: AtomicU64::new(0) }));
+    }
+}
+
+impl BoundArray {
+    /// Opens what a key holds; files that are kept open make room for it where the process has too many.
+    fn open_object(&self, key: &str) -> Result<Option<Object>> {
+        match self.store.open(key) {
+            Err(e) if matches!(e.os_errno(), libc::EMFILE | libc::ENFILE) && self.open_shards.forget_all() => self.store.open(key),
+            other => other,
+        }
+    }
+
+    /// A shard with its index: the kept one if it is what the key holds still.
+    pub(super) fn open_shard(&self, shard: &Sharded, key: &str, s: &mut ChainScratch) -> Result<Option<Held>> {
+        let mut opened = None;
+        if let Some(kept) = self.open_shards.find(key) {
+            let held = match &kept.file {
+                Some(file) => Some(&file.0),
+                None => {
+                    opened = self.open_object(key)?;
+                    opened.as_ref()
+                }
+            };
+            // A file that cannot be asked any more (on a server, say) is opened again.
+            if let Some(mark) = held.and_then(|object| object.mark().ok()).filter(|mark| Some(*mark) == kept.mark) {
+                return Ok(Some(Held { shard: kept, object: opened, len: mark.len }));
+            }
+            self.open_shards.forget(key);
+        }
+        let object = match opened {
+            Some(object) => object,
+            None => match self.open_object(key)? {
+                Some(object) => object,
+                None => return Ok(None),
+            },
+        };
+        let mark = object.mark()?;
+        let index = read_index(&object, shard, mark.len, s)?;
+        let (file, rest) = match &object {
+            Object::File(_) => match KeptFile::new(object) {
+                Ok(file) => (Some(file), None),
+                Err(object) => (None, Some(object)),
+            },
+            _ => (None, Some(object)),
+        };
+        // Of files beyond the limit nothing is kept.
+        let keep = mark.current && !matches!(rest, Some(Object::File(_)));
+        let open = OpenShard { key: key.to_string(), file, mark: Some(mark), version: None, index, used: AtomicU64::new(0) };
+        let held = Held { shard: Arc::new(open), object: rest, len: mark.len };
+        if keep {
+            self.open_shards.keep(held.shard.clone());
+        }
+        Ok(Some(held))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::chain::Chain;
+    use crate::dtype::{DataType, Element};
+    use crate::engine::{Memory, Overflow, Selection, lock, pool, read, write};
+    use crate::grid::{Grid, key};
+    use crate::limits::Dims;
+    use crate::metadata::{Codecs, Value, extension::Extension};
+    use crate::store::local::{LocalStore, SyncMode};
+    use crate::store::os::{Call, fault};
+
+    fn array(root: &std::path::Path, codecs: &str) -> Arc<BoundArray> {
+        let list: Vec<Value> = serde_json::from_str(codecs).unwrap();
+        let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
+        let chunk = Dims::from_slice(&[16]);
+        Arc::new(BoundArray {
+            store: Arc::new(LocalStore::open(root, true, SyncMode::None).unwrap()),
+            prefix: "a/".into(),
+            shape: Dims::from_slice(&[64]),
+            grid: Grid::regular(chunk.clone()).unwrap(),
+            keys: key::KeyEncoding::Default(key::Separator::Dot),
+            data_type: DataType::Int32,
+            chain: Arc::new(Chain::parse(&codecs, DataType::Int32, 1).unwrap().bind(&chunk).unwrap()),
+            fill: Element::from_elem(0, 4),
+            fill_bytes: Arc::default(),
+            by_shape: None,
+            store_fill_chunks: false,
+            pool: pool::Pool::new(1),
+            locks: lock::ChunkLocks::new(),
+            open_shards: Arc::default(),
+        })
+    }
+
+    fn view(data: &mut [i32]) -> Memory {
+        let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
+        Memory {
+            data,
+            size,
+            offset: 0,
+            strides: [4].into_iter().collect(),
+            data_type: DataType::Int32,
+            overflow: Overflow::Error,
+            arena: None,
+        }
+    }
+
+    #[test]
+    fn a_cold_element_is_an_open_and_two_reads_and_a_warm_one_a_look_and_a_read() {
+        let root = std::env::temp_dir().join(format!("ozarr-open-{}", std::process::id()));
+        for (location, inner) in [("start", ""), ("end", r#",{"name":"zstd","configuration":{"level":1}}"#)] {
+            let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+            let array = array(
+                &root,
+                &format!(
+                    r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{little}{inner}],"index_codecs":
+                    [{little},{{"name":"crc32c"}}],"index_location":"{location}"}}}}]"#
+                ),
+            );
+            let mut values: Vec<i32> = (1..65).collect();
+            // SAFETY: the memory lives as long as the calls.
+            unsafe { write(&array, &Selection::all(&[64]), &view(&mut values)).unwrap() };
+            let element = |at: i64| {
+                let mut value = [0];
+                let one = Selection::new(&[64], &[at], &[1], None).unwrap();
+                // SAFETY: as above.
+                unsafe { read(&array, &one, &view(&mut value)).unwrap() };
+                assert_eq!(value[0], at as i32 + 1);
+            };
+            let calls = |at: i64, call: Call| {
+                array.open_shards.forget_all();
+                let cold = fault::count(call, || element(at));
+                let warm = fault::count(call, || element(at + 5));
+                (cold, warm)
+            };
+            for at in [0, 17, 49] {
+                assert_eq!(calls(at, Call::Open), (1, 0));
+                assert_eq!(calls(at, Call::Stat), (1, 1));
+                assert_eq!(calls(at, Call::Read), (2, 1));
+            }
+        }
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn a_child_of_fork_reads_from_the_shards_that_the_parent_has_open() {
+        let root = std::env::temp_dir().join(format!("ozarr-open-fork-{}", std::process::id()));
+        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        let array = array(
+            &root,
+            &format!(
+                r#"[{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{little}],"index_codecs":[{little}]}}}}]"#
+            ),
+        );
+        let mut values: Vec<i32> = (1..65).collect();
+        let all = Selection::all(&[64]);
+        // SAFETY: the memory lives as long as the calls.
+        unsafe { write(&array, &all, &view(&mut values)).unwrap() };
+        let good = || {
+            let mut back = vec![0; 64];
+            // SAFETY: as above.
+            unsafe { read(&array, &all, &view(&mut back)) }.is_ok() && back[63] == 64
+        };
+        assert!(good());
+        // SAFETY: the child reads, and ends without unwinding.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            let code = if good() { 42 } else { 1 };
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(code) };
+        }
+        let mut status = 0;
+        // SAFETY: `status` is an int.
+        unsafe { libc::waitpid(pid, &mut status, 0) };
+        assert_eq!(libc::WEXITSTATUS(status), 42);
+        assert!(good());
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+}

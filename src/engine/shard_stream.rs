@@ -1,0 +1,140 @@
+//! A shard that is written inner chunk by inner chunk, in any order, without being held in memory: the bytes go to a temporary
+//! value of the store, which becomes the shard when its index is complete.
+
+use super::decode::index_bytes;
+use super::encode::{Source, encode_index, encode_into};
+use super::memory::{Memory, Use};
+use super::plan::{Axes, Axis};
+use super::scratch;
+use super::shard::inner_count;
+use super::shard_stored::{number_of, shard_of};
+use super::{BoundArray, Selection};
+use crate::codec::IndexLocation;
+use crate::error::{Result, bail, err};
+use crate::limits::{Dims, grow};
+use crate::store::Staged;
+use std::sync::Arc;
+
+/// One shard that is being written. Nothing of it is seen before [`ShardWriter::finish`]; dropped before, it leaves nothing.
+pub struct ShardWriter {
+    array: Arc<BoundArray>,
+    chunk: Dims,
+    key: String,
+    /// Taken at the end, and by a failure.
+    staged: Option<Staged>,
+    /// Offset and length of each inner chunk that is stored.
+    entries: Vec<Option<(u64, u64)>>,
+    /// Which inner chunks came.
+    came: Vec<bool>,
+    /// Where the next one goes.
+    at: u64,
+}
+
+impl ShardWriter {
+    /// Begins the shard of that index in the array's grid.
+    pub fn new(array: &Arc<BoundArray>, chunk: &[u64]) -> Result<ShardWriter> {
+        let (key, chain) = (array.key_of(chunk), array.chain_of(chunk)?);
+        let shard = shard_of(&chain)?;
+        let count = inner_count(shard);
+        let (mut entries, mut came) = (Vec::new(), Vec::new());
+        let failed = |_| err!(NoMemory, "no memory for an index of {count} inner chunks");
+        entries.try_reserve_exact(count).map_err(failed)?;
+        came.try_reserve_exact(count).map_err(failed)?;
+        entries.resize(count, None);
+        came.resize(count, false);
+        let mut staged = array.store.stage(&key).map_err(|e| e.at_key(&key))?;
+        let mut at = 0;
+        if shard.location == IndexLocation::Start {
+            let (mut room, size) = (Vec::new(), index_bytes(shard));
+            staged.append(grow(&mut room, size)?).map_err(|e| e.at_key(&key))?;
+            at = size as u64;
+        }
+        Ok(ShardWriter { array: array.clone(), chunk: chunk.into(), key, staged: Some(staged), entries, came, at })
+    }
+
+    /// How much of an inner chunk (its index in the shard) lies inside the array: the shape of what is put.
+    pub fn inside(&self, place: &[u64]) -> Result<Dims> {
+        let (array, chain) = (&self.array, self.array.chain_of(&self.chunk)?);
+        let shard = shard_of(&chain)?;
+        number_of(shard, place)?;
+        let mut inside = Dims::from_elem(0, place.len());
+        for (j, &d) in shard.axes.iter().enumerate() {
+            let first = array.grid.origin(d, self.chunk[d]).saturating_add(place[d].saturating_mul(shard.inner_shape[j]));
+            inside[d] = array.shape[d].saturating_sub(first).min(shard.inner_shape[j]);
+            if inside[d] == 0 {
+                bail!(Bounds, "dimension {d}: the inner chunk {place:?} of the shard lies outside of the array");
+            }
+        }
+        Ok(inside)
+    }
+
+    /// Encodes an inner chunk (its index in the shard) and stores it. `memory` has the elements that [`ShardWriter::inside`] says.
+    /// Each may come once; those that do not come are missing, as those of nothing but the fill value.
+    ///
+    /// # Safety
+    /// `memory` must describe memory that stays valid and unchanged until this returns.
+    pub unsafe fn put(&mut self, place: &[u64], memory: &Memory) -> Result<()> {
+        let (inside, array) = (self.inside(place)?, self.array.clone());
+        memory.check(Selection::all(&inside).shape(), array.data_type, Use::Source)?;
+        let chain = array.chain_of(&self.chunk)?;
+        let shard = shard_of(&chain)?;
+        let number = number_of(shard, place)?;
+        if self.came[number] {
+            bail!(State, "the inner chunk {place:?} was put already");
+        }
+        let base = memory.data.wrapping_add(memory.offset).cast_const();
+        let mut source = Source::new(&chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
+        source.store_fill = array.store_fill_chunks;
+        let axes: Axes = shard.axes.iter().map(|&d| Axis { start: 0, count: inside[d], step: 1, memory: memory.strides[d] }).collect();
+        let Some(mut staged) = self.staged.take() else { bail!(State, "the shard is finished, or could not be written") };
+        let written = scratch::with(|s| {
+            let mut out = std::mem::take(&mut s.io);
+            out.clear();
+            let stored = encode_into(&shard.inner, &source, &axes, 0, &mut s.chain, &mut out);
+            let result = stored.map(|stored| stored.then(|| (out.len() as u64, staged.append(&out))));
+            s.io = out;
+            result
+        });
+        match written {
+            // The values were refused; what is staged is as it was.
+            Err(e) => {
+                self.staged = Some(staged);
+                return Err(e.at_key(&self.key));
+            }
+            Ok(Some((_, Err(e)))) => return Err(e.at_key(&self.key)),
+            Ok(Some((len, Ok(())))) => {
+                self.entries[number] = Some((self.at, len));
+                self.at += len;
+            }
+            Ok(None) => {}
+        }
+        self.came[number] = true;
+        self.staged = Some(staged);
+        Ok(())
+    }
+
+    /// Writes the index and makes the shard what its key holds. A shard without inner chunks is removed.
+    pub fn finish(&mut self) -> Result<()> {
+        let Some(mut staged) = self.staged.take() else { bail!(State, "the shard is finished, or could not be written") };
+        let (array, key) = (self.array.clone(), self.key.clone());
+        let chain = array.chain_of(&self.chunk)?;
+        let shard = shard_of(&chain)?;
+        let done = (|| {
+            if self.entries.iter().all(Option::is_none) {
+                drop(staged);
+                let _guard = array.locks.wait(&key);
+                return array.store.erase(&key).map(drop);
+            }
+            let mut index = Vec::new();
+            scratch::with(|s| encode_index(shard, &self.entries, &mut index, &mut s.chain))?;
+            match shard.location {
+                IndexLocation::Start => staged.replace_head(&index)?,
+                IndexLocation::End => staged.append(&index)?,
+            }
+            let _guard = array.locks.wait(&key);
+            array.store.publish(&key, staged)
+        })();
+        array.open_shards.forget(&key);
+        done.map_err(|e| e.at_key(key))
+    }
+}

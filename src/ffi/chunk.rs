@@ -1,0 +1,330 @@
+//! Chunks as they are
+//!
+//! What is stored of an array, as the codecs made it: which chunks there are, their keys, places and bytes. An
+//! index counts chunks along each dimension: element i lies in chunk i / extent. With `inner` true it counts
+//! the smaller chunks inside shards, from the array's first one on, not from the shard's; an array without
+//! shards has chunks only, and `inner` changes nothing. Chunks that were never written are not stored, nor are
+//! those that hold nothing but the fill value.
+//!
+//! ```c
+//! // Copies every stored chunk of `a` to `b`, whose metadata are the same.
+//! ozarr_chunk_iter *it = NULL;
+//! bool more = false;
+//! if (ozarr_array_chunks(a, false, &it)) goto fail;
+//! while (ozarr_chunk_iter_next(it, &more) == OZARR_OK && more) {
+//!     int64_t index[3], offset, size;
+//!     size_t used;
+//!     if (ozarr_chunk_iter_index(it, index) || ozarr_chunk_iter_place(it, &offset, &size)) goto fail;
+//!     void *bytes = malloc((size_t)size);
+//!     if (ozarr_array_chunk_read(a, index, false, bytes, (size_t)size, &used)) goto fail;
+//!     if (ozarr_array_chunk_write(b, index, false, bytes, used)) goto fail;
+//!     free(bytes);
+//! }
+//! ozarr_chunk_iter_free(it);
+//! ```
+//!
+//! A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`.
+
+use super::array::contiguous;
+use super::entry;
+use super::handle::Handle;
+use super::region::{ozarr_region, selection_of};
+use super::status::ozarr_status;
+use super::strings::{lengths, not_null, put, put_numbers, put_text};
+use super::types::{ChunkCursor, Turn, ozarr_array, ozarr_chunk_iter, ozarr_shard_writer, ozarr_type};
+use crate::error::{Result, bail, err};
+use crate::limits::Dims;
+use crate::node::{Array, ChunkPlace};
+use std::ffi::{c_char, c_void};
+
+/// The number of chunks (or inner chunks) that are stored. Looks at the store's list of keys, and into
+/// every shard if `inner` is true.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_chunk_count(array: *const ozarr_array, inner: bool, count: *mut i64) -> ozarr_status {
+    entry!("ozarr_array_chunk_count", {
+        not_null(count, "count")?;
+        let n = ozarr_array::get(array, "array")?.chunk_count(inner)?;
+        // SAFETY: `count` points to room for it.
+        unsafe { put(n as i64, count, "count") }
+    })
+}
+
+/// The key in the store under which a chunk (not an inner one) is stored, or would be.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_chunk_key(
+    array: *const ozarr_array,
+    index: *const i64,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_array_chunk_key", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: one number for each dimension, and room as is said, by the function's contract.
+        unsafe { put_text(&array.chunk_key(&index_of(&array, index)?)?, buf, cap, len) }
+    })
+}
+
+/// Whether a chunk is stored, the number of its encoded bytes, and the place of the first one in the
+/// object of its key: for an inner chunk in the shard, else 0. Both are 0 where nothing is stored.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_chunk_place(
+    array: *const ozarr_array,
+    index: *const i64,
+    inner: bool,
+    stored: *mut bool,
+    offset: *mut i64,
+    size: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_array_chunk_place", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(stored, "stored")?;
+        not_null(offset, "offset")?;
+        not_null(size, "size")?;
+        // SAFETY: one number for each dimension, by the function's contract.
+        let place = array.chunk_place(&unsafe { index_of(&array, index) }?, inner)?;
+        let ChunkPlace { offset: first, size: bytes } = place.unwrap_or(ChunkPlace { offset: 0, size: 0 });
+        // SAFETY: each points to room for it.
+        unsafe {
+            put(place.is_some(), stored, "stored")?;
+            put(first as i64, offset, "offset")?;
+            put(bytes as i64, size, "size")
+        }
+    })
+}
+
+/// Reads the encoded bytes of a chunk, as they are, to `data`, which has room for `size`. `*used`
+/// becomes their number, also if that is more (`OZARR_ERR_BUFFER_SIZE`). `OZARR_ERR_MISSING` if the
+/// chunk is not stored.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_chunk_read(
+    array: *const ozarr_array,
+    index: *const i64,
+    inner: bool,
+    data: *mut c_void,
+    size: usize,
+    used: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_array_chunk_read", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(used, "used")?;
+        if size > 0 {
+            not_null(data, "data")?;
+        }
+        // SAFETY: one number for each dimension, by the function's contract.
+        let index = unsafe { index_of(&array, index) }?;
+        // SAFETY: `data` has room for `size` bytes, by the function's contract.
+        let buf = if size == 0 { &mut [][..] } else { unsafe { std::slice::from_raw_parts_mut(data.cast::<u8>(), size) } };
+        let mut found = u64::MAX;
+        let done = array.chunk_read(&index, inner, buf, &mut found);
+        if found != u64::MAX {
+            // SAFETY: `used` points to room for it.
+            unsafe { put(found as usize, used, "used") }?;
+        }
+        done
+    })
+}
+
+/// Stores `size` bytes as those of a chunk, as they are: nobody looks whether the codecs can decode
+/// them. The other inner chunks of a shard stay as they are stored.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_chunk_write(
+    array: *const ozarr_array,
+    index: *const i64,
+    inner: bool,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_chunk_write", {
+        let array = ozarr_array::get(array, "array")?;
+        if size > 0 {
+            not_null(data, "data")?;
+        }
+        // SAFETY: one number for each dimension, by the function's contract.
+        let index = unsafe { index_of(&array, index) }?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        let bytes = if size == 0 { &[][..] } else { unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) } };
+        array.chunk_write(&index, inner, bytes)
+    })
+}
+
+/// Removes what is stored of a chunk, which then reads as the fill value. `*stored`: whether anything
+/// was.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_chunk_erase(
+    array: *const ozarr_array,
+    index: *const i64,
+    inner: bool,
+    stored: *mut bool,
+) -> ozarr_status {
+    entry!("ozarr_array_chunk_erase", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(stored, "stored")?;
+        // SAFETY: one number for each dimension, by the function's contract.
+        let was = array.chunk_erase(&unsafe { index_of(&array, index) }?, inner)?;
+        // SAFETY: `stored` points to room for it.
+        unsafe { put(was, stored, "stored") }
+    })
+}
+
+/// Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
+/// under a cursor that stands before the first. The index of a shard is read when the cursor comes to it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_chunks(array: *const ozarr_array, inner: bool, out: *mut *mut ozarr_chunk_iter) -> ozarr_status {
+    entry!("ozarr_array_chunks", {
+        not_null(out, "out")?;
+        let chunks = ozarr_array::get(array, "array")?.chunks(inner)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_chunk_iter::insert(Turn::new(ChunkCursor { chunks, at: None }))?, out, "out") }
+    })
+}
+
+/// Moves to the next chunk; `*more` becomes false at the end, and stays so.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_chunk_iter_next(chunk_iter: *mut ozarr_chunk_iter, more: *mut bool) -> ozarr_status {
+    entry!("ozarr_chunk_iter_next", {
+        not_null(more, "more")?;
+        let found = ozarr_chunk_iter::get(chunk_iter, "chunk_iter")?.with(|cursor| {
+            cursor.at = None;
+            cursor.at = cursor.chunks.step()?;
+            Ok(cursor.at.is_some())
+        })?;
+        // SAFETY: `more` points to room for it.
+        unsafe { put(found, more, "more") }
+    })
+}
+
+/// The index of the chunk; `index` has room for as many numbers as the array's rank.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_chunk_iter_index(chunk_iter: *const ozarr_chunk_iter, index: *mut i64) -> ozarr_status {
+    entry!("ozarr_chunk_iter_index", {
+        let (at, _) = chunk_of(chunk_iter)?;
+        // SAFETY: room for every dimension, by the function's contract.
+        unsafe { put_numbers(&at, index, "index") }
+    })
+}
+
+/// The number of the chunk's encoded bytes, and the place of the first one in the object of its key.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_chunk_iter_place(chunk_iter: *const ozarr_chunk_iter, offset: *mut i64, size: *mut i64) -> ozarr_status {
+    entry!("ozarr_chunk_iter_place", {
+        let (_, place) = chunk_of(chunk_iter)?;
+        not_null(offset, "offset")?;
+        not_null(size, "size")?;
+        // SAFETY: each points to room for it.
+        unsafe {
+            put(place.offset as i64, offset, "offset")?;
+            put(place.size as i64, size, "size")
+        }
+    })
+}
+
+/// Frees the cursor; NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_chunk_iter_free(chunk_iter: *mut ozarr_chunk_iter) {
+    entry!("ozarr_chunk_iter_free", else (), { ozarr_chunk_iter::free(chunk_iter, "chunk_iter") })
+}
+
+/// Whether a region (NULL: the whole array) consists of whole chunks, as far as these lie inside the
+/// array: writing it reads nothing. With `inner`: of whole inner chunks; writing it encodes these
+/// only.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_region_is_aligned(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    inner: bool,
+    aligned: *mut bool,
+) -> ozarr_status {
+    entry!("ozarr_array_region_is_aligned", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        let selection = unsafe { selection_of(&array, region) }?;
+        let answer = array.is_aligned(&selection, inner)?;
+        // SAFETY: `aligned` points to room for it.
+        unsafe { put(answer, aligned, "aligned") }
+    })
+}
+
+/// Begins to write the shard of that index (of chunks, not of inner ones): inner chunks are put one by
+/// one, in any order, and go to a temporary file. Nothing of it is seen before
+/// `ozarr_shard_writer_finish`, which replaces the whole shard at once.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_shard_writer_new(
+    array: *const ozarr_array,
+    index: *const i64,
+    out: *mut *mut ozarr_shard_writer,
+) -> ozarr_status {
+    entry!("ozarr_shard_writer_new", {
+        not_null(out, "out")?;
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: one number for each dimension, by the function's contract.
+        let writer = array.shard_writer(&unsafe { index_of(&array, index) }?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_shard_writer::insert(Turn::new(writer))?, out, "out") }
+    })
+}
+
+/// Encodes an inner chunk of the shard; `index` is that among all inner chunks of the array. `data`
+/// has its elements as far as they lie inside the array, contiguous, the last index fastest. Each can
+/// be put once (`OZARR_ERR_STATE`); those that are not put read as the fill value.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_shard_writer_put(
+    shard_writer: *mut ozarr_shard_writer,
+    index: *const i64,
+    r#type: ozarr_type,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_shard_writer_put", {
+        ozarr_shard_writer::get(shard_writer, "shard_writer")?.with(|writer| {
+            // SAFETY: one number for each dimension, by the function's contract.
+            let index = unsafe { index_of(writer.array(), index) }?;
+            let memory = contiguous(writer.array(), &writer.inside(&index)?, r#type, data.cast_mut(), size)?;
+            // SAFETY: `data` has `size` bytes, by the function's contract.
+            unsafe { writer.put(&index, &memory) }
+        })
+    })
+}
+
+/// Writes the shard's index and puts the shard into its place. After this the writer can only be
+/// freed.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_shard_writer_finish(shard_writer: *mut ozarr_shard_writer) -> ozarr_status {
+    entry!("ozarr_shard_writer_finish", { ozarr_shard_writer::get(shard_writer, "shard_writer")?.with(|writer| writer.finish()) })
+}
+
+/// Frees the writer; what is not finished is discarded, and the shard stays as it was. NULL is
+/// allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_shard_writer_free(shard_writer: *mut ozarr_shard_writer) {
+    entry!("ozarr_shard_writer_free", else (), { ozarr_shard_writer::free(shard_writer, "shard_writer") })
+}
+
+/// # Safety
+/// `index` is NULL or has a number for each dimension of the array.
+unsafe fn index_of(array: &Array, index: *const i64) -> Result<Dims> {
+    // SAFETY: the caller's promise.
+    match unsafe { lengths(index, array.rank(), "index", 0) } {
+        Err(e) if e.kind() == crate::error::ErrorKind::Argument => bail!(Bounds, "{}", e.message()),
+        other => other,
+    }
+}
+
+fn chunk_of(chunk_iter: *const ozarr_chunk_iter) -> Result<(Dims, ChunkPlace)> {
+    let at = ozarr_chunk_iter::get(chunk_iter, "chunk_iter")?.with(|cursor| Ok(cursor.at.clone()))?;
+    at.ok_or_else(|| err!(State, "the cursor stands on no chunk; call ozarr_chunk_iter_next until `more` is false"))
+}

@@ -1,0 +1,297 @@
+//! Chunks as they are: which ones are stored, their keys, places and encoded bytes; whether a region is made of whole ones; and
+//! shards that are written piece by piece.
+
+use super::{Array, hierarchy, path, resize};
+use crate::engine::{BoundArray, Memory, Selection, ShardWriter};
+use crate::error::{Result, bail, err};
+use crate::limits::Dims;
+use crate::store::Condition;
+use std::sync::Arc;
+
+/// Where encoded bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkPlace {
+    /// The first byte in the object of the key: 0 for a chunk, for an inner chunk its place in the shard.
+    pub offset: u64,
+    /// The number of bytes.
+    pub size: u64,
+}
+
+/// The chunks of an array that are stored, one after the other in C order of their indices; inner chunks shard by shard.
+pub struct Chunks {
+    array: Array,
+    inner: bool,
+    /// The chunks that are still to come, the next one last.
+    chunks: Vec<Dims>,
+    /// Inner chunks of the last shard that are still to come, the next one last.
+    inner_chunks: Vec<(Dims, ChunkPlace)>,
+}
+
+/// The shape of an array, and how it is cut, at one moment.
+struct Cutting {
+    state: Arc<super::array::State>,
+    /// The extents of inner chunks; `None` where whole chunks are meant.
+    inner: Option<Dims>,
+}
+
+impl Cutting {
+    fn new(array: &Array, inner: bool) -> Result<Cutting> {
+        let state = array.state();
+        let inner = (inner && array.is_sharded()?).then(|| array.inner_chunk_shape());
+        Ok(Cutting { state, inner })
+    }
+
+    fn counts(&self) -> Dims {
+        let meta = &self.state.meta;
+        let each = meta.shape.iter().enumerate();
+        match &self.inner {
+            None => each.map(|(d, &n)| meta.grid.count(d, n)).collect(),
+            Some(inner) => each.map(|(d, &n)| n.div_ceil(inner[d].max(1))).collect(),
+        }
+    }
+
+    /// The index of the chunk, and that of the inner chunk in it.
+    fn split(&self, index: &[u64]) -> Result<(Dims, Option<Dims>)> {
+        let (meta, counts) = (&self.state.meta, self.counts());
+        if index.len() != counts.len() {
+            bail!(Rank, "found an index of rank {}, expected the array's rank {}", index.len(), counts.len());
+        }
+        if let Some(d) = (0..counts.len()).find(|&d| index[d] >= counts[d]) {
+            bail!(Bounds, "dimension {d}: there is no chunk {}, the array has {} along it", index[d], counts[d]);
+        }
+        let Some(inner) = &self.inner else { return Ok((index.into(), None)) };
+        let first = |d: usize| index[d] * inner[d];
+        let chunk: Dims = (0..index.len()).map(|d| meta.grid.chunk_of(d, first(d))).collect();
+        let place = (0..index.len()).map(|d| (first(d) - meta.grid.origin(d, chunk[d])) / inner[d]).collect();
+        Ok((chunk, Some(place)))
+    }
+}
+
+impl Array {
+    /// Whether chunks are shards whose inner chunks can be told apart.
+    fn is_sharded(&self) -> Result<bool> {
+        Ok(self.inner_chunk_shape() != self.chunk_shape() || self.state().bound(self.path())?.is_sharded())
+    }
+
+    fn bound_now(&self) -> Result<Arc<BoundArray>> {
+        self.state().bound(self.path())
+    }
+
+    fn key_of(&self, chunk: &[u64]) -> String {
+        let mut key = path::prefix(self.path());
+        self.state().meta.keys.push(chunk.iter().copied(), &mut key);
+        key
+    }
+
+    /// The number of chunks along each dimension, or of inner chunks, whether stored or not.
+    pub fn chunk_counts(&self, inner: bool) -> Result<Dims> {
+        Ok(Cutting::new(self, inner)?.counts())
+    }
+
+    /// The key of a chunk in the store.
+    pub fn chunk_key(&self, index: &[u64]) -> Result<String> {
+        Ok(self.key_of(&Cutting::new(self, false)?.split(index)?.0))
+    }
+
+    /// Where the bytes of a chunk or an inner chunk are; `None` if it is not stored.
+    pub fn chunk_place(&self, index: &[u64], inner: bool) -> Result<Option<ChunkPlace>> {
+        match Cutting::new(self, inner)?.split(index)? {
+            (chunk, Some(place)) => {
+                let stored = self.bound_now()?.stored_inner(&chunk, &place)?;
+                Ok(stored.map(|s| ChunkPlace { offset: s.offset, size: s.len }))
+            }
+            (chunk, None) => {
+                let key = self.key_of(&chunk);
+                let place = |object: crate::store::Object| object.len().map(|size| ChunkPlace { offset: 0, size });
+                self.store().shared().open(&key).and_then(|found| found.map(place).transpose()).map_err(|e| e.at_key(key))
+            }
+        }
+    }
+
+    /// Reads the encoded bytes of a chunk or an inner chunk to the beginning of `buf`, and gives their number. One that is not
+    /// stored is an error of kind `Missing`, a buffer that is too small one of kind `BufferSize`; `size` is told in any case.
+    pub fn chunk_read(&self, index: &[u64], inner: bool, buf: &mut [u8], size: &mut u64) -> Result<()> {
+        let (chunk, place) = Cutting::new(self, inner)?.split(index)?;
+        let key = self.key_of(&chunk);
+        let mut fit = |len: u64, have: usize| {
+            *size = len;
+            match usize::try_from(len) {
+                Ok(n) if n <= have => Ok(n),
+                _ => Err(err!(BufferSize, "`data` has {have} bytes, expected {len} for the encoded chunk")),
+            }
+        };
+        let missing = || err!(Missing, "the chunk {index:?} is not stored").at_key(&key);
+        match place {
+            Some(place) => {
+                let stored = self.bound_now()?.stored_inner(&chunk, &place)?.ok_or_else(missing)?;
+                let n = fit(stored.len, buf.len())?;
+                stored.read(&mut buf[..n]).map_err(|e| e.at_key(&key))
+            }
+            None => {
+                let object = self.store().shared().open(&key).map_err(|e| e.at_key(&key))?.ok_or_else(missing)?;
+                let n = fit(object.len().map_err(|e| e.at_key(&key))?, buf.len())?;
+                object.read_exact_at(0, &mut buf[..n]).map_err(|e| e.at_key(&key))
+            }
+        }
+    }
+
+    /// Replaces the encoded bytes of a chunk or an inner chunk by these, which nobody looks into.
+    pub fn chunk_write(&self, index: &[u64], inner: bool, bytes: &[u8]) -> Result<()> {
+        self.store().check_writable()?;
+        match Cutting::new(self, inner)?.split(index)? {
+            (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, Some(bytes)).map(drop),
+            (chunk, None) => self.change_chunk(&chunk, |key| self.store().shared().put(key, &[bytes], Condition::None)),
+        }
+    }
+
+    /// Removes what is stored of a chunk or an inner chunk: it reads as the fill value from then on. False if nothing was.
+    pub fn chunk_erase(&self, index: &[u64], inner: bool) -> Result<bool> {
+        self.store().check_writable()?;
+        match Cutting::new(self, inner)?.split(index)? {
+            (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, None),
+            (chunk, None) => self.change_chunk(&chunk, |key| self.store().shared().erase(key)),
+        }
+    }
+
+    fn change_chunk<T>(&self, chunk: &[u64], change: impl FnOnce(&str) -> Result<T>) -> Result<T> {
+        let key = self.key_of(chunk);
+        let _guard = self.store().context().chunk_locks.wait(&key);
+        let done = change(&key);
+        if let Ok(bound) = self.bound_now() {
+            bound.forget_open(&key);
+        }
+        done.map_err(|e| e.at_key(key))
+    }
+
+    /// Lists the chunks, or the inner chunks, that are stored; those outside of the array's shape are not among them.
+    pub fn chunks(&self, inner: bool) -> Result<Chunks> {
+        let cutting = Cutting::new(self, inner)?;
+        let store = self.store();
+        hierarchy::need_listing(store)?;
+        let (prefix, counts) = (path::prefix(self.path()), Cutting { inner: None, state: cutting.state.clone() }.counts());
+        let mut chunks = Vec::new();
+        store.shared().list(&prefix, &mut |key| {
+            let index = resize::parse_key(cutting.state.meta.keys, key.strip_prefix(&prefix).unwrap_or_default(), counts.len());
+            chunks.extend(index.filter(|index| index.iter().zip(&counts).all(|(i, n)| i < n)));
+            Ok(())
+        })?;
+        chunks.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(Chunks { array: self.clone(), inner: cutting.inner.is_some(), chunks, inner_chunks: Vec::new() })
+    }
+
+    /// The number of chunks, or inner chunks, that are stored.
+    pub fn chunk_count(&self, inner: bool) -> Result<u64> {
+        let mut chunks = self.chunks(inner)?;
+        if !chunks.inner {
+            return Ok(chunks.chunks.len() as u64);
+        }
+        let mut count = 0;
+        while chunks.step()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Whether a region is made of whole chunks (or inner chunks), as far as these lie inside the array: writing it reads nothing.
+    pub fn is_aligned(&self, selection: &Selection, inner: bool) -> Result<bool> {
+        let cutting = Cutting::new(self, inner)?;
+        let meta = &cutting.state.meta;
+        if selection.shape().len() != meta.shape.len() {
+            bail!(Rank, "found a region of rank {}, expected the array's rank {}", selection.shape().len(), meta.shape.len());
+        }
+        let border = |d: usize, i: u64| match &cutting.inner {
+            _ if i == 0 || i >= meta.shape[d] => true,
+            Some(inner) => i.is_multiple_of(inner[d].max(1)),
+            None => meta.grid.origin(d, meta.grid.chunk_of(d, i)) == i,
+        };
+        Ok(selection.shape().contains(&0)
+            || (0..meta.shape.len()).all(|d| {
+                let (start, count, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
+                let last = start.wrapping_add_signed(step.wrapping_mul(count as i64 - 1));
+                (count == 1 || step.unsigned_abs() == 1) && border(d, start.min(last)) && border(d, start.max(last) + 1)
+            }))
+    }
+
+    /// Begins to write the shard of that index.
+    pub fn shard_writer(&self, index: &[u64]) -> Result<ArrayShardWriter> {
+        self.store().check_writable()?;
+        let (chunk, _) = Cutting::new(self, false)?.split(index)?;
+        Ok(ArrayShardWriter { array: self.clone(), writer: ShardWriter::new(&self.bound_now()?, &chunk)?, chunk })
+    }
+}
+
+impl Chunks {
+    /// The next one: its index in the grid of chunks or inner chunks.
+    pub fn step(&mut self) -> Result<Option<(Dims, ChunkPlace)>> {
+        loop {
+            if let Some(next) = self.inner_chunks.pop() {
+                return Ok(Some(next));
+            }
+            let Some(chunk) = self.chunks.pop() else { return Ok(None) };
+            if self.inner {
+                self.load(&chunk)?;
+            } else if let Some(place) = self.array.chunk_place(&chunk, false)? {
+                return Ok(Some((chunk, place)));
+            }
+        }
+    }
+
+    fn load(&mut self, chunk: &[u64]) -> Result<()> {
+        let cutting = Cutting::new(&self.array, true)?;
+        let (grid, counts) = (&cutting.state.meta.grid, cutting.counts());
+        let Some(inner) = &cutting.inner else { bail!(State, "the array is not sharded any more") };
+        let first: Dims = (0..chunk.len()).map(|d| grid.origin(d, chunk[d]) / inner[d].max(1)).collect();
+        let found = &mut self.inner_chunks;
+        self.array.bound_now()?.each_stored_inner(chunk, &mut |place, offset, size| {
+            let index: Dims = first.iter().zip(place).map(|(a, b)| a + b).collect();
+            if index.iter().zip(&counts).all(|(i, n)| i < n) {
+                found.push((index, ChunkPlace { offset, size }));
+            }
+            Ok(())
+        })?;
+        found.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+        Ok(())
+    }
+}
+
+/// A shard of an array that is being written: see [`ShardWriter`].
+pub struct ArrayShardWriter {
+    array: Array,
+    writer: ShardWriter,
+    chunk: Dims,
+}
+
+impl ArrayShardWriter {
+    /// The array.
+    pub fn array(&self) -> &Array {
+        &self.array
+    }
+
+    /// The index in the shard of an inner chunk of the array.
+    fn place(&self, index: &[u64]) -> Result<Dims> {
+        match Cutting::new(&self.array, true)?.split(index)? {
+            (chunk, Some(place)) if chunk == self.chunk => Ok(place),
+            (chunk, _) => bail!(Bounds, "the inner chunk {index:?} is in the shard {chunk:?}, this is {:?}", self.chunk),
+        }
+    }
+
+    /// The shape of an inner chunk (its index in the array's grid of inner chunks), as far as it lies inside the array.
+    pub fn inside(&self, index: &[u64]) -> Result<Dims> {
+        self.writer.inside(&self.place(index)?)
+    }
+
+    /// Encodes and stores an inner chunk.
+    ///
+    /// # Safety
+    /// As for [`ShardWriter::put`].
+    pub unsafe fn put(&mut self, index: &[u64], memory: &Memory) -> Result<()> {
+        let place = self.place(index)?;
+        // SAFETY: the caller vouches for the memory.
+        unsafe { self.writer.put(&place, memory) }
+    }
+
+    /// Completes the shard and makes it visible.
+    pub fn finish(&mut self) -> Result<()> {
+        self.writer.finish()
+    }
+}
