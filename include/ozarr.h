@@ -150,6 +150,19 @@ typedef int32_t ozarr_json_kind;
 #define OZARR_JSON_ARRAY          5      /**< A list. */
 #define OZARR_JSON_OBJECT         6      /**< An object. */
 
+/** How important a message of a log is. */
+typedef int32_t ozarr_log_level;
+
+#define OZARR_LOG_OFF             0      /**< No messages. */
+#define OZARR_LOG_WARNING         1      /**< Something in a file is odd, and was read all the same. */
+#define OZARR_LOG_INFO            2      /**< Something may be of interest. */
+
+/**
+ * Takes a message of one line, which is valid during the call only. It runs in the thread that is inside of a
+ * call of the library (in several at once, if several use the context), and may call the library itself.
+ */
+typedef void (*ozarr_log_fn)(void *user, ozarr_log_level level, const char *message);
+
 /* ========================================================================================================
  * Statuses and errors
  * ========================================================================================================
@@ -849,6 +862,16 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
  *   consolidated metadata, if it has any, as they were when the group was opened; a change through this
  *   process ends that. `"never"` reads every node's own document.
+ * - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both, and
+ *   v3 where both stand.
+ * - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not say;
+ *   `"auto"` (the default) takes `"."`, unless chunks are found in folders.
+ * - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
+ * - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of the
+ *   array; `"error"` is the default.
+ * - `"checksums"`: `"ignore"` reads chunks whose checksums do not match; `"verify"` is the default.
+ * - `"unknown_members"`: `"ignore"` reads v3 nodes with metadata that must be understood and are not (the
+ *   data may be other than they seem); `"error"` is the default.
  */
 OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, const char *location,
     const char *mode, const char *const *options, ozarr_store **out);
@@ -927,8 +950,26 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  * Changes a setting; stores that are open already keep theirs.
  *
  * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
+ * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
+ *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+ * - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
+
+/**
+ * Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare words
+ * that are no JSON: other programs may refuse to read the whole document. Without it (the default) they are
+ * refused; those that other programs stored are read, and stay, in any case.
+ */
+OZARR_CHECKED ozarr_status ozarr_context_set_non_finite(ozarr_context *context, bool allowed);
+
+/**
+ * Has `fn` told of what is odd in the files that are opened through this context from now on, with messages
+ * such as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last level that is
+ * told. `fn` is called with `user`; NULL ends it.
+ */
+OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_log_level level,
+    ozarr_log_fn fn, void *user);
 
 /** Frees a context; stores that were opened with it are not affected. NULL is allowed. */
 void ozarr_context_free(ozarr_context *context);

@@ -121,6 +121,9 @@ fn name_of(block: &str) -> String {
         let name = identifier(define);
         return name.strip_suffix("_INIT").map_or(name.clone(), |s| s.to_lowercase());
     }
+    if let (true, Some((_, function))) = (code.starts_with("typedef"), code.split_once("(*")) {
+        return identifier(function);
+    }
     if code.starts_with("typedef") {
         let end = code.trim_end_matches(';');
         return end[end.rfind(|c: char| !is_word(c)).unwrap() + 1..].to_string();

@@ -14,12 +14,15 @@ JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
 
 HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_context"]
 STRUCTS = ["ozarr_error_info", "ozarr_region", "ozarr_memory"]
-NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_node_kind", "ozarr_json_kind", "ozarr_status"}
+NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_node_kind", "ozarr_json_kind", "ozarr_log_level", "ozarr_status"}
 # A C scalar in Fortran and in Julia; the named numbers are int32_t.
 SCALARS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"),
            "size_t": ("integer(c_size_t)", "Csize_t"), "double": ("real(c_double)", "Cdouble"), "bool": ("logical(c_bool)", "Bool"),
            "char": ("character(kind=c_char)", "Cchar")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
 JULIA_NAMES = {"type": "type_", "end": "end_"}
+
+
+CALLBACKS = {"ozarr_log_fn"}
 
 
 def parse(text):
@@ -46,6 +49,8 @@ def declaration(text):
 def fortran_argument(kind, name):
     """The declaration of one dummy argument, and the kinds that it needs."""
     stars, base = kind.count("*"), kind.replace("const", "").replace("*", "").strip()
+    if base in CALLBACKS:
+        return f"type(c_funptr), value :: {name}", ["c_funptr"]
     if stars == 0:
         return f"{SCALARS[base][0]}, value :: {name}", re.findall(r"c_\w+", SCALARS[base][0])
     if base == "char" and stars == 1 and "const" in kind:
@@ -116,6 +121,8 @@ def fortran(functions, constants, structs):
 
 def julia_type(kind):
     stars, base = kind.count("*"), kind.replace("const", "").replace("*", "").strip()
+    if base in CALLBACKS:
+        return "Ptr{Cvoid}"
     if stars == 0:
         return SCALARS[base][1]
     if base == "char":

@@ -6,6 +6,7 @@
 
 mod decode;
 mod encode;
+mod lenient;
 pub mod lock;
 pub mod memory;
 pub mod place;
@@ -18,6 +19,7 @@ pub mod selection;
 pub mod stats;
 mod write;
 
+pub use lenient::Lenient;
 pub use memory::{Memory, Overflow};
 pub use selection::Selection;
 
@@ -55,6 +57,8 @@ pub struct BoundArray {
     pub pool: Arc<pool::Pool>,
     /// The locks of chunks that are being written.
     pub locks: Arc<lock::ChunkLocks>,
+    /// What is made of chunks that are not as they should be.
+    pub lenient: Lenient,
 }
 
 /// Reads the selected elements into `memory`.

@@ -9,7 +9,7 @@ use super::plan::{Item, Plan};
 use super::pool::Pool;
 use super::request::{Outcome, Request, Work};
 use super::scratch::{self, ChainScratch, Scratch};
-use super::{BoundArray, Memory, Selection};
+use super::{BoundArray, Memory, Selection, lenient};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{grow, reserve};
 use crate::store::{ByteRange, Fetched, Object, Version, check_exact};
@@ -29,7 +29,8 @@ pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
     let job = Job {
         plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
         target: Target::new(&array.chain, array.data_type, &array.fill, memory.data_type, base)?,
-        latency: array.store.capabilities().latency,
+        // Clipped chunks are told by their length, which reads in flight do not ask for.
+        latency: array.store.capabilities().latency && array.lenient.clipped.is_none(),
         array: array.clone(),
     };
     Ok(Box::new(Read(Arc::new(job))))
@@ -79,7 +80,7 @@ impl Job {
             let object = self.array.store.open(&s.key);
             let read = match object {
                 Ok(None) => self.target.fill(&item.axes, item.memory),
-                Ok(Some(object)) => read_object(&object, &self.machine(Cost::LOCAL), item, s),
+                Ok(Some(object)) => lenient::read_object(&self.array, &object, &self.target, item, s),
                 Err(e) => Err(e),
             };
             read.map_err(|e| e.at_key(&s.key))
@@ -338,6 +339,11 @@ impl Flight {
                 if let Outcome::Done(result) = Flight::begin(&self.job, request, item, self.attempt + 1) {
                     request.finish(result);
                 }
+            }
+            // Read again, in one piece: this is rare.
+            Some(e) if self.job.array.lenient.may_mend(&e) => {
+                let item = Item { chunk: self.item.chunk.clone(), axes: self.item.axes.clone(), memory: self.item.memory };
+                request.finish(self.job.read_now(item));
             }
             Some(e) => request.finish(Err(e.at_key(&self.key))),
         }

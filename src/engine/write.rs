@@ -1,16 +1,15 @@
 //! Writing: a plan's items. A chunk that is wholly covered (as far as it lies inside the array) is encoded straight from memory
 //! and put; another is read, changed and put. Either happens under the chunk's lock.
 
-use super::decode::{Cost, Machine, Target};
+use super::decode::Target;
 use super::encode::{Source, encode_chunk};
 use super::lock::ChunkGuard;
 use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis, Item, Plan};
 use super::pool::Pool;
-use super::read::read_object;
 use super::request::{Outcome, Request, Work};
 use super::scratch::{self, Scratch};
-use super::{BoundArray, Memory, Selection};
+use super::{BoundArray, Memory, Selection, lenient};
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
 use crate::error::Result;
@@ -140,8 +139,8 @@ impl Job {
         match self.array.store.open(&s.key)? {
             None => target.fill(&axes, 0),
             Some(object) => {
-                let machine = Machine { root: &self.array.chain, target: &target, cost: Cost::LOCAL };
-                read_object(&object, &machine, Item { chunk: item.chunk.clone(), axes, memory: 0 }, s)
+                let item = Item { chunk: item.chunk.clone(), axes, memory: 0 };
+                lenient::read_object(&self.array, &object, &target, item, s)
             }
         }
     }

@@ -6,6 +6,7 @@
 pub mod consolidated;
 pub mod extension;
 pub mod json;
+pub mod odd;
 pub mod v2;
 pub mod v3;
 

@@ -111,10 +111,22 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     let grid = chunk_grid(member(&document, "chunk_grid")?, shape.len()).map_err(|e| e.at_field("chunk_grid"))?;
     let keys = key_encoding(member(&document, "chunk_key_encoding")?).map_err(|e| e.at_field("chunk_key_encoding"))?;
     let fill = Fill::from_json_v3(data_type, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
-    let codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
+    let mut codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
+    // HD-35: before the final version 3 no codecs at all meant the elements as they are.
+    if codecs.is_empty() && data_type.size() == 1 {
+        codecs.push(Extension::new("bytes", Map::new()));
+    }
     let names = document.get("dimension_names");
     let dimension_names = dimension_names(names, shape.len()).map_err(|e| e.at_field("dimension_names"))?;
     Ok(ArrayMeta { format: Format::V3, shape, data_type, grid, keys, fill, codecs: Codecs::V3(codecs), dimension_names, document })
+}
+
+/// A node's document without the members that must be understood and are not (V3-27): what is left may mean something else.
+pub fn without_unknown(node_type: NodeType, document: &Map<String, Value>) -> Map<String, Value> {
+    let known = if node_type == NodeType::Array { ARRAY_MEMBERS } else { GROUP_MEMBERS };
+    let mut known_only = document.clone();
+    known_only.retain(|name, value| known.contains(&name.as_str()) || may_be_ignored(value));
+    known_only
 }
 
 /// The model of a group's document.
@@ -379,6 +391,12 @@ mod tests {
             ("data_type", Some(r#"{"name":"float32"}"#)),
             ("extra", Some(r#"{"must_understand":false,"n":1}"#)),
             ("chunk_key_encoding", Some(r#""default""#)),
+            ("fill_value", Some("\"nan\"")),
+            ("fill_value", Some("\"+Infinity\"")),
+            ("fill_value", Some("\"0x7FC00000\"")),
+            ("fill_value", Some("\"0x1\"")),
+            ("codecs", Some(r#"[{"name":"bytes","configuration":null}]"#)),
+            ("codecs", Some(r#"["bytes",{"name":"crc32c","configuration":{}}]"#)),
         ];
         for (name, value) in cases {
             assert!(parse_array(&edited(name, *value)).is_ok(), "{name}: {value:?}");
@@ -424,6 +442,26 @@ mod tests {
             assert_eq!(e.kind(), *kind, "{name} {value}: {e}");
             assert!(e.to_string().contains(text), "{name} {value}: {e}");
         }
+    }
+
+    #[test]
+    fn no_codecs_are_bytes_where_a_byte_is_an_element() {
+        let of = |data_type: &str| {
+            let text = ARRAY.replace("float32", data_type).replace("\"NaN\"", "0").replace(r#"["bytes",{"name":"crc32c"}]"#, "[]");
+            let Codecs::V3(codecs) = parse_array(text.as_bytes()).unwrap().codecs else { panic!() };
+            codecs.iter().map(|c| c.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!((of("uint8"), of("int16")), (vec!["bytes".to_string()], vec![]));
+    }
+
+    #[test]
+    fn unknown_members_can_be_left_out() {
+        let document = json::parse_object(&edited("extra", Some("1")), 1 << 20).unwrap();
+        assert!(array_from(document.clone()).is_err());
+        let rest = without_unknown(NodeType::Array, &document);
+        assert!(!rest.contains_key("extra") && array_from(rest).is_ok());
+        let ignorable = json::parse_object(&edited("extra", Some(r#"{"must_understand":false}"#)), 1 << 20).unwrap();
+        assert!(without_unknown(NodeType::Array, &ignorable).contains_key("extra"));
     }
 
     #[test]

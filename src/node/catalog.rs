@@ -71,7 +71,7 @@ impl Catalog {
         let stored = |kind, document_name, document: &Value, attributes| {
             let document = document.as_object()?.clone();
             let key = path::join(path, document_name);
-            Some(Stored { format: self.format, kind, key, document, as_of: self.as_of, listed: true, attributes })
+            Some(Stored { format: self.format, kind, key, document, as_of: self.as_of, listed: true, attributes, notes: Vec::new() })
         };
         match self.format {
             Format::V3 => {

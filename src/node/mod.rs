@@ -21,10 +21,10 @@ mod usage;
 pub use crate::codec::registry::has as has_codec;
 pub use array::Array;
 pub use attrs::{Attributes, JsonKind};
-pub use context::Context;
+pub use context::{Context, Level, Log, Settings};
 pub use group::{Child, Group};
 pub use spec::Spec;
-pub use store::Store;
+pub use store::{Options, Store};
 pub use usage::Usage;
 
 // The plain values that the facade's signatures speak of.
@@ -100,3 +100,5 @@ impl Node {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_odd;
