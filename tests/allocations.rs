@@ -60,6 +60,7 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         store_fill_chunks: false,
         pool: Pool::new(1),
         locks: ChunkLocks::new(),
+        lenient: Default::default(),
     })
 }
 

@@ -111,11 +111,7 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     let grid = chunk_grid(member(&document, "chunk_grid")?, shape.len()).map_err(|e| e.at_field("chunk_grid"))?;
     let keys = key_encoding(member(&document, "chunk_key_encoding")?).map_err(|e| e.at_field("chunk_key_encoding"))?;
     let fill = Fill::from_json_v3(data_type, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
-    let mut codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
-    // HD-35: before the final version 3 no codecs at all meant the elements as they are.
-    if codecs.is_empty() && data_type.size() == 1 {
-        codecs.push(Extension::new("bytes", Map::new()));
-    }
+    let codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
     let names = document.get("dimension_names");
     let dimension_names = dimension_names(names, shape.len()).map_err(|e| e.at_field("dimension_names"))?;
     Ok(ArrayMeta { format: Format::V3, shape, data_type, grid, keys, fill, codecs: Codecs::V3(codecs), dimension_names, document })
@@ -442,16 +438,6 @@ mod tests {
             assert_eq!(e.kind(), *kind, "{name} {value}: {e}");
             assert!(e.to_string().contains(text), "{name} {value}: {e}");
         }
-    }
-
-    #[test]
-    fn no_codecs_are_bytes_where_a_byte_is_an_element() {
-        let of = |data_type: &str| {
-            let text = ARRAY.replace("float32", data_type).replace("\"NaN\"", "0").replace(r#"["bytes",{"name":"crc32c"}]"#, "[]");
-            let Codecs::V3(codecs) = parse_array(text.as_bytes()).unwrap().codecs else { panic!() };
-            codecs.iter().map(|c| c.name.clone()).collect::<Vec<_>>()
-        };
-        assert_eq!((of("uint8"), of("int16")), (vec!["bytes".to_string()], vec![]));
     }
 
     #[test]

@@ -534,3 +534,104 @@ fn documents_of_other_writers_survive_a_rewrite_whatever_their_form() {
     put(&store, "b/.zarray", &format!("{ZARRAY} x"));
     assert_eq!(kind(Array::open(&store, "b")), ErrorKind::Metadata);
 }
+
+/// A store that gives and takes, and cannot list.
+struct Blind(crate::store::SharedStore);
+
+impl crate::store::Store for Blind {
+    fn capabilities(&self) -> crate::store::Capabilities {
+        crate::store::Capabilities { listable: false, ..self.0.capabilities() }
+    }
+    fn open(&self, key: &str) -> crate::error::Result<Option<crate::store::Object>> {
+        self.0.open(key)
+    }
+    fn put(&self, key: &str, parts: &[&[u8]], condition: crate::store::Condition) -> crate::error::Result<()> {
+        self.0.put(key, parts, condition)
+    }
+    fn erase(&self, key: &str) -> crate::error::Result<bool> {
+        self.0.erase(key)
+    }
+    fn erase_prefix(&self, _: &str) -> crate::error::Result<()> {
+        crate::error::bail!(Unsupported, "no listing")
+    }
+    fn list(&self, _: &str, _: &mut dyn FnMut(&str) -> crate::error::Result<()>) -> crate::error::Result<()> {
+        crate::error::bail!(Unsupported, "no listing")
+    }
+    fn list_dir(&self, _: &str) -> crate::error::Result<crate::store::Listing> {
+        crate::error::bail!(Unsupported, "no listing")
+    }
+    fn flush(&self) -> crate::error::Result<()> {
+        Ok(())
+    }
+    fn describe(&self) -> String {
+        "blind".into()
+    }
+}
+
+#[test]
+fn a_known_array_needs_no_listing() {
+    let store = memory();
+    put(&store, "g/a/.zarray", &zarray("dimension_separator", None));
+    put(&store, "g/a/0.0", &ints(&[1, 2, 3, 4]));
+    put(&store, "g/.zgroup", r#"{"zarr_format":2}"#);
+    let blind = Store::from_shared(&Context::default(), Arc::new(Blind(store.shared().clone())), Mode::ReadWrite);
+    let array = Array::open(&blind, "g/a").unwrap();
+    assert_eq!(read_all(&array), [1, 2, 7, 3, 4, 7]);
+    write_all(&array, &mut [1; 6]);
+    assert_eq!(kind(Group::open(&blind, "g").unwrap().children()), ErrorKind::Unsupported);
+}
+
+#[test]
+fn files_beside_a_version_3_document_are_ignored() {
+    let store = memory();
+    Group::create(&store, "", Some(Format::V3), Create::New).unwrap();
+    Array::create(&store, "a", &spec(&[2], &[2]), Create::New).unwrap();
+    for key in ["._zarr.json", ".DS_Store", ".zmetadata", ".zattrs", "a/._zarr.json", "a/.DS_Store", "a/.zattrs"] {
+        put(&store, key, "not JSON");
+    }
+    let root = Group::open(&store, "").unwrap();
+    assert!(root.attributes().names().unwrap().is_empty());
+    assert_eq!(root.children().unwrap().iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["a"]);
+    assert!(root.open_array("a").unwrap().attributes().names().unwrap().is_empty());
+}
+
+#[test]
+fn every_bit_of_a_float_survives_lossless_paths() {
+    let values =
+        [f32::from_bits(0x7fa1_2345), f32::from_bits(0xffc0_0001), -0.0, f32::from_bits(1), f32::MIN_POSITIVE / 3.0, f32::INFINITY];
+    type Edit = fn(&mut Spec);
+    let edits: &[Edit] = &[
+        |s| s.set_format(Format::V2).unwrap(),
+        |s| {
+            s.set_format(Format::V2).unwrap();
+            s.set_order(crate::metadata::Order::F).unwrap();
+            s.set_byte_order(crate::dtype::ByteOrder::Big).unwrap();
+            s.set_compressor("blosc", None).unwrap();
+        },
+        |s| s.set_compressor("zstd", None).unwrap(),
+        |s| s.set_order(crate::metadata::Order::F).unwrap(),
+        |s| s.set_inner_chunks(&[1, 1]).unwrap(),
+    ];
+    for (i, edit) in edits.iter().enumerate() {
+        let store = memory();
+        let mut s = Spec::new(DataType::Float32, &[2, 3]).unwrap();
+        s.set_chunks(&[2, 2]).unwrap();
+        edit(&mut s);
+        let array = Array::create(&store, "a", &s, Create::New).unwrap();
+        let memory = |data: &mut [f32]| Memory {
+            data: data.as_mut_ptr().cast(),
+            size: size_of_val(data),
+            offset: 0,
+            strides: c_strides(&[2, 3], 4),
+            data_type: DataType::Float32,
+            overflow: Overflow::Error,
+        };
+        let mut found = [9.0f32; 6];
+        // SAFETY: the memory lives as long as the calls.
+        unsafe {
+            array.write(&Selection::all(&[2, 3]), &memory(&mut values.clone())).unwrap();
+            array.read(&Selection::all(&[2, 3]), &memory(&mut found)).unwrap();
+        }
+        assert_eq!(found.map(f32::to_bits), values.map(f32::to_bits), "{i}");
+    }
+}
