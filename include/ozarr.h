@@ -964,9 +964,10 @@ OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char 
 OZARR_CHECKED ozarr_status ozarr_context_set_non_finite(ozarr_context *context, bool allowed);
 
 /**
- * Has `fn` told of what is odd in the files that are opened through this context from now on, with messages
- * such as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last level that is
- * told. `fn` is called with `user`; NULL ends it.
+ * Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once for
+ * each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last level
+ * that is told. `fn` is called with `user`, which must stay valid as long as those stores and their nodes are
+ * open. NULL ends it.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_log_level level,
     ozarr_log_fn fn, void *user);

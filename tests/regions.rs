@@ -113,6 +113,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         store_fill_chunks: false,
         pool: Pool::new(threads),
         locks: ChunkLocks::new(),
+        lenient: Default::default(),
     })
 }
 

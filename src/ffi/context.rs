@@ -76,9 +76,10 @@ pub unsafe extern "C" fn ozarr_context_set_non_finite(context: *mut ozarr_contex
     })
 }
 
-/// Has `fn` told of what is odd in the files that are opened through this context from now on, with messages
-/// such as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last level that is
-/// told. `fn` is called with `user`; NULL ends it.
+/// Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once for
+/// each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last level
+/// that is told. `fn` is called with `user`, which must stay valid as long as those stores and their nodes are
+/// open. NULL ends it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set_log(

@@ -5,6 +5,7 @@
 use super::json::{self, brief, has_non_finite};
 use super::v3::CONSOLIDATED;
 use super::{Format, Map, Value};
+use crate::dtype::fill::is_base64;
 
 /// How odd something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +157,7 @@ fn fill_v2(dtype: &str, fill: &Value, notes: &mut Notes) {
         }
         (_, Value::Null) => return,
         (_, Value::Array(items)) if items.len() == 1 => "HD-12",
-        ('c', Value::Array(parts)) if parts.iter().all(|part| is_float_v2(part)) => return,
+        ('c', Value::Array(parts)) if parts.iter().all(is_float_v2) => return,
         ('f', value) if is_float_v2(value) => return,
         ('f' | 'c', _) => "VM-61",
         ('i' | 'u', Value::Number(n)) if n.as_str().bytes().all(|b| b.is_ascii_digit() || b == b'-') => return,
@@ -179,11 +180,6 @@ fn is_float_v2(value: &Value) -> bool {
         Value::String(text) => matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity"),
         _ => false,
     }
-}
-
-fn is_base64(text: &str) -> bool {
-    use base64::Engine;
-    base64::engine::general_purpose::STANDARD.decode(text).is_ok()
 }
 
 /// The parameters that numcodecs gives each codec.

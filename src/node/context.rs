@@ -43,8 +43,11 @@ pub struct Log {
     /// The last level that is told.
     pub level: Level,
     /// Takes one message of one line.
-    pub call: Arc<dyn Fn(Level, &str) + Send + Sync>,
+    pub call: Listener,
 }
+
+/// Takes a message and its level.
+pub type Listener = Arc<dyn Fn(Level, &str) + Send + Sync>;
 
 impl Default for Context {
     /// The context of programs that do not ask for one: `OZARR_NUM_THREADS` threads, else as many as the process may run on.

@@ -65,6 +65,7 @@ impl Stored {
         }
         let mut notes = self.notes.clone();
         notes.extend(odd::in_document(self.format, self.kind == NodeKind::Array, &self.document));
+        notes.extend(self.attributes.iter().flat_map(odd::in_attributes));
         if self.format == Format::V3 && !self.listed {
             let folder = self.key.strip_suffix(v3::DOCUMENT).unwrap_or_default();
             let beside = [v2::ARRAY, v2::GROUP].into_iter().find(|name| {

@@ -495,7 +495,11 @@ fn bare_numbers_are_written_only_where_they_are_allowed() {
         assert!(Array::open(&store, "a").unwrap().attributes().get_f64("x").unwrap().is_nan());
         let all = text(&store, if format == Format::V3 { "zarr.json" } else { ".zmetadata" }).unwrap();
         assert_eq!(all.matches("NaN").count(), 2, "{all}");
-        assert!(Group::open(&store, "").unwrap().open_array("a").unwrap().attributes().get_f64("x").unwrap().is_nan());
+        let (told, lines) = logged(&store, Level::Warning);
+        let listed = Group::open(&told, "").unwrap().open_array("a").unwrap();
+        assert!(listed.attributes().get_f64("x").unwrap().is_nan());
+        let of_a = lines.lock().unwrap().iter().filter(|l| l.contains("HD-05: a/")).count();
+        assert_eq!(of_a, 1, "{lines:?}");
     }
 }
 
