@@ -193,6 +193,8 @@ static void every_shard_writer_call(ozarr_shard_writer *w, ozarr_status want) {
 
 static void every_context_call(ozarr_context *c, ozarr_status want) {
     ERR(want, ozarr_context_set(c, "threads", "1"));
+    ERR(want, ozarr_context_set_non_finite(c, true));
+    ERR(want, ozarr_context_set_log(c, OZARR_LOG_OFF, NULL, NULL));
     if (c != NULL) {
         ozarr_store *st = NULL;
         ERR(want, ozarr_store_open_ex(c, "never.zarr", "r", NULL, &st));

@@ -369,6 +369,7 @@ int main(void) {
     NULL_IS("out", ozarr_context_new(NULL));
     NULL_IS("key", ozarr_context_set(c, NULL, "1"));
     NULL_IS("value", ozarr_context_set(c, "threads", NULL));
+    NULL_OK("user", ozarr_context_set_log(c, OZARR_LOG_OFF, NULL, NULL));
 
     CHECK(strstr(ozarr_last_error(), "`value`") != NULL);
 

@@ -204,6 +204,19 @@ typedef int32_t ozarr_json_kind;
 #define OZARR_JSON_ARRAY          5      /**< A list. */
 #define OZARR_JSON_OBJECT         6      /**< An object. */
 
+/** How important a message of a log is. */
+typedef int32_t ozarr_log_level;
+
+#define OZARR_LOG_OFF             0      /**< No messages. */
+#define OZARR_LOG_WARNING         1      /**< Something in a file is odd, and was read all the same. */
+#define OZARR_LOG_INFO            2      /**< Something may be of interest. */
+
+/**
+ * Takes a message of one line, which is valid during the call only. It runs in the thread that is inside of a
+ * call of the library (in several at once, if several use the context), and may call the library itself.
+ */
+typedef void (*ozarr_log_fn)(void *user, ozarr_log_level level, const char *message);
+
 /* ========================================================================================================
  * Statuses and errors
  * ========================================================================================================
@@ -1179,8 +1192,27 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  * Changes a setting; stores that are open already keep theirs.
  *
  * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
+ * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
+ *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+ * - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
+
+/**
+ * Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare words
+ * that are no JSON: other programs may refuse to read the whole document. Without it (the default) they are
+ * refused; those that other programs stored are read, and stay, in any case.
+ */
+OZARR_CHECKED ozarr_status ozarr_context_set_non_finite(ozarr_context *context, bool allowed);
+
+/**
+ * Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once for
+ * each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last level
+ * that is told. `fn` is called with `user`, which must stay valid as long as those stores and their nodes are
+ * open. NULL ends it.
+ */
+OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_log_level level,
+    ozarr_log_fn fn, void *user);
 
 /** Frees a context; stores that were opened with it are not affected. NULL is allowed. */
 void ozarr_context_free(ozarr_context *context);

@@ -64,6 +64,7 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         pool: Pool::new(1),
         locks: ChunkLocks::new(),
         open_shards: Arc::default(),
+        lenient: Default::default(),
     })
 }
 

@@ -7,7 +7,7 @@ use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::limits::c_strides;
 use ozarr::metadata::Format;
-use ozarr::node::{Array, Context, Create, Group, Mode, NodeKind, Spec, Store};
+use ozarr::node::{Array, Context, Create, Group, Mode, NodeKind, Options, Spec, Store};
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::memory::MemoryStore;
 use ozarr::store::{Condition, SharedStore, get};
@@ -69,7 +69,7 @@ fn kind<T>(result: Result<T>) -> ErrorKind {
 /// Another handle on a store, whose requests are counted.
 fn counted(shared: &SharedStore, consolidated: bool) -> (Store, Arc<LatencyStore>) {
     let slow = Arc::new(LatencyStore::new(shared.clone(), Duration::ZERO));
-    (Store::new(&Context::default(), slow.clone(), Mode::ReadWrite, consolidated), slow)
+    (Store::new(&Context::default(), slow.clone(), Mode::ReadWrite, Options { consolidated, ..Options::default() }), slow)
 }
 
 #[test]

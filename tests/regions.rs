@@ -132,6 +132,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         pool: Pool::new(threads),
         locks: ChunkLocks::new(),
         open_shards: Arc::default(),
+        lenient: Default::default(),
     })
 }
 

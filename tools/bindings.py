@@ -16,12 +16,15 @@ HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_ite
            "ozarr_chunk_iter", "ozarr_shard_writer"]
 STRUCTS = ["ozarr_error_info", "ozarr_region", "ozarr_memory"]
 NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_overflow", "ozarr_node_kind", "ozarr_json_kind", "ozarr_status", "ozarr_dtype_kind",
-           "ozarr_byte_order"}
+           "ozarr_byte_order", "ozarr_log_level"}
 # A C scalar in Fortran and in Julia; the named numbers are int32_t.
 SCALARS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"),
            "size_t": ("integer(c_size_t)", "Csize_t"), "double": ("real(c_double)", "Cdouble"), "bool": ("logical(c_bool)", "Bool"),
            "char": ("character(kind=c_char)", "Cchar"), "ozarr_key_function": ("type(c_funptr)", "Ptr{Cvoid}"), "ozarr_progress": ("type(c_funptr)", "Ptr{Cvoid}")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
 JULIA_NAMES = {"type": "type_", "end": "end_"}
+
+
+CALLBACKS = {"ozarr_log_fn"}
 
 
 def parse(text):
@@ -48,6 +51,8 @@ def declaration(text):
 def fortran_argument(kind, name):
     """The declaration of one dummy argument, and the kinds that it needs."""
     stars, base = kind.count("*"), kind.replace("const", "").replace("*", "").strip()
+    if base in CALLBACKS:
+        return f"type(c_funptr), value :: {name}", ["c_funptr"]
     if stars == 0:
         return f"{SCALARS[base][0]}, value :: {name}", re.findall(r"c_\w+", SCALARS[base][0])
     if base == "char" and stars == 1 and "const" in kind and name != "dest":  # `dest` may be NULL
@@ -118,6 +123,8 @@ def fortran(functions, constants, structs):
 
 def julia_type(kind):
     stars, base = kind.count("*"), kind.replace("const", "").replace("*", "").strip()
+    if base in CALLBACKS:
+        return "Ptr{Cvoid}"
     if stars == 0:
         return SCALARS[base][1]
     if base == "char":

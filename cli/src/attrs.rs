@@ -6,7 +6,7 @@ use crate::info::text_for_non_finite;
 use crate::output::line;
 use crate::place::Place;
 use clap::{Args, Subcommand};
-use ozarr::node::{Attributes, Mode, Node, Value, json};
+use ozarr::node::{Attributes, Context, Mode, Node, Settings, Store, Value, json};
 
 /// Show, set and remove attributes
 #[derive(Args)]
@@ -27,7 +27,7 @@ enum Command {
         words: Vec<String>,
     },
     /// Set an attribute
-    #[command(override_usage = "ozarr attrs set [--string] <LOCATION> [PATH] <NAME> <VALUE>")]
+    #[command(override_usage = "ozarr attrs set [--string | --non-finite] <LOCATION> [PATH] <NAME> <VALUE>")]
     Set {
         /// A store, or a node in it
         location: String,
@@ -37,6 +37,10 @@ enum Command {
         /// VALUE is a string, even if it is JSON
         #[arg(long)]
         string: bool,
+        /// Bare NaN, Infinity and -Infinity in VALUE are numbers, as Python writes them; they are no JSON, and other programs may
+        /// refuse to read them
+        #[arg(long, conflicts_with = "string")]
+        non_finite: bool,
     },
     /// Remove an attribute
     #[command(override_usage = "ozarr attrs rm <LOCATION> [PATH] <NAME>")]
@@ -53,14 +57,18 @@ impl Attrs {
     pub fn run(&self) -> Outcome {
         match &self.command {
             Command::Get { location, words } => get(location, words),
-            Command::Set { location, words, string } => {
+            Command::Set { location, words, string, non_finite } => {
                 let (path, name, value) = match words.as_slice() {
                     [name, value] => ("/", name, value),
                     [path, name, value] => (path.as_str(), name, value),
                     _ => return Err(Failure::Usage("expected LOCATION [PATH] NAME VALUE".into())),
                 };
-                let value = if *string { json::to_compact(&Value::from(value.as_str())) } else { json_or_string(value) };
-                change(location, path, |attributes| attributes.set_json(name, &value))
+                let value = match value {
+                    text if *string => json::to_compact(&Value::from(text.as_str())),
+                    numbers if *non_finite && json::parse_given(numbers).is_ok() => numbers.clone(),
+                    other => json_or_string(other),
+                };
+                change(location, path, *non_finite, |attributes| attributes.set_json(name, &value))
             }
             Command::Rm { location, words } => {
                 let (path, name) = match words.as_slice() {
@@ -68,7 +76,7 @@ impl Attrs {
                     [path, name] => (path.as_str(), name),
                     _ => return Err(Failure::Usage("expected LOCATION [PATH] NAME".into())),
                 };
-                change(location, path, |attributes| attributes.erase(name))
+                change(location, path, false, |attributes| attributes.erase(name))
             }
         }
     }
@@ -101,8 +109,10 @@ fn get(location: &str, words: &[String]) -> Outcome {
     line(&json::to_text(&text_for_non_finite(value)))
 }
 
-fn change(location: &str, path: &str, f: impl FnOnce(&Attributes) -> ozarr::error::Result<()>) -> Outcome {
-    let node = open(location, path, Mode::ReadWrite)?;
+fn change(location: &str, path: &str, non_finite: bool, f: impl FnOnce(&Attributes) -> ozarr::error::Result<()>) -> Outcome {
+    let context = Context::default().with_settings(Settings { non_finite, ..Settings::default() });
+    let (store, above) = Store::locate(&context, location, Mode::ReadWrite)?;
+    let node = Node::open(&store, &format!("{above}/{path}"))?;
     f(of(&node))?;
     match node {
         Node::Array(array) => Ok(array.flush()?),

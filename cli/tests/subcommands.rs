@@ -156,6 +156,13 @@ fn numbers_that_are_none_are_strings_in_info() {
     let text = folder.ok("info a.zarr --json");
     assert!(text.contains("\"a\": \"NaN\"") && text.contains("[\"-Infinity\", 1]"), "{text}");
     assert_eq!(folder.ok("attrs get a.zarr a"), "\"NaN\"\n");
+    folder.ok("attrs set a.zarr c NaN");
+    folder.ok("attrs set --non-finite a.zarr d [NaN,1]");
+    folder.ok("attrs set --non-finite a.zarr e text");
+    let stored = std::fs::read_to_string(folder.0.join("a.zarr/.zattrs")).unwrap();
+    for member in ["\"a\": NaN", "[-Infinity, 1]", "\"c\": \"NaN\"", "\"d\": [NaN, 1]", "\"e\": \"text\""] {
+        assert!(stored.contains(member), "{stored}");
+    }
 }
 
 #[test]

@@ -66,6 +66,9 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_JSON_STRING = 4_c_int32_t
   integer(c_int32_t), parameter :: OZARR_JSON_ARRAY = 5_c_int32_t
   integer(c_int32_t), parameter :: OZARR_JSON_OBJECT = 6_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_LOG_OFF = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_LOG_WARNING = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_LOG_INFO = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_OK = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ERR_ARGUMENT = -101_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ERR_NULL = -102_c_int32_t
@@ -1105,6 +1108,20 @@ module ozarr_c
       character(kind=c_char), intent(in) :: value(*)
       integer(c_int32_t) :: r
     end function ozarr_context_set
+    function ozarr_context_set_non_finite(context, allowed) bind(c, name="ozarr_context_set_non_finite") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      logical(c_bool), value :: allowed
+      integer(c_int32_t) :: r
+    end function ozarr_context_set_non_finite
+    function ozarr_context_set_log(context, level, fn, user) bind(c, name="ozarr_context_set_log") result(r)
+      import :: c_funptr, c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      integer(c_int32_t), value :: level
+      type(c_funptr), value :: fn
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: r
+    end function ozarr_context_set_log
     subroutine ozarr_context_free(context) bind(c, name="ozarr_context_free")
       import :: c_ptr
       type(c_ptr), value :: context

@@ -9,11 +9,12 @@
 //! the end always.
 
 use super::registry::{Built, Config, Style, decode_known};
-use super::{Dest, Size, Stage};
+use super::{Dest, Size, Stage, StageRef};
 use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use crate::limits;
 use crate::metadata::json::brief;
+use std::sync::Arc;
 
 /// Bytes of the checksum.
 const LEN: usize = 4;
@@ -24,6 +25,14 @@ struct Checksum {
     title: &'static str,
     at_start: bool,
     sum: Sum,
+    /// Whether the sum is compared when decoding.
+    compared: bool,
+}
+
+impl Checksum {
+    fn new(name: &'static str, title: &'static str, at_start: bool, sum: Sum) -> Checksum {
+        Checksum { name, title, at_start, sum, compared: true }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -35,24 +44,24 @@ enum Sum {
 /// `crc32c`; numcodecs' has a `location`, v3's has no configuration.
 pub(super) fn build_crc32c(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     let at_start = config.style != Style::V3 && location(config, false)?;
-    Ok(Built::bytes(Checksum { name: "crc32c", title: "CRC-32C", at_start, sum: Sum::Of(crc32c::crc32c) }))
+    Ok(Built::bytes(Checksum::new("crc32c", "CRC-32C", at_start, Sum::Of(crc32c::crc32c))))
 }
 
 /// `crc32`, of zlib's polynomial.
 pub(super) fn build_crc32(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     let at_start = location(config, true)?;
-    Ok(Built::bytes(Checksum { name: "crc32", title: "CRC-32", at_start, sum: Sum::Of(libdeflater::crc32) }))
+    Ok(Built::bytes(Checksum::new("crc32", "CRC-32", at_start, Sum::Of(libdeflater::crc32))))
 }
 
 /// `adler32`, beginning with 1.
 pub(super) fn build_adler32(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     let at_start = location(config, true)?;
-    Ok(Built::bytes(Checksum { name: "adler32", title: "Adler-32", at_start, sum: Sum::Of(libdeflater::adler32) }))
+    Ok(Built::bytes(Checksum::new("adler32", "Adler-32", at_start, Sum::Of(libdeflater::adler32))))
 }
 
 /// `fletcher32`, as HDF5 and netCDF compute it.
 pub(super) fn build_fletcher32(_config: &Config<'_>, _item: ElementType) -> Result<Built> {
-    Ok(Built::bytes(Checksum { name: "fletcher32", title: "Fletcher-32", at_start: false, sum: Sum::Of(fletcher32) }))
+    Ok(Built::bytes(Checksum::new("fletcher32", "Fletcher-32", false, Sum::Of(fletcher32))))
 }
 
 /// `jenkins_lookup3`, from `initval` on. A `prefix` (bytes in Python, with no form in JSON) is refused.
@@ -62,7 +71,7 @@ pub(super) fn build_jenkins(config: &Config<'_>, _item: ElementType) -> Result<B
     }
     let initval = config.int("initval", 0, i64::from(u32::MAX), 0)? as u32;
     let sum = Sum::Jenkins { initval };
-    Ok(Built::bytes(Checksum { name: "jenkins_lookup3", title: "lookup3 checksum", at_start: false, sum }))
+    Ok(Built::bytes(Checksum::new("jenkins_lookup3", "lookup3 checksum", false, sum)))
 }
 
 /// Reads numcodecs' `location`: whether the checksum is at the start.
@@ -150,13 +159,16 @@ impl Checksum {
         }
     }
 
-    /// The bytes without the checksum, which is verified.
+    /// The bytes without the checksum, which is verified (unless it is not to be).
     fn verified<'a>(&self, src: &'a [u8]) -> Result<&'a [u8]> {
         let split =
             if self.at_start { src.split_first_chunk::<LEN>().map(|(sum, data)| (data, sum)) } else { src.split_last_chunk::<LEN>() };
         let Some((data, sum)) = split else {
             bail!(Truncated, "found {} bytes, expected at least the {LEN} of a checksum", src.len());
         };
+        if !self.compared {
+            return Ok(data);
+        }
         let (stored, computed) = (u32::from_le_bytes(*sum), self.compute(data));
         if stored != computed {
             bail!(Checksum, "the stored {} is 0x{stored:08x}, the bytes have 0x{computed:08x}", self.title);
@@ -197,6 +209,10 @@ impl Stage for Checksum {
             out.copy_from_slice(data);
             Ok(())
         })
+    }
+
+    fn unverified(&self) -> Option<StageRef> {
+        Some(Arc::new(Checksum { compared: false, ..*self }))
     }
 
     /// The checksum is verified over all bytes; only the copy is saved.

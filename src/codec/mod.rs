@@ -84,6 +84,11 @@ pub trait Stage: Send + Sync {
         let _ = (src, total, offset, dst);
         None
     }
+
+    /// Of a checksum: the same stage without the comparison when decoding.
+    fn unverified(&self) -> Option<StageRef> {
+        None
+    }
 }
 
 /// The array→bytes codec of elements of variable length, which are [`Item`](crate::dtype::variable::Item)s in memory.

@@ -71,10 +71,18 @@ impl<'a> Config<'a> {
     pub fn int(&self, name: &str, low: i64, high: i64, default: i64) -> Result<i64> {
         match self.get(name) {
             None => Ok(default),
-            Some(v) => match v.as_i64().filter(|n| (low..=high).contains(n)) {
+            Some(v) => match self.number(v).filter(|n| (low..=high).contains(n)) {
                 Some(n) => Ok(n),
                 None => Err(self.error(name, format!("found {}, expected an integer from {low} to {high}", brief(v)))),
             },
+        }
+    }
+
+    /// An integer; in v2 one writer puts them into texts (HD-14).
+    fn number(&self, value: &Value) -> Option<i64> {
+        match value {
+            Value::String(text) if self.style == Style::V2 => text.parse().ok(),
+            other => other.as_i64(),
         }
     }
 
@@ -542,5 +550,10 @@ pub(super) mod tests {
         assert_eq!(c.text("c").unwrap(), Some("x"));
         assert!(c.text("a").is_err() && c.flag("a", true).is_err());
         assert!(c.flag("e", false).unwrap());
+        let texts = config_of(r#"{"a": "3", "b": "-1", "c": "x"}"#);
+        let c = Config::new(&texts, Style::V2);
+        assert_eq!((c.int("a", 0, 9, 1).unwrap(), c.int("b", -1, 9, 1).unwrap()), (3, -1));
+        assert!(c.int("c", 0, 9, 1).is_err() && c.int("b", 0, 9, 1).is_err());
+        assert!(Config::v3(&texts).int("a", 0, 9, 1).is_err());
     }
 }

@@ -210,6 +210,11 @@ fn structure(element: ElementType, value: &Value) -> Result<Fill> {
     }
 }
 
+/// Whether a text is base64, padded.
+pub fn is_base64(text: &str) -> bool {
+    STANDARD.decode(text).is_ok()
+}
+
 /// The first bytes of a slice that has them.
 fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0))

@@ -6,6 +6,7 @@
 
 mod decode;
 mod encode;
+mod lenient;
 pub mod lock;
 pub mod memory;
 pub mod place;
@@ -23,6 +24,7 @@ mod shard_stream;
 pub mod stats;
 mod write;
 
+pub use lenient::Lenient;
 pub use memory::{Memory, Overflow};
 pub use selection::Selection;
 pub use shapes::ByShape;
@@ -71,6 +73,8 @@ pub struct BoundArray {
     pub locks: Arc<lock::ChunkLocks>,
     /// The shards that are kept open.
     pub open_shards: Arc<OpenShards>,
+    /// What is made of chunks that are not as they should be.
+    pub lenient: Lenient,
 }
 
 /// Reads the selected elements into `memory`.

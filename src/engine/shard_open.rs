@@ -243,6 +243,7 @@ mod tests {
             pool: pool::Pool::new(1),
             locks: lock::ChunkLocks::new(),
             open_shards: Arc::default(),
+            lenient: Default::default(),
         })
     }
 

@@ -8,10 +8,11 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, text};
-use super::types::{Settings, ozarr_context};
+use super::types::{OZARR_LOG_INFO, OZARR_LOG_OFF, OZARR_LOG_WARNING, Settings, ozarr_context, ozarr_log_fn, ozarr_log_level};
 use crate::error::{Result, bail};
-use crate::node::Context;
-use std::ffi::c_char;
+use crate::node::{self, Context, Level, Log};
+use std::ffi::{CString, c_char, c_void};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The most threads that can be asked for.
@@ -31,6 +32,9 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// Changes a setting; stores that are open already keep theirs.
 ///
 /// - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
+/// - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
+///   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+/// - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *const c_char, value: *const c_char) -> ozarr_status {
@@ -38,16 +42,83 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
         let context = ozarr_context::get(context, "context")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (key, value) = unsafe { (text(key, "key")?, text(value, "value")?) };
-        if key != "threads" {
-            bail!(Argument, "found the setting {key:?}, expected one of: \"threads\"");
+        match key {
+            "threads" => match value.parse() {
+                Ok(n @ 1..=MAX_THREADS) => context.threads.store(n, Relaxed),
+                _ => bail!(Argument, "the setting \"threads\" is {value:?}, expected a number from 1 to {MAX_THREADS}"),
+            },
+            "strict" => context.strict.store(flag(key, value)?, Relaxed),
+            "non_finite" => context.non_finite.store(flag(key, value)?, Relaxed),
+            _ => bail!(Argument, "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"non_finite\""),
         }
-        let threads = match value.parse() {
-            Ok(n @ 1..=MAX_THREADS) => n,
-            _ => bail!(Argument, "the setting \"threads\" is {value:?}, expected a number from 1 to {MAX_THREADS}"),
-        };
-        context.threads.store(threads, Relaxed);
         Ok(())
     })
+}
+
+/// `"1"` or `"0"`.
+fn flag(key: &str, value: &str) -> Result<bool> {
+    match value {
+        "1" => Ok(true),
+        "0" => Ok(false),
+        _ => bail!(Argument, "the setting {key:?} is {value:?}, expected \"1\" or \"0\""),
+    }
+}
+
+/// Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare words
+/// that are no JSON: other programs may refuse to read the whole document. Without it (the default) they are
+/// refused; those that other programs stored are read, and stay, in any case.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_context_set_non_finite(context: *mut ozarr_context, allowed: bool) -> ozarr_status {
+    entry!("ozarr_context_set_non_finite", {
+        ozarr_context::get(context, "context")?.non_finite.store(allowed, Relaxed);
+        Ok(())
+    })
+}
+
+/// Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once for
+/// each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last level
+/// that is told. `fn` is called with `user`, which must stay valid as long as those stores and their nodes are
+/// open. NULL ends it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_context_set_log(
+    context: *mut ozarr_context,
+    level: ozarr_log_level,
+    r#fn: ozarr_log_fn,
+    user: *mut c_void,
+) -> ozarr_status {
+    entry!("ozarr_context_set_log", {
+        let context = ozarr_context::get(context, "context")?;
+        let last = match level {
+            OZARR_LOG_OFF => None,
+            OZARR_LOG_WARNING => Some(Level::Warning),
+            OZARR_LOG_INFO => Some(Level::Info),
+            _ => bail!(Argument, "the argument `level` is {level}, expected an OZARR_LOG_... level"),
+        };
+        let log = last.zip(r#fn).map(|(level, call)| {
+            let user = User(user);
+            Log { level, call: Arc::new(move |level, text| tell(call, &user, level, text)) }
+        });
+        drop(context.log.replace(log));
+        Ok(())
+    })
+}
+
+/// What the host wants back in its callback. Never looked at here.
+struct User(*mut c_void);
+
+// SAFETY: it is only handed through; that the host can use it in its own threads is up to the host.
+unsafe impl Send for User {}
+// SAFETY: as above.
+unsafe impl Sync for User {}
+
+/// Calls the host's function, in the host's world.
+fn tell(call: unsafe extern "C" fn(*mut c_void, ozarr_log_level, *const c_char), user: &User, level: Level, text: &str) {
+    // Names come from files, and may hold anything.
+    let text = CString::new(text.replace(|c: char| c.is_control(), " ")).unwrap_or_default();
+    // SAFETY: the host's function, by the contract of `ozarr_context_set_log`; the text lives as long as the call.
+    super::host::call_back(|| unsafe { call(user.0, level as i32, text.as_ptr()) });
 }
 
 /// Frees a context; stores that were opened with it are not affected. NULL is allowed.
@@ -61,8 +132,11 @@ pub(super) fn context_of(context: *const ozarr_context) -> Result<Context> {
     if context.is_null() {
         return Ok(Context::default());
     }
-    Ok(match ozarr_context::get(context, "context")?.threads.load(Relaxed) {
+    let settings = ozarr_context::get(context, "context")?;
+    let context = match settings.threads.load(Relaxed) {
         0 => Context::default(),
         threads => Context::with_threads(threads),
-    })
+    };
+    let (strict, non_finite) = (settings.strict.load(Relaxed), settings.non_finite.load(Relaxed));
+    Ok(context.with_settings(node::Settings { strict, non_finite, log: settings.log.read(Option::clone) }))
 }

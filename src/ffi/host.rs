@@ -7,19 +7,39 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 thread_local! {
     /// How many guarded calls this thread is in (a callback of the host may call the library again).
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// The floating-point environment of the host, in the innermost guarded call.
-    static HOST_FLOAT: Cell<float::Word> = const { Cell::new(float::DEFAULT) };
-    /// Where this thread panicked last: a source file (its end, if it is long) and a line. No destructor, no
-    /// allocation.
+    /// What the innermost guarded call saved.
+    static WORLD: Cell<Option<World>> = const { Cell::new(None) };
+    /// Where this thread panicked last: a source file (its end, if it is long) and a line. No destructor, no allocation.
     static PLACE: Cell<([u8; 64], u32)> = const { Cell::new(([0; 64], 0)) };
 }
 
-/// What was saved of the host; dropping it puts everything back.
-pub(super) struct Host {
+/// What is the host's own.
+#[derive(Clone, Copy)]
+struct World {
     errno: i32,
     float: float::Environment,
-    /// That of the guarded call around this one, in a callback of the host.
-    outer: float::Word,
+}
+
+impl World {
+    /// Saves it and sets the default one.
+    fn leave() -> World {
+        // SAFETY: errno's address is valid in every thread.
+        let errno = unsafe { *libc::__errno_location() };
+        World { errno, float: float::Environment::swap_default() }
+    }
+
+    /// Puts it back.
+    fn enter(&self) {
+        self.float.restore();
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = self.errno };
+    }
+}
+
+/// A guarded call; dropping it puts back what was saved of the host.
+pub(super) struct Host {
+    /// What was saved by the call around this one, if this one comes from a callback.
+    outer: Option<World>,
 }
 
 impl Host {
@@ -27,35 +47,26 @@ impl Host {
     pub(super) fn leave() -> Host {
         silence_panics();
         DEPTH.set(DEPTH.get() + 1);
-        // SAFETY: errno's address is valid in every thread.
-        let errno = unsafe { *libc::__errno_location() };
-        let float = float::Environment::swap_default();
-        let outer = HOST_FLOAT.replace(float.word());
-        Host { errno, float, outer }
+        Host { outer: WORLD.replace(Some(World::leave())) }
     }
+}
+
+/// Calls the host's code from within a guarded call: in the host's own world, which it may change.
+pub(super) fn call_back<T>(f: impl FnOnce() -> T) -> T {
+    let Some(world) = WORLD.get() else { return f() };
+    world.enter();
+    let result = f();
+    WORLD.set(Some(World::leave()));
+    result
 }
 
 impl Drop for Host {
     fn drop(&mut self) {
-        HOST_FLOAT.set(self.outer);
-        self.float.restore();
-        // SAFETY: as above.
-        unsafe { *libc::__errno_location() = self.errno };
+        if let Some(world) = WORLD.replace(self.outer) {
+            world.enter();
+        }
         DEPTH.set(DEPTH.get() - 1);
     }
-}
-
-/// Calls a function of the host in the host's own floating-point environment, from within a guarded call.
-pub(super) fn in_host<T>(call: impl FnOnce() -> T) -> T {
-    /// Puts the library's environment back, also if the call panics.
-    struct Back(float::Environment);
-    impl Drop for Back {
-        fn drop(&mut self) {
-            self.0.restore();
-        }
-    }
-    let _back = Back(float::Environment::swap_for(HOST_FLOAT.get()));
-    call()
 }
 
 /// A panic is reported by its status, not on stderr: the hook says nothing in a guarded call and in the
@@ -93,26 +104,18 @@ pub(super) fn panic_place() -> String {
 mod float {
     use std::arch::asm;
 
-    pub(super) type Word = u32;
-    pub(super) const DEFAULT: Word = 0x1f80;
+    const DEFAULT: u32 = 0x1f80;
 
+    #[derive(Clone, Copy)]
     pub(super) struct Environment(u32);
 
     impl Environment {
         pub(super) fn swap_default() -> Environment {
-            Environment::swap_for(DEFAULT)
-        }
-
-        pub(super) fn swap_for(word: Word) -> Environment {
             let saved = get();
-            if saved != word {
-                set(word);
+            if saved != DEFAULT {
+                set(DEFAULT);
             }
             Environment(saved)
-        }
-
-        pub(super) fn word(&self) -> Word {
-            self.0
         }
 
         pub(super) fn restore(&self) {
@@ -140,24 +143,14 @@ mod float {
 mod float {
     use std::arch::asm;
 
-    pub(super) type Word = (u64, u64);
-    pub(super) const DEFAULT: Word = (0, 0);
-
+    #[derive(Clone, Copy)]
     pub(super) struct Environment(u64, u64);
 
     impl Environment {
         pub(super) fn swap_default() -> Environment {
-            Environment::swap_for(DEFAULT)
-        }
-
-        pub(super) fn swap_for(word: Word) -> Environment {
             let saved = get();
-            set(word);
+            set((0, 0));
             Environment(saved.0, saved.1)
-        }
-
-        pub(super) fn word(&self) -> Word {
-            (self.0, self.1)
         }
 
         pub(super) fn restore(&self) {
@@ -202,11 +195,35 @@ mod tests {
         let after = (float::get(), *errno());
         let called = {
             let _host = Host::leave();
-            (in_host(float::get), float::get())
+            (call_back(float::get), float::get())
         };
         float::set(kept);
         assert_eq!(called, (host_word, 0x1f80));
         assert_eq!(inside, 0x1f80);
         assert_eq!(after, (host_word, 42));
+    }
+
+    #[test]
+    fn callbacks_run_in_the_hosts_world() {
+        // SAFETY: errno's address is valid in every thread.
+        let errno = || unsafe { &mut *libc::__errno_location() };
+        let host_word = 0x1f80 & !(1 << 9) | 0x8040;
+        let kept = float::get();
+        float::set(host_word);
+        *errno() = 42;
+        let (seen, inner, inside) = {
+            let _host = Host::leave();
+            *errno() = 7;
+            let (seen, inner) = call_back(|| {
+                let seen = (float::get(), *errno());
+                *errno() = 43;
+                let _again = Host::leave();
+                (seen, float::get())
+            });
+            (seen, inner, float::get())
+        };
+        let after = (float::get(), *errno());
+        float::set(kept);
+        assert_eq!((seen, inner, inside, after), ((host_word, 42), 0x1f80, 0x1f80, (host_word, 43)));
     }
 }

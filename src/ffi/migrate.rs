@@ -60,7 +60,7 @@ pub unsafe extern "C" fn ozarr_migrate(
 fn tell(progress: ozarr_progress, user: *mut c_void, done: u64, total: u64) -> Result<()> {
     let Some(progress) = progress else { return Ok(()) };
     // SAFETY: the caller gave this function for such calls, and `user` with it.
-    match unsafe { progress(user, done, total) } {
+    match super::host::call_back(|| unsafe { progress(user, done, total) }) {
         0 => Ok(()),
         status => bail!(Cancelled, "the progress function gave {status} after {done} of {total} objects, expected 0"),
     }

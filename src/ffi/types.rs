@@ -11,7 +11,8 @@ use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkSafe, Kept};
 use crate::node;
-use std::sync::atomic::AtomicUsize;
+use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 
 /// An array: open for reading, or for reading and writing.
@@ -234,11 +235,33 @@ pub const OZARR_JSON_ARRAY: ozarr_json_kind = 5;
 /// An object.
 pub const OZARR_JSON_OBJECT: ozarr_json_kind = 6;
 
+/// How important a message of a log is.
+#[allow(non_camel_case_types)]
+pub type ozarr_log_level = i32;
+
+/// No messages.
+pub const OZARR_LOG_OFF: ozarr_log_level = 0;
+/// Something in a file is odd, and was read all the same.
+pub const OZARR_LOG_WARNING: ozarr_log_level = 1;
+/// Something may be of interest.
+pub const OZARR_LOG_INFO: ozarr_log_level = 2;
+
+/// Takes a message of one line, which is valid during the call only. It runs in the thread that is inside of a
+/// call of the library (in several at once, if several use the context), and may call the library itself.
+#[allow(non_camel_case_types)]
+pub type ozarr_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: ozarr_log_level, message: *const c_char)>;
+
 /// The settings behind an `ozarr_context`.
 #[derive(Default)]
 pub(crate) struct Settings {
     /// `"threads"`; 0 as the environment says.
     pub(super) threads: AtomicUsize,
+    /// `"strict"`
+    pub(super) strict: AtomicBool,
+    /// `"non_finite"`
+    pub(super) non_finite: AtomicBool,
+    /// Who is told.
+    pub(super) log: Kept<Option<node::Log>>,
 }
 
 /// The state behind an `ozarr_iter`: children, and the number of steps taken.

@@ -8,11 +8,19 @@ pub use crate::dtype::fill::brief;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, MAX_JSON_VALUES};
 use serde_json::{Map, Number, Value};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
+/// What some editors put in front of UTF-8.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// The tokens that are no JSON and are read all the same; longer ones first, because one contains another.
 const TOKENS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 /// How many stand-ins are tried before a document is refused; a document that holds even one is hostile.
 const STAND_INS: u32 = 8;
+/// What to do about NaN and infinities that a caller wants to store.
+pub const NO_FORM: &str = "NaN and infinities have no form in JSON: store a text, or use a context whose setting \"non_finite\" is \"1\"";
+/// So many repeated names are told, at most.
+const REPEATED: usize = 8;
 /// The widest list that is printed on one line, in bytes.
 const LINE: usize = 100;
 
@@ -23,7 +31,7 @@ pub fn parse(bytes: &[u8], max: usize) -> Result<Value> {
         bail!(Limit, "a document of {} bytes exceeds the limit of {max} bytes", bytes.len());
     }
     check_values(bytes)?;
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     serde_json::from_slice(bytes).or_else(|e| match substitute(bytes) {
         Some(s) => s.parse(),
         None => Err(syntax(&e, e.column())),
@@ -45,7 +53,18 @@ pub fn parse_text(text: &str) -> Result<Value> {
         bail!(Limit, "a JSON text of {} bytes exceeds the limit of {} bytes", text.len(), crate::limits::MAX_DOCUMENT);
     }
     check_values(text.as_bytes())?;
-    serde_json::from_str(text).map_err(|e| argument(syntax(&e, e.column())))
+    serde_json::from_str(text).map_err(|e| {
+        let plain = argument(syntax(&e, e.column()));
+        match substitute(text.as_bytes()) {
+            Some(s) if s.parse().is_ok() => err!(Argument, "{}; {NO_FORM}", plain.message()),
+            _ => plain,
+        }
+    })
+}
+
+/// Reads JSON that the caller supplies; bare `NaN` and `Infinity` only where `non_finite` allows them.
+pub fn parse_allowed(text: &str, non_finite: bool) -> Result<Value> {
+    if non_finite { parse_given(text) } else { parse_text(text) }
 }
 
 /// Reads a document that the caller supplies: as [`parse`], but what is no JSON is an error of kind `Argument`.
@@ -169,6 +188,67 @@ impl Substituted {
             _ => {}
         }
     }
+}
+
+/// The names that stand more than once in one object of a document, up to a few; readers take the last of each (HD-02). `bytes`
+/// are a document that was read.
+pub fn repeated_names(bytes: &[u8]) -> Vec<String> {
+    let (mut found, mut open, mut at) = (Vec::new(), Vec::<HashSet<Cow<'_, str>>>::new(), 0);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'{' => open.push(HashSet::new()),
+            b'}' => drop(open.pop()),
+            b'"' => {
+                let end = string_end(bytes, at);
+                let is_name = bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
+                if let (true, Some(seen), Some(name)) = (is_name, open.last_mut(), unescaped(&bytes[at..end]))
+                    && let Some(name) = seen.replace(name)
+                    && found.len() < REPEATED
+                    && !found.iter().any(|f: &String| *f == name)
+                {
+                    found.push(name.into_owned());
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found
+}
+
+/// Where the string that begins at `at` ends: behind its quotation mark.
+fn string_end(bytes: &[u8], mut at: usize) -> usize {
+    at += 1;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 1,
+            b'"' => return at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+fn unescaped(quoted: &[u8]) -> Option<Cow<'_, str>> {
+    if quoted.contains(&b'\\') {
+        return serde_json::from_slice(quoted).ok().map(Cow::Owned);
+    }
+    std::str::from_utf8(quoted).ok().map(|name| Cow::Borrowed(name.trim_matches('"')))
+}
+
+/// NaN or an infinity as the bare token that Python writes; any other number as JSON has it.
+pub fn number(value: f64) -> Number {
+    let token = if value.is_nan() {
+        "NaN"
+    } else if value > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
+    };
+    Number::from_f64(value).unwrap_or_else(|| Number::from_string_unchecked(token.to_string()))
 }
 
 /// Whether a number is one of the bare tokens `NaN`, `Infinity`, `-Infinity`.
@@ -351,9 +431,29 @@ mod tests {
         assert!(parse_text("[1]").is_ok());
         let e = parse_text("[1,\n NaN]").unwrap_err();
         assert_eq!((e.kind(), e.message().contains("line 2, column 2")), (ErrorKind::Argument, true), "{e}");
+        assert!(e.message().contains("non_finite"), "{e}");
+        assert!(!parse_text("[NaN").unwrap_err().message().contains("non_finite"));
+        assert!(parse_allowed("[NaN]", true).is_ok() && parse_allowed("[NaN]", false).is_err());
         assert!(parse_given("[NaN]").is_ok());
         let e = parse_given("[NaN").unwrap_err();
         assert_eq!((e.kind(), e.message().contains("line 1, column 4")), (ErrorKind::Argument, true), "{e}");
+    }
+
+    #[test]
+    fn of_repeated_names_the_last_counts_and_they_are_told() {
+        let text = br#"{"a":1,"b":{"c":1.5,"c":[{"d":0,"d":NaN}]},"a":-Infinity,"a":2,"e":"a"}"#;
+        assert_eq!(to_compact(&parse(text, 999).unwrap()), r#"{"a":2,"b":{"c":[{"d":NaN}]},"e":"a"}"#);
+        assert_eq!(repeated_names(text), ["c", "d", "a"]);
+        assert_eq!(repeated_names(br#"{"\u0061\"":1, "a\"" : 2}"#), ["a\""]);
+        assert!(repeated_names(br#"{"a":1,"b":{"a":{"a":[true,null]}}}"#).is_empty());
+    }
+
+    #[test]
+    fn numbers_without_a_form_are_bare_tokens() {
+        for (value, text) in [(f64::NAN, "NaN"), (f64::INFINITY, "Infinity"), (f64::NEG_INFINITY, "-Infinity"), (1.5, "1.5")] {
+            assert_eq!(number(value).to_string(), text);
+            assert_eq!(is_non_finite(&number(value)), !value.is_finite());
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod consolidated;
 pub mod draft;
 pub mod extension;
 pub mod json;
+pub mod odd;
 pub mod upgrade;
 pub mod v2;
 pub mod v3;

@@ -148,6 +148,14 @@ fn order_of_structured(codec: &mut Extension) {
     }
 }
 
+/// A node's document without the members that must be understood and are not (V3-27): what is left may mean something else.
+pub fn without_unknown(node_type: NodeType, document: &Map<String, Value>) -> Map<String, Value> {
+    let known = if node_type == NodeType::Array { ARRAY_MEMBERS } else { GROUP_MEMBERS };
+    let mut known_only = document.clone();
+    known_only.retain(|name, value| known.contains(&name.as_str()) || may_be_ignored(value));
+    known_only
+}
+
 /// The model of a group's document.
 pub fn group_from(document: Map<String, Value>) -> Result<GroupMeta> {
     refuse_unknown(&document, GROUP_MEMBERS)?;
@@ -544,6 +552,12 @@ mod tests {
             ("data_type", Some(r#"{"name":"float32"}"#)),
             ("extra", Some(r#"{"must_understand":false,"n":1}"#)),
             ("chunk_key_encoding", Some(r#""default""#)),
+            ("fill_value", Some("\"nan\"")),
+            ("fill_value", Some("\"+Infinity\"")),
+            ("fill_value", Some("\"0x7FC00000\"")),
+            ("fill_value", Some("\"0x1\"")),
+            ("codecs", Some(r#"[{"name":"bytes","configuration":null}]"#)),
+            ("codecs", Some(r#"["bytes",{"name":"crc32c","configuration":{}}]"#)),
         ];
         for (name, value) in cases {
             assert!(parse_array(&edited(name, *value)).is_ok(), "{name}: {value:?}");
@@ -598,6 +612,16 @@ mod tests {
             assert_eq!(e.kind(), *kind, "{name} {value}: {e}");
             assert!(e.to_string().contains(text), "{name} {value}: {e}");
         }
+    }
+
+    #[test]
+    fn unknown_members_can_be_left_out() {
+        let document = json::parse_object(&edited("extra", Some("1")), 1 << 20).unwrap();
+        assert!(array_from(document.clone()).is_err());
+        let rest = without_unknown(NodeType::Array, &document);
+        assert!(!rest.contains_key("extra") && array_from(rest).is_ok());
+        let ignorable = json::parse_object(&edited("extra", Some(r#"{"must_understand":false}"#)), 1 << 20).unwrap();
+        assert!(without_unknown(NodeType::Array, &ignorable).contains_key("extra"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Arrays: opening, creating, and reading and writing through the engine. Changes of the shape are in `resize`.
 //! Specification: v2, "Arrays"; v3 core, "Array metadata".
 
+use super::context::not_finite;
 use super::document::{self, Stored};
 use super::{Attributes, Create, NodeKind, Spec, Store, draft, hierarchy, path};
 use crate::codec::BoundChain;
@@ -8,12 +9,13 @@ use crate::codec::chain::Chain;
 use crate::dtype::fill::Fill;
 use crate::dtype::variable::Item;
 use crate::dtype::{DataType, ElementType, parse_v3};
-use crate::engine::{self, BoundArray, ByShape, Memory, Selection};
+use crate::engine::{self, BoundArray, ByShape, Lenient, Memory, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
 use crate::grid::Grid;
-use crate::grid::key::KeyEncoding;
+use crate::grid::key::{KeyEncoding, Separator};
 use crate::limits::Dims;
+use crate::metadata::odd::{Note, Weight};
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, v3};
 use std::sync::Arc;
@@ -53,6 +55,8 @@ pub(super) struct State {
     inner_chunk: Dims,
     /// In front of every chunk's key, and the keys behind that.
     pub chunks: (String, KeyEncoding),
+    /// The document does not say how the chunks' keys are, and it was found that they are nested.
+    guessed: bool,
 }
 
 impl Array {
@@ -63,9 +67,21 @@ impl Array {
         Array::from_stored(store, path, found)
     }
 
+    /// The array of a document that was found; what is odd in it is told.
     pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Array> {
+        found.report(store)?;
+        let array = Array::quietly(store, path, found)?;
+        if array.state().guessed {
+            let text = "\"dimension_separator\" is missing and the chunks lie in folders; \"/\" is taken";
+            store.context().report(&path::join(array.path(), v2::ARRAY), &[Note::new(Weight::Odd, "HD-11", text)])?;
+        }
+        Ok(array)
+    }
+
+    /// The same, and nothing is told: a lock may be held.
+    fn quietly(store: &Store, path: String, found: Stored) -> Result<Array> {
         let (key, listed, attributes) = (found.key.clone(), found.listed, found.attributes.clone());
-        match found.parse()? {
+        match found.parse(store)? {
             Document::Array(meta) => Array::new(store, path, *meta, attributes, listed).map_err(|e| e.at_key(key)),
             Document::Group(_) => Err(err!(NodeKind, "found a group, expected an array").at_key(key)),
         }
@@ -90,6 +106,9 @@ impl Array {
         path::check_new(&path)?;
         let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
         let (meta, attributes) = spec.resolve(enclosing)?;
+        if !store.context().allows_non_finite() && attributes.values().any(json::has_non_finite) {
+            return Err(not_finite("an attribute", ErrorKind::Argument).at_field("attributes"));
+        }
         if let Some(array) = existing(store, &path, &meta, how)? {
             return Ok(array);
         }
@@ -258,7 +277,13 @@ impl Array {
             let Ok(bound) = &state.bound else { return None };
             let store_fill_chunks = on || !state.meta.fill.defined;
             let bound = Ok(Arc::new(BoundArray { store_fill_chunks, ..(**bound).clone() }));
-            let changed = State { meta: state.meta.clone(), bound, inner_chunk: state.inner_chunk.clone(), chunks: state.chunks.clone() };
+            let changed = State {
+                meta: state.meta.clone(),
+                bound,
+                inner_chunk: state.inner_chunk.clone(),
+                chunks: state.chunks.clone(),
+                guessed: state.guessed,
+            };
             Some(std::mem::replace(state, Arc::new(changed)))
         }));
     }
@@ -291,7 +316,8 @@ impl Array {
 }
 
 impl State {
-    pub fn new(store: &Store, path: &str, meta: ArrayMeta, write_fill_chunks: bool) -> Result<State> {
+    pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, write_fill_chunks: bool) -> Result<State> {
+        let guessed = separator_is_open(&meta) && choose_separator(store, path, &mut meta)?;
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
         let fill_bytes: Arc<[u8]> = meta.fill.element(meta.data_type).as_slice().into();
         let fill = match meta.data_type.is_variable() {
@@ -303,6 +329,8 @@ impl State {
             Dialect::D0 => draft::chunks(store, path, &meta)?,
             Dialect::Final | Dialect::D2 => (path::prefix(path), meta.keys),
         };
+        let chain = if store.options().verify { chain } else { chain.map(|chain| chain.unverified()) };
+        let clipped = chain.as_ref().ok().filter(|_| store.options().clipped).map(|chain| Arc::new(chain.clone()));
         let bound = match chain.and_then(|chain| Ok((bind_largest(&chain, &meta.grid, &meta.shape)?, chain))) {
             Ok((bound, chain)) => Ok(Arc::new(BoundArray {
                 store: store.shared().clone(),
@@ -319,11 +347,12 @@ impl State {
                 pool: store.context().pool.clone(),
                 locks: store.context().chunk_locks.clone(),
                 open_shards: Arc::default(),
+                lenient: Lenient { empty_is_missing: store.options().empty_is_missing, clipped },
             })),
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),
         };
-        Ok(State { meta, bound, inner_chunk, chunks })
+        Ok(State { meta, bound, inner_chunk, chunks, guessed })
     }
 
     /// What the engine needs, or why it cannot be had.
@@ -354,6 +383,35 @@ pub(super) fn bind_largest(chain: &Chain, grid: &Grid, shape: &[u64]) -> Result<
         }
     }
     chain.bind(&largest)
+}
+
+/// Whether a v2 document leaves open how the keys of its chunks are, and it makes a difference.
+fn separator_is_open(meta: &ArrayMeta) -> bool {
+    let said = meta.document.get("dimension_separator").is_some_and(|value| !value.is_null());
+    meta.format == Format::V2 && meta.dialect == Dialect::Final && meta.shape.len() > 1 && !said
+}
+
+/// Uses the separator of the store's options; else "/" where chunks lie in folders and none lies flat, as some early writers
+/// left them without saying so (HD-11). Returns whether it was found this way.
+fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<bool> {
+    if let Some(separator) = store.options().separator {
+        meta.keys = KeyEncoding::V2(separator);
+        return Ok(false);
+    }
+    let (shared, prefix) = (store.shared(), path::prefix(path));
+    let mut first = prefix.clone();
+    meta.keys.push(meta.shape.iter().map(|_| 0), &mut first);
+    if !shared.capabilities().listable || shared.open(&first).map_err(|e| e.at_key(&first))?.is_some() {
+        return Ok(false);
+    }
+    let listing = shared.list_dir(&prefix)?;
+    let is_flat = |key: &String| super::resize::parse_key(meta.keys, key, meta.shape.len()).is_some();
+    let is_folder = |name: &String| super::resize::parse_key(KeyEncoding::V2(Separator::Dot), name, 1).is_some();
+    let nested = listing.prefixes.iter().any(is_folder) && !listing.keys.iter().any(is_flat);
+    if nested {
+        meta.keys = KeyEncoding::V2(Separator::Slash);
+    }
+    Ok(nested)
 }
 
 /// The name of an array's document.
@@ -394,7 +452,7 @@ fn existing(store: &Store, path: &str, wanted: &ArrayMeta, how: Create) -> Resul
     if how == Create::New || kind != NodeKind::Array {
         return Err(hierarchy::exists(store, path, kind, ""));
     }
-    let array = Array::from_stored(store, path.to_string(), found)?;
+    let array = Array::quietly(store, path.to_string(), found)?;
     match difference(&array.state().meta, wanted) {
         None => Ok(Some(array)),
         Some(text) => Err(hierarchy::exists(store, path, kind, &format!(" with {text}"))),

@@ -1,8 +1,9 @@
 //! The attributes of an open node: typed access, and changes that lose nothing of what others changed meanwhile.
 //! Specification: v2, "Attributes" (`.zattrs`); v3 core, `attributes`.
 
+use super::context::not_finite;
 use super::{NodeKind, Store, document, hierarchy, path};
-use crate::error::{Result, bail, err};
+use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::json::{self, brief};
@@ -197,12 +198,9 @@ impl Attributes {
         self.set(name, value.into())
     }
 
-    /// Sets a number. NaN and infinities have no form in JSON: an error of kind `Range`.
+    /// Sets a number. NaN and infinities have no form in JSON: an error of kind `Range` where the context does not allow them.
     pub fn set_f64(&self, name: &str, value: f64) -> Result<()> {
-        match Number::from_f64(value) {
-            Some(number) => self.set(name, Value::Number(number)),
-            None => bail!(Range, "attribute {name:?} cannot be {value}: JSON has no such number; store a string"),
-        }
+        self.set(name, Value::Number(json::number(value)))
     }
 
     /// Sets a string.
@@ -212,7 +210,7 @@ impl Attributes {
 
     /// Sets what a JSON text says.
     pub fn set_json(&self, name: &str, text: &str) -> Result<()> {
-        self.set(name, json::parse_text(text).map_err(|e| e.at_field(name))?)
+        self.set(name, json::parse_allowed(text, self.store.context().allows_non_finite()).map_err(|e| e.at_field(name))?)
     }
 
     /// What kind of value an attribute is.
@@ -232,7 +230,7 @@ impl Attributes {
 
     /// Replaces all attributes by those of a JSON object.
     pub fn replace_json(&self, text: &str) -> Result<()> {
-        match json::parse_text(text)? {
+        match json::parse_allowed(text, self.store.context().allows_non_finite())? {
             Value::Object(all) => self.replace(all),
             other => bail!(Type, "found {}, expected an object of attributes", brief(&other)),
         }
@@ -253,7 +251,7 @@ impl Attributes {
         if let Some(known) = known {
             return Ok(known);
         }
-        let read = Arc::new(document::attributes_v2(&self.store, &self.path)?);
+        let read = Arc::new(document::reported_attributes_v2(&self.store, &self.path)?);
         Ok(self.state.write(|state| state.current.get_or_insert(read).clone()))
     }
 
@@ -265,6 +263,7 @@ impl Attributes {
     fn change(&self, change: Change) -> Result<()> {
         self.store.check_writable()?;
         self.check_depth(&change)?;
+        self.check_numbers(&change)?;
         let left = self.state.write(|state| {
             let Some(pending) = &mut state.pending else { return Ok(Some(change)) };
             self.apply(Arc::make_mut(&mut pending.view), &change)?;
@@ -272,6 +271,19 @@ impl Attributes {
             Ok(None)
         })?;
         left.map_or(Ok(()), |change| self.publish(&[change]))
+    }
+
+    /// Bare NaN and infinities of other writers stay; new ones must be allowed.
+    fn check_numbers(&self, change: &Change) -> Result<()> {
+        let found = match change {
+            Change::Set(_, value) => json::has_non_finite(value),
+            Change::Replace(all) => all.values().any(json::has_non_finite),
+            Change::Erase(_) => false,
+        };
+        if found && !self.store.context().allows_non_finite() {
+            return Err(not_finite(&format!("an attribute of {}", self.name()), ErrorKind::Range));
+        }
+        Ok(())
     }
 
     fn check_depth(&self, change: &Change) -> Result<()> {

@@ -71,7 +71,8 @@ impl Catalog {
         let stored = |kind, document_name, document: &Value, attributes| {
             let document = document.as_object()?.clone();
             let key = path::join(path, document_name);
-            Some(Stored { format: self.format, dialect: Dialect::Final, kind, key, document, as_of: self.as_of, listed: true, attributes })
+            let (format, dialect, as_of, notes) = (self.format, Dialect::Final, self.as_of, Vec::new());
+            Some(Stored { format, dialect, kind, key, document, as_of, listed: true, attributes, notes })
         };
         match self.format {
             Format::V3 => {

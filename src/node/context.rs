@@ -1,23 +1,63 @@
-//! What the handles on stores share: threads and locks.
+//! What the handles on stores share: threads and locks, how strict reading is, and where warnings go.
 
 use crate::engine::lock::{ChunkLocks, KeyLocks};
 use crate::engine::pool::Pool;
+use crate::error::{Error, ErrorKind, Result, err};
 use crate::fork::Lazy;
+use crate::metadata::odd::{Note, Weight};
 use std::sync::Arc;
 
-/// The threads that calls may use, and the locks that keep writers of this process apart. Clones share both.
+/// The threads that calls may use, the locks that keep writers of this process apart, and the settings. Clones share all of it.
 #[derive(Clone)]
 pub struct Context {
     pub(super) pool: Arc<Pool>,
     pub(super) chunk_locks: Arc<ChunkLocks>,
     pub(super) document_locks: Arc<KeyLocks>,
+    settings: Arc<Settings>,
 }
+
+/// Settings of a context.
+#[derive(Clone, Default)]
+pub struct Settings {
+    /// What the specification does not allow is an error, where it would be a warning.
+    pub strict: bool,
+    /// Attributes may hold bare NaN and infinities.
+    pub non_finite: bool,
+    /// Who is told, and of what.
+    pub log: Option<Log>,
+}
+
+/// How important a message of the log is. The discriminants are those of the C header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(i32)]
+pub enum Level {
+    /// Something is odd and was read all the same.
+    Warning = 1,
+    /// Something may be of interest.
+    Info = 2,
+}
+
+/// Who is told of odd files, and down to which level. It is called by the thread that is inside of a call, without locks held.
+#[derive(Clone)]
+pub struct Log {
+    /// The last level that is told.
+    pub level: Level,
+    /// Takes one message of one line.
+    pub call: Listener,
+}
+
+/// Takes a message and its level.
+pub type Listener = Arc<dyn Fn(Level, &str) + Send + Sync>;
 
 impl Default for Context {
     /// The context of programs that do not ask for one: `OZARR_NUM_THREADS` threads, else as many as the process may run on.
     fn default() -> Context {
-        static SHARED: Lazy<Context> =
-            Lazy::new(|| Context { pool: Pool::shared(), chunk_locks: ChunkLocks::new(), document_locks: KeyLocks::new() });
+        static SHARED: Lazy<Context> = Lazy::new(|| Context {
+            pool: Pool::shared(),
+            chunk_locks: ChunkLocks::new(),
+            document_locks: KeyLocks::new(),
+            settings: Arc::default(),
+        });
         SHARED.get().clone()
     }
 }
@@ -28,4 +68,39 @@ impl Context {
     pub fn with_threads(n: usize) -> Context {
         Context { pool: Pool::new(n.max(1)), ..Context::default() }
     }
+
+    /// The same with other settings.
+    pub fn with_settings(self, settings: Settings) -> Context {
+        Context { settings: Arc::new(settings), ..self }
+    }
+
+    /// Whether attributes may hold bare NaN and infinities.
+    pub fn allows_non_finite(&self) -> bool {
+        self.settings.non_finite
+    }
+
+    /// Whether anyone wants to know what is odd.
+    pub(super) fn watches(&self) -> bool {
+        self.settings.strict || self.settings.log.is_some()
+    }
+
+    /// Tells of what is odd at a key; an error of kind `Metadata` in strict mode. No lock may be held: the host's code runs.
+    pub(super) fn report(&self, key: &str, notes: &[Note]) -> Result<()> {
+        if let (true, Some(note)) = (self.settings.strict, notes.iter().find(|note| note.weight == Weight::Odd)) {
+            return Err(err!(Metadata, "{}: {} (strict mode)", note.id, note.text).at_key(key));
+        }
+        let Some(log) = &self.settings.log else { return Ok(()) };
+        for note in notes {
+            let level = if note.weight == Weight::Remark { Level::Info } else { Level::Warning };
+            if level <= log.level {
+                (log.call)(level, &format!("{}: {key}: {}", note.id, note.text));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The error of NaN or an infinity that a caller wants to store; what it is in comes in front.
+pub(super) fn not_finite(what: &str, kind: ErrorKind) -> Error {
+    Error::new(kind, format!("{what} holds NaN or an infinity; {}", crate::metadata::json::NO_FORM))
 }

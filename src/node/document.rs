@@ -6,9 +6,9 @@ use crate::engine::lock::KeyGuard;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft as drafts;
-use crate::metadata::json;
+use crate::metadata::odd::{self, Note, Weight};
 use crate::metadata::v3::{Document, NodeType};
-use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, v2, v3};
+use crate::metadata::{ArrayMeta, Dialect, Format, GroupMeta, Map, Value, json, v2, v3};
 use crate::store::{Condition, ProcessLock, get};
 
 /// A node's document as it is stored: JSON whose kind of node is known, and no more.
@@ -26,11 +26,16 @@ pub(super) struct Stored {
     pub listed: bool,
     /// v2: the `.zattrs`, where they are known without reading it.
     pub attributes: Option<Map<String, Value>>,
+    /// What is odd in its bytes, where the context wants to know.
+    pub notes: Vec<Note>,
 }
 
 impl Stored {
-    /// Reads the document into the model.
-    pub fn parse(self) -> Result<Document> {
+    /// Reads the document into the model, as the store's options say.
+    pub fn parse(self, store: &Store) -> Result<Document> {
+        if store.options().ignore_unknown && self.format == Format::V3 && self.dialect == Dialect::Final {
+            return self.parse_known();
+        }
         let Stored { format, dialect, kind, key, document, .. } = self;
         let parsed = match (format, kind) {
             (_, NodeKind::Array) if dialect == Dialect::D0 => drafts::array_from(document).map(Box::new).map(Document::Array),
@@ -42,18 +47,60 @@ impl Stored {
         };
         parsed.map_err(|e| e.at_key(key))
     }
+
+    /// As [`Stored::parse`] in version 3, whatever members must be understood; the document is kept whole.
+    fn parse_known(self) -> Result<Document> {
+        let Stored { kind, key, document, .. } = self;
+        let parsed = if kind == NodeKind::Array {
+            let known = v3::without_unknown(NodeType::Array, &document);
+            v3::array_from(known).map(|meta| Document::Array(Box::new(ArrayMeta { document, ..meta })))
+        } else {
+            let known = v3::without_unknown(NodeType::Group, &document);
+            v3::group_from(known).map(|meta| Document::Group(GroupMeta { document, ..meta }))
+        };
+        parsed.map_err(|e| e.at_key(key))
+    }
+
+    /// Tells the context what is odd in it (see [`Context::report`](super::Context)).
+    pub fn report(&self, store: &Store) -> Result<()> {
+        let context = store.context();
+        if !context.watches() {
+            return Ok(());
+        }
+        let mut notes = self.notes.clone();
+        notes.extend(odd::in_document(self.format, self.kind == NodeKind::Array, &self.document));
+        notes.extend(self.attributes.iter().flat_map(odd::in_attributes));
+        if self.format == Format::V3 && !self.listed {
+            let folder = self.key.strip_suffix(v3::DOCUMENT).unwrap_or_default();
+            let beside = [v2::ARRAY, v2::GROUP].into_iter().find(|name| {
+                // A warning is not worth an error.
+                matches!(store.shared().open(&format!("{folder}{name}")), Ok(Some(_)))
+            });
+            notes.extend(beside.map(|name| Note::new(Weight::Warning, "V2-33", format!("{name} stands beside it and is ignored"))));
+        }
+        context.report(&self.key, &notes)
+    }
 }
 
-/// The document at a path: `zarr.json` before `.zarray` before `.zgroup` (V2-33) before those of a draft of version 3. Malformed
-/// JSON is an error.
+/// What is odd in the bytes of a document, where the context wants to know.
+fn oddities(store: &Store, bytes: &[u8]) -> Vec<Note> {
+    if store.context().watches() { odd::in_text(bytes) } else { Vec::new() }
+}
+
+/// The document at a path: `zarr.json` before `.zarray` before `.zgroup`, unless the store's options want one version (V2-33),
+/// before those of a draft of version 3. Malformed JSON is an error.
 pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
+    if store.options().format == Some(Format::V2) {
+        return find_v2(store, path);
+    }
     match find_v3(store, path) {
         Ok(Some(found)) => return Ok(Some(found)),
         Err(e) if path.is_empty() && e.kind() == ErrorKind::Unsupported && draft::entry(store)?.is_some() => {}
         Err(e) => return Err(e),
         Ok(None) => {}
     }
-    match find_v2(store, path)? {
+    let found = if store.options().format == Some(Format::V3) { None } else { find_v2(store, path)? };
+    match found {
         Some(found) => Ok(Some(found)),
         None => draft::find(store, path),
     }
@@ -76,7 +123,9 @@ pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
         Ok((document, kind))
     };
     let (document, kind) = read().map_err(|e: Error| e.at_key(&key))?;
-    Ok(Some(Stored { format: Format::V3, dialect: Dialect::Final, kind, key, document, as_of, listed: false, attributes: None }))
+    let notes = oddities(store, &bytes);
+    let (format, dialect) = (Format::V3, Dialect::Final);
+    Ok(Some(Stored { format, dialect, kind, key, document, as_of, listed: false, attributes: None, notes }))
 }
 
 /// The `.zarray` or `.zgroup` at a path.
@@ -87,16 +136,9 @@ pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
         let read =
             || if kind == NodeKind::Array { json::parse_object(&bytes, MAX_DOCUMENT) } else { Ok(v2::parse_group(&bytes)?.document) };
         let document = read().map_err(|e: Error| e.at_key(&key))?;
-        return Ok(Some(Stored {
-            format: Format::V2,
-            dialect: Dialect::Final,
-            kind,
-            key,
-            document,
-            as_of,
-            listed: false,
-            attributes: None,
-        }));
+        let notes = oddities(store, &bytes);
+        let (format, dialect) = (Format::V2, Dialect::Final);
+        return Ok(Some(Stored { format, dialect, kind, key, document, as_of, listed: false, attributes: None, notes }));
     }
     Ok(None)
 }
@@ -105,6 +147,24 @@ pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
 pub(super) fn is_misunderstood(e: &Error) -> bool {
     use ErrorKind::*;
     matches!(e.kind(), Metadata | Unsupported | Extension | Limit | Rank)
+}
+
+/// As [`attributes_v2`], and tells the context what is odd.
+pub(super) fn reported_attributes_v2(store: &Store, path: &str) -> Result<Map<String, Value>> {
+    let context = store.context();
+    if !context.watches() {
+        return attributes_v2(store, path);
+    }
+    let key = path::join(path, v2::ATTRIBUTES);
+    let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { return Ok(Map::new()) };
+    let attributes = v2::parse_attributes(&bytes).map_err(|e| e.at_key(&key))?;
+    let mut notes = odd::in_text(&bytes);
+    if bytes.is_empty() {
+        notes.push(Note::new(Weight::Odd, "HD-19", "the document is empty and taken as {}"));
+    }
+    notes.extend(odd::in_attributes(&attributes));
+    context.report(&key, &notes)?;
+    Ok(attributes)
 }
 
 /// Reads the `.zattrs` of a node; none is an empty object.
@@ -172,6 +232,9 @@ pub(super) fn publish(store: &Store, key: &str, document: &Map<String, Value>, c
 /// The error of a node that is not there: what was looked for, and what the nearest existing node above it holds.
 pub(super) fn not_found(store: &Store, path: &str, what: &str) -> Error {
     let place = store.shared().describe();
+    if let Some(key) = version_1(store, path) {
+        return err!(Unsupported, "{} of {place} is an array of Zarr version 1, which is not supported", path::display(path)).at_key(key);
+    }
     if path.is_empty() {
         return err!(NotFound, "no {what} in {place}: there is none of zarr.json, .zarray and .zgroup");
     }
@@ -191,6 +254,14 @@ pub(super) fn not_found(store: &Store, path: &str, what: &str) -> Error {
         return nothing(&format!("; {shown} has {}", path::near(names.iter().map(String::as_str), wanted)));
     }
     nothing("; nor is there a group above it")
+}
+
+/// The key of the document of an array of version 1 at that path (SY-01).
+fn version_1(store: &Store, path: &str) -> Option<String> {
+    let key = path::join(path, "meta");
+    let bytes = get(&**store.shared(), &key, MAX_DOCUMENT).ok()??;
+    let format = json::parse_object(&bytes, MAX_DOCUMENT).ok()?.get("zarr_format")?.as_u64()?;
+    (format == 1).then_some(key)
 }
 
 /// The names of sub-prefixes that hold a node's document, readable or not.

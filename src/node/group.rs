@@ -53,9 +53,16 @@ impl Group {
         Group::from_stored(store, path, found)
     }
 
+    /// The group of a document that was found; what is odd in it is told.
     pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Group> {
+        found.report(store)?;
+        Group::quietly(store, path, found)
+    }
+
+    /// The same, and nothing is told: a lock may be held.
+    fn quietly(store: &Store, path: String, found: Stored) -> Result<Group> {
         let (key, as_of, attributes) = (found.key.clone(), found.as_of, found.attributes.clone());
-        match found.parse()? {
+        match found.parse(store)? {
             Document::Group(meta) => Ok(Group::new(store, path, meta, as_of, attributes)),
             Document::Array(_) => Err(err!(NodeKind, "found an array, expected a group").at_key(key)),
         }
@@ -122,7 +129,7 @@ impl Group {
             let difference = format!(" with zarr_format {}", found.format.number());
             return Err(hierarchy::exists(store, path, found.kind, &difference));
         }
-        Group::from_stored(store, path.to_string(), found).map(Some)
+        Group::quietly(store, path.to_string(), found).map(Some)
     }
 
     /// The store.
@@ -226,7 +233,7 @@ impl Group {
             let child = path::join(&self.0.path, &name);
             let kind_of = |found: Stored| {
                 let kind = found.kind;
-                found.parse().map(|_| kind)
+                found.parse(store).map(|_| kind)
             };
             let found = match catalog.as_ref().and_then(|c| c.find(&child)).map(kind_of) {
                 Some(Ok(kind)) => Ok(kind),

@@ -254,7 +254,7 @@ impl Job<'_> {
             Format::V2 => document::attributes_v2(self.from, node),
             Format::V3 => Ok(v3::attributes(&document).cloned().unwrap_or_default()),
         };
-        match found.parse()? {
+        match found.parse(self.from)? {
             Document::Group(_) if format == Format::V3 && dialect == Dialect::Final => {
                 let mut document = document;
                 document.shift_remove(v3::CONSOLIDATED);
@@ -270,12 +270,14 @@ impl Job<'_> {
     }
 
     fn array(&self, node: &str, meta: ArrayMeta, attributes: Map<String, Value>) -> Result<NewArray> {
-        let (new, recode) = match upgrade::array(&meta, attributes.clone()) {
+        // What the state knows of the chunks' keys may be more than what the document says.
+        let old = State::new(self.from, node, meta, false)?;
+        let meta = &old.meta;
+        let (new, recode) = match upgrade::array(meta, attributes.clone()) {
             Ok(new) => (new, None),
-            Err(e) if upgrade::may_recode(&e) && !meta.data_type.is_variable() => (upgrade::recoded(&meta, attributes)?, Some(e)),
+            Err(e) if upgrade::may_recode(&e) && !meta.data_type.is_variable() => (upgrade::recoded(meta, attributes)?, Some(e)),
             Err(e) => return Err(e),
         };
-        let old = State::new(self.from, node, meta, false)?;
         // A codec that cannot be used can be moved all the same; to be encoded anew it must be known.
         let known = old.bound.is_ok();
         if recode.is_some() {
@@ -434,7 +436,7 @@ impl Job<'_> {
     /// The chunks of a v2 array that was encoded anew, whose new chunks have keys of another kind.
     fn erase_recoded(&self, node: &str, old: Stored) -> Result<()> {
         let Some(new) = document::find_v3(self.from, node)?.filter(|n| n.kind == NodeKind::Array) else { return Ok(()) };
-        let (Ok(Document::Array(new)), Ok(Document::Array(old))) = (new.parse(), old.parse()) else { return Ok(()) };
+        let (Ok(Document::Array(new)), Ok(Document::Array(old))) = (new.parse(self.from), old.parse(self.from)) else { return Ok(()) };
         if matches!(new.keys, KeyEncoding::V2(_)) {
             return Ok(());
         }

@@ -26,11 +26,11 @@ pub use crate::codec::registry::has as has_codec;
 pub use array::Array;
 pub use attrs::{Attributes, JsonKind};
 pub use chunk::{ArrayShardWriter, ChunkPlace, Chunks};
-pub use context::Context;
+pub use context::{Context, Level, Log, Settings};
 pub use group::{Child, Group};
 pub use migrate::Migrated;
 pub use spec::Spec;
-pub use store::{Repaired, Store, repair_zip};
+pub use store::{Options, Repaired, Store, repair_zip};
 pub use usage::Usage;
 
 // The plain values that the facade's signatures speak of.
@@ -107,3 +107,5 @@ impl Node {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_odd;

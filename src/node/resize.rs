@@ -93,7 +93,7 @@ impl Array {
             Format::V3 => document::find_v3(self.store(), self.path())?,
         }
         .ok_or_else(gone)?;
-        match found.parse()? {
+        match found.parse(self.store())? {
             Document::Array(meta) => self.state_of(*meta),
             Document::Group(_) => bail!(NodeKind, "{} is a group by now", path::display(self.path())),
         }

@@ -2,6 +2,8 @@
 
 use super::{Context, Mode, NodeKind, catalog, document, draft, hierarchy, path};
 use crate::error::{Result, bail};
+use crate::grid::key::Separator;
+use crate::metadata::Format;
 use crate::store::local::SyncMode;
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
@@ -25,12 +27,83 @@ struct Inner {
     shared: SharedStore,
     mode: Mode,
     context: Context,
-    /// Whether groups use their consolidated metadata.
-    consolidated: bool,
+    options: Options,
     slot: usize,
     /// The root was looked at, and is not of a draft of version 3.
     no_draft: AtomicBool,
 }
+
+/// How a store is used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Whether groups use their consolidated metadata.
+    pub consolidated: bool,
+    /// Only nodes of this version are seen; `None`: version 3 before version 2 where both stand (V2-33).
+    pub format: Option<Format>,
+    /// The separator of v2 arrays whose documents do not say; `None`: as it is found (HD-11).
+    pub separator: Option<Separator>,
+    /// Whether chunks of no bytes are missing chunks (HD-20).
+    pub empty_is_missing: bool,
+    /// Whether chunks at the edge may be stored without what lies outside of the array (HD-21).
+    pub clipped: bool,
+    /// Whether checksums are verified (HD-34).
+    pub verify: bool,
+    /// Whether members of a `zarr.json` that must be understood and are not are ignored (V3-27).
+    pub ignore_unknown: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            consolidated: true,
+            format: None,
+            separator: None,
+            empty_is_missing: false,
+            clipped: false,
+            verify: true,
+            ignore_unknown: false,
+        }
+    }
+}
+
+impl Options {
+    /// Sets one option from its texts; false if there is none of that name.
+    fn set(&mut self, name: &str, value: &str) -> Result<bool> {
+        let one_of = |no: &str, yes: &str| match value {
+            v if v == no => Ok(false),
+            v if v == yes => Ok(true),
+            other => bail!(Argument, "the option {name:?} is {other:?}, expected {no:?} or {yes:?}"),
+        };
+        match name {
+            "consolidated" => self.consolidated = one_of("never", "auto")?,
+            "empty_chunks" => self.empty_is_missing = one_of("error", "missing")?,
+            "clipped_chunks" => self.clipped = one_of("error", "read")?,
+            "checksums" => self.verify = one_of("ignore", "verify")?,
+            "unknown_members" => self.ignore_unknown = one_of("error", "ignore")?,
+            "zarr_format" => {
+                self.format = match value {
+                    "auto" => None,
+                    "2" => Some(Format::V2),
+                    "3" => Some(Format::V3),
+                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"auto\", \"2\" or \"3\""),
+                }
+            }
+            "dimension_separator" => {
+                self.separator = match value {
+                    "auto" => None,
+                    "." => Some(Separator::Dot),
+                    "/" => Some(Separator::Slash),
+                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"auto\", \".\" or \"/\""),
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// The names of all options, for messages.
+const OPTIONS: &str = "\"file.sync\", \"consolidated\", \"zarr_format\", \"dimension_separator\", \"empty_chunks\", \"clipped_chunks\", \"checksums\" or \"unknown_members\"";
 
 impl Store {
     /// Opens the store at `location`, all of which is the root. `options` are pairs such as `("file.sync", "each")`.
@@ -45,13 +118,14 @@ impl Store {
 
     /// A handle on a store that was made elsewhere.
     pub fn from_shared(context: &Context, shared: SharedStore, mode: Mode) -> Store {
-        Store::new(context, shared, mode, true)
+        Store::new(context, shared, mode, Options::default())
     }
 
-    /// As [`Store::from_shared`]; `consolidated` says whether groups use their consolidated metadata.
-    pub fn new(context: &Context, shared: SharedStore, mode: Mode, consolidated: bool) -> Store {
+    /// As [`Store::from_shared`], with options.
+    pub fn new(context: &Context, shared: SharedStore, mode: Mode, options: Options) -> Store {
         let slot = catalog::slot(&shared.describe());
-        Store(Arc::new(Inner { shared, mode, context: context.clone(), consolidated, slot, no_draft: AtomicBool::new(false) }))
+        let no_draft = AtomicBool::new(false);
+        Store(Arc::new(Inner { shared, mode, context: context.clone(), options, slot, no_draft }))
     }
 
     /// Opens the store that a node's location names, and returns the node's path in it. The root is the shortest prefix whose
@@ -62,20 +136,16 @@ impl Store {
     }
 
     fn open_root(context: &Context, root: &Root, mode: Mode, options: &[(&str, &str)]) -> Result<Store> {
-        let (mut sync, mut consolidated) = (SyncMode::default(), true);
+        let (mut sync, mut chosen) = (SyncMode::default(), Options::default());
         for (name, value) in options {
-            match *name {
-                "file.sync" => sync = SyncMode::parse(value)?,
-                "consolidated" => match *value {
-                    "auto" => consolidated = true,
-                    "never" => consolidated = false,
-                    other => bail!(Argument, "the option \"consolidated\" is {other:?}, expected \"auto\" or \"never\""),
-                },
-                other => bail!(Argument, "unknown option {other:?} of a store, expected \"file.sync\" or \"consolidated\""),
+            if *name == "file.sync" {
+                sync = SyncMode::parse(value)?;
+            } else if !chosen.set(name, value)? {
+                bail!(Argument, "unknown option {name:?} of a store, expected {OPTIONS}");
             }
         }
         let shared = root.open(mode == Mode::ReadWrite, sync)?;
-        Ok(Store::new(context, shared, mode, consolidated))
+        Ok(Store::new(context, shared, mode, chosen))
     }
 
     /// What the store can do.
@@ -135,7 +205,7 @@ impl Store {
             Ok(None) => Ok(NodeKind::None),
             Ok(Some(found)) => {
                 let kind = found.kind;
-                Ok(if found.parse().is_ok() { kind } else { NodeKind::Unknown })
+                Ok(if found.parse(self).is_ok() { kind } else { NodeKind::Unknown })
             }
             Err(e) if document::is_misunderstood(&e) => Ok(NodeKind::Unknown),
             Err(e) => Err(e),
@@ -165,7 +235,12 @@ impl Store {
 
     /// Whether groups use their consolidated metadata.
     pub(super) fn uses_consolidated(&self) -> bool {
-        self.0.consolidated
+        self.0.options.consolidated
+    }
+
+    /// How the store is used.
+    pub(super) fn options(&self) -> &Options {
+        &self.0.options
     }
 
     /// Whether the root was found not to be of a draft of version 3. What other programs make of it later is not seen.

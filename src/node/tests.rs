@@ -8,23 +8,23 @@ use crate::limits::c_strides;
 use crate::metadata::{Format, Map, Value, json};
 use crate::store::{Condition, get};
 
-fn memory() -> Store {
+pub(super) fn memory() -> Store {
     Store::memory(&Context::default())
 }
 
-fn put(store: &Store, key: &str, text: &str) {
+pub(super) fn put(store: &Store, key: &str, text: &str) {
     store.shared().put(key, &[text.as_bytes()], Condition::None).unwrap();
 }
 
-fn text(store: &Store, key: &str) -> Option<String> {
+pub(super) fn text(store: &Store, key: &str) -> Option<String> {
     get(&**store.shared(), key, 1 << 30).unwrap().map(|b| String::from_utf8(b).unwrap())
 }
 
-fn object(store: &Store, key: &str) -> Map<String, Value> {
+pub(super) fn object(store: &Store, key: &str) -> Map<String, Value> {
     json::parse_object(text(store, key).unwrap_or_else(|| panic!("no {key}")).as_bytes(), 1 << 30).unwrap()
 }
 
-fn keys(store: &Store) -> Vec<String> {
+pub(super) fn keys(store: &Store) -> Vec<String> {
     let mut keys = Vec::new();
     let mut collect = |key: &str| {
         keys.push(key.to_string());
@@ -34,31 +34,31 @@ fn keys(store: &Store) -> Vec<String> {
     keys
 }
 
-fn spec(shape: &[u64], chunks: &[u64]) -> Spec {
+pub(super) fn spec(shape: &[u64], chunks: &[u64]) -> Spec {
     let mut spec = Spec::new(DataType::Int32, shape).unwrap();
     spec.set_chunks(chunks).unwrap();
     spec.set_compressor("none", None).unwrap();
     spec
 }
 
-fn spec_v2(shape: &[u64], chunks: &[u64]) -> Spec {
+pub(super) fn spec_v2(shape: &[u64], chunks: &[u64]) -> Spec {
     let mut spec = spec(shape, chunks);
     spec.set_format(Format::V2).unwrap();
     spec
 }
 
-fn view(data: &mut [i32], shape: &[u64]) -> Memory {
+pub(super) fn view(data: &mut [i32], shape: &[u64]) -> Memory {
     let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
     Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
 }
 
-fn write_all(array: &Array, values: &mut [i32]) {
+pub(super) fn write_all(array: &Array, values: &mut [i32]) {
     let shape = array.shape();
     // SAFETY: the memory lives as long as the call.
     unsafe { array.write(&Selection::all(&shape), &view(values, &shape)).unwrap() };
 }
 
-fn read_all(array: &Array) -> Vec<i32> {
+pub(super) fn read_all(array: &Array) -> Vec<i32> {
     let shape = array.shape();
     let mut values = vec![-7; shape.iter().product::<u64>() as usize];
     // SAFETY: the memory lives as long as the call.
@@ -66,14 +66,14 @@ fn read_all(array: &Array) -> Vec<i32> {
     values
 }
 
-fn kind<T>(result: crate::error::Result<T>) -> ErrorKind {
+pub(super) fn kind<T>(result: crate::error::Result<T>) -> ErrorKind {
     match result {
         Ok(_) => panic!("no error"),
         Err(e) => e.kind(),
     }
 }
 
-fn message<T>(result: crate::error::Result<T>) -> String {
+pub(super) fn message<T>(result: crate::error::Result<T>) -> String {
     match result {
         Ok(_) => panic!("no error"),
         Err(e) => e.to_string(),

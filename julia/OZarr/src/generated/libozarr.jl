@@ -61,6 +61,9 @@ const OZARR_JSON_NUMBER = Int32(3)
 const OZARR_JSON_STRING = Int32(4)
 const OZARR_JSON_ARRAY = Int32(5)
 const OZARR_JSON_OBJECT = Int32(6)
+const OZARR_LOG_OFF = Int32(0)
+const OZARR_LOG_WARNING = Int32(1)
+const OZARR_LOG_INFO = Int32(2)
 const OZARR_OK = Int32(0)
 const OZARR_ERR_ARGUMENT = Int32(-101)
 const OZARR_ERR_NULL = Int32(-102)
@@ -274,4 +277,6 @@ end
 @c_function ozarr_migrate(source::Cstring, dest::Cstring, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_context_new(out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_context_set(context::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
+@c_function ozarr_context_set_non_finite(context::Ptr{Cvoid}, allowed::Bool)::Int32
+@c_function ozarr_context_set_log(context::Ptr{Cvoid}, level::Int32, fn::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_context_free(context::Ptr{Cvoid})::Cvoid

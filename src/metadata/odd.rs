@@ -1,0 +1,501 @@
+//! What of a document is odd and is read all the same: each thing with the id of its row in docs/formats.md.
+//!
+//! The parsers are lenient and say nothing; this is a second look, taken only for a context with a log or in strict mode.
+
+use super::json::{self, brief, has_non_finite};
+use super::v3::CONSOLIDATED;
+use super::{Format, Map, Value};
+use crate::dtype::fill::is_base64;
+
+/// How odd something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Allowed, but perhaps not what was meant: told at the level of information.
+    Remark,
+    /// Allowed, and worth a warning.
+    Warning,
+    /// Not as the specification has it: a warning, and an error in strict mode.
+    Odd,
+}
+
+/// One odd thing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// How odd it is.
+    pub weight: Weight,
+    /// The id of its row in docs/formats.md.
+    pub id: &'static str,
+    /// What it is, and how it is read.
+    pub text: String,
+}
+
+impl Note {
+    /// A note of that weight.
+    pub fn new(weight: Weight, id: &'static str, text: impl Into<String>) -> Note {
+        Note { weight, id, text: text.into() }
+    }
+}
+
+/// Collects notes.
+struct Notes(Vec<Note>);
+
+impl Notes {
+    fn odd(&mut self, id: &'static str, text: impl Into<String>) {
+        self.0.push(Note::new(Weight::Odd, id, text));
+    }
+
+    fn remark(&mut self, id: &'static str, text: impl Into<String>) {
+        self.0.push(Note::new(Weight::Remark, id, text));
+    }
+}
+
+/// Of the bytes of a document that was read: a byte-order mark, repeated names.
+pub fn in_text(bytes: &[u8]) -> Vec<Note> {
+    let mut notes = Notes(Vec::new());
+    if bytes.starts_with(json::BYTE_ORDER_MARK) {
+        notes.odd("HD-01", "a byte-order mark stands in front of the document");
+    }
+    for name in json::repeated_names(bytes) {
+        notes.odd("HD-02", format!("the member {name:?} stands more than once; the last one counts"));
+    }
+    notes.0
+}
+
+/// Of attributes: bare NaN and infinities.
+pub fn in_attributes(attributes: &Map<String, Value>) -> Vec<Note> {
+    let bare = |(name, _): (&String, _)| Note::new(Weight::Odd, "HD-05", format!("the attribute {name:?} holds a bare NaN or Infinity"));
+    attributes.iter().filter(|(_, value)| has_non_finite(value)).map(bare).collect()
+}
+
+/// Of a node's document.
+pub fn in_document(format: Format, is_array: bool, document: &Map<String, Value>) -> Vec<Note> {
+    let mut notes = Notes(Vec::new());
+    match (format, is_array) {
+        (Format::V2, true) => array_v2(document, &mut notes),
+        (Format::V2, false) => group_v2(document, &mut notes),
+        (Format::V3, true) => array_v3(document, &mut notes),
+        (Format::V3, false) => group_v3(document, &mut notes),
+    }
+    notes.0
+}
+
+fn group_v2(document: &Map<String, Value>, notes: &mut Notes) {
+    for name in document.keys().filter(|name| *name != "zarr_format") {
+        notes.odd("HD-17", format!("the group's document has the member {name:?}; only \"zarr_format\" may stand there"));
+    }
+}
+
+/// The members of a `.zarray`.
+const ARRAY_V2: &[&str] =
+    &["zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order", "filters", "dimension_separator"];
+
+fn array_v2(document: &Map<String, Value>, notes: &mut Notes) {
+    for (name, id, taken) in
+        [("compressor", "HD-10", "null"), ("filters", "VM-01", "null"), ("fill_value", "VM-01", "null"), ("order", "VM-01", "\"C\"")]
+    {
+        if !document.contains_key(name) {
+            notes.odd(id, format!("the member {name:?} is missing and taken as {taken}"));
+        }
+    }
+    for name in document.keys().filter(|name| !ARRAY_V2.contains(&name.as_str())) {
+        notes.remark("HD-17", format!("the unknown member {name:?} is ignored"));
+    }
+    if document.get("dimension_separator").is_some_and(Value::is_null) {
+        notes.odd("V2-18", "\"dimension_separator\" is null and taken as missing");
+    }
+    if document.get("chunks").and_then(Value::as_array).is_some_and(|chunks| chunks.iter().any(|n| n.as_u64() == Some(0))) {
+        notes.odd("VM-04", "a chunk's length of 0 is taken as 1");
+    }
+    if document.get("filters").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        notes.odd("HD-10", "\"filters\" is an empty list and taken as null");
+    }
+    let filters = document.get("filters").and_then(Value::as_array).into_iter().flatten();
+    for codec in filters.chain(document.get("compressor")).filter_map(Value::as_object) {
+        codec_v2(codec, notes);
+    }
+    if let Some(dtype) = document.get("dtype") {
+        dtype_v2(dtype, notes);
+        fill_v2(dtype.as_str().unwrap_or_default(), document.get("fill_value").unwrap_or(&Value::Null), notes);
+    }
+}
+
+/// An order of bytes where there is nothing to order, or none where there is; units that are missing.
+fn dtype_v2(dtype: &Value, notes: &mut Notes) {
+    if let Value::Array(fields) = dtype {
+        for field in fields.iter().filter_map(Value::as_array) {
+            if let Some(dtype) = field.get(1) {
+                dtype_v2(dtype, notes);
+            }
+        }
+        return;
+    }
+    let Some(text) = dtype.as_str() else { return };
+    let (Some(order), Some(kind), size) = (text.chars().next(), text.chars().nth(1), text.get(2..).unwrap_or_default()) else { return };
+    let one_byte = matches!(kind, 'S' | 'V' | 'a' | 'b') || (matches!(kind, 'i' | 'u') && size == "1");
+    match (order, one_byte) {
+        ('<' | '>', true) => notes.odd("HD-23", format!("the data type {text:?} has a byte order without a meaning")),
+        ('|', false) if matches!(kind, 'i' | 'u' | 'f' | 'c' | 'U' | 'M' | 'm') => {
+            notes.odd("HD-23", format!("the data type {text:?} has no byte order; little-endian is taken"));
+        }
+        _ => {}
+    }
+    if matches!(kind, 'M' | 'm') && size == "8" {
+        notes.odd("VM-29", format!("the data type {text:?} has no unit"));
+    }
+}
+
+/// Spellings of a fill value beside those of the specification.
+fn fill_v2(dtype: &str, fill: &Value, notes: &mut Notes) {
+    let kind = dtype.chars().nth(1).filter(|_| !dtype.contains("float") && !dtype.contains("int")).unwrap_or(' ');
+    if has_non_finite(fill) {
+        notes.odd("VM-62", format!("the fill value is the bare token {}", brief(fill)));
+        return;
+    }
+    let id = match (kind, fill) {
+        ('f' | 'c', Value::Null) => {
+            return notes.remark("HD-13", "the fill value is null: missing chunks read as 0; the writer may have meant NaN");
+        }
+        (_, Value::Null) => return,
+        (_, Value::Array(items)) if items.len() == 1 => "HD-12",
+        ('c', Value::Array(parts)) if parts.iter().all(is_float_v2) => return,
+        ('f', value) if is_float_v2(value) => return,
+        ('f' | 'c', _) => "VM-61",
+        ('i' | 'u', Value::Number(n)) if n.as_str().bytes().all(|b| b.is_ascii_digit() || b == b'-') => return,
+        ('i' | 'u', _) => "HD-12",
+        ('b', Value::Bool(_)) => return,
+        ('b', _) => "VM-53",
+        ('M' | 'm', Value::Number(_)) => return,
+        ('M' | 'm', _) => "VM-58",
+        ('S' | 'V' | 'a', Value::String(text)) if is_base64(text) => return,
+        ('S' | 'a', Value::String(_)) => "VM-55",
+        ('S' | 'V' | 'U' | 'O' | 'a', Value::Number(_)) => "HD-12",
+        _ => return,
+    };
+    notes.odd(id, format!("the fill value {} of {dtype:?} is not as the specification writes it", brief(fill)));
+}
+
+fn is_float_v2(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => true,
+        Value::String(text) => matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity"),
+        _ => false,
+    }
+}
+
+/// The parameters that numcodecs gives each codec.
+const CODECS_V2: &[(&str, &[&str])] = &[
+    ("zlib", &["level"]),
+    ("gzip", &["level"]),
+    ("bz2", &["level"]),
+    ("lzma", &["format", "check", "preset", "filters"]),
+    ("zstd", &["level", "checksum"]),
+    ("lz4", &["acceleration"]),
+    ("blosc", &["cname", "clevel", "shuffle", "blocksize", "typesize"]),
+    ("delta", &["dtype", "astype"]),
+    ("fixedscaleoffset", &["offset", "scale", "dtype", "astype"]),
+    ("quantize", &["digits", "dtype", "astype"]),
+    ("bitround", &["keepbits"]),
+    ("packbits", &[]),
+    ("categorize", &["labels", "dtype", "astype"]),
+    ("astype", &["encode_dtype", "decode_dtype"]),
+    ("shuffle", &["elementsize"]),
+    ("base64", &[]),
+    ("crc32", &["location"]),
+    ("crc32c", &["location"]),
+    ("adler32", &["location"]),
+    ("fletcher32", &[]),
+    ("jenkins_lookup3", &["initval", "prefix"]),
+    ("vlen-utf8", &[]),
+    ("vlen-bytes", &[]),
+    ("vlen-array", &["dtype"]),
+];
+
+fn codec_v2(codec: &Map<String, Value>, notes: &mut Notes) {
+    let Some(id) = codec.get("id").and_then(Value::as_str) else { return };
+    if let Some((_, known)) = CODECS_V2.iter().find(|(name, _)| *name == id) {
+        for name in codec.keys().filter(|name| *name != "id" && !known.contains(&name.as_str())) {
+            notes.odd("HD-14", format!("the unknown member {name:?} of the codec {id:?} is ignored"));
+        }
+    }
+    if id == "blosc" && codec.get("shuffle").and_then(Value::as_i64) == Some(-1) {
+        notes.odd("HD-15", "the blosc shuffle -1 is decided by the writer; the stored bytes say how");
+    }
+    let numeric = ["level", "clevel", "blocksize", "shuffle", "elementsize", "keepbits", "digits", "acceleration", "preset"];
+    for (name, value) in codec.iter().filter(|(name, value)| value.is_string() && numeric.contains(&name.as_str())) {
+        notes.odd("HD-14", format!("the number {} of the codec {id:?}, {name:?}, is written as a text", brief(value)));
+    }
+}
+
+/// What both kinds of v3 nodes have.
+fn node_v3(document: &Map<String, Value>, notes: &mut Notes) {
+    match document.get("attributes") {
+        Some(Value::Null) => notes.odd("HD-31", "\"attributes\" is null and taken as empty"),
+        Some(Value::Object(attributes)) => notes.0.extend(in_attributes(attributes)),
+        _ => {}
+    }
+    if !document.contains_key("node_type") {
+        notes.odd("HD-51", "\"node_type\" is missing; a document with a shape is an array's");
+    }
+}
+
+fn group_v3(document: &Map<String, Value>, notes: &mut Notes) {
+    node_v3(document, notes);
+    match document.get(CONSOLIDATED) {
+        None => {}
+        Some(Value::Object(object)) => match (object.get("kind"), object.get("metadata")) {
+            (None, _) => notes.odd("HD-30", "the consolidated metadata have no \"kind\"; \"inline\" is taken"),
+            (Some(kind), _) if kind.as_str() != Some("inline") => {
+                let text = format!("consolidated metadata of the kind {} are ignored", brief(kind));
+                notes.0.push(Note::new(Weight::Warning, "HD-30", text));
+            }
+            (_, Some(Value::Object(_))) => {}
+            _ => notes.odd("HD-30", "the consolidated metadata hold no \"metadata\" and are ignored"),
+        },
+        Some(other) => notes.odd("HD-30", format!("the consolidated metadata are {} and are ignored", brief(other))),
+    }
+}
+
+/// Names of data types beside those of the registry, and what they are.
+const TYPE_ALIASES: &[(&str, &str)] = &[
+    ("complex_float32", "complex64"),
+    ("complex_float64", "complex128"),
+    ("binary", "bytes"),
+    ("variable_length_bytes", "bytes"),
+    ("structured", "struct"),
+    ("raw_bytes", "r*"),
+];
+
+fn array_v3(document: &Map<String, Value>, notes: &mut Notes) {
+    node_v3(document, notes);
+    for name in ["dimension_names", "storage_transformers"] {
+        if document.get(name).is_some_and(Value::is_null) {
+            notes.odd("HD-32", format!("{name:?} is null and taken as missing"));
+        }
+    }
+    let data_type = document.get("data_type").and_then(name_of).unwrap_or_default();
+    if let Some((alias, name)) = TYPE_ALIASES.iter().find(|(alias, _)| *alias == data_type) {
+        notes.0.push(Note::new(Weight::Warning, "HD-36", format!("the data type {alias:?} is another name of {name:?}")));
+    }
+    fill_v3(data_type, document.get("fill_value").unwrap_or(&Value::Bool(false)), notes);
+    key_encoding(document.get("chunk_key_encoding"), notes);
+    match document.get("codecs") {
+        Some(Value::Array(codecs)) if codecs.is_empty() => notes.odd("HD-35", "\"codecs\" is empty; the elements are taken as they are"),
+        Some(Value::Array(codecs)) => codecs.iter().for_each(|codec| codec_v3(codec, notes)),
+        _ => {}
+    }
+}
+
+/// The name of an extension, which may stand alone.
+fn name_of(extension: &Value) -> Option<&str> {
+    extension.as_str().or_else(|| extension.get("name")?.as_str())
+}
+
+fn fill_v3(data_type: &str, fill: &Value, notes: &mut Notes) {
+    if has_non_finite(fill) {
+        return notes.odd("HD-40", format!("the fill value is the bare token {}", brief(fill)));
+    }
+    let digits = match data_type {
+        "float16" => 4,
+        "float32" | "complex64" => 8,
+        "float64" | "complex128" => 16,
+        _ => 0,
+    };
+    let is_usual = |value: &Value| match value {
+        Value::Number(_) => true,
+        Value::String(text) if digits > 0 => {
+            let hex = |h: &str| h.len() == digits && h.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+            matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity") || text.strip_prefix("0x").is_some_and(hex)
+        }
+        _ => false,
+    };
+    let odd = match (digits, fill) {
+        (0, Value::Number(n)) => data_type.contains("int") && n.as_str().contains(['.', 'e', 'E']),
+        (0, Value::String(_)) => data_type.contains("int") && !data_type.starts_with('r'),
+        (0, _) => false,
+        (_, Value::Array(parts)) => !parts.iter().all(is_usual),
+        (_, value) => !is_usual(value),
+    };
+    if odd {
+        notes.odd("HD-40", format!("the fill value {} of {data_type} is not as the specification writes it", brief(fill)));
+    }
+}
+
+fn key_encoding(value: Option<&Value>, notes: &mut Notes) {
+    let Some(Value::Object(object)) = value else { return };
+    if object.contains_key("separator") {
+        notes.odd("HD-42", "the separator of the chunk keys stands beside the name of the encoding");
+    }
+    if object.get("configuration").is_some_and(Value::is_null) {
+        notes.odd("HD-42", "the configuration of the chunk keys is null");
+    }
+}
+
+fn codec_v3(codec: &Value, notes: &mut Notes) {
+    let Some(name) = name_of(codec) else { return };
+    let configuration = codec.get("configuration");
+    let member = |member: &str| configuration.and_then(|c| c.get(member));
+    if configuration.is_some_and(Value::is_null) {
+        notes.odd("HD-33", format!("the configuration of the codec {name:?} is null"));
+    }
+    if name == "endian" {
+        notes.odd("HD-35", "the codec \"endian\" is \"bytes\" by now");
+    }
+    if name.starts_with("numcodecs.") || name.starts_with("https://") || name.starts_with("zarrs.") {
+        notes.0.push(Note::new(Weight::Warning, "HD-37", format!("the codec {name:?} has a name of one writer's own")));
+    }
+    let missing = |members: &[&str]| members.iter().any(|m| member(m).is_none());
+    match name {
+        "blosc" if !member("shuffle").is_some_and(Value::is_string) => {
+            notes.odd("HD-38", "\"shuffle\" of blosc is no text; the bytes say it")
+        }
+        "blosc" if member("typesize").is_none() && member("shuffle").and_then(Value::as_str) != Some("noshuffle") => {
+            notes.odd("HD-38", "\"typesize\" of blosc is missing; the stored bytes say it");
+        }
+        "zstd" if missing(&["level", "checksum"]) => notes.odd("HD-39", "a parameter of zstd is missing"),
+        "gzip" if missing(&["level"]) => notes.odd("HD-39", "\"level\" of gzip is missing"),
+        "transpose" if member("order").is_some_and(Value::is_string) => {
+            notes.odd("HD-33", "the order of transpose is a letter, as before the final version 3");
+        }
+        _ => {}
+    }
+    for list in ["codecs", "index_codecs"] {
+        for inner in member(list).and_then(Value::as_array).into_iter().flatten() {
+            codec_v3(inner, notes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(text: &str) -> Map<String, Value> {
+        json::parse_object(text.as_bytes(), 1 << 20).unwrap()
+    }
+
+    fn ids(notes: &[Note]) -> Vec<&str> {
+        notes.iter().map(|n| n.id).collect()
+    }
+
+    /// The ids for a document in which one member is replaced, or removed where the value is empty.
+    fn edited(base: &str, format: Format, name: &str, value: &str) -> Vec<&'static str> {
+        let mut document = document(base);
+        if value.is_empty() {
+            document.shift_remove(name);
+        } else {
+            document.insert(name.into(), json::parse(value.as_bytes(), 999).unwrap());
+        }
+        in_document(format, true, &document).iter().map(|n| n.id).collect()
+    }
+
+    #[test]
+    fn texts_are_odd_by_their_bytes() {
+        assert_eq!(ids(&in_text(b"\xEF\xBB\xBF{\"a\":1,\"a\":2}")), ["HD-01", "HD-02"]);
+        assert!(in_text(b"{\r\n\"a\": 1}\r\n\n").is_empty());
+        assert_eq!(ids(&in_attributes(&document(r#"{"a":[1,{"b":-Infinity}],"c":"NaN"}"#))), ["HD-05"]);
+    }
+
+    #[test]
+    fn arrays_of_version_2_are_odd_by_their_members() {
+        let base =
+            r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"<f8","compressor":null,"fill_value":0,"order":"C","filters":null}"#;
+        assert!(in_document(Format::V2, true, &document(base)).is_empty());
+        let cases: &[(&str, &str, &[&str])] = &[
+            ("compressor", "", &["HD-10"]),
+            ("filters", "", &["VM-01"]),
+            ("filters", "[]", &["HD-10"]),
+            ("order", "", &["VM-01"]),
+            ("fill_value", "", &["VM-01", "HD-13"]),
+            ("fill_value", "null", &["HD-13"]),
+            ("fill_value", "NaN", &["VM-62"]),
+            ("fill_value", "\"NaN\"", &[]),
+            ("fill_value", "\"+Infinity\"", &["VM-61"]),
+            ("fill_value", "\"1.5\"", &["VM-61"]),
+            ("fill_value", "[1]", &["HD-12"]),
+            ("dimension_separator", "null", &["V2-18"]),
+            ("dimension_separator", "\"/\"", &[]),
+            ("chunks", "[0]", &["VM-04"]),
+            ("_nczarr_array", "{}", &["HD-17"]),
+            ("dtype", "\"|f8\"", &["HD-23"]),
+            ("dtype", "\"<u1\"", &["HD-23"]),
+            ("dtype", "\"<S5\"", &["HD-23", "HD-12"]),
+            ("dtype", "\"|i4\"", &["HD-23"]),
+            ("dtype", "\"<M8\"", &["VM-29"]),
+            ("dtype", "\"|b1\"", &["VM-53"]),
+            ("dtype", r#"[["a",">u1"],["b","<f4"]]"#, &["HD-23"]),
+            ("compressor", r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":-1,"nthreads":2}"#, &["HD-14", "HD-15"]),
+            ("compressor", r#"{"id":"zlib","level":"1"}"#, &["HD-14"]),
+            ("compressor", r#"{"id":"zstd","level":1,"checksum":true}"#, &[]),
+            ("filters", r#"[{"id":"delta","dtype":"<f8","x":1}]"#, &["HD-14"]),
+        ];
+        for (name, value, want) in cases {
+            assert_eq!(edited(base, Format::V2, name, value), *want, "{name}: {value}");
+        }
+        let fills: &[(&str, &str, &[&str])] = &[
+            ("<i4", "0.0", &["HD-12"]),
+            ("<i4", "\"0\"", &["HD-12"]),
+            ("<i4", "-7", &[]),
+            ("<c8", "[0,\"NaN\"]", &[]),
+            ("<c8", "1", &["VM-61"]),
+            ("<m8[s]", "\"NaT\"", &["VM-58"]),
+            ("<m8[s]", "-9223372036854775808", &[]),
+            ("|S3", "\"QUJD\"", &[]),
+            ("|S3", "\"a-c\"", &["VM-55"]),
+            ("|V3", "0", &["HD-12"]),
+            ("<U3", "\"abc\"", &[]),
+            ("bfloat16", "0.5", &[]),
+        ];
+        for (dtype, fill, want) in fills {
+            let base = base.replace("<f8", dtype);
+            assert_eq!(edited(&base, Format::V2, "fill_value", fill), *want, "{dtype}: {fill}");
+        }
+        assert_eq!(ids(&in_document(Format::V2, false, &document(r#"{"zarr_format":2,"_nczarr_group":{}}"#))), ["HD-17"]);
+        assert!(in_document(Format::V2, false, &document(r#"{"zarr_format":2}"#)).is_empty());
+    }
+
+    #[test]
+    fn arrays_of_version_3_are_odd_by_their_members() {
+        let base = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"float32","chunk_grid":{"name":"regular",
+            "configuration":{"chunk_shape":[2]}},"chunk_key_encoding":"default","fill_value":0,"codecs":["bytes"]}"#;
+        assert!(in_document(Format::V3, true, &document(base)).is_empty());
+        let cases: &[(&str, &str, &[&str])] = &[
+            ("node_type", "", &["HD-51"]),
+            ("attributes", "null", &["HD-31"]),
+            ("attributes", r#"{"a":NaN}"#, &["HD-05"]),
+            ("dimension_names", "null", &["HD-32"]),
+            ("storage_transformers", "null", &["HD-32"]),
+            ("storage_transformers", "[]", &[]),
+            ("fill_value", "NaN", &["HD-40"]),
+            ("fill_value", "\"nan\"", &["HD-40"]),
+            ("fill_value", "\"0x7fc00000\"", &[]),
+            ("fill_value", "\"0x7FC00000\"", &["HD-40"]),
+            ("fill_value", "\"0x7f\"", &["HD-40"]),
+            ("data_type", "\"complex_float32\"", &["HD-36"]),
+            ("chunk_key_encoding", r#"{"name":"default","separator":"/"}"#, &["HD-42"]),
+            ("chunk_key_encoding", r#"{"name":"default"}"#, &[]),
+            ("codecs", "[]", &["HD-35"]),
+            ("codecs", r#"[{"name":"endian","configuration":{"endian":"little"}}]"#, &["HD-35"]),
+            ("codecs", r#"[{"name":"bytes","configuration":null}]"#, &["HD-33"]),
+            ("codecs", r#"["bytes",{"name":"numcodecs.zlib","configuration":{"level":1}}]"#, &["HD-37"]),
+            ("codecs", r#"["bytes",{"name":"zstd"}]"#, &["HD-39"]),
+            ("codecs", r#"["bytes",{"name":"gzip","configuration":{"level":1}}]"#, &[]),
+            ("codecs", r#"["bytes",{"name":"blosc","configuration":{"cname":"lz4","clevel":1,"shuffle":"shuffle"}}]"#, &["HD-38"]),
+            ("codecs", r#"["bytes",{"name":"blosc","configuration":{"cname":"lz4","clevel":1,"shuffle":1}}]"#, &["HD-38"]),
+            ("codecs", r#"[{"name":"sharding_indexed","configuration":{"codecs":["bytes","gzip"]}}]"#, &["HD-39"]),
+        ];
+        for (name, value, want) in cases {
+            assert_eq!(edited(base, Format::V3, name, value), *want, "{name}: {value}");
+        }
+        let groups: &[(&str, &[&str])] = &[
+            ("null", &["HD-30"]),
+            (r#"{"kind":"inline","metadata":{}}"#, &[]),
+            (r#"{"metadata":{}}"#, &["HD-30"]),
+            (r#"{"kind":"other","metadata":{}}"#, &["HD-30"]),
+            (r#"{"kind":"inline","metadata":null}"#, &["HD-30"]),
+        ];
+        for (value, want) in groups {
+            let group = format!(r#"{{"zarr_format":3,"node_type":"group","consolidated_metadata":{value}}}"#);
+            assert_eq!(ids(&in_document(Format::V3, false, &document(&group))), *want, "{value}");
+        }
+    }
+}

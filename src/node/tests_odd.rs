@@ -1,0 +1,643 @@
+//! Tests of odd files: what is read all the same, what is told of it, what strict mode and the options make of it.
+
+use super::tests::*;
+use super::*;
+use crate::dtype::DataType;
+use crate::engine::{Memory, Overflow, Selection};
+use crate::error::ErrorKind;
+use crate::limits::c_strides;
+use std::sync::{Arc, Mutex};
+
+const ZARRAY: &str = r#"{"zarr_format":2,"shape":[2,3],"chunks":[2,2],"dtype":"<i4","compressor":null,"fill_value":7,"order":"C","filters":null,"dimension_separator":"."}"#;
+
+/// A member of that document as another text, or without the member.
+fn zarray(name: &str, value: Option<&str>) -> String {
+    let mut document = json::parse_object(ZARRAY.as_bytes(), 1 << 20).unwrap();
+    match value {
+        Some(v) => drop(document.insert(name.into(), json::parse(v.as_bytes(), 1 << 20).unwrap())),
+        None => drop(document.shift_remove(name)),
+    }
+    json::to_compact(&Value::Object(document))
+}
+
+/// The bytes of integers as a text, for `put`: none is above 127.
+fn ints(values: &[i32]) -> String {
+    values.iter().flat_map(|v| v.to_le_bytes()).map(char::from).collect()
+}
+
+/// A handle on the same store, with settings and options.
+fn again(store: &Store, settings: Settings, options: Options) -> Store {
+    Store::new(&Context::default().with_settings(settings), store.shared().clone(), Mode::ReadWrite, options)
+}
+
+fn with(store: &Store, options: Options) -> Store {
+    again(store, Settings::default(), options)
+}
+
+fn strict(store: &Store) -> Store {
+    again(store, Settings { strict: true, ..Settings::default() }, Options::default())
+}
+
+type Lines = Arc<Mutex<Vec<String>>>;
+
+/// A handle that tells, and what it told.
+fn logged(store: &Store, level: Level) -> (Store, Lines) {
+    let lines = Lines::default();
+    let told = lines.clone();
+    let call = Arc::new(move |level: Level, text: &str| told.lock().unwrap().push(format!("{level:?} {text}")));
+    let log = Some(Log { level, call });
+    (again(store, Settings { log, ..Settings::default() }, Options::default()), lines)
+}
+
+fn read_part(array: &Array, start: &[u64], shape: &[u64]) -> crate::error::Result<Vec<i32>> {
+    let mut values = vec![-7; shape.iter().product::<u64>() as usize];
+    let (data, size) = (values.as_mut_ptr().cast(), size_of_val(&values[..]));
+    let memory =
+        Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None };
+    let signed = |list: &[u64]| list.iter().map(|&n| n as i64).collect::<Vec<_>>();
+    let selection = Selection::new(&array.shape(), &signed(start), &signed(shape), None).unwrap();
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.read(&selection, &memory)? };
+    Ok(values)
+}
+
+#[test]
+fn the_root_has_no_prefix_and_rank_zero_the_key_0() {
+    let store = memory();
+    let array = Array::create(&store, "", &spec_v2(&[3, 3], &[2, 2]), Create::New).unwrap();
+    write_all(&array, &mut [1; 9]);
+    assert_eq!(keys(&store), [".zarray", "0.0", "0.1", "1.0", "1.1"]);
+    let store = memory();
+    write_all(&Array::create(&store, "foo/s", &spec_v2(&[], &[]), Create::New).unwrap(), &mut [1]);
+    assert_eq!(keys(&store), [".zgroup", "foo/.zgroup", "foo/s/.zarray", "foo/s/0"]);
+}
+
+#[test]
+fn version_2_has_no_implicit_groups_but_what_is_named_opens() {
+    let store = memory();
+    put(&store, "a/b/.zarray", ZARRAY);
+    assert_eq!(kind(Group::open(&store, "")), ErrorKind::NotFound);
+    assert_eq!(kind(Group::open(&store, "a")), ErrorKind::NotFound);
+    assert_eq!(store.node_kind("a").unwrap(), NodeKind::None);
+    assert_eq!(read_all(&Array::open(&store, "a/b").unwrap()), [7; 6]);
+}
+
+#[test]
+fn version_2_keeps_ancestors_and_refuses_nodes_below_arrays() {
+    let store = memory();
+    put(&store, ".zgroup", r#"{"zarr_format":2}"#);
+    put(&store, ".zattrs", r#"{"n":1}"#);
+    Array::create(&store, "foo/bar/baz", &spec_v2(&[2], &[2]), Create::New).unwrap();
+    assert_eq!(keys(&store), [".zattrs", ".zgroup", "foo/.zgroup", "foo/bar/.zgroup", "foo/bar/baz/.zarray"]);
+    assert_eq!(text(&store, ".zattrs").unwrap(), r#"{"n":1}"#);
+    let before = keys(&store);
+    assert_eq!(kind(Array::create(&store, "foo/bar/baz/x", &spec_v2(&[2], &[2]), Create::Overwrite)), ErrorKind::NodeKind);
+    assert_eq!(kind(Group::create(&store, "foo/bar/baz/x/y", Some(Format::V2), Create::Overwrite)), ErrorKind::NodeKind);
+    assert_eq!(kind(Array::create(&store, "foo", &spec_v2(&[2], &[2]), Create::New)), ErrorKind::Exists);
+    assert_eq!(kind(Group::create(&store, "foo/bar/baz", Some(Format::V2), Create::New)), ErrorKind::Exists);
+    assert_eq!(keys(&store), before);
+}
+
+#[test]
+fn members_of_a_version_2_group_are_nodes_directly_below() {
+    let store = memory();
+    for (key, text) in [
+        (".zgroup", r#"{"zarr_format":2}"#),
+        ("foo/.zgroup", r#"{"zarr_format":2}"#),
+        ("foo/bar/.zgroup", r#"{"zarr_format":2}"#),
+        ("foo/bar/deep/.zgroup", r#"{"zarr_format":2}"#),
+        ("foo/baz/.zarray", ZARRAY),
+        ("foo/größe/.zarray", ZARRAY),
+        ("foo/folder/readme", "x"),
+        ("foo/.DS_Store", "x"),
+        ("foo/.nczgroup", "{}"),
+        ("foo/.zmetadata", "x"),
+        ("foo/x.zgroup", r#"{"zarr_format":2}"#),
+        ("foo/7", "x"),
+    ] {
+        put(&store, key, text);
+    }
+    let children = Group::open(&store, "foo").unwrap().children().unwrap();
+    let found: Vec<_> = children.iter().map(|c| (c.name.as_str(), c.kind)).collect();
+    assert_eq!(found, [("bar", NodeKind::Group), ("baz", NodeKind::Array), ("größe", NodeKind::Array)]);
+    // The bug of one writer: no slash before the name.
+    assert_eq!(store.node_kind("foo/x").unwrap(), NodeKind::None);
+}
+
+#[test]
+fn other_versions_are_named() {
+    let store = memory();
+    put(&store, "old/meta", r#"{"zarr_format":1,"shape":[2],"chunks":[2],"dtype":"<i4"}"#);
+    put(&store, "one/.zgroup", r#"{"zarr_format":1}"#);
+    put(&store, "three/.zarray", &zarray("zarr_format", Some("3")));
+    put(&store, "four/.zgroup", r#"{"zarr_format":4}"#);
+    for (path, want, said) in [
+        ("old", ErrorKind::Unsupported, "version 1"),
+        ("one", ErrorKind::Metadata, "version 1"),
+        ("three", ErrorKind::Metadata, "found 3"),
+        ("four", ErrorKind::Unsupported, "found 4"),
+    ] {
+        let e = Node::open(&store, path).err().unwrap();
+        assert!(e.kind() == want && e.to_string().contains(said), "{path}: {e:?}");
+    }
+}
+
+#[test]
+fn attributes_of_version_2_may_be_missing_or_empty() {
+    for (attributes, odd) in [(None, false), (Some("{}"), false), (Some(""), true)] {
+        let store = memory();
+        put(&store, "a/.zarray", ZARRAY);
+        if let Some(text) = attributes {
+            put(&store, "a/.zattrs", text);
+        }
+        assert!(Array::open(&store, "a").unwrap().attributes().names().unwrap().is_empty());
+        assert_eq!(Array::open(&strict(&store), "a").unwrap().attributes().names().is_err(), odd, "{attributes:?}");
+    }
+    let store = memory();
+    put(&store, "a/.zarray", "");
+    assert_eq!(kind(Array::open(&store, "a")), ErrorKind::Metadata);
+}
+
+#[test]
+fn missing_chunks_are_the_fill_value_or_zeros() {
+    for (fill, want) in [("7", 7), ("null", 0)] {
+        let store = memory();
+        put(&store, "a/.zarray", &zarray("fill_value", Some(fill)));
+        put(&store, "a/0.0", &ints(&[1, 2, 3, 4]));
+        let array = Array::open(&store, "a").unwrap();
+        assert_eq!(read_all(&array), [1, 2, want, 3, 4, want]);
+        store.shared().erase("a/0.0").unwrap();
+        assert_eq!(read_all(&array), [want; 6]);
+    }
+}
+
+#[test]
+fn bytes_beyond_the_edge_are_not_seen_and_written_as_the_fill_value() {
+    let store = memory();
+    put(&store, "a/.zarray", ZARRAY);
+    put(&store, "a/0.1", &ints(&[1, 99, 2, 98]));
+    let array = Array::open(&store, "a").unwrap();
+    assert_eq!(read_all(&array), [7, 7, 1, 7, 7, 2]);
+    write_all(&array, &mut [1, 2, 3, 4, 5, 6]);
+    assert_eq!(text(&store, "a/0.1").unwrap(), ints(&[3, 7, 6, 7]));
+    assert_eq!(text(&store, "a/0.0").unwrap(), ints(&[1, 2, 4, 5]));
+}
+
+#[test]
+fn chunks_have_exactly_their_length() {
+    for (bytes, want) in [
+        (vec![1, 2, 3, 4], None),
+        (vec![1, 2, 3], Some(ErrorKind::Truncated)),
+        (vec![1, 2, 3, 4, 5], Some(ErrorKind::Chunk)),
+        (vec![], Some(ErrorKind::Truncated)),
+    ] {
+        let store = memory();
+        put(&store, "a/.zarray", &zarray("shape", Some("[2,2]")));
+        put(&store, "a/0.0", &ints(&bytes));
+        let found = read_part(&Array::open(&store, "a").unwrap(), &[0, 0], &[2, 2]);
+        assert_eq!(found.map_err(|e| (e.kind(), e.key().map(str::to_string))).err(), want.map(|k| (k, Some("a/0.0".into()))), "{bytes:?}");
+    }
+}
+
+#[test]
+fn an_unknown_codec_of_version_2_is_named_and_the_metadata_stay_readable() {
+    let store = memory();
+    for (path, member, value) in [("a", "compressor", r#"{"id":"sorcery"}"#), ("b", "filters", r#"[{"id":"sorcery","n":1}]"#)] {
+        put(&store, &format!("{path}/.zarray"), &zarray(member, Some(value)));
+        let array = Array::open(&store, path).unwrap();
+        assert_eq!(array.shape().as_slice(), [2, 3]);
+        let e = read_part(&array, &[0, 0], &[2, 3]).unwrap_err();
+        assert!(e.kind() == ErrorKind::Unsupported && e.to_string().contains("sorcery") && e.to_string().contains(member), "{e}");
+        array.resize(&[9, 3], false).unwrap();
+        assert!(text(&store, &format!("{path}/.zarray")).unwrap().contains("sorcery"));
+    }
+}
+
+#[test]
+fn the_specifications_example_opens() {
+    let store = memory();
+    put(
+        &store,
+        ".zarray",
+        r#"{"chunks": [1000, 1000], "compressor": {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}, "dtype": "<f8",
+            "fill_value": "NaN", "filters": [{"id": "delta", "dtype": "<f8", "astype": "<f4"}], "order": "C", "shape": [10000, 10000],
+            "zarr_format": 2}"#,
+    );
+    let array = Array::open(&store, "").unwrap();
+    assert_eq!((array.shape().as_slice(), array.chunk_shape().as_slice()), (&[10000, 10000][..], &[1000, 1000][..]));
+    assert!(array.state().bound("").is_ok());
+    assert!(f64::from_ne_bytes(array.fill().element(DataType::Float64)[..].try_into().unwrap()).is_nan());
+}
+
+#[test]
+fn what_is_odd_is_told_once_for_each_open() {
+    let store = memory();
+    put(&store, ".zgroup", "\u{feff}{\"zarr_format\":2,\"zarr_format\":2,\"_nczarr_group\":{}}\r\n\n");
+    put(&store, "a/.zarray", &zarray("filters", Some("[]")).replace("\"fill_value\":7", "\"fill_value\":0.0"));
+    put(&store, "a/.zattrs", r#"{"x":NaN}"#);
+    put(&store, "b/.zarray", &zarray("extra", Some("1")));
+    put(&store, "b/zarr.json", r#"{"zarr_format":3,"node_type":"group","attributes":null}"#);
+    let (told, lines) = logged(&store, Level::Info);
+    let took = || std::mem::take(&mut *lines.lock().unwrap());
+    let group = Group::open(&told, "").unwrap();
+    let first = [
+        "Warning HD-01: .zgroup: a byte-order mark stands in front of the document",
+        "Warning HD-02: .zgroup: the member \"zarr_format\" stands more than once; the last one counts",
+        "Warning HD-17: .zgroup: the group's document has the member \"_nczarr_group\"; only \"zarr_format\" may stand there",
+    ];
+    assert_eq!(took(), first);
+    assert_eq!(group.children().unwrap().len(), 2);
+    assert!(took().is_empty(), "listing tells nothing");
+    let array = group.open_array("a").unwrap();
+    assert_eq!(took().iter().map(|l| &l[..14]).collect::<Vec<_>>(), ["Warning HD-10:", "Warning HD-12:"]);
+    assert!(array.attributes().get_f64("x").unwrap().is_nan());
+    assert_eq!(took(), ["Warning HD-05: a/.zattrs: the attribute \"x\" holds a bare NaN or Infinity"]);
+    assert!(array.attributes().get_f64("x").unwrap().is_nan());
+    array.attributes().set_i64("y", 1).unwrap();
+    assert!(took().is_empty());
+    Group::open(&told, "b").unwrap();
+    assert_eq!(took().iter().map(|l| &l[..14]).collect::<Vec<_>>(), ["Warning HD-31:", "Warning V2-33:"]);
+    let only_2 = Store::new(told.context(), store.shared().clone(), Mode::Read, Options { format: Some(Format::V2), ..Options::default() });
+    assert_eq!(Array::open(&only_2, "b").unwrap().format(), Format::V2);
+    assert_eq!(took(), ["Info HD-17: b/.zarray: the unknown member \"extra\" is ignored"]);
+    let (warned, lines) = logged(&store, Level::Warning);
+    Array::open(&Store::new(warned.context(), store.shared().clone(), Mode::Read, only_2.options().clone()), "b").unwrap();
+    assert!(lines.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_log_may_call_the_library() {
+    let store = memory();
+    put(&store, "a/.zarray", &zarray("filters", Some("[]")));
+    let inner = Store::from_shared(&Context::default(), store.shared().clone(), Mode::ReadWrite);
+    let call = Arc::new(move |_: Level, _: &str| {
+        Array::open(&inner, "a").unwrap().attributes().set_i64("told", 1).unwrap();
+        inner.erase_node("").err().unwrap();
+    });
+    let told = again(&store, Settings { log: Some(Log { level: Level::Warning, call }), ..Settings::default() }, Options::default());
+    let mut same = spec_v2(&[2, 3], &[2, 2]);
+    same.set_fill(DataType::Int32, &7i32.to_ne_bytes()).unwrap();
+    assert_eq!(Array::open(&told, "a").unwrap().attributes().get_i64("told").unwrap(), 1);
+    Array::create(&told, "a", &same, Create::OpenIfSame).unwrap();
+}
+
+#[test]
+fn strict_mode_refuses_what_the_specification_refuses() {
+    let cases = [
+        ("compressor", None, "HD-10"),
+        ("filters", Some("[]"), "HD-10"),
+        ("order", None, "VM-01"),
+        ("fill_value", Some("\"7\""), "HD-12"),
+        ("dtype", Some("\"|i4\""), "HD-23"),
+        ("dimension_separator", Some("null"), "V2-18"),
+        ("compressor", Some(r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":-1}"#), "HD-15"),
+    ];
+    for (name, value, id) in cases {
+        let store = memory();
+        put(&store, "a/.zarray", &zarray(name, value));
+        Array::open(&store, "a").unwrap();
+        let e = Array::open(&strict(&store), "a").err().unwrap();
+        assert_eq!((e.kind(), e.key()), (ErrorKind::Metadata, Some("a/.zarray")));
+        assert!(e.message().starts_with(id), "{e}");
+    }
+    let store = memory();
+    put(&store, "a/.zarray", &zarray("extra", Some("1")));
+    put(&store, "g/zarr.json", r#"{"zarr_format":3,"node_type":"group","consolidated_metadata":null}"#);
+    Array::open(&strict(&store), "a").unwrap();
+    Group::open(&store, "g").unwrap();
+    assert!(message(Group::open(&strict(&store), "g")).contains("HD-30"));
+}
+
+#[test]
+fn nested_chunks_are_found_where_the_document_does_not_say() {
+    let nested = memory();
+    put(&nested, "a/.zarray", &zarray("dimension_separator", None));
+    put(&nested, "a/0/1", &ints(&[1, 0, 2, 0]));
+    let (told, lines) = logged(&nested, Level::Warning);
+    let array = Array::open(&told, "a").unwrap();
+    assert!(lines.lock().unwrap()[0].starts_with("Warning HD-11: a/.zarray: "), "{lines:?}");
+    assert_eq!(read_all(&array), [7, 7, 1, 7, 7, 2]);
+    write_all(&array, &mut [1, 2, 3, 4, 5, 6]);
+    assert_eq!(keys(&nested), ["a/.zarray", "a/0/0", "a/0/1"]);
+    assert!(message(Array::open(&strict(&nested), "a")).contains("HD-11"));
+    let dot = with(&nested, Options { separator: Some(Separator::Dot), ..Options::default() });
+    assert_eq!(read_all(&Array::open(&dot, "a").unwrap()), [7; 6]);
+
+    // A flat chunk, or a word in the document, decides.
+    put(&nested, "a/0.1", &ints(&[9, 0, 9, 0]));
+    assert_eq!(read_all(&Array::open(&nested, "a").unwrap()), [7, 7, 9, 7, 7, 9]);
+    let slash = with(&nested, Options { separator: Some(Separator::Slash), ..Options::default() });
+    assert_eq!(read_all(&Array::open(&slash, "a").unwrap()), [1, 2, 3, 4, 5, 6]);
+    put(&nested, "a/.zarray", ZARRAY);
+    assert_eq!(read_all(&Array::open(&slash, "a").unwrap()), [7, 7, 9, 7, 7, 9]);
+}
+
+#[test]
+fn chunks_of_no_bytes_are_missing_on_request() {
+    for compressor in ["null", r#"{"id":"zlib","level":1}"#] {
+        let store = memory();
+        put(&store, "a/.zarray", &zarray("compressor", Some(compressor)));
+        put(&store, "a/0.0", "");
+        assert!(read_part(&Array::open(&store, "a").unwrap(), &[0, 0], &[2, 3]).is_err());
+        let lenient = with(&store, Options { empty_is_missing: true, ..Options::default() });
+        let array = Array::open(&lenient, "a").unwrap();
+        assert_eq!(read_all(&array), [7; 6]);
+        assert_eq!(read_part(&array, &[1, 1], &[1, 2]).unwrap(), [7, 7]);
+        let shape = [2, 3];
+        let selection = Selection::new(&shape, &[0, 0], &[1, 1], None).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { array.write(&selection, &view(&mut [5], &[1, 1])).unwrap() };
+        assert_eq!(read_all(&array), [5, 7, 7, 7, 7, 7]);
+    }
+}
+
+#[test]
+fn clipped_chunks_at_the_edge_are_read_on_request() {
+    let zlib = |values: &[i32]| {
+        let stage = memory();
+        let n = format!("[{}]", values.len());
+        let document = zarray("compressor", Some(r#"{"id":"zlib","level":1}"#)).replace("[2,3]", &n).replace("[2,2]", &n);
+        put(&stage, ".zarray", &document);
+        write_all(&Array::open(&stage, "").unwrap(), &mut values.to_vec());
+        crate::store::get(&**stage.shared(), "0", 1 << 20).unwrap().unwrap()
+    };
+    for raw in [true, false] {
+        let store = memory();
+        let compressor = if raw { "null" } else { r#"{"id":"zlib","level":1}"# };
+        put(&store, "a/.zarray", &zarray("compressor", Some(compressor)).replace("[2,3]", "[3,3]"));
+        let store_chunk = |key: &str, values: &[i32]| {
+            let bytes = if raw { ints(values).into_bytes() } else { zlib(values) };
+            store.shared().put(key, &[&bytes], crate::store::Condition::None).unwrap();
+        };
+        store_chunk("a/0.0", &[1, 2, 4, 5]);
+        store_chunk("a/0.1", &[3, 6]);
+        store_chunk("a/1.0", &[10, 11]);
+        store_chunk("a/1.1", &[12]);
+        let array = Array::open(&store, "a").unwrap();
+        // By default each part of such a chunk is an error, not a wrong value.
+        for (start, shape) in [([0, 2], [2, 1]), ([1, 2], [1, 1]), ([2, 0], [1, 1]), ([0, 0], [3, 3])] {
+            assert!(read_part(&array, &start, &shape).is_err(), "{raw} {start:?}");
+        }
+        let lenient = Array::open(&with(&store, Options { clipped: true, ..Options::default() }), "a").unwrap();
+        assert_eq!(read_all(&lenient), [1, 2, 3, 4, 5, 6, 10, 11, 12]);
+        assert_eq!(read_part(&lenient, &[1, 1], &[2, 2]).unwrap(), [5, 6, 11, 12]);
+        assert_eq!(read_part(&lenient, &[1, 2], &[1, 1]).unwrap(), [6]);
+        // A change in part makes it a whole chunk, as it should be.
+        let selection = Selection::new(&[3, 3], &[1, 2], &[1, 1], None).unwrap();
+        // SAFETY: the memory lives as long as the call.
+        unsafe { lenient.write(&selection, &view(&mut [60], &[1, 1])).unwrap() };
+        assert_eq!(read_part(&array, &[0, 2], &[2, 1]).unwrap(), [3, 60]);
+        if raw {
+            assert_eq!(text(&store, "a/0.1").unwrap(), ints(&[3, 7, 60, 7]));
+        }
+        // One that is neither whole nor clipped stays an error.
+        store_chunk("a/1.1", &[12, 13, 14]);
+        assert!(read_part(&lenient, &[2, 2], &[1, 1]).is_err());
+        store_chunk("a/0.0", &[1, 2]);
+        assert!(read_part(&lenient, &[0, 0], &[1, 1]).is_err() || raw);
+    }
+}
+
+#[test]
+fn clipped_and_empty_chunks_are_read_from_stores_with_latency_too() {
+    let store = memory();
+    put(&store, "a/.zarray", ZARRAY);
+    put(&store, "a/0.0", "");
+    put(&store, "a/0.1", &ints(&[3, 6]));
+    let slow = Arc::new(crate::store::latency::LatencyStore::new(store.shared().clone(), std::time::Duration::from_millis(1)));
+    let open = |options| Array::open(&Store::new(&Context::default(), slow.clone(), Mode::Read, options), "a").unwrap();
+    assert!(read_part(&open(Options { empty_is_missing: true, ..Options::default() }), &[0, 0], &[2, 3]).is_err());
+    assert_eq!(read_part(&open(Options { empty_is_missing: true, ..Options::default() }), &[0, 0], &[2, 2]).unwrap(), [7; 4]);
+    let both = open(Options { empty_is_missing: true, clipped: true, ..Options::default() });
+    assert_eq!(read_all(&both), [7, 7, 3, 7, 7, 6]);
+}
+
+#[test]
+fn wrong_checksums_are_ignored_on_request() {
+    let store = memory();
+    for (path, edit) in [("a", false), ("s", true)] {
+        let mut s = spec(&[4], &[4]);
+        s.set_codecs_json(r#"[{"name":"bytes","configuration":{"endian":"little"}},"crc32c"]"#).unwrap();
+        if edit {
+            s = spec(&[4], &[4]);
+            s.set_codecs_json(
+                r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[2],"codecs":[{"name":"bytes","configuration":{"endian":"little"}},"crc32c"],
+                    "index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},"crc32c"]}}]"#,
+            )
+            .unwrap();
+        }
+        let array = Array::create(&store, path, &s, Create::New).unwrap();
+        write_all(&array, &mut [1, 2, 3, 4]);
+        let key = format!("{path}/c/0");
+        let mut bytes = crate::store::get(&**store.shared(), &key, 1 << 20).unwrap().unwrap();
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        bytes[if edit { 8 } else { last - 1 }] ^= 1;
+        store.shared().put(&key, &[&bytes], crate::store::Condition::None).unwrap();
+        assert_eq!(read_part(&array, &[0], &[4]).unwrap_err().kind(), ErrorKind::Checksum, "{path}");
+        let lenient = with(&store, Options { verify: false, ..Options::default() });
+        assert_eq!(read_all(&Array::open(&lenient, path).unwrap()), [1, 2, 3, 4], "{path}");
+    }
+}
+
+#[test]
+fn unknown_members_are_ignored_on_request_and_kept() {
+    let store = memory();
+    Array::create(&store, "a", &spec(&[2], &[2]), Create::New).unwrap();
+    let document = text(&store, "a/zarr.json").unwrap().replacen('{', r#"{"novelty": {"n": 1},"#, 1);
+    put(&store, "a/zarr.json", &document);
+    put(&store, "zarr.json", r#"{"zarr_format":3,"node_type":"group","novelty":1}"#);
+    assert_eq!(kind(Array::open(&store, "a")), ErrorKind::Extension);
+    assert_eq!(kind(Group::open(&store, "")), ErrorKind::Extension);
+    let lenient = with(&store, Options { ignore_unknown: true, ..Options::default() });
+    Group::open(&lenient, "").unwrap().attributes().set_i64("n", 1).unwrap();
+    let array = Array::open(&lenient, "a").unwrap();
+    array.resize(&[5], false).unwrap();
+    assert_eq!(read_all(&array), [0; 5]);
+    for key in ["zarr.json", "a/zarr.json"] {
+        assert!(text(&store, key).unwrap().contains("novelty"), "{key}");
+    }
+}
+
+#[test]
+fn bare_numbers_are_written_only_where_they_are_allowed() {
+    let allowed = Settings { non_finite: true, ..Settings::default() };
+    for format in [Format::V2, Format::V3] {
+        let store = memory();
+        let group = Group::create(&store, "", Some(format), Create::New).unwrap();
+        let refused = [
+            group.attributes().set_f64("x", f64::NAN),
+            group.attributes().set("x", Value::Array(vec![Value::Number(json::number(f64::INFINITY))])),
+            group.attributes().set_json("x", "[1, -Infinity]"),
+            group.attributes().replace_json(r#"{"x":NaN}"#),
+        ];
+        for (e, want) in refused.into_iter().zip([ErrorKind::Range, ErrorKind::Range, ErrorKind::Argument, ErrorKind::Argument]) {
+            let e = e.unwrap_err();
+            assert!(e.kind() == want && e.to_string().contains("non_finite"), "{e}");
+        }
+        let mut s = spec(&[1], &[1]);
+        s.set_format(format).unwrap();
+        s.set_attributes_json(r#"{"x":NaN}"#).unwrap();
+        let e = Array::create(&store, "a", &s, Create::New).err().unwrap();
+        assert!(e.kind() == ErrorKind::Argument && e.to_string().contains("non_finite"), "{e}");
+        assert_eq!(store.node_kind("a").unwrap(), NodeKind::None);
+
+        let open = again(&store, allowed.clone(), Options::default());
+        let group = Group::open(&open, "").unwrap();
+        group.attributes().set_f64("x", f64::NAN).unwrap();
+        group.attributes().set_json("y", "[1, -Infinity]").unwrap();
+        Array::create(&open, "a", &s, Create::New).unwrap();
+        let key = if format == Format::V3 { "zarr.json" } else { ".zattrs" };
+        let written = text(&store, key).unwrap();
+        assert!(written.contains("\"x\": NaN") && written.contains("-Infinity]"), "{written}");
+        // They stay, whoever changes something else, in consolidated metadata as well.
+        Group::open(&store, "").unwrap().consolidate().unwrap();
+        Group::open(&store, "").unwrap().attributes().set_i64("n", 1).unwrap();
+        assert!(Array::open(&store, "a").unwrap().attributes().get_f64("x").unwrap().is_nan());
+        let all = text(&store, if format == Format::V3 { "zarr.json" } else { ".zmetadata" }).unwrap();
+        assert_eq!(all.matches("NaN").count(), 2, "{all}");
+        let (told, lines) = logged(&store, Level::Warning);
+        let listed = Group::open(&told, "").unwrap().open_array("a").unwrap();
+        assert!(listed.attributes().get_f64("x").unwrap().is_nan());
+        let of_a = lines.lock().unwrap().iter().filter(|l| l.contains("HD-05: a/")).count();
+        assert_eq!(of_a, 1, "{lines:?}");
+    }
+}
+
+#[test]
+fn bare_fill_values_are_read_and_survive() {
+    let store = memory();
+    let document = zarray("dtype", Some("\"<f4\"")).replace("\"fill_value\":7", "\"fill_value\":-Infinity");
+    put(&store, "a/.zarray", &document);
+    let array = Array::open(&store, "a").unwrap();
+    assert_eq!(array.fill().element(DataType::Float32)[..], f32::NEG_INFINITY.to_ne_bytes());
+    array.resize(&[4, 3], false).unwrap();
+    assert!(text(&store, "a/.zarray").unwrap().contains("\"fill_value\": -Infinity"));
+    let spec = {
+        let mut s = Spec::new(DataType::Float32, &[2]).unwrap();
+        s.set_format(Format::V2).unwrap();
+        s.set_fill(DataType::Float32, &f32::NAN.to_ne_bytes()).unwrap();
+        s
+    };
+    Array::create(&store, "b", &spec, Create::New).unwrap();
+    assert!(text(&store, "b/.zarray").unwrap().contains("\"fill_value\": \"NaN\""));
+}
+
+#[test]
+fn documents_of_other_writers_survive_a_rewrite_whatever_their_form() {
+    let store = memory();
+    put(&store, "a/.zarray", &format!("\u{feff}\r\n{}\r\n\n", zarray("_nczarr_array", Some(r#"{"big":18446744073709551616,"x":1.50}"#))));
+    put(&store, "a/.zattrs", r#"{"n":9007199254740993,"u":18446744073709551615,"i":-9223372036854775808}"#);
+    let array = Array::open(&store, "a").unwrap();
+    assert_eq!((array.attributes().get_i64("n").unwrap(), array.attributes().get_i64("i").unwrap()), (9007199254740993, i64::MIN));
+    array.attributes().set_i64("more", 1).unwrap();
+    array.resize(&[1, 3], false).unwrap();
+    let stored = json::to_compact(&Value::Object(object(&store, "a/.zattrs")));
+    assert_eq!(stored, r#"{"n":9007199254740993,"u":18446744073709551615,"i":-9223372036854775808,"more":1}"#);
+    let stored = json::to_compact(&Value::Object(object(&store, "a/.zarray")));
+    assert!(stored.contains(r#""_nczarr_array":{"big":18446744073709551616,"x":1.50}"#) && stored.contains("[1,3]"), "{stored}");
+    put(&store, "b/.zarray", &format!("{ZARRAY} x"));
+    assert_eq!(kind(Array::open(&store, "b")), ErrorKind::Metadata);
+}
+
+/// A store that gives and takes, and cannot list.
+struct Blind(crate::store::SharedStore);
+
+impl crate::store::Store for Blind {
+    fn capabilities(&self) -> crate::store::Capabilities {
+        crate::store::Capabilities { listable: false, ..self.0.capabilities() }
+    }
+    fn open(&self, key: &str) -> crate::error::Result<Option<crate::store::Object>> {
+        self.0.open(key)
+    }
+    fn put(&self, key: &str, parts: &[&[u8]], condition: crate::store::Condition) -> crate::error::Result<()> {
+        self.0.put(key, parts, condition)
+    }
+    fn erase(&self, key: &str) -> crate::error::Result<bool> {
+        self.0.erase(key)
+    }
+    fn erase_prefix(&self, _: &str) -> crate::error::Result<()> {
+        crate::error::bail!(Unsupported, "no listing")
+    }
+    fn list(&self, _: &str, _: &mut dyn FnMut(&str) -> crate::error::Result<()>) -> crate::error::Result<()> {
+        crate::error::bail!(Unsupported, "no listing")
+    }
+    fn list_dir(&self, _: &str) -> crate::error::Result<crate::store::Listing> {
+        crate::error::bail!(Unsupported, "no listing")
+    }
+    fn flush(&self) -> crate::error::Result<()> {
+        Ok(())
+    }
+    fn describe(&self) -> String {
+        "blind".into()
+    }
+}
+
+#[test]
+fn a_known_array_needs_no_listing() {
+    let store = memory();
+    put(&store, "g/a/.zarray", &zarray("dimension_separator", None));
+    put(&store, "g/a/0.0", &ints(&[1, 2, 3, 4]));
+    put(&store, "g/.zgroup", r#"{"zarr_format":2}"#);
+    let blind = Store::from_shared(&Context::default(), Arc::new(Blind(store.shared().clone())), Mode::ReadWrite);
+    let array = Array::open(&blind, "g/a").unwrap();
+    assert_eq!(read_all(&array), [1, 2, 7, 3, 4, 7]);
+    write_all(&array, &mut [1; 6]);
+    assert_eq!(kind(Group::open(&blind, "g").unwrap().children()), ErrorKind::Unsupported);
+}
+
+#[test]
+fn files_beside_a_version_3_document_are_ignored() {
+    let store = memory();
+    Group::create(&store, "", Some(Format::V3), Create::New).unwrap();
+    Array::create(&store, "a", &spec(&[2], &[2]), Create::New).unwrap();
+    for key in ["._zarr.json", ".DS_Store", ".zmetadata", ".zattrs", "a/._zarr.json", "a/.DS_Store", "a/.zattrs"] {
+        put(&store, key, "not JSON");
+    }
+    let root = Group::open(&store, "").unwrap();
+    assert!(root.attributes().names().unwrap().is_empty());
+    assert_eq!(root.children().unwrap().iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["a"]);
+    assert!(root.open_array("a").unwrap().attributes().names().unwrap().is_empty());
+}
+
+#[test]
+fn every_bit_of_a_float_survives_lossless_paths() {
+    let values =
+        [f32::from_bits(0x7fa1_2345), f32::from_bits(0xffc0_0001), -0.0, f32::from_bits(1), f32::MIN_POSITIVE / 3.0, f32::INFINITY];
+    type Edit = fn(&mut Spec);
+    let edits: &[Edit] = &[
+        |s| s.set_format(Format::V2).unwrap(),
+        |s| {
+            s.set_format(Format::V2).unwrap();
+            s.set_order(crate::metadata::Order::F).unwrap();
+            s.set_byte_order(crate::dtype::ByteOrder::Big).unwrap();
+            s.set_compressor("blosc", None).unwrap();
+        },
+        |s| s.set_compressor("zstd", None).unwrap(),
+        |s| s.set_order(crate::metadata::Order::F).unwrap(),
+        |s| s.set_inner_chunks(&[1, 1]).unwrap(),
+    ];
+    for (i, edit) in edits.iter().enumerate() {
+        let store = memory();
+        let mut s = Spec::new(DataType::Float32, &[2, 3]).unwrap();
+        s.set_chunks(&[2, 2]).unwrap();
+        edit(&mut s);
+        let array = Array::create(&store, "a", &s, Create::New).unwrap();
+        let memory = |data: &mut [f32]| Memory {
+            data: data.as_mut_ptr().cast(),
+            size: size_of_val(data),
+            offset: 0,
+            strides: c_strides(&[2, 3], 4),
+            data_type: DataType::Float32,
+            overflow: Overflow::Error,
+            arena: None,
+        };
+        let mut found = [9.0f32; 6];
+        // SAFETY: the memory lives as long as the calls.
+        unsafe {
+            array.write(&Selection::all(&[2, 3]), &memory(&mut values.clone())).unwrap();
+            array.read(&Selection::all(&[2, 3]), &memory(&mut found)).unwrap();
+        }
+        assert_eq!(found.map(f32::to_bits), values.map(f32::to_bits), "{i}");
+    }
+}
