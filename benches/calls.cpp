@@ -33,14 +33,14 @@ int main() {
     double ex = nanoseconds([&](int i) {
         int64_t start[] = {3, i}, shape[] = {1, 1};
         ozarr_region region = {sizeof(ozarr_region), start, shape, nullptr};
-        ozarr_memory memory = {sizeof(ozarr_memory), &x, sizeof x, 0, nullptr, OZARR_ORDER_C, OZARR_FLOAT64};
+        ozarr_memory memory = {sizeof(ozarr_memory), &x, sizeof x, 0, nullptr, OZARR_ORDER_C, OZARR_FLOAT64, OZARR_OVERFLOW_ERROR};
         if (ozarr_array_read_ex(h, &region, &memory)) std::abort();
         sum += x;
     });
     double ex_strided = nanoseconds([&](int i) {
         int64_t start[] = {3, i}, shape[] = {1, 1}, strides[] = {8, 8};
         ozarr_region region = {sizeof(ozarr_region), start, shape, nullptr};
-        ozarr_memory memory = {sizeof(ozarr_memory), &x, sizeof x, 0, strides, OZARR_ORDER_C, OZARR_FLOAT64};
+        ozarr_memory memory = {sizeof(ozarr_memory), &x, sizeof x, 0, strides, OZARR_ORDER_C, OZARR_FLOAT64, OZARR_OVERFLOW_ERROR};
         if (ozarr_array_read_ex(h, &region, &memory)) std::abort();
         sum += x;
     });

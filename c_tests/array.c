@@ -7,7 +7,10 @@ static const struct { ozarr_type type; size_t size; const char *name; } TYPES[] 
     {OZARR_BOOL, 1, "bool"}, {OZARR_INT8, 1, "int8"}, {OZARR_INT16, 2, "int16"}, {OZARR_INT32, 4, "int32"},
     {OZARR_INT64, 8, "int64"}, {OZARR_UINT8, 1, "uint8"}, {OZARR_UINT16, 2, "uint16"}, {OZARR_UINT32, 4, "uint32"},
     {OZARR_UINT64, 8, "uint64"}, {OZARR_FLOAT16, 2, "float16"}, {OZARR_FLOAT32, 4, "float32"}, {OZARR_FLOAT64, 8, "float64"},
-    {OZARR_COMPLEX64, 8, "complex64"}, {OZARR_COMPLEX128, 16, "complex128"},
+    {OZARR_COMPLEX64, 8, "complex64"}, {OZARR_COMPLEX128, 16, "complex128"}, {OZARR_BFLOAT16, 2, "bfloat16"},
+    {OZARR_FLOAT8_E3M4, 1, "float8_e3m4"}, {OZARR_FLOAT8_E4M3, 1, "float8_e4m3"}, {OZARR_FLOAT8_E4M3B11FNUZ, 1, "float8_e4m3b11fnuz"},
+    {OZARR_FLOAT8_E4M3FNUZ, 1, "float8_e4m3fnuz"}, {OZARR_FLOAT8_E4M3FN, 1, "float8_e4m3fn"}, {OZARR_FLOAT8_E5M2, 1, "float8_e5m2"},
+    {OZARR_FLOAT8_E5M2FNUZ, 1, "float8_e5m2fnuz"}, {OZARR_FLOAT8_E8M0FNU, 1, "float8_e8m0fnu"},
 };
 
 /* Every type goes to the file and comes back, bit for bit, also without being named. */
@@ -132,9 +135,9 @@ static void conversion(void) {
     CHECK(whole[0] == 1 && whole[1] == -2 && whole[2] == 300);
     OK(ozarr_array_read(a, OZARR_FLOAT32, floats, sizeof floats));
     CHECK(floats[0] == 1 && floats[1] == -2 && floats[2] == 300);
-    ERR_SAYS(OZARR_ERR_RANGE, "fit", "", ozarr_array_read(a, OZARR_INT8, bytes, sizeof bytes));
+    ERR_SAYS(OZARR_ERR_RANGE, "element [2] is 300", "int8 ends at 127", ozarr_array_read(a, OZARR_INT8, bytes, sizeof bytes));
     doubles[1] = 1e9;
-    ERR_SAYS(OZARR_ERR_RANGE, "fit", "", ozarr_array_write(a, OZARR_FLOAT64, doubles, sizeof doubles));
+    ERR_SAYS(OZARR_ERR_RANGE, "element [1] is 1000000000.0", "int16", ozarr_array_write(a, OZARR_FLOAT64, doubles, sizeof doubles));
     doubles[1] = NAN;
     ERR(OZARR_ERR_RANGE, ozarr_array_write(a, OZARR_FLOAT64, doubles, sizeof doubles));
     OK(ozarr_array_read(a, OZARR_FLOAT64, back, sizeof back));

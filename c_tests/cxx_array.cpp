@@ -56,6 +56,20 @@ static void vectors_go_in_and_out() {
     CHECK(ozarr::array::open("run.zarr/t").read<double>().size() == 60);
 }
 
+static void texts_are_strings() {
+    auto t = ozarr::array::create<std::string>("run.zarr/names", {2, 3});
+    CHECK(t.type() == ozarr::type::string && t.item_size() == 0);
+    t.write(std::vector<std::string>{"a", "", "Zürich", std::string("n\0l", 3), "b", "c"});
+    CHECK((t.read<std::string>({{0, 2}, {2, 1}}) == std::vector<std::string>{"Zürich", "c"}));
+    t.write(std::vector<std::string>{"x", "y"}, {{1, 1}, {1, 2}});
+    CHECK((t.read<std::string>() == std::vector<std::string>{"a", "", "Zürich", std::string("n\0l", 3), "x", "y"}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "expected 6", t.write(std::vector<std::string>{"a"}));
+    THROWS(OZARR_ERR_RANGE, "UTF-8", t.write(std::vector<std::string>{"\xff"}, {{0, 0}, {1, 1}}));
+    THROWS(OZARR_ERR_TYPE, "variable length", t.read<double>());
+    THROWS(OZARR_ERR_BOUNDS, "dimension 1", t.read<std::string>({{0, 2}, {1, 2}}));
+    THROWS(OZARR_ERR_RANK, "region", t.read<std::string>({{0}, {1}}));
+}
+
 static void pointers_have_sizes_and_strides() {
     auto t = ozarr::array::create("run.zarr/p", ozarr::type::int32, {2, 3});
     const int rows[6] = {1, 2, 3, 4, 5, 6};
@@ -143,6 +157,8 @@ static void specifications() {
     auto rain = ozarr::array::create("run.zarr/rain", s);
     CHECK((rain.dimension_names() == std::vector<std::string>{"time", "lat", "lon"}));
     CHECK((rain.inner_chunk_shape() == ozarr::index{1, 72, 144}) && rain.fill_value<float>() == -1);
+    auto uneven = ozarr::array::create("run.zarr/uneven", ozarr::spec::of<float>({10, 6}).chunks({4, 3}).chunk_extents(0, {4, 3, 3}));
+    CHECK((uneven.grid_shape() == ozarr::index{3, 2}) && (uneven.chunk_extent(0, 2) == std::pair<std::int64_t, std::int64_t>{7, 3}));
     auto again = ozarr::array::create("run.zarr/rain2", ozarr::spec::from_json(rain.metadata()));
     CHECK(again.metadata() == rain.metadata());
     auto sized = ozarr::array::create<float>("run.zarr/rain", {0, 720, 1440}, {}, ozarr::existing::overwrite);
@@ -193,8 +209,46 @@ static void threads_share_an_array() {
     for (int k = 0; k < 8; k++) CHECK((t.read<int>({{k, 999}, {1, 1}}) == std::vector<int>{k}));
 }
 
+struct particle {
+    double x;
+    std::int16_t id;
+    float v[3];
+    char name[4];
+};
+
+static void structs_by_their_members() {
+    auto d = ozarr::dtype::struct_of<particle>();
+    d.field("x", &particle::x).field("id", &particle::id).field("v", &particle::v);
+    d.field("name", &particle::name, ozarr::dtype::chars(4));
+    TEXT(d.to_json(2).c_str(), "[[\"x\",\"<f8\"],[\"id\",\"<i2\"],[\"v\",\"<f4\",[3]],[\"name\",\"|S4\"]]");
+    ozarr::spec s(d, {4});
+    s.zarr_format(2).chunks({3});
+    auto a = ozarr::array::create("structs.zarr", s);
+    const particle in[4] = {{1.5, 1, {1, 2, 3}, "a"}, {2.5, 2, {}, "bc"}, {3.5, 3, {}, ""}, {4.5, 4, {7, 8, 9}, "def"}};
+    particle out[4] = {};
+    a.write(d, in, 4);
+    a.read(d, out, 4);
+    for (int i = 0; i < 4; i++) CHECK(out[i].x == in[i].x && out[i].v[1] == in[i].v[1] && std::string(out[i].name) == in[i].name);
+    std::int64_t ids[4];
+    a.read_field("id", ids, 4);
+    CHECK(ids[3] == 4);
+    const double x[2] = {-1, -2};
+    a.write_field("x", x, 2, {{1}, {2}});
+    a.read(d, out, 4);
+    CHECK(out[0].x == 1.5 && out[1].x == -1 && out[2].x == -2 && out[3].x == 4.5 && out[3].id == 4);
+    EQUAL(a.data_type().item_size(), 26);
+    try {
+        d.field("x", &particle::id);
+        FAIL("nothing was thrown");
+    } catch (const ozarr::error &e) {
+        EQUAL(e.status(), OZARR_ERR_ARGUMENT);
+    }
+}
+
 int main() {
+    structs_by_their_members();
     vectors_go_in_and_out();
+    texts_are_strings();
     pointers_have_sizes_and_strides();
     every_type_and_rank();
     regions_of_rank_one();

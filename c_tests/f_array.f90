@@ -141,7 +141,7 @@ contains
     call a%write([1.5, 2.0]); call a%read(i2); call check(all(i2 == [1, 2]), "from real(4)")
     message = "untouched"
     call a%write([40000, 0], stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_RANGE, message, "does not fit", "a value that does not fit")
+    call failed(stat, OZARR_ERR_RANGE, message, "int16 ends at 32767", "a value that does not fit")
     call a%create(store, "c", OZARR_COMPLEX128, [2], fill=(1d0, -1d0))
     call a%read(c8); call check(all(c8 == (1d0, -1d0)), "complex(8), the fill value")
     call a%write([(1.0, 2.0), (3.0, 4.0)])
@@ -247,7 +247,7 @@ contains
     call check(stat == OZARR_ERR_TYPE, "append characters")
     call a%create(store, "i", OZARR_INT8, [2])
     call a%append([1000], stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_RANGE, message, "does not fit", "append what does not fit")
+    call failed(stat, OZARR_ERR_RANGE, message, "int8 ends at 127", "append what does not fit")
     call check(all(a%shape() == [2]), "a failed append leaves the shape")
     call a%resize([5_int64])
     call check(all(a%shape() == [5]), "resize")
@@ -265,6 +265,7 @@ contains
       "lat ", "time"], &
       fill=-999.0, compressor="blosc", level=5, attributes='{"units": "K"}')
     call check(all(a%inner_chunks() == [8, 32, 1]), "inner chunks")
+    call check(all(a%grid_shape() == [1, 1, 0]), "the number of chunks")
     call a%get_attr_text("units", units)
     call check(units == "K", "attributes")
     call a%metadata(json)

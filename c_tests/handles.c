@@ -8,6 +8,7 @@
 static char buf[256];
 static size_t len;
 static bool flag;
+static uint32_t flags;
 static double real;
 static int32_t i32 = 77;
 static int64_t i64, extents[] = {2, 2};
@@ -16,6 +17,9 @@ static int64_t i64, extents[] = {2, 2};
 static ozarr_array *out_array;
 static ozarr_group *out_group;
 static ozarr_iter *out_iter;
+static ozarr_varlen *out_varlen;
+static ozarr_dtype *out_dtype;
+static ozarr_spec *out_spec;
 static ozarr_chunk_iter *out_chunks;
 static ozarr_shard_writer *out_writer;
 
@@ -29,18 +33,28 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_write_region(a, extents, extents, OZARR_FLOAT64, data, sizeof data));
     ERR(want, ozarr_array_read_ex(a, NULL, &memory));
     ERR(want, ozarr_array_write_ex(a, NULL, &memory));
+    ERR(want, ozarr_array_read_varlen(a, NULL, &out_varlen));
+    ERR(want, ozarr_array_write_varlen(a, NULL, extents, data, sizeof data));
+    const char *const strings[] = {"x", "y", "x", "y"};
+    ERR(want, ozarr_array_write_strings(a, NULL, strings));
+    ERR(want, ozarr_array_list_type(a, &i32));
+    ERR(want, ozarr_array_fill_text(a, buf, sizeof buf, &len));
     ERR(want, ozarr_array_flush(a));
     ERR(want, ozarr_array_rank(a, &i32));
     ERR(want, ozarr_array_shape(a, extents));
     ERR(want, ozarr_array_chunk_shape(a, extents));
     ERR(want, ozarr_array_inner_chunk_shape(a, extents));
+    ERR(want, ozarr_array_grid_shape(a, extents));
+    ERR(want, ozarr_array_chunk_extent(a, 0, 0, extents, extents));
     ERR(want, ozarr_array_type(a, &i32));
     ERR(want, ozarr_array_item_size(a, &len));
     ERR(want, ozarr_array_zarr_format(a, &i32));
+    ERR(want, ozarr_array_draft(a, buf, sizeof buf, &len));
     ERR(want, ozarr_array_dimension_name(a, 0, buf, sizeof buf, &len, &flag));
     ERR(want, ozarr_array_fill_value(a, &real, sizeof real, &flag));
     ERR(want, ozarr_array_path(a, buf, sizeof buf, &len));
     ERR(want, ozarr_array_metadata(a, buf, sizeof buf, &len));
+    ERR(want, ozarr_array_dtype(a, &out_dtype));
     ERR(want, ozarr_array_resize(a, extents));
     ERR(want, ozarr_array_resize_ex(a, extents, 0));
     ERR(want, ozarr_array_append(a, 0, 1, OZARR_FLOAT64, data, sizeof data));
@@ -79,6 +93,7 @@ static void every_group_call(ozarr_group *g, ozarr_status want) {
     ERR(want, ozarr_group_create_array(g, "x", NULL, OZARR_NEW, &out_array));
     ERR(want, ozarr_group_open_array(g, "x", &out_array));
     ERR(want, ozarr_group_zarr_format(g, &i32));
+    ERR(want, ozarr_group_draft(g, buf, sizeof buf, &len));
     ERR(want, ozarr_group_metadata(g, buf, sizeof buf, &len));
     ERR(want, ozarr_group_children(g, &out_iter));
     ERR(want, ozarr_group_consolidate(g));
@@ -108,7 +123,9 @@ static void every_spec_call(ozarr_spec *s, ozarr_status want) {
     ERR(want, ozarr_spec_set_zarr_format(s, 2));
     ERR(want, ozarr_spec_set_chunks(s, extents));
     ERR(want, ozarr_spec_set_inner_chunks(s, extents));
+    ERR(want, ozarr_spec_set_chunk_extents(s, 0, 2, extents));
     ERR(want, ozarr_spec_set_fill_value(s, OZARR_FLOAT64, &real));
+    ERR(want, ozarr_spec_set_fill_dtype(s, NULL, &real, sizeof real));
     ERR(want, ozarr_spec_set_fill_json(s, "1"));
     ERR(want, ozarr_spec_set_dimension_names(s, names));
     ERR(want, ozarr_spec_set_order(s, OZARR_ORDER_F));
@@ -123,6 +140,12 @@ static void every_spec_call(ozarr_spec *s, ozarr_status want) {
     ERR(want, ozarr_spec_suggest(s, buf, sizeof buf, &len));
 }
 
+static bool never(const char *key, void *user) {
+    (void)user;
+    FAIL("called with %s", key);
+    return true;
+}
+
 static void every_store_call(ozarr_store *st, ozarr_status want) {
     ERR(want, ozarr_array_create_at(st, "x", NULL, OZARR_NEW, &out_array));
     ERR(want, ozarr_array_open_at(st, "x", &out_array));
@@ -130,6 +153,12 @@ static void every_store_call(ozarr_store *st, ozarr_status want) {
     ERR(want, ozarr_group_open_at(st, "x", &out_group));
     ERR(want, ozarr_store_node_kind(st, "x", &i32));
     ERR(want, ozarr_store_node_erase(st, "x"));
+    ERR(want, ozarr_store_capabilities(st, &flags));
+    ERR(want, ozarr_store_key_get(st, "x", buf, sizeof buf, &len));
+    ERR(want, ozarr_store_key_put(st, "x", buf, 1));
+    ERR(want, ozarr_store_key_erase(st, "x", &flag));
+    ERR(want, ozarr_store_key_exists(st, "x", &flag));
+    ERR(want, ozarr_store_key_list(st, "", never, NULL));
     ERR(want, ozarr_store_flush(st));
     ERR(want, ozarr_store_close(st));
 }
@@ -139,6 +168,15 @@ static void every_iter_call(ozarr_iter *it, ozarr_status want) {
     ERR(want, ozarr_iter_name(it, buf, sizeof buf, &len));
     ERR(want, ozarr_iter_kind(it, &i32));
     ERR(want, ozarr_iter_error(it, buf, sizeof buf, &len));
+}
+
+static void every_varlen_call(ozarr_varlen *v, ozarr_status want) {
+    const char *bytes = NULL;
+    const int64_t *offsets = NULL;
+    ERR(want, ozarr_varlen_count(v, &i64));
+    ERR(want, ozarr_varlen_get(v, 0, &bytes, &len));
+    ERR(want, ozarr_varlen_all(v, &offsets, &bytes, &len));
+    CHECK(bytes == NULL && offsets == NULL);
 }
 
 static void every_chunk_iter_call(ozarr_chunk_iter *it, ozarr_status want) {
@@ -161,6 +199,29 @@ static void every_context_call(ozarr_context *c, ozarr_status want) {
     }
 }
 
+static void every_dtype_call(ozarr_dtype *d, ozarr_status want) {
+    ERR(want, ozarr_dtype_add_field(d, "x", 0, d, 0, NULL));
+    ERR(want, ozarr_spec_new_dtype(d, 2, extents, &out_spec));
+    ERR(want, ozarr_dtype_get_kind(d, &i32));
+    ERR(want, ozarr_dtype_type(d, &i32));
+    ERR(want, ozarr_dtype_item_size(d, &len));
+    ERR(want, ozarr_dtype_alignment(d, &len));
+    ERR(want, ozarr_dtype_byte_order(d, &i32));
+    ERR(want, ozarr_dtype_unit(d, buf, sizeof buf, &len, &i64));
+    ERR(want, ozarr_dtype_equal(d, d, &flag));
+    ERR(want, ozarr_dtype_name(d, buf, sizeof buf, &len));
+    ERR(want, ozarr_dtype_to_json(d, 2, buf, sizeof buf, &len));
+    ERR(want, ozarr_dtype_field_count(d, &len));
+    ERR(want, ozarr_dtype_field_index(d, "x", &len));
+    ERR(want, ozarr_dtype_field_name(d, 0, buf, sizeof buf, &len));
+    ERR(want, ozarr_dtype_field_offset(d, 0, &len));
+    ERR(want, ozarr_dtype_field_dtype(d, 0, &out_dtype));
+    ERR(want, ozarr_dtype_field_shape(d, 0, extents, 2, &i32));
+    ERR(want, ozarr_dtype_default_scalar(d, &real, sizeof real));
+    ERR(want, ozarr_dtype_scalar_to_json(d, 2, &real, sizeof real, buf, sizeof buf, &len));
+    ERR(want, ozarr_dtype_scalar_from_json(d, 2, "1", &real, sizeof real));
+}
+
 /* All calls of all types on one value. `but` is the one letter of the type that it is right for. */
 static void every_call(void *p, char but, ozarr_status want) {
     if (but != 'a') every_array_call((ozarr_array *)p, want);
@@ -168,10 +229,13 @@ static void every_call(void *p, char but, ozarr_status want) {
     if (but != 's') every_spec_call((ozarr_spec *)p, want);
     if (but != 't') every_store_call((ozarr_store *)p, want);
     if (but != 'i') every_iter_call((ozarr_iter *)p, want);
+    if (but != 'v') every_varlen_call((ozarr_varlen *)p, want);
+    if (but != 'c') every_context_call((ozarr_context *)p, want);
+    if (but != 'd') every_dtype_call((ozarr_dtype *)p, want);
     if (but != 'k') every_chunk_iter_call((ozarr_chunk_iter *)p, want);
     if (but != 'w') every_shard_writer_call((ozarr_shard_writer *)p, want);
-    if (but != 'c') every_context_call((ozarr_context *)p, want);
-    CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_chunks == NULL && out_writer == NULL);
+    CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_varlen == NULL && out_dtype == NULL && out_spec == NULL && out_chunks == NULL &&
+          out_writer == NULL);
     EQUAL(i32, 77);
 }
 
@@ -181,20 +245,24 @@ static void every_free(void *p, char but) {
     if (but != 's') ozarr_spec_free((ozarr_spec *)p);
     if (but != 't') ozarr_store_free((ozarr_store *)p);
     if (but != 'i') ozarr_iter_free((ozarr_iter *)p);
+    if (but != 'v') ozarr_varlen_free((ozarr_varlen *)p);
     if (but != 'k') ozarr_chunk_iter_free((ozarr_chunk_iter *)p);
     if (but != 'w') ozarr_shard_writer_free((ozarr_shard_writer *)p);
     if (but != 'c') ozarr_context_free((ozarr_context *)p);
+    if (but != 'd') ozarr_dtype_free((ozarr_dtype *)p);
 }
 
 int main(void) {
     ozarr_store *st = NULL;
     ozarr_group *g = NULL;
-    ozarr_array *a = NULL, *later = NULL;
+    ozarr_array *a = NULL, *later = NULL, *texts = NULL;
     ozarr_spec *s = NULL;
     ozarr_iter *it = NULL;
+    ozarr_varlen *v = NULL;
     ozarr_chunk_iter *k = NULL;
     ozarr_shard_writer *w = NULL;
     ozarr_context *c = NULL;
+    ozarr_dtype *d = NULL;
     double on_stack = 0;
     int32_t rank = 0;
 
@@ -202,6 +270,13 @@ int main(void) {
     CHECK(strcmp(ozarr_version(), "0.1.0") == 0 && ozarr_abi_version() == 0);
     CHECK(ozarr_has_feature("zstd") && !ozarr_has_feature("none such") && !ozarr_has_feature(NULL));
     OK(ozarr_context_new(&c));
+    OK(ozarr_dtype_parse("float64", 0, &d));
+    ozarr_dtype_free(d);
+    OK(ozarr_dtype_of(OZARR_FLOAT64, &d));
+    ozarr_dtype_free(d);
+    OK(ozarr_dtype_chars(3, ' ', &d));
+    ozarr_dtype_free(d);
+    OK(ozarr_dtype_struct(8, &d));
     OK(ozarr_store_memory(&st));
     OK(ozarr_spec_new(OZARR_FLOAT64, 2, extents, &s));
     OK(ozarr_spec_set_inner_chunks(s, extents));
@@ -212,6 +287,10 @@ int main(void) {
     int64_t first[] = {0, 0};
     OK(ozarr_shard_writer_new(a, first, &w));
 
+    OK(ozarr_array_create("texts.zarr", OZARR_STRING, 2, extents, NULL, OZARR_OVERWRITE, &texts));
+    OK(ozarr_array_read_varlen(texts, NULL, &v));
+    OK(ozarr_array_close(texts));
+
     every_call(NULL, 0, OZARR_ERR_NULL);
     every_free(NULL, 0);
     every_call(&on_stack, 0, OZARR_ERR_INVALID_HANDLE);
@@ -220,10 +299,10 @@ int main(void) {
     every_call((char *)a + 1, 'x', OZARR_ERR_INVALID_HANDLE); /* the next slot, which is vacant */
     every_free(&on_stack, 0);
     CHECK(on_stack == 0);
-    void *live[] = {a, g, s, st, it, c, k, w};
-    for (int i = 0; i < 8; i++) {
-        every_call(live[i], "agstickw"[i], OZARR_ERR_INVALID_HANDLE);
-        every_free(live[i], "agstickw"[i]);
+    void *live[] = {a, g, s, st, it, v, c, d, k, w};
+    for (int i = 0; i < 10; i++) {
+        every_call(live[i], "agstivcdkw"[i], OZARR_ERR_INVALID_HANDLE);
+        every_free(live[i], "agstivcdkw"[i]);
     }
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_group", "ozarr_array", ozarr_array_rank((ozarr_array *)g, &rank));
 
@@ -236,11 +315,13 @@ int main(void) {
     ozarr_array_free(a);
     ozarr_spec_free(s);
     ozarr_iter_free(it);
+    ozarr_varlen_free(v);
     ozarr_chunk_iter_free(k);
     ozarr_shard_writer_free(w);
     ozarr_context_free(c);
-    for (int i = 0; i < 8; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
-    for (int i = 0; i < 8; i++) every_free(live[i], 0);
+    ozarr_dtype_free(d);
+    for (int i = 0; i < 10; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
+    for (int i = 0; i < 10; i++) every_free(live[i], 0);
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "freed", "", ozarr_array_rank(a, &rank));
 
     /* A new handle in the old one's slot is another handle; a closed one is gone, even if closing it failed. */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-static int64_t SHAPE[] = {6, 4}, CHUNKS[] = {3, 4}, START[] = {0, 0}, numbers[2], i64;
+static int64_t SHAPE[] = {6, 4}, CHUNKS[] = {3, 4}, START[] = {0, 0}, TWO_TWO[] = {2, 2}, numbers[2], i64;
 static const char *const OPTIONS[] = {"file.sync", "none", NULL};
 static const char DOCUMENT[] = "{\"zarr_format\":2,\"shape\":[1],\"chunks\":[1],\"dtype\":\"|i1\",\"compressor\":null,\"fill_value\":0,"
                                "\"order\":\"C\",\"filters\":null}";
@@ -19,9 +19,12 @@ static ozarr_group *g, *og;
 static ozarr_array *a, *oa;
 static ozarr_spec *s, *os;
 static ozarr_iter *it, *oi;
+static ozarr_varlen *v, *ov;
+static ozarr_array *texts;
 static ozarr_chunk_iter *k, *ok;
 static ozarr_shard_writer *w, *ow;
 static ozarr_context *c, *oc;
+static ozarr_dtype *d, *p, *od;
 static ozarr_region region = OZARR_REGION_INIT;
 static ozarr_memory memory = OZARR_MEMORY_INIT;
 static ozarr_error_info info = OZARR_ERROR_INFO_INIT;
@@ -33,7 +36,14 @@ static ozarr_error_info info = OZARR_ERROR_INFO_INIT;
 static void forget(void) {
     ozarr_store_free(ost);
     ozarr_array_free(oa);
-    ost = NULL, oa = NULL;
+    ozarr_varlen_free(ov);
+    ozarr_dtype_free(od);
+    ost = NULL, oa = NULL, ov = NULL, od = NULL;
+}
+
+static bool each_key(const char *key, void *user) {
+    (void)user;
+    return key[0] != 0;
 }
 
 int main(void) {
@@ -47,6 +57,9 @@ int main(void) {
     ozarr_group_free(og);
     og = NULL;
     OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
+    OK(ozarr_dtype_parse("<M8[s]", 2, &d));
+    OK(ozarr_dtype_struct(64, &p));
+    OK(ozarr_dtype_add_field(p, "x", 0, d, 2, TWO_TWO));
     OK(ozarr_array_attr_set_int64(a, "number", 1));
     OK(ozarr_array_attr_set_string(a, "text", "x"));
     OK(ozarr_group_attr_set_int64(g, "number", 1));
@@ -59,6 +72,33 @@ int main(void) {
     OK(ozarr_array_chunk_write(a, START, false, data, 1));
     OK(ozarr_array_chunks(a, false, &k));
     OK(ozarr_chunk_iter_next(k, &flag));
+
+    const int64_t offsets[] = {0, 1, 2};
+    const char *const strings[] = {"x", "y"}, *const no_string[] = {"x", NULL};
+    const char *bytes;
+    const int64_t *all;
+    int64_t two = 2;
+    OK(ozarr_array_create("nulls.zarr/texts", OZARR_STRING, 1, &two, NULL, OZARR_NEW, &texts));
+    OK(ozarr_array_read_varlen(texts, NULL, &v));
+    NULL_IS("out", ozarr_array_read_varlen(texts, NULL, NULL));
+    NULL_OK("region", ozarr_array_read_varlen(texts, NULL, &ov));
+    NULL_OK("region", ozarr_array_write_varlen(texts, NULL, offsets, "ab", 2));
+    NULL_IS("offsets", ozarr_array_write_varlen(texts, NULL, NULL, "ab", 2));
+    NULL_IS("data", ozarr_array_write_varlen(texts, NULL, offsets, NULL, 2));
+    NULL_OK("region", ozarr_array_write_strings(texts, NULL, strings));
+    NULL_IS("strings", ozarr_array_write_strings(texts, NULL, NULL));
+    NULL_IS("strings[1]", ozarr_array_write_strings(texts, NULL, no_string));
+    NULL_IS("type", ozarr_array_list_type(texts, NULL));
+    NULL_IS("buf", ozarr_array_fill_text(texts, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_array_fill_text(texts, buf, sizeof buf, NULL));
+    NULL_IS("count", ozarr_varlen_count(v, NULL));
+    NULL_IS("bytes", ozarr_varlen_get(v, 0, NULL, &len));
+    NULL_IS("len", ozarr_varlen_get(v, 0, &bytes, NULL));
+    NULL_IS("offsets", ozarr_varlen_all(v, NULL, &bytes, &len));
+    NULL_IS("data", ozarr_varlen_all(v, &all, NULL, &len));
+    NULL_IS("size", ozarr_varlen_all(v, &all, &bytes, NULL));
+    ozarr_varlen_free(v);
+    ozarr_array_free(texts);
 
     NULL_IS("info", ozarr_last_error_info(NULL));
     NULL_IS("location", ozarr_array_create(NULL, OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_OVERWRITE, &oa));
@@ -80,9 +120,14 @@ int main(void) {
     NULL_IS("shape", ozarr_array_shape(a, NULL));
     NULL_IS("shape", ozarr_array_chunk_shape(a, NULL));
     NULL_IS("shape", ozarr_array_inner_chunk_shape(a, NULL));
+    NULL_IS("shape", ozarr_array_grid_shape(a, NULL));
+    NULL_IS("start", ozarr_array_chunk_extent(a, 0, 0, NULL, numbers));
+    NULL_OK("extent", ozarr_array_chunk_extent(a, 0, 0, numbers, NULL));
     NULL_IS("type", ozarr_array_type(a, NULL));
     NULL_IS("bytes", ozarr_array_item_size(a, NULL));
     NULL_IS("format", ozarr_array_zarr_format(a, NULL));
+    NULL_IS("buf", ozarr_array_draft(a, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_array_draft(a, buf, sizeof buf, NULL));
     NULL_IS("buf", ozarr_array_dimension_name(a, 0, NULL, sizeof buf, &len, &flag));
     NULL_OK("len", ozarr_array_dimension_name(a, 0, buf, sizeof buf, NULL, &flag));
     NULL_OK("named", ozarr_array_dimension_name(a, 0, buf, sizeof buf, &len, NULL));
@@ -112,6 +157,8 @@ int main(void) {
     NULL_IS("path", ozarr_group_open_array(g, NULL, &oa));
     NULL_IS("out", ozarr_group_open_array(g, "a", NULL));
     NULL_IS("format", ozarr_group_zarr_format(g, NULL));
+    NULL_IS("buf", ozarr_group_draft(g, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_group_draft(g, buf, sizeof buf, NULL));
     NULL_IS("buf", ozarr_group_metadata(g, NULL, sizeof buf, &len));
     NULL_OK("len", ozarr_group_metadata(g, buf, sizeof buf, NULL));
     NULL_IS("out", ozarr_group_children(g, NULL));
@@ -213,6 +260,7 @@ int main(void) {
     NULL_IS("out", ozarr_array_create_ex("nulls.zarr/made", s, OZARR_OVERWRITE, NULL));
     NULL_IS("chunks", ozarr_spec_set_chunks(s, NULL));
     NULL_IS("chunks", ozarr_spec_set_inner_chunks(s, NULL));
+    NULL_IS("extents", ozarr_spec_set_chunk_extents(s, 0, 2, NULL));
     NULL_IS("value", ozarr_spec_set_fill_value(s, OZARR_INT8, NULL));
     NULL_IS("json", ozarr_spec_set_fill_json(s, NULL));
     NULL_IS("names", ozarr_spec_set_dimension_names(s, NULL));
@@ -225,6 +273,48 @@ int main(void) {
     NULL_OK("len", ozarr_spec_to_json(s, buf, sizeof buf, NULL));
     NULL_IS("buf", ozarr_spec_suggest(s, NULL, sizeof buf, &len));
     NULL_OK("len", ozarr_spec_suggest(s, buf, sizeof buf, NULL));
+    NULL_IS("text", ozarr_dtype_parse(NULL, 0, &od));
+    NULL_IS("out", ozarr_dtype_parse("<f8", 0, NULL));
+    NULL_IS("out", ozarr_dtype_of(OZARR_INT8, NULL));
+    NULL_IS("out", ozarr_dtype_chars(4, ' ', NULL));
+    NULL_IS("out", ozarr_dtype_struct(4, NULL));
+    NULL_IS("name", ozarr_dtype_add_field(p, NULL, 32, d, 0, NULL));
+    NULL_IS("field", ozarr_dtype_add_field(p, "y", 32, NULL, 0, NULL));
+    NULL_IS("shape", ozarr_dtype_add_field(p, "y", 32, d, 1, NULL));
+    NULL_IS("out", ozarr_array_dtype(a, NULL));
+    NULL_IS("shape", ozarr_spec_new_dtype(d, 2, NULL, &os));
+    NULL_IS("out", ozarr_spec_new_dtype(d, 2, SHAPE, NULL));
+    NULL_IS("dtype", ozarr_spec_set_fill_dtype(s, NULL, &i64, 8));
+    NULL_IS("value", ozarr_spec_set_fill_dtype(s, d, NULL, 8));
+    NULL_IS("kind", ozarr_dtype_get_kind(d, NULL));
+    NULL_IS("type", ozarr_dtype_type(d, NULL));
+    NULL_IS("bytes", ozarr_dtype_item_size(d, NULL));
+    NULL_IS("bytes", ozarr_dtype_alignment(d, NULL));
+    NULL_IS("order", ozarr_dtype_byte_order(d, NULL));
+    NULL_IS("buf", ozarr_dtype_unit(d, NULL, sizeof buf, &len, &i64));
+    NULL_OK("len", ozarr_dtype_unit(d, buf, sizeof buf, NULL, &i64));
+    NULL_IS("scale", ozarr_dtype_unit(d, buf, sizeof buf, &len, NULL));
+    NULL_IS("other", ozarr_dtype_equal(d, NULL, &flag));
+    NULL_IS("equal", ozarr_dtype_equal(d, p, NULL));
+    NULL_IS("buf", ozarr_dtype_name(d, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_dtype_name(d, buf, sizeof buf, NULL));
+    NULL_IS("buf", ozarr_dtype_to_json(d, 2, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_dtype_to_json(d, 2, buf, sizeof buf, NULL));
+    NULL_IS("count", ozarr_dtype_field_count(p, NULL));
+    NULL_IS("name", ozarr_dtype_field_index(p, NULL, &len));
+    NULL_IS("index", ozarr_dtype_field_index(p, "x", NULL));
+    NULL_IS("buf", ozarr_dtype_field_name(p, 0, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_dtype_field_name(p, 0, buf, sizeof buf, NULL));
+    NULL_IS("offset", ozarr_dtype_field_offset(p, 0, NULL));
+    NULL_IS("out", ozarr_dtype_field_dtype(p, 0, NULL));
+    NULL_IS("shape", ozarr_dtype_field_shape(p, 0, NULL, 2, &i32));
+    NULL_IS("rank", ozarr_dtype_field_shape(p, 0, numbers, 2, NULL));
+    NULL_IS("value", ozarr_dtype_default_scalar(d, NULL, 8));
+    NULL_IS("value", ozarr_dtype_scalar_to_json(d, 2, NULL, 8, buf, sizeof buf, &len));
+    NULL_IS("buf", ozarr_dtype_scalar_to_json(d, 2, &i64, 8, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_dtype_scalar_to_json(d, 2, &i64, 8, buf, sizeof buf, NULL));
+    NULL_IS("json", ozarr_dtype_scalar_from_json(d, 2, NULL, &i64, 8));
+    NULL_IS("value", ozarr_dtype_scalar_from_json(d, 2, "1", NULL, 8));
     NULL_IS("location", ozarr_store_open(NULL, "r", &ost));
     NULL_IS("mode", ozarr_store_open("nulls.zarr", NULL, &ost));
     NULL_IS("out", ozarr_store_open("nulls.zarr", "r", NULL));
@@ -246,11 +336,36 @@ int main(void) {
     NULL_IS("path", ozarr_store_node_kind(st, NULL, &i32));
     NULL_IS("kind", ozarr_store_node_kind(st, "a", NULL));
     NULL_IS("path", ozarr_store_node_erase(st, NULL));
+    NULL_IS("capabilities", ozarr_store_capabilities(st, NULL));
+    NULL_IS("key", ozarr_store_key_get(st, NULL, buf, sizeof buf, &len));
+    NULL_IS("buf", ozarr_store_key_get(st, "zarr.json", NULL, sizeof buf, &len));
+    NULL_OK("buf", ozarr_store_key_get(st, "zarr.json", NULL, 0, &len));
+    NULL_OK("len", ozarr_store_key_get(st, "zarr.json", buf, sizeof buf, NULL));
+    NULL_IS("key", ozarr_store_key_put(st, NULL, buf, 1));
+    NULL_IS("data", ozarr_store_key_put(st, "raw", NULL, 1));
+    NULL_OK("data", ozarr_store_key_put(st, "raw", NULL, 0));
+    NULL_IS("key", ozarr_store_key_erase(st, NULL, &flag));
+    NULL_OK("erased", ozarr_store_key_erase(st, "raw", NULL));
+    NULL_IS("key", ozarr_store_key_exists(st, NULL, &flag));
+    NULL_IS("exists", ozarr_store_key_exists(st, "raw", NULL));
+    NULL_IS("prefix", ozarr_store_key_list(st, NULL, each_key, &flag));
+    NULL_IS("each", ozarr_store_key_list(st, "", NULL, &flag));
+    NULL_OK("user", ozarr_store_key_list(st, "", each_key, NULL));
+    NULL_IS("path", ozarr_zip_repair(NULL, &i64, &i64));
+    OK(ozarr_store_open("nulls.zip", "r+", &ost));
+    OK(ozarr_store_key_put(ost, "raw", "x", 1));
+    OK(ozarr_store_close(ost));
+    ost = NULL;
+    NULL_OK("keys", ozarr_zip_repair("nulls.zip", NULL, &i64));
+    NULL_OK("lost", ozarr_zip_repair("nulls.zip", &i64, NULL));
     NULL_IS("location", ozarr_node_open(NULL, "r", &oa, &og));
     NULL_IS("mode", ozarr_node_open("nulls.zarr", NULL, &oa, &og));
     NULL_IS("array", ozarr_node_open("nulls.zarr", "r", NULL, &og));
     NULL_IS("group", ozarr_node_open("nulls.zarr", "r", &oa, NULL));
     NULL_IS("location", ozarr_node_erase(NULL));
+    NULL_IS("source", ozarr_migrate(NULL, "made.zarr", 0, NULL, NULL));
+    NULL_IS("dest", ozarr_migrate("nulls.zarr", NULL, 0, NULL, NULL));
+    NULL_OK("user", ozarr_migrate("nulls.zarr", "migrated.zarr", 0, NULL, NULL));
     NULL_IS("out", ozarr_context_new(NULL));
     NULL_IS("key", ozarr_context_set(c, NULL, "1"));
     NULL_IS("value", ozarr_context_set(c, "threads", NULL));
@@ -258,7 +373,7 @@ int main(void) {
     CHECK(strstr(ozarr_last_error(), "`value`") != NULL);
 
     /* Nothing was made, nothing changed. */
-    CHECK(ost == NULL && og == NULL && oa == NULL && os == NULL && oi == NULL && oc == NULL);
+    CHECK(ost == NULL && og == NULL && oa == NULL && os == NULL && oi == NULL && oc == NULL && od == NULL);
     CHECK(access("nulls.zarr/gone", F_OK) != 0 && access("nulls.zarr/a/zarr.json", F_OK) == 0);
     OK(ozarr_array_shape(a, numbers));
     EQUAL(numbers[0], 6);
@@ -299,10 +414,15 @@ int main(void) {
         BAD_TEXT("location", ozarr_store_open(bad, "r", &ost));
         BAD_TEXT("location", ozarr_node_open(bad, "r", &oa, &og));
         BAD_TEXT("location", ozarr_node_erase(bad));
+        BAD_TEXT("source", ozarr_migrate(bad, "made.zarr", 0, NULL, NULL));
+        BAD_TEXT("dest", ozarr_migrate("nulls.zarr", bad, 0, NULL, NULL));
         BAD_TEXT("mode", ozarr_array_open("nulls.zarr/a", bad, &oa));
         BAD_TEXT("path", ozarr_array_create_at(st, bad, s, OZARR_NEW, &oa));
         BAD_TEXT("path", ozarr_group_open_group(g, bad, &og));
         BAD_TEXT("path", ozarr_store_node_kind(st, bad, &i32));
+        BAD_TEXT("key", ozarr_store_key_put(st, bad, "x", 1));
+        BAD_TEXT("prefix", ozarr_store_key_list(st, bad, each_key, NULL));
+        BAD_TEXT("path", ozarr_zip_repair(bad, NULL, NULL));
         BAD_TEXT("name", ozarr_array_attr_set_int64(a, bad, 1));
         BAD_TEXT("value", ozarr_array_attr_set_string(a, "text", bad));
         BAD_TEXT("json", ozarr_group_attr_set_json(g, "text", bad));
@@ -311,6 +431,12 @@ int main(void) {
         BAD_TEXT("json", ozarr_spec_set_fill_json(s, bad));
         BAD_TEXT("names", ozarr_spec_set_dimension_names(s, names));
         BAD_TEXT("name", ozarr_spec_set_compressor(s, bad, 1));
+        BAD_TEXT("text", ozarr_dtype_parse(bad, 0, &od));
+        BAD_TEXT("name", ozarr_dtype_add_field(p, bad, 32, d, 0, NULL));
+        BAD_TEXT("name", ozarr_dtype_field_index(p, bad, &len));
+        BAD_TEXT("json", ozarr_dtype_scalar_from_json(d, 3, bad, &i64, 8));
+        m = memory, m.field = bad;
+        BAD_TEXT("memory->field", ozarr_array_read_ex(a, NULL, &m));
         BAD_TEXT("options", ozarr_store_open_ex(NULL, "nulls.zarr", "r", key, &ost));
         BAD_TEXT("options", ozarr_store_open_ex(NULL, "nulls.zarr", "r", value, &ost));
         BAD_TEXT("key", ozarr_context_set(c, bad, "1"));
@@ -321,6 +447,8 @@ int main(void) {
     ozarr_chunk_iter_free(k);
     ozarr_shard_writer_free(w);
     ozarr_spec_free(s);
+    ozarr_dtype_free(d);
+    ozarr_dtype_free(p);
     ozarr_context_free(c);
     ozarr_array_free(a);
     ozarr_group_free(g);

@@ -151,6 +151,50 @@ static void suggestion(void) {
     ozarr_spec_free(s);
 }
 
+/* Pieces of uneven extents: one stored object for each, found again by their place. */
+static void uneven_pieces(void) {
+    static const int64_t rows[] = {4, 3, 3}, columns[] = {5, 2}, even[] = {5, 5};
+    int64_t start = -1, extent = -1, found[2] = {0, 0}, longer[2] = {15, 6};
+    ozarr_spec *s = new_spec(3);
+    OK(ozarr_spec_set_chunks(s, CHUNKS));
+    OK(ozarr_spec_set_chunk_extents(s, 0, 3, rows));
+    shows(s, "\"chunk_shapes\":[[4,3,3],3]");
+    works(s);
+    OK(ozarr_spec_set_chunk_extents(s, 1, 2, columns));
+    OK(ozarr_spec_set_compressor(s, "none", -1));
+    shows(s, "\"chunk_shapes\":[[4,3,3],[5,2]]");
+    works(s);
+    ozarr_array *a = NULL;
+    OK(ozarr_array_open("spec.zarr", "r+", &a));
+    OK(ozarr_array_grid_shape(a, found));
+    CHECK(found[0] == 3 && found[1] == 2);
+    OK(ozarr_array_chunk_shape(a, found));
+    CHECK(found[0] == 4 && found[1] == 5);
+    OK(ozarr_array_chunk_extent(a, 0, 2, &start, &extent));
+    CHECK(start == 7 && extent == 3);
+    OK(ozarr_array_chunk_extent(a, 1, 1, &start, &extent));
+    CHECK(start == 5 && extent == 2);
+    ERR_SAYS(OZARR_ERR_BOUNDS, "3", "", ozarr_array_chunk_extent(a, 0, 3, &start, &extent));
+    ERR_SAYS(OZARR_ERR_BOUNDS, "dim", "2", ozarr_array_chunk_extent(a, 2, 0, &start, &extent));
+    ERR_SAYS(OZARR_ERR_BOUNDS, "index", "-1", ozarr_array_chunk_extent(a, 0, -1, &start, &extent));
+    OK(ozarr_array_resize(a, longer));
+    OK(ozarr_array_chunk_extent(a, 0, 3, &start, &extent));
+    CHECK(start == 10 && extent == 5);
+    ozarr_array_free(a);
+
+    OK(ozarr_spec_set_chunk_extents(s, 0, 2, even));
+    OK(ozarr_spec_set_chunk_extents(s, 1, 1, &SHAPE[1]));
+    shows(s, "\"chunk_shape\":[5,6]");
+    ERR_SAYS(OZARR_ERR_BOUNDS, "dim", "2", ozarr_spec_set_chunk_extents(s, 2, 3, rows));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "count", "0", ozarr_spec_set_chunk_extents(s, 0, 0, rows));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "count", "", ozarr_spec_set_chunk_extents(s, 0, INT64_MAX, rows));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "7", "10", ozarr_spec_set_chunk_extents(s, 0, 2, rows));
+    OK(ozarr_spec_set_chunk_extents(s, 0, 3, rows));
+    OK(ozarr_spec_set_zarr_format(s, 2));
+    ERR_SAYS(OZARR_ERR_UNSUPPORTED, "chunks", "2", ozarr_array_create_ex("refused.zarr", s, OZARR_NEW, &a));
+    ozarr_spec_free(s);
+}
+
 /* Setters that refuse leave the specification as it was. */
 static void refusals(void) {
     int64_t zero[] = {4, 0}, negative[] = {-1, 2}, inner[] = {3, 2};
@@ -190,6 +234,7 @@ int main(void) {
     format_2();
     documents();
     suggestion();
+    uneven_pieces();
     refusals();
     return finish();
 }

@@ -97,6 +97,7 @@ module ozarr
     procedure :: shape => array_shape
     procedure :: chunks => array_chunks
     procedure :: inner_chunks => array_inner_chunks
+    procedure :: grid_shape => array_grid_shape
     procedure :: type => array_type
     procedure :: dimension_name => array_dimension_name
     final :: array_final
@@ -637,7 +638,7 @@ contains
     dims = dims(size(dims):1:-1)
   end function array_shape
 
-  ! The shape of the pieces that are stored as one object each.
+  ! The shape of the pieces that are stored as one object each; of the largest one where their extents differ.
   function array_chunks(self) result(dims)
     class(ozarr_array), intent(in) :: self
     integer(int64) :: dims(self%dimensions)
@@ -652,6 +653,14 @@ contains
     call done(ozarr_array_inner_chunk_shape(self%handle, dims))
     dims = dims(size(dims):1:-1)
   end function array_inner_chunks
+
+  ! The number of chunks along each dimension.
+  function array_grid_shape(self) result(dims)
+    class(ozarr_array), intent(in) :: self
+    integer(int64) :: dims(self%dimensions)
+    call done(ozarr_array_grid_shape(self%handle, dims))
+    dims = dims(size(dims):1:-1)
+  end function array_grid_shape
 
   ! OZARR_FLOAT64 and so on.
   function array_type(self) result(type)

@@ -68,10 +68,11 @@ extern "C" {
  * Handles and numbers
  * ========================================================================================================
  *
- * A handle stands for something open. It is not an address: using one that was freed, or one of another type,
- * is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free`,
- * where NULL is allowed, and a handle that is gone already changes nothing but `ozarr_last_error()`. The
- * order does not matter: an array stays usable after its store's handle is freed. */
+ * A handle stands for something open. It is not an address: using one that was freed, or one of another
+ * type, is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own
+ * `..._free`, where NULL is allowed, and a handle that is gone already changes nothing but
+ * `ozarr_last_error()`. The order does not matter: an array stays usable after its store's handle is
+ * freed. */
 
 /** An array: open for reading, or for reading and writing. */
 typedef struct ozarr_array ozarr_array;
@@ -85,24 +86,23 @@ typedef struct ozarr_group ozarr_group;
  */
 typedef struct ozarr_spec ozarr_spec;
 
-/** A place that holds a hierarchy: a folder, or memory. */
+/** A place that holds a hierarchy: a folder, a zip archive, or memory. */
 typedef struct ozarr_store ozarr_store;
 
 /** A cursor over the children of a group. */
 typedef struct ozarr_iter ozarr_iter;
 
-/** A cursor over the stored chunks of an array. */
-typedef struct ozarr_chunk_iter ozarr_chunk_iter;
-
-/** A shard that is being written, inner chunk by inner chunk. */
-typedef struct ozarr_shard_writer ozarr_shard_writer;
+/** Elements of variable length that were read. */
+typedef struct ozarr_varlen ozarr_varlen;
 
 /** Settings that stores are opened with, such as the number of threads. */
 typedef struct ozarr_context ozarr_context;
 
 /**
- * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_COMPLEX128`. In
- * your memory they are always in this machine's byte order.
+ * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`.
+ * In your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte
+ * each: the library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores
+ * them when it reads.
  */
 typedef int32_t ozarr_type;
 
@@ -121,14 +121,62 @@ typedef int32_t ozarr_type;
 #define OZARR_FLOAT64             12     /**< `double` */
 #define OZARR_COMPLEX64           13     /**< Two `float`: real and imaginary part (C99 `float complex`) */
 #define OZARR_COMPLEX128          14     /**< Two `double`: real and imaginary part (C99 `double complex`) */
+#define OZARR_INT2                15     /**< -2 to 1, a byte with its sign */
+#define OZARR_INT4                16     /**< -8 to 7, a byte with its sign */
+#define OZARR_UINT2               17     /**< 0 to 3, a byte */
+#define OZARR_UINT4               18     /**< 0 to 15, a byte */
+#define OZARR_BFLOAT16            19     /**< The upper half of a `float`, two bytes */
+#define OZARR_FLOAT8_E3M4         20     /**< 8 bits: 3 of exponent, 4 of mantissa */
+#define OZARR_FLOAT8_E4M3         21     /**< 8 bits with infinities, as in IEEE 754; not `float8_e4m3fn` */
+#define OZARR_FLOAT8_E4M3B11FNUZ  22     /**< 8 bits, bias 11; no infinities, one NaN */
+#define OZARR_FLOAT8_E4M3FNUZ     23     /**< 8 bits, bias 8; no infinities, one NaN */
+#define OZARR_FLOAT8_E4M3FN       24     /**< 8 bits without infinities, up to 448 */
+#define OZARR_FLOAT8_E5M2         25     /**< The upper half of a binary16 */
+#define OZARR_FLOAT8_E5M2FNUZ     26     /**< 8 bits, bias 16; no infinities, one NaN */
+#define OZARR_FLOAT8_E8M0FNU      27     /**< The powers of two from 2^-127 to 2^127, and NaN; no zero */
+#define OZARR_FLOAT6_E2M3FN       28     /**< 6 bits in a byte, -7.5 to 7.5; numbers only */
+#define OZARR_FLOAT6_E3M2FN       29     /**< 6 bits in a byte, -28 to 28; numbers only */
+#define OZARR_FLOAT4_E2M1FN       30     /**< 4 bits in a byte, -6 to 6; numbers only */
 /** The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order */
 #define OZARR_BY_DTYPE 100
+/** UTF-8 text of any length; written and read by the functions for variable length */
+#define OZARR_STRING 101
+/** Bytes of any length; written and read by the functions for variable length */
+#define OZARR_BYTES 102
+/** Any JSON value, as its text; format 2 only; written and read by the functions for variable length */
+#define OZARR_JSON 103
+/** The answer for arrays of lists of numbers; written and read by the functions for variable length */
+#define OZARR_LIST 104
+
+/**
+ * What happens to a number that does not fit into the type that it is converted to, in memory or in the
+ * array. NaN never becomes an integer or a bool, nor a type without NaN: an error under all of them.
+ */
+typedef int32_t ozarr_overflow;
+
+#define OZARR_OVERFLOW_ERROR      0      /**< `OZARR_ERR_RANGE`. */
+/**
+ * Integers modulo 2^n, also what is left of a real number without its fraction (an infinity is an error).
+ * Real numbers become infinite, or NaN in a type without infinity, or its largest number where it has
+ * neither. All but 0 is true.
+ */
+#define OZARR_OVERFLOW_WRAP 1
+/** The least or the largest number of the type. All but 0 is true. */
+#define OZARR_OVERFLOW_SATURATE 2
 
 /** Which index runs fastest in memory. */
 typedef int32_t ozarr_order;
 
 #define OZARR_ORDER_C             0      /**< The last index (row-major, as in C). */
 #define OZARR_ORDER_F             1      /**< The first index (column-major, as in Fortran). */
+#define OZARR_CAN_WRITE           1      /**< A store can be written. */
+#define OZARR_CAN_LIST            2      /**< A store can list its keys. */
+#define OZARR_CAN_ERASE           4      /**< A store can erase what it holds. */
+/** A store is far away: reads are worth having in flight together. */
+#define OZARR_IS_REMOTE 8
+
+/** Told of a key by `ozarr_store_key_list`; true to go on, false to stop. */
+typedef bool (*ozarr_key_function)(const char *key, void *user);
 
 /** What to do if something stands already where a node is to be created. */
 typedef int32_t ozarr_create;
@@ -160,13 +208,13 @@ typedef int32_t ozarr_json_kind;
  * Statuses and errors
  * ========================================================================================================
  *
- * Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says what
- * kind of thing went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx metadata, -4xx
- * stored data, -5xx the store, -6xx the operating system, -7xx a limit, -9xx the library itself. Numbers are
- * never reused; new ones may come.
+ * Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says
+ * what kind of thing went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx
+ * metadata, -4xx stored data, -5xx the store, -6xx the operating system, -7xx a limit, -9xx the library
+ * itself. Numbers are never reused; new ones may come.
  *
- * The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and the
- * field, what was found and what was expected. Successful calls leave it as it is. */
+ * The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and
+ * the field, what was found and what was expected. Successful calls leave it as it is. */
 
 /** `OZARR_OK`, or one of the negative numbers `OZARR_ERR_...`; never positive. */
 typedef int32_t ozarr_status;
@@ -220,8 +268,8 @@ typedef int32_t ozarr_status;
 const char *ozarr_status_name(ozarr_status status);
 
 /**
- * The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to be
- * freed.
+ * The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to
+ * be freed.
  *
  * The text stands in the thread's own memory and changes with the next call that fails in the same thread:
  * copy it if it is to live longer.
@@ -269,15 +317,15 @@ OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
 const char *ozarr_version(void);
 
 /**
- * The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within one
- * version, functions and constants are only ever added.
+ * The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within
+ * one version, functions and constants are only ever added.
  */
 int32_t ozarr_abi_version(void);
 
 /**
- * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`, `"sharding"`,
- * `"transpose"`, `"memory"`, `"v2"`, ... Codecs have their names in metadata, of v2 or v3. False for names
- * that it does not know, and for NULL.
+ * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`,
+ * `"sharding"`, `"transpose"`, `"memory"`, `"v2"`, ... Codecs have their names in metadata, of v2 or v3.
+ * False for names that it does not know, and for NULL.
  */
 bool ozarr_has_feature(const char *name);
 
@@ -285,14 +333,14 @@ bool ozarr_has_feature(const char *name);
  * Arrays
  * ========================================================================================================
  *
- * A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`: in
- * `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it
- * `fields/temperature`. Without such a part the whole location is the root. Creating a node creates the
- * groups above it, up to the root.
+ * A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`, or
+ * in `.zip` or `.ozx` for a zip archive: in `"data/run.zarr/fields/temperature"` the root is
+ * `data/run.zarr` and the node's path in it `fields/temperature`. Without such a part the whole location is
+ * the root. Creating a node creates the groups above it, up to the root.
  *
- * Element types in memory and in the file may differ: reading and writing convert, and a value that does not
- * fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
- * `OZARR_ERR_BUFFER_SIZE`, and nothing is touched. */
+ * Element types in memory and in the file may differ: reading and writing convert, and a value that does
+ * not fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than
+ * needed are `OZARR_ERR_BUFFER_SIZE`, and nothing is touched. */
 
 /**
  * Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the
@@ -310,8 +358,8 @@ OZARR_CHECKED ozarr_status ozarr_array_create(const char *location, ozarr_type t
 OZARR_CHECKED ozarr_status ozarr_array_open(const char *location, const char *mode, ozarr_array **out);
 
 /**
- * Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as
- * the fill value.
+ * Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read
+ * as the fill value.
  */
 OZARR_CHECKED ozarr_status ozarr_array_read(const ozarr_array *array, ozarr_type type, void *data,
     size_t size);
@@ -328,7 +376,8 @@ OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, con
     const int64_t *shape, ozarr_type type, void *data, size_t size);
 
 /**
- * Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index fastest.
+ * Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index
+ * fastest.
  *
  * Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
  * that the box covers whole is written without being read.
@@ -356,9 +405,21 @@ OZARR_CHECKED ozarr_status ozarr_array_shape(const ozarr_array *array, int64_t *
 
 /**
  * The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has
- * shards).
+ * shards). Where their extents differ (a rectilinear grid) that of the largest one: every chunk fits into
+ * it, and `ozarr_array_chunk_extent` tells where each one lies.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int64_t *shape);
+
+/** The number of chunks along each dimension; `shape` has room for as many numbers as the rank. */
+OZARR_CHECKED ozarr_status ozarr_array_grid_shape(const ozarr_array *array, int64_t *shape);
+
+/**
+ * Where the chunks of index `index` lie along dimension `dim` (both from 0): `*start` becomes their first
+ * element, `*extent` (`extent` may be NULL) how many they have, of which some may lie beyond the array's
+ * end. `OZARR_ERR_BOUNDS` from the number of chunks (`ozarr_array_grid_shape`) on.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_extent(const ozarr_array *array, int32_t dim, int64_t index,
+    int64_t *start, int64_t *extent);
 
 /**
  * The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk
@@ -367,17 +428,23 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int
 OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *array, int64_t *shape);
 
 /**
- * The type of the elements; `OZARR_BY_DTYPE` where it is no number. Such elements are moved as they are
- * stored, in this machine's byte order; times (counts of 64 bits) convert to and from `OZARR_INT64`, too.
- * `ozarr_array_metadata` describes the type.
+ * The type of the elements; `OZARR_BY_DTYPE` where it is no number and has one size. Such elements are
+ * moved as they are stored, in this machine's byte order; times (counts of 64 bits) convert to and from
+ * `OZARR_INT64`, too. `ozarr_array_metadata` describes the type.
  */
 OZARR_CHECKED ozarr_status ozarr_array_type(const ozarr_array *array, ozarr_type *type);
 
-/** The bytes of one element. */
+/** The bytes of one element; 0 where elements are of variable length. */
 OZARR_CHECKED ozarr_status ozarr_array_item_size(const ozarr_array *array, size_t *bytes);
 
 /** The Zarr format: 2 or 3. */
 OZARR_CHECKED ozarr_status ozarr_array_zarr_format(const ozarr_array *array, int32_t *format);
+
+/**
+ * The draft of Zarr v3 that the array is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
+ * are only read; `ozarr_migrate` makes Zarr v3 of them.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_draft(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
 /**
  * The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false
@@ -401,8 +468,8 @@ OZARR_CHECKED ozarr_status ozarr_array_path(const ozarr_array *array, char *buf,
 OZARR_CHECKED ozarr_status ozarr_array_metadata(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
 /**
- * Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows
- * again.
+ * Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
+ * grows again. A rectilinear grid keeps its chunks; what lies beyond them becomes one chunk more.
  */
 OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t *shape);
 
@@ -435,8 +502,8 @@ OZARR_CHECKED ozarr_status ozarr_array_set(ozarr_array *array, const char *key, 
  * ======================================================================================================== */
 
 /**
- * Creates a group, with the groups above it that are missing, up to the root of the location. It has the Zarr
- * format of the group above it; 3 where there is none.
+ * Creates a group, with the groups above it that are missing, up to the root of the location. It has the
+ * Zarr format of the group above it; 3 where there is none.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create flags, ozarr_group **out);
 
@@ -451,8 +518,8 @@ OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const ch
     ozarr_group **out);
 
 /**
- * Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are used;
- * see the option `"consolidated"` of `ozarr_store_open_ex`.
+ * Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are
+ * used; see the option `"consolidated"` of `ozarr_store_open_ex`.
  */
 OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, const char *path,
     ozarr_group **out);
@@ -467,6 +534,12 @@ OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, cons
 
 /** The Zarr format: 2 or 3. */
 OZARR_CHECKED ozarr_status ozarr_group_zarr_format(const ozarr_group *group, int32_t *format);
+
+/**
+ * The draft of Zarr v3 that the group is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
+ * are only read; `ozarr_migrate` makes Zarr v3 of them.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_draft(const ozarr_group *group, char *buf, size_t cap, size_t *len);
 
 /** The group's metadata document (`zarr.json` or `.zgroup`) as JSON. */
 OZARR_CHECKED ozarr_status ozarr_group_metadata(const ozarr_group *group, char *buf, size_t cap, size_t *len);
@@ -501,8 +574,8 @@ void ozarr_group_free(ozarr_group *group);
  *     ozarr_iter_free(it); */
 
 /**
- * Lists the group's children as they are now, sorted by name, under a cursor that stands before the first. A
- * child that cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
+ * Lists the group's children as they are now, sorted by name, under a cursor that stands before the first.
+ * A child that cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
  */
 OZARR_CHECKED ozarr_status ozarr_group_children(const ozarr_group *group, ozarr_iter **out);
 
@@ -525,9 +598,9 @@ void ozarr_iter_free(ozarr_iter *iter);
  * Attributes
  * ========================================================================================================
  *
- * Small named values beside an array or a group: units, parameters, provenance. The same functions exist for
- * both kinds of node. Each setter stores its value at once, unless it stands between `..._attrs_begin` and
- * `..._attrs_commit`. */
+ * Small named values beside an array or a group: units, parameters, provenance. The same functions exist
+ * for both kinds of node. Each setter stores its value at once, unless it stands between `..._attrs_begin`
+ * and `..._attrs_commit`. */
 
 /** The number of attributes. */
 OZARR_CHECKED ozarr_status ozarr_array_attr_count(const ozarr_array *array, size_t *count);
@@ -667,7 +740,15 @@ OZARR_CHECKED ozarr_status ozarr_group_attrs_commit(ozarr_group *group);
  *     memory.offset = sizeof u[0] + sizeof u[0][0];
  *     memory.strides = strides;
  *     memory.type = OZARR_FLOAT64;
- *     if (ozarr_array_write_ex(t, &region, &memory)) goto fail; */
+ *     if (ozarr_array_write_ex(t, &region, &memory)) goto fail;
+ *
+ * Every type of number becomes every other, except complex ones real ones. What does not fit is
+ * `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element,
+ * not always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`.
+ * Numbers are rounded to the nearest, ties to even, once; real numbers lose their fraction when they
+ * become integers. After such an error in reading, the memory's elements hold what the array has, or what
+ * they held before, and those near the named one anything; in writing, the chunks with such elements are
+ * as before, all others are written. */
 
 /**
  * Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to
@@ -713,10 +794,12 @@ typedef struct ozarr_memory {
     ozarr_order order;
     /** The type of the elements; `OZARR_AS_STORED` is the array's. */
     ozarr_type type;
+    /** What happens to numbers that do not fit: `OZARR_OVERFLOW_ERROR`, ..._WRAP or ..._SATURATE. */
+    ozarr_overflow overflow;
 } ozarr_memory;
 
 /** The value of a new `ozarr_memory`. */
-#define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, OZARR_AS_STORED}
+#define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, OZARR_AS_STORED, 0}
 
 /** Reads a region (NULL: the whole array) to memory. */
 OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const ozarr_region *region,
@@ -727,132 +810,89 @@ OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const 
     const ozarr_memory *memory);
 
 /* ========================================================================================================
- * Chunks as they are
+ * Text and bytes of variable length
  * ========================================================================================================
  *
- * What is stored of an array, as the codecs made it: which chunks there are, their keys, places and bytes. An
- * index counts chunks along each dimension: element i lies in chunk i / extent. With `inner` true it counts
- * the smaller chunks inside shards, from the array's first one on, not from the shard's; an array without
- * shards has chunks only, and `inner` changes nothing. Chunks that were never written are not stored, nor are
- * those that hold nothing but the fill value.
+ * Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own. They
+ * are read into an object of the library, whose layout is that of Apache Arrow's variable-size arrays:
+ * element i is `data[offsets[i]]` to `data[offsets[i + 1]]`, in C order of the region. There is no NUL
+ * between them.
  *
- *     // Copies every stored chunk of `a` to `b`, whose metadata are the same.
- *     ozarr_chunk_iter *it = NULL;
- *     bool more = false;
- *     if (ozarr_array_chunks(a, false, &it)) goto fail;
- *     while (ozarr_chunk_iter_next(it, &more) == OZARR_OK && more) {
- *         int64_t index[3], offset, size;
- *         size_t used;
- *         if (ozarr_chunk_iter_index(it, index) || ozarr_chunk_iter_place(it, &offset, &size)) goto fail;
- *         void *bytes = malloc((size_t)size);
- *         if (ozarr_array_chunk_read(a, index, false, bytes, (size_t)size, &used)) goto fail;
- *         if (ozarr_array_chunk_write(b, index, false, bytes, used)) goto fail;
- *         free(bytes);
+ *     ozarr_varlen *names = NULL;
+ *     int64_t n = 0;
+ *     if (ozarr_array_read_varlen(a, NULL, &names)) goto fail;
+ *     if (ozarr_varlen_count(names, &n)) goto fail;
+ *     for (int64_t i = 0; i < n; i++) {
+ *         const char *name = NULL;
+ *         size_t len = 0;
+ *         if (ozarr_varlen_get(names, i, &name, &len)) goto fail;
+ *         printf("%.*s\n", (int)len, name);
  *     }
- *     ozarr_chunk_iter_free(it);
+ *     ozarr_varlen_free(names); */
+
+/**
+ * Reads a region (NULL: the whole array) of elements of variable length.
  *
- * A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`. */
+ * Text is UTF-8. JSON values (`OZARR_JSON`) are their text. Lists (`OZARR_LIST`) are their numbers, of the
+ * type that `ozarr_array_list_type` says, in this machine's byte order.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_varlen(const ozarr_array *array, const ozarr_region *region,
+    ozarr_varlen **out);
 
 /**
- * The number of chunks (or inner chunks) that are stored. Looks at the store's list of keys, and into
- * every shard if `inner` is true.
+ * Writes a region (NULL: the whole array) of elements of variable length, in C order of the region:
+ * element i is `data[offsets[i]]` to `data[offsets[i + 1]]`. There is one offset more than elements;
+ * `size` is that of `data` in bytes.
+ *
+ * Bytes that are not what the type holds (text that is not UTF-8) are `OZARR_ERR_RANGE`.
  */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_count(const ozarr_array *array, bool inner, int64_t *count);
-
-/** The key in the store under which a chunk (not an inner one) is stored, or would be. */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_key(const ozarr_array *array, const int64_t *index, char *buf,
-    size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, const ozarr_region *region,
+    const int64_t *offsets, const void *data, size_t size);
 
 /**
- * Whether a chunk is stored, the number of its encoded bytes, and the place of the first one in the
- * object of its key: for an inner chunk in the shard, else 0. Both are 0 where nothing is stored.
+ * Writes a region (NULL: the whole array) of text from one string for each element, in C order of the
+ * region.
  */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_place(const ozarr_array *array, const int64_t *index, bool inner,
-    bool *stored, int64_t *offset, int64_t *size);
+OZARR_CHECKED ozarr_status ozarr_array_write_strings(const ozarr_array *array, const ozarr_region *region,
+    const char *const *strings);
+
+/** The type of the numbers in the lists of an array of `OZARR_LIST`. */
+OZARR_CHECKED ozarr_status ozarr_array_list_type(const ozarr_array *array, ozarr_type *type);
 
 /**
- * Reads the encoded bytes of a chunk, as they are, to `data`, which has room for `size`. `*used`
- * becomes their number, also if that is more (`OZARR_ERR_BUFFER_SIZE`). `OZARR_ERR_MISSING` if the
- * chunk is not stored.
+ * The fill value of an array of variable length: its bytes as a text. (Bytes that are no UTF-8 are
+ * `OZARR_ERR_TYPE`; `ozarr_array_metadata` has them.)
  */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_read(const ozarr_array *array, const int64_t *index, bool inner,
-    void *data, size_t size, size_t *used);
+OZARR_CHECKED ozarr_status ozarr_array_fill_text(const ozarr_array *array, char *buf, size_t cap,
+    size_t *len);
+
+/** The number of elements. */
+OZARR_CHECKED ozarr_status ozarr_varlen_count(const ozarr_varlen *varlen, int64_t *count);
 
 /**
- * Stores `size` bytes as those of a chunk, as they are: nobody looks whether the codecs can decode
- * them. The other inner chunks of a shard stay as they are stored.
+ * The bytes of element `index`, counted from 0. They stay until `varlen` is freed, and are not followed by
+ * NUL.
  */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_write(const ozarr_array *array, const int64_t *index, bool inner,
-    const void *data, size_t size);
+OZARR_CHECKED ozarr_status ozarr_varlen_get(const ozarr_varlen *varlen, int64_t index, const char **bytes,
+    size_t *len);
 
 /**
- * Removes what is stored of a chunk, which then reads as the fill value. `*stored`: whether anything
- * was.
+ * All elements at once: `*offsets` has one number more than there are elements, `*data` has `*size` bytes.
+ * They stay until `varlen` is freed.
  */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_erase(const ozarr_array *array, const int64_t *index, bool inner,
-    bool *stored);
+OZARR_CHECKED ozarr_status ozarr_varlen_all(const ozarr_varlen *varlen, const int64_t **offsets,
+    const char **data, size_t *size);
 
-/**
- * Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
- * under a cursor that stands before the first. The index of a shard is read when the cursor comes to it.
- */
-OZARR_CHECKED ozarr_status ozarr_array_chunks(const ozarr_array *array, bool inner, ozarr_chunk_iter **out);
-
-/** Moves to the next chunk; `*more` becomes false at the end, and stays so. */
-OZARR_CHECKED ozarr_status ozarr_chunk_iter_next(ozarr_chunk_iter *chunk_iter, bool *more);
-
-/** The index of the chunk; `index` has room for as many numbers as the array's rank. */
-OZARR_CHECKED ozarr_status ozarr_chunk_iter_index(const ozarr_chunk_iter *chunk_iter, int64_t *index);
-
-/** The number of the chunk's encoded bytes, and the place of the first one in the object of its key. */
-OZARR_CHECKED ozarr_status ozarr_chunk_iter_place(const ozarr_chunk_iter *chunk_iter, int64_t *offset,
-    int64_t *size);
-
-/** Frees the cursor; NULL is allowed. */
-void ozarr_chunk_iter_free(ozarr_chunk_iter *chunk_iter);
-
-/**
- * Whether a region (NULL: the whole array) consists of whole chunks, as far as these lie inside the
- * array: writing it reads nothing. With `inner`: of whole inner chunks; writing it encodes these
- * only.
- */
-OZARR_CHECKED ozarr_status ozarr_array_region_is_aligned(const ozarr_array *array, const ozarr_region *region,
-    bool inner, bool *aligned);
-
-/**
- * Begins to write the shard of that index (of chunks, not of inner ones): inner chunks are put one by
- * one, in any order, and go to a temporary file. Nothing of it is seen before
- * `ozarr_shard_writer_finish`, which replaces the whole shard at once.
- */
-OZARR_CHECKED ozarr_status ozarr_shard_writer_new(const ozarr_array *array, const int64_t *index,
-    ozarr_shard_writer **out);
-
-/**
- * Encodes an inner chunk of the shard; `index` is that among all inner chunks of the array. `data`
- * has its elements as far as they lie inside the array, contiguous, the last index fastest. Each can
- * be put once (`OZARR_ERR_STATE`); those that are not put read as the fill value.
- */
-OZARR_CHECKED ozarr_status ozarr_shard_writer_put(ozarr_shard_writer *shard_writer, const int64_t *index,
-    ozarr_type type, const void *data, size_t size);
-
-/**
- * Writes the shard's index and puts the shard into its place. After this the writer can only be
- * freed.
- */
-OZARR_CHECKED ozarr_status ozarr_shard_writer_finish(ozarr_shard_writer *shard_writer);
-
-/**
- * Frees the writer; what is not finished is discarded, and the shard stays as it was. NULL is
- * allowed.
- */
-void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
+/** Frees the elements; NULL is allowed. */
+void ozarr_varlen_free(ozarr_varlen *varlen);
 
 /* ========================================================================================================
  * Specifications: what to create
  * ========================================================================================================
  *
- * Every choice about a new array. A specification is checked as a whole when it is used (`OZARR_ERR_METADATA`
- * or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable afterwards:
+ * Every choice about a new array. A specification is checked as a whole when it is used
+ * (`OZARR_ERR_METADATA` or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable
+ * afterwards:
  *
  *     ozarr_spec *s = NULL;
  *     int64_t shape[] = {0, 720, 1440}, chunks[] = {1, 720, 1440};
@@ -865,8 +905,8 @@ void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
  *     ozarr_spec_free(s); */
 
 /**
- * A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested shape,
- * compressed with zstd, fill value 0.
+ * A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested
+ * shape, compressed with zstd, fill value 0.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const int64_t *shape,
     ozarr_spec **out);
@@ -884,8 +924,20 @@ OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const oza
 /** The Zarr format: 3 (the default) or 2. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(ozarr_spec *spec, int32_t format);
 
-/** The chunk's shape, one number for each dimension, at least 1. */
+/**
+ * The chunk's shape, one number for each dimension, at least 1. It takes the place of extents that were set
+ * before.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t *chunks);
+
+/**
+ * Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count`
+ * of them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks
+ * that were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which
+ * few other libraries read by now; if all are equal along every dimension the grid is the usual one.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_t dim, int64_t count,
+    const int64_t *extents);
 
 /**
  * Puts many small chunks of this shape into each stored object (format 3): the chunks of
@@ -912,8 +964,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_dimension_names(ozarr_spec *spec, cons
 OZARR_CHECKED ozarr_status ozarr_spec_set_order(ozarr_spec *spec, ozarr_order order);
 
 /**
- * Whether the elements are stored big-endian; the default is little-endian. Your memory is in this machine's
- * order always.
+ * Whether the elements are stored big-endian; the default is little-endian. Your memory is in this
+ * machine's order always.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big);
 
@@ -921,8 +973,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big)
 OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, char separator);
 
 /**
- * How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level` is
- * the codec's own, -1 its default.
+ * How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level`
+ * is the codec's own, -1 its default.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_compressor(ozarr_spec *spec, const char *name, int32_t level);
 
@@ -954,11 +1006,17 @@ void ozarr_spec_free(ozarr_spec *spec);
  * Stores
  * ========================================================================================================
  *
- * Locations are enough for most programs. A store handle saves opening the same place again for each of many
- * nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
+ * Locations are enough for most programs. A store handle saves opening the same place again for each of
+ * many nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
  *
- * A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the
- * empty text is the root. */
+ * A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so
+ * it cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or close,
+ * each of which adds a directory of all keys: use one store handle for many nodes. The last handle that is
+ * freed without that finishes the archive, too, but cannot say whether it worked; after a kill see
+ * `ozarr_zip_repair`.
+ *
+ * A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
+ * the empty text is the root. */
 
 /**
  * Opens the place `location` (here, the whole of it is the root). Mode `"r"` is for reading only; `"r+"` is
@@ -971,11 +1029,11 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * ..., NULL):
  *
  * - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced
- *   at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
- *   Against a kill of the process everything stored is whole in any case.
+ * at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
+ * Against a kill of the process everything stored is whole in any case.
  * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
- *   consolidated metadata, if it has any, as they were when the group was opened; a change through this
- *   process ends that. `"never"` reads every node's own document.
+ * consolidated metadata, if it has any, as they were when the group was opened; a change through this
+ * process ends that. `"never"` reads every node's own document.
  */
 OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, const char *location,
     const char *mode, const char *const *options, ozarr_store **out);
@@ -1016,7 +1074,51 @@ OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const
 /** Erases the node at `path`, with everything below it. */
 OZARR_CHECKED ozarr_status ozarr_store_node_erase(ozarr_store *store, const char *path);
 
-/** Makes everything durable that was written through any handle on this store. */
+/** What a store can do, of its `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase, for example. */
+OZARR_CHECKED ozarr_status ozarr_store_capabilities(const ozarr_store *store, uint32_t *capabilities);
+
+/**
+ * For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which
+ * has `cap` bytes. `*len` is their number, and is set also when the buffer is too small
+ * (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
+ * `OZARR_ERR_NOT_FOUND` if the key holds nothing.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_get(const ozarr_store *store, const char *key, void *buf,
+    size_t cap, size_t *len);
+
+/** For tools: stores `size` bytes under a key, atomically. Nothing is checked but the key. */
+OZARR_CHECKED ozarr_status ozarr_store_key_put(ozarr_store *store, const char *key, const void *data,
+    size_t size);
+
+/**
+ * For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no
+ * error. A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_erase(ozarr_store *store, const char *key, bool *erased);
+
+/** For tools: whether a key holds anything. */
+OZARR_CHECKED ozarr_status ozarr_store_key_exists(const ozarr_store *store, const char *key, bool *exists);
+
+/**
+ * For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
+ * the calling thread, until it returns false. `user` is handed on to it. It may use the store; the text
+ * goes when it returns.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_list(const ozarr_store *store, const char *prefix,
+    ozarr_key_function each, void *user);
+
+/**
+ * Makes a zip archive readable whose writer died before it flushed: its entries up to the last whole one
+ * get a new directory, and what is torn behind them is cut off. `path` is the file. `*keys` and `*lost`
+ * (unless NULL) become the number of keys that it has now, and of entries that were begun and are lost. A
+ * file that can be read is left as it is.
+ */
+OZARR_CHECKED ozarr_status ozarr_zip_repair(const char *path, int64_t *keys, int64_t *lost);
+
+/**
+ * Makes everything durable that was written through any handle on this store. For a zip archive: writes its
+ * directory, without which others cannot read it.
+ */
 OZARR_CHECKED ozarr_status ozarr_store_flush(ozarr_store *store);
 
 /** Flushes and frees. The handle is gone, whatever the status says. */
@@ -1040,12 +1142,35 @@ OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mod
 OZARR_CHECKED ozarr_status ozarr_node_erase(const char *location);
 
 /* ========================================================================================================
+ * Migration
+ * ======================================================================================================== */
+
+/**
+ * Called now and then by functions that take long: `done` of `total` objects are done. Anything but 0 ends
+ * the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
+ */
+typedef int32_t (*ozarr_progress)(void *user, uint64_t done, uint64_t total);
+
+#define OZARR_MIGRATE_IN_PLACE    1      /**< `ozarr_migrate`: in place; `dest` is NULL. */
+#define OZARR_MIGRATE_COPY        2      /**< `ozarr_migrate`: copy chunks, where a hard link would do. */
+
+/**
+ * Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where
+ * nothing is yet. Chunks are hard-linked or copied as they are, and encoded anew only where v3 has no form
+ * for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the
+ * same call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there;
+ * without it the source is not changed. `progress` may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
+    ozarr_progress progress, void *user);
+
+/* ========================================================================================================
  * Contexts
  * ========================================================================================================
  *
  * A context holds settings for the stores that are opened with it. Without one, the library uses as many
- * threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call gains
- * by it. */
+ * threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call
+ * gains by it. */
 
 /** Makes a context with the default settings. */
 OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);

@@ -31,6 +31,7 @@
 #include <exception>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -170,7 +171,27 @@ enum class type : ozarr_type {
     float64 = OZARR_FLOAT64,
     complex64 = OZARR_COMPLEX64,
     complex128 = OZARR_COMPLEX128,
-    by_dtype = OZARR_BY_DTYPE
+    int2 = OZARR_INT2,
+    int4 = OZARR_INT4,
+    uint2 = OZARR_UINT2,
+    uint4 = OZARR_UINT4,
+    bfloat16 = OZARR_BFLOAT16,
+    float8_e3m4 = OZARR_FLOAT8_E3M4,
+    float8_e4m3 = OZARR_FLOAT8_E4M3,
+    float8_e4m3b11fnuz = OZARR_FLOAT8_E4M3B11FNUZ,
+    float8_e4m3fnuz = OZARR_FLOAT8_E4M3FNUZ,
+    float8_e4m3fn = OZARR_FLOAT8_E4M3FN,
+    float8_e5m2 = OZARR_FLOAT8_E5M2,
+    float8_e5m2fnuz = OZARR_FLOAT8_E5M2FNUZ,
+    float8_e8m0fnu = OZARR_FLOAT8_E8M0FNU,
+    float6_e2m3fn = OZARR_FLOAT6_E2M3FN,
+    float6_e3m2fn = OZARR_FLOAT6_E3M2FN,
+    float4_e2m1fn = OZARR_FLOAT4_E2M1FN,
+    by_dtype = OZARR_BY_DTYPE,
+    string = OZARR_STRING,
+    bytes = OZARR_BYTES,
+    json = OZARR_JSON,
+    list = OZARR_LIST
 };
 
 /// What to do if something stands already where a node is to be created.
@@ -215,6 +236,9 @@ template <>
 struct type_of<std::complex<float>> { static constexpr type value = type::complex64; };
 template <>
 struct type_of<std::complex<double>> { static constexpr type value = type::complex128; };
+/// Text of any length. (An array of bytes or JSON is read as std::string, too, and created by ozarr::type::bytes.)
+template <>
+struct type_of<std::string> { static constexpr type value = type::string; };
 #if defined(__STDCPP_FLOAT16_T__)
 template <>
 struct type_of<std::float16_t> { static constexpr type value = type::float16; };
@@ -552,6 +576,87 @@ private:
 // Specifications
 // ---------------------------------------------------------------------------------------------------------------------
 
+/// What an element is, where no C++ type says it: structs, text, times. A program's own struct is described member by member:
+/// `auto d = ozarr::dtype::struct_of<particle>(); d.field("x", &particle::x).field("v", &particle::v);`, where numbers and arrays of numbers
+/// know their types.
+class dtype : public detail::handle<ozarr_dtype, ozarr_dtype_free> {
+    using owner = detail::handle<ozarr_dtype, ozarr_dtype_free>;
+
+public:
+    /// Takes over a handle of the C library.
+    explicit dtype(ozarr_dtype *h) noexcept : owner(h) {}
+    /// From a text: `"<M8[s]"`, `"float64"`, `"double"`, JSON of a metadata document; `format` 2 or 3 takes that format's only.
+    static dtype parse(const std::string &text, int format = 0) {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_parse(text.c_str(), format, &d.h_));
+        return d;
+    }
+    /// The type of numbers T.
+    template <class T>
+    static dtype of() {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_of(static_cast<ozarr_type>(type_of<T>::value), &d.h_));
+        return d;
+    }
+    /// Text of `size` bytes in memory, padded with NUL or blanks.
+    static dtype chars(std::size_t size, char pad = '\0') {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_chars(size, pad, &d.h_));
+        return d;
+    }
+    /// A struct S, without fields yet.
+    template <class S>
+    static dtype struct_of() {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_struct(sizeof(S), &d.h_));
+        return d;
+    }
+    /// Adds a member that is a number, or an array of numbers.
+    template <class S, class M>
+    dtype &field(const std::string &name, M S::*member) {
+        return field(name, member, of<std::remove_all_extents_t<M>>());
+    }
+    /// Adds a member of that type (of each of its values, where it is an array).
+    template <class S, class M>
+    dtype &field(const std::string &name, M S::*member, const dtype &type) {
+        alignas(S) unsigned char place[sizeof(S)] = {};
+        const auto *first = reinterpret_cast<const unsigned char *>(std::addressof(reinterpret_cast<const S *>(place)->*member));
+        std::size_t values = 1, size = 0;
+        if (h_ == nullptr || type.get() == nullptr) return *this;
+        if (std::is_array_v<M> && ozarr_dtype_item_size(type.get(), &size) == OZARR_OK && size > 0) values = sizeof(M) / size;
+        const std::int64_t shape = static_cast<std::int64_t>(values);
+        made(ozarr_dtype_add_field(h_, name.c_str(), static_cast<std::size_t>(first - place), type.get(), values > 1 ? 1 : 0, &shape));
+        return *this;
+    }
+    /// As a metadata document of that format has it.
+    returned<std::string> to_json(int format) const {
+        OZARR_HPP_CHECK(problem());
+        std::string out;
+        OZARR_HPP_TRY(detail::text(out, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_dtype_to_json(h_, format, b, n, l); }));
+        return out;
+    }
+    /// The bytes of one element.
+    returned<std::size_t> item_size() const {
+        OZARR_HPP_CHECK(problem());
+        std::size_t bytes = 0;
+        OZARR_HPP_TRY(ozarr_dtype_item_size(h_, &bytes));
+        return bytes;
+    }
+    /// The first failure of a setter (without exceptions).
+    const std::optional<error> &problem() const noexcept { return problem_; }
+
+private:
+    void made(ozarr_status status) {
+        if (status == OZARR_OK) return;
+#ifdef OZARR_NO_EXCEPTIONS
+        if (!problem_) problem_ = error::last();
+#else
+        throw error::last();
+#endif
+    }
+    std::optional<error> problem_;
+};
+
 /// What an array to be created is like. Setters return a reference to the spec: chain them in the call that takes it, as in
 /// `array::create("run.zarr/t", ozarr::spec::of<float>({0, 720}).chunks({1, 720}).compressor("zstd", 5))`, or call them on a named
 /// one: `auto s = ozarr::spec::of<float>({0, 720}); s.chunks({1, 720}).fill_value(NAN);`.
@@ -561,6 +666,11 @@ public:
         // A list that is too long says so by its rank.
         rank_ = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
         made(ozarr_spec_new(static_cast<ozarr_type>(t), rank_, shape.data(), &h_));
+    }
+    spec(const dtype &d, const index &shape) {
+        rank_ = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
+        if (d.problem()) fail(*d.problem());
+        else made(ozarr_spec_new_dtype(d.get(), rank_, shape.data(), &h_));
     }
     /// A specification for elements of type T.
     template <class T>
@@ -573,6 +683,10 @@ public:
     }
 
     spec &chunks(const index &shape) { return ranked("chunk shape", shape.size()) ? set(ozarr_spec_set_chunks(h_, shape.data())) : *this; }
+    /// Chunks of uneven extents along dimension `dim`, in all at least the array's length there (a rectilinear grid).
+    spec &chunk_extents(int dim, const std::vector<std::int64_t> &extents) {
+        return set(ozarr_spec_set_chunk_extents(h_, dim, static_cast<std::int64_t>(extents.size()), extents.data()));
+    }
     spec &inner_chunks(const index &shape) {
         return ranked("inner chunk shape", shape.size()) ? set(ozarr_spec_set_inner_chunks(h_, shape.data())) : *this;
     }
@@ -679,8 +793,16 @@ public:
     /// The number of dimensions.
     int rank() const noexcept { return rank_; }
     returned<index> shape() const { return numbers(ozarr_array_shape); }
-    /// The shape of the pieces that are stored as one object each.
+    /// The shape of the pieces that are stored as one object each; of the largest one where their extents differ.
     returned<index> chunk_shape() const { return numbers(ozarr_array_chunk_shape); }
+    /// The number of chunks along each dimension.
+    returned<index> grid_shape() const { return numbers(ozarr_array_grid_shape); }
+    /// Where the chunks of that index lie along dimension `dim`: their first element, and how many elements they have.
+    returned<std::pair<std::int64_t, std::int64_t>> chunk_extent(int dim, std::int64_t index) const {
+        std::int64_t start = 0, extent = 0;
+        OZARR_HPP_TRY(ozarr_array_chunk_extent(h_, dim, index, &start, &extent));
+        return std::pair<std::int64_t, std::int64_t>(start, extent);
+    }
     /// The shape of the smallest piece that can be read by itself.
     returned<index> inner_chunk_shape() const { return numbers(ozarr_array_inner_chunk_shape); }
     returned<ozarr::type> type() const {
@@ -749,12 +871,52 @@ public:
         return returned<void>();
     }
 
+    /// To `size` elements at `data` that are as `what` says: a struct of the program's own, text, times of a unit.
+    template <class T>
+    returned<void> read(const dtype &what, T *data, std::size_t size, const region &r = {}) const {
+        static_assert(!std::is_const_v<T>, "cannot read into constant memory");
+        OZARR_HPP_CHECK(what.problem());
+        OZARR_HPP_CHECK(transfer<false>(ozarr_array_read_ex, data, size, nullptr, 0, r, what.get()));
+        return returned<void>();
+    }
+    /// One field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a.
+    template <class T>
+    returned<void> read_field(const std::string &field, T *data, std::size_t size, const region &r = {}) const {
+        static_assert(!std::is_const_v<T>, "cannot read into constant memory");
+        OZARR_HPP_CHECK(transfer(ozarr_array_read_ex, data, size, nullptr, 0, r, nullptr, field.c_str()));
+        return returned<void>();
+    }
+    /// The type of the elements.
+    returned<dtype> data_type() const {
+        ozarr_dtype *d = nullptr;
+        OZARR_HPP_TRY(ozarr_array_dtype(h_, &d));
+        return dtype(d);
+    }
+
     // Writing.
 
+    /// From `size` elements at `data` that are as `what` says.
+    template <class T>
+    returned<void> write(const dtype &what, const T *data, std::size_t size, const region &r = {}) const {
+        OZARR_HPP_CHECK(what.problem());
+        OZARR_HPP_CHECK(transfer<false>(ozarr_array_write_ex, data, size, nullptr, 0, r, what.get()));
+        return returned<void>();
+    }
+    /// One field; the others stay as they are.
+    template <class T>
+    returned<void> write_field(const std::string &field, const T *data, std::size_t size, const region &r = {}) const {
+        OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, data, size, nullptr, 0, r, nullptr, field.c_str()));
+        return returned<void>();
+    }
     template <class T>
     returned<void> write(const std::vector<T> &data, const region &r = {}) const {
         static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: write a pointer to bool, or std::vector<std::uint8_t>");
-        return write(data.data(), data.size(), r);
+        if constexpr (std::is_same_v<T, std::string>) {
+            OZARR_HPP_CHECK(write_texts(data, r));
+            return returned<void>();
+        } else {
+            return write(data.data(), data.size(), r);
+        }
     }
     /// From `size` elements at `data`.
     template <class T>
@@ -821,15 +983,17 @@ private:
         return out;
     }
 
-    template <class Call, class T>
-    detail::problem transfer(Call call, T *data, std::size_t size, const index *strides, std::size_t offset, const region &r) const {
+    template <bool Typed = true, class Call, class T>
+    detail::problem transfer(Call call, T *data, std::size_t size, const index *strides, std::size_t offset, const region &r,
+                             const ozarr_dtype *what = nullptr, const char *field = nullptr) const {
         using element = std::remove_const_t<T>;
         constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / sizeof(T);
         ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
         ozarr_memory memory = {sizeof(ozarr_memory), const_cast<element *>(data), (size < most ? size : most) * sizeof(T), 0, nullptr, OZARR_ORDER_C,
-                               static_cast<ozarr_type>(type_of<element>::value)};
+                               OZARR_BY_DTYPE, OZARR_OVERFLOW_ERROR, what, field};
+        if constexpr (Typed) memory.type = static_cast<ozarr_type>(type_of<element>::value);
         // The memory of an empty vector is nowhere.
-        element nothing;
+        unsigned char nothing;
         if (data == nullptr && size == 0) memory.data = &nothing;
         if (!r.whole && (r.start.size() != static_cast<std::size_t>(rank_) || r.shape.size() != static_cast<std::size_t>(rank_) ||
                          (!r.step.empty() && r.step.size() != static_cast<std::size_t>(rank_)))) {
@@ -851,6 +1015,56 @@ private:
             memory.offset = offset * sizeof(T);
         }
         if (call(h_, r.whole ? nullptr : &c_region, &memory) != OZARR_OK) return error::last();
+        return {};
+    }
+
+    // The wrong rank of a region's list, if one is.
+    detail::problem misfit(const region &r) const {
+        if (r.whole) return {};
+        if (auto wrong = detail::same_rank("region's start", r.start.size(), rank_)) return wrong;
+        if (auto wrong = detail::same_rank("region's shape", r.shape.size(), rank_)) return wrong;
+        return r.step.empty() ? detail::problem{} : detail::same_rank("region's step", r.step.size(), rank_);
+    }
+
+    detail::problem write_texts(const std::vector<std::string> &texts, const region &r) const {
+        if (auto wrong = misfit(r)) return wrong;
+        index shape = r.shape;
+        if (r.whole) {
+            shape = index::zeros(static_cast<std::size_t>(rank_));
+            if (ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
+        }
+        std::size_t count = 1, bytes = 0;
+        for (std::size_t d = 0; d < shape.size(); d++) count *= static_cast<std::size_t>(shape[d]);
+        if (count != texts.size())
+            return error(OZARR_ERR_BUFFER_SIZE, "found " + std::to_string(texts.size()) + " texts, expected " + std::to_string(count));
+        for (const std::string &text : texts) bytes += text.size();
+        std::vector<std::int64_t> offsets(1, 0);
+        std::string all;
+        offsets.reserve(texts.size() + 1);
+        all.reserve(bytes);
+        for (const std::string &text : texts) {
+            all += text;
+            offsets.push_back(static_cast<std::int64_t>(all.size()));
+        }
+        ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
+        if (ozarr_array_write_varlen(h_, r.whole ? nullptr : &c_region, offsets.data(), all.data(), all.size()) != OZARR_OK) return error::last();
+        return {};
+    }
+
+    detail::problem read_resized(std::vector<std::string> &out, const region &r) const {
+        if (auto wrong = misfit(r)) return wrong;
+        ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
+        ozarr_varlen *read = nullptr;
+        if (ozarr_array_read_varlen(h_, r.whole ? nullptr : &c_region, &read) != OZARR_OK) return error::last();
+        detail::handle<ozarr_varlen, ozarr_varlen_free> v(read);
+        const std::int64_t *offsets = nullptr;
+        const char *data = nullptr;
+        std::size_t size = 0;
+        std::int64_t count = 0;
+        if (ozarr_varlen_count(v.get(), &count) != OZARR_OK || ozarr_varlen_all(v.get(), &offsets, &data, &size) != OZARR_OK) return error::last();
+        out.clear();
+        out.reserve(static_cast<std::size_t>(count));
+        for (std::int64_t i = 0; i < count; i++) out.emplace_back(data + offsets[i], static_cast<std::size_t>(offsets[i + 1] - offsets[i]));
         return {};
     }
 

@@ -158,6 +158,7 @@ struct Inner {
     message: String,
     key: Option<String>,
     field: Option<String>,
+    element: Option<i64>,
     os_errno: i32,
 }
 
@@ -168,7 +169,7 @@ impl Error {
     /// An error of `kind` that says `message` (one line, no trailing full stop).
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, message: message.into(), key: None, field: None, os_errno: 0 }))
+        Error(Box::new(Inner { kind, message: message.into(), key: None, field: None, element: None, os_errno: 0 }))
     }
 
     /// The error of a failed system call: `errno` decides the kind, `what` says what was tried.
@@ -209,6 +210,27 @@ impl Error {
             Some(inner) if inner.starts_with('[') => format!("{field}{inner}"),
             Some(inner) => format!("{field}.{inner}"),
         });
+        self
+    }
+
+    /// Notes that the error is about the element at that distance in bytes from the region's first one in memory. Its message begins
+    /// with "an element", until [`Error::name_element`].
+    pub fn at_element(mut self, memory: i64) -> Error {
+        self.0.element = Some(memory);
+        self
+    }
+
+    /// The distance that [`Error::at_element`] noted.
+    pub fn element(&self) -> Option<i64> {
+        self.0.element
+    }
+
+    /// Puts the index of the element into the message.
+    pub fn name_element(mut self, index: &[u64]) -> Error {
+        if let Some(rest) = self.0.message.strip_prefix("an element") {
+            self.0.message = format!("element {index:?}{rest}");
+        }
+        self.0.element = None;
         self
     }
 

@@ -4,9 +4,10 @@ use ozarr::codec::chain::Chain;
 use ozarr::dtype::DataType;
 use ozarr::engine::lock::ChunkLocks;
 use ozarr::engine::pool::Pool;
-use ozarr::engine::{self, BoundArray, Memory, Overflow, Selection};
+use ozarr::engine::{self, BoundArray, ByShape, Memory, Overflow, Selection};
 use ozarr::grid::Grid;
 use ozarr::grid::key::{KeyEncoding, Separator};
+use ozarr::grid::rectilinear::{Extents, Runs};
 use ozarr::limits::Dims;
 use ozarr::metadata::Codecs;
 use ozarr::metadata::extension::Extension;
@@ -56,7 +57,9 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         keys: KeyEncoding::Default(Separator::Dot),
         data_type: DataType::Float64,
         chain: Arc::new(Chain::parse(&codecs, DataType::Float64, 2).unwrap().bind(&chunk).unwrap()),
+        by_shape: None,
         fill: ozarr::dtype::Element::from_elem(0, 8),
+        fill_bytes: Arc::default(),
         store_fill_chunks: false,
         pool: Pool::new(1),
         locks: ChunkLocks::new(),
@@ -64,9 +67,21 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
     })
 }
 
+/// The same in chunks of 16 and 15 rows by turns.
+fn uneven(array: &BoundArray, codecs: &str, chunks: u64) -> Arc<BoundArray> {
+    let mut rows = Runs::new();
+    (0..chunks + chunks / 15).for_each(|i| rows.push(16 - i % 2, 1).unwrap());
+    let grid = Grid::rectilinear(vec![Extents::Listed(rows), Extents::Repeat(8)]).unwrap();
+    let list: Vec<serde_json::Value> = serde_json::from_str(codecs).unwrap();
+    let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
+    let by_shape = Some(ByShape::new(Chain::parse(&codecs, DataType::Float64, 2).unwrap()));
+    Arc::new(BoundArray { grid, by_shape, prefix: format!("uneven{chunks}/"), ..array.clone() })
+}
+
 /// Allocations of one read of all (with a hole between the rows in memory, so that nothing is contiguous), after one to warm up.
-fn allocations(root: &std::path::Path, codecs: &str, chunks: u64) -> u64 {
+fn allocations(root: &std::path::Path, codecs: &str, chunks: u64, is_uneven: bool) -> u64 {
     let array = array(root, codecs, chunks);
+    let array = if is_uneven { uneven(&array, codecs, chunks) } else { array };
     let mut data: Vec<f64> = (0..16 * chunks * 9).map(|i| i as f64).collect();
     let memory = Memory {
         data: data.as_mut_ptr().cast(),
@@ -75,6 +90,7 @@ fn allocations(root: &std::path::Path, codecs: &str, chunks: u64) -> u64 {
         strides: [72, 8].into_iter().collect(),
         data_type: DataType::Float64,
         overflow: Overflow::Error,
+        arena: None,
     };
     let all = Selection::all(&array.shape);
     // SAFETY: `data` outlives the calls.
@@ -98,9 +114,11 @@ fn reading_ten_times_the_chunks_allocates_as_often() {
         ("zstd crc32c", format!(r#"[{bytes},{{"name":"zstd","configuration":{{"level":1}}}},{{"name":"crc32c"}}]"#)),
     ] {
         let root = dir.join(name.replace(' ', "_"));
-        let (few, many) = (allocations(&root, &codecs, 100), allocations(&root, &codecs, 1000));
-        assert_eq!(few, many, "{name}");
-        assert!(few < 20, "{name}: {few} allocations for one read");
+        for uneven in [false, true] {
+            let (few, many) = (allocations(&root, &codecs, 100, uneven), allocations(&root, &codecs, 1000, uneven));
+            assert_eq!(few, many, "{name}, uneven {uneven}");
+            assert!(few < 20, "{name}, uneven {uneven}: {few} allocations for one read");
+        }
     }
     std::fs::remove_dir_all(&dir).unwrap();
 }

@@ -42,7 +42,7 @@ fn spec(format: Format) -> Spec {
 fn view(data: &mut [i32]) -> Memory {
     let strides = c_strides(&[data.len() as u64], 4);
     let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-    Memory { data, size, offset: 0, strides, data_type: DataType::Int32, overflow: Overflow::Error }
+    Memory { data, size, offset: 0, strides, data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
 }
 
 fn write(array: &Array, values: &mut [i32]) -> Result<()> {

@@ -212,12 +212,14 @@ fn the_table_has_every_codec() {
         compressor: None,
     });
     assert!(v2.len() > 20, "{v2:?}");
-    for id in v2 {
+    // Those of variable length have such tests of their own, beside them.
+    let variable = ["vlen-utf8", "vlen-bytes", "vlen-array", "json2", "msgpack2", "categorize"];
+    for id in v2.into_iter().filter(|id| !variable.contains(&id.as_str())) {
         assert!(TABLE.iter().any(|(_, json, _)| json.contains(&format!(r#""id": "{id}""#))), "no row for {id}");
     }
     for name in known(Codecs::V3(vec![Extension::new("nosuch", Default::default())])) {
         let id = name.strip_prefix("numcodecs.").unwrap_or(&name);
-        let shapes = ["bytes", "endian", "sharding_indexed", "transpose"].contains(&id);
+        let shapes = ["bytes", "endian", "sharding_indexed", "transpose"].contains(&id) || variable.contains(&id);
         assert!(shapes || TABLE.iter().any(|(_, json, _)| json.contains(&format!(r#""{id}""#))), "no row for {name}");
     }
 }

@@ -9,8 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The files of `src/ffi` in the order of the header, from simple to advanced.
-const SECTIONS: &[&str] =
-    &["types", "status", "library", "array", "group", "iter", "attr", "region", "chunk", "spec", "store", "node", "context"];
+const SECTIONS: &[&str] = &[
+    "types", "status", "library", "array", "group", "iter", "attr", "region", "chunk", "varlen", "spec", "dtype", "store", "node",
+    "migrate", "context",
+];
 
 /// The width of the header's text.
 const WIDTH: usize = 110;
@@ -121,6 +123,9 @@ fn name_of(block: &str) -> String {
     if let Some(define) = code.strip_prefix("#define ") {
         let name = identifier(define);
         return name.strip_suffix("_INIT").map_or(name.clone(), |s| s.to_lowercase());
+    }
+    if let (true, Some(pointer)) = (code.starts_with("typedef"), code.find("(*")) {
+        return identifier(&code[pointer + 2..]);
     }
     if code.starts_with("typedef") {
         let end = code.trim_end_matches(';');

@@ -54,6 +54,11 @@ fn v3(shape: &str, chunks: &str, more: &str) -> String {
     )
 }
 
+fn uneven(shape: &str, chunk_shapes: &str) -> String {
+    let grid = format!(r#""rectilinear","configuration":{{"kind":"inline","chunk_shapes":{chunk_shapes}}}"#);
+    v3(shape, "[]", "").replace("\"regular\",\"configuration\":\n        {\"chunk_shape\":[]}", &grid)
+}
+
 fn v2(shape: &str, chunks: &str) -> String {
     format!(
         r#"{{"zarr_format":2,"shape":{shape},"chunks":{chunks},"dtype":"|i1","compressor":null,"fill_value":7,"order":"C","filters":null}}"#
@@ -74,8 +79,15 @@ fn read_last(array: &Array) -> Result<i8> {
     let (mut value, count) = (0i8, vec![1i64; shape.len()]);
     let start: Vec<i64> = shape.iter().map(|&n| n as i64 - 1).collect();
     let strides = c_strides(&vec![1; shape.len()], 1);
-    let memory =
-        Memory { data: (&raw mut value).cast(), size: 1, offset: 0, strides, data_type: DataType::Int8, overflow: Overflow::Error };
+    let memory = Memory {
+        data: (&raw mut value).cast(),
+        size: 1,
+        offset: 0,
+        strides,
+        data_type: DataType::Int8,
+        overflow: Overflow::Error,
+        arena: None,
+    };
     let selection = Selection::new(&shape, &start, &count, None)?;
     // SAFETY: the memory lives as long as the call.
     unsafe { array.read(&selection, &memory)? };
@@ -105,6 +117,10 @@ fn time_and_memory_are_bounded() {
         ("zarr.json", v3(&list(1000, "1"), &list(1000, "1"), ""), Err(Limit), 1),
         (".zarray", v2(&list(1000, "1"), &list(1000, "1")), Err(Limit), 1),
         (".zarray", v2(&list(64, "1"), &list(64, "1")), Ok(Some(7)), 1),
+        ("zarr.json", uneven(&format!("[{huge}]"), &format!("[[[1,{huge}]]]")), Ok(Some(7)), 1),
+        ("zarr.json", uneven(&format!("[{huge}]"), &format!("[[{huge}]]")), Ok(None), 1),
+        ("zarr.json", uneven("[1]", &format!("[[[{huge},{huge}]]]")), Err(Limit), 1),
+        ("zarr.json", uneven("[3000000]", &format!("[{}]", list(1_000_000, "1,[2,1]"))), Ok(Some(7)), 80),
         ("zarr.json", v3("[1]", "[1]", &names), Ok(Some(7)), 40),
         ("zarr.json", group(&deep(100_000)), Err(Metadata), 1),
         ("zarr.json", group(&objects(100_000)), Err(Metadata), 1),

@@ -42,7 +42,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("blosc", &["codec"]),
     ("zstd_safe", &["codec"]),
     ("flate2", &["codec"]),
-    ("libdeflater", &["codec"]),
+    ("libdeflater", &["codec", "store"]),
     ("crc32c", &["codec"]),
     ("base64", &["codec", "dtype"]),
     ("bzip2", &["codec"]),

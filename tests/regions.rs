@@ -5,9 +5,10 @@ use ozarr::codec::chain::Chain;
 use ozarr::dtype::{ByteOrder, DataType, ElementType};
 use ozarr::engine::lock::ChunkLocks;
 use ozarr::engine::pool::Pool;
-use ozarr::engine::{self, BoundArray, Memory, Overflow, Selection, stats};
+use ozarr::engine::{self, BoundArray, ByShape, Memory, Overflow, Selection, stats};
 use ozarr::grid::Grid;
 use ozarr::grid::key::{KeyEncoding, Separator};
+use ozarr::grid::rectilinear::{Extents, Runs};
 use ozarr::limits::Dims;
 use ozarr::metadata::extension::Extension;
 use ozarr::metadata::{Codecs, Order, Value};
@@ -124,12 +125,29 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         keys: KeyEncoding::Default(Separator::Slash),
         data_type: DataType::Float64,
         chain: Arc::new(chain),
+        by_shape: None,
         fill: ozarr::dtype::Element::from_slice(&7.0f64.to_ne_bytes()),
+        fill_bytes: Arc::default(),
         store_fill_chunks: false,
         pool: Pool::new(threads),
         locks: ChunkLocks::new(),
         open_shards: Arc::default(),
     })
+}
+
+/// The same on a grid of uneven chunks: extents that the inner chunks of the shards above divide, or any.
+fn uneven(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> Arc<BoundArray> {
+    let chain = Chain::parse(codecs, DataType::Float64, 3).unwrap();
+    let lists: [&[u64]; 3] = if chain.is_sharded() { [&[6, 12, 6], &[16, 8], &[4, 8]] } else { [&[5, 1, 9], &[7, 3, 3, 5], &[2, 4, 3]] };
+    let extents = lists.iter().map(|list| {
+        let mut runs = Runs::new();
+        list.iter().for_each(|&extent| runs.push(extent, 1).unwrap());
+        Extents::Listed(runs)
+    });
+    let grid = Grid::rectilinear(extents.collect()).unwrap();
+    let largest = Arc::new(chain.bind(&grid.largest(shape)).unwrap());
+    let regular = array(store, codecs, shape, threads);
+    Arc::new(BoundArray { grid, chain: largest, by_shape: Some(ByShape::new(chain)), ..(*regular).clone() })
 }
 
 /// One random region: a selection, and memory with strides of some order, signs and gaps.
@@ -202,6 +220,7 @@ impl Case {
             strides: self.strides.iter().map(|s| s * size as i64).collect(),
             data_type,
             overflow: Overflow::Error,
+            arena: None,
         }
     }
 }
@@ -251,6 +270,15 @@ fn every_chain_reads_and_writes_random_regions_as_the_model_does() {
 }
 
 #[test]
+fn every_chain_does_so_on_uneven_chunks() {
+    for (name, codecs) in chains() {
+        check_against_model(name, &uneven(Arc::new(MemoryStore::new()), &codecs, &[13, 17, 9], 3), 100);
+        let slow = Arc::new(LatencyStore::new(Arc::new(MemoryStore::new()), Duration::from_micros(100)));
+        check_against_model(name, &uneven(slow, &codecs, &[13, 17, 9], 2), 16);
+    }
+}
+
+#[test]
 fn the_latency_store_goes_through_the_in_flight_driver_with_the_same_results() {
     for (name, codecs) in chains() {
         let slow = Arc::new(LatencyStore::new(Arc::new(MemoryStore::new()), Duration::from_micros(300)));
@@ -281,6 +309,7 @@ fn many_reads_are_in_flight_at_once() {
         strides: ozarr::limits::c_strides(&[60, 80, 4], 8),
         data_type: DataType::Float64,
         overflow: Overflow::Error,
+        arena: None,
     };
     let all = Selection::all(&[60, 80, 4]);
     // SAFETY: `data` outlives the calls.
@@ -306,6 +335,7 @@ fn whole_chunks_are_decoded_straight_into_memory() {
             strides: ozarr::limits::c_strides(&[6, 8, 4], 8),
             data_type: DataType::Float64,
             overflow: Overflow::Error,
+            arena: None,
         };
         // SAFETY: `data` outlives the calls.
         unsafe { engine::write(&array, &Selection::all(&[6, 8, 4]), &memory).unwrap() };
@@ -344,6 +374,7 @@ fn chunks_of_nothing_but_the_fill_value_are_not_stored() {
             strides: [0, 0, 0].into_iter().collect(),
             data_type: DataType::Float64,
             overflow: Overflow::Error,
+            arena: None,
         };
         // SAFETY: `value` outlives the call.
         unsafe { engine::write(&array, &Selection::all(&[13, 17, 9]), &memory).unwrap() };
@@ -373,6 +404,7 @@ fn threads_that_change_parts_of_one_chunk_lose_nothing() {
                             strides: [8, 8, 8].into_iter().collect(),
                             data_type: DataType::Float64,
                             overflow: Overflow::Error,
+                            arena: None,
                         };
                         // SAFETY: `value` outlives the call.
                         unsafe { engine::write(&array, &selection, &memory).unwrap() };
@@ -388,6 +420,7 @@ fn threads_that_change_parts_of_one_chunk_lose_nothing() {
             strides: ozarr::limits::c_strides(&[6, 8, 4], 8),
             data_type: DataType::Float64,
             overflow: Overflow::Error,
+            arena: None,
         };
         // SAFETY: `data` outlives the call.
         unsafe { engine::read(&array, &Selection::all(&[6, 8, 4]), &memory).unwrap() };
@@ -413,6 +446,7 @@ fn a_failed_write_stores_the_other_chunks_and_counts_the_lost_ones() {
         strides: ozarr::limits::c_strides(&[13, 8, 4], 8),
         data_type: DataType::Float64,
         overflow: Overflow::Error,
+        arena: None,
     };
     // SAFETY: `data` outlives the call.
     let e = unsafe { engine::write(&array, &Selection::all(&[13, 8, 4]), &memory) }.unwrap_err();

@@ -40,7 +40,7 @@ fn create(shared: &SharedStore, codecs: &str, shape: &[u64], chunk: &[u64], thre
 
 fn view(data: &mut [i32], shape: &[u64]) -> Memory {
     let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error }
+    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
 }
 
 fn write(array: &Array, start: &[i64], count: &[i64], values: &[i32]) -> Result<()> {
@@ -311,8 +311,15 @@ fn an_error_in_one_piece_is_one_error() {
     let mut values = vec![1i64; 1 << 20];
     values[1 << 19] = i64::MAX;
     let (data, size) = (values.as_mut_ptr().cast(), size_of_val(values.as_slice()));
-    let memory =
-        Memory { data, size, offset: 0, strides: [8].into_iter().collect(), data_type: DataType::Int64, overflow: Overflow::Error };
+    let memory = Memory {
+        data,
+        size,
+        offset: 0,
+        strides: [8].into_iter().collect(),
+        data_type: DataType::Int64,
+        overflow: Overflow::Error,
+        arena: None,
+    };
     // SAFETY: the memory lives as long as the call.
     let e = unsafe { array.write(&Selection::all(&[1 << 20]), &memory) }.unwrap_err();
     assert_eq!((e.kind(), e.key()), (ErrorKind::Range, Some("a/c/0")));

@@ -12,13 +12,15 @@ HEADER = ROOT / "include" / "ozarr.h"
 FORTRAN = ROOT / "fortran" / "generated" / "ozarr_c.f90"
 JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
 
-HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_chunk_iter", "ozarr_shard_writer", "ozarr_context"]
+HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_varlen", "ozarr_context", "ozarr_dtype",
+           "ozarr_chunk_iter", "ozarr_shard_writer"]
 STRUCTS = ["ozarr_error_info", "ozarr_region", "ozarr_memory"]
-NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_node_kind", "ozarr_json_kind", "ozarr_status"}
+NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_overflow", "ozarr_node_kind", "ozarr_json_kind", "ozarr_status", "ozarr_dtype_kind",
+           "ozarr_byte_order"}
 # A C scalar in Fortran and in Julia; the named numbers are int32_t.
 SCALARS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"),
            "size_t": ("integer(c_size_t)", "Csize_t"), "double": ("real(c_double)", "Cdouble"), "bool": ("logical(c_bool)", "Bool"),
-           "char": ("character(kind=c_char)", "Cchar")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
+           "char": ("character(kind=c_char)", "Cchar"), "ozarr_key_function": ("type(c_funptr)", "Ptr{Cvoid}"), "ozarr_progress": ("type(c_funptr)", "Ptr{Cvoid}")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
 JULIA_NAMES = {"type": "type_", "end": "end_"}
 
 
@@ -39,7 +41,7 @@ def parse(text):
 
 def declaration(text):
     """"const char *const *names" -> ("const char *const *", "names")."""
-    kind, name = re.fullmatch(r"(.*?)(\w+)", " ".join(text.split())).groups()
+    kind, name = re.fullmatch(r"(.*?)(\w+)", " ".join(text.replace("struct ", "").split())).groups()
     return kind.strip(), name
 
 
@@ -48,7 +50,7 @@ def fortran_argument(kind, name):
     stars, base = kind.count("*"), kind.replace("const", "").replace("*", "").strip()
     if stars == 0:
         return f"{SCALARS[base][0]}, value :: {name}", re.findall(r"c_\w+", SCALARS[base][0])
-    if base == "char" and stars == 1 and "const" in kind:
+    if base == "char" and stars == 1 and "const" in kind and name != "dest":  # `dest` may be NULL
         return f"character(kind=c_char), intent(in) :: {name}(*)", ["c_char"]
     if stars == 1 and base in SCALARS and base != "char":
         kinds = re.findall(r"c_\w+", SCALARS[base][0])
@@ -122,7 +124,8 @@ def julia_type(kind):
         return "Cstring" if stars == 1 and "const" in kind else "Ptr{UInt8}" if stars == 1 else "Ptr{Ptr{UInt8}}"
     if base in HANDLES or base == "void":
         return "Ptr{Cvoid}" if stars == 1 else "Ptr{Ptr{Cvoid}}"
-    return f"Ptr{{{base if base in STRUCTS else SCALARS[base][1]}}}"
+    one = f"Ptr{{{base if base in STRUCTS else SCALARS[base][1]}}}"
+    return one if stars == 1 else f"Ptr{{{one}}}"
 
 
 def julia(functions, constants, structs):

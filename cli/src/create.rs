@@ -4,23 +4,27 @@ use crate::failure::{Failure, Outcome};
 use crate::list::List;
 use crate::place::{Place, lengths, locate};
 use clap::{Args, ValueEnum};
-use ozarr::dtype::{ByteOrder, DataType, ElementType, parse_v2, parse_v3};
+use ozarr::dtype::resolve::{self, Grammar};
+use ozarr::dtype::{ByteOrder, DataType, ElementType};
 use ozarr::node::{Array, Create, Format, Group, KeyEncoding, Map, Mode, Order, Separator, Spec, Value, json};
+use std::str::FromStr;
 
 /// Create an array, or a group with --group, and the groups above it
 #[derive(Args)]
 pub struct CreateNode {
     #[command(flatten)]
     place: Place,
-    /// The type of the elements: float64, int32, complex64, bool, ..; numpy's <f8, >i4, |S5, <M8[s], too
-    #[arg(long = "type", value_name = "TYPE", value_parser = element_type, required_unless_present_any = ["group", "metadata"])]
+    /// The type of the elements: float64, int32, complex64, bool, ..; numpy's <f8, >i4, |S5, <M8[s], too; bfloat16, int4, ..; fields as
+    /// [["x", "<f8"], ["id", "<i4"]]; or the JSON of a metadata document
+    #[arg(long = "type", alias = "dtype", value_name = "TYPE", value_parser = element_type, required_unless_present_any = ["group", "metadata"])]
     data_type: Option<ElementType>,
     /// The lengths of the dimensions; `--shape=` for none
     #[arg(long, value_name = "N,M,..", required_unless_present_any = ["group", "metadata"])]
     shape: Option<List>,
-    /// The shape of a chunk (one of about 1 MiB); with --inner-chunks that of a shard
-    #[arg(long, value_name = "N,M,..")]
-    chunks: Option<List>,
+    /// The shape of a chunk (one of about 1 MiB); with --inner-chunks that of a shard. Zarr 3: with extents listed, [count times]
+    /// in pairs, for a dimension: [[8,8,4],[[16,10],7],32]
+    #[arg(long, value_name = "N,M,..|JSON")]
+    chunks: Option<Chunks>,
     /// Zarr 3: chunks become shards that hold chunks of this shape
     #[arg(long, value_name = "N,M,..")]
     inner_chunks: Option<List>,
@@ -68,6 +72,21 @@ pub struct CreateNode {
     /// No error if the very same array or a group stands there already
     #[arg(long, conflicts_with = "overwrite")]
     exists_ok: bool,
+}
+
+/// Chunks of one shape, or extents as a rectilinear grid has them.
+#[derive(Clone)]
+enum Chunks {
+    Shape(List),
+    Json(String),
+}
+
+impl FromStr for Chunks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Chunks, String> {
+        if text.trim_start().starts_with('[') { Ok(Chunks::Json(text.into())) } else { text.parse().map(Chunks::Shape) }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -154,8 +173,10 @@ impl CreateNode {
         if let Some(format) = self.format {
             spec.set_format(format)?;
         }
-        if let Some(chunks) = &self.chunks {
-            spec.set_chunks(&lengths("chunks", &chunks.0)?)?;
+        match &self.chunks {
+            Some(Chunks::Shape(list)) => spec.set_chunks(&lengths("chunks", &list.0)?)?,
+            Some(Chunks::Json(text)) => spec.set_chunks_json(text)?,
+            None => {}
         }
         if let Some(order) = self.order {
             spec.set_order(if matches!(order, OrderName::F) { Order::F } else { Order::C })?;
@@ -252,17 +273,12 @@ fn names(text: &str) -> Outcome<Vec<Option<String>>> {
 }
 
 fn element_type(text: &str) -> Result<ElementType, String> {
-    let value = Value::from(text);
-    match parse_v3::parse(&value) {
-        Ok(data_type) => Ok(ElementType::native(data_type)),
-        Err(e) if text.starts_with(['<', '>', '|', '=']) => parse_v2::parse(&value).map_err(|_| e.to_string()),
-        Err(e) => Err(e.to_string()),
-    }
+    resolve::parse(text, Grammar::Any).map_err(|e| e.to_string())
 }
 
 /// A type in memory, which has no byte order.
 pub fn native_type(text: &str) -> Result<DataType, String> {
-    element_type(text).map(|element| element.data_type)
+    element_type(text).map(|element| element.data_type.native())
 }
 
 fn format(text: &str) -> Result<Format, String> {

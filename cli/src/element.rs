@@ -1,6 +1,9 @@
 //! Elements as text: JSON and CSV.
 
-use ozarr::dtype::DataType;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ozarr::dtype::fill::Fill;
+use ozarr::dtype::{DataType, Field, Kind, Struct};
 use ozarr::node::Value;
 use std::fmt::Write;
 
@@ -13,9 +16,15 @@ pub enum Form {
     Csv,
 }
 
-/// The type as which elements are read to be printed: a float16 prints as the float32 that it is.
+/// The type as which elements are read to be printed: a float16 or a narrower one prints as the float32 that it is, an int4 as an int8.
 pub fn printed_as(data_type: DataType) -> DataType {
-    if data_type == DataType::Float16 { DataType::Float32 } else { data_type }
+    match data_type {
+        DataType::Float16 | DataType::Narrow(_) => DataType::Float32,
+        DataType::ComplexNarrow(_) => DataType::Complex64,
+        _ if data_type.bits() < 8 && data_type.kind() == Kind::Int => DataType::Int8,
+        _ if data_type.bits() < 8 && data_type.kind() == Kind::UInt => DataType::UInt8,
+        _ => data_type,
+    }
 }
 
 /// Appends one element (of a type that [`printed_as`] gives), its bytes in native order.
@@ -43,13 +52,91 @@ pub fn push(out: &mut String, form: Form, data_type: DataType, bytes: &[u8]) {
             i64::MIN => text(out, form, "NaT"),
             count => write!(out, "{count}"),
         },
+        VarText => whole_text(out, form, &String::from_utf8_lossy(bytes)),
+        VarBytes => whole_text(out, form, &STANDARD.encode(bytes)),
+        VarJson if form == Form::Json => out.write_str(&String::from_utf8_lossy(bytes)),
+        VarJson => whole_text(out, form, &String::from_utf8_lossy(bytes)),
+        VarArray(number) => list(out, form, *number, bytes),
+        Struct(s) if form == Form::Json => {
+            structure(out, s, bytes);
+            Ok(())
+        }
+        Struct(s) => {
+            let mut object = String::new();
+            structure(&mut object, s, bytes);
+            text(out, form, &object)
+        }
         _ => text(out, form, &bytes.iter().fold("0x".to_string(), |hex, b| format!("{hex}{b:02x}"))),
     };
 }
 
+/// A JSON object of the fields.
+fn structure(out: &mut String, s: &Struct, bytes: &[u8]) {
+    out.push('{');
+    for (i, field) in s.fields().iter().filter(|f| !f.name.is_empty()).enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        out.push_str(&Value::from(field.name.as_str()).to_string());
+        out.push_str(": ");
+        let place = bytes.get(field.offset..field.offset + field.size()).unwrap_or_default();
+        values(out, field, &field.shape, place);
+    }
+    out.push('}');
+}
+
+/// The values of a field: lists in lists where it has a shape.
+fn values(out: &mut String, field: &Field, shape: &[u64], bytes: &[u8]) {
+    let Some((&n, rest)) = shape.split_first() else {
+        return match field.element.data_type {
+            DataType::Float16 => out.push_str(&Fill::from_bytes(bytes).to_json_v3(DataType::Float16).to_string()),
+            other => push(out, Form::Json, other, bytes),
+        };
+    };
+    out.push('[');
+    let step = (bytes.len() / n.max(1) as usize).max(1);
+    for (i, part) in bytes.chunks(step).enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        values(out, field, rest, part);
+    }
+    out.push(']');
+}
+
 /// A string without the NULs that pad it.
 fn text(out: &mut String, form: Form, text: &str) -> std::fmt::Result {
-    let text = text.trim_end_matches('\0');
+    whole_text(out, form, text.trim_end_matches('\0'))
+}
+
+/// Numbers in brackets; in CSV one field.
+fn list(out: &mut String, form: Form, number: DataType, bytes: &[u8]) -> std::fmt::Result {
+    let printed = printed_as(number);
+    let mut all = String::from("[");
+    for (i, element) in bytes.chunks_exact(number.size()).enumerate() {
+        all.push_str(if i > 0 { ", " } else { "" });
+        match printed == number {
+            true => push(&mut all, Form::Json, number, element),
+            false => all.push_str(&format!("{:?}", half(element))),
+        }
+    }
+    all.push(']');
+    if form == Form::Json { out.write_str(&all) } else { whole_text(out, form, &all) }
+}
+
+/// A binary16 as a number that prints.
+fn half(bytes: &[u8]) -> f32 {
+    let bits = u16::from_ne_bytes(first(bytes));
+    let (sign, exponent, mantissa) = (if bits >> 15 == 1 { -1.0 } else { 1.0 }, i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+    sign * match exponent {
+        0 => mantissa * 2f32.powi(-24),
+        31 if mantissa == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1024.0 + mantissa) * 2f32.powi(exponent - 25),
+    }
+}
+
+fn whole_text(out: &mut String, form: Form, text: &str) -> std::fmt::Result {
     match form {
         Form::Json => write!(out, "{}", Value::from(text)),
         Form::Csv if text.contains(['"', ',', '\n', '\r']) => write!(out, "\"{}\"", text.replace('"', "\"\"")),
@@ -118,9 +205,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn narrow_numbers_print_as_wider_ones() {
+        for t in DataType::numbers() {
+            let wide = printed_as(t);
+            assert_eq!(wide.kind(), t.kind());
+            assert!(wide == t || wide.size() >= t.size() && DataType::NUMPY.contains(&wide), "{t:?}");
+            assert!(t.bits() >= 8 || wide != t || t == DataType::Bool, "{t:?}");
+        }
+    }
+
+    #[test]
     fn elements_have_their_text_in_both_forms() {
         let pair = |a: f64, b: f64| [a.to_ne_bytes(), b.to_ne_bytes()].concat();
         let npy = |name: &str| ozarr::dtype::parse_v2::parse(&Value::from(name)).unwrap().data_type;
+        let structured = |list: &str| ozarr::dtype::parse_v2::parse(&ozarr::node::json::parse_text(list).unwrap()).unwrap().data_type;
         let cases: &[(DataType, Vec<u8>, &str, &str)] = &[
             (DataType::Bool, vec![2], "true", "true"),
             (DataType::Int8, vec![0x80], "-128", "-128"),
@@ -132,9 +230,20 @@ mod tests {
             (DataType::Float32, f32::NEG_INFINITY.to_ne_bytes().into(), "\"-Infinity\"", "-inf"),
             (DataType::Bytes(5), b"a\"b,\0".to_vec(), r#""a\"b,""#, r#""a""b,""#),
             (DataType::Text(2), vec![0xe9, 0, 0, 0, 0, 0, 0, 0], "\"é\"", "é"),
+            (DataType::VarText, "a\"b\0".into(), r#""a\"b\u0000""#, "\"a\"\"b\0\""),
+            (DataType::VarBytes, vec![255, 0], "\"/wA=\"", "/wA="),
+            (DataType::VarJson, b"[1,null]".to_vec(), "[1,null]", "\"[1,null]\""),
+            (DataType::VarArray(&DataType::Int16), vec![1, 0, 254, 255], "[1, -2]", "\"[1, -2]\""),
+            (DataType::VarArray(&DataType::Float16), vec![0, 0xc0, 1, 0], "[-2.0, 5.9604645e-8]", "\"[-2.0, 5.9604645e-8]\""),
             (DataType::Raw(2), vec![1, 255], "\"0x01ff\"", "0x01ff"),
             (npy("<M8[s]"), (-1i64).to_ne_bytes().into(), "-1", "-1"),
             (npy("<m8[ns]"), i64::MIN.to_ne_bytes().into(), "\"NaT\"", "NaT"),
+            (
+                structured(r#"[["x","<f4"],["n",[["s","|S2"],["h","<f2",[2]]]],["","|V1"]]"#),
+                vec![0, 0, 0xc0, 0x3f, b'a', 0, 0, 0x3c, 0, 0x7e, 7],
+                r#"{"x": 1.5, "n": {"s": "a", "h": [1.0, "NaN"]}}"#,
+                r#""{""x"": 1.5, ""n"": {""s"": ""a"", ""h"": [1.0, ""NaN""]}}""#,
+            ),
             (DataType::Complex128, pair(0.5, -1.0), "[0.5, -1.0]", "0.5-1.0j"),
             (DataType::Complex128, pair(f64::INFINITY, f64::NAN), "[\"Infinity\", \"NaN\"]", "inf+nanj"),
         ];

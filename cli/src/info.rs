@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{line, one_line, print};
 use crate::place::Place;
 use clap::Args;
-use ozarr::node::{Array, Attributes, Format, Map, Mode, Node, Value, json};
+use ozarr::node::{Array, Attributes, Dialect, Format, Map, Mode, Node, Value, json};
 
 /// Show what an array or a group is: shape, chunks, type, codecs, attributes
 #[derive(Args)]
@@ -30,6 +30,7 @@ impl Info {
                 let mut members = Map::new();
                 members.insert("node_type".into(), "group".into());
                 members.insert("zarr_format".into(), group.format().number().into());
+                members.extend(draft(group.dialect()));
                 members.insert("attributes".into(), attributes(group.attributes())?);
                 members
             }
@@ -38,26 +39,47 @@ impl Info {
     }
 }
 
+/// The member that names the draft of version 3, if it is one.
+fn draft(dialect: Dialect) -> Option<(String, Value)> {
+    dialect.draft().map(|name| ("draft".to_string(), name.into()))
+}
+
 fn of_array(array: &Array, stored: bool) -> Outcome<Map<String, Value>> {
     let document = json::parse_object(array.metadata_json().as_bytes(), usize::MAX)?;
     let member = |name: &str| document.get(name).cloned().unwrap_or(Value::Null);
     let v3 = array.format() == Format::V3;
     let list = |lengths: &[u64]| Value::from(lengths.to_vec());
-    let sharded = member("codecs").as_array().is_some_and(|codecs| codecs.iter().any(|c| name(c) == Some("sharding_indexed")));
+    let d0 = array.dialect() == Dialect::D0;
+    let sharded = if d0 {
+        member("storage_transformers").as_array().is_some_and(|list| !list.is_empty())
+    } else {
+        member("codecs").as_array().is_some_and(|codecs| codecs.iter().any(|c| name(c) == Some("sharding_indexed")))
+    };
     let names = if v3 { member("dimension_names") } else { names_v2(array) };
     let attributes = attributes(array.attributes())?;
     let mut members = Map::new();
     let mut put = |name: &str, value: Value| drop(members.insert(name.into(), value));
     put("node_type", "array".into());
     put("zarr_format", array.format().number().into());
+    if let Some((name, value)) = draft(array.dialect()) {
+        put(&name, value);
+    }
     put("shape", list(&array.shape()));
-    put("chunks", list(&array.chunk_shape()));
+    put("chunks", array.chunks_json());
     put("inner_chunks", if sharded { list(&array.inner_chunk_shape()) } else { Value::Null });
     put("dtype", member(if v3 { "data_type" } else { "dtype" }));
     put("fill_value", text_for_non_finite(member("fill_value")));
-    put("codecs", if v3 { member("codecs") } else { codecs_v2(member("filters"), member("compressor")) });
+    let codecs = match (d0, v3) {
+        (true, _) => codecs_v2(attributes.get("filters").cloned().unwrap_or_default(), member("compressor")),
+        (false, true) => member("codecs"),
+        (false, false) => codecs_v2(member("filters"), member("compressor")),
+    };
+    put("codecs", codecs);
     if !v3 {
         put("order", member("order"));
+    }
+    if d0 {
+        put("order", member("chunk_memory_layout"));
     }
     put("dimension_names", names);
     put("attributes", attributes);
@@ -109,7 +131,7 @@ fn usage(array: &Array) -> Outcome<Value> {
     members.insert("possible_chunks".into(), usage.possible_chunks.into());
     members.insert("bytes".into(), usage.bytes.into());
     let ratio = (elements / usage.bytes as f64 * 1000.0).round() / 1000.0;
-    members.insert("ratio".into(), if usage.bytes == 0 { Value::Null } else { ratio.into() });
+    members.insert("ratio".into(), if usage.bytes == 0 || array.data_type().is_variable() { Value::Null } else { ratio.into() });
     Ok(Value::Object(members))
 }
 
@@ -139,6 +161,7 @@ fn table(members: &Map<String, Value>) -> String {
                 );
             }
             Value::String(text) => row(member, text),
+            Value::Array(items) if items.iter().any(Value::is_array) => row(member, &json::to_compact(value)),
             Value::Array(_) => row(member, &json::to_text(value)),
             other => row(member, &json::to_compact(other)),
         }

@@ -49,5 +49,6 @@ fn what(group: &Group, name: &str) -> String {
 pub fn describe(array: &Array) -> String {
     let data_type = array.data_type();
     let name = if data_type.code().is_some() { data_type.name().to_string() } else { data_type.numpy() };
-    format!("{name} {:?} in chunks of {:?}", array.shape().as_slice(), array.chunk_shape().as_slice())
+    let chunks = json::to_compact(&array.chunks_json()).replace(',', ", ");
+    format!("{name} {:?} in chunks of {chunks}", array.shape().as_slice())
 }

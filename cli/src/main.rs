@@ -14,6 +14,7 @@ mod info;
 mod list;
 mod ls;
 mod man;
+mod migrate;
 mod npy;
 mod output;
 mod place;
@@ -24,6 +25,7 @@ mod rm;
 mod slabs;
 mod tree;
 mod write;
+mod zip_repair;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -32,8 +34,8 @@ use std::process::ExitCode;
 
 /// Look into Zarr stores, read, create and write arrays (Zarr v2 and v3).
 ///
-/// LOCATION is a folder, or a path into one: the store is the shortest beginning that ends in `.zarr`, what follows is the path
-/// of a node. PATH is a node's path below that, `/` for none. Threads: the environment variable OZARR_NUM_THREADS.
+/// LOCATION is a folder or zip archive, or a path into one: the store is the shortest beginning that ends in `.zarr`, `.zip` or
+/// `.ozx`, what follows is the path of a node. PATH is a node's path below that, `/` for none. Threads: the environment variable OZARR_NUM_THREADS.
 #[derive(Parser)]
 #[command(name = "ozarr", version, disable_help_subcommand = true, max_term_width = 110)]
 struct Cli {
@@ -54,6 +56,8 @@ enum Command {
     Rm(rm::Rm),
     Consolidate(consolidate::Consolidate),
     Cp(cp::Cp),
+    ZipRepair(zip_repair::ZipRepair),
+    Migrate(migrate::Migrate),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -71,6 +75,8 @@ fn run(command: Command) -> Outcome {
         Command::Rm(c) => c.run(),
         Command::Consolidate(c) => c.run(),
         Command::Cp(c) => c.run(),
+        Command::ZipRepair(c) => c.run(),
+        Command::Migrate(c) => c.run(),
         Command::Completions(c) => c.run(),
         Command::Man(c) => c.run(),
     }

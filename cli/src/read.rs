@@ -43,7 +43,7 @@ struct AsForm {
     npy: bool,
 }
 
-/// Takes the shape of the whole and the bytes of a slab.
+/// Takes the shape of the whole and the bytes of a slab (or of one element).
 type EachSlab<'a> = dyn FnMut(&[u64], &[u8]) -> io::Result<()> + 'a;
 
 impl Read {
@@ -56,6 +56,9 @@ impl Read {
 
     fn bytes(&self, array: &Array, out: &mut dyn Write) -> Outcome {
         let data_type = self.data_type.unwrap_or(array.data_type());
+        if array.data_type().is_variable() {
+            return Err(Failure::Error(format!("elements of {} have no fixed size; use --json or --csv", array.data_type().name())));
+        }
         let mut header = None;
         self.each_slab(array, data_type, &mut |shape, bytes| {
             if self.form.npy && header.is_none() {
@@ -71,23 +74,21 @@ impl Read {
         // How many elements a line of CSV has, and how many of the present one are written.
         let (mut line, mut written) = (0, 0u64);
         let mut text = String::new();
-        self.each_slab(array, data_type, &mut |shape, bytes| {
+        text.push_str(if form == Form::Json { "[" } else { "" });
+        self.each_element(array, data_type, &mut |shape, element| {
             if line == 0 {
                 line = if shape.len() < 2 { 1 } else { shape[shape.len() - 1].max(1) };
-                text.push_str(if form == Form::Json { "[" } else { "" });
             }
-            for element in bytes.chunks_exact(data_type.size()) {
-                match form {
-                    Form::Json if written > 0 => text.push_str(", "),
-                    Form::Csv if written > 0 => text.push(if written.is_multiple_of(line) { '\n' } else { ',' }),
-                    _ => {}
-                }
-                written += 1;
-                push(&mut text, form, data_type, element);
-                if text.len() >= 1 << 16 {
-                    out.write_all(text.as_bytes())?;
-                    text.clear();
-                }
+            match form {
+                Form::Json if written > 0 => text.push_str(", "),
+                Form::Csv if written > 0 => text.push(if written.is_multiple_of(line) { '\n' } else { ',' }),
+                _ => {}
+            }
+            written += 1;
+            push(&mut text, form, data_type, element);
+            if text.len() >= 1 << 16 {
+                out.write_all(text.as_bytes())?;
+                text.clear();
             }
             Ok(())
         })?;
@@ -99,13 +100,29 @@ impl Read {
         out.write_all(text.as_bytes()).map_err(|e| Failure::stdout(&e))
     }
 
+    /// Calls `each` with the shape of the whole and the bytes of each element.
+    fn each_element(&self, array: &Array, data_type: DataType, each: &mut EachSlab<'_>) -> Outcome {
+        if !array.data_type().is_variable() {
+            return self.each_slab(array, data_type, &mut |shape, bytes| {
+                bytes.chunks_exact(data_type.size()).try_for_each(|element| each(shape, element))
+            });
+        }
+        let selection = self.region.selection(&array.shape(), None)?;
+        for slab in Slabs::new(&array.shape(), &array.grid(), &selection, data_type.size(), false) {
+            let elements = array.read_variable(&slab?.selection)?;
+            let all = (0..elements.len()).filter_map(|i| elements.get(i));
+            all.into_iter().try_for_each(|element| each(selection.shape(), element)).map_err(|e| Failure::stdout(&e))?;
+        }
+        Ok(())
+    }
+
     /// Calls `each` with the shape of the whole and the bytes of each slab, at least once.
     fn each_slab(&self, array: &Array, data_type: DataType, each: &mut EachSlab<'_>) -> Outcome {
         let selection = self.region.selection(&array.shape(), None)?;
         let total = selection.shape().iter().fold(data_type.size() as u64, |n, &c| n.saturating_mul(c));
         let bar = progress(total, None, true);
         let mut buffer = Vec::new();
-        for slab in Slabs::new(&array.shape(), &array.chunk_shape(), &selection, data_type.size(), false) {
+        for slab in Slabs::new(&array.shape(), &array.grid(), &selection, data_type.size(), false) {
             slab?.read(array, data_type, &mut buffer)?;
             each(selection.shape(), &buffer).map_err(|e| Failure::stdout(&e))?;
             bar.inc(buffer.len() as u64);

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Overflow, Selection};
-use ozarr::node::Array;
+use ozarr::node::{Array, Grid};
 
 /// About so many bytes a slab has.
 const SLAB: u128 = 64 << 20;
@@ -23,7 +23,7 @@ pub struct Slab {
 /// A selection cut into slabs, in the order of a stream whose last (or, `fortran`, first) dimension varies fastest.
 pub struct Slabs<'a> {
     shape: &'a [u64],
-    chunk: &'a [u64],
+    grid: &'a Grid,
     selection: &'a Selection,
     item: usize,
     /// The dimensions, the slowest first.
@@ -37,9 +37,9 @@ pub struct Slabs<'a> {
 }
 
 impl<'a> Slabs<'a> {
-    /// Of an array of that shape and chunk shape.
-    pub fn new(shape: &'a [u64], chunk: &'a [u64], selection: &'a Selection, item: usize, fortran: bool) -> Slabs<'a> {
-        let rank = shape.len();
+    /// Of an array of that shape and grid.
+    pub fn new(shape: &'a [u64], grid: &'a Grid, selection: &'a Selection, item: usize, fortran: bool) -> Slabs<'a> {
+        let (rank, chunk) = (shape.len(), grid.largest(shape));
         let order: Vec<usize> = if fortran { (0..rank).rev().collect() } else { (0..rank).collect() };
         let count = selection.shape();
         let bytes = |from: usize| order[from..].iter().fold(item as u128, |n, &d| n.saturating_mul(u128::from(count[d])));
@@ -54,7 +54,7 @@ impl<'a> Slabs<'a> {
             let chunks = rows(cut).min(SLAB_OF_CHUNKS / inner);
             u64::try_from((SLAB / inner).max(chunks).max(1)).unwrap_or(u64::MAX)
         };
-        Slabs { shape, chunk, selection, item, order, cut, run, next: Some(vec![0; rank]) }
+        Slabs { shape, grid, selection, item, order, cut, run, next: Some(vec![0; rank]) }
     }
 
     /// How far a run that begins at `at` goes along dimension `d`: to a border of chunks, if there is one to end at.
@@ -65,7 +65,7 @@ impl<'a> Slabs<'a> {
         }
         let Ok(step) = u64::try_from(step) else { return self.run };
         let start = self.selection.start()[d];
-        let end = (start + (at + self.run) * step) / self.chunk[d] * self.chunk[d];
+        let end = self.grid.origin(d, self.grid.chunk_of(d, start + (at + self.run) * step));
         let aligned = end.saturating_sub(start).div_ceil(step);
         if aligned > at { aligned - at } else { self.run }
     }
@@ -142,7 +142,7 @@ impl Slab {
 
     fn memory(&self, buffer: &mut [u8], data_type: DataType) -> Memory {
         let strides = self.strides.iter().map(|&s| s as _).collect();
-        Memory { data: buffer.as_mut_ptr(), size: buffer.len(), offset: 0, strides, data_type, overflow: Overflow::Error }
+        Memory { data: buffer.as_mut_ptr(), size: buffer.len(), offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
     }
 }
 
@@ -152,7 +152,8 @@ mod tests {
 
     fn cut(shape: &[u64], chunk: &[u64], start: &[i64], count: &[i64], step: &[i64], fortran: bool) -> Vec<(Vec<u64>, Vec<u64>, usize)> {
         let selection = Selection::new(shape, start, count, Some(step)).unwrap_or_else(|e| panic!("{e}"));
-        let slabs = Slabs::new(shape, chunk, &selection, 8, fortran).map(|s| s.unwrap_or_else(|_| panic!("a slab")));
+        let grid = Grid::regular(chunk.iter().copied().collect()).unwrap_or_else(|e| panic!("{e}"));
+        let slabs = Slabs::new(shape, &grid, &selection, 8, fortran).map(|s| s.unwrap_or_else(|_| panic!("a slab")));
         slabs.map(|s| (s.selection.start().to_vec(), s.selection.shape().to_vec(), s.size)).collect()
     }
 

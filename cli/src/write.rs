@@ -111,10 +111,10 @@ impl Input {
 
 fn copy(input: &mut Input, array: &Array, selection: &Selection, elements: Elements) -> Outcome {
     let bar = progress(elements.size, None, false);
-    let (shape, chunk) = (array.shape(), array.chunk_shape());
+    let (shape, grid) = (array.shape(), array.grid());
     let mut buffer = Vec::new();
     let mut done = 0u64;
-    for slab in Slabs::new(&shape, &chunk, selection, elements.data_type.size(), elements.fortran) {
+    for slab in Slabs::new(&shape, &grid, selection, elements.data_type.size(), elements.fortran) {
         let slab = slab?;
         slab.fit(&mut buffer)?;
         input.from.read_exact(&mut buffer).map_err(|e| match e.kind() {

@@ -65,6 +65,12 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("cp run.zarr/t run.zarr/g/u", 1, &["g/u"]),
         ("cp run.zarr run.zarr/g/v", 1, &["lies inside of"]),
         ("cp run.zarr/g run.zarr --overwrite", 1, &["holds"]),
+        ("migrate run.zarr", 2, &["<DEST>"]),
+        ("migrate run.zarr x.zarr --in-place", 2, &["cannot be used with"]),
+        ("migrate run.zarr x.zarr --to 2", 2, &["invalid value '2'"]),
+        ("migrate nothing.zarr x.zarr", 1, &["no node in"]),
+        ("migrate run.zarr run.zarr/x", 1, &["lies inside of"]),
+        ("migrate run.zarr/t run.zarr/g/u", 1, &["g/u", "holds something already"]),
         ("man bytes", 1, &["bytes: "]),
         // Regions.
         ("read run.zarr t --raw --start 4,0 --shape 1,1", 1, &["dimension 0", "length 4"]),
@@ -78,6 +84,8 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("create run.zarr x --type int8 --shape=-2", 1, &["--shape: found -2"]),
         ("create run.zarr x --type int8 --shape 2 --chunks 0", 1, &["chunks: dimension 0 is 0"]),
         ("create run.zarr x --type int8 --shape 2 --chunks 1,1", 1, &["chunks", "expected 1"]),
+        ("create run.zarr x --type int8 --shape 4 --chunks [[2,1]]", 1, &["chunks[0]: found extents of 3 elements", "the 4 of"]),
+        ("create run.zarr x --type int8 --shape 4 --chunks [[1,3]] --format 2", 1, &["chunks: exists in zarr_format 3 only"]),
         ("create run.zarr x --type int8 --shape 4 --chunks 4 --inner-chunks 3", 1, &["inner_chunks", "does not divide"]),
         ("create run.zarr x --type int8 --shape 2 --fill 300", 1, &["fill_value"]),
         ("create run.zarr x --type int8 --shape 2 --attrs [1]", 1, &["attributes: found [1], expected an object"]),
@@ -122,7 +130,7 @@ fn input_that_does_not_fit_writes_nothing() {
         ("write run.zarr t --npy", &npy, "rank"),
         ("write run.zarr g/u --npy", &npy[..npy.len() - 1], "it ends before the 3 bytes"),
         ("write run.zarr g/u --npy", &wrong_type, "is not understood"),
-        ("write run.zarr g/u --raw --type int16", &[0xff; 6], "a value does not fit: int16 becomes uint8"),
+        ("write run.zarr g/u --raw --type int16", &[0xff; 6], "is -1, uint8 begins at 0"),
     ];
     for (line, input, word) in cases {
         let ran = folder.run_with(line, input);

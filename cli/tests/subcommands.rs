@@ -21,7 +21,7 @@ fn store(name: &str) -> Folder {
 fn help_names_every_subcommand_and_every_option_says_what_it_does() {
     let folder = Folder::new("help");
     let help = folder.ok("--help");
-    for name in "tree ls info read create write attrs resize rm consolidate cp completions man".split(' ') {
+    for name in "tree ls info read create write attrs resize rm consolidate cp zip-repair migrate completions man".split(' ') {
         assert!(help.contains(&format!("\n  {name} ")), "{name}");
         assert!(folder.ok(&format!("{name} --help")).contains("Usage: ozarr "), "{name}");
     }
@@ -52,9 +52,64 @@ fn what_is_there_is_shown() {
 }
 
 #[test]
+fn migrating_makes_version_3_and_tells_what_changed_besides() {
+    let folder = Folder::new("migrate");
+    folder.ok("create old.zarr t --type >i4 --shape 4 --chunks 2 --format 2 --fill null --compressor zlib:3 --order F");
+    folder.bytes("write old.zarr t --raw", &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
+    folder.ok("create old.zarr g/u --type int8 --shape 3 --format 2");
+    let want = folder.bytes("read old.zarr t --raw", &[]);
+    assert_eq!(folder.ok("migrate old.zarr new.zarr"), "t: the fill value null became 0\n");
+    for store in ["new.zarr", "old.zarr"] {
+        if store == "old.zarr" {
+            folder.ok("migrate old.zarr --in-place --to 3");
+        }
+        let info = folder.ok(&format!("info {store} t"));
+        assert!(info.contains("numcodecs.zlib") && info.contains("zarr_format     3"), "{info}");
+        assert_eq!(folder.bytes(&format!("read {store} t --raw"), &[]), want);
+        assert_eq!(folder.ok(&format!("ls {store} --json")), "[\"g\", \"t\"]\n");
+    }
+    assert_eq!(folder.ok("migrate old.zarr/g copy.zarr --copy"), "");
+    assert_eq!(folder.ok("ls copy.zarr --json"), "[\"u\"]\n");
+}
+
+#[test]
+fn a_draft_is_named_and_its_members_are_shown() {
+    let folder = Folder::new("draft");
+    let put = |key: &str, text: &str| {
+        let path = folder.0.join("d0.zarr").join(key);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let uri = "https://purl.org/zarr/spec";
+    put("zarr.json", &format!(r#"{{"zarr_format":"{uri}/protocol/core/3.0","metadata_encoding":"{uri}/protocol/core/3.0"}}"#));
+    put(
+        "meta/root/g/a.array.json",
+        &format!(
+            r#"{{"shape":[4],"data_type":"u1","chunk_grid":{{"type":"regular","chunk_shape":[2]}},"chunk_memory_layout":"C",
+            "fill_value":1,"compressor":{{"codec":"{uri}/codec/gzip/1.0","configuration":{{"level":1}}}},"attributes":{{"k":2}}}}"#
+        ),
+    );
+    assert_eq!(folder.ok("tree d0.zarr"), "d0.zarr\n└── g\n    └── a  uint8 [4] in chunks of [2]\n");
+    let info = folder.ok("info d0.zarr g/a");
+    for part in ["draft           d0", "zarr_format     3", "dtype           u1", "codec/gzip", "order           C", "k: 2"] {
+        assert!(info.contains(part), "{part}: {info}");
+    }
+    assert!(folder.ok("info d0.zarr g --json").contains("\"draft\": \"d0\""));
+    assert_eq!(folder.bytes("read d0.zarr g/a --raw", &[]), [1, 1, 1, 1]);
+    for line in ["attrs set d0.zarr g/a k 3", "create d0.zarr x --type int8 --shape 2", "rm -r d0.zarr g", "resize d0.zarr g/a --shape 9"] {
+        let ran = folder.run_with(line, &[]);
+        assert_eq!(ran.status, Some(1), "ozarr {line}");
+        assert!(ran.err.contains("(d0)") && ran.err.contains("ozarr migrate"), "ozarr {line}: {}", ran.err);
+    }
+    assert_eq!(folder.ok("migrate d0.zarr v3.zarr"), "");
+    assert!(!folder.ok("info v3.zarr g/a").contains("draft"));
+}
+
+#[test]
 fn info_has_every_member() {
     let folder = store("info");
     folder.ok("create run.zarr s --type int32 --shape 8,6 --chunks 4,6 --inner-chunks 2,3");
+    folder.ok("create run.zarr uneven --type int32 --shape 8,6 --chunks [[4,2,2],6]");
     folder.ok("create run.zarr old --type >f4 --shape 7 --chunks 4 --format 2 --fill null --compressor zlib:3");
     folder.ok("create run.zarr shards --type int8 --shape 8 --chunks 8 --inner-chunks 4 --codec bytes --codec crc32c");
     let cases: &[(&str, &[&str])] = &[
@@ -75,6 +130,7 @@ fn info_has_every_member() {
         ),
         ("old", &["\"zarr_format\": 2", "\"dtype\": \">f4\"", "\"fill_value\": null", "\"id\": \"zlib\"", "\"order\": \"C\""]),
         ("shards", &["\"chunks\": [8]", "\"inner_chunks\": [4]", "\"crc32c\""]),
+        ("uneven", &["\"chunks\": [\n    [4, 2, 2],\n    6\n  ]"]),
         ("g", &["\"node_type\": \"group\"", "\"zarr_format\": 3", "\"attributes\": {}"]),
     ];
     for (node, members) in cases {
@@ -193,6 +249,24 @@ fn arrays_and_groups_are_created_as_asked() {
 }
 
 #[test]
+fn structs_are_created_written_and_shown() {
+    let folder = Folder::new("structs");
+    folder.ok(r#"create run.zarr p --dtype [["x","<f8"],["id","<i4"]] --shape 3 --chunks 2 --format 2 --fill {"id":7}"#);
+    let element = |x: f64, id: i32| [&x.to_le_bytes()[..], &id.to_le_bytes()].concat();
+    folder.bytes("write run.zarr p --raw --start 0 --shape 2", &[element(1.5, 3), element(-0.5, 4)].concat());
+    let text = folder.ok("read run.zarr p --json");
+    let want = r#"{"x": 1.5, "id": 3}, {"x": -0.5, "id": 4}, {"x": 0.0, "id": 7}"#;
+    assert!(text.contains(want), "{text}");
+    assert_eq!(folder.bytes("read run.zarr p --raw --start 1 --shape 1", &[]), element(-0.5, 4));
+    let info = folder.ok("info run.zarr p --json");
+    assert!(info.contains(r#"["x", "<f8"]"#) && info.contains(r#"["id", "<i4"]"#), "{info}");
+    let npy = folder.bytes("read run.zarr p --npy", &[]);
+    assert!(npy.windows(36).any(|w| w == br#"'descr': [('x', '<f8'), ('id', '<i4'"#));
+    let refused = folder.run_with("create run.zarr q --type int --shape 3", &[]);
+    assert!(refused.status == Some(2) && refused.err.contains("<i4 (int32), <i8 (int64)"), "{}", refused.err);
+}
+
+#[test]
 fn nodes_are_changed_copied_and_erased() {
     let folder = store("changed");
     folder.ok(r#"attrs set run.zarr t count 3"#);
@@ -254,4 +328,44 @@ fn shells_and_man_are_served() {
     let page = std::fs::read_to_string(folder.0.join("pages/man1/ozarr-read.1")).unwrap();
     assert!(page.contains(".TH ozarr-read 1") && page.contains("\\-\\-npy"), "{page}");
     assert!(folder.0.join("pages/man1/ozarr.1").exists() && folder.0.join("pages/man1/ozarr-attrs-set.1").exists());
+}
+
+#[test]
+fn zip_archives_are_stores() {
+    let folder = store("zip");
+    folder.ok("cp run.zarr run.zip");
+    let shown = |tree: String| tree.lines().skip(1).map(str::to_string).collect::<Vec<_>>();
+    assert_eq!(shown(folder.ok("tree run.zip")), shown(folder.ok("tree run.zarr")));
+    assert_eq!(folder.ok("ls run.zip --json"), "[\"g\", \"t\"]\n");
+    assert_eq!(folder.ok("info run.zip t --json"), folder.ok("info run.zarr t --json"));
+    assert_eq!(folder.bytes("read run.zip/t --raw", b""), doubles(0..20));
+    assert_eq!(folder.bytes("read zip:run.zip/t --raw --start 1,2 --shape 2,1", b""), doubles([7, 12]));
+    folder.ok("cp run.zip back.zarr");
+    assert_eq!(folder.bytes("read back.zarr/t --raw", b""), doubles(0..20));
+    folder.ok("create run.zip/new --type <i2 --shape 2 --chunks 2 --compressor none");
+    folder.bytes("write run.zip/new --raw", &[1, 0, 2, 0]);
+    folder.ok("attrs set run.zip new a 1");
+    assert_eq!(folder.bytes("read run.zip/new --raw", b""), [1, 0, 2, 0]);
+    assert_eq!(folder.ok("attrs get run.zip/new a"), "1\n");
+    for line in ["rm run.zip/new", "cp run.zarr/t run.zip/t --overwrite", "resize run.zip/t --shape 1,1"] {
+        let ran = folder.run_with(line, b"");
+        assert_eq!(ran.status, Some(1), "{line}");
+        assert!(ran.err.contains("run.zip cannot erase what it holds"), "{line}: {}", ran.err);
+    }
+    assert_eq!(folder.bytes("read run.zip/t --raw", b""), doubles(0..20));
+}
+
+#[test]
+fn a_cut_archive_is_repaired() {
+    let folder = store("zip-repair");
+    folder.ok("cp run.zarr run.zip");
+    let path = folder.0.join("run.zip");
+    assert!(folder.ok("zip-repair run.zip").contains("can be read as it is"));
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 100]).unwrap();
+    let ran = folder.run_with("ls run.zip", b"");
+    assert!(ran.status == Some(1) && ran.err.contains("`ozarr zip-repair` saves what is whole"), "{}", ran.err);
+    assert!(folder.ok("zip-repair run.zip").contains("keys, without 0 entries that are not whole"));
+    assert_eq!(std::fs::read(&path).unwrap(), whole, "the directory is the same again");
+    assert_eq!(folder.run_with("zip-repair none.zip", b"").status, Some(1));
 }

@@ -22,9 +22,36 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_FLOAT64 = 12_c_int32_t
   integer(c_int32_t), parameter :: OZARR_COMPLEX64 = 13_c_int32_t
   integer(c_int32_t), parameter :: OZARR_COMPLEX128 = 14_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_INT2 = 15_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_INT4 = 16_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_UINT2 = 17_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_UINT4 = 18_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BFLOAT16 = 19_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E3M4 = 20_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E4M3 = 21_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E4M3B11FNUZ = 22_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E4M3FNUZ = 23_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E4M3FN = 24_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E5M2 = 25_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E5M2FNUZ = 26_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT8_E8M0FNU = 27_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT6_E2M3FN = 28_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT6_E3M2FN = 29_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_FLOAT4_E2M1FN = 30_c_int32_t
   integer(c_int32_t), parameter :: OZARR_BY_DTYPE = 100_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_STRING = 101_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTES = 102_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON = 103_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_LIST = 104_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_OVERFLOW_ERROR = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_OVERFLOW_WRAP = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_OVERFLOW_SATURATE = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_C = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_F = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CAN_WRITE = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CAN_LIST = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CAN_ERASE = 4_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_IS_REMOTE = 8_c_int32_t
   integer(c_int32_t), parameter :: OZARR_NEW = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_OVERWRITE = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_OPEN_IF_SAME = 2_c_int32_t
@@ -81,6 +108,8 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_ERR_INTERNAL = -901_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ERR_CALLBACK = -902_c_int32_t
   integer(c_int32_t), parameter :: OZARR_RESIZE_KEEP = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_MIGRATE_IN_PLACE = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_MIGRATE_COPY = 2_c_int32_t
 
   type, bind(c) :: ozarr_error_info
     integer(c_size_t) :: struct_size = 0
@@ -107,6 +136,7 @@ module ozarr_c
     type(c_ptr) :: strides = c_null_ptr
     integer(c_int32_t) :: order = 0
     integer(c_int32_t) :: type_ = 0
+    integer(c_int32_t) :: overflow = 0
   end type ozarr_memory
 
   interface
@@ -226,6 +256,22 @@ module ozarr_c
       integer(c_int64_t), intent(inout) :: shape(*)
       integer(c_int32_t) :: r
     end function ozarr_array_chunk_shape
+    function ozarr_array_grid_shape(array, shape) bind(c, name="ozarr_array_grid_shape") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(inout) :: shape(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_grid_shape
+    function ozarr_array_chunk_extent(array, dim, index, start, extent) bind(c, &
+      name="ozarr_array_chunk_extent") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: index
+      integer(c_int64_t), intent(inout) :: start(*)
+      integer(c_int64_t), intent(inout) :: extent
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_extent
     function ozarr_array_inner_chunk_shape(array, shape) bind(c, name="ozarr_array_inner_chunk_shape") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
@@ -250,6 +296,14 @@ module ozarr_c
       integer(c_int32_t), intent(inout) :: format
       integer(c_int32_t) :: r
     end function ozarr_array_zarr_format
+    function ozarr_array_draft(array, buf, cap, length) bind(c, name="ozarr_array_draft") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_draft
     function ozarr_array_dimension_name(array, dim, buf, cap, length, named) bind(c, &
       name="ozarr_array_dimension_name") result(r)
       import :: c_int32_t, c_ptr, c_size_t
@@ -367,6 +421,14 @@ module ozarr_c
       integer(c_int32_t), intent(inout) :: format
       integer(c_int32_t) :: r
     end function ozarr_group_zarr_format
+    function ozarr_group_draft(group, buf, cap, length) bind(c, name="ozarr_group_draft") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_draft
     function ozarr_group_metadata(group, buf, cap, length) bind(c, name="ozarr_group_metadata") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: group
@@ -674,127 +736,70 @@ module ozarr_c
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_ex
-    function ozarr_array_chunk_count(array, inner, count) bind(c, name="ozarr_array_chunk_count") result(r)
-      import :: c_bool, c_int32_t, c_int64_t, c_ptr
+    function ozarr_array_read_varlen(array, region, out) bind(c, name="ozarr_array_read_varlen") result(r)
+      import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
-      logical(c_bool), value :: inner
-      integer(c_int64_t), intent(inout) :: count
+      type(c_ptr), value :: region
+      type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_array_chunk_count
-    function ozarr_array_chunk_key(array, index, buf, cap, length) bind(c, name="ozarr_array_chunk_key") result(r)
+    end function ozarr_array_read_varlen
+    function ozarr_array_write_varlen(array, region, offsets, data, bytes) bind(c, &
+      name="ozarr_array_write_varlen") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
+      type(c_ptr), value :: region
+      integer(c_int64_t), intent(in) :: offsets
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_varlen
+    function ozarr_array_write_strings(array, region, strings) bind(c, name="ozarr_array_write_strings") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: strings
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_strings
+    function ozarr_array_list_type(array, type_) bind(c, name="ozarr_array_list_type") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), intent(inout) :: type_
+      integer(c_int32_t) :: r
+    end function ozarr_array_list_type
+    function ozarr_array_fill_text(array, buf, cap, length) bind(c, name="ozarr_array_fill_text") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_array_chunk_key
-    function ozarr_array_chunk_place(array, index, inner, stored, offset, bytes) bind(c, &
-      name="ozarr_array_chunk_place") result(r)
-      import :: c_bool, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
-      logical(c_bool), value :: inner
-      logical(c_bool), intent(inout) :: stored
-      integer(c_int64_t), intent(inout) :: offset
-      integer(c_int64_t), intent(inout) :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunk_place
-    function ozarr_array_chunk_read(array, index, inner, data, bytes, used) bind(c, &
-      name="ozarr_array_chunk_read") result(r)
-      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
-      logical(c_bool), value :: inner
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_size_t), intent(inout) :: used
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunk_read
-    function ozarr_array_chunk_write(array, index, inner, data, bytes) bind(c, &
-      name="ozarr_array_chunk_write") result(r)
-      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
-      logical(c_bool), value :: inner
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunk_write
-    function ozarr_array_chunk_erase(array, index, inner, stored) bind(c, name="ozarr_array_chunk_erase") result(r)
-      import :: c_bool, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
-      logical(c_bool), value :: inner
-      logical(c_bool), intent(inout) :: stored
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunk_erase
-    function ozarr_array_chunks(array, inner, out) bind(c, name="ozarr_array_chunks") result(r)
-      import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      logical(c_bool), value :: inner
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunks
-    function ozarr_chunk_iter_next(chunk_iter, more) bind(c, name="ozarr_chunk_iter_next") result(r)
-      import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: chunk_iter
-      logical(c_bool), intent(inout) :: more
-      integer(c_int32_t) :: r
-    end function ozarr_chunk_iter_next
-    function ozarr_chunk_iter_index(chunk_iter, index) bind(c, name="ozarr_chunk_iter_index") result(r)
+    end function ozarr_array_fill_text
+    function ozarr_varlen_count(varlen, count) bind(c, name="ozarr_varlen_count") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: chunk_iter
-      integer(c_int64_t), intent(inout) :: index(*)
+      type(c_ptr), value :: varlen
+      integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
-    end function ozarr_chunk_iter_index
-    function ozarr_chunk_iter_place(chunk_iter, offset, bytes) bind(c, name="ozarr_chunk_iter_place") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: chunk_iter
-      integer(c_int64_t), intent(inout) :: offset
-      integer(c_int64_t), intent(inout) :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_chunk_iter_place
-    subroutine ozarr_chunk_iter_free(chunk_iter) bind(c, name="ozarr_chunk_iter_free")
-      import :: c_ptr
-      type(c_ptr), value :: chunk_iter
-    end subroutine ozarr_chunk_iter_free
-    function ozarr_array_region_is_aligned(array, region, inner, aligned) bind(c, &
-      name="ozarr_array_region_is_aligned") result(r)
-      import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      logical(c_bool), value :: inner
-      logical(c_bool), intent(inout) :: aligned
-      integer(c_int32_t) :: r
-    end function ozarr_array_region_is_aligned
-    function ozarr_shard_writer_new(array, index, out) bind(c, name="ozarr_shard_writer_new") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_shard_writer_new
-    function ozarr_shard_writer_put(shard_writer, index, type_, data, bytes) bind(c, &
-      name="ozarr_shard_writer_put") result(r)
+    end function ozarr_varlen_count
+    function ozarr_varlen_get(varlen, index, bytes, length) bind(c, name="ozarr_varlen_get") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: shard_writer
-      integer(c_int64_t), intent(in) :: index(*)
-      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: varlen
+      integer(c_int64_t), value :: index
+      type(c_ptr), value :: bytes
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_varlen_get
+    function ozarr_varlen_all(varlen, offsets, data, bytes) bind(c, name="ozarr_varlen_all") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: varlen
+      type(c_ptr), value :: offsets
       type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
+      integer(c_size_t), intent(inout) :: bytes
       integer(c_int32_t) :: r
-    end function ozarr_shard_writer_put
-    function ozarr_shard_writer_finish(shard_writer) bind(c, name="ozarr_shard_writer_finish") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: shard_writer
-      integer(c_int32_t) :: r
-    end function ozarr_shard_writer_finish
-    subroutine ozarr_shard_writer_free(shard_writer) bind(c, name="ozarr_shard_writer_free")
+    end function ozarr_varlen_all
+    subroutine ozarr_varlen_free(varlen) bind(c, name="ozarr_varlen_free")
       import :: c_ptr
-      type(c_ptr), value :: shard_writer
-    end subroutine ozarr_shard_writer_free
+      type(c_ptr), value :: varlen
+    end subroutine ozarr_varlen_free
     function ozarr_spec_new(type_, rank, shape, out) bind(c, name="ozarr_spec_new") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       integer(c_int32_t), value :: type_
@@ -829,6 +834,15 @@ module ozarr_c
       type(c_ptr), value :: chunks
       integer(c_int32_t) :: r
     end function ozarr_spec_set_chunks
+    function ozarr_spec_set_chunk_extents(spec, dim, count, extents) bind(c, &
+      name="ozarr_spec_set_chunk_extents") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: spec
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: extents
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_chunk_extents
     function ozarr_spec_set_inner_chunks(spec, chunks) bind(c, name="ozarr_spec_set_inner_chunks") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: spec
@@ -991,6 +1005,58 @@ module ozarr_c
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int32_t) :: r
     end function ozarr_store_node_erase
+    function ozarr_store_capabilities(store, capabilities) bind(c, name="ozarr_store_capabilities") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int32_t), intent(inout) :: capabilities
+      integer(c_int32_t) :: r
+    end function ozarr_store_capabilities
+    function ozarr_store_key_get(store, key, buf, cap, length) bind(c, name="ozarr_store_key_get") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: key(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_get
+    function ozarr_store_key_put(store, key, data, bytes) bind(c, name="ozarr_store_key_put") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: key(*)
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_put
+    function ozarr_store_key_erase(store, key, erased) bind(c, name="ozarr_store_key_erase") result(r)
+      import :: c_bool, c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: key(*)
+      logical(c_bool), intent(inout) :: erased
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_erase
+    function ozarr_store_key_exists(store, key, exists) bind(c, name="ozarr_store_key_exists") result(r)
+      import :: c_bool, c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: key(*)
+      logical(c_bool), intent(inout) :: exists
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_exists
+    function ozarr_store_key_list(store, prefix, each, user) bind(c, name="ozarr_store_key_list") result(r)
+      import :: c_char, c_funptr, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: prefix(*)
+      type(c_funptr), value :: each
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_list
+    function ozarr_zip_repair(path, keys, lost) bind(c, name="ozarr_zip_repair") result(r)
+      import :: c_char, c_int32_t, c_int64_t
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int64_t), intent(inout) :: keys
+      integer(c_int64_t), intent(inout) :: lost
+      integer(c_int32_t) :: r
+    end function ozarr_zip_repair
     function ozarr_store_flush(store) bind(c, name="ozarr_store_flush") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: store
@@ -1018,6 +1084,15 @@ module ozarr_c
       character(kind=c_char), intent(in) :: location(*)
       integer(c_int32_t) :: r
     end function ozarr_node_erase
+    function ozarr_migrate(source, dest, flags, progress, user) bind(c, name="ozarr_migrate") result(r)
+      import :: c_char, c_funptr, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: source(*)
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: flags
+      type(c_funptr), value :: progress
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: r
+    end function ozarr_migrate
     function ozarr_context_new(out) bind(c, name="ozarr_context_new") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), intent(inout) :: out

@@ -10,7 +10,7 @@
 use super::filters::{Kernel, check_whole, output};
 use super::registry::{Config, decode_known};
 use super::{Dest, Size, Stage};
-use crate::dtype::{DataType, ElementType, Kind};
+use crate::dtype::{DataType, ElementType, Kind, Narrow};
 use crate::error::{Result, bail};
 use std::sync::Arc;
 
@@ -20,6 +20,9 @@ pub(super) fn kernel(config: &Config<'_>, item: ElementType) -> Result<Kernel> {
         return Err(config.error("keepbits", "the member is missing".into()));
     }
     let keepbits = config.int("keepbits", 0, 1 << 16, 0)? as u32;
+    if matches!(item.data_type, DataType::Struct(_)) {
+        bail!(Unsupported, "bitround of {} is not supported", item.data_type.name());
+    }
     // In v3 the stage may also swap bytes; in v2 there is one type on both sides.
     Ok(Kernel::new(item, item, move |from, to| Arc::new(BitRound { from, to, keepbits })))
 }
@@ -30,12 +33,13 @@ struct BitRound {
     keepbits: u32,
 }
 
-/// The bits of the mantissa of a floating-point type (or of a component).
+/// The bits of the mantissa of a floating-point type (or of a component). Formats of 8 bits and less have none to spare.
 fn mantissa(t: DataType) -> Option<u32> {
-    match (t.kind(), t.swap_unit()) {
-        (Kind::Float | Kind::Complex, 2) => Some(10),
-        (Kind::Float | Kind::Complex, 4) => Some(23),
-        (Kind::Float | Kind::Complex, 8) => Some(52),
+    match t.part().unwrap_or(t) {
+        DataType::Narrow(n @ Narrow::BFloat16) => Some(n.mantissa()),
+        DataType::Float16 => Some(10),
+        DataType::Float32 => Some(23),
+        DataType::Float64 => Some(52),
         _ => None,
     }
 }
@@ -71,9 +75,9 @@ macro_rules! round_float {
 
 /// Rounds the magnitude half to even from its highest bit on; one that would no longer fit is cut instead.
 macro_rules! round_int {
-    ($t:ty, $signed:ty, $is_signed:expr, $keep:expr) => {{
+    ($t:ty, $signed:ty, $is_signed:expr, $keep:expr, $bits:expr) => {{
         let keep: u32 = $keep;
-        let largest = if $is_signed { <$signed>::MAX as $t } else { <$t>::MAX };
+        let largest = (if $is_signed { <$signed>::MAX as $t } else { <$t>::MAX }) >> (<$t>::BITS - $bits);
         move |x: $t| {
             let negative = $is_signed && (x as $signed) < 0;
             let magnitude = if negative { (x as $signed).unsigned_abs() } else { x };
@@ -108,14 +112,14 @@ impl BitRound {
             return Ok(());
         }
         let signed = t.kind() == Kind::Int;
-        if t.kind() == Kind::Bool || self.keepbits == 0 {
+        if !matches!(t.kind(), Kind::Int | Kind::UInt) || self.keepbits == 0 {
             bail!(Unsupported, "bitround to {} bits of {} is not supported", self.keepbits, t.name());
         }
         match unit {
-            1 => each!(u8, from, to, src, dst, round_int!(u8, i8, signed, self.keepbits)),
-            2 => each!(u16, from, to, src, dst, round_int!(u16, i16, signed, self.keepbits)),
-            4 => each!(u32, from, to, src, dst, round_int!(u32, i32, signed, self.keepbits)),
-            _ => each!(u64, from, to, src, dst, round_int!(u64, i64, signed, self.keepbits)),
+            1 => each!(u8, from, to, src, dst, round_int!(u8, i8, signed, self.keepbits, t.bits())),
+            2 => each!(u16, from, to, src, dst, round_int!(u16, i16, signed, self.keepbits, t.bits())),
+            4 => each!(u32, from, to, src, dst, round_int!(u32, i32, signed, self.keepbits, t.bits())),
+            _ => each!(u64, from, to, src, dst, round_int!(u64, i64, signed, self.keepbits, t.bits())),
         }
         Ok(())
     }
@@ -192,7 +196,12 @@ mod tests {
             encoded(&stage(3, DataType::Complex64), &le(&[1.06f32, -1.07], f32::to_le_bytes)),
             le(&[1f32, -1.125], f32::to_le_bytes)
         );
-        for (t, all) in [(DataType::Float16, 10), (DataType::Float32, 23), (DataType::Float64, 52)] {
+        let bfloat = Narrow::BFloat16;
+        assert_eq!(encoded(&stage(2, DataType::Narrow(bfloat)), &[0x30, 0x40, 0x31, 0x40]), [0x40, 0x40, 0x40, 0x40]);
+        assert_eq!(encoded(&stage(2, DataType::ComplexNarrow(bfloat)), &[0x10, 0x3f, 0x31, 0xc0]), [0, 0x3f, 0x40, 0xc0]);
+        let eight = DataType::Narrow(Narrow::Float8E5M2);
+        assert_eq!(stage(1, eight).encode(&[1], &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
+        for (t, all) in [(DataType::Float16, 10), (DataType::Narrow(bfloat), 7), (DataType::Float32, 23), (DataType::Float64, 52)] {
             assert_eq!(encoded(&stage(all, t), &sample(80)), sample(80));
             assert_eq!(stage(all + 1, t).encode(&sample(80), &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
         }
@@ -201,6 +210,8 @@ mod tests {
     #[test]
     fn integers_are_rounded_from_their_highest_bit() {
         assert_eq!(encoded(&stage(2, DataType::UInt8), &[0, 1, 5, 6, 7, 9, 11, 200, 255]), [0, 1, 4, 6, 8, 8, 12, 192, 192]);
+        assert_eq!(encoded(&stage(1, DataType::Int4), &[0xf8, 0xfb, 3, 5, 6, 7]), [0xf8, 0xfc, 4, 4, 4, 4]);
+        assert_eq!(encoded(&stage(2, DataType::UInt4), &[5, 7, 13, 15]), [4, 8, 12, 12]);
         let values = le(&[1000i32, -1000, i32::MIN, i32::MAX, 3], i32::to_le_bytes);
         assert_eq!(encoded(&stage(3, DataType::Int32), &values), le(&[1024i32, -1024, i32::MIN, 0x7000_0000, 3], i32::to_le_bytes));
         assert!(stage(0, DataType::Int8).encode(&[1], &mut Vec::new()).is_err());

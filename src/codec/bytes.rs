@@ -13,7 +13,7 @@ pub(super) fn parse(config: &Config<'_>, data_type: DataType) -> Result<ByteOrde
         Some("little") => Ok(ByteOrder::Little),
         Some("big") => Ok(ByteOrder::Big),
         Some(other) => Err(config.error("endian", format!("found {other:?}, expected \"little\" or \"big\""))),
-        None if data_type.swap_unit() == 1 => Ok(ByteOrder::NATIVE),
+        None if !data_type.has_order() => Ok(ByteOrder::NATIVE),
         None => Err(err!(Metadata, "the member is missing; {} has more than one byte", data_type.name()).at_field(config.path("endian"))),
     }
 }
@@ -35,6 +35,10 @@ mod tests {
         assert_eq!(parse(&Config::v3(&empty), DataType::Bool).unwrap(), ByteOrder::Little);
         let e = parse(&Config::v3(&empty), DataType::Int16).unwrap_err();
         assert_eq!(e.field(), Some("configuration.endian"));
+        let of = |part: DataType| crate::dtype::Field { name: "x".into(), offset: 0, element: part.into(), shape: vec![2] };
+        let of = |part: DataType| DataType::Struct(crate::dtype::Struct::packed(vec![of(part)]).unwrap());
+        assert_eq!(parse(&Config::v3(&empty), of(DataType::Int8)).unwrap(), ByteOrder::Little);
+        assert!(parse(&Config::v3(&empty), of(DataType::Int16)).is_err());
         assert!(parse(&Config::v3(&config_of(r#"{"endian": "middle"}"#)), DataType::Int16).is_err());
         assert!(parse(&Config::v3(&config_of(r#"{"endian": 1}"#)), DataType::Int8).is_err());
     }

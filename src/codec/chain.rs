@@ -9,7 +9,7 @@ use super::filters::Kernel;
 use super::registry::{self, BYTES, Built, Config, Make, Style};
 use super::sharding::{self, Shards};
 use super::transpose::{self, Permutation};
-use super::{BoundChain, Layout, Leaf, Sharded, Size, StageRef, bytes};
+use super::{BoundChain, Layout, Leaf, Sharded, Size, StageRef, VariableCodec, bytes};
 use crate::dtype::{ByteOrder, DataType, ElementType};
 use crate::error::{Result, bail, err};
 use crate::limits::{self, Dims};
@@ -34,6 +34,8 @@ pub struct Chain {
 enum Body {
     /// `bytes`: how the elements lie before the first stage.
     Elements(ElementType),
+    /// `vlen-utf8` and its like: elements of that type, and what makes bytes of them.
+    Variable(DataType, Arc<dyn VariableCodec>),
     /// `sharding_indexed`, and its place in the list of codecs.
     Shards(Arc<Shards>, usize),
 }
@@ -63,7 +65,7 @@ impl Chain {
             bail!(Rank, "a chunk of rank {} for codecs of rank {}", shape.len(), self.permutation.len());
         }
         match &self.body {
-            Body::Elements(_) => self.bind_leaf(shape).map(BoundChain::Leaf),
+            Body::Elements(_) | Body::Variable(..) => self.bind_leaf(shape).map(BoundChain::Leaf),
             Body::Shards(shards, at) => {
                 let bound = self.bind_shards(shape, shards).map_err(|e| match e.field() {
                     Some(_) => e.at_field(format!("codecs[{at}].configuration")),
@@ -82,7 +84,7 @@ impl Chain {
     /// The shape of the inner chunks of a shard (of the outermost level), in the order that the array's user sees.
     pub fn inner_shape(&self) -> Option<Dims> {
         match &self.body {
-            Body::Elements(_) => None,
+            Body::Elements(_) | Body::Variable(..) => None,
             Body::Shards(shards, _) => Some(transpose::decoded_shape(&shards.inner_shape, &self.permutation)),
         }
     }
@@ -90,27 +92,33 @@ impl Chain {
     /// Whether the encoded size follows from the shape alone, as a shard's index needs it.
     pub(super) fn has_fixed_size(&self) -> bool {
         let size = self.stages.iter().fold(Size::Exact(1 << 10), |size, stage| stage.encoded_size(size));
-        !self.is_sharded() && matches!(size, Size::Exact(_))
+        matches!(self.body, Body::Elements(_)) && matches!(size, Size::Exact(_))
     }
 
     /// Binds a chain that must not be of shards.
     pub(super) fn bind_leaf(&self, shape: &[u64]) -> Result<Leaf> {
-        let Body::Elements(element) = self.body else {
-            bail!(Unsupported, "shards where only elements can be stored");
+        let (element, variable) = match &self.body {
+            Body::Elements(element) => (*element, None),
+            Body::Variable(data_type, codec) => (ElementType::native(*data_type), Some(codec.clone())),
+            Body::Shards(..) => bail!(Unsupported, "shards where only elements can be stored"),
         };
         let bytes = limits::chunk_bytes(shape, element.size())?;
         let strides = transpose::strides(shape, &self.permutation, element.size());
         let mut sizes = Vec::with_capacity(self.stages.len() + 1);
-        sizes.push(Size::Exact(bytes));
-        let mut size = Size::Exact(bytes);
+        let most = usize::try_from(limits::max_chunk()).unwrap_or(usize::MAX);
+        let mut size = if variable.is_some() { Size::AtMost(most) } else { Size::Exact(bytes) };
+        sizes.push(size);
         for stage in &self.stages {
             size = stage.encoded_size(size);
-            if size.max() as u64 > limits::max_chunk().saturating_mul(2) {
+            if variable.is_some() {
+                // Only the limit is known; that no stage multiplies it matters little.
+                size = Size::AtMost(most);
+            } else if size.max() as u64 > limits::max_chunk().saturating_mul(2) {
                 bail!(Limit, "{} makes up to {} bytes of a chunk of shape {shape:?}", stage.name(), size.max());
             }
             sizes.push(size);
         }
-        Ok(Leaf { shape: shape.into(), layout: Layout { element, strides, bytes }, stages: self.stages.clone(), sizes })
+        Ok(Leaf { shape: shape.into(), layout: Layout { element, strides, bytes }, variable, stages: self.stages.clone(), sizes })
     }
 
     fn bind_shards(&self, shape: &[u64], shards: &Shards) -> Result<Sharded> {
@@ -138,24 +146,39 @@ fn check_count(n: usize) -> Result<()> {
     Ok(())
 }
 
-fn parse_v2(permutation: Permutation, element: ElementType, filters: &[Extension], compressor: Option<&Extension>) -> Result<Chain> {
+fn parse_v2(mut permutation: Permutation, element: ElementType, filters: &[Extension], compressor: Option<&Extension>) -> Result<Chain> {
     check_count(filters.len()).map_err(|e| e.at_field("filters"))?;
     let fields = (0..).map(|i| format!("filters[{i}]"));
     let listed = filters.iter().zip(fields).chain(compressor.map(|c| (c, "compressor".to_string())));
     let mut stages = Vec::with_capacity(filters.len() + 1);
     let mut item = element;
+    let mut body = None;
     for (codec, field) in listed {
+        if element.data_type.is_variable() && body.is_none() {
+            let config = Config::new(&codec.configuration, Style::V2);
+            let codec = registry::build_variable(&codec.name, &config, element.data_type).map_err(|e| e.at_field(field))?;
+            item = codec.encoded_item();
+            // Lists in lists have the array's own order.
+            if matches!(element.data_type, DataType::VarJson) {
+                permutation = transpose::identity(permutation.len());
+            }
+            body = Some(Body::Variable(element.data_type, codec));
+            continue;
+        }
         let built = registry::build_v2(&codec.name, &codec.configuration, item).map_err(|e| e.at_field(field))?;
         item = built.item;
         stages.push(built.stage);
     }
-    Ok(Chain { permutation, body: Body::Elements(element), stages })
+    if element.data_type.is_variable() && body.is_none() {
+        return Err(err!(Metadata, "elements of variable length need a codec of objects, such as \"vlen-utf8\"").at_field("filters"));
+    }
+    Ok(Chain { permutation, body: body.unwrap_or(Body::Elements(element)), stages })
 }
 
 /// Reads a v3 list of codecs at that depth of shards. Fields of errors begin with the place in the list.
 pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, depth: usize) -> Result<Chain> {
     check_count(list.len())?;
-    if list.is_empty() && data_type.swap_unit() == 1 {
+    if list.is_empty() && !data_type.has_order() && !data_type.is_variable() {
         // Drafts were written without any codec; where elements have no byte order, that can mean one thing only.
         return Ok(Chain {
             permutation: transpose::identity(rank),
@@ -199,6 +222,7 @@ impl Parser {
             "transpose" => self.array_codec(&name).and_then(|()| self.transpose(&config)),
             "bytes" | "endian" => self.array_codec(&name).and_then(|()| self.bytes(&config)),
             "sharding_indexed" => self.array_codec(&name).and_then(|()| self.shards(at, &config)),
+            _ if registry::is_variable(&name) => self.array_codec(&name).and_then(|()| self.variable(&name, &config)),
             _ => match registry::find_v3(&name) {
                 Some((Make::Bytes(build), style)) => self.stage(&name, |item| build(&Config::new(&codec.configuration, style), item)),
                 Some((Make::Array(kernel), style)) => {
@@ -244,6 +268,13 @@ impl Parser {
     }
 
     fn bytes(&mut self, config: &Config<'_>) -> Result<()> {
+        if self.data_type.is_variable() {
+            bail!(
+                Metadata,
+                "\"bytes\" takes elements of one size, found {}; expected \"vlen-utf8\" or \"vlen-bytes\"",
+                self.data_type.name()
+            );
+        }
         let order = bytes::parse(config, self.data_type)?;
         self.elements(order);
         Ok(())
@@ -263,6 +294,13 @@ impl Parser {
             self.stages.push(kernel.stage(native, to));
         }
         self.body = Some(Body::Elements(element));
+    }
+
+    fn variable(&mut self, name: &str, config: &Config<'_>) -> Result<()> {
+        let codec = registry::build_variable(name, config, self.data_type)?;
+        self.item = codec.encoded_item();
+        self.body = Some(Body::Variable(self.data_type, codec));
+        Ok(())
     }
 
     fn shards(&mut self, at: usize, config: &Config<'_>) -> Result<()> {
@@ -491,10 +529,33 @@ mod tests {
         let e = parse_error(&v3(&format!(r#"[{bytes}, "foo"]"#)), DataType::Int32, 1);
         assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("codecs[1]")));
         assert!(e.message().starts_with("the codec \"foo\" is not known; known are "), "{e}");
-        let e = parse_error(&v2(Order::C, I32, r#"[{"id": "categorize"}]"#, None), DataType::Int32, 1);
+        let e = parse_error(&v2(Order::C, I32, r#"[{"id": "szip"}]"#, None), DataType::Int32, 1);
         assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("filters[0]")));
         let skipped = v3(&format!(r#"[{bytes}, {{"name": "foo", "must_understand": false}}]"#));
         assert!(leaf(&skipped, DataType::Int32, &[4]).stages.is_empty());
+    }
+
+    #[test]
+    fn structs_go_through_bytes_and_not_through_arithmetic() {
+        let field = |name: &str, t: DataType| crate::dtype::Field { name: name.into(), offset: 0, element: t.into(), shape: Vec::new() };
+        let fields = vec![field("x", DataType::Float64), field("id", DataType::Int32)];
+        let s = DataType::Struct(crate::dtype::Struct::packed(fields).unwrap());
+        let big = r#"{"name": "bytes", "configuration": {"endian": "big"}}"#;
+        let blosc = r#"{"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "blocksize": 0}}"#;
+        let bound = leaf(&v3(&format!("[{big}, {blosc}]")), s, &[4]);
+        assert_eq!((bound.layout.element, bound.layout.bytes), (ElementType::new(s, ByteOrder::Big), 48));
+        assert!(matches!(bound.layout.element.data_type, DataType::Struct(turned) if !turned.is_native()));
+        let shuffle = leaf(&v2(Order::F, s.into(), r#"[{"id": "shuffle", "elementsize": 12}]"#, None), s, &[4]);
+        assert_eq!(encode(&shuffle, &[7; 48]), [7; 48]);
+        for codec in
+            ["numcodecs.delta", "numcodecs.quantize", "numcodecs.bitround", "scale_offset", "pcodec", "packbits", "numcodecs.packbits"]
+        {
+            let configuration = if codec.ends_with("quantize") { r#"{"digits": 2}"# } else { r#"{"keepbits": 3}"# };
+            let tail = if matches!(codec, "pcodec" | "packbits") { String::new() } else { format!(", {big}") };
+            let list = format!(r#"[{{"name": "{codec}", "configuration": {configuration}}}{tail}]"#);
+            assert!(Chain::parse(&v3(&list), s, 1).is_err(), "{codec}");
+        }
+        assert!(Chain::parse(&v2(Order::C, s.into(), r#"[{"id": "delta", "dtype": [["x", "<f8"]]}]"#, None), s, 1).is_err());
     }
 
     #[test]

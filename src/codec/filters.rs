@@ -72,6 +72,9 @@ pub(super) fn required(config: &Config<'_>, name: &str, item: ElementType) -> Re
     match element(config, name)? {
         Some(e) => Ok(e),
         None if config.style == Style::V2 => Err(config.error(name, "the member is missing".into())),
+        None if !DataType::NUMPY.contains(&item.data_type) && item.data_type.kind() != Kind::Time => {
+            Err(err!(Unsupported, "the elements are of {}, expected the type of a number of NumPy", item.data_type.name()))
+        }
         None => Ok(item),
     }
 }
@@ -87,14 +90,14 @@ pub(super) fn build_shuffle(config: &Config<'_>, item: ElementType) -> Result<Bu
 /// A NumPy type string, with a byte order (`<i4`) or as a name (`int32`).
 pub(super) fn element(config: &Config<'_>, name: &str) -> Result<Option<ElementType>> {
     let Some(value) = config.get(name) else { return Ok(None) };
-    let named = |s: &String| DataType::ALL.iter().find(|t| t.name() == s).map(|t| ElementType::native(*t));
+    let named = |s: &String| DataType::NUMPY.iter().find(|t| t.name() == s).map(|t| ElementType::native(*t));
     let element = match value {
         Value::String(s) if named(s).is_some() => Ok(named(s)),
         other => parse_v2::parse(other).map(Some),
     };
     match element.map_err(|e| e.at_field(config.path(name)))? {
-        Some(e) if e.data_type.code().is_none() && e.data_type.kind() != Kind::Time => {
-            Err(err!(Unsupported, "found {}, expected the type of a number", e.data_type.name()).at_field(config.path(name)))
+        Some(e) if !DataType::NUMPY.contains(&e.data_type) && e.data_type.kind() != Kind::Time => {
+            Err(err!(Unsupported, "found {}, expected the type of a number of NumPy", e.data_type.name()).at_field(config.path(name)))
         }
         element => Ok(element),
     }
@@ -561,7 +564,7 @@ mod tests {
 
     #[test]
     fn the_tight_loops_agree_with_the_general_ones() {
-        for &t in DataType::ALL.iter().filter(|t| t.kind() != Kind::Bool) {
+        for &t in DataType::NUMPY.iter().filter(|t| t.kind() != Kind::Bool) {
             for order in [ByteOrder::Little, ByteOrder::Big] {
                 let e = ElementType::new(t, order);
                 // Small integers: exact in every type. Forced through the general loop by another byte order on one side.
@@ -640,7 +643,7 @@ mod tests {
 
     #[test]
     fn every_type_survives_its_own_cast() {
-        for &t in DataType::ALL {
+        for &t in DataType::NUMPY {
             for order in [ByteOrder::Little, ByteOrder::Big] {
                 let (from, to) = (ElementType::new(t, order), ElementType::native(t));
                 let a: StageRef = Arc::new(AsType { from, to });

@@ -12,6 +12,7 @@ pub mod bitround;
 pub mod blosc;
 pub mod bytes;
 pub mod bz2;
+pub mod categorize;
 pub mod chain;
 pub mod checksum;
 pub mod conditional;
@@ -19,12 +20,14 @@ pub mod filters;
 pub mod gzip;
 pub mod lz4;
 pub mod lzma;
+pub mod objects;
 pub mod packbits;
 pub mod pcodec;
 pub mod registry;
 pub mod scale;
 pub mod sharding;
 pub mod transpose;
+pub mod vlen;
 pub mod zlib;
 pub mod zstd;
 
@@ -83,6 +86,27 @@ pub trait Stage: Send + Sync {
     }
 }
 
+/// The array→bytes codec of elements of variable length, which are [`Item`](crate::dtype::variable::Item)s in memory.
+///
+/// Stateless, as [`Stage`]s are.
+pub trait VariableCodec: Send + Sync {
+    /// The codec's name as in metadata, for messages.
+    fn name(&self) -> &'static str;
+
+    /// Encodes a buffer of items (each as its bytes), the elements of a chunk of that shape, into `dst`, which is cleared first.
+    /// Elements that the data type does not allow are errors of kind `Range`.
+    fn encode(&self, items: &[u8], shape: &[u64], dst: &mut Vec<u8>) -> Result<()>;
+
+    /// Decodes `bytes` into exactly as many items as the buffer `items` has room for. They point into the buffer that is returned,
+    /// which the caller keeps for as long as it uses them.
+    fn decode(&self, bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>>;
+
+    /// The elements of the encoded buffer, for the stages behind.
+    fn encoded_item(&self) -> ElementType {
+        registry::BYTES
+    }
+}
+
 /// A codec chain for chunks of one shape: a tree, because shards hold chunks.
 pub enum BoundChain {
     /// Elements, then bytes→bytes stages.
@@ -107,12 +131,22 @@ pub struct Layout {
 pub struct Leaf {
     /// The chunk's shape, in the order that the array's user sees.
     pub shape: Dims,
-    /// The buffer before the first stage.
+    /// The buffer before the first stage (and before `variable`).
     pub layout: Layout,
+    /// What makes bytes of elements of variable length; `None` for all others, whose bytes are the buffer.
+    pub variable: Option<std::sync::Arc<dyn VariableCodec>>,
     /// Stages in the order of encoding. Empty: the stored bytes are the elements.
     pub stages: Vec<StageRef>,
-    /// What is known of the sizes: `sizes[i]` before stage `i`, the last one of the stored bytes. `sizes[0]` is exact.
+    /// What is known of the sizes: `sizes[i]` before stage `i`, the last one of the stored bytes. `sizes[0]` is exact
+    /// unless elements are of variable length.
     pub sizes: Vec<Size>,
+}
+
+impl Leaf {
+    /// Whether the stored bytes are the elements as they are.
+    pub fn is_raw(&self) -> bool {
+        self.stages.is_empty() && self.variable.is_none()
+    }
 }
 
 /// A stage, shared by the chains bound for different shapes.

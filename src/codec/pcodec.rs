@@ -29,7 +29,7 @@ struct Pcodec {
 
 /// Reads `level`, `mode_spec`, `delta_spec`, `paging_spec`, `delta_encoding_order` and `equal_pages_up_to`.
 pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
-    if matches!(item.data_type.kind(), Kind::Bool | Kind::Opaque | Kind::Time) || item.swapped() {
+    if matches!(item.data_type.kind(), Kind::Bool | Kind::Opaque | Kind::Time | Kind::Struct | Kind::Variable) || item.swapped() {
         let order = if item.swapped() { "big-endian " } else { "" };
         bail!(Unsupported, "pcodec of {order}{} is not supported", item.data_type.name());
     }
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn every_type_round_trips() {
-        for &t in DataType::ALL.iter().filter(|t| t.size() > 1) {
+        for &t in DataType::NUMPY.iter().filter(|t| t.size() > 1) {
             for n in [0, 1, 255, 256, 2048, 2049, 20_000] {
                 let (data, mut bytes) = (numbers(t, n), vec![1; 9]);
                 let stage = stage(r#"{"level": 4, "equal_pages_up_to": 7000}"#, t);

@@ -5,7 +5,8 @@
 
 use super::filters::{self, Kernel};
 use super::{
-    Dest, Size, StageRef, base64, bitround, blosc, bz2, checksum, conditional, gzip, lz4, lzma, packbits, pcodec, scale, zlib, zstd,
+    Dest, Size, StageRef, VariableCodec, base64, bitround, blosc, bz2, categorize, checksum, conditional, gzip, lz4, lzma, objects,
+    packbits, pcodec, scale, vlen, zlib, zstd,
 };
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
@@ -161,6 +162,7 @@ const TABLE: &[Row] = &[
     bytes("zlib", &[("numcodecs.zlib", N)], zlib::build),
     bytes("zstd", &[("zstd", V3), ("numcodecs.zstd", N)], zstd::build),
     array("astype", &[("numcodecs.astype", N)], filters::astype),
+    Row { v2: Some("categorize"), v3: &[], make: Make::Bytes(categorize::build) },
     array("bitround", &[("bitround", V3), ("numcodecs.bitround", N)], bitround::kernel),
     array("delta", &[("numcodecs.delta", N)], filters::delta),
     array("fixedscaleoffset", &[("numcodecs.fixedscaleoffset", N)], scale::fixed_scale_offset),
@@ -171,6 +173,30 @@ const TABLE: &[Row] = &[
     Row { v2: None, v3: &[("packbits", V3)], make: Make::Serial(packbits::build) },
     Row { v2: Some("pcodec"), v3: &[("pcodec", V3), ("numcodecs.pcodec", N)], make: Make::Serial(pcodec::build) },
 ];
+
+/// The array→bytes codecs of elements of variable length, in v2 and in v3.
+const VARIABLE: &[&str] = &["vlen-utf8", "vlen-bytes", "vlen-array", "json2", "msgpack2", "categorize"];
+
+/// Whether that is the v3 name of a codec of elements of variable length.
+pub(super) fn is_variable(name: &str) -> bool {
+    VARIABLE.contains(&name.strip_prefix("numcodecs.").unwrap_or(name)) && name != "categorize"
+}
+
+/// The codec of that name for elements of that type, which is of variable length.
+pub(super) fn build_variable(name: &str, config: &Config<'_>, data_type: DataType) -> Result<std::sync::Arc<dyn VariableCodec>> {
+    match name.strip_prefix("numcodecs.").unwrap_or(name) {
+        "vlen-utf8" | "vlen-bytes" | "vlen-array" => vlen::build(name, config, data_type),
+        "json2" => objects::build_json(data_type),
+        "msgpack2" => objects::build_msgpack(data_type),
+        "categorize" => categorize::build_objects(config, data_type),
+        "pickle" => Err(pickle()),
+        _ => Err(err!(Metadata, "found {name:?}, expected a codec of objects: {}", VARIABLE.join(", "))),
+    }
+}
+
+fn pickle() -> Error {
+    err!(Unsupported, "the codec \"pickle\" runs code that is in the data; it is never read or written")
+}
 
 /// The v3 names that [`super::chain`] handles itself.
 const SHAPES: &[&str] = &["bytes", "endian", "sharding_indexed", "transpose"];
@@ -189,7 +215,9 @@ pub(super) fn canonical(name: &str) -> String {
 /// Whether a codec of that name can be used, in v2 or in v3.
 pub fn has(name: &str) -> bool {
     let name = canonical(name);
-    SHAPES.contains(&name.as_str()) || TABLE.iter().any(|row| row.v2 == Some(&name) || row.v3.iter().any(|(n, _)| *n == name))
+    SHAPES.contains(&name.as_str())
+        || VARIABLE.contains(&name.as_str())
+        || TABLE.iter().any(|row| row.v2 == Some(&name) || row.v3.iter().any(|(n, _)| *n == name))
 }
 
 /// The stage of a v2 filter or compressor.
@@ -198,8 +226,11 @@ pub(super) fn build_v2(id: &str, configuration: &Map<String, Value>, item: Eleme
     match TABLE.iter().find(|row| row.v2 == Some(id)).map(|row| row.make) {
         Some(Make::Bytes(build) | Make::Serial(build)) => build(&config, item),
         Some(Make::Array(kernel)) => kernel(&config, item).map(|kernel| kernel.built()),
-        None if id == "pickle" => Err(err!(Unsupported, "the codec \"pickle\" runs code that is in the data; it is never read or written")),
-        None => Err(unknown(id, TABLE.iter().filter_map(|row| row.v2))),
+        None if id == "pickle" => Err(pickle()),
+        None if VARIABLE.contains(&id) => {
+            bail!(Metadata, "{id:?} takes elements of variable length (\"dtype\": \"|O\"), found {}", item.data_type.name())
+        }
+        None => Err(unknown(id, TABLE.iter().filter_map(|row| row.v2).chain(VARIABLE.iter().copied()))),
     }
 }
 
@@ -210,7 +241,8 @@ pub(super) fn find_v3(name: &str) -> Option<(Make, Style)> {
 
 /// The error for a v3 name that nothing here knows.
 pub(super) fn unknown_v3(name: &str) -> Error {
-    unknown(name, SHAPES.iter().copied().chain(TABLE.iter().flat_map(|row| row.v3.iter().map(|(n, _)| *n))))
+    let variable = ["vlen-utf8", "vlen-bytes"];
+    unknown(name, SHAPES.iter().copied().chain(variable).chain(TABLE.iter().flat_map(|row| row.v3.iter().map(|(n, _)| *n))))
 }
 
 fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {

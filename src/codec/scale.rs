@@ -225,7 +225,7 @@ impl Scalar {
 }
 
 fn is_real(t: DataType) -> bool {
-    matches!(t.kind(), Kind::Int | Kind::UInt | Kind::Float)
+    matches!(t.kind(), Kind::Int | Kind::UInt | Kind::Float) && DataType::NUMPY.contains(&t)
 }
 
 /// `fixedscaleoffset`: `(x - offset) * scale`, rounded to integers and stored in `astype`.

@@ -4,16 +4,24 @@
 //! cast does, and NaN, infinities and numbers out of range do not fit; a finite number that would become infinite
 //! does not fit, lost digits do; only 0 and 1 become a bool. A bool byte other than 0 is true and becomes 1, but
 //! bool to bool moves the bytes as they are. Complex to real does not exist; real to complex has no imaginary part.
+//! Of integers and floating-point numbers with fewer bits than their byte, the upper bits are ignored and set anew:
+//! to the sign of an integer that has one, else to 0; also where the type stays the same.
 //!
-//! The work is done in blocks that stay in the first-level cache: bytes are gathered and swapped, binary16 becomes
-//! binary32, one contiguous kernel converts and notes whether something did not fit, and the result is scattered.
-//! Only then is the place looked for, element by element.
+//! The work is done in blocks that stay in the first-level cache: bytes are gathered and swapped, floating-point
+//! numbers narrower than binary32 become it, one contiguous kernel converts and notes whether something did not fit,
+//! and the result is scattered. Only then is the place looked for, element by element; what becomes of such numbers
+//! under other policies than an error is `number.rs`'s work.
 
-use super::{DataType, ElementType, Kind};
+use super::fields::Fields;
+use super::narrow::{self, odd, odd_integer, odd_unsigned};
+use super::text::Text;
+use super::time::Time;
+use super::{DataType, ElementType, Kind, Narrow, Number, Overflow};
 use crate::error::{Result, bail};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 /// Elements of a block.
 const BLOCK: usize = 256;
@@ -22,21 +30,45 @@ const BLOCK: usize = 256;
 type Kernel = unsafe fn(*const u8, *mut u8, usize) -> bool;
 
 /// How elements of one type become elements of another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Transfer {
     from: ElementType,
     to: ElementType,
     path: Path,
+    overflow: Overflow,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Path {
     /// The same bytes.
     Copy,
     /// The same type in the other order.
     Swap,
+    /// The same type of fewer bits than its bytes have: the others are set anew.
+    Tidy,
     /// Another type.
     Convert(Kernel),
+    /// A struct to another, field by field.
+    Fields(Arc<Fields>),
+    /// Text to text.
+    Text(Text),
+    /// A time to one of another unit.
+    Time(Time),
+}
+
+/// The path of what is no number, where there is one.
+fn special(from: ElementType, to: ElementType) -> Result<Option<Path>> {
+    if from.data_type == to.data_type {
+        return Ok(None);
+    }
+    if let (DataType::Struct(a), DataType::Struct(b)) = (from.data_type, to.data_type) {
+        let fields = Fields::new(a, b)?;
+        return Ok(Some(if fields.is_copy(a, b) { Path::Copy } else { Path::Fields(Arc::new(fields)) }));
+    }
+    if let Some(time) = Time::new(from, to)? {
+        return Ok(Some(Path::Time(time)));
+    }
+    Ok(Text::new(from, to).map(Path::Text))
 }
 
 /// Memory for one block of the largest type.
@@ -57,6 +89,9 @@ impl Transfer {
     /// The conversion from one element type to another; a `Type` error for complex to real.
     pub fn new(from: ElementType, to: ElementType) -> Result<Transfer> {
         let (from, to) = (ElementType::new(from.data_type, from.order), ElementType::new(to.data_type, to.order));
+        if let Some(path) = special(from, to)? {
+            return Ok(Transfer { from, to, path, overflow: Overflow::Error });
+        }
         let complex = |e: ElementType| e.data_type.kind() == Kind::Complex;
         if complex(from) && !complex(to) {
             bail!(Type, "{} cannot be converted to {}: the imaginary part would be lost", from.data_type.name(), to.data_type.name());
@@ -73,16 +108,46 @@ impl Transfer {
             bail!(Type, "{} cannot be converted to {}", from.data_type.name(), to.data_type.name());
         }
         let path = match from.data_type == to.data_type {
+            true if is_padded(from.data_type) => Path::Tidy,
             true if from.order == to.order => Path::Copy,
             true => Path::Swap,
             false => Path::Convert(kernel(from.data_type, to.data_type)),
         };
-        Ok(Transfer { from, to, path })
+        Ok(Transfer { from, to, path, overflow: Overflow::Error })
+    }
+
+    /// The same with another policy for numbers that do not fit.
+    pub fn with_overflow(mut self, overflow: Overflow) -> Transfer {
+        if let Path::Fields(fields) = &self.path {
+            self.path = Path::Fields(Arc::new(fields.with_overflow(overflow)));
+        }
+        Transfer { overflow, ..self }
     }
 
     /// The size of an element where its bytes are moved as they are.
     pub fn plain_copy(&self) -> Option<usize> {
         matches!(self.path, Path::Copy).then(|| self.from.size())
+    }
+
+    /// Whether some bytes of an element that is written are left as they are: gaps between fields, or fields that the source lacks.
+    pub fn is_partial(&self) -> bool {
+        matches!(&self.path, Path::Fields(fields) if fields.is_partial())
+    }
+
+    /// Why the element at `src` does not fit.
+    ///
+    /// # Safety
+    /// One element is readable at `src`, and it does not fit.
+    pub unsafe fn explain(&self, src: *const u8) -> String {
+        match &self.path {
+            // SAFETY: forwarded from the caller.
+            Path::Fields(fields) => unsafe { fields.explain(src) },
+            // SAFETY: forwarded from the caller.
+            Path::Text(text) => unsafe { text.explain(src) },
+            Path::Time(_) => "its count has more than 64 bits in the other unit".into(),
+            // SAFETY: forwarded from the caller.
+            _ => unsafe { self.misfit(src) },
+        }
     }
 
     /// The element type that is read.
@@ -97,8 +162,8 @@ impl Transfer {
 
     /// Converts `n` elements. Strides are in bytes and may be negative or, at the source, 0.
     ///
-    /// `Err(i)`: element i is the first that does not fit. Those before it are stored; what the places of i and
-    /// the later ones hold is not specified.
+    /// `Err(i)`: element i is the first that does not fit, and the policy has nothing for it. Those before it are stored;
+    /// what the places of i and the later ones hold is not specified.
     ///
     /// # Safety
     /// For each i < n, `from.size()` bytes at `src + i * src_stride` must be readable and `to.size()` bytes at
@@ -111,14 +176,28 @@ impl Transfer {
         dst_stride: isize,
         n: usize,
     ) -> std::result::Result<(), usize> {
-        let kernel = match self.path {
-            Path::Convert(kernel) => kernel,
-            _ => {
+        let kernel = match &self.path {
+            Path::Convert(kernel) => *kernel,
+            // SAFETY: as for this function.
+            Path::Fields(fields) => return unsafe { fields.run(src, src_stride, dst, dst_stride, n) },
+            // SAFETY: as for this function.
+            Path::Text(text) => return unsafe { text.run(src, src_stride, dst, dst_stride, n) },
+            // SAFETY: as for this function.
+            Path::Time(time) => return unsafe { time.run(src, src_stride, dst, dst_stride, n) },
+            Path::Copy | Path::Swap => {
                 // SAFETY: the caller vouches for both sides; the types are the same.
                 unsafe { relocate(self.from.data_type, matches!(self.path, Path::Swap), src, src_stride, dst, dst_stride, n) };
                 return Ok(());
             }
+            Path::Tidy => {
+                // SAFETY: the caller vouches for both sides; the types are the same, of one byte or two.
+                unsafe { relocate_tidy(self.from.data_type, src, src_stride, dst, dst_stride, n) };
+                return Ok(());
+            }
         };
+        // A kernel leaves the low bits of an integer.
+        let is_integer = |e: ElementType| matches!(e.data_type.kind(), Kind::Int | Kind::UInt);
+        let wraps = self.overflow == Overflow::Wrap && is_integer(self.from) && is_integer(self.to);
         let mut scratch = [Scratch::new(), Scratch::new(), Scratch::new()];
         let mut first = 0;
         while first < n {
@@ -126,11 +205,11 @@ impl Transfer {
             let place = |i: usize| (at(src, src_stride, i), at(dst.cast_const(), dst_stride, i).cast_mut());
             let (s, d) = place(first);
             // SAFETY: the elements first..first + count are among those that the caller vouches for.
-            if unsafe { self.block(kernel, &mut scratch, s, src_stride, d, dst_stride, count) } {
+            if unsafe { self.block(kernel, &mut scratch, s, src_stride, d, dst_stride, count) } && !wraps {
                 for i in first..first + count {
                     let (s, d) = place(i);
                     // SAFETY: as above, one element of them.
-                    if unsafe { self.block(kernel, &mut scratch, s, src_stride, d, dst_stride, 1) } {
+                    if !unsafe { self.element(s, d) } {
                         return Err(i);
                     }
                 }
@@ -138,6 +217,59 @@ impl Transfer {
             first += count;
         }
         Ok(())
+    }
+
+    /// Converts one element as the policy says; false if it does not fit.
+    ///
+    /// # Safety
+    /// As for [`Transfer::run`], for one element.
+    unsafe fn element(&self, src: *const u8, dst: *mut u8) -> bool {
+        let (from, to) = (self.from, self.to);
+        let parts = if to.data_type.kind() == Kind::Complex { 2 } else { 1 };
+        let (unit, size) = (from.data_type.swap_unit(), to.data_type.swap_unit());
+        let mut out = [0u8; 16];
+        for part in 0..parts {
+            let number = if part == 1 && from.data_type.kind() != Kind::Complex {
+                Some(Number::Int(0))
+            } else {
+                // SAFETY: the caller vouches for the element; this part is in it.
+                unsafe { load(from, src.add(part * unit)) }
+            };
+            let slot = &mut out[part * size..][..size];
+            if !number.is_some_and(|n| n.store(to.data_type, self.overflow, slot)) {
+                return false;
+            }
+            if to.swapped() {
+                slot.reverse();
+            }
+        }
+        // SAFETY: the caller vouches for the element.
+        unsafe { std::ptr::copy_nonoverlapping(out.as_ptr(), dst, to.size()) };
+        true
+    }
+
+    /// What the element at `src` is and why it does not fit: `70000, int16 ends at 32767`. Empty where it fits.
+    ///
+    /// # Safety
+    /// An element of the source's type is readable at `src`.
+    pub unsafe fn misfit(&self, src: *const u8) -> String {
+        if matches!(self.path, Path::Fields(_) | Path::Text(_) | Path::Time(_)) {
+            // SAFETY: forwarded from the caller.
+            return format!("unfit: {}", unsafe { self.explain(src) });
+        }
+        let parts = if self.from.data_type.kind() == Kind::Complex { 2 } else { 1 };
+        for part in 0..parts {
+            // SAFETY: the caller vouches for the element; this part is in it.
+            if let Some(number) = unsafe { load(self.from, src.add(part * self.from.data_type.swap_unit())) }
+                && !number.store(self.to.data_type, self.overflow, &mut [0; 16])
+            {
+                return format!("{number}, {}", number.misfit(self.to.data_type));
+            }
+        }
+        match self.to.data_type.part() {
+            Some(part) if parts == 1 => format!("real, {}", Number::Int(0).misfit(part)),
+            _ => String::new(),
+        }
     }
 
     /// Converts at most [`BLOCK`] elements; true if one of them does not fit.
@@ -163,28 +295,48 @@ impl Transfer {
         // SAFETY: the caller vouches for n <= BLOCK elements at src and dst; each scratch holds BLOCK elements of any
         // type, is aligned for all of them, and every byte of it is written before it is read.
         unsafe {
-            let as_is = src_stride == from.size() as isize && !self.from.swapped() && !matches!(from, DataType::Bool | DataType::Float16);
+            let direct =
+                !matches!(from, DataType::Bool | DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_)) && !is_padded(from);
+            let as_is = src_stride == from.size() as isize && !self.from.swapped() && direct;
             if !as_is {
                 relocate(from, self.from.swapped(), src, src_stride, a, from.size() as isize, n);
             }
             let input = match from {
                 DataType::Bool => truth(a, n),
-                DataType::Float16 => halves_to_singles(a.cast(), b.cast(), n),
+                DataType::Float16 | DataType::ComplexNarrow(Narrow::Float16) => halves_to_singles(a.cast(), b.cast(), numbers),
+                DataType::Narrow(f) | DataType::ComplexNarrow(f) => {
+                    narrow::decode(f, a, b, numbers);
+                    b
+                }
+                _ if is_padded(from) => tidy(from, a, numbers),
                 _ if as_is => src,
                 _ => a,
             };
-            let in_place = dst_stride == to.size() as isize && !self.to.swapped() && !widen && to != DataType::Float16;
-            if in_place {
+            let plain = !widen && !matches!(to, DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_)) && !is_padded(to);
+            if dst_stride == to.size() as isize && !self.to.swapped() && plain {
                 return kernel(input, dst, numbers);
             }
             let mut bad = kernel(input, c, numbers);
+            // What the kernel read is free now.
+            let (all, c) = match to {
+                DataType::Complex128 if widen => (2 * n, pairs::<f64>(c.cast(), a.cast(), n)),
+                _ if widen => (2 * n, pairs::<f32>(c.cast(), b.cast(), n)),
+                _ => (numbers, c.cast_const()),
+            };
             let output = match to {
-                DataType::Float16 => {
-                    bad |= singles_to_halves(c.cast(), a.cast(), n);
+                DataType::Float16 | DataType::ComplexNarrow(Narrow::Float16) => {
+                    bad |= singles_to_halves(c.cast(), a.cast(), all);
                     a
                 }
-                DataType::Complex64 if widen => pairs::<f32>(c.cast(), a.cast(), n),
-                DataType::Complex128 if widen => pairs::<f64>(c.cast(), a.cast(), n),
+                DataType::Narrow(f) | DataType::ComplexNarrow(f) => {
+                    bad |= narrow::encode(f, c, a, all);
+                    a
+                }
+                _ if is_padded(to) => {
+                    a.copy_from_nonoverlapping(c, n);
+                    bad |= !is_tidy(to, a, n);
+                    tidy(to, a, n)
+                }
                 _ => c,
             };
             relocate(to, self.to.swapped(), output, to.size() as isize, dst, dst_stride, n);
@@ -195,7 +347,75 @@ impl Transfer {
 
 /// Whether elements of the type are numbers that are converted to others.
 fn has_kernel(data_type: DataType) -> bool {
-    DataType::ALL.contains(&data_type)
+    data_type.is_number()
+}
+
+/// Whether a number's bytes have more bits than count.
+fn is_padded(data_type: DataType) -> bool {
+    data_type.is_number() && data_type != DataType::Bool && data_type.bits() < data_type.swap_unit() as u32 * 8
+}
+
+/// One part of an element, which may be in the other order.
+///
+/// # Safety
+/// The part's bytes are readable at `src`.
+unsafe fn load(from: ElementType, src: *const u8) -> Option<Number> {
+    let mut raw = [0u8; 16];
+    let raw = raw.get_mut(..from.data_type.swap_unit())?;
+    // SAFETY: the caller vouches for the bytes.
+    unsafe { std::ptr::copy_nonoverlapping(src, raw.as_mut_ptr(), raw.len()) };
+    if from.swapped() {
+        raw.reverse();
+    }
+    Number::load(from.data_type.part().unwrap_or(from.data_type), raw)
+}
+
+/// The byte of a padded type with its upper bits set anew.
+#[inline(always)]
+fn tidied(unused: u32, signed: bool, byte: u8) -> u8 {
+    if signed { ((byte << unused) as i8 >> unused) as u8 } else { byte << unused >> unused }
+}
+
+/// Sets the upper bits of n padded numbers anew.
+///
+/// # Safety
+/// `n` bytes at `bytes` are readable and writable.
+unsafe fn tidy(data_type: DataType, bytes: *mut u8, n: usize) -> *const u8 {
+    let (unused, signed) = (8 - data_type.bits(), data_type.kind() == Kind::Int);
+    for i in 0..n {
+        // SAFETY: i < n.
+        unsafe { *bytes.add(i) = tidied(unused, signed, *bytes.add(i)) };
+    }
+    bytes
+}
+
+/// Whether n bytes, integers of 8 bits, are numbers of a padded type.
+///
+/// # Safety
+/// `n` bytes at `bytes` are readable.
+unsafe fn is_tidy(data_type: DataType, bytes: *const u8, n: usize) -> bool {
+    let (unused, signed) = (8 - data_type.bits(), data_type.kind() == Kind::Int);
+    (0..n).fold(true, |fits, i| {
+        // SAFETY: i < n.
+        let byte = unsafe { *bytes.add(i) };
+        fits & (tidied(unused, signed, byte) == byte)
+    })
+}
+
+/// [`relocate`] of a padded type, with the upper bits set anew.
+///
+/// # Safety
+/// As for [`relocate`].
+unsafe fn relocate_tidy(data_type: DataType, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
+    let (unused, signed) = (8 - data_type.bits(), data_type.kind() == Kind::Int);
+    let one = |byte| tidied(unused, signed, byte);
+    // SAFETY: the caller vouches for n elements on both sides, of one byte or two.
+    unsafe {
+        match data_type.size() {
+            1 => strided::<u8>(src, src_stride, dst, dst_stride, n, one),
+            _ => strided::<[u8; 2]>(src, src_stride, dst, dst_stride, n, |pair| pair.map(one)),
+        }
+    }
 }
 
 /// The place of element i; no more than arithmetic.
@@ -209,6 +429,10 @@ fn at(base: *const u8, stride: isize, i: usize) -> *const u8 {
 /// As for [`Transfer::run`], with the same type on both sides.
 unsafe fn relocate(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
     if matches!(data_type.kind(), Kind::Opaque | Kind::Struct) {
+        if !swap && src_stride == data_type.size() as isize && dst_stride == src_stride {
+            // SAFETY: the caller vouches for n elements on both sides.
+            return unsafe { std::ptr::copy_nonoverlapping(src, dst, n * data_type.size()) };
+        }
         let unit = if swap { data_type.swap_unit() } else { 1 };
         for i in 0..n {
             // SAFETY: the caller vouches for element i on both sides.
@@ -267,6 +491,7 @@ unsafe fn relocate_by_size(data_type: DataType, swap: bool, src: *const u8, src_
             (2, 1) => strided::<u16>(src, src_stride, dst, dst_stride, n, |v| v),
             (2, _) => strided::<u16>(src, src_stride, dst, dst_stride, n, |v| v.swap_bytes()),
             (4, 1) => strided::<u32>(src, src_stride, dst, dst_stride, n, |v| v),
+            (4, 2) => strided::<[u16; 2]>(src, src_stride, dst, dst_stride, n, |[re, im]| [re.swap_bytes(), im.swap_bytes()]),
             (4, _) => strided::<u32>(src, src_stride, dst, dst_stride, n, |v| v.swap_bytes()),
             (8, 1) => strided::<u64>(src, src_stride, dst, dst_stride, n, |v| v),
             (8, 4) => strided::<[u32; 2]>(src, src_stride, dst, dst_stride, n, |[re, im]| [re.swap_bytes(), im.swap_bytes()]),
@@ -367,6 +592,11 @@ pub(crate) fn round_to_odd(value: f64) -> f32 {
 #[repr(transparent)]
 struct Half(f32);
 
+/// The stand-in for formats narrower than binary32: a binary32 that rounding to them does not round a second time.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Odd(f32);
+
 /// A bool: 0 or 1.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -438,6 +668,35 @@ macro_rules! int_and_float {
 }
 int_and_float!(i8 i16 i32 i64 u8 u16 u32 u64);
 
+macro_rules! to_odd {
+    ($($s:ty: $wide:expr;)*) => { $(
+        impl Convert<Odd> for $s {
+            #[inline(always)]
+            fn convert(self) -> (Odd, bool) {
+                let wide: fn($s) -> f64 = $wide;
+                let single = odd(wide(self));
+                (Odd(single), (single.abs() == f32::INFINITY) & (wide(self).abs() < f64::INFINITY))
+            }
+        }
+    )* };
+    (exact $($s:ty)*) => { $(
+        impl Convert<Odd> for $s {
+            #[inline(always)]
+            fn convert(self) -> (Odd, bool) {
+                (Odd(f32::from(self)), false)
+            }
+        }
+    )* };
+}
+to_odd!(exact i8 i16 u8 u16 f32);
+to_odd! {
+    i32: f64::from;
+    u32: f64::from;
+    i64: odd_integer;
+    u64: odd_unsigned;
+    f64: |x| x;
+}
+
 macro_rules! to_truth {
     ($($s:ty)*) => { $(
         impl Convert<Truth> for $s {
@@ -504,12 +763,13 @@ unsafe fn apply<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -> boo
     bad
 }
 
-/// The kernel for the numbers of two types. A bool comes as 0 or 1, a binary16 as binary32, a complex number as its two parts.
+/// The kernel for the numbers of two types. A bool comes as 0 or 1, a padded integer with its upper bits set, a floating-point number
+/// narrower than binary32 as binary32, a complex number as its two parts.
 fn kernel(from: DataType, to: DataType) -> Kernel {
     use DataType::*;
     match from {
-        Bool | UInt8 => kernel_from::<u8>(to),
-        Int8 => kernel_from::<i8>(to),
+        Bool | UInt8 | UInt2 | UInt4 => kernel_from::<u8>(to),
+        Int8 | Int2 | Int4 => kernel_from::<i8>(to),
         Int16 => kernel_from::<i16>(to),
         Int32 => kernel_from::<i32>(to),
         // Times are converted as their counts, bytes and text not at all: `Transfer::new` sees to it.
@@ -517,7 +777,7 @@ fn kernel(from: DataType, to: DataType) -> Kernel {
         UInt16 => kernel_from::<u16>(to),
         UInt32 => kernel_from::<u32>(to),
         UInt64 => kernel_from::<u64>(to),
-        Float16 | Float32 | Complex64 => kernel_from::<f32>(to),
+        Float16 | Float32 | Complex64 | Narrow(_) | ComplexNarrow(_) => kernel_from::<f32>(to),
         Float64 | Complex128 => kernel_from::<f64>(to),
         // The others have no kernel: `Transfer::new` refuses them.
         _ => kernel_from::<u8>(to),
@@ -527,20 +787,21 @@ fn kernel(from: DataType, to: DataType) -> Kernel {
 fn kernel_from<S>(to: DataType) -> Kernel
 where
     S: Convert<Truth> + Convert<i8> + Convert<i16> + Convert<i32> + Convert<i64> + Convert<u8> + Convert<u16> + Convert<u32> + Convert<u64>,
-    S: Convert<Half> + Convert<f32> + Convert<f64>,
+    S: Convert<Half> + Convert<Odd> + Convert<f32> + Convert<f64>,
 {
     use DataType::*;
     match to {
         Bool => apply::<S, Truth>,
-        Int8 => apply::<S, i8>,
+        Int8 | Int2 | Int4 => apply::<S, i8>,
         Int16 => apply::<S, i16>,
         Int32 => apply::<S, i32>,
         Int64 | DateTime(_) | TimeDelta(_) => apply::<S, i64>,
-        UInt8 => apply::<S, u8>,
+        UInt8 | UInt2 | UInt4 => apply::<S, u8>,
         UInt16 => apply::<S, u16>,
         UInt32 => apply::<S, u32>,
         UInt64 => apply::<S, u64>,
         Float16 => apply::<S, Half>,
+        Narrow(_) | ComplexNarrow(_) => apply::<S, Odd>,
         Float32 | Complex64 => apply::<S, f32>,
         Float64 | Complex128 => apply::<S, f64>,
         _ => apply::<S, u8>,
@@ -549,8 +810,9 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{ElementType, Kind, Overflow, Transfer, f16, round_to_odd};
     use crate::dtype::ByteOrder;
+    use crate::dtype::{DataType, Narrow as Format, Number as Value};
     use crate::error::ErrorKind;
     use DataType::*;
 
@@ -601,9 +863,14 @@ mod tests {
             Float16 => vec![Float(half_value(u16::from_le_bytes(b.try_into().unwrap())))],
             Float32 => vec![Float(f32::from_le_bytes(b.try_into().unwrap()).into())],
             Float64 => vec![Float(f64::from_le_bytes(b.try_into().unwrap()))],
-            Complex64 => [decode(Float32, &b[..4]), decode(Float32, &b[4..])].concat(),
-            Complex128 => [decode(Float64, &b[..8]), decode(Float64, &b[8..])].concat(),
-            other => unreachable!("{other:?} is no number"),
+            other if other.kind() == Kind::Complex => {
+                let half = other.part().unwrap();
+                [decode(half, &b[..half.size()]), decode(half, &b[half.size()..])].concat()
+            }
+            other => vec![match Value::load(other, b).unwrap() {
+                Value::Int(n) => Int(n),
+                Value::Float(f) => Float(f),
+            }],
         }
     }
 
@@ -652,12 +919,19 @@ mod tests {
                 value.to_le_bytes().to_vec()
             }
             Float64 => real(parts[0]).to_le_bytes().to_vec(),
-            Complex64 | Complex128 => {
-                let half = if data_type == Complex64 { Float32 } else { Float64 };
+            _ if data_type.kind() == Kind::Complex => {
+                let half = data_type.part().unwrap();
                 let imaginary = parts.get(1).copied().unwrap_or(Float(0.0));
                 [encode(half, &parts[..1])?, encode(half, &[imaginary])?].concat()
             }
-            other => unreachable!("{other:?} is no number"),
+            other => {
+                let mut out = vec![0; other.size()];
+                let number = match parts[0] {
+                    Int(n) => Value::Int(n),
+                    Float(f) => Value::Float(f),
+                };
+                return number.store(other, Overflow::Error, &mut out).then_some(out);
+            }
         })
     }
 
@@ -682,6 +956,7 @@ mod tests {
                 let more = [0, 2, 3, 65504, 65519, 65520, 65521, i128::from(u64::MAX), 0x1234_5678_9abc_def0];
                 limits().flat_map(near).chain(more).filter_map(|n| encode(data_type, &[Number::Int(n)])).collect()
             }
+            Kind::Float if data_type.size() == 1 => (0..1u32 << data_type.bits()).map(|code| vec![code as u8]).collect(),
             Kind::Float => {
                 let around = |v: f64| {
                     let single = v as f32;
@@ -695,7 +970,7 @@ mod tests {
                 all.filter_map(|n| encode(data_type, &[Number::Float(n)])).collect()
             }
             Kind::Complex => {
-                let parts = edges(if data_type == Complex64 { Float32 } else { Float64 });
+                let parts = edges(data_type.part().unwrap());
                 let other = parts.iter().rev().cycle().skip(parts.len() / 3);
                 parts.iter().zip(other).map(|(re, im)| [re.as_slice(), im].concat()).collect()
             }
@@ -737,7 +1012,7 @@ mod tests {
     }
 
     fn pairs_of_types() -> impl Iterator<Item = (DataType, DataType)> {
-        let all = DataType::ALL.iter().flat_map(|&from| DataType::ALL.iter().map(move |&to| (from, to)));
+        let all = DataType::numbers().flat_map(|from| DataType::numbers().map(move |to| (from, to)));
         all.filter(|(from, to)| from.kind() != Kind::Complex || to.kind() == Kind::Complex)
     }
 
@@ -764,8 +1039,73 @@ mod tests {
     }
 
     #[test]
-    fn orders_strides_and_lengths_do_not_matter() {
+    fn policies_give_every_edge_what_single_numbers_get() {
         for (from, to) in pairs_of_types() {
+            for overflow in [Overflow::Wrap, Overflow::Saturate] {
+                let transfer = Transfer::new(ElementType::new(from, ByteOrder::Big), ElementType::new(to, ByteOrder::Big)).unwrap();
+                let transfer = transfer.with_overflow(overflow);
+                let (big_from, big_to) = (transfer.from(), transfer.to());
+                for element in edges(from) {
+                    let mut parts = decode(from, &element);
+                    if to.kind() == Kind::Complex && parts.len() == 1 {
+                        parts.push(Number::Int(0));
+                    }
+                    let one = |part: &Number| {
+                        let mut out = vec![0; to.part().unwrap_or(to).size()];
+                        let number = match *part {
+                            Number::Int(n) => Value::Int(n),
+                            Number::Float(f) => Value::Float(f),
+                        };
+                        number.store(to, overflow, &mut out).then_some(out)
+                    };
+                    let want: Option<Vec<u8>> = parts.iter().map(one).collect::<Option<Vec<_>>>().map(|p| p.concat());
+                    let (src, mut dst) = (swapped(big_from, &element), vec![0; to.size()]);
+                    // SAFETY: one element on both sides.
+                    let result = unsafe { transfer.run(src.as_ptr(), 0, dst.as_mut_ptr(), 0, 1) };
+                    assert_eq!(result.is_ok(), want.is_some() || from == to, "{from:?} -> {to:?} {overflow:?} {parts:?}");
+                    if let Some(want) = want.filter(|_| from != to) {
+                        assert!(same(to, &swapped(big_to, &dst), &want), "{from:?} -> {to:?} {overflow:?} {parts:?}: {dst:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn upper_bits_of_padded_types_are_set_anew_even_by_a_copy() {
+        let narrow = ComplexNarrow(Format::Float4E2M1Fn);
+        for (t, bytes, want) in [
+            (Int4, [0x0f, 0x78, 0xf7], [0xff, 0xf8, 7]),
+            (UInt2, [0xff, 0x04, 0x02], [3, 0, 2]),
+            (Narrow(Format::Float6E2M3Fn), [0xff, 0x40, 0x20], [0x3f, 0, 0x20]),
+        ] {
+            let elements: Vec<Vec<u8>> = bytes.iter().map(|b| vec![*b]).collect();
+            for strides in [(1, 1), (2, -1)] {
+                assert_eq!(convert(ElementType::native(t), ElementType::native(t), &elements, strides).1.concat(), want, "{t:?}");
+            }
+            assert_eq!(Transfer::new(ElementType::native(t), ElementType::native(t)).unwrap().plain_copy(), None);
+        }
+        assert_eq!(convert(ElementType::native(narrow), ElementType::native(narrow), &[vec![0x1f, 0xf0]], (2, 2)).1.concat(), [0xf, 0]);
+    }
+
+    #[test]
+    fn misfits_name_the_value_and_the_limit() {
+        let text = |from: ElementType, to, element: &[u8]| {
+            // SAFETY: one element.
+            unsafe { Transfer::new(from, ElementType::native(to)).unwrap().misfit(element.as_ptr()) }
+        };
+        assert_eq!(text(ElementType::new(Int32, ByteOrder::Big), Int16, &70000i32.to_be_bytes()), "70000, int16 ends at 32767");
+        let pair = [1f64.to_le_bytes(), (-1e300f64).to_le_bytes()].concat();
+        assert_eq!(text(ElementType::native(Complex128), Complex64, &pair), "-1e300, float32 begins at -3.4028234663852886e38");
+        assert_eq!(text(ElementType::native(Int8), Int16, &[1]), "");
+    }
+
+    #[test]
+    fn orders_strides_and_lengths_do_not_matter() {
+        let numpy = |t: &DataType| DataType::NUMPY.contains(t);
+        // Of the pairs with a type that NumPy does not have every eleventh.
+        let pairs = pairs_of_types().enumerate().filter(|(n, (from, to))| n % 11 == 0 || numpy(from) && numpy(to));
+        for (from, to) in pairs.map(|(_, pair)| pair) {
             let fitting: Vec<_> = edges(from).into_iter().filter(|e| expected(from, to, e).is_some()).collect();
             let (s, d) = (from.size() as isize, to.size() as isize);
             for order in [
@@ -895,7 +1235,7 @@ mod tests {
         let counts = [0, 0, 0, 0, 0, 0, 1, 2, 0x80, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(run(big(second), native(Int64), &counts), [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80]);
         assert_eq!(Transfer::new(native(second), native(second)).unwrap().plain_copy(), Some(8));
-        for (from, to) in [(Bytes(4), Int32), (second, Float64), (Int64, Text(2)), (Bytes(4), Bytes(5))] {
+        for (from, to) in [(Bytes(4), Int32), (second, Float64), (Int64, Text(2)), (Raw(4), Raw(5))] {
             assert_eq!(Transfer::new(native(from), native(to)).unwrap_err().kind(), ErrorKind::Type);
         }
         // A time and its count are the same 64 bits.

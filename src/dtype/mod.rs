@@ -4,13 +4,23 @@
 //! Conversion kernels between element types are in `convert.rs`, fill values in `fill.rs`.
 
 pub mod convert;
+mod fields;
 pub mod fill;
+pub mod narrow;
+pub mod number;
 pub mod parse_v2;
 pub mod parse_v3;
 pub mod record;
+pub mod resolve;
+mod struct_json;
+mod text;
+mod time;
 pub mod variable;
 
+pub use fields::check_memory;
+pub use number::{Number, Overflow};
 pub use record::{Field, Struct};
+pub use struct_json::check_v3;
 
 /// The most bytes, or code points, of one element of bytes or text.
 pub const MAX_LENGTH: u32 = 1 << 24;
@@ -70,6 +80,8 @@ pub enum DataType {
     Text(u32),
     /// So many bytes without a meaning (v2 `|V5`, v3 `r40`).
     Raw(u32),
+    /// In memory only: text of so many bytes, padded with blanks, as Fortran holds it.
+    Chars(u32),
     /// A point in time: a signed count of 64 bits since 1970 (v2 `<M8[s]`, v3 `numpy.datetime64`); the least one is "not a time".
     DateTime(Unit),
     /// A span of time: a signed count of 64 bits (v2 `<m8[s]`, v3 `numpy.timedelta64`).
@@ -120,6 +132,26 @@ pub enum Narrow {
 }
 
 impl Narrow {
+    /// Every format.
+    pub const ALL: &'static [Narrow] = {
+        use Narrow::*;
+        &[
+            Float16,
+            BFloat16,
+            Float8E3M4,
+            Float8E4M3,
+            Float8E4M3B11Fnuz,
+            Float8E4M3Fnuz,
+            Float8E4M3Fn,
+            Float8E5M2,
+            Float8E5M2Fnuz,
+            Float8E8M0Fnu,
+            Float6E2M3Fn,
+            Float6E3M2Fn,
+            Float4E2M1Fn,
+        ]
+    };
+
     /// Bytes of one number.
     pub fn size(self) -> usize {
         if matches!(self, Narrow::Float16 | Narrow::BFloat16) { 2 } else { 1 }
@@ -196,11 +228,67 @@ pub enum Kind {
 }
 
 impl DataType {
-    /// The numbers, in the order of the header.
+    /// The numbers that have a value of their own in the header, in its order: NumPy's first. Narrow complex numbers have none.
     pub const ALL: &'static [DataType] = {
+        use self::Narrow::*;
         use DataType::*;
-        &[Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64, Complex64, Complex128]
+        &[
+            Bool,
+            Int8,
+            Int16,
+            Int32,
+            Int64,
+            UInt8,
+            UInt16,
+            UInt32,
+            UInt64,
+            DataType::Float16,
+            Float32,
+            Float64,
+            Complex64,
+            Complex128,
+            Int2,
+            Int4,
+            UInt2,
+            UInt4,
+            Narrow(BFloat16),
+            Narrow(Float8E3M4),
+            Narrow(Float8E4M3),
+            Narrow(Float8E4M3B11Fnuz),
+            Narrow(Float8E4M3Fnuz),
+            Narrow(Float8E4M3Fn),
+            Narrow(Float8E5M2),
+            Narrow(Float8E5M2Fnuz),
+            Narrow(Float8E8M0Fnu),
+            Narrow(Float6E2M3Fn),
+            Narrow(Float6E3M2Fn),
+            Narrow(Float4E2M1Fn),
+        ]
     };
+
+    /// NumPy's own numbers: those that numcodecs' codecs know.
+    pub const NUMPY: &'static [DataType] = DataType::ALL.split_at(14).0;
+
+    /// Every number, narrow complex ones too.
+    pub fn numbers() -> impl Iterator<Item = DataType> {
+        DataType::ALL.iter().copied().chain(self::Narrow::ALL.iter().map(|n| DataType::ComplexNarrow(*n)))
+    }
+
+    /// Whether it is a number (or a pair of them): what is converted to and from others.
+    pub fn is_number(self) -> bool {
+        matches!(self.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Complex)
+    }
+
+    /// The bits that count of a number (or of a part of it): the low ones, fewer than its bytes have in `int4` or `float6_e2m3fn`.
+    pub fn bits(self) -> u32 {
+        match self {
+            DataType::Bool => 1,
+            DataType::Int2 | DataType::UInt2 => 2,
+            DataType::Int4 | DataType::UInt4 => 4,
+            DataType::Narrow(n) | DataType::ComplexNarrow(n) => n.bits(),
+            _ => self.swap_unit() as u32 * 8,
+        }
+    }
 
     /// The data type of that number in the C header.
     pub fn from_raw(raw: i32) -> Option<DataType> {
@@ -221,7 +309,7 @@ impl DataType {
             Int32 | UInt32 | Float32 => 4,
             Int64 | UInt64 | Float64 | Complex64 => 8,
             Complex128 => 16,
-            Bytes(n) | Raw(n) => n as usize,
+            Bytes(n) | Raw(n) | Chars(n) => n as usize,
             Text(n) => n as usize * 4,
             DateTime(_) | TimeDelta(_) => 8,
             Narrow(n) => n.size(),
@@ -235,7 +323,7 @@ impl DataType {
     /// 1 where an [`ElementType`]'s order says nothing: the fields of a struct have orders of their own.
     pub fn swap_unit(self) -> usize {
         match self {
-            DataType::Bytes(_) | DataType::Raw(_) | DataType::Struct(_) => 1,
+            DataType::Bytes(_) | DataType::Raw(_) | DataType::Chars(_) | DataType::Struct(_) => 1,
             DataType::VarText | DataType::VarBytes | DataType::VarJson | DataType::VarArray(_) => 1,
             DataType::Text(_) => 4,
             _ if self.kind() == Kind::Complex => self.size() / 2,
@@ -253,7 +341,7 @@ impl DataType {
             Float16 | Float32 | Float64 | Narrow(_) => Kind::Float,
             Complex64 | Complex128 | ComplexNarrow(_) => Kind::Complex,
             DateTime(_) | TimeDelta(_) => Kind::Time,
-            Bytes(_) | Text(_) | Raw(_) => Kind::Opaque,
+            Bytes(_) | Text(_) | Raw(_) | Chars(_) => Kind::Opaque,
             Struct(_) => Kind::Struct,
             VarText | VarBytes | VarJson | VarArray(_) => Kind::Variable,
         }
@@ -283,6 +371,43 @@ impl DataType {
         }
     }
 
+    /// Whether an element, or a field of it, has bytes that can lie in two orders.
+    pub fn has_order(self) -> bool {
+        match self {
+            DataType::Struct(s) => s.fields().iter().any(|f| f.element.data_type.has_order()),
+            other => other.swap_unit() > 1,
+        }
+    }
+
+    /// The order of all the bytes that have one; `None` where the fields of a struct differ or nothing has an order.
+    pub fn field_order(self) -> Option<ByteOrder> {
+        let DataType::Struct(s) = self else { return None };
+        let ordered = s.fields().iter().map(|f| f.element).filter(|e| e.data_type.has_order());
+        let mut orders = ordered.map(|e| match e.data_type {
+            DataType::Struct(_) => e.data_type.field_order(),
+            _ => Some(e.order),
+        });
+        let first = orders.next()??;
+        orders.all(|o| o == Some(first)).then_some(first)
+    }
+
+    /// The alignment that a C compiler gives an element in memory.
+    pub fn alignment(self) -> usize {
+        match self {
+            DataType::Struct(s) => s.fields().iter().map(|f| f.element.data_type.alignment()).max().unwrap_or(1),
+            _ if self.is_variable() => align_of::<variable::Item>(),
+            other => other.swap_unit(),
+        }
+    }
+
+    /// The same type without gaps between the fields of structs: how arrays store it.
+    pub fn packed(self) -> crate::error::Result<DataType> {
+        match self {
+            DataType::Struct(s) => Ok(DataType::Struct(s.without_gaps()?)),
+            other => Ok(other),
+        }
+    }
+
     /// The name that NumPy gives the type in this host's byte order, such as `<f8`.
     pub fn numpy(self) -> String {
         parse_v2::text(ElementType::native(self))
@@ -309,6 +434,7 @@ impl DataType {
             Bytes(_) => "null_terminated_bytes",
             Text(_) => "fixed_length_utf32",
             Raw(_) => "raw_bytes",
+            Chars(_) => "blank_padded_bytes",
             DateTime(_) => "numpy.datetime64",
             TimeDelta(_) => "numpy.timedelta64",
             Int2 => "int2",
@@ -319,7 +445,7 @@ impl DataType {
             ComplexNarrow(n) => n.names().1,
             Struct(_) => "struct",
             VarText => "string",
-            VarBytes => "variable_length_bytes",
+            VarBytes => "bytes",
             VarJson => "object(json)",
             VarArray(_) => "object(vlen-array)",
         }
@@ -333,6 +459,12 @@ pub struct ElementType {
     pub data_type: DataType,
     /// How its bytes are ordered; of no meaning (and `Little`) for one-byte types.
     pub order: ByteOrder,
+}
+
+impl From<DataType> for ElementType {
+    fn from(data_type: DataType) -> ElementType {
+        ElementType::native(data_type)
+    }
 }
 
 impl ElementType {

@@ -1,21 +1,30 @@
-//! Zarr v2 `dtype`: strings such as `<f8`, `>i4`, `|b1`.
+//! Zarr v2 `dtype`: strings such as `<f8`, `>i4`, `|b1`, and lists of fields (read by `struct_json`).
 //! Specification: v2 "Data type encoding"; NumPy's array interface for the string itself.
 
 use super::fill::brief;
-use super::{ByteOrder, DataType, ElementType, MAX_LENGTH, Unit};
+use super::{ByteOrder, DataType, ElementType, MAX_LENGTH, Unit, struct_json};
 use crate::error::{Result, bail};
 use serde_json::Value;
 
-/// Reads the `dtype` member of a `.zarray`. Strings, times, objects and structures are `Unsupported`, named.
+/// Reads the `dtype` member of a `.zarray`. What this library does not read is `Unsupported`, named.
 pub fn parse(value: &Value) -> Result<ElementType> {
     match value {
         Value::String(text) => parse_text(text),
-        Value::Array(_) => bail!(Unsupported, "the structured data type {} is not supported", brief(value)),
+        Value::Array(list) => Ok(ElementType::native(DataType::Struct(struct_json::parse_list(list)?))),
         _ => bail!(Metadata, "found {}, expected a data type such as \"<f8\"", brief(value)),
     }
 }
 
+/// The number that NumPy does not have of that name. TensorStore and zarr-python's extensions write such names, without a byte
+/// order: they are little-endian.
+fn named(text: &str) -> Option<ElementType> {
+    DataType::numbers().find(|t| t.name() == text && !DataType::NUMPY.contains(t)).map(ElementType::native)
+}
+
 fn parse_text(text: &str) -> Result<ElementType> {
+    if let Some(element) = named(text) {
+        return Ok(element);
+    }
     let mut rest = text.chars();
     let order = match rest.next() {
         // `|i4` is how NCZarr says "native"; every host that wrote it was little-endian.
@@ -105,7 +114,10 @@ fn brackets(unit: Unit) -> String {
 
 /// The `dtype` member for that type.
 pub fn to_json(element: ElementType) -> Value {
-    Value::String(text(element))
+    match element.data_type {
+        DataType::Struct(s) => struct_json::to_list(s),
+        _ => Value::String(text(element)),
+    }
 }
 
 /// NumPy's name for that type.
@@ -131,6 +143,7 @@ pub(super) fn text(element: ElementType) -> String {
         Raw(n) => &format!("V{n}"),
         DateTime(unit) => &format!("M8{}", brackets(unit)),
         TimeDelta(unit) => &format!("m8{}", brackets(unit)),
+        VarText | VarBytes | VarJson | VarArray(_) => return "|O".into(),
         other => return other.name().to_string(),
     };
     let order = match element.order {
@@ -149,11 +162,15 @@ mod tests {
 
     #[test]
     fn every_type_comes_back_in_both_orders() {
-        for &data_type in DataType::ALL {
+        for &data_type in DataType::NUMPY {
             for order in [ByteOrder::Little, ByteOrder::Big] {
                 let element = ElementType::new(data_type, order);
                 assert_eq!(parse(&to_json(element)).unwrap(), element);
             }
+        }
+        for data_type in DataType::numbers().filter(|t| !DataType::NUMPY.contains(t)) {
+            assert_eq!(to_json(ElementType::native(data_type)), json!(data_type.name()));
+            assert_eq!(parse(&json!(data_type.name())).unwrap(), ElementType::native(data_type));
         }
         assert_eq!(to_json(ElementType::new(DataType::Complex128, ByteOrder::Big)), json!(">c16"));
         assert_eq!(to_json(ElementType::new(DataType::Int8, ByteOrder::Big)), json!("|i1"));
@@ -189,12 +206,13 @@ mod tests {
 
     #[test]
     fn types_of_others_are_refused_by_name() {
-        for text in ["|O", "<f16", ">c32", "bfloat16", "float8_e4m3", "|O8", "|S0", "<U99999999999", "<M8[lightyears]", "<M8[0s]"] {
+        for text in
+            ["|O", "<f16", ">c32", "bfloat8", "float8_e9m9", "int3", "float64", "|O8", "|S0", "<U99999999999", "<M8[lightyears]", "<M8[0s]"]
+        {
             let e = parse(&json!(text)).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Unsupported, "{text}");
             assert!(e.message().contains(text), "{e}");
         }
-        assert_eq!(parse(&json!([["a", "<f8"]])).unwrap_err().kind(), ErrorKind::Unsupported);
     }
 
     #[test]

@@ -53,18 +53,24 @@ impl Struct {
     /// Errors: `Metadata` for no fields, a name that is there twice, fields that overlap or pass the end, fields of variable length;
     /// `Limit`.
     pub fn new(fields: Vec<Field>, size: usize) -> Result<&'static Struct> {
+        Struct::check(&fields, size)?;
+        Ok(keep(Struct { fields, size }))
+    }
+
+    /// Whether there can be such a struct, without making it.
+    pub fn check(fields: &[Field], size: usize) -> Result<()> {
         if fields.is_empty() || fields.len() > MAX_FIELDS {
             bail!(Metadata, "found a struct of {} fields, expected 1 to {MAX_FIELDS}", fields.len());
         }
         if size == 0 || size > super::MAX_LENGTH as usize {
             bail!(Limit, "found a struct of {size} bytes, expected 1 to {}", super::MAX_LENGTH);
         }
-        check_fields(&fields, size)?;
-        let found = Struct { fields, size };
-        if found.depth() > MAX_DEPTH {
-            bail!(Limit, "found structs {} deep, the limit is {MAX_DEPTH}", found.depth());
+        check_fields(fields, size)?;
+        let depth = depth(fields);
+        if depth > MAX_DEPTH {
+            bail!(Limit, "found structs {depth} deep, the limit is {MAX_DEPTH}");
         }
-        Ok(keep(found))
+        Ok(())
     }
 
     /// A struct without gaps; the offsets of `fields` are set.
@@ -119,17 +125,23 @@ impl Struct {
         if fields == self.fields { self } else { keep(Struct { fields, size: self.size }) }
     }
 
-    fn depth(&self) -> usize {
-        1 + self
-            .fields
-            .iter()
-            .map(|f| match f.element.data_type {
-                DataType::Struct(inner) => inner.depth(),
-                _ => 0,
-            })
-            .max()
-            .unwrap_or(0)
+    /// The same fields in their order, one directly after the other, in nested structs too.
+    pub fn without_gaps(&'static self) -> Result<&'static Struct> {
+        let pack = |f: &Field| {
+            let data_type = f.element.data_type.packed()?;
+            Ok(Field { element: ElementType { data_type, ..f.element }, ..f.clone() })
+        };
+        Struct::packed(self.fields.iter().map(pack).collect::<Result<_>>()?)
     }
+}
+
+/// The number of structs inside each other.
+fn depth(fields: &[Field]) -> usize {
+    let below = fields.iter().map(|f| match f.element.data_type {
+        DataType::Struct(inner) => depth(&inner.fields),
+        _ => 0,
+    });
+    1 + below.max().unwrap_or(0)
 }
 
 fn check_fields(fields: &[Field], size: usize) -> Result<()> {

@@ -50,6 +50,24 @@ impl Item {
     }
 }
 
+/// The items in a buffer of them, which need not be aligned.
+///
+/// # Safety
+/// The buffer holds items.
+pub unsafe fn items(buffer: &[u8]) -> impl ExactSizeIterator<Item = Item> + '_ {
+    // SAFETY: each piece has the size of an item, and by the caller's promise is one.
+    buffer.chunks_exact(size_of::<Item>()).map(|piece| unsafe { piece.as_ptr().cast::<Item>().read_unaligned() })
+}
+
+/// Stores `item` as number `i` of a buffer of items, which need not be aligned; `false` where there is no room.
+pub fn set(buffer: &mut [u8], i: usize, item: Item) -> bool {
+    let size = size_of::<Item>();
+    let Some(piece) = i.checked_mul(size).and_then(|at| buffer.get_mut(at..at.checked_add(size)?)) else { return false };
+    // SAFETY: the piece has the size of an item.
+    unsafe { piece.as_mut_ptr().cast::<Item>().write_unaligned(item) };
+    true
+}
+
 /// Buffers that items point into. Grows only; threads may add at the same time.
 #[derive(Debug, Default)]
 pub struct Arena(Mutex<Vec<Vec<u8>>>);

@@ -9,13 +9,15 @@ use super::plan::{Axes, Axis, Item};
 use super::scratch::ChainScratch;
 use super::shard::Cut;
 use super::stats;
-use crate::codec::{BoundChain, Dest, IndexLocation, Leaf, Sharded, Size, StageRef, sharding};
+use crate::codec::{BoundChain, Dest, IndexLocation, Leaf, Sharded, Size, StageRef, VariableCodec, sharding};
 use crate::dtype::convert::Transfer;
-use crate::dtype::{DataType, Element, ElementType};
+use crate::dtype::variable::Arena;
+use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{Dims, grow, max_chunk};
+use crate::limits::{Dims, grow, max_chunk, reserve};
 use crate::store::ByteRange;
 use smallvec::SmallVec;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Where elements go: memory, the conversion on the way, and what stands for missing chunks.
@@ -26,6 +28,10 @@ pub(super) struct Target {
     pub transfer: Transfer,
     /// The fill value in the memory's type; `None` if it does not fit.
     pub fill: Option<Element>,
+    /// What keeps the bytes of elements of variable length, where the memory holds items; else they live until they are placed.
+    arena: Option<Arc<Arena>>,
+    /// The fill value in the array's type and the way to the memory's, where bytes between its fields must stay.
+    patch: Option<(Element, Transfer)>,
     /// The leaf's dimensions in the order of falling strides.
     order: SmallVec<[usize; 6]>,
 }
@@ -37,21 +43,37 @@ unsafe impl Sync for Target {}
 
 impl Target {
     /// Elements of `root`'s chunks go to `memory_type` elements from `base` on; `fill` is one element of `data_type`.
-    pub fn new(root: &BoundChain, data_type: DataType, fill: &[u8], memory_type: DataType, base: *mut u8) -> Result<Target> {
+    pub fn new(
+        root: &BoundChain,
+        data_type: DataType,
+        fill: &[u8],
+        (memory_type, overflow): (DataType, Overflow),
+        base: *mut u8,
+        arena: Option<Arc<Arena>>,
+    ) -> Result<Target> {
         let memory = ElementType::native(memory_type);
         let mut converted = Element::from_elem(0, memory.size());
-        let convert_fill = Transfer::new(ElementType::native(data_type), memory)?;
+        let convert_fill = Transfer::new(ElementType::native(data_type), memory)?.with_overflow(overflow);
         // SAFETY: both hold one element of their type.
         let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
         let leaf = leaf_of(root);
-        let transfer = Transfer::new(leaf.layout.element, memory)?;
-        Ok(Target { base, transfer, fill: fits.then_some(converted), order: by_stride(leaf) })
+        let transfer = Transfer::new(leaf.layout.element, memory)?.with_overflow(overflow);
+        let patch = convert_fill.is_partial().then(|| (Element::from_slice(fill), convert_fill));
+        Ok(Target { base, transfer, fill: fits.then_some(converted), arena, patch, order: by_stride(leaf) })
     }
 
     /// Fills the selected elements of a missing chunk.
     pub fn fill(&self, axes: &[Axis], memory: i64) -> Result<()> {
         let fill = self.fill.as_ref().ok_or_else(|| err!(Range, "the fill value does not fit into the type in memory"))?;
         let axes: PlaceAxes = axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }).collect();
+        if let Some((element, transfer)) = &self.patch {
+            // SAFETY: the plan stays within the checked memory; the source is one element, repeated.
+            let placed = unsafe { place::place(element.as_ptr(), self.base.offset(memory as isize), &axes, transfer) };
+            return placed.map_err(|m| {
+                let memory = m.dst as isize - self.base as isize;
+                m.at(memory)
+            });
+        }
         // SAFETY: the plan stays within the checked memory.
         unsafe { place::fill(self.base.offset(memory as isize), &axes, fill) };
         Ok(())
@@ -132,16 +154,17 @@ pub(super) struct Machine<'a> {
 
 impl Machine<'_> {
     /// The first parts of a stored chunk, the one to read first at the end of `out`.
-    pub fn start(&self, item: Item, out: &mut Vec<Part>) -> Result<()> {
+    pub fn start(&self, item: &Item, out: &mut Vec<Part>) -> Result<()> {
         let mark = out.len();
-        self.expand(Part { depth: 0, state: State::Encoded, number: 0, span: None, axes: item.axes, memory: item.memory }, out)?;
+        let axes = item.axes.clone();
+        self.expand(Part { depth: 0, state: State::Encoded, number: 0, span: None, axes, memory: item.memory }, out)?;
         sort_for_popping(&mut out[mark..]);
         Ok(())
     }
 
     fn expand(&self, part: Part, out: &mut Vec<Part>) -> Result<()> {
         let state = match chain_at(self.root, part.depth) {
-            BoundChain::Leaf(leaf) if leaf.stages.is_empty() => return self.expand_raw(leaf, part, out),
+            BoundChain::Leaf(leaf) if leaf.is_raw() => return self.expand_raw(leaf, part, out),
             BoundChain::Sharded(shard) if shard.stages.is_empty() => State::Index,
             _ => State::Encoded,
         };
@@ -265,8 +288,8 @@ impl Machine<'_> {
     }
 
     /// The parts of the inner chunks that a selection touches in a shard whose index is known; `len` is the shard's, if that is.
-    pub fn start_inner(&self, shard: &Sharded, index: &[u8], len: Option<u64>, item: Item, out: &mut Vec<Part>) -> Result<()> {
-        let part = Part { depth: 0, state: State::Index, number: 0, span: None, axes: item.axes, memory: item.memory };
+    pub fn start_inner(&self, shard: &Sharded, index: &[u8], len: Option<u64>, item: &Item, out: &mut Vec<Part>) -> Result<()> {
+        let part = Part { depth: 0, state: State::Index, number: 0, span: None, axes: item.axes.clone(), memory: item.memory };
         self.push_inner(shard, index, len, &part, out)
     }
 
@@ -278,11 +301,19 @@ impl Machine<'_> {
             .map(|(a, stride)| PlaceAxis { count: a.count, src: stride.wrapping_mul(a.step), dst: a.memory })
             .collect();
         // SAFETY: the plan stays within the checked memory, and the axes within the leaf's buffer.
-        unsafe { place::place(buf.as_ptr().add(first), self.target.base.offset(part.memory as isize), &axes, &self.target.transfer) }
+        let placed =
+            unsafe { place::place(buf.as_ptr().add(first), self.target.base.offset(part.memory as isize), &axes, &self.target.transfer) };
+        placed.map_err(|m| {
+            let memory = m.dst as isize - self.target.base as isize;
+            m.at(memory)
+        })
     }
 
     fn decode_leaf(&self, leaf: &Leaf, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {
         stats::DECODED.fetch_add(1, Relaxed);
+        if let Some(codec) = &leaf.variable {
+            return self.decode_variable(leaf, codec.as_ref(), encoded, part, scratch);
+        }
         let total = leaf.layout.bytes;
         if contiguous_run(leaf, &part.axes, &self.target.transfer, &self.target.order) == Some(total as u64) {
             // SAFETY: the run covers exactly these bytes of the checked memory.
@@ -292,6 +323,36 @@ impl Machine<'_> {
         let mut buf = std::mem::take(&mut scratch.gather);
         let result = self.decode_and_place(leaf, encoded, part, &mut buf, scratch);
         scratch.gather = buf;
+        result
+    }
+
+    /// Elements of variable length: views of the decoded bytes, which are kept for as long as the views are used.
+    fn decode_variable(
+        &self,
+        leaf: &Leaf,
+        codec: &dyn VariableCodec,
+        encoded: &[u8],
+        part: &Part,
+        scratch: &mut ChainScratch,
+    ) -> Result<()> {
+        let mut bytes = Vec::new();
+        if leaf.stages.is_empty() {
+            reserve(&mut bytes, encoded.len())?;
+            bytes.extend_from_slice(encoded);
+        } else {
+            let most = usize::try_from(max_chunk()).unwrap_or(usize::MAX);
+            decode_bounded(&leaf.stages, most, encoded, &mut bytes, scratch)?;
+        }
+        let mut items = std::mem::take(&mut scratch.gather);
+        let result = grow(&mut items, leaf.layout.bytes).and_then(|dst| {
+            let kept = codec.decode(bytes, dst).map_err(|e| e.at_field(codec.name()))?;
+            self.place(leaf, dst, first_byte(leaf, &part.axes) as usize, part)?;
+            if let Some(arena) = &self.target.arena {
+                arena.keep(kept);
+            }
+            Ok(())
+        });
+        scratch.gather = items;
         result
     }
 

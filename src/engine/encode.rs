@@ -8,7 +8,8 @@ use super::shard::{Cut, inner_count};
 use super::stats;
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef, sharding};
 use crate::dtype::convert::Transfer;
-use crate::dtype::{DataType, Element, ElementType};
+use crate::dtype::variable::{self, Item};
+use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Result, err};
 use crate::limits::{grow, reserve};
 use smallvec::SmallVec;
@@ -34,8 +35,19 @@ unsafe impl Send for Source {}
 unsafe impl Sync for Source {}
 
 impl Source {
+    /// The same, but chunks that hold only the fill value are stored, too.
+    pub fn storing_fill(&self) -> Source {
+        Source { transfer: self.transfer.clone(), fill: self.fill.clone(), order: self.order.clone(), base: self.base, store_fill: true }
+    }
+
     /// Elements of `memory_type` from `base` on become chunks of `root`; `fill` is one element of `data_type`.
-    pub fn new(root: &BoundChain, data_type: DataType, fill: &[u8], memory_type: DataType, base: *const u8) -> Result<Source> {
+    pub fn new(
+        root: &BoundChain,
+        data_type: DataType,
+        fill: &[u8],
+        (memory_type, overflow): (DataType, Overflow),
+        base: *const u8,
+    ) -> Result<Source> {
         let element = leaf_of(root).layout.element;
         let mut stored = Element::from_elem(0, element.size());
         let to_stored = Transfer::new(ElementType::native(data_type), element)?;
@@ -44,7 +56,7 @@ impl Source {
         if !fits {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
-        let transfer = Transfer::new(ElementType::native(memory_type), element)?;
+        let transfer = Transfer::new(ElementType::native(memory_type), element)?.with_overflow(overflow);
         Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)) })
     }
 }
@@ -114,14 +126,20 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
             gather_elements(leaf, source, axes, first, grow(&mut gather, total)?)?;
             &gather[..total]
         };
-        if !source.store_fill && is_fill(elements, &source.fill) {
+        if !source.store_fill && is_fill(elements, &source.fill, leaf.variable.is_some()) {
             return Ok(None);
+        }
+        if let Some(codec) = &leaf.variable {
+            stats::ENCODED.fetch_add(1, Relaxed);
+            codec.encode(elements, &leaf.shape, &mut scratch.a).map_err(|e| e.at_field(codec.name()))?;
+            encode_stages(&leaf.stages, None, scratch)?;
+            return Ok(Some(Place::A));
         }
         if leaf.stages.is_empty() {
             return Ok(Some(if in_place { Place::Memory(first, total) } else { Place::Gather(total) }));
         }
         stats::ENCODED.fetch_add(1, Relaxed);
-        encode_stages(&leaf.stages, elements, scratch)?;
+        encode_stages(&leaf.stages, Some(elements), scratch)?;
         Ok(Some(Place::A))
     })();
     scratch.gather = gather;
@@ -142,19 +160,30 @@ fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, first: *const u8, 
         .map(|(a, &stride)| PlaceAxis { count: a.count, src: a.memory, dst: stride * a.step })
         .collect();
     // SAFETY: the plan stays within the checked memory, and the axes within the buffer.
-    unsafe { place::place(first, dst.as_mut_ptr().offset(start as isize), &axes, &source.transfer) }
+    let placed = unsafe { place::place(first, dst.as_mut_ptr().offset(start as isize), &axes, &source.transfer) };
+    placed.map_err(|m| {
+        let memory = m.src as isize - source.base as isize;
+        m.at(memory)
+    })
 }
 
-/// Whether every element has the bits of `fill`. Usually the first element tells.
-fn is_fill(elements: &[u8], fill: &[u8]) -> bool {
+/// Whether every element has the bits (those of variable length: the bytes) of `fill`. Usually the first element tells.
+fn is_fill(elements: &[u8], fill: &[u8], variable: bool) -> bool {
+    if variable {
+        // SAFETY: both are buffers of items whose bytes are kept while the chunk is encoded.
+        return unsafe {
+            let fill = variable::items(fill).next().unwrap_or(Item::EMPTY).bytes();
+            variable::items(elements).all(|item| item.bytes() == fill)
+        };
+    }
     let n = fill.len();
     elements.len() < n || (elements[..n] == *fill && elements[n..] == elements[..elements.len() - n])
 }
 
-/// Runs the stages (at least one); the result is in `scratch.a`.
-fn encode_stages(stages: &[StageRef], elements: &[u8], scratch: &mut ChainScratch) -> Result<()> {
+/// Runs the stages over `elements`, or over what is in `scratch.a` already; the result is in `scratch.a`.
+fn encode_stages(stages: &[StageRef], elements: Option<&[u8]>, scratch: &mut ChainScratch) -> Result<()> {
     for (i, stage) in stages.iter().enumerate() {
-        let src = if i == 0 { elements } else { &scratch.a[..] };
+        let src = elements.filter(|_| i == 0).unwrap_or(&scratch.a);
         stage.encode(src, &mut scratch.b).map_err(|e| e.at_field(stage.name()))?;
         std::mem::swap(&mut scratch.a, &mut scratch.b);
     }
@@ -173,7 +202,7 @@ fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scra
         return Ok(Some(Place::Shard));
     }
     let whole = std::mem::take(&mut scratch.shard);
-    let result = encode_stages(&shard.stages, &whole, scratch);
+    let result = encode_stages(&shard.stages, Some(&whole), scratch);
     scratch.shard = whole;
     result.map(|()| Some(Place::A))
 }
@@ -226,7 +255,7 @@ pub(super) fn encode_index(shard: &Sharded, entries: &[Option<(u64, u64)>], out:
     if shard.index.stages.is_empty() {
         return append(out, &index);
     }
-    encode_stages(&shard.index.stages, &index, scratch)?;
+    encode_stages(&shard.index.stages, Some(&index), scratch)?;
     append(out, &scratch.a)
 }
 
@@ -236,11 +265,11 @@ mod tests {
 
     #[test]
     fn only_chunks_of_nothing_but_the_fill_value_are_fill() {
-        assert!(is_fill(&[0; 64], &[0; 8]));
-        assert!(is_fill(&[1, 2, 1, 2, 1, 2], &[1, 2]));
-        assert!(!is_fill(&[1, 2, 1, 2, 1, 3], &[1, 2]));
-        assert!(!is_fill(&[0, 0, 0, 0], &[0, 1]));
+        assert!(is_fill(&[0; 64], &[0; 8], false));
+        assert!(is_fill(&[1, 2, 1, 2, 1, 2], &[1, 2], false));
+        assert!(!is_fill(&[1, 2, 1, 2, 1, 3], &[1, 2], false));
+        assert!(!is_fill(&[0, 0, 0, 0], &[0, 1], false));
         let minus_zero = (-0.0f64).to_ne_bytes();
-        assert!(!is_fill(&minus_zero, &0.0f64.to_ne_bytes()));
+        assert!(!is_fill(&minus_zero, &0.0f64.to_ne_bytes(), false));
     }
 }

@@ -1,16 +1,11 @@
 //! The caller's memory: a typed, strided view of bytes, checked before anything is read or written.
 
-use crate::dtype::{DataType, Kind};
+pub use crate::dtype::Overflow;
+use crate::dtype::variable::Arena;
+use crate::dtype::{DataType, Kind, check_memory};
 use crate::error::{Result, bail};
 use crate::limits::Strides;
-
-/// What to do with a value that does not fit into the type that it is converted to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Overflow {
-    /// An error of kind `Range`.
-    #[default]
-    Error,
-}
+use std::sync::Arc;
 
 /// Memory that elements go to or come from. Element `i` is at `data + offset + Σ i[d] * strides[d]`.
 #[derive(Clone, Debug)]
@@ -27,6 +22,8 @@ pub struct Memory {
     pub data_type: DataType,
     /// What happens to values that do not fit.
     pub overflow: Overflow,
+    /// What keeps the bytes of elements of variable length that are read into the memory as items.
+    pub arena: Option<Arc<Arena>>,
 }
 
 // SAFETY: the caller of `read` and `write` promises that the memory is valid and unaliased while they run; threads of
@@ -49,6 +46,9 @@ impl Memory {
     /// types can be converted.
     pub fn check(&self, shape: &[u64], file: DataType, way: Use) -> Result<()> {
         check_types(self.data_type, file, way)?;
+        if self.data_type.is_variable() && way == Use::Destination && self.arena.is_none() {
+            bail!(Type, "elements of {} have no fixed size: read them by the functions for variable length", file.name());
+        }
         if self.strides.len() != shape.len() {
             bail!(Rank, "found {} strides, expected {}", self.strides.len(), shape.len());
         }
@@ -94,7 +94,10 @@ fn check_types(memory: DataType, file: DataType, way: Use) -> Result<()> {
     if from.kind() == Kind::Complex && to.kind() != Kind::Complex {
         bail!(Type, "{} cannot be converted to {}: the imaginary part would be lost", from.name(), to.name());
     }
-    Ok(())
+    if way == Use::Destination && to.is_variable() && !from.is_variable() {
+        bail!(Type, "{} cannot be read as {}: nothing would keep the bytes", from.name(), to.name());
+    }
+    check_memory(memory, file)
 }
 
 #[cfg(test)]
@@ -103,7 +106,7 @@ mod tests {
     use smallvec::smallvec;
 
     fn memory(size: usize, offset: usize, strides: Strides) -> Memory {
-        Memory { data: std::ptr::null_mut(), size, offset, strides, data_type: DataType::Float64, overflow: Overflow::Error }
+        Memory { data: std::ptr::null_mut(), size, offset, strides, data_type: DataType::Float64, overflow: Overflow::Error, arena: None }
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod read;
 pub mod request;
 mod scratch;
 pub mod selection;
+pub mod shapes;
 mod shard;
 mod shard_open;
 mod shard_stored;
@@ -24,6 +25,7 @@ mod write;
 
 pub use memory::{Memory, Overflow};
 pub use selection::Selection;
+pub use shapes::ByShape;
 pub use shard_open::OpenShards;
 pub use shard_stored::Stored;
 pub use shard_stream::ShardWriter;
@@ -52,10 +54,15 @@ pub struct BoundArray {
     pub keys: KeyEncoding,
     /// The type of the elements, as the array's user sees them.
     pub data_type: DataType,
-    /// The chain, bound to the chunk's shape.
+    /// The chain, bound to the chunk's shape; on a rectilinear grid to that of the largest chunk.
     pub chain: Arc<BoundChain>,
-    /// One element of the fill value in native byte order; zeros where the fill value is null.
+    /// The chains of chunks of other shapes; `None` on a regular grid.
+    pub by_shape: Option<Arc<ByShape>>,
+    /// One element of the fill value in native byte order; zeros where the fill value is null. Of variable length: an item that
+    /// points into `fill_bytes`.
     pub fill: crate::dtype::Element,
+    /// The bytes of a fill value of variable length.
+    pub fill_bytes: Arc<[u8]>,
     /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)
     pub store_fill_chunks: bool,
     /// The threads that a call may use.
@@ -64,25 +71,6 @@ pub struct BoundArray {
     pub locks: Arc<lock::ChunkLocks>,
     /// The shards that are kept open.
     pub open_shards: Arc<OpenShards>,
-}
-
-impl BoundArray {
-    /// The chain of a chunk.
-    fn chain_of(&self, chunk: &[u64]) -> Result<Chosen<'_>> {
-        let _ = chunk;
-        Ok(Chosen(&self.chain))
-    }
-}
-
-/// The chain of one chunk.
-struct Chosen<'a>(&'a BoundChain);
-
-impl std::ops::Deref for Chosen<'_> {
-    type Target = BoundChain;
-
-    fn deref(&self) -> &BoundChain {
-        self.0
-    }
 }
 
 /// Reads the selected elements into `memory`.

@@ -6,7 +6,7 @@
 
 use super::stats;
 use crate::dtype::convert::Transfer;
-use crate::error::{Result, bail};
+use crate::error::{Error, err};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -27,12 +27,30 @@ pub type PlaceAxes = SmallVec<[PlaceAxis; 6]>;
 /// Elements along each side of a tile of a transpose.
 const TILE: u64 = 16;
 
-/// Copies elements from `src` to `dst`; an element that does not fit its new type is an error of kind `Range`.
+/// An element that does not fit its new type.
+#[derive(Debug)]
+pub struct Misfit {
+    /// Where it was read.
+    pub src: *const u8,
+    /// Where it would have been stored.
+    pub dst: *const u8,
+    /// What it is, and why it does not fit.
+    text: String,
+}
+
+impl Misfit {
+    /// An error of kind `Range` about the element at that distance in bytes from the region's first one in memory.
+    pub fn at(self, memory: isize) -> Error {
+        err!(Range, "an element is {}", self.text).at_element(memory as i64)
+    }
+}
+
+/// Copies elements from `src` to `dst`; stops at one that does not fit its new type.
 ///
 /// # Safety
 /// Both pointers are those of the first element; every element that the axes reach is valid to read or write; the two sides
 /// do not overlap.
-pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: &Transfer) -> Result<()> {
+pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: &Transfer) -> std::result::Result<(), Misfit> {
     let Some(mut copy) = Simplified::new(axes) else { return Ok(()) };
     // SAFETY: turning axes around moves the first element to another element of the same copy.
     let (src, dst) = unsafe { (src.offset(copy.src), dst.offset(copy.dst)) };
@@ -45,10 +63,11 @@ pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: 
         return Ok(());
     }
     // SAFETY: forwarded from the caller.
-    match unsafe { convert(src, dst, &copy.axes, transfer) } {
-        Ok(()) => Ok(()),
-        Err(_) => bail!(Range, "a value does not fit: {} becomes {}", transfer.from().data_type.name(), transfer.to().data_type.name()),
-    }
+    unsafe { convert(src, dst, &copy.axes, transfer) }.map_err(|(src, dst)| {
+        // SAFETY: an element of the copy.
+        let text = unsafe { transfer.misfit(src) };
+        Misfit { src, dst, text }
+    })
 }
 
 /// Stores `element` at every place that the axes' destination strides reach.
@@ -277,18 +296,31 @@ unsafe fn transpose<T: Copy>(src: *const u8, dst: *mut u8, across: PlaceAxis, in
 ///
 /// # Safety
 /// As [`place`].
-unsafe fn convert(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: &Transfer) -> std::result::Result<(), ()> {
+unsafe fn convert(
+    src: *const u8,
+    dst: *mut u8,
+    axes: &[PlaceAxis],
+    transfer: &Transfer,
+) -> std::result::Result<(), (*const u8, *const u8)> {
     let one = [PlaceAxis { count: 1, src: 0, dst: 0 }];
     let axes = if axes.is_empty() { &one } else { axes };
-    let (Some((&inner, outer)), mut ok) = (axes.split_last(), true) else { return Ok(()) };
+    let Some((&inner, outer)) = axes.split_last() else { return Ok(()) };
+    let misfit = std::cell::Cell::new(None);
     let run = |src: *const u8, dst: *mut u8, axis: PlaceAxis| {
         // SAFETY: a row of the copy.
-        unsafe { transfer.run(src, axis.src as isize, dst, axis.dst as isize, axis.count as usize).is_ok() }
+        match unsafe { transfer.run(src, axis.src as isize, dst, axis.dst as isize, axis.count as usize) } {
+            Ok(()) => true,
+            Err(i) => {
+                let at = |p: *const u8, stride: i64| p.wrapping_offset(i as isize * stride as isize);
+                misfit.set(Some((at(src, axis.src), at(dst, axis.dst))));
+                false
+            }
+        }
     };
+    let done = |_: bool| misfit.get().map_or(Ok(()), Err);
     let Some(t) = transposed_axis(outer, inner, 16) else {
         // SAFETY: forwarded.
-        ok &= unsafe { each(outer, src, dst, &mut |src, dst| run(src, dst, inner)) };
-        return if ok { Ok(()) } else { Err(()) };
+        return done(unsafe { each(outer, src, dst, &mut |src, dst| run(src, dst, inner)) });
     };
     let across = outer[t];
     let rest: PlaceAxes = outer.iter().enumerate().filter(|(i, _)| *i != t).map(|(_, a)| *a).collect();
@@ -305,8 +337,7 @@ unsafe fn convert(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: &T
         })
     };
     // SAFETY: forwarded.
-    ok &= unsafe { each(&rest, src, dst, &mut strip) };
-    if ok { Ok(()) } else { Err(()) }
+    done(unsafe { each(&rest, src, dst, &mut strip) })
 }
 
 /// # Safety

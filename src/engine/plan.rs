@@ -1,7 +1,7 @@
 //! Which chunks a selection touches, which part of each, and where that lies in memory. Pure: integers in, integers out.
 
 use super::Selection;
-use crate::error::{Result, err};
+use crate::error::{Error, Result, err};
 use crate::grid::{Grid, Segment};
 use crate::limits::{Dims, Strides, element_count};
 use smallvec::SmallVec;
@@ -145,6 +145,38 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Puts the index in the region of the element that an error is about into its message.
+    pub fn name_element(&self, item: &Item, e: Error) -> Error {
+        match e.element().and_then(|memory| self.index_of(item, memory)) {
+            Some(index) => e.name_element(&index),
+            None => e,
+        }
+    }
+
+    /// The index in the region of the item's element at that distance in memory. Where several share the place: the first, if the
+    /// strides tell.
+    fn index_of(&self, item: &Item, memory: i64) -> Option<Dims> {
+        let axes = &item.axes;
+        // Distances are counted upwards along every dimension.
+        let lowest: i64 = axes.iter().map(|a| (a.memory * (a.count as i64 - 1)).min(0)).sum();
+        let mut left = memory - item.memory - lowest;
+        let mut order: SmallVec<[usize; 6]> = (0..axes.len()).filter(|&d| axes[d].count > 1 && axes[d].memory != 0).collect();
+        order.sort_by_key(|&d| std::cmp::Reverse(axes[d].memory.unsigned_abs()));
+        let mut index = Dims::from_elem(0, axes.len());
+        for d in order {
+            let (stride, last) = (axes[d].memory, axes[d].count - 1);
+            let steps = u64::try_from(left / stride.abs()).ok()?.min(last);
+            left -= steps as i64 * stride.abs();
+            index[d] = if stride < 0 { last - steps } else { steps };
+        }
+        for (d, i) in index.iter_mut().enumerate() {
+            *i += self.dimension(d).iter().find(|s| s.chunk == item.chunk[d])?.position;
+        }
+        (left == 0).then_some(index)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +200,27 @@ mod tests {
         seen.sort_unstable();
         let want: Vec<_> = (0..12).map(|k| (k * 8, 9 - 3 * (k / 3), 1 + 2 * (k % 3))).collect();
         assert_eq!(seen, want);
+    }
+
+    #[test]
+    fn elements_are_found_by_their_place_in_memory() {
+        let grid = Grid::regular(smallvec![4, 3]).unwrap();
+        let selection = Selection::new(&[10, 7], &[9, 1], &[4, 3], Some(&[-3, 2])).unwrap();
+        for strides in [[24, 8], [8, 32], [-24, 8], [-8, -40], [0, 8]] {
+            let plan = Plan::new(&grid, &selection, &strides, 8).unwrap();
+            for n in 0..plan.items() {
+                let item = plan.item(n);
+                for i in 0..item.axes[0].count {
+                    for j in 0..item.axes[1].count {
+                        let memory = item.memory + i as i64 * strides[0] + j as i64 * strides[1];
+                        let index = plan.index_of(&item, memory).unwrap();
+                        let place: i64 = index.iter().zip(&strides).map(|(&i, s)| i as i64 * s).sum();
+                        assert_eq!(place, memory, "{strides:?}");
+                    }
+                }
+                assert!(plan.index_of(&item, item.memory + 1).is_none());
+            }
+        }
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
     }
     let job = Job {
         plan,
-        target: Target::new(&array.chain, array.data_type, &array.fill, memory.data_type, base)?,
+        target: Target::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base, memory.arena.clone())?,
         latency: array.store.capabilities().latency,
         array: array.clone(),
     };
@@ -107,19 +107,19 @@ impl Job {
             self.array.chunk_key(&item.chunk, &mut s.key);
             let read = self.array.chain_of(&item.chunk).and_then(|chain| {
                 if let Some(shard) = plain_shard(&chain) {
-                    return self.read_shard(&chain, shard, item, s);
+                    return self.read_shard(&chain, shard, &item, s);
                 }
                 match self.array.store.open(&s.key)? {
                     None => self.target.fill(&item.axes, item.memory),
-                    Some(object) => read_object(&object, &self.machine(&chain, Cost::LOCAL), item, s),
+                    Some(object) => read_object(&object, &self.machine(&chain, Cost::LOCAL), &item, s),
                 }
             });
-            read.map_err(|e| e.at_key(&s.key))
+            read.map_err(|e| self.plan.name_element(&item, e).at_key(&s.key))
         })
     }
 
     /// Reads from a shard that is perhaps open already.
-    fn read_shard(&self, chain: &BoundChain, shard: &Sharded, item: Item, s: &mut Scratch) -> Result<()> {
+    fn read_shard(&self, chain: &BoundChain, shard: &Sharded, item: &Item, s: &mut Scratch) -> Result<()> {
         let Some(held) = self.array.open_shard(shard, &s.key, &mut s.chain)? else {
             return self.target.fill(&item.axes, item.memory);
         };
@@ -134,12 +134,11 @@ impl Job {
     fn first_parts(&self, item: &Item, key: &str, attempt: usize, version: &OnceLock<Version>, parts: &mut Vec<Part>) -> Result<()> {
         let chain = self.array.chain_of(&item.chunk)?;
         let machine = self.machine(&chain, Cost::LATENCY);
-        let copy = || Item { chunk: item.chunk.clone(), axes: item.axes.clone(), memory: item.memory };
         if let Some(shard) = plain_shard(&chain) {
             if attempt > 0 {
                 self.array.open_shards.forget(key);
             } else if let Some((known, kept)) = self.array.open_shards.version(key) {
-                machine.start_inner(shard, &kept.index, None, copy(), parts)?;
+                machine.start_inner(shard, &kept.index, None, item, parts)?;
                 // Without anything to read the version would not be looked at.
                 if !parts.is_empty() {
                     let _ = version.set(known);
@@ -147,7 +146,7 @@ impl Job {
                 }
             }
         }
-        machine.start(copy(), parts)
+        machine.start(item, parts)
     }
 
     fn machine<'a>(&'a self, root: &'a BoundChain, cost: Cost) -> Machine<'a> {
@@ -156,7 +155,7 @@ impl Job {
 }
 
 /// Runs the machine over an opened object.
-pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: Item, s: &mut Scratch) -> Result<()> {
+pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: &Item, s: &mut Scratch) -> Result<()> {
     s.parts.clear();
     machine.start(item, &mut s.parts)?;
     read_parts(object, machine, false, s)
@@ -405,7 +404,7 @@ impl Flight {
                     request.finish(result);
                 }
             }
-            Some(e) => request.finish(Err(e.at_key(&self.key))),
+            Some(e) => request.finish(Err(self.job.plan.name_element(&self.item, e).at_key(&self.key))),
         }
     }
 }

@@ -11,9 +11,10 @@ use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis};
 use super::request::{INLINE_BYTES, Request};
 use super::scratch::{self, ChainScratch, Scratch};
-use super::{BoundArray, lock};
+use super::{BoundArray, Overflow, lock};
 use crate::codec::{BoundChain, IndexLocation, Sharded, sharding};
 use crate::dtype::convert::Transfer;
+use crate::dtype::variable::Arena;
 use crate::error::{Error, Result, bail, err};
 use crate::grid::{Grid, Segment};
 use crate::limits::{Dims, c_strides, chunk_bytes, grow, reserve};
@@ -319,7 +320,7 @@ impl Edit<'_> {
     /// Writes a selection into the shard of that key, which is locked; with other processes kept out unless it covers all.
     pub fn write(&self, shard: &Sharded, key: &str, selected: Selected<'_>, s: &mut Scratch) -> Result<()> {
         let array = self.array;
-        if covers(selected.axes, selected.inside) {
+        if self.covers(selected.axes, selected.inside) {
             return self.put(shard, key, selected, &Old::default(), s);
         }
         let _process = array.store.lock_key(&array.prefix, key)?;
@@ -336,6 +337,11 @@ impl Edit<'_> {
                 result
             }
         }
+    }
+
+    /// Whether the selection gives all elements of a chunk of which so much lies inside the array, and all of their fields.
+    fn covers(&self, axes: &[Axis], inside: &[u64]) -> bool {
+        !self.source.transfer.is_partial() && covers(axes, inside)
     }
 
     fn put(&self, shard: &Sharded, key: &str, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<()> {
@@ -363,7 +369,7 @@ impl Edit<'_> {
         let cut = Cut::new(shard, selected.axes);
         let mut replaced_count = 0;
         cut.each(0..cut.len(), shard, selected.axes, selected.memory, &mut |inner| {
-            replaced[inner.number] = covers(&inner.axes, &inner.inside(shard, selected.inside));
+            replaced[inner.number] = self.covers(&inner.axes, &inner.inside(shard, selected.inside));
             replaced_count += u64::from(replaced[inner.number]);
             Ok(())
         })?;
@@ -444,7 +450,7 @@ impl Edit<'_> {
         out: &mut Vec<u8>,
         s: &mut Scratch,
     ) -> Result<bool> {
-        if covers(selected.axes, selected.inside) {
+        if self.covers(selected.axes, selected.inside) {
             return encode_into(chain, self.source, selected.axes, selected.memory, &mut s.chain, out);
         }
         let entry = old.entry(number)?;
@@ -489,7 +495,10 @@ impl Edit<'_> {
         let all: Axes = shape.iter().zip(&strides).map(|(&count, &memory)| Axis { start: 0, count, step: 1, memory }).collect();
         let mut chunk = std::mem::take(&mut s.chunk);
         let result = chunk_bytes(shape, size).and_then(|n| grow(&mut chunk, n)).map(|buf| buf.as_mut_ptr()).and_then(|base| {
-            let target = Target::new(chain, array.data_type, &array.fill, array.data_type, base)?;
+            // Keeps the bytes of old elements of variable length until the chunk is encoded again.
+            let arena = array.data_type.is_variable().then(Arc::<Arena>::default);
+            let as_stored = (array.data_type, Overflow::Error);
+            let target = Target::new(chain, array.data_type, &array.fill, as_stored, base, arena)?;
             match bytes {
                 None => target.fill(&all, 0)?,
                 Some(bytes) => {
@@ -498,7 +507,7 @@ impl Edit<'_> {
                 }
             }
             self.place(selected, base, &strides)?;
-            let mut source = Source::new(chain, array.data_type, &array.fill, array.data_type, base)?;
+            let mut source = Source::new(chain, array.data_type, &array.fill, as_stored, base)?;
             source.store_fill = self.source.store_fill;
             encode_into(chain, &source, &all, 0, &mut s.chain, out)
         });
@@ -513,7 +522,11 @@ impl Edit<'_> {
             selected.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
         let source = self.source.base.wrapping_offset(selected.memory as isize);
         // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
-        unsafe { place::place(source, base.offset(start as isize), &axes, self.change) }
+        let placed = unsafe { place::place(source, base.offset(start as isize), &axes, self.change) };
+        placed.map_err(|m| {
+            let memory = m.src as isize - self.source.base as isize;
+            m.at(memory)
+        })
     }
 }
 
@@ -560,7 +573,14 @@ fn put_shard(
 ) -> Result<()> {
     let done = match assemble(shard, slots, pieces, old, s)? {
         Some(whole) => array.store.put(key, &whole.all().collect::<Vec<_>>(), Condition::None),
-        None => array.store.erase(key).map(drop),
+        None if array.store.capabilities().erasable => array.store.erase(key).map(drop),
+        None if array.store.open(key)?.is_none() => Ok(()),
+        // What cannot be removed is replaced, by a shard without inner chunks.
+        None => {
+            let mut index = Vec::new();
+            encode_index(shard, &vec![None; inner_count(shard)], &mut index, s)?;
+            array.store.put(key, &[&index], Condition::None)
+        }
     };
     array.open_shards.forget(key);
     done

@@ -237,6 +237,8 @@ mod tests {
             data_type: DataType::Int32,
             chain: Arc::new(Chain::parse(&codecs, DataType::Int32, 1).unwrap().bind(&chunk).unwrap()),
             fill: Element::from_elem(0, 4),
+            fill_bytes: Arc::default(),
+            by_shape: None,
             store_fill_chunks: false,
             pool: pool::Pool::new(1),
             locks: lock::ChunkLocks::new(),
@@ -246,7 +248,15 @@ mod tests {
 
     fn view(data: &mut [i32]) -> Memory {
         let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-        Memory { data, size, offset: 0, strides: [4].into_iter().collect(), data_type: DataType::Int32, overflow: Overflow::Error }
+        Memory {
+            data,
+            size,
+            offset: 0,
+            strides: [4].into_iter().collect(),
+            data_type: DataType::Int32,
+            overflow: Overflow::Error,
+            arena: None,
+        }
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl ShardWriter {
             bail!(State, "the inner chunk {place:?} was put already");
         }
         let base = memory.data.wrapping_add(memory.offset).cast_const();
-        let mut source = Source::new(&chain, array.data_type, &array.fill, memory.data_type, base)?;
+        let mut source = Source::new(&chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
         source.store_fill = array.store_fill_chunks;
         let axes: Axes = shard.axes.iter().map(|&d| Axis { start: 0, count: inside[d], step: 1, memory: memory.strides[d] }).collect();
         let Some(mut staged) = self.staged.take() else { bail!(State, "the shard is finished, or could not be written") };

@@ -11,11 +11,12 @@ use super::read::{plain_shard, read_object};
 use super::request::{Outcome, Request, Work};
 use super::scratch::{self, Scratch};
 use super::shard::{self, Edit, Selected};
-use super::{BoundArray, Memory, Selection};
+use super::{BoundArray, Memory, Overflow, Selection};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
-use crate::error::Result;
+use crate::dtype::variable::Arena;
+use crate::error::{Result, bail};
 use crate::limits::{Dims, c_strides, chunk_bytes, grow};
 use crate::store::Condition;
 use std::sync::Arc;
@@ -23,13 +24,13 @@ use std::sync::Arc;
 /// The work of writing `selection` from `memory`.
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<Box<dyn Work>> {
     let base = memory.data.wrapping_add(memory.offset).cast_const();
-    let mut source = Source::new(&array.chain, array.data_type, &array.fill, memory.data_type, base)?;
+    let mut source = Source::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
     source.store_fill = array.store_fill_chunks;
     let native = ElementType::native(array.data_type);
     let job = Job {
         plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
         source,
-        change: Transfer::new(ElementType::native(memory.data_type), native)?,
+        change: Transfer::new(ElementType::native(memory.data_type), native)?.with_overflow(memory.overflow),
         array: array.clone(),
     };
     Ok(Box::new(Write(Arc::new(job))))
@@ -97,13 +98,13 @@ impl Job {
             let inside = self.inside(item);
             if let Some(shard) = plain_shard(&chain) {
                 self.write_shard(shard, item, &inside, request, s)
-            } else if shard::covers(&item.axes, &inside) {
+            } else if !self.source.transfer.is_partial() && shard::covers(&item.axes, &inside) {
                 self.put(&chain, &item.axes, item.memory, &self.source, s)
             } else {
                 self.change(&chain, item, s)
             }
         });
-        result.map_err(|e| e.at_key(&s.key))
+        result.map_err(|e| self.plan.name_element(item, e).at_key(&s.key))
     }
 
     fn write_shard(&self, shard: &Sharded, item: &Item, inside: &[u64], request: &Arc<Request>, s: &mut Scratch) -> Result<()> {
@@ -125,7 +126,13 @@ impl Job {
     fn put(&self, chain: &BoundChain, axes: &Axes, memory: i64, source: &Source, s: &mut Scratch) -> Result<()> {
         match encode_chunk(chain, source, axes, memory, &mut s.chain)? {
             Some(bytes) => self.array.store.put(&s.key, &[bytes], Condition::None),
-            None => self.array.store.erase(&s.key).map(drop),
+            None if self.array.store.capabilities().erasable => self.array.store.erase(&s.key).map(drop),
+            None if self.array.store.open(&s.key)?.is_none() => Ok(()),
+            // What cannot be removed is replaced, by a chunk that holds the fill value.
+            None => match encode_chunk(chain, &source.storing_fill(), axes, memory, &mut s.chain)? {
+                Some(bytes) => self.array.store.put(&s.key, &[bytes], Condition::None),
+                None => bail!(Internal, "a chunk that is to be stored was left out"),
+            },
         }
     }
 
@@ -139,9 +146,12 @@ impl Job {
         let mut chunk = std::mem::take(&mut s.chunk);
         let result = grow(&mut chunk, bytes).map(|buf| buf.as_mut_ptr()).and_then(|base| {
             let _process = self.array.store.lock_key(&self.array.prefix, &s.key)?;
-            self.read_chunk(chain, item, base, &strides, s)?;
+            // Keeps the bytes of old elements of variable length until the chunk is stored again.
+            let arena = self.array.data_type.is_variable().then(Arc::<Arena>::default);
+            self.read_chunk(chain, item, base, &strides, arena.clone(), s)?;
             self.place(item, base, &strides)?;
-            let mut source = Source::new(chain, self.array.data_type, &self.array.fill, self.array.data_type, base)?;
+            let as_stored = (self.array.data_type, Overflow::Error);
+            let mut source = Source::new(chain, self.array.data_type, &self.array.fill, as_stored, base)?;
             source.store_fill = self.source.store_fill;
             self.put(chain, &whole(shape, &strides), 0, &source, s)
         });
@@ -150,14 +160,23 @@ impl Job {
     }
 
     /// The whole chunk as it is stored, into a dense buffer in C order.
-    fn read_chunk(&self, chain: &BoundChain, item: &Item, base: *mut u8, strides: &[i64], s: &mut Scratch) -> Result<()> {
+    fn read_chunk(
+        &self,
+        chain: &BoundChain,
+        item: &Item,
+        base: *mut u8,
+        strides: &[i64],
+        arena: Option<Arc<Arena>>,
+        s: &mut Scratch,
+    ) -> Result<()> {
         let axes = whole(chain.shape(), strides);
-        let target = Target::new(chain, self.array.data_type, &self.array.fill, self.array.data_type, base)?;
+        let as_stored = (self.array.data_type, Overflow::Error);
+        let target = Target::new(chain, self.array.data_type, &self.array.fill, as_stored, base, arena)?;
         match self.array.store.open(&s.key)? {
             None => target.fill(&axes, 0),
             Some(object) => {
                 let machine = Machine { root: chain, target: &target, cost: Cost::LOCAL };
-                read_object(&object, &machine, Item { chunk: item.chunk.clone(), axes, memory: 0 }, s)
+                read_object(&object, &machine, &Item { chunk: item.chunk.clone(), axes, memory: 0 }, s)
             }
         }
     }
@@ -168,7 +187,12 @@ impl Job {
         let axes: PlaceAxes =
             item.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
         // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
-        unsafe { place::place(self.source.base.offset(item.memory as isize), base.offset(start as isize), &axes, &self.change) }
+        let placed =
+            unsafe { place::place(self.source.base.offset(item.memory as isize), base.offset(start as isize), &axes, &self.change) };
+        placed.map_err(|m| {
+            let memory = m.src as isize - self.source.base as isize;
+            m.at(memory)
+        })
     }
 }
 

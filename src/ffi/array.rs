@@ -1,19 +1,19 @@
 //! Arrays
 //!
-//! A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`: in
-//! `"data/run.zarr/fields/temperature"` the root is `data/run.zarr` and the node's path in it
-//! `fields/temperature`. Without such a part the whole location is the root. Creating a node creates the
-//! groups above it, up to the root.
+//! A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`, or
+//! in `.zip` or `.ozx` for a zip archive: in `"data/run.zarr/fields/temperature"` the root is
+//! `data/run.zarr` and the node's path in it `fields/temperature`. Without such a part the whole location is
+//! the root. Creating a node creates the groups above it, up to the root.
 //!
-//! Element types in memory and in the file may differ: reading and writing convert, and a value that does not
-//! fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than needed are
-//! `OZARR_ERR_BUFFER_SIZE`, and nothing is touched.
+//! Element types in memory and in the file may differ: reading and writing convert, and a value that does
+//! not fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than
+//! needed are `OZARR_ERR_BUFFER_SIZE`, and nothing is touched.
 
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{lengths, not_null, numbers, put, put_numbers, put_text, rank, text};
-use super::types::{OZARR_BY_DTYPE, create, data_type, ozarr_array, ozarr_create, ozarr_type};
+use super::strings::{dimension, lengths, not_null, numbers, put, put_numbers, put_text, rank, text};
+use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_type, type_code};
 use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
@@ -62,8 +62,8 @@ pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const 
     })
 }
 
-/// Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read as
-/// the fill value.
+/// Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read
+/// as the fill value.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read(array: *const ozarr_array, r#type: ozarr_type, data: *mut c_void, size: usize) -> ozarr_status {
@@ -116,7 +116,8 @@ pub unsafe extern "C" fn ozarr_array_read_region(
     })
 }
 
-/// Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index fastest.
+/// Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index
+/// fastest.
 ///
 /// Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
 /// that the box covers whole is written without being read.
@@ -183,13 +184,49 @@ pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mu
 }
 
 /// The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has
-/// shards).
+/// shards). Where their extents differ (a rectilinear grid) that of the largest one: every chunk fits into
+/// it, and `ozarr_array_chunk_extent` tells where each one lies.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
     entry!("ozarr_array_chunk_shape", {
         // SAFETY: room for every dimension, by the function's contract.
         unsafe { put_numbers(&ozarr_array::get(array, "array")?.chunk_shape(), shape, "shape") }
+    })
+}
+
+/// The number of chunks along each dimension; `shape` has room for as many numbers as the rank.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_grid_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
+    entry!("ozarr_array_grid_shape", {
+        // SAFETY: room for every dimension, by the function's contract.
+        unsafe { put_numbers(&ozarr_array::get(array, "array")?.grid_shape(), shape, "shape") }
+    })
+}
+
+/// Where the chunks of index `index` lie along dimension `dim` (both from 0): `*start` becomes their first
+/// element, `*extent` (`extent` may be NULL) how many they have, of which some may lie beyond the array's
+/// end. `OZARR_ERR_BOUNDS` from the number of chunks (`ozarr_array_grid_shape`) on.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_chunk_extent(
+    array: *const ozarr_array,
+    dim: i32,
+    index: i64,
+    start: *mut i64,
+    extent: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_array_chunk_extent", {
+        let array = ozarr_array::get(array, "array")?;
+        let dim = dimension(array.rank(), dim)?;
+        let Ok(index) = u64::try_from(index) else { bail!(Bounds, "the argument `index` is {index}, expected at least 0") };
+        let found = array.chunk_extent(dim, index)?;
+        // SAFETY: `start` points to room for a number, `extent` too unless it is NULL.
+        unsafe {
+            put(found.0 as i64, start, "start")?;
+            if extent.is_null() { Ok(()) } else { put(found.1 as i64, extent, "extent") }
+        }
     })
 }
 
@@ -204,27 +241,27 @@ pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array
     })
 }
 
-/// The type of the elements; `OZARR_BY_DTYPE` where it is no number. Such elements are moved as they are
-/// stored, in this machine's byte order; times (counts of 64 bits) convert to and from `OZARR_INT64`, too.
-/// `ozarr_array_metadata` describes the type.
+/// The type of the elements; `OZARR_BY_DTYPE` where it is no number: `ozarr_array_dtype` tells which. Asked
+/// for by that number, such elements are moved as they are stored, in this machine's byte order; times
+/// (counts of 64 bits) convert to and from `OZARR_INT64`, too.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
     entry!("ozarr_array_type", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: `type` points to room for it.
-        unsafe { put(array.data_type().code().unwrap_or(OZARR_BY_DTYPE), r#type, "type") }
+        unsafe { put(type_code(array.data_type()), r#type, "type") }
     })
 }
 
-/// The bytes of one element.
+/// The bytes of one element; 0 where elements are of variable length.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes: *mut usize) -> ozarr_status {
     entry!("ozarr_array_item_size", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: `bytes` points to room for it.
-        unsafe { put(array.data_type().size(), bytes, "bytes") }
+        unsafe { put(if array.data_type().is_variable() { 0 } else { array.data_type().size() }, bytes, "bytes") }
     })
 }
 
@@ -236,6 +273,18 @@ pub unsafe extern "C" fn ozarr_array_zarr_format(array: *const ozarr_array, form
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: `format` points to room for it.
         unsafe { put(array.format().number(), format, "format") }
+    })
+}
+
+/// The draft of Zarr v3 that the array is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
+/// are only read; `ozarr_migrate` makes Zarr v3 of them.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_draft(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_array_draft", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(array.dialect().draft().unwrap_or(""), buf, cap, len) }
     })
 }
 
@@ -253,7 +302,7 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
 ) -> ozarr_status {
     entry!("ozarr_array_dimension_name", {
         let array = ozarr_array::get(array, "array")?;
-        let dim = dimension(&array, dim)?;
+        let dim = dimension(array.rank(), dim)?;
         let name = array.dimension_names().into_iter().nth(dim).flatten();
         // SAFETY: room as is said, by the function's contract.
         unsafe {
@@ -277,6 +326,9 @@ pub unsafe extern "C" fn ozarr_array_fill_value(
     entry!("ozarr_array_fill_value", {
         let array = ozarr_array::get(array, "array")?;
         not_null(value, "value")?;
+        if array.data_type().is_variable() {
+            bail!(Type, "the elements are {}, of variable length; use ozarr_array_fill_text", array.data_type().name());
+        }
         let item = array.data_type().size();
         if size < item {
             bail!(BufferSize, "`value` has {size} bytes, expected {item}, one element of type {}", array.data_type().name());
@@ -310,8 +362,8 @@ pub unsafe extern "C" fn ozarr_array_metadata(array: *const ozarr_array, buf: *m
     })
 }
 
-/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array grows
-/// again.
+/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
+/// grows again. A rectilinear grid keeps its chunks; what lies beyond them becomes one chunk more.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64) -> ozarr_status {
@@ -354,7 +406,7 @@ pub unsafe extern "C" fn ozarr_array_append(
 ) -> ozarr_status {
     entry!("ozarr_array_append", {
         let array = ozarr_array::get(array, "array")?;
-        let dim = dimension(&array, dim)?;
+        let dim = dimension(array.rank(), dim)?;
         let Ok(count) = u64::try_from(count) else { bail!(Argument, "the argument `count` is {count}, expected at least 0") };
         let mut slab = array.shape();
         slab[dim] = count;
@@ -424,18 +476,10 @@ pub(super) fn contiguous(array: &Array, shape: &[u64], raw_type: ozarr_type, dat
         bail!(BufferSize, "`data` has {size} bytes, expected {needed} for a block of shape {shape:?} and type {}", data_type.name());
     }
     let strides = c_strides(shape, data_type.size());
-    Ok(Memory { data: data.cast(), size, offset: 0, strides, data_type, overflow: Overflow::Error })
+    Ok(Memory { data: data.cast(), size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None })
 }
 
 fn dense_bytes(shape: &[u64], data_type: DataType) -> Result<usize> {
     let bytes = element_count(shape)?.checked_mul(data_type.size() as u64).and_then(|n| usize::try_from(n).ok());
     bytes.ok_or_else(|| err!(BufferSize, "a block of shape {shape:?} and type {} has more bytes than memory", data_type.name()))
-}
-
-/// The number of a dimension.
-fn dimension(array: &Array, dim: i32) -> Result<usize> {
-    match usize::try_from(dim) {
-        Ok(d) if d < array.rank() => Ok(d),
-        _ => bail!(Bounds, "the argument `dim` is {dim}, expected 0 or more and less than the array's rank {}", array.rank()),
-    }
 }

@@ -1,8 +1,8 @@
 //! Attributes
 //!
-//! Small named values beside an array or a group: units, parameters, provenance. The same functions exist for
-//! both kinds of node. Each setter stores its value at once, unless it stands between `..._attrs_begin` and
-//! `..._attrs_commit`.
+//! Small named values beside an array or a group: units, parameters, provenance. The same functions exist
+//! for both kinds of node. Each setter stores its value at once, unless it stands between `..._attrs_begin`
+//! and `..._attrs_commit`.
 
 use super::entry;
 use super::handle::{Handle, Ref};

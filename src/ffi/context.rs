@@ -1,8 +1,8 @@
 //! Contexts
 //!
 //! A context holds settings for the stores that are opened with it. Without one, the library uses as many
-//! threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call gains
-//! by it.
+//! threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call
+//! gains by it.
 
 use super::entry;
 use super::handle::Handle;

@@ -8,8 +8,8 @@ use super::types::{create, ozarr_array, ozarr_create, ozarr_group, ozarr_spec};
 use crate::node::{Array, Context, Group, Mode, Store};
 use std::ffi::c_char;
 
-/// Creates a group, with the groups above it that are missing, up to the root of the location. It has the Zarr
-/// format of the group above it; 3 where there is none.
+/// Creates a group, with the groups above it that are missing, up to the root of the location. It has the
+/// Zarr format of the group above it; 3 where there is none.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, flags: ozarr_create, out: *mut *mut ozarr_group) -> ozarr_status {
@@ -59,8 +59,8 @@ pub unsafe extern "C" fn ozarr_group_create_group(
     })
 }
 
-/// Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are used;
-/// see the option `"consolidated"` of `ozarr_store_open_ex`.
+/// Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are
+/// used; see the option `"consolidated"` of `ozarr_store_open_ex`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_group(
@@ -126,6 +126,18 @@ pub unsafe extern "C" fn ozarr_group_zarr_format(group: *const ozarr_group, form
         let group = ozarr_group::get(group, "group")?;
         // SAFETY: `format` points to room for it.
         unsafe { put(group.format().number(), format, "format") }
+    })
+}
+
+/// The draft of Zarr v3 that the group is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
+/// are only read; `ozarr_migrate` makes Zarr v3 of them.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_draft(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_group_draft", {
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(group.dialect().draft().unwrap_or(""), buf, cap, len) }
     })
 }
 

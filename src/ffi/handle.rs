@@ -1,14 +1,14 @@
 //! Handles: opaque pointers whose bits are a tag, a kind, a generation and a slot, never an address.
 //!
-//! Each kind of handle has one static [`Table`]. A slot's atomic word holds its generation, an open bit and the number of
-//! references (the handle's own is one of them). Look-up is one compare-and-exchange; nothing here takes a lock, so a fork at
-//! any moment leaves the tables usable in the child. Slots live in blocks that are never freed: a stale, doubly freed, wrong or
-//! invented handle is told from a good one without touching memory that may be gone. A slot whose generations are used up is
-//! never used again.
+//! Each kind of handle has one static [`Table`]. A slot's atomic word holds its generation, an open bit and
+//! the number of references (the handle's own is one of them). Look-up is one compare-and-exchange; nothing
+//! here takes a lock, so a fork at any moment leaves the tables usable in the child. Slots live in blocks
+//! that are never freed: a stale, doubly freed, wrong or invented handle is told from a good one without
+//! touching memory that may be gone. A slot whose generations are used up is never used again.
 //!
-//! The bits, from the top: tag 8 (`0x5a`), kind 8 (`0x40` and the number), generation 26, slot 22. The upper 16 bits are not
-//! canonical on x86-64 (nor with 57-bit addresses) and on aarch64 (nor with top-byte-ignore): a handle that is dereferenced by
-//! mistake traps at once.
+//! The bits, from the top: tag 8 (`0x5a`), kind 8 (`0x40` and the number), generation 26, slot 22. The
+//! upper 16 bits are not canonical on x86-64 (nor with 57-bit addresses) and on aarch64 (nor with
+//! top-byte-ignore): a handle that is dereferenced by mistake traps at once.
 
 use crate::error::{Error, Result, bail, err};
 use std::cell::UnsafeCell;
@@ -48,15 +48,29 @@ pub(crate) enum Kind {
     Spec = 5,
     /// `ozarr_iter`
     Iter = 6,
+    /// `ozarr_varlen`
+    Varlen = 7,
+    /// `ozarr_dtype`
+    Dtype = 8,
     /// `ozarr_chunk_iter`
-    ChunkIter = 7,
+    ChunkIter = 9,
     /// `ozarr_shard_writer`
-    ShardWriter = 8,
+    ShardWriter = 10,
 }
 
 impl Kind {
-    const ALL: [Kind; 8] =
-        [Kind::Context, Kind::Store, Kind::Group, Kind::Array, Kind::Spec, Kind::Iter, Kind::ChunkIter, Kind::ShardWriter];
+    const ALL: [Kind; 10] = [
+        Kind::Context,
+        Kind::Store,
+        Kind::Group,
+        Kind::Array,
+        Kind::Spec,
+        Kind::Iter,
+        Kind::Varlen,
+        Kind::Dtype,
+        Kind::ChunkIter,
+        Kind::ShardWriter,
+    ];
 
     fn c_name(self) -> &'static str {
         match self {
@@ -66,6 +80,8 @@ impl Kind {
             Kind::Array => "ozarr_array",
             Kind::Spec => "ozarr_spec",
             Kind::Iter => "ozarr_iter",
+            Kind::Varlen => "ozarr_varlen",
+            Kind::Dtype => "ozarr_dtype",
             Kind::ChunkIter => "ozarr_chunk_iter",
             Kind::ShardWriter => "ozarr_shard_writer",
         }
@@ -114,7 +130,8 @@ pub(crate) struct Table<T> {
     blocks: [AtomicPtr<Slot<T>>; BLOCKS],
     /// The number of slots that were ever given out.
     used: AtomicU32,
-    /// The head of the list of free slots: a counter against ABA in the upper half, the slot's number plus 1 in the lower.
+    /// The head of the list of free slots: a counter against ABA in the upper half, the slot's number plus 1 in
+    /// the lower.
     free: AtomicU64,
 }
 
@@ -270,7 +287,8 @@ impl<T: Send + Sync + 'static> Table<T> {
         }
     }
 
-    /// The last reference of a closed slot is gone: drops the object and makes the slot vacant under a new generation.
+    /// The last reference of a closed slot is gone: drops the object and makes the slot vacant under a new
+    /// generation.
     fn vacate(&'static self, number: u32, slot: &'static Slot<T>) {
         // SAFETY: closed and without references, the slot is this thread's alone until it stands in the free list.
         let object = unsafe { (*slot.object.get()).take() };

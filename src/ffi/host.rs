@@ -1,4 +1,5 @@
-//! The host's world, kept while the library works: `errno`, the floating-point environment, and silence about panics.
+//! The host's world, kept while the library works: `errno`, the floating-point environment, and silence
+//! about panics.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -6,7 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 thread_local! {
     /// How many guarded calls this thread is in (a callback of the host may call the library again).
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// Where this thread panicked last: a source file (its end, if it is long) and a line. No destructor, no allocation.
+    /// The floating-point environment of the host, in the innermost guarded call.
+    static HOST_FLOAT: Cell<float::Word> = const { Cell::new(float::DEFAULT) };
+    /// Where this thread panicked last: a source file (its end, if it is long) and a line. No destructor, no
+    /// allocation.
     static PLACE: Cell<([u8; 64], u32)> = const { Cell::new(([0; 64], 0)) };
 }
 
@@ -14,6 +18,8 @@ thread_local! {
 pub(super) struct Host {
     errno: i32,
     float: float::Environment,
+    /// That of the guarded call around this one, in a callback of the host.
+    outer: float::Word,
 }
 
 impl Host {
@@ -23,12 +29,15 @@ impl Host {
         DEPTH.set(DEPTH.get() + 1);
         // SAFETY: errno's address is valid in every thread.
         let errno = unsafe { *libc::__errno_location() };
-        Host { errno, float: float::Environment::swap_default() }
+        let float = float::Environment::swap_default();
+        let outer = HOST_FLOAT.replace(float.word());
+        Host { errno, float, outer }
     }
 }
 
 impl Drop for Host {
     fn drop(&mut self) {
+        HOST_FLOAT.set(self.outer);
         self.float.restore();
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = self.errno };
@@ -36,8 +45,21 @@ impl Drop for Host {
     }
 }
 
-/// A panic is reported by its status, not on stderr: the hook says nothing in a guarded call and in the library's own threads
-/// (`ozarr…`), and is the former one elsewhere.
+/// Calls a function of the host in the host's own floating-point environment, from within a guarded call.
+pub(super) fn in_host<T>(call: impl FnOnce() -> T) -> T {
+    /// Puts the library's environment back, also if the call panics.
+    struct Back(float::Environment);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            self.0.restore();
+        }
+    }
+    let _back = Back(float::Environment::swap_for(HOST_FLOAT.get()));
+    call()
+}
+
+/// A panic is reported by its status, not on stderr: the hook says nothing in a guarded call and in the
+/// library's own threads (`ozarr…`), and is the former one elsewhere.
 fn silence_panics() {
     // No thread waits for another here: a child of `fork` would for ever.
     static HOOKED: AtomicBool = AtomicBool::new(false);
@@ -71,17 +93,26 @@ pub(super) fn panic_place() -> String {
 mod float {
     use std::arch::asm;
 
-    const DEFAULT: u32 = 0x1f80;
+    pub(super) type Word = u32;
+    pub(super) const DEFAULT: Word = 0x1f80;
 
     pub(super) struct Environment(u32);
 
     impl Environment {
         pub(super) fn swap_default() -> Environment {
+            Environment::swap_for(DEFAULT)
+        }
+
+        pub(super) fn swap_for(word: Word) -> Environment {
             let saved = get();
-            if saved != DEFAULT {
-                set(DEFAULT);
+            if saved != word {
+                set(word);
             }
             Environment(saved)
+        }
+
+        pub(super) fn word(&self) -> Word {
+            self.0
         }
 
         pub(super) fn restore(&self) {
@@ -109,13 +140,24 @@ mod float {
 mod float {
     use std::arch::asm;
 
+    pub(super) type Word = (u64, u64);
+    pub(super) const DEFAULT: Word = (0, 0);
+
     pub(super) struct Environment(u64, u64);
 
     impl Environment {
         pub(super) fn swap_default() -> Environment {
+            Environment::swap_for(DEFAULT)
+        }
+
+        pub(super) fn swap_for(word: Word) -> Environment {
             let saved = get();
-            set((0, 0));
+            set(word);
             Environment(saved.0, saved.1)
+        }
+
+        pub(super) fn word(&self) -> Word {
+            (self.0, self.1)
         }
 
         pub(super) fn restore(&self) {
@@ -158,7 +200,12 @@ mod tests {
             word
         };
         let after = (float::get(), *errno());
+        let called = {
+            let _host = Host::leave();
+            (in_host(float::get), float::get())
+        };
         float::set(kept);
+        assert_eq!(called, (host_word, 0x1f80));
         assert_eq!(inside, 0x1f80);
         assert_eq!(after, (host_word, 42));
     }

@@ -22,8 +22,8 @@ use crate::node::Child;
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Lists the group's children as they are now, sorted by name, under a cursor that stands before the first. A
-/// child that cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
+/// Lists the group's children as they are now, sorted by name, under a cursor that stands before the first.
+/// A child that cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_children(group: *const ozarr_group, out: *mut *mut ozarr_iter) -> ozarr_status {

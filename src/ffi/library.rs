@@ -13,16 +13,16 @@ pub unsafe extern "C" fn ozarr_version() -> *const c_char {
     entry!("ozarr_version", else c"".as_ptr(), { Ok(concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()) })
 }
 
-/// The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within one
-/// version, functions and constants are only ever added.
+/// The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within
+/// one version, functions and constants are only ever added.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_abi_version() -> i32 {
     entry!("ozarr_abi_version", else 0, { Ok(0) })
 }
 
-/// Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`, `"sharding"`,
-/// `"transpose"`, `"memory"`, `"v2"`, ... Codecs have their names in metadata, of v2 or v3. False for names
-/// that it does not know, and for NULL.
+/// Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`,
+/// `"sharding"`, `"transpose"`, `"memory"`, `"v2"`, ... Codecs have their names in metadata, of v2 or v3.
+/// False for names that it does not know, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_has_feature(name: *const c_char) -> bool {
     entry!("ozarr_has_feature", else false, {

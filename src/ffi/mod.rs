@@ -1,10 +1,10 @@
 //! The C ABI: checks arguments, looks up handles, calls the facade, turns errors into statuses. No logic.
 //!
-//! Safety, for all functions here at once: a pointer that is not a handle must be NULL or point to what the function's text
-//! says; memory for elements must stay valid and unaliased during the call; handles may be anything (`handle.rs` tells good ones
-//! from bad). Every exported function is one `entry!`, literally, because cbindgen expands no macros; `tests/boundary.rs`
-//! finds any that is not. The module documentation of the files below, in this order, is the text of `include/ozarr.h`
-//! (`tests/header.rs` writes it).
+//! Safety, for all functions here at once: a pointer that is not a handle must be NULL or point to what the
+//! function's text says; memory for elements must stay valid and unaliased during the call; handles may be
+//! anything (`handle.rs` tells good ones from bad). Every exported function is one `entry!`, literally,
+//! because cbindgen expands no macros; `tests/boundary.rs` finds any that is not. The module documentation
+//! of the files below, in this order, is the text of `include/ozarr.h` (`tests/header.rs` writes it).
 
 #![allow(clippy::missing_safety_doc)] // The chapter above is for all; doc comments here go into the C header.
 
@@ -12,15 +12,18 @@ pub mod array;
 pub mod attr;
 pub mod chunk;
 pub mod context;
+pub mod dtype;
 pub mod group;
 pub mod iter;
 pub mod library;
+pub mod migrate;
 pub mod node;
 pub mod region;
 pub mod spec;
 pub mod status;
 pub mod store;
 pub mod types;
+pub mod varlen;
 
 mod handle;
 mod host;
@@ -32,9 +35,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The body of an exported function: a block that gives a `Result`.
 ///
-/// `entry!("ozarr_x", { …; Ok(()) })` gives a status; `entry!("ozarr_x", else FALLBACK, { …; Ok(value) })` gives the value, or
-/// the fallback after an error. Either way a panic stays inside, an error becomes the thread's last error, and the host's
-/// `errno` and floating-point environment are as before.
+/// `entry!("ozarr_x", { …; Ok(()) })` gives a status; `entry!("ozarr_x", else FALLBACK, { …; Ok(value) })`
+/// gives the value, or the fallback after an error. Either way a panic stays inside, an error becomes the
+/// thread's last error, and the host's `errno` and floating-point environment are as before.
 macro_rules! entry {
     ($name:literal, else $fallback:expr, $body:block) => {
         match $crate::ffi::guard($name, || $body) {

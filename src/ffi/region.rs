@@ -19,17 +19,29 @@
 //! memory.type = OZARR_FLOAT64;
 //! if (ozarr_array_write_ex(t, &region, &memory)) goto fail;
 //! ```
+//!
+//! Every type of number becomes every other, except complex ones real ones. What does not fit is
+//! `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element,
+//! not always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`.
+//! Numbers are rounded to the nearest, ties to even, once; real numbers lose their fraction when they
+//! become integers. After such an error in reading, the memory's elements hold what the array has, or what
+//! they held before, and those near the named one anything; in writing, the chunks with such elements are
+//! as before, all others are written.
 
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, numbers};
-use super::types::{check_struct_size, data_type, is_order_f, ozarr_array, ozarr_order, ozarr_type};
-use crate::engine::{Memory, Overflow, Selection};
+use super::strings::{not_null, numbers, text};
+use super::types::{
+    OZARR_BY_DTYPE, check_struct_size, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_order, ozarr_overflow, ozarr_type,
+    read_struct,
+};
+use crate::dtype::{DataType, ElementType, Field, Struct};
+use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
 use crate::limits::{Strides, c_strides, f_strides};
 use crate::node::Array;
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 /// Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to
 /// `OZARR_REGION_INIT` first.
@@ -68,8 +80,16 @@ pub struct ozarr_memory {
     pub strides: *const i64,
     /// `OZARR_ORDER_C` or `OZARR_ORDER_F`; counts where `strides` is NULL.
     pub order: ozarr_order,
-    /// The type of the elements; `OZARR_AS_STORED` is the array's.
+    /// The type of the elements; `OZARR_AS_STORED` is the array's, `OZARR_BY_DTYPE` that of `dtype`.
     pub r#type: ozarr_type,
+    /// What happens to numbers that do not fit: `OZARR_OVERFLOW_ERROR`, ..._WRAP or ..._SATURATE.
+    pub overflow: ozarr_overflow,
+    /// With `OZARR_BY_DTYPE`: the type of the elements; NULL is the array's.
+    pub dtype: *const ozarr_dtype,
+    /// Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type` and
+    /// `dtype` are the field's then (of each value, where it has a shape: they lie one after the other).
+    /// Writing leaves the other fields as they are. NULL: the whole element.
+    pub field: *const c_char,
 }
 
 /// Reads a region (NULL: the whole array) to memory.
@@ -135,16 +155,53 @@ pub(super) unsafe fn selection_of(array: &Array, region: *const ozarr_region) ->
     Selection::new(&length, start, shape, step)
 }
 
-/// # Safety `memory` is NULL or points to a struct that begins with its size and whose strides, if any, are as
-/// many as `shape` is long.
+/// The bytes that `ozarr_memory` had before `overflow`.
+const MEMORY_V1: usize = std::mem::offset_of!(ozarr_memory, overflow);
+
+/// The type of the elements in memory: for one field, a struct that has nothing but it.
+///
+/// # Safety
+/// `memory.field` is NULL or points to a NUL-terminated text.
+unsafe fn memory_type(stored: DataType, memory: &ozarr_memory) -> Result<DataType> {
+    let path: Vec<&str> = match memory.field.is_null() {
+        true => Vec::new(),
+        // SAFETY: the caller's promise.
+        false => unsafe { text(memory.field, "memory->field") }?.split('.').collect(),
+    };
+    let fields = fields_of(stored, &path)?;
+    let inside = fields.last().map_or(stored, |f| f.element.data_type.native());
+    let wanted = match (memory.r#type, memory.dtype.is_null()) {
+        (OZARR_BY_DTYPE, false) => super::dtype::memory_type(memory.dtype, "memory->dtype")?,
+        (_, false) => bail!(Argument, "`memory->dtype` is given and `memory->type` is {}, expected OZARR_BY_DTYPE", memory.r#type),
+        (r#type, true) => data_type(r#type, Some(inside))?,
+    };
+    fields.iter().rev().try_fold(wanted, |inner, field| {
+        let element = ElementType::native(inner);
+        Ok(DataType::Struct(Struct::packed(vec![Field { offset: 0, element, ..(*field).clone() }])?))
+    })
+}
+
+/// The fields on the way from the array's type to the innermost one.
+fn fields_of(stored: DataType, path: &[&str]) -> Result<Vec<&'static Field>> {
+    let (mut inside, mut fields) = (stored, Vec::with_capacity(path.len()));
+    for name in path {
+        let field = if let DataType::Struct(s) = inside { s.field(name) } else { None };
+        let Some(field) = field else { bail!(NotFound, "the array's type has no field {:?}", path.join(".")) };
+        inside = field.element.data_type;
+        fields.push(field);
+    }
+    Ok(fields)
+}
+
+/// # Safety `memory` is NULL or points to a struct that begins with its size and whose strides, if any, are
+/// as many as `shape` is long.
 unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozarr_memory) -> Result<Memory> {
     not_null(memory, "memory")?;
     // SAFETY: not NULL; the caller's promise.
-    unsafe { check_struct_size(memory, "memory") }?;
-    // SAFETY: it has at least the size of the struct.
-    let memory = unsafe { memory.read() };
-    let data_type = data_type(memory.r#type, Some(array.data_type()))?;
-    let order_f = is_order_f(memory.order)?;
+    let memory = unsafe { read_struct(memory, "memory", MEMORY_V1) }?;
+    // SAFETY: NULL or a text, by the caller's promise.
+    let data_type = unsafe { memory_type(array.data_type(), &memory) }?;
+    let (order_f, overflow) = (is_order_f(memory.order)?, overflow(memory.overflow)?);
     if memory.data.is_null() && memory.size > 0 {
         bail!(Null, "`memory->data` is NULL and `memory->size` is {}", memory.size);
     }
@@ -154,5 +211,5 @@ unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozarr_memory) -
         (true, false) => c_strides(shape, data_type.size()),
         (true, true) => f_strides(shape, data_type.size()),
     };
-    Ok(Memory { data: memory.data.cast(), size: memory.size, offset: memory.offset, strides, data_type, overflow: Overflow::Error })
+    Ok(Memory { data: memory.data.cast(), size: memory.size, offset: memory.offset, strides, data_type, overflow, arena: None })
 }

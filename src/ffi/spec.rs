@@ -1,7 +1,8 @@
 //! Specifications: what to create
 //!
-//! Every choice about a new array. A specification is checked as a whole when it is used (`OZARR_ERR_METADATA`
-//! or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable afterwards:
+//! Every choice about a new array. A specification is checked as a whole when it is used
+//! (`OZARR_ERR_METADATA` or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable
+//! afterwards:
 //!
 //! ```c
 //! ozarr_spec *s = NULL;
@@ -18,18 +19,19 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{lengths, not_null, put, put_text, rank, text};
+use super::strings::{dimension, lengths, not_null, put, put_text, rank, text};
 use super::types::{Specification, create, data_type, is_order_f, ozarr_array, ozarr_create, ozarr_order, ozarr_spec, ozarr_type};
 use crate::dtype::ByteOrder;
 use crate::error::{Result, bail};
 use crate::grid::key::Separator;
+use crate::limits::MAX_JSON_VALUES;
 use crate::metadata::Order;
 use crate::node::{Array, Context, Mode, Spec, Store};
 use std::ffi::{c_char, c_void};
 use std::sync::PoisonError;
 
-/// A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested shape,
-/// compressed with zstd, fill value 0.
+/// A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested
+/// shape, compressed with zstd, fill value 0.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *const i64, out: *mut *mut ozarr_spec) -> ozarr_status {
@@ -84,13 +86,35 @@ pub unsafe extern "C" fn ozarr_spec_set_zarr_format(spec: *mut ozarr_spec, forma
     entry!("ozarr_spec_set_zarr_format", { change(spec, |s| s.set_format(super::store::format_of(format)?)) })
 }
 
-/// The chunk's shape, one number for each dimension, at least 1.
+/// The chunk's shape, one number for each dimension, at least 1. It takes the place of extents that were set
+/// before.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_chunks(spec: *mut ozarr_spec, chunks: *const i64) -> ozarr_status {
     entry!("ozarr_spec_set_chunks", {
         // SAFETY: one number for each dimension, by the function's contract.
         change(spec, |s| s.set_chunks(&unsafe { lengths(chunks, s.rank(), "chunks", 1) }?))
+    })
+}
+
+/// Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count`
+/// of them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks
+/// that were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which
+/// few other libraries read by now; if all are equal along every dimension the grid is the usual one.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim: i32, count: i64, extents: *const i64) -> ozarr_status {
+    entry!("ozarr_spec_set_chunk_extents", {
+        let count = match usize::try_from(count) {
+            Ok(n @ 1..=MAX_JSON_VALUES) => n,
+            _ => bail!(Argument, "the argument `count` is {count}, expected 1 to {MAX_JSON_VALUES}"),
+        };
+        not_null(extents, "extents")?;
+        change(spec, |s| {
+            let dim = dimension(s.rank(), dim)?;
+            // SAFETY: `count` numbers, by the function's contract.
+            s.set_chunk_extents(dim, &unsafe { lengths(extents, count, "extents", 1) }?)
+        })
     })
 }
 
@@ -164,8 +188,8 @@ pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozar
     })
 }
 
-/// Whether the elements are stored big-endian; the default is little-endian. Your memory is in this machine's
-/// order always.
+/// Whether the elements are stored big-endian; the default is little-endian. Your memory is in this
+/// machine's order always.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: bool) -> ozarr_status {
@@ -189,8 +213,8 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
     })
 }
 
-/// How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level` is
-/// the codec's own, -1 its default.
+/// How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level`
+/// is the codec's own, -1 its default.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: *const c_char, level: i32) -> ozarr_status {
@@ -282,7 +306,7 @@ pub(super) fn snapshot(spec: *const ozarr_spec) -> Result<Spec> {
 }
 
 /// Changes a specification; one change at a time, and none at all if it fails.
-fn change(spec: *mut ozarr_spec, how: impl FnOnce(&mut Spec) -> Result<()>) -> Result<()> {
+pub(super) fn change(spec: *mut ozarr_spec, how: impl FnOnce(&mut Spec) -> Result<()>) -> Result<()> {
     let spec = ozarr_spec::get(spec, "spec")?;
     let _turn = spec.turns.get().lock().unwrap_or_else(PoisonError::into_inner);
     let mut changed = spec.value.read(Spec::clone);

@@ -1,12 +1,12 @@
 //! Statuses and errors
 //!
-//! Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says what
-//! kind of thing went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx metadata, -4xx
-//! stored data, -5xx the store, -6xx the operating system, -7xx a limit, -9xx the library itself. Numbers are
-//! never reused; new ones may come.
+//! Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says
+//! what kind of thing went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx
+//! metadata, -4xx stored data, -5xx the store, -6xx the operating system, -7xx a limit, -9xx the library
+//! itself. Numbers are never reused; new ones may come.
 //!
-//! The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and the
-//! field, what was found and what was expected. Successful calls leave it as it is.
+//! The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and
+//! the field, what was found and what was expected. Successful calls leave it as it is.
 
 use super::types::check_struct_size;
 use super::{entry, strings};
@@ -158,8 +158,8 @@ pub unsafe extern "C" fn ozarr_status_name(status: ozarr_status) -> *const c_cha
     })
 }
 
-/// The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to be
-/// freed.
+/// The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to
+/// be freed.
 ///
 /// The text stands in the thread's own memory and changes with the next call that fails in the same thread:
 /// copy it if it is to live longer.

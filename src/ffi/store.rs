@@ -1,21 +1,31 @@
 //! Stores
 //!
-//! Locations are enough for most programs. A store handle saves opening the same place again for each of many
-//! nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
+//! Locations are enough for most programs. A store handle saves opening the same place again for each of
+//! many nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
 //!
-//! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`); the
-//! empty text is the root.
+//! A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so
+//! it cannot erase, nor shrink or overwrite a node; and others can read it only after a flush or close,
+//! each of which adds a directory of all keys: use one store handle for many nodes. The last handle that is
+//! freed without that finishes the archive, too, but cannot say whether it worked; after a kill see
+//! `ozarr_zip_repair`.
+//!
+//! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
+//! the empty text is the root.
 
 use super::context::context_of;
 use super::entry;
 use super::handle::Handle;
+use super::host::in_host;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, text};
-use super::types::{create, node_kind, ozarr_array, ozarr_context, ozarr_create, ozarr_group, ozarr_node_kind, ozarr_spec, ozarr_store};
-use crate::error::{Result, bail};
+use super::types::{
+    OZARR_CAN_ERASE, OZARR_CAN_LIST, OZARR_CAN_WRITE, OZARR_IS_REMOTE, create, node_kind, ozarr_array, ozarr_context, ozarr_create,
+    ozarr_group, ozarr_key_function, ozarr_node_kind, ozarr_spec, ozarr_store,
+};
+use crate::error::{Result, bail, err};
 use crate::metadata::Format;
-use crate::node::{Array, Context, Group, Mode, Store};
-use std::ffi::c_char;
+use crate::node::{Array, Context, Group, Mode, Store, repair_zip};
+use std::ffi::{CString, c_char, c_void};
 
 /// The most options that one call takes.
 const MAX_OPTIONS: usize = 64;
@@ -39,11 +49,11 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// ..., NULL):
 ///
 /// - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced
-///   at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
-///   Against a kill of the process everything stored is whole in any case.
+/// at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
+/// Against a kill of the process everything stored is whole in any case.
 /// - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
-///   consolidated metadata, if it has any, as they were when the group was opened; a change through this
-///   process ends that. `"never"` reads every node's own document.
+/// consolidated metadata, if it has any, as they were when the group was opened; a change through this
+/// process ends that. `"never"` reads every node's own document.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_open_ex(
@@ -176,7 +186,170 @@ pub unsafe extern "C" fn ozarr_store_node_erase(store: *mut ozarr_store, path: *
     })
 }
 
-/// Makes everything durable that was written through any handle on this store.
+/// What a store can do, of its `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase, for example.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, capabilities: *mut u32) -> ozarr_status {
+    entry!("ozarr_store_capabilities", {
+        not_null(capabilities, "capabilities")?;
+        let can = ozarr_store::get(store, "store")?.capabilities();
+        let flags = [
+            (can.writable, OZARR_CAN_WRITE),
+            (can.listable, OZARR_CAN_LIST),
+            (can.erasable, OZARR_CAN_ERASE),
+            (can.latency, OZARR_IS_REMOTE),
+        ];
+        let all = flags.iter().filter(|(has, _)| *has).fold(0, |all, (_, flag)| all | flag);
+        // SAFETY: `capabilities` points to room for it.
+        unsafe { put(all, capabilities, "capabilities") }
+    })
+}
+
+/// For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which
+/// has `cap` bytes. `*len` is their number, and is set also when the buffer is too small
+/// (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
+/// `OZARR_ERR_NOT_FOUND` if the key holds nothing.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_key_get(
+    store: *const ozarr_store,
+    key: *const c_char,
+    buf: *mut c_void,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_store_key_get", {
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let key = unsafe { text(key, "key") }?;
+        let missing = || err!(NotFound, "the key holds nothing").at_key(key);
+        if buf.is_null() {
+            if cap > 0 {
+                bail!(Null, "the argument `buf` is NULL and `cap` is {cap}");
+            }
+            let found = store.key_len(key)?.ok_or_else(missing)?;
+            // SAFETY: NULL, or room for it.
+            return if len.is_null() { Ok(()) } else { unsafe { put(found as usize, len, "len") } };
+        }
+        let bytes = store.key_get(key)?.ok_or_else(missing)?;
+        if !len.is_null() {
+            // SAFETY: room for it.
+            unsafe { put(bytes.len(), len, "len") }?;
+        }
+        if cap < bytes.len() {
+            bail!(BufferSize, "`buf` has {cap} bytes, expected at least {}", bytes.len());
+        }
+        // SAFETY: room for `cap` bytes, which are enough.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf.cast(), bytes.len()) };
+        Ok(())
+    })
+}
+
+/// For tools: stores `size` bytes under a key, atomically. Nothing is checked but the key.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_key_put(
+    store: *mut ozarr_store,
+    key: *const c_char,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_store_key_put", {
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let key = unsafe { text(key, "key") }?;
+        let bytes = match size {
+            0 => &[][..],
+            _ => {
+                not_null(data, "data")?;
+                if size > isize::MAX as usize {
+                    bail!(Argument, "`size` is {size}, more than memory can hold");
+                }
+                // SAFETY: `size` bytes, by the function's contract.
+                unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) }
+            }
+        };
+        store.key_put(key, bytes)
+    })
+}
+
+/// For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no
+/// error. A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *const c_char, erased: *mut bool) -> ozarr_status {
+    entry!("ozarr_store_key_erase", {
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let was_there = store.key_erase(unsafe { text(key, "key") }?)?;
+        // SAFETY: NULL, or room for it.
+        if erased.is_null() { Ok(()) } else { unsafe { put(was_there, erased, "erased") } }
+    })
+}
+
+/// For tools: whether a key holds anything.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_key_exists(store: *const ozarr_store, key: *const c_char, exists: *mut bool) -> ozarr_status {
+    entry!("ozarr_store_key_exists", {
+        not_null(exists, "exists")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let found = store.key_len(unsafe { text(key, "key") }?)?.is_some();
+        // SAFETY: room for it.
+        unsafe { put(found, exists, "exists") }
+    })
+}
+
+/// For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
+/// the calling thread, until it returns false. `user` is handed on to it. It may use the store; the text
+/// goes when it returns.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_key_list(
+    store: *const ozarr_store,
+    prefix: *const c_char,
+    each: ozarr_key_function,
+    user: *mut c_void,
+) -> ozarr_status {
+    entry!("ozarr_store_key_list", {
+        let Some(each) = each else { bail!(Null, "the argument `each` is NULL") };
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let keys = store.key_list(unsafe { text(prefix, "prefix") }?)?;
+        for key in keys {
+            let key = CString::new(key).map_err(|_| err!(Internal, "a key with a NUL"))?;
+            // SAFETY: the caller's function, by the contract of its type.
+            if !in_host(|| unsafe { each(key.as_ptr(), user) }) {
+                break;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Makes a zip archive readable whose writer died before it flushed: its entries up to the last whole one
+/// get a new directory, and what is torn behind them is cut off. `path` is the file. `*keys` and `*lost`
+/// (unless NULL) become the number of keys that it has now, and of entries that were begun and are lost. A
+/// file that can be read is left as it is.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_zip_repair(path: *const c_char, keys: *mut i64, lost: *mut i64) -> ozarr_status {
+    entry!("ozarr_zip_repair", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let done = repair_zip(unsafe { text(path, "path") }?)?;
+        for (out, value, name) in [(keys, done.keys, "keys"), (lost, done.lost, "lost")] {
+            if !out.is_null() {
+                // SAFETY: room for it.
+                unsafe { put(value as i64, out, name) }?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Makes everything durable that was written through any handle on this store. For a zip archive: writes its
+/// directory, without which others cannot read it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_flush(store: *mut ozarr_store) -> ozarr_status {
@@ -207,8 +380,8 @@ pub(super) fn format_of(zarr_format: i32) -> Result<Format> {
 
 /// Pairs of key and value, up to a NULL.
 ///
-/// # Safety `options` is NULL or points to NUL-terminated texts with a NULL after the last; they live as long
-/// as the result is used.
+/// # Safety `options` is NULL or points to NUL-terminated texts with a NULL after the last; they live as
+/// long as the result is used.
 unsafe fn options_of<'a>(options: *const *const c_char) -> Result<Vec<(&'a str, &'a str)>> {
     let mut pairs = Vec::new();
     if options.is_null() {

@@ -44,6 +44,14 @@ pub(super) fn rank(rank: i32) -> Result<usize> {
     }
 }
 
+/// The number of a dimension that the caller gives, for that rank.
+pub(super) fn dimension(rank: usize, dim: i32) -> Result<usize> {
+    match usize::try_from(dim) {
+        Ok(d) if d < rank => Ok(d),
+        _ => bail!(Bounds, "the argument `dim` is {dim}, expected 0 or more and less than the array's rank {rank}"),
+    }
+}
+
 /// Lengths or extents that the caller gives: none smaller than `least`.
 ///
 /// # Safety
@@ -84,11 +92,11 @@ pub(super) unsafe fn put<T>(value: T, out: *mut T, argument: &str) -> Result<()>
     Ok(())
 }
 
-/// A text for the caller's buffer: `cap` bytes at `buf`, of which the text and a NUL are written. `*len` (unless `len` is NULL)
-/// becomes the text's length in bytes, in any case. NULL with `cap` 0 asks for the length only.
+/// A text for the caller's buffer: `cap` bytes at `buf`, of which the text and a NUL are written. `*len`
+/// (unless `len` is NULL) becomes the text's length in bytes, in any case. NULL with `cap` 0 asks for the
+/// length only.
 ///
-/// # Safety
-/// `buf` is NULL or has room for `cap` bytes; `len` is NULL or points to a `size_t`.
+/// # Safety `buf` is NULL or has room for `cap` bytes; `len` is NULL or points to a `size_t`.
 pub(super) unsafe fn put_text(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Result<()> {
     if !len.is_null() {
         // SAFETY: not NULL, a `size_t`.

@@ -1,12 +1,13 @@
 //! Handles and numbers
 //!
-//! A handle stands for something open. It is not an address: using one that was freed, or one of another type,
-//! is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own `..._free`,
-//! where NULL is allowed, and a handle that is gone already changes nothing but `ozarr_last_error()`. The
-//! order does not matter: an array stays usable after its store's handle is freed.
+//! A handle stands for something open. It is not an address: using one that was freed, or one of another
+//! type, is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own
+//! `..._free`, where NULL is allowed, and a handle that is gone already changes nothing but
+//! `ozarr_last_error()`. The order does not matter: an array stays usable after its store's handle is
+//! freed.
 
 use super::handle::{Handle, Kind, Table};
-use crate::dtype::DataType;
+use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkSafe, Kept};
 use crate::node;
@@ -32,7 +33,7 @@ pub struct ozarr_spec {
     _bits: [u8; 0],
 }
 
-/// A place that holds a hierarchy: a folder, or memory.
+/// A place that holds a hierarchy: a folder, a zip archive, or memory.
 #[allow(non_camel_case_types)]
 pub struct ozarr_store {
     _bits: [u8; 0],
@@ -41,6 +42,12 @@ pub struct ozarr_store {
 /// A cursor over the children of a group.
 #[allow(non_camel_case_types)]
 pub struct ozarr_iter {
+    _bits: [u8; 0],
+}
+
+/// Elements of variable length that were read.
+#[allow(non_camel_case_types)]
+pub struct ozarr_varlen {
     _bits: [u8; 0],
 }
 
@@ -62,8 +69,16 @@ pub struct ozarr_context {
     _bits: [u8; 0],
 }
 
-/// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_COMPLEX128`. In
-/// your memory they are always in this machine's byte order.
+/// A data type: what an element is, where a number does not say it.
+#[allow(non_camel_case_types)]
+pub struct ozarr_dtype {
+    _bits: [u8; 0],
+}
+
+/// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`.
+/// In your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte
+/// each: the library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores
+/// them when it reads.
 #[allow(non_camel_case_types)]
 pub type ozarr_type = i32;
 
@@ -97,8 +112,62 @@ pub const OZARR_FLOAT64: ozarr_type = 12;
 pub const OZARR_COMPLEX64: ozarr_type = 13;
 /// Two `double`: real and imaginary part (C99 `double complex`)
 pub const OZARR_COMPLEX128: ozarr_type = 14;
-/// The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order
+/// -2 to 1, a byte with its sign
+pub const OZARR_INT2: ozarr_type = 15;
+/// -8 to 7, a byte with its sign
+pub const OZARR_INT4: ozarr_type = 16;
+/// 0 to 3, a byte
+pub const OZARR_UINT2: ozarr_type = 17;
+/// 0 to 15, a byte
+pub const OZARR_UINT4: ozarr_type = 18;
+/// The upper half of a `float`, two bytes
+pub const OZARR_BFLOAT16: ozarr_type = 19;
+/// 8 bits: 3 of exponent, 4 of mantissa
+pub const OZARR_FLOAT8_E3M4: ozarr_type = 20;
+/// 8 bits with infinities, as in IEEE 754; not `float8_e4m3fn`
+pub const OZARR_FLOAT8_E4M3: ozarr_type = 21;
+/// 8 bits, bias 11; no infinities, one NaN
+pub const OZARR_FLOAT8_E4M3B11FNUZ: ozarr_type = 22;
+/// 8 bits, bias 8; no infinities, one NaN
+pub const OZARR_FLOAT8_E4M3FNUZ: ozarr_type = 23;
+/// 8 bits without infinities, up to 448
+pub const OZARR_FLOAT8_E4M3FN: ozarr_type = 24;
+/// The upper half of a binary16
+pub const OZARR_FLOAT8_E5M2: ozarr_type = 25;
+/// 8 bits, bias 16; no infinities, one NaN
+pub const OZARR_FLOAT8_E5M2FNUZ: ozarr_type = 26;
+/// The powers of two from 2^-127 to 2^127, and NaN; no zero
+pub const OZARR_FLOAT8_E8M0FNU: ozarr_type = 27;
+/// 6 bits in a byte, -7.5 to 7.5; numbers only
+pub const OZARR_FLOAT6_E2M3FN: ozarr_type = 28;
+/// 6 bits in a byte, -28 to 28; numbers only
+pub const OZARR_FLOAT6_E3M2FN: ozarr_type = 29;
+/// 4 bits in a byte, -6 to 6; numbers only
+pub const OZARR_FLOAT4_E2M1FN: ozarr_type = 30;
+/// Another type: the answer for arrays of text, times and structs; in `ozarr_memory`, that of `dtype`
 pub const OZARR_BY_DTYPE: ozarr_type = 100;
+/// UTF-8 text of any length; written and read by the functions for variable length
+pub const OZARR_STRING: ozarr_type = 101;
+/// Bytes of any length; written and read by the functions for variable length
+pub const OZARR_BYTES: ozarr_type = 102;
+/// Any JSON value, as its text; format 2 only; written and read by the functions for variable length
+pub const OZARR_JSON: ozarr_type = 103;
+/// The answer for arrays of lists of numbers; written and read by the functions for variable length
+pub const OZARR_LIST: ozarr_type = 104;
+
+/// What happens to a number that does not fit into the type that it is converted to, in memory or in the
+/// array. NaN never becomes an integer or a bool, nor a type without NaN: an error under all of them.
+#[allow(non_camel_case_types)]
+pub type ozarr_overflow = i32;
+
+/// `OZARR_ERR_RANGE`.
+pub const OZARR_OVERFLOW_ERROR: ozarr_overflow = 0;
+/// Integers modulo 2^n, also what is left of a real number without its fraction (an infinity is an error).
+/// Real numbers become infinite, or NaN in a type without infinity, or its largest number where it has
+/// neither. All but 0 is true.
+pub const OZARR_OVERFLOW_WRAP: ozarr_overflow = 1;
+/// The least or the largest number of the type. All but 0 is true.
+pub const OZARR_OVERFLOW_SATURATE: ozarr_overflow = 2;
 
 /// Which index runs fastest in memory.
 #[allow(non_camel_case_types)]
@@ -108,6 +177,19 @@ pub type ozarr_order = i32;
 pub const OZARR_ORDER_C: ozarr_order = 0;
 /// The first index (column-major, as in Fortran).
 pub const OZARR_ORDER_F: ozarr_order = 1;
+
+/// A store can be written.
+pub const OZARR_CAN_WRITE: u32 = 1;
+/// A store can list its keys.
+pub const OZARR_CAN_LIST: u32 = 2;
+/// A store can erase what it holds.
+pub const OZARR_CAN_ERASE: u32 = 4;
+/// A store is far away: reads are worth having in flight together.
+pub const OZARR_IS_REMOTE: u32 = 8;
+
+/// Told of a key by `ozarr_store_key_list`; true to go on, false to stop.
+#[allow(non_camel_case_types)]
+pub type ozarr_key_function = Option<unsafe extern "C" fn(key: *const std::ffi::c_char, user: *mut std::ffi::c_void) -> bool>;
 
 /// What to do if something stands already where a node is to be created.
 #[allow(non_camel_case_types)]
@@ -219,18 +301,38 @@ handle!(ozarr_group, Group, node::Group);
 handle!(ozarr_array, Array, node::Array);
 handle!(ozarr_spec, Spec, Specification);
 handle!(ozarr_iter, Iter, Cursor);
+handle!(ozarr_varlen, Varlen, node::variable::Variable);
+handle!(ozarr_dtype, Dtype, super::dtype::Description);
 handle!(ozarr_chunk_iter, ChunkIter, Turn<ChunkCursor>);
 handle!(ozarr_shard_writer, ShardWriter, Turn<node::ArrayShardWriter>);
 
 /// The data type of a number from C; `OZARR_AS_STORED` is `stored`, where there is one.
 pub(super) fn data_type(raw: ozarr_type, stored: Option<DataType>) -> Result<DataType> {
     match (raw, stored) {
+        (_, Some(stored)) if stored.is_variable() => {
+            bail!(Type, "the elements are {}, of variable length; use ozarr_array_read_varlen and ozarr_array_write_varlen", stored.name())
+        }
         (OZARR_AS_STORED, Some(stored)) => Ok(stored),
+        (OZARR_STRING, None) => Ok(DataType::VarText),
+        (OZARR_BYTES, None) => Ok(DataType::VarBytes),
+        (OZARR_JSON, None) => Ok(DataType::VarJson),
+        (OZARR_STRING..=OZARR_LIST, _) => bail!(Type, "the argument `type` is {raw}, of variable length, expected the type of a number"),
         // What `ozarr_array_type` answered may be asked for.
         (OZARR_BY_DTYPE, Some(stored)) if stored.code().is_none() => Ok(stored),
         (OZARR_BY_DTYPE, _) => bail!(Type, "the argument `type` is OZARR_BY_DTYPE, expected the type of a number"),
         (OZARR_AS_STORED, None) => bail!(Argument, "the argument `type` is OZARR_AS_STORED, expected a type of its own here"),
         _ => DataType::from_raw(raw).ok_or_else(|| err!(Argument, "the argument `type` is {raw}, expected an OZARR_... type")),
+    }
+}
+
+/// The number of an array's type in C.
+pub(super) fn type_code(data_type: DataType) -> ozarr_type {
+    match data_type {
+        DataType::VarText => OZARR_STRING,
+        DataType::VarBytes => OZARR_BYTES,
+        DataType::VarJson => OZARR_JSON,
+        DataType::VarArray(_) => OZARR_LIST,
+        other => other.code().unwrap_or(OZARR_BY_DTYPE),
     }
 }
 
@@ -240,6 +342,16 @@ pub(super) fn is_order_f(raw: ozarr_order) -> Result<bool> {
         OZARR_ORDER_C => Ok(false),
         OZARR_ORDER_F => Ok(true),
         _ => bail!(Argument, "`order` is {raw}, expected OZARR_ORDER_C or OZARR_ORDER_F"),
+    }
+}
+
+/// The policy of a number from C.
+pub(super) fn overflow(raw: ozarr_overflow) -> Result<Overflow> {
+    match raw {
+        OZARR_OVERFLOW_ERROR => Ok(Overflow::Error),
+        OZARR_OVERFLOW_WRAP => Ok(Overflow::Wrap),
+        OZARR_OVERFLOW_SATURATE => Ok(Overflow::Saturate),
+        _ => bail!(Argument, "`overflow` is {raw}, expected OZARR_OVERFLOW_ERROR, OZARR_OVERFLOW_WRAP or OZARR_OVERFLOW_SATURATE"),
     }
 }
 
@@ -286,9 +398,28 @@ pub(super) unsafe fn check_struct_size<T>(pointer: *const T, argument: &str) -> 
     Ok(size)
 }
 
+/// A struct that begins with its size and whose first version had `least` bytes: members that came later
+/// are zero in it.
+///
+/// # Safety As for [`check_struct_size`]; all bytes zero are a `T`.
+pub(super) unsafe fn read_struct<T: Copy>(pointer: *const T, argument: &str, least: usize) -> Result<T> {
+    // SAFETY: the struct begins with it.
+    let size = unsafe { pointer.cast::<usize>().read_unaligned() };
+    // SAFETY: all bytes zero are a `T`, by the caller's promise.
+    let mut value: T = unsafe { std::mem::zeroed() };
+    if size < least || size >= size_of::<T>() {
+        // SAFETY: the caller's promise.
+        unsafe { check_struct_size(pointer, argument) }?;
+    }
+    // SAFETY: as many bytes as the struct has, and the value too.
+    unsafe { std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), (&raw mut value).cast(), size.min(size_of::<T>())) };
+    Ok(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::Narrow as Format;
     use crate::error::ErrorKind;
 
     #[test]
@@ -309,13 +440,29 @@ mod tests {
             (OZARR_FLOAT64, Float64),
             (OZARR_COMPLEX64, Complex64),
             (OZARR_COMPLEX128, Complex128),
+            (OZARR_INT2, Int2),
+            (OZARR_INT4, Int4),
+            (OZARR_UINT2, UInt2),
+            (OZARR_UINT4, UInt4),
+            (OZARR_BFLOAT16, Narrow(Format::BFloat16)),
+            (OZARR_FLOAT8_E3M4, Narrow(Format::Float8E3M4)),
+            (OZARR_FLOAT8_E4M3, Narrow(Format::Float8E4M3)),
+            (OZARR_FLOAT8_E4M3B11FNUZ, Narrow(Format::Float8E4M3B11Fnuz)),
+            (OZARR_FLOAT8_E4M3FNUZ, Narrow(Format::Float8E4M3Fnuz)),
+            (OZARR_FLOAT8_E4M3FN, Narrow(Format::Float8E4M3Fn)),
+            (OZARR_FLOAT8_E5M2, Narrow(Format::Float8E5M2)),
+            (OZARR_FLOAT8_E5M2FNUZ, Narrow(Format::Float8E5M2Fnuz)),
+            (OZARR_FLOAT8_E8M0FNU, Narrow(Format::Float8E8M0Fnu)),
+            (OZARR_FLOAT6_E2M3FN, Narrow(Format::Float6E2M3Fn)),
+            (OZARR_FLOAT6_E3M2FN, Narrow(Format::Float6E3M2Fn)),
+            (OZARR_FLOAT4_E2M1FN, Narrow(Format::Float4E2M1Fn)),
         ];
         assert_eq!(table.len(), DataType::ALL.len());
         for (raw, want) in table {
             assert_eq!(data_type(raw, None).unwrap(), want);
         }
         assert_eq!(data_type(OZARR_AS_STORED, Some(Int8)).unwrap(), Int8);
-        for raw in [OZARR_AS_STORED, -1, 15, i32::MAX] {
+        for raw in [OZARR_AS_STORED, -1, 31, i32::MAX] {
             assert_eq!(data_type(raw, None).unwrap_err().kind(), ErrorKind::Argument);
         }
     }

@@ -8,6 +8,39 @@ pub enum KeyEncoding {
     Default(Separator),
     /// v2: the indices joined by the separator; `0` for rank 0.
     V2(Separator),
+    /// As `default`, with a text behind: one writer's `zarrs.default_suffix`.
+    Suffixed(Separator, Suffix),
+}
+
+/// A short text behind every key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Suffix {
+    bytes: [u8; Suffix::MAX],
+    len: u8,
+}
+
+impl Suffix {
+    /// The most bytes of a suffix.
+    pub const MAX: usize = 30;
+
+    /// That text; `None` if it is too long, or may not stand in the last part of a key.
+    pub fn new(text: &str) -> Option<Suffix> {
+        let mut bytes = [0; Suffix::MAX];
+        bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        let fits = !text.chars().any(|c| c == '/' || c == '\\' || c.is_control());
+        fits.then_some(Suffix { bytes, len: text.len() as u8 })
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        self.bytes.get(..usize::from(self.len)).and_then(|b| std::str::from_utf8(b).ok()).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Suffix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.as_str())
+    }
 }
 
 /// What stands between the indices.
@@ -30,11 +63,27 @@ impl Separator {
 }
 
 impl KeyEncoding {
+    /// What stands between the indices.
+    pub fn separator(self) -> Separator {
+        match self {
+            KeyEncoding::Default(s) | KeyEncoding::V2(s) | KeyEncoding::Suffixed(s, _) => s,
+        }
+    }
+
+    /// The same encoding with another separator.
+    pub fn with_separator(self, separator: Separator) -> KeyEncoding {
+        match self {
+            KeyEncoding::Default(_) => KeyEncoding::Default(separator),
+            KeyEncoding::V2(_) => KeyEncoding::V2(separator),
+            KeyEncoding::Suffixed(_, suffix) => KeyEncoding::Suffixed(separator, suffix),
+        }
+    }
+
     /// Appends the key of a chunk to `key` (which holds the array's prefix).
     pub fn push(self, index: impl ExactSizeIterator<Item = u64>, key: &mut String) {
         let rank = index.len();
         let (separator, mut first) = match self {
-            KeyEncoding::Default(s) => {
+            KeyEncoding::Default(s) | KeyEncoding::Suffixed(s, _) => {
                 key.push('c');
                 (s.char(), false)
             }
@@ -49,6 +98,9 @@ impl KeyEncoding {
         }
         if rank == 0 && first {
             key.push('0');
+        }
+        if let KeyEncoding::Suffixed(_, suffix) = self {
+            key.push_str(suffix.as_str());
         }
     }
 }
@@ -82,11 +134,23 @@ mod tests {
             (KeyEncoding::V2(Separator::Slash), &[2, 40], "2/40"),
             (KeyEncoding::V2(Separator::Dot), &[], "0"),
             (KeyEncoding::V2(Separator::Dot), &[0, 10, u64::MAX], "0.10.18446744073709551615"),
+            (KeyEncoding::Suffixed(Separator::Slash, Suffix::new(".tiff").unwrap()), &[1, 23], "c/1/23.tiff"),
+            (KeyEncoding::Suffixed(Separator::Dot, Suffix::new(".c").unwrap()), &[], "c.c"),
+            (KeyEncoding::Suffixed(Separator::Dot, Suffix::new("").unwrap()), &[7], "c.7"),
         ];
         for (encoding, index, want) in cases {
             let mut key = String::from("a/");
             encoding.push(index.iter().copied(), &mut key);
             assert_eq!(key, format!("a/{want}"));
         }
+    }
+
+    #[test]
+    fn suffixes_are_short_and_stay_in_their_folder() {
+        for bad in ["/x", "a\\b", "\0", "\n", "0123456789012345678901234567890"] {
+            assert_eq!(Suffix::new(bad), None, "{bad:?}");
+        }
+        assert_eq!(Suffix::new("012345678901234567890123456789").unwrap().as_str().len(), Suffix::MAX);
+        assert_eq!(Suffix::new(".é").unwrap().as_str(), ".é");
     }
 }

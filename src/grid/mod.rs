@@ -1,17 +1,26 @@
 //! Chunk grids and chunk keys: integers only.
+//! Specification: v3 core, "Regular grids"; zarr-extensions, "Rectilinear chunk grid".
 
 pub mod key;
+pub mod rectilinear;
 
 use crate::error::{Result, bail};
 use crate::limits::Dims;
+use rectilinear::{Cell, Extents};
+use std::sync::Arc;
 
-/// How an array (or a shard) is cut into chunks.
+/// How an array (or a shard) is cut into chunks. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grid {
     /// All chunks have one shape (`regular`).
     Regular {
         /// The chunk's shape; every extent is at least 1.
         chunk: Dims,
+    },
+    /// Along each dimension chunks have extents of their own (`rectilinear`), listed along one dimension at least.
+    Rectilinear {
+        /// The extents along each dimension.
+        extents: Arc<[Extents]>,
     },
 }
 
@@ -37,18 +46,36 @@ impl Grid {
         Ok(Grid::Regular { chunk })
     }
 
+    /// The grid of those extents: a regular one where none are listed.
+    pub fn rectilinear(extents: Vec<Extents>) -> Result<Grid> {
+        let one = |e: &Extents| if let Extents::Repeat(n) = e { Some(*n) } else { None };
+        match extents.iter().map(one).collect::<Option<Dims>>() {
+            Some(chunk) => Grid::regular(chunk),
+            None => Ok(Grid::Rectilinear { extents: extents.into() }),
+        }
+    }
+
     /// The number of dimensions.
     pub fn rank(&self) -> usize {
         match self {
             Grid::Regular { chunk } => chunk.len(),
+            Grid::Rectilinear { extents } => extents.len(),
         }
     }
 
-    /// The extent of chunk `index` along dimension `d`.
+    /// The one shape of all chunks of a regular grid.
+    pub fn regular_shape(&self) -> Option<&Dims> {
+        match self {
+            Grid::Regular { chunk } => Some(chunk),
+            Grid::Rectilinear { .. } => None,
+        }
+    }
+
+    /// The extent of chunk `index` along dimension `d`, whether or not all of it lies inside the array.
     pub fn extent(&self, d: usize, index: u64) -> u64 {
-        let _ = index;
         match self {
             Grid::Regular { chunk } => chunk[d],
+            Grid::Rectilinear { extents } => extents[d].at_chunk(index).extent,
         }
     }
 
@@ -56,6 +83,30 @@ impl Grid {
     pub fn origin(&self, d: usize, index: u64) -> u64 {
         match self {
             Grid::Regular { chunk } => index * chunk[d],
+            Grid::Rectilinear { extents } => extents[d].at_chunk(index).origin,
+        }
+    }
+
+    /// The shape of the chunk of that index.
+    pub fn shape_of(&self, chunk: &[u64]) -> Dims {
+        chunk.iter().enumerate().map(|(d, &index)| self.extent(d, index)).collect()
+    }
+
+    /// The largest extent along each dimension among the chunks of an array of that shape: the shape of its largest chunk. Of an
+    /// array without elements that of its first chunk.
+    pub fn largest(&self, shape: &[u64]) -> Dims {
+        match self {
+            Grid::Regular { chunk } => chunk.clone(),
+            Grid::Rectilinear { extents } => extents.iter().zip(shape).map(|(e, &n)| e.within(n).max().unwrap_or(1)).collect(),
+        }
+    }
+
+    /// The extent of the first chunk along dimension `d` of an array that is `length` long there that is no multiple of `divisor`.
+    pub fn odd_extent(&self, d: usize, length: u64, divisor: u64) -> Option<u64> {
+        let odd = |extent: &u64| divisor == 0 || !extent.is_multiple_of(divisor);
+        match self {
+            Grid::Regular { chunk } => Some(chunk[d]).filter(odd),
+            Grid::Rectilinear { extents } => extents[d].within(length).find(odd),
         }
     }
 
@@ -63,13 +114,37 @@ impl Grid {
     pub fn count(&self, d: usize, length: u64) -> u64 {
         match self {
             Grid::Regular { chunk } => length.div_ceil(chunk[d]),
+            Grid::Rectilinear { extents } => length.checked_sub(1).map_or(0, |last| extents[d].at_element(last).chunk + 1),
         }
+    }
+
+    /// The number of chunks along each dimension of an array of that shape.
+    pub fn counts(&self, shape: &[u64]) -> Dims {
+        shape.iter().enumerate().map(|(d, &length)| self.count(d, length)).collect()
     }
 
     /// The chunk that holds element `i` of dimension `d`.
     pub fn chunk_of(&self, d: usize, i: u64) -> u64 {
+        self.cell(d, i).chunk
+    }
+
+    /// The chunk that holds element `i` of dimension `d`, and where it is along that dimension.
+    fn cell(&self, d: usize, i: u64) -> Cell {
         match self {
-            Grid::Regular { chunk } => i / chunk[d],
+            Grid::Regular { chunk } => Cell { chunk: i / chunk[d], origin: i / chunk[d] * chunk[d], extent: chunk[d] },
+            Grid::Rectilinear { extents } => extents[d].at_element(i),
+        }
+    }
+
+    /// The grid of an array that got that shape: where listed extents end before, one chunk more that holds the rest, rounded up to a
+    /// multiple of `multiple` (for each dimension). The chunks that there were stay as they are.
+    pub fn grown(&self, shape: &[u64], multiple: &[u64]) -> Result<Grid> {
+        match self {
+            Grid::Regular { .. } => Ok(self.clone()),
+            Grid::Rectilinear { extents } => {
+                let each = extents.iter().zip(shape).zip(multiple).map(|((e, &n), &m)| e.grown(n, m));
+                Ok(Grid::Rectilinear { extents: each.collect::<Result<Vec<_>>>()?.into() })
+            }
         }
     }
 
@@ -79,9 +154,8 @@ impl Grid {
         let mut position = 0;
         let mut i = start;
         while position < count {
-            let chunk = self.chunk_of(d, i);
-            let origin = self.origin(d, chunk);
-            let room = if step > 0 { origin + self.extent(d, chunk) - 1 - i } else { i - origin };
+            let Cell { chunk, origin, extent } = self.cell(d, i);
+            let room = if step > 0 { origin + extent - 1 - i } else { i - origin };
             let n = (room / step.unsigned_abs() + 1).min(count - position);
             out.push(Segment { chunk, start: i - origin, count: n, position });
             position += n;
@@ -109,6 +183,41 @@ mod tests {
         assert_eq!(cut(4, 1, 3, 5), [(0, 1, 1, 0), (1, 2, 1, 1), (2, 3, 1, 2)]);
         assert_eq!(cut(100, 7, 1, 1), [(0, 7, 1, 0)]);
         assert_eq!(cut(4, 0, 0, 1), []);
+    }
+
+    #[test]
+    fn listed_extents_cut_where_they_end() {
+        use super::rectilinear::Runs;
+        let mut runs = Runs::new();
+        [(4, 1), (1, 2), (3, 1), (9, 1)].iter().for_each(|&(extent, count)| runs.push(extent, count).unwrap());
+        let grid = Grid::rectilinear(vec![Extents::Repeat(5), Extents::Listed(runs)]).unwrap();
+        let ends = [4u64, 5, 6, 9];
+        let chunk = |i: u64| ends.iter().filter(|&&e| e <= i).count() as u64;
+        for start in 0..9u64 {
+            for step in [-4i64, -1, 1, 2, 3] {
+                let room = if step > 0 { (8 - start) / step as u64 } else { start / step.unsigned_abs() };
+                for count in 0..=room + 1 {
+                    let mut out = Vec::new();
+                    grid.segments(1, start, count, step, &mut out);
+                    let got: Vec<_> = out
+                        .iter()
+                        .flat_map(|s| {
+                            (0..s.count).map(|j| (s.chunk, grid.origin(1, s.chunk) + s.start.wrapping_add_signed(step * j as i64)))
+                        })
+                        .collect();
+                    let want: Vec<_> = (0..count).map(|k| start.wrapping_add_signed(step * k as i64)).map(|i| (chunk(i), i)).collect();
+                    assert_eq!(got, want, "{start} {count} {step}");
+                }
+            }
+        }
+        assert_eq!(grid.counts(&[11, 9]).as_slice(), [3, 4]);
+        assert_eq!(grid.counts(&[0, 0]).as_slice(), [0, 0]);
+        assert_eq!(grid.shape_of(&[2, 3]).as_slice(), [5, 3]);
+        assert_eq!(grid.largest(&[11, 9]).as_slice(), [5, 4]);
+        assert_eq!(grid.largest(&[11, 10]).as_slice(), [5, 9]);
+        assert_eq!(grid.grown(&[99, 18], &[1, 1]).unwrap(), grid);
+        assert_eq!(grid.grown(&[99, 20], &[1, 4]).unwrap().shape_of(&[0, 5]).as_slice(), [5, 4]);
+        assert_eq!(Grid::rectilinear(vec![Extents::Repeat(5)]).unwrap(), Grid::regular(smallvec![5]).unwrap());
     }
 
     #[test]

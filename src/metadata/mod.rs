@@ -4,8 +4,10 @@
 //! source text, members in their order), so that rewriting one member preserves the rest.
 
 pub mod consolidated;
+pub mod draft;
 pub mod extension;
 pub mod json;
+pub mod upgrade;
 pub mod v2;
 pub mod v3;
 
@@ -14,6 +16,7 @@ use crate::dtype::{DataType, ElementType};
 use crate::grid::Grid;
 use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
+pub use draft::Dialect;
 use extension::Extension;
 pub use serde_json::{Map, Value};
 
@@ -68,6 +71,8 @@ pub enum Codecs {
 pub struct ArrayMeta {
     /// The version of the document.
     pub format: Format,
+    /// Whether it is of a draft of version 3.
+    pub dialect: Dialect,
     /// The lengths of the dimensions.
     pub shape: Dims,
     /// The type of the elements, as it lies in memory ([`DataType::native`]).
@@ -92,6 +97,8 @@ pub struct ArrayMeta {
 pub struct GroupMeta {
     /// The version of the document.
     pub format: Format,
+    /// Whether it is of a draft of version 3.
+    pub dialect: Dialect,
     /// The document itself (`.zgroup` or `zarr.json`).
     pub document: Map<String, Value>,
 }

@@ -4,9 +4,9 @@
 use super::extension::Extension;
 use super::json::{self, member};
 use super::v3::{extents, number_list, separator};
-use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Order, Value};
+use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Order, Value};
 use crate::dtype::fill::Fill;
-use crate::dtype::parse_v2;
+use crate::dtype::{DataType, ElementType, parse_v2};
 use crate::error::{Result, bail};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
@@ -30,7 +30,7 @@ pub fn parse_array(bytes: &[u8]) -> Result<ArrayMeta> {
 pub fn parse_group(bytes: &[u8]) -> Result<GroupMeta> {
     let document = json::parse_object(bytes, limits::MAX_DOCUMENT)?;
     check_format(&document)?;
-    Ok(GroupMeta { format: Format::V2, document })
+    Ok(GroupMeta { format: Format::V2, dialect: Dialect::Final, document })
 }
 
 /// Reads a `.zattrs`; no bytes at all are no attributes (HD-19).
@@ -45,40 +45,40 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     let shape = extents(member(&document, "shape")?).map_err(|e| e.at_field("shape"))?;
     let chunk = chunk_shape(member(&document, "chunks")?, &shape).map_err(|e| e.at_field("chunks"))?;
     let grid = Grid::regular(chunk).map_err(|e| e.at_field("chunks"))?;
-    let element = parse_v2::parse(member(&document, "dtype")?).map_err(|e| e.at_field("dtype"))?;
+    let filters = filter_list(document.get("filters").unwrap_or(&Value::Null)).map_err(|e| e.at_field("filters"))?;
+    let compressor = compressor(document.get("compressor").unwrap_or(&Value::Null)).map_err(|e| e.at_field("compressor"))?;
+    let element = element_type(member(&document, "dtype")?, filters.first().or(compressor.as_ref())).map_err(|e| e.at_field("dtype"))?;
     let data_type = element.data_type.native();
     let fill = document.get("fill_value").unwrap_or(&Value::Null);
-    let fill = Fill::from_json_v2(data_type, fill).map_err(|e| e.at_field("fill_value"))?;
+    let fill = Fill::from_json_v2(element, fill).map_err(|e| e.at_field("fill_value"))?;
     let separator = match document.get("dimension_separator") {
         None | Some(Value::Null) => Separator::Dot,
         Some(value) => separator(value).map_err(|e| e.at_field("dimension_separator"))?,
     };
-    let codecs = Codecs::V2 {
-        order: order(document.get("order")).map_err(|e| e.at_field("order"))?,
-        element,
-        filters: filter_list(document.get("filters").unwrap_or(&Value::Null)).map_err(|e| e.at_field("filters"))?,
-        compressor: compressor(document.get("compressor").unwrap_or(&Value::Null)).map_err(|e| e.at_field("compressor"))?,
-    };
+    let codecs = Codecs::V2 { order: order(document.get("order")).map_err(|e| e.at_field("order"))?, element, filters, compressor };
     let keys = KeyEncoding::V2(separator);
-    Ok(ArrayMeta { format: Format::V2, shape, data_type, grid, keys, fill, codecs, dimension_names: None, document })
+    let (format, dialect) = (Format::V2, Dialect::Final);
+    Ok(ArrayMeta { format, dialect, shape, data_type, grid, keys, fill, codecs, dimension_names: None, document })
 }
 
 /// A fresh document of an array.
 pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
     let mut out = Map::new();
-    let Grid::Regular { chunk } = &meta.grid;
-    let (KeyEncoding::V2(separator) | KeyEncoding::Default(separator)) = meta.keys;
+    let chunk = meta.grid.largest(&meta.shape);
+    let separator = meta.keys.separator();
     out.insert("zarr_format".into(), 2.into());
     out.insert("shape".into(), number_list(&meta.shape));
-    out.insert("chunks".into(), number_list(chunk));
+    out.insert("chunks".into(), number_list(&chunk));
+    let mut stored = ElementType::native(meta.data_type);
     if let Codecs::V2 { order, element, filters, compressor } = &meta.codecs {
+        stored = *element;
         out.insert("dtype".into(), parse_v2::to_json(*element));
         out.insert("order".into(), if *order == Order::F { "F" } else { "C" }.into());
         let filters: Vec<Value> = filters.iter().map(Extension::to_v2).collect();
         out.insert("filters".into(), if filters.is_empty() { Value::Null } else { Value::Array(filters) });
         out.insert("compressor".into(), compressor.as_ref().map_or(Value::Null, Extension::to_v2));
     }
-    out.insert("fill_value".into(), meta.fill.to_json_v2(meta.data_type));
+    out.insert("fill_value".into(), meta.fill.to_json_v2(stored));
     out.insert("dimension_separator".into(), separator.char().to_string().into());
     out
 }
@@ -106,6 +106,33 @@ pub fn filter_list(value: &Value) -> Result<Vec<Extension>> {
 /// Reads `compressor`: null or an object with an `id`.
 pub fn compressor(value: &Value) -> Result<Option<Extension>> {
     if value.is_null() { Ok(None) } else { Extension::from_v2(value).map(Some) }
+}
+
+/// The type that `dtype` means. That of objects (`|O`) is what their codec, the first of all, makes bytes of.
+fn element_type(dtype: &Value, first: Option<&Extension>) -> Result<ElementType> {
+    if !matches!(dtype, Value::String(s) if s == "|O") {
+        return parse_v2::parse(dtype);
+    }
+    let data_type = match first.map(|codec| (codec.name.as_str(), codec)) {
+        Some(("vlen-utf8" | "categorize", _)) => DataType::VarText,
+        Some(("vlen-bytes", _)) => DataType::VarBytes,
+        Some(("json2" | "msgpack2", _)) => DataType::VarJson,
+        Some(("vlen-array", codec)) => array_type(codec.configuration.get("dtype").unwrap_or(&Value::Null))?,
+        // The chain refuses it by name; metadata and attributes are of use all the same.
+        Some(("pickle", _)) => DataType::VarBytes,
+        Some((other, _)) => bail!(Unsupported, "found objects (\"|O\") with {other:?}, expected a codec of objects such as \"vlen-utf8\""),
+        None => bail!(Metadata, "found objects (\"|O\") without a codec of objects such as \"vlen-utf8\" among the filters"),
+    };
+    Ok(ElementType::native(data_type))
+}
+
+/// The type of objects that are arrays of numbers.
+fn array_type(dtype: &Value) -> Result<DataType> {
+    let element = parse_v2::parse(dtype)?;
+    match DataType::ALL.iter().find(|t| **t == element.data_type) {
+        Some(number) => Ok(DataType::VarArray(number)),
+        None => bail!(Unsupported, "found arrays of {}, expected the type of a number", element.data_type.name()),
+    }
 }
 
 fn check_format(document: &Map<String, Value>) -> Result<()> {

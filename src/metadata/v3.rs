@@ -3,13 +3,15 @@
 
 use super::extension::Extension;
 use super::json::{self, member};
-use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Value};
+use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value};
 use crate::dtype::fill::Fill;
 use crate::dtype::parse_v3;
 use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
-use crate::grid::key::{KeyEncoding, Separator};
+use crate::grid::key::{KeyEncoding, Separator, Suffix};
+use crate::grid::rectilinear::{Extents, Runs};
 use crate::limits::{self, Dims};
+use std::borrow::Cow;
 
 /// The name of the document of every v3 node, below the node's prefix.
 pub const DOCUMENT: &str = "zarr.json";
@@ -41,6 +43,9 @@ pub enum Document {
     /// `node_type` "group".
     Group(GroupMeta),
 }
+
+/// zarrs' name of the chunk keys with a text behind.
+const SUFFIXED: &str = "zarrs.default_suffix";
 
 /// Which kind of node a document says it is, before the rest is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,20 +113,46 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     check_storage_transformers(&document).map_err(|e| e.at_field("storage_transformers"))?;
     let shape = extents(member(&document, "shape")?).map_err(|e| e.at_field("shape"))?;
     let data_type = parse_v3::parse(member(&document, "data_type")?).map_err(|e| e.at_field("data_type"))?;
-    let grid = chunk_grid(member(&document, "chunk_grid")?, shape.len()).map_err(|e| e.at_field("chunk_grid"))?;
+    let grid = chunk_grid(member(&document, "chunk_grid")?, &shape).map_err(|e| e.at_field("chunk_grid"))?;
     let keys = key_encoding(member(&document, "chunk_key_encoding")?).map_err(|e| e.at_field("chunk_key_encoding"))?;
     let fill = Fill::from_json_v3(data_type, member(&document, "fill_value")?).map_err(|e| e.at_field("fill_value"))?;
-    let codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
+    let mut codecs = codec_list(member(&document, "codecs")?).map_err(|e| e.at_field("codecs"))?;
+    if data_type.has_order() && document.get("data_type").is_some_and(|v| v.get("name") == Some(&Value::from("structured"))) {
+        codecs.iter_mut().for_each(order_of_structured);
+    }
     let names = document.get("dimension_names");
     let dimension_names = dimension_names(names, shape.len()).map_err(|e| e.at_field("dimension_names"))?;
-    Ok(ArrayMeta { format: Format::V3, shape, data_type, grid, keys, fill, codecs: Codecs::V3(codecs), dimension_names, document })
+    let (format, dialect, codecs) = (Format::V3, Dialect::Final, Codecs::V3(codecs));
+    Ok(ArrayMeta { format, dialect, shape, data_type, grid, keys, fill, codecs, dimension_names, document })
+}
+
+/// The older form of structs was written with `bytes` without an order, which means little-endian there (DT-19).
+fn order_of_structured(codec: &mut Extension) {
+    match codec.name.as_str() {
+        "bytes" if !codec.configuration.contains_key("endian") => {
+            codec.configuration.insert("endian".into(), "little".into());
+        }
+        "sharding_indexed" => {
+            let Some(Value::Array(inner)) = codec.configuration.get("codecs") else { return };
+            let turned = inner.iter().map(|value| match Extension::from_v3(value) {
+                Ok(mut inner) => {
+                    order_of_structured(&mut inner);
+                    inner.to_v3()
+                }
+                Err(_) => value.clone(),
+            });
+            let turned = turned.collect();
+            codec.configuration.insert("codecs".into(), Value::Array(turned));
+        }
+        _ => {}
+    }
 }
 
 /// The model of a group's document.
 pub fn group_from(document: Map<String, Value>) -> Result<GroupMeta> {
     refuse_unknown(&document, GROUP_MEMBERS)?;
     check_attributes(&document)?;
-    Ok(GroupMeta { format: Format::V3, document })
+    Ok(GroupMeta { format: Format::V3, dialect: Dialect::Final, document })
 }
 
 /// A fresh document of an array. Members that must not be understood are carried over from `meta.document`, and its
@@ -216,19 +247,108 @@ fn check_storage_transformers(document: &Map<String, Value>) -> Result<()> {
     Ok(())
 }
 
-fn chunk_grid(value: &Value, rank: usize) -> Result<Grid> {
-    let extension = Extension::from_v3(value)?;
-    if extension.name != "regular" {
-        bail!(Unsupported, "chunk grid {:?} is not supported; \"regular\" is", extension.name);
+fn chunk_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
+    let (name, configuration) = without_copy(value)?;
+    let of = |known: &[&str], name: &'static str, read: fn(&Value, &[u64]) -> Result<Grid>| {
+        if let Some(other) = configuration.keys().find(|k| !known.contains(&k.as_str())) {
+            return Err(err!(Metadata, "unknown member of the grid").at_field(other));
+        }
+        if known.contains(&"kind") {
+            match member(&configuration, "kind")? {
+                Value::String(kind) if kind == "inline" => {}
+                other => return Err(err!(Unsupported, "found {}, expected \"inline\"", json::brief(other)).at_field("kind")),
+            }
+        }
+        read(member(&configuration, name)?, shape).map_err(|e| e.at_field(name))
+    };
+    match name.as_str() {
+        "regular" => of(&["chunk_shape"], "chunk_shape", regular_grid),
+        "rectilinear" => of(&["kind", "chunk_shapes"], "chunk_shapes", rectilinear_grid),
+        // The same grid as ZEP 3 had it, in zarrs.
+        "rectangular" => of(&["chunk_shape"], "chunk_shape", rectilinear_grid),
+        "zarrs.regular_bounded" => of(&["chunk_shape"], "chunk_shape", bounded_grid),
+        other => bail!(Unsupported, "chunk grid {other:?} is not supported; \"regular\" and \"rectilinear\" are"),
     }
-    only_members(&extension, &["chunk_shape"])?;
-    let chunk = member(&extension.configuration, "chunk_shape").map_err(|e| e.at_field("configuration"))?;
-    let chunk = extents(chunk).map_err(|e| e.at_field("configuration.chunk_shape"))?;
-    if chunk.len() != rank {
-        let e = err!(Metadata, "found {} extents, expected {rank} as in \"shape\"", chunk.len());
-        return Err(e.at_field("configuration.chunk_shape"));
+    .map_err(|e| e.at_field("configuration"))
+}
+
+/// An extension's name, and its configuration where it stands: that of a grid may be long.
+fn without_copy(value: &Value) -> Result<(String, Cow<'_, Map<String, Value>>)> {
+    match (value, value.get("configuration")) {
+        (Value::Object(object), Some(Value::Object(configuration))) => {
+            let rest = object.iter().filter(|(k, _)| *k != "configuration").map(|(k, v)| (k.clone(), v.clone()));
+            Ok((Extension::from_v3(&Value::Object(rest.collect()))?.name, Cow::Borrowed(configuration)))
+        }
+        _ => Ok((Extension::from_v3(value)?.name, Cow::Owned(Map::new()))),
     }
-    Grid::regular(chunk).map_err(|e| e.at_field("configuration.chunk_shape"))
+}
+
+fn regular_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
+    let chunk = extents(value)?;
+    if chunk.len() != shape.len() {
+        bail!(Metadata, "found {} extents, expected {} as in \"shape\"", chunk.len(), shape.len());
+    }
+    Grid::regular(chunk)
+}
+
+/// zarrs' own: regular, but chunks that would reach over the array's end are cut there.
+fn bounded_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
+    let grid = regular_grid(value, shape)?;
+    let axis = |(&extent, &length): (&u64, &u64)| {
+        let (whole, rest) = (length / extent, length % extent);
+        if rest == 0 {
+            return Ok(Extents::Repeat(extent));
+        }
+        let mut list = Runs::new();
+        if whole > 0 {
+            list.push(extent, whole)?;
+        }
+        list.push(rest, 1).map(|()| Extents::Listed(list))
+    };
+    let chunk = grid.regular_shape().map_or(&[][..], |chunk| chunk);
+    Grid::rectilinear(chunk.iter().zip(shape).map(axis).collect::<Result<_>>()?)
+}
+
+/// Reads `chunk_shapes` for an array of that shape: an integer or a list of extents for each dimension.
+pub fn rectilinear_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
+    let Value::Array(list) = value else { bail!(Metadata, "found {}, expected a list", json::brief(value)) };
+    if list.len() != shape.len() {
+        bail!(Metadata, "found {} dimensions, expected {} as in \"shape\"", list.len(), shape.len());
+    }
+    let axes = list.iter().zip(shape).enumerate();
+    Grid::rectilinear(axes.map(|(d, (v, &n))| axis_extents(v, n).map_err(|e| e.at_field(format!("[{d}]")))).collect::<Result<_>>()?)
+}
+
+/// An integer, or a list of extents, among them pairs `[extent, count]`.
+fn axis_extents(value: &Value, length: u64) -> Result<Extents> {
+    let items = match value {
+        Value::Array(items) if items.is_empty() => bail!(Metadata, "found an empty list, expected at least one extent"),
+        Value::Array(items) => items,
+        other => return positive(other).map(Extents::Repeat),
+    };
+    let mut list = Runs::new();
+    for (i, item) in items.iter().enumerate() {
+        let pushed = match item {
+            Value::Array(pair) => match pair.as_slice() {
+                [extent, count] => positive(extent).and_then(|extent| list.push(extent, positive(count)?)),
+                _ => Err(err!(Metadata, "found a list of {} values, expected [extent, count]", pair.len())),
+            },
+            one => positive(one).and_then(|extent| list.push(extent, 1)),
+        };
+        pushed.map_err(|e| e.at_field(format!("[{i}]")))?;
+    }
+    if list.end() < length {
+        bail!(Metadata, "found extents of {} elements in all, expected at least the {length} of \"shape\"", list.end());
+    }
+    Ok(Extents::Listed(list))
+}
+
+fn positive(value: &Value) -> Result<u64> {
+    match json::get_u64(value)? {
+        0 => bail!(Metadata, "found 0, expected an integer of at least 1"),
+        n if n > i64::MAX as u64 => bail!(Limit, "found {n}, the limit is 2^63 - 1"),
+        n => Ok(n),
+    }
 }
 
 fn only_members(extension: &Extension, known: &[&str]) -> Result<()> {
@@ -250,17 +370,26 @@ fn key_encoding(value: &Value) -> Result<KeyEncoding> {
         }
         _ => Extension::from_v3(value)?,
     };
-    let make: fn(Separator) -> KeyEncoding = match extension.name.as_str() {
-        "default" => KeyEncoding::Default,
-        "v2" => KeyEncoding::V2,
+    let (plain, known): (KeyEncoding, &[&str]) = match extension.name.as_str() {
+        "default" => (KeyEncoding::Default(Separator::Slash), &["separator"]),
+        "v2" => (KeyEncoding::V2(Separator::Dot), &["separator"]),
+        SUFFIXED => (KeyEncoding::Suffixed(Separator::Slash, suffix(&extension)?), &["separator", "suffix"]),
         other => bail!(Unsupported, "chunk key encoding {other:?} is not supported; \"default\" and \"v2\" are"),
     };
-    only_members(&extension, &["separator"])?;
-    let missing = if extension.name == "default" { Separator::Slash } else { Separator::Dot };
+    only_members(&extension, known)?;
     match extension.configuration.shift_remove("separator") {
-        None | Some(Value::Null) => Ok(make(missing)),
-        Some(value) => Ok(make(separator(&value).map_err(|e| e.at_field("configuration.separator"))?)),
+        None | Some(Value::Null) => Ok(plain),
+        Some(value) => Ok(plain.with_separator(separator(&value).map_err(|e| e.at_field("configuration.separator"))?)),
     }
+}
+
+fn suffix(extension: &Extension) -> Result<Suffix> {
+    let value = member(&extension.configuration, "suffix").map_err(|e| e.at_field("configuration"))?;
+    let text = value.as_str().ok_or_else(|| err!(Metadata, "found {}, expected a string", json::brief(value)));
+    let suffix = text.and_then(|text| {
+        Suffix::new(text).ok_or_else(|| err!(Unsupported, "found {text:?}, expected up to {} bytes without slashes", Suffix::MAX))
+    });
+    suffix.map_err(|e| e.at_field("configuration.suffix"))
 }
 
 /// `"."` or `"/"`.
@@ -299,19 +428,55 @@ fn dimension_names(value: Option<&Value>, rank: usize) -> Result<Option<Vec<Opti
 }
 
 fn grid_to_json(grid: &Grid) -> Value {
-    let Grid::Regular { chunk } = grid;
     let mut configuration = Map::new();
-    configuration.insert("chunk_shape".into(), number_list(chunk));
-    Extension::new("regular", configuration).to_v3()
+    let Grid::Rectilinear { .. } = grid else {
+        configuration.insert("chunk_shape".into(), chunk_shapes(grid));
+        return Extension::new("regular", configuration).to_v3();
+    };
+    configuration.insert("kind".into(), "inline".into());
+    configuration.insert("chunk_shapes".into(), chunk_shapes(grid));
+    Extension::new("rectilinear", configuration).to_v3()
+}
+
+/// The extents along each dimension, as a document has them: one number, or a list in which runs of three and more are pairs.
+pub fn chunk_shapes(grid: &Grid) -> Value {
+    let axis = |extents: &Extents| match extents {
+        Extents::Repeat(extent) => Value::from(*extent),
+        Extents::Listed(list) => Value::Array(list.iter().flat_map(run_to_json).collect()),
+    };
+    match grid {
+        Grid::Regular { chunk } => number_list(chunk),
+        Grid::Rectilinear { extents } => Value::Array(extents.iter().map(axis).collect()),
+    }
+}
+
+fn run_to_json((extent, count): (u64, u64)) -> Vec<Value> {
+    match count {
+        1 => vec![extent.into()],
+        2 => vec![extent.into(), extent.into()],
+        _ => vec![number_list(&[extent, count])],
+    }
+}
+
+/// Makes a document of an array of that shape say that grid; where it does already, it keeps its words.
+pub fn keep_grid(document: &mut Map<String, Value>, grid: &Grid, shape: &[u64]) {
+    let says = document.get("chunk_grid").and_then(|value| chunk_grid(value, shape).ok());
+    if says.as_ref() != Some(grid) {
+        document.insert("chunk_grid".into(), grid_to_json(grid));
+    }
 }
 
 fn keys_to_json(keys: KeyEncoding) -> Value {
-    let (name, separator) = match keys {
-        KeyEncoding::Default(s) => ("default", s),
-        KeyEncoding::V2(s) => ("v2", s),
+    let name = match keys {
+        KeyEncoding::Default(_) => "default",
+        KeyEncoding::V2(_) => "v2",
+        KeyEncoding::Suffixed(..) => SUFFIXED,
     };
     let mut configuration = Map::new();
-    configuration.insert("separator".into(), separator.char().to_string().into());
+    configuration.insert("separator".into(), keys.separator().char().to_string().into());
+    if let KeyEncoding::Suffixed(_, suffix) = keys {
+        configuration.insert("suffix".into(), suffix.as_str().into());
+    }
     Extension::new(name, configuration).to_v3()
 }
 
@@ -401,12 +566,21 @@ mod tests {
             ("shape", "[9223372036854775808,1]", Limit, "shape"),
             ("data_type", "\"float99\"", Unsupported, "float99"),
             ("data_type", "7", Metadata, "data_type"),
-            ("chunk_grid", "\"rectilinear\"", Unsupported, "rectilinear"),
+            ("chunk_grid", "\"hexagonal\"", Unsupported, "hexagonal"),
+            ("chunk_grid", "\"rectilinear\"", Metadata, "chunk_grid.configuration.kind"),
             ("chunk_grid", "\"regular\"", Metadata, "chunk_shape"),
             ("chunk_grid", r#"{"name":"regular","configuration":{"chunk_shape":[0,2]}}"#, Metadata, "dimension 0"),
             ("chunk_grid", r#"{"name":"regular","configuration":{"chunk_shape":[1,2],"x":1}}"#, Metadata, "chunk_grid.configuration.x"),
             ("chunk_key_encoding", "\"hashed\"", Unsupported, "hashed"),
             ("chunk_key_encoding", r#"{"name":"v2","configuration":{"separator":"-"}}"#, Metadata, "separator"),
+            ("chunk_key_encoding", r#"{"name":"v2","configuration":{"suffix":".c"}}"#, Metadata, "chunk_key_encoding.configuration.suffix"),
+            ("chunk_key_encoding", "\"zarrs.default_suffix\"", Metadata, "chunk_key_encoding.configuration.suffix"),
+            (
+                "chunk_key_encoding",
+                r#"{"name":"zarrs.default_suffix","configuration":{"suffix":"/../x"}}"#,
+                Unsupported,
+                "chunk_key_encoding.configuration.suffix",
+            ),
             ("chunk_key_encoding", r#"{"name":"new","must_understand":false}"#, Unsupported, "new"),
             ("fill_value", "null", Metadata, "fill_value"),
             ("codecs", "{}", Metadata, "codecs"),
@@ -440,6 +614,82 @@ mod tests {
         }
     }
 
+    /// `ARRAY`, of shape (7, 150), with that grid.
+    fn with_grid(name: &str, members: &str) -> Result<ArrayMeta> {
+        parse_array(&edited("chunk_grid", Some(&format!(r#"{{"name":"{name}","configuration":{{{members}}}}}"#))))
+    }
+
+    #[test]
+    fn grids_with_extents_of_their_own_are_read() {
+        let cases: &[(&str, &str, &[&[u64]])] = &[
+            ("rectilinear", r#""kind":"inline","chunk_shapes":[[[2,2],3],50]"#, &[&[2, 2, 3], &[50, 50, 50]]),
+            ("rectilinear", r#""kind":"inline","chunk_shapes":[[1,1,[4,1],9],[100,[25,2],1,1]]"#, &[&[1, 1, 4, 9], &[100, 25, 25]]),
+            ("rectilinear", r#""kind":"inline","chunk_shapes":[4,60]"#, &[&[4, 4], &[60, 60, 60]]),
+            ("rectangular", r#""chunk_shape":[[3,4],75]"#, &[&[3, 4], &[75, 75]]),
+            ("zarrs.regular_bounded", r#""chunk_shape":[3,200]"#, &[&[3, 3, 1], &[150]]),
+            ("zarrs.regular_bounded", r#""chunk_shape":[7,75]"#, &[&[7], &[75, 75]]),
+        ];
+        for (name, members, want) in cases {
+            let grid = with_grid(name, members).unwrap().grid;
+            for (d, want) in want.iter().enumerate() {
+                let got: Vec<u64> = (0..grid.count(d, [7, 150][d])).map(|i| grid.extent(d, i)).collect();
+                assert_eq!(got, *want, "{name} {members}");
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_extents_are_refused_at_their_field() {
+        use ErrorKind::*;
+        let shapes = |text: &str| format!(r#""kind":"inline","chunk_shapes":{text}"#);
+        let cases = [
+            (r#""chunk_shapes":[4,60]"#.to_string(), Metadata, "kind"),
+            (r#""kind":"url","chunk_shapes":[4,60]"#.to_string(), Unsupported, "kind"),
+            (r#""kind":"inline""#.to_string(), Metadata, "chunk_shapes"),
+            (r#""kind":"inline","chunk_shapes":[4,60],"x":1"#.to_string(), Metadata, "x"),
+            (shapes("4"), Metadata, "chunk_shapes"),
+            (shapes("[4]"), Metadata, "chunk_shapes"),
+            (shapes("[4,[100,49]]"), Metadata, "chunk_shapes[1]"),
+            (shapes("[0,150]"), Metadata, "chunk_shapes[0]"),
+            (shapes("[[],150]"), Metadata, "chunk_shapes[0]"),
+            (shapes("[[7,0],150]"), Metadata, "chunk_shapes[0][1]"),
+            (shapes("[[[0,7]],150]"), Metadata, "chunk_shapes[0][0]"),
+            (shapes("[[[7,0]],150]"), Metadata, "chunk_shapes[0][0]"),
+            (shapes("[[[7]],150]"), Metadata, "chunk_shapes[0][0]"),
+            (shapes("[[-7],150]"), Metadata, "chunk_shapes[0][0]"),
+            (shapes("[[7.0],150]"), Metadata, "chunk_shapes[0][0]"),
+            (shapes(r#"[7,"150"]"#), Metadata, "chunk_shapes[1]"),
+            (shapes("[[7,[9223372036854775807,2]],150]"), Limit, "chunk_shapes[0][1]"),
+            (shapes("[[[1099511627776,1099511627776]],150]"), Limit, "chunk_shapes[0][0]"),
+            (shapes("[9223372036854775808,150]"), Limit, "chunk_shapes[0]"),
+        ];
+        for (members, kind, field) in cases {
+            let e = with_grid("rectilinear", &members).unwrap_err();
+            let field = format!("chunk_grid.configuration.{field}");
+            assert_eq!((e.kind(), e.field()), (kind, Some(field.as_str())), "{members}: {e}");
+        }
+    }
+
+    #[test]
+    fn grids_and_keys_are_written_as_they_were_read() {
+        for shapes in ["[[2,2,3],50]", "[[[1,7],9],[[50,3]]]", "[7,[150,1]]"] {
+            let meta = with_grid("rectilinear", &format!(r#""kind":"inline","chunk_shapes":{shapes}"#)).unwrap();
+            let out = write_array(&meta);
+            assert_eq!(out["chunk_grid"]["configuration"]["chunk_shapes"].to_string(), shapes);
+            assert_eq!(array_from(out).unwrap().grid, meta.grid);
+        }
+        let keys = r#"{"name":"zarrs.default_suffix","configuration":{"separator":".","suffix":".c"}}"#;
+        let meta = parse_array(&edited("chunk_key_encoding", Some(keys))).unwrap();
+        assert_eq!(write_array(&meta)["chunk_key_encoding"].to_string(), keys);
+    }
+
+    #[test]
+    fn a_count_of_two_to_the_40_takes_no_memory_in_proportion() {
+        let grid = with_grid("rectilinear", r#""kind":"inline","chunk_shapes":[[[1,1099511627776]],[[3,1099511627776],1]]"#).unwrap().grid;
+        assert_eq!((grid.count(0, 7), grid.count(1, 150)), (7, 50));
+        assert_eq!(chunk_shapes(&grid).to_string(), "[[[1,1099511627776]],[[3,1099511627776],1]]");
+    }
+
     #[test]
     fn groups_may_hold_consolidated_metadata_and_nothing_unknown() {
         for ok in [
@@ -453,5 +703,27 @@ mod tests {
         assert_eq!(e.kind(), ErrorKind::Extension);
         assert_eq!(parse_group(ARRAY.as_bytes()).unwrap_err().kind(), ErrorKind::NodeKind);
         assert!(parse_node(br#"{"zarr_format":3}"#).unwrap_err().to_string().contains("node_type"));
+    }
+
+    #[test]
+    fn structs_of_the_older_form_without_an_order_are_little_endian() {
+        let fields = r#"{"fields":[["x","int32"],["s",{"name":"null_terminated_bytes","configuration":{"length_bytes":2}}]]}"#;
+        let sharded =
+            r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[1,1],"codecs":["bytes","crc32c"],"index_codecs":["bytes"]}}]"#;
+        for (codecs, want) in [(r#"["bytes","crc32c"]"#, 1), (sharded, 1), (r#"[{"name":"bytes","configuration":{"endian":"big"}}]"#, 0)] {
+            for (name, times) in [("structured", want), ("struct", 0)] {
+                let mut document = json::parse_object(ARRAY.as_bytes(), 1 << 20).unwrap();
+                let data_type = format!(r#"{{"name":"{name}","configuration":{fields}}}"#);
+                document.insert("data_type".into(), json::parse_text(&data_type).unwrap());
+                document.insert("fill_value".into(), Value::from("AAAAAAAA"));
+                document.insert("codecs".into(), json::parse_text(codecs).unwrap());
+                let meta = array_from(document.clone()).unwrap();
+                assert_eq!(meta.data_type.size(), 6);
+                assert_eq!(meta.document, document);
+                let Codecs::V3(list) = &meta.codecs else { panic!() };
+                let text = Value::Array(list.iter().map(Extension::to_v3).collect()).to_string();
+                assert_eq!(text.matches(r#""endian":"little""#).count(), times, "{name} {codecs}: {text}");
+            }
+        }
     }
 }

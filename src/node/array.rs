@@ -2,17 +2,20 @@
 //! Specification: v2, "Arrays"; v3 core, "Array metadata".
 
 use super::document::{self, Stored};
-use super::{Attributes, Create, NodeKind, Spec, Store, hierarchy, path};
+use super::{Attributes, Create, NodeKind, Spec, Store, draft, hierarchy, path};
+use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
-use crate::dtype::DataType;
 use crate::dtype::fill::Fill;
-use crate::engine::{self, BoundArray, Memory, Selection};
+use crate::dtype::variable::Item;
+use crate::dtype::{DataType, ElementType, parse_v3};
+use crate::engine::{self, BoundArray, ByShape, Memory, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
 use crate::grid::Grid;
+use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Format, Map, Value, json, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, v3};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,6 +51,8 @@ pub(super) struct State {
     /// An error where a codec is not supported: metadata and attributes are of use all the same.
     pub bound: Result<Arc<BoundArray>>,
     inner_chunk: Dims,
+    /// In front of every chunk's key, and the keys behind that.
+    pub chunks: (String, KeyEncoding),
 }
 
 impl Array {
@@ -71,7 +76,7 @@ impl Array {
             Format::V2 => attributes,
             Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
         };
-        let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known);
+        let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known).of(meta.dialect);
         let state = Kept::new(Arc::new(State::new(store, &path, meta, false)?));
         let (write_fill_chunks, listed) = (AtomicBool::new(false), AtomicBool::new(listed));
         Ok(Array(Arc::new(Inner { store: store.clone(), path, state, attributes, write_fill_chunks, listed })))
@@ -80,6 +85,7 @@ impl Array {
     /// Creates an array, and the groups above it that are missing. Its document is written last.
     pub fn create(store: &Store, path: &str, spec: &Spec, how: Create) -> Result<Array> {
         store.check_writable()?;
+        draft::refuse(store)?;
         let path = path::normalize(path)?;
         path::check_new(&path)?;
         let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
@@ -118,6 +124,11 @@ impl Array {
         self.state().meta.format
     }
 
+    /// Of which draft of version 3 the array is, if of any.
+    pub fn dialect(&self) -> Dialect {
+        self.state().meta.dialect
+    }
+
     /// The lengths of the dimensions.
     pub fn shape(&self) -> Dims {
         self.state().meta.shape.clone()
@@ -128,9 +139,44 @@ impl Array {
         self.state().meta.shape.len()
     }
 
-    /// The shape of a chunk: of what is stored under one key, a shard where the array is sharded.
+    /// The shape of a chunk: of what is stored under one key, a shard where the array is sharded. On a rectilinear grid that of the
+    /// largest one.
     pub fn chunk_shape(&self) -> Dims {
-        self.state().chunk().clone()
+        let state = self.state();
+        state.meta.grid.largest(&state.meta.shape)
+    }
+
+    /// The chunks as the document has them: `[4, 3]` for chunks of one shape, `[[4, 4, 2], 3]` with extents that are listed.
+    pub fn chunks_json(&self) -> Value {
+        let meta = &self.state().meta;
+        let said = meta.document.get("chunk_grid").and_then(|grid| grid.get("configuration"));
+        let said = said.and_then(|c| c.get("chunk_shapes").or_else(|| c.get("chunk_shape")));
+        said.cloned().unwrap_or_else(|| v3::chunk_shapes(&meta.grid))
+    }
+
+    /// How the array is cut into chunks.
+    pub fn grid(&self) -> Grid {
+        self.state().meta.grid.clone()
+    }
+
+    /// The number of chunks along each dimension.
+    pub fn grid_shape(&self) -> Dims {
+        let state = self.state();
+        state.meta.grid.counts(&state.meta.shape)
+    }
+
+    /// Where chunk `index` lies along dimension `dim`: its first element and its extent, which may reach over the array's end.
+    /// Errors: `Bounds`.
+    pub fn chunk_extent(&self, dim: usize, index: u64) -> Result<(u64, u64)> {
+        let state = self.state();
+        let Some(&length) = state.meta.shape.get(dim) else {
+            bail!(Bounds, "dimension {dim} of an array of rank {}", state.meta.shape.len());
+        };
+        let count = state.meta.grid.count(dim, length);
+        if index >= count {
+            bail!(Bounds, "chunk {index} along dimension {dim}, where the array has {count}");
+        }
+        Ok((state.meta.grid.origin(dim, index), state.meta.grid.extent(dim, index)))
     }
 
     /// The shape of the chunks inside a shard (of the outermost level); the chunk shape where the array is not sharded.
@@ -141,6 +187,15 @@ impl Array {
     /// The type of the elements.
     pub fn data_type(&self) -> DataType {
         self.state().meta.data_type
+    }
+
+    /// The type of the elements with the byte order that the document gives it; v3's gives none.
+    pub fn stored_type(&self) -> ElementType {
+        let state = self.state();
+        match state.meta.codecs {
+            Codecs::V2 { element, .. } => element,
+            Codecs::V3(_) => state.meta.data_type.into(),
+        }
     }
 
     /// A name or `None` for each dimension: v3 `dimension_names`, v2 the attribute `_ARRAY_DIMENSIONS`.
@@ -188,7 +243,9 @@ impl Array {
         if self.0.listed.load(Ordering::Acquire) {
             self.set_state(self.read_fresh(self.format())?);
         }
-        let bound = self.state().bound(&self.0.path)?;
+        let state = self.state();
+        state.meta.dialect.refuse()?;
+        let bound = state.bound(&self.0.path)?;
         check_inside(&bound.shape, selection)?;
         // SAFETY: the caller vouches for the memory.
         unsafe { engine::write(&bound, selection, memory) }
@@ -201,7 +258,7 @@ impl Array {
             let Ok(bound) = &state.bound else { return None };
             let store_fill_chunks = on || !state.meta.fill.defined;
             let bound = Ok(Arc::new(BoundArray { store_fill_chunks, ..(**bound).clone() }));
-            let changed = State { meta: state.meta.clone(), bound, inner_chunk: state.inner_chunk.clone() };
+            let changed = State { meta: state.meta.clone(), bound, inner_chunk: state.inner_chunk.clone(), chunks: state.chunks.clone() };
             Some(std::mem::replace(state, Arc::new(changed)))
         }));
     }
@@ -234,20 +291,30 @@ impl Array {
 }
 
 impl State {
-    fn new(store: &Store, path: &str, meta: ArrayMeta, write_fill_chunks: bool) -> Result<State> {
-        let Grid::Regular { chunk } = &meta.grid;
+    pub fn new(store: &Store, path: &str, meta: ArrayMeta, write_fill_chunks: bool) -> Result<State> {
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
-        let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| chunk.clone());
-        let bound = match chain.and_then(|chain| chain.bind(chunk)) {
-            Ok(chain) => Ok(Arc::new(BoundArray {
+        let fill_bytes: Arc<[u8]> = meta.fill.element(meta.data_type).as_slice().into();
+        let fill = match meta.data_type.is_variable() {
+            true => Item::new(&fill_bytes).to_element(),
+            false => meta.fill.element(meta.data_type),
+        };
+        let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| meta.grid.largest(&meta.shape));
+        let chunks = match meta.dialect {
+            Dialect::D0 => draft::chunks(store, path, &meta)?,
+            Dialect::Final | Dialect::D2 => (path::prefix(path), meta.keys),
+        };
+        let bound = match chain.and_then(|chain| Ok((bind_largest(&chain, &meta.grid, &meta.shape)?, chain))) {
+            Ok((bound, chain)) => Ok(Arc::new(BoundArray {
                 store: store.shared().clone(),
-                prefix: path::prefix(path),
+                prefix: chunks.0.clone(),
                 shape: meta.shape.clone(),
                 grid: meta.grid.clone(),
-                keys: meta.keys,
+                keys: chunks.1,
                 data_type: meta.data_type,
-                chain: Arc::new(chain),
-                fill: meta.fill.element(meta.data_type),
+                chain: Arc::new(bound),
+                fill,
+                fill_bytes,
+                by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new(chain)),
                 store_fill_chunks: write_fill_chunks || !meta.fill.defined,
                 pool: store.context().pool.clone(),
                 locks: store.context().chunk_locks.clone(),
@@ -256,19 +323,37 @@ impl State {
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),
         };
-        Ok(State { meta, bound, inner_chunk })
+        Ok(State { meta, bound, inner_chunk, chunks })
     }
 
     /// What the engine needs, or why it cannot be had.
     pub fn bound(&self, path: &str) -> Result<Arc<BoundArray>> {
-        self.bound.clone().map_err(|e| e.at_key(path::join(path, document_name(self.meta.format))))
+        self.bound.clone().map_err(|e| match self.meta.dialect {
+            Dialect::D0 => e.at_key(path::display(path)),
+            Dialect::Final | Dialect::D2 => e.at_key(path::join(path, document_name(self.meta.format))),
+        })
     }
 
-    /// The shape of a chunk.
-    pub fn chunk(&self) -> &Dims {
-        let Grid::Regular { chunk } = &self.meta.grid;
-        chunk
+    /// What the extents of chunks must be multiples of.
+    pub fn multiple(&self) -> Dims {
+        match &self.bound {
+            Ok(bound) if matches!(*bound.chain, BoundChain::Sharded(_)) => self.inner_chunk.clone(),
+            _ => Dims::from_elem(1, self.meta.shape.len()),
+        }
     }
+}
+
+/// The chain, bound to the shape of the largest chunk, where every chunk of the array can be bound: an inner chunk must divide all of them.
+pub(super) fn bind_largest(chain: &Chain, grid: &Grid, shape: &[u64]) -> Result<BoundChain> {
+    let largest = grid.largest(shape);
+    for (d, &inner) in chain.inner_shape().iter().flatten().enumerate() {
+        if let Some(extent) = grid.odd_extent(d, shape[d], inner) {
+            let mut odd = largest.clone();
+            odd[d] = extent;
+            chain.bind(&odd)?;
+        }
+    }
+    chain.bind(&largest)
 }
 
 /// The name of an array's document.
@@ -329,15 +414,24 @@ fn difference(found: &ArrayMeta, wanted: &ArrayMeta) -> Option<String> {
     differ("zarr_format", found.format.number().to_string(), wanted.format.number().to_string())
         .or_else(|| differ("shape", format!("{:?}", found.shape), format!("{:?}", wanted.shape)))
         .or_else(|| differ("chunks", chunks_text(found), chunks_text(wanted)))
-        .or_else(|| differ("data type", found.data_type.name().into(), wanted.data_type.name().into()))
+        .or_else(|| differ("data type", type_text(found), type_text(wanted)))
         .or_else(|| differ("fill value", fill(found), fill(wanted)))
         .or_else(|| differ("chunk keys", format!("{:?}", found.keys), format!("{:?}", wanted.keys)))
         .or_else(|| differ("codecs", codecs(found), codecs(wanted)))
 }
 
+fn type_text(meta: &ArrayMeta) -> String {
+    match meta.data_type {
+        DataType::Struct(_) => parse_v3::to_json(meta.data_type).to_string(),
+        other => other.numpy(),
+    }
+}
+
 fn chunks_text(meta: &ArrayMeta) -> String {
-    let Grid::Regular { chunk } = &meta.grid;
-    format!("{chunk:?}")
+    match meta.grid.regular_shape() {
+        Some(chunk) => format!("{chunk:?}"),
+        None => json::to_compact(&v3::chunk_shapes(&meta.grid)),
+    }
 }
 
 /// Erases what lies at the keys of the new array's chunks without a document, as a kill while erasing leaves it: it would be

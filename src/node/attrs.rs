@@ -6,7 +6,7 @@ use crate::error::{Result, bail, err};
 use crate::fork::Kept;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::json::{self, brief};
-use crate::metadata::{Format, Map, Value, v2, v3};
+use crate::metadata::{Dialect, Format, Map, Value, v2, v3};
 use crate::store::{Condition, get};
 use serde_json::Number;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ pub struct Attributes {
     store: Store,
     path: String,
     format: Format,
+    dialect: Dialect,
     kind: NodeKind,
     state: Kept<State>,
 }
@@ -88,7 +89,13 @@ impl Attributes {
     /// The attributes of a node; `None` where they are yet to be read.
     pub(super) fn new(store: &Store, path: &str, format: Format, kind: NodeKind, current: Option<Map<String, Value>>) -> Attributes {
         let state = State { current: current.map(Arc::new), pending: None };
-        Attributes { store: store.clone(), path: path.to_string(), format, kind, state: Kept::new(state) }
+        let (path, dialect, state) = (path.to_string(), Dialect::Final, Kept::new(state));
+        Attributes { store: store.clone(), path, format, dialect, kind, state }
+    }
+
+    /// The same of a node of a draft of version 3, where nothing is changed.
+    pub(super) fn of(self, dialect: Dialect) -> Attributes {
+        Attributes { dialect, ..self }
     }
 
     /// All attributes.
@@ -119,6 +126,7 @@ impl Attributes {
     /// From here on changes are collected; this handle sees them, the store does not.
     pub fn begin(&self) -> Result<()> {
         self.store.check_writable()?;
+        self.dialect.refuse()?;
         let view = self.view()?;
         self.state.write(|state| {
             if state.pending.is_some() {
@@ -293,6 +301,7 @@ impl Attributes {
 
     /// Applies changes to what is stored now, and stores that.
     fn publish(&self, changes: &[Change]) -> Result<()> {
+        self.dialect.refuse()?;
         let name = if self.format == Format::V3 { v3::DOCUMENT } else { v2::ATTRIBUTES };
         let key = path::join(&self.path, name);
         {

@@ -8,7 +8,7 @@ use super::{NodeKind, Store, path};
 use crate::error::Result;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::v3::NodeType;
-use crate::metadata::{Format, Map, Value, consolidated, v2, v3};
+use crate::metadata::{Dialect, Format, Map, Value, consolidated, v2, v3};
 use crate::store::get;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -71,7 +71,7 @@ impl Catalog {
         let stored = |kind, document_name, document: &Value, attributes| {
             let document = document.as_object()?.clone();
             let key = path::join(path, document_name);
-            Some(Stored { format: self.format, kind, key, document, as_of: self.as_of, listed: true, attributes })
+            Some(Stored { format: self.format, dialect: Dialect::Final, kind, key, document, as_of: self.as_of, listed: true, attributes })
         };
         match self.format {
             Format::V3 => {

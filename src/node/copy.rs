@@ -1,7 +1,7 @@
 //! Copying a node with all below it, key by key, into the same or another store.
 
 use super::document::{self, require};
-use super::{Create, NodeKind, Store, hierarchy, path};
+use super::{Create, NodeKind, Store, draft, hierarchy, path};
 use crate::error::{Result, bail};
 use crate::metadata::{v2, v3};
 use crate::store::{Condition, get};
@@ -15,6 +15,7 @@ impl Store {
     /// place inside of the other is an error of kind `Argument`. `progress` is told after each key how many are done of how many.
     pub fn copy_node(&self, path: &str, to: &Store, to_path: &str, how: Create, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         to.check_writable()?;
+        [self, to].into_iter().try_for_each(draft::refuse)?;
         let (path, to_path) = (path::normalize(path)?, path::normalize(to_path)?);
         path::check_new(&to_path)?;
         hierarchy::need_listing(self)?;
@@ -64,7 +65,7 @@ impl Store {
 }
 
 /// Refuses to copy a node into itself, or over a node that holds it.
-fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
+pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
     let place = |(store, path): (&Store, &str)| format!("{}/{}", store.shared().describe().trim_end_matches('/'), path::prefix(path));
     let (a, b) = (place(from), place(to));
     // Two stores in memory are two places; two folders may lie in each other.

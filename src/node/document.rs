@@ -1,19 +1,22 @@
 //! The documents of a node in its store: finding them, and changing them under their lock.
 
 use super::path::{self, prefix};
-use super::{NodeKind, Store, catalog};
+use super::{NodeKind, Store, catalog, draft};
 use crate::engine::lock::KeyGuard;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
+use crate::metadata::draft as drafts;
 use crate::metadata::json;
 use crate::metadata::v3::{Document, NodeType};
-use crate::metadata::{Format, GroupMeta, Map, Value, v2, v3};
+use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, v2, v3};
 use crate::store::{Condition, ProcessLock, get};
 
 /// A node's document as it is stored: JSON whose kind of node is known, and no more.
 #[derive(Clone)]
 pub(super) struct Stored {
     pub format: Format,
+    /// `D0` where it lies as that draft has it; a d2 document is found out when it is parsed.
+    pub dialect: Dialect,
     pub kind: NodeKind,
     pub key: String,
     pub document: Map<String, Value>,
@@ -28,31 +31,44 @@ pub(super) struct Stored {
 impl Stored {
     /// Reads the document into the model.
     pub fn parse(self) -> Result<Document> {
-        let Stored { format, kind, key, document, .. } = self;
+        let Stored { format, dialect, kind, key, document, .. } = self;
         let parsed = match (format, kind) {
-            (Format::V3, NodeKind::Array) => v3::array_from(document).map(Box::new).map(Document::Array),
+            (_, NodeKind::Array) if dialect == Dialect::D0 => drafts::array_from(document).map(Box::new).map(Document::Array),
+            _ if dialect == Dialect::D0 => drafts::group_from(document).map(Document::Group),
+            (Format::V3, NodeKind::Array) => drafts::array_from_v3(document).map(Box::new).map(Document::Array),
             (Format::V3, _) => v3::group_from(document).map(Document::Group),
             (Format::V2, NodeKind::Array) => v2::array_from(document).map(Box::new).map(Document::Array),
-            (Format::V2, _) => Ok(Document::Group(GroupMeta { format, document })),
+            (Format::V2, _) => Ok(Document::Group(GroupMeta { format, dialect, document })),
         };
         parsed.map_err(|e| e.at_key(key))
     }
 }
 
-/// The document at a path: `zarr.json` before `.zarray` before `.zgroup` (V2-33). Malformed JSON is an error.
+/// The document at a path: `zarr.json` before `.zarray` before `.zgroup` (V2-33) before those of a draft of version 3. Malformed
+/// JSON is an error.
 pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
-    match find_v3(store, path)? {
+    match find_v3(store, path) {
+        Ok(Some(found)) => return Ok(Some(found)),
+        Err(e) if path.is_empty() && e.kind() == ErrorKind::Unsupported && draft::entry(store)?.is_some() => {}
+        Err(e) => return Err(e),
+        Ok(None) => {}
+    }
+    match find_v2(store, path)? {
         Some(found) => Ok(Some(found)),
-        None => find_v2(store, path),
+        None => draft::find(store, path),
     }
 }
 
-/// The `zarr.json` at a path.
+/// The `zarr.json` at a path. The entry point of a draft's hierarchy is an error of kind `Unsupported`.
 pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
     let (key, as_of) = (path::join(path, v3::DOCUMENT), catalog::changes(store));
     let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
     let read = || {
         let document = json::parse_object(&bytes, MAX_CONSOLIDATED)?;
+        if drafts::is_entry(&document) {
+            drafts::Entry::from_document(&document)?;
+            bail!(Unsupported, "the root of a hierarchy in a draft of Zarr v3 (d0); open the store there");
+        }
         let kind = match v3::node_type(&document)? {
             NodeType::Array => NodeKind::Array,
             NodeType::Group => NodeKind::Group,
@@ -60,7 +76,7 @@ pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
         Ok((document, kind))
     };
     let (document, kind) = read().map_err(|e: Error| e.at_key(&key))?;
-    Ok(Some(Stored { format: Format::V3, kind, key, document, as_of, listed: false, attributes: None }))
+    Ok(Some(Stored { format: Format::V3, dialect: Dialect::Final, kind, key, document, as_of, listed: false, attributes: None }))
 }
 
 /// The `.zarray` or `.zgroup` at a path.
@@ -71,7 +87,16 @@ pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
         let read =
             || if kind == NodeKind::Array { json::parse_object(&bytes, MAX_DOCUMENT) } else { Ok(v2::parse_group(&bytes)?.document) };
         let document = read().map_err(|e: Error| e.at_key(&key))?;
-        return Ok(Some(Stored { format: Format::V2, kind, key, document, as_of, listed: false, attributes: None }));
+        return Ok(Some(Stored {
+            format: Format::V2,
+            dialect: Dialect::Final,
+            kind,
+            key,
+            document,
+            as_of,
+            listed: false,
+            attributes: None,
+        }));
     }
     Ok(None)
 }
@@ -158,7 +183,8 @@ pub(super) fn not_found(store: &Store, path: &str, what: &str) -> Error {
             return nothing(&format!("; {} is an array", path::display(above)));
         }
         let wanted = path::segments(path::relative(above, path)).next().unwrap_or_default();
-        let Ok(names) = child_names(store, above) else { return nothing("") };
+        let names = if found.dialect == Dialect::D0 { draft::child_names(store, above) } else { child_names(store, above) };
+        let Ok(names) = names else { return nothing("") };
         if names.is_empty() {
             return nothing(&format!("; {shown} is empty"));
         }

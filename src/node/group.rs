@@ -3,11 +3,11 @@
 
 use super::catalog::{self, Catalog};
 use super::document::{self, Stored, find};
-use super::{Array, Attributes, Create, NodeKind, Store, hierarchy, path};
+use super::{Array, Attributes, Create, NodeKind, Store, draft, hierarchy, path};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::Kept;
 use crate::metadata::v3::Document;
-use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
+use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, consolidated, json, v2, v3};
 use crate::store::Condition;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ struct Inner {
     store: Store,
     path: String,
     format: Format,
+    dialect: Dialect,
     document: Kept<Arc<Map<String, Value>>>,
     attributes: Attributes,
     /// Consolidated metadata: its own, or those that it was found in.
@@ -55,19 +56,13 @@ impl Group {
     pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Group> {
         let (key, as_of, attributes) = (found.key.clone(), found.as_of, found.attributes.clone());
         match found.parse()? {
-            Document::Group(meta) => Ok(Group::new(store, path, meta.format, meta.document, as_of, attributes)),
+            Document::Group(meta) => Ok(Group::new(store, path, meta, as_of, attributes)),
             Document::Array(_) => Err(err!(NodeKind, "found an array, expected a group").at_key(key)),
         }
     }
 
-    fn new(
-        store: &Store,
-        path: String,
-        format: Format,
-        document: Map<String, Value>,
-        as_of: u64,
-        attributes: Option<Map<String, Value>>,
-    ) -> Group {
+    fn new(store: &Store, path: String, meta: GroupMeta, as_of: u64, attributes: Option<Map<String, Value>>) -> Group {
+        let GroupMeta { format, dialect, document } = meta;
         let document = Arc::new(document);
         let (known, catalog) = match format {
             Format::V2 => (attributes, Known::NotYet),
@@ -76,14 +71,15 @@ impl Group {
                 (Some(known), Known::All(Catalog::of_v3(&path, &document, as_of)))
             }
         };
-        let attributes = Attributes::new(store, &path, format, NodeKind::Group, known);
+        let attributes = Attributes::new(store, &path, format, NodeKind::Group, known).of(dialect);
         let (document, catalog) = (Kept::new(document), Kept::new(catalog));
-        Group(Arc::new(Inner { store: store.clone(), path, format, document, attributes, catalog }))
+        Group(Arc::new(Inner { store: store.clone(), path, format, dialect, document, attributes, catalog }))
     }
 
     /// Creates a group, and the groups above it that are missing. Without a format it has that of the enclosing group, else 3.
     pub fn create(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Group> {
         store.check_writable()?;
+        draft::refuse(store)?;
         let path = path::normalize(path)?;
         path::check_new(&path)?;
         if let Some(group) = Group::existing(store, &path, format, how)? {
@@ -109,7 +105,8 @@ impl Group {
         };
         changed.push(path.clone());
         hierarchy::refresh(store, &changed, replaced.then_some(path.as_str()))?;
-        Ok(Group::new(store, path, format, document, catalog::changes(store), None))
+        let meta = GroupMeta { format, dialect: Dialect::Final, document };
+        Ok(Group::new(store, path, meta, catalog::changes(store), None))
     }
 
     /// What stands at the path already: the group to be used in the place of a new one, or an error, or nothing that is in the way.
@@ -141,6 +138,11 @@ impl Group {
     /// The version of the document.
     pub fn format(&self) -> Format {
         self.0.format
+    }
+
+    /// Of which draft of version 3 the group is, if of any.
+    pub fn dialect(&self) -> Dialect {
+        self.0.dialect
     }
 
     /// The path in the store of `path`, which is relative to the group.
@@ -209,6 +211,7 @@ impl Group {
         let catalog = self.catalog()?;
         let names = match &catalog {
             Some(catalog) if !store.shared().capabilities().listable => catalog.names(&self.0.path),
+            _ if self.0.dialect == Dialect::D0 => draft::child_names(store, &self.0.path)?,
             _ => {
                 hierarchy::need_listing(store)?;
                 store.shared().list_dir(&path::prefix(&self.0.path))?.prefixes
@@ -246,6 +249,7 @@ impl Group {
     pub fn consolidate(&self) -> Result<()> {
         let (store, path) = (&self.0.store, &self.0.path);
         store.check_writable()?;
+        self.0.dialect.refuse()?;
         hierarchy::need_listing(store)?;
         let as_of = catalog::changes(store);
         match self.0.format {

@@ -56,6 +56,7 @@ fn refuse_array(store: &Store, above: &str, found: &Stored) -> Result<()> {
 /// Removes a node and all below it. What consolidated metadata say of it goes first, then the documents: from then on the node is
 /// not there, whatever happens, and nothing says that it is.
 pub(super) fn erase_all(store: &Store, path: &str) -> Result<()> {
+    need_erasing(store)?;
     let prefix = path::prefix(path);
     refresh(store, &[], Some(path))?;
     for name in [v3::DOCUMENT, v2::ARRAY, v2::GROUP] {
@@ -249,6 +250,14 @@ pub(super) fn need_listing(store: &Store) -> Result<()> {
         return Ok(());
     }
     bail!(Unsupported, "{} cannot list its keys; open nodes by their paths", store.shared().describe())
+}
+
+/// The error of a store that cannot erase.
+pub(super) fn need_erasing(store: &Store) -> Result<()> {
+    if store.shared().capabilities().erasable {
+        return Ok(());
+    }
+    bail!(Unsupported, "{} cannot erase what it holds; copy what is to stay into a new store", store.shared().describe())
 }
 
 fn contains(haystack: &[u8], needle: &[u8]) -> bool {

@@ -11,13 +11,16 @@ mod chunk;
 pub mod context;
 mod copy;
 mod document;
+mod draft;
 pub mod group;
 mod hierarchy;
+mod migrate;
 pub mod path;
 mod resize;
 pub mod spec;
 pub mod store;
 mod usage;
+pub mod variable;
 
 pub use crate::codec::registry::has as has_codec;
 pub use array::Array;
@@ -25,13 +28,15 @@ pub use attrs::{Attributes, JsonKind};
 pub use chunk::{ArrayShardWriter, ChunkPlace, Chunks};
 pub use context::Context;
 pub use group::{Child, Group};
+pub use migrate::Migrated;
 pub use spec::Spec;
-pub use store::Store;
+pub use store::{Repaired, Store, repair_zip};
 pub use usage::Usage;
 
 // The plain values that the facade's signatures speak of.
+pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
-pub use crate::metadata::{Format, Map, Order, Value, json};
+pub use crate::metadata::{Dialect, Format, Map, Order, Value, json};
 
 use crate::error::{Result, bail};
 

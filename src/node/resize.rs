@@ -9,8 +9,8 @@ use crate::error::{Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
 use crate::limits::{self, Dims, Strides};
-use crate::metadata::v3::{Document, number_list};
-use crate::metadata::{ArrayMeta, Format};
+use crate::metadata::Format;
+use crate::metadata::v3::{self, Document, number_list};
 use crate::store::Condition;
 use std::sync::Arc;
 
@@ -20,9 +20,11 @@ const ONE_BY_ONE: u128 = 1024;
 impl Array {
     /// Gives the array another shape. Growing publishes the shape. Shrinking publishes it, erases the chunks outside, and gives
     /// the elements of boundary chunks beyond the edge the fill value, so that growing again shows no old values; with
-    /// `keep_outside` all of these stay. No element inside of both shapes changes.
+    /// `keep_outside` all of these stay. No element inside of both shapes changes. On a rectilinear grid no chunk that there was
+    /// changes its place; what lies beyond the listed extents becomes one chunk more.
     pub fn resize(&self, shape: &[u64], keep_outside: bool) -> Result<()> {
         self.store().check_writable()?;
+        self.dialect().refuse()?;
         let format = self.format();
         {
             let _lock = document::lock(self.store(), self.path(), document_name(format))?;
@@ -33,9 +35,10 @@ impl Array {
             if rewrite {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
                 fresh.bound(self.path())?;
+                super::hierarchy::need_erasing(self.store())?;
             }
-            let old = fresh.meta.shape.clone();
-            self.publish_shape(fresh.meta, shape)?;
+            let (old, next) = (fresh.meta.shape.clone(), self.reshaped(&fresh, shape)?);
+            self.publish_shape(&old, next)?;
             if rewrite {
                 let state = self.state();
                 erase_outside(&*state.bound(self.path())?, &old)?;
@@ -52,6 +55,7 @@ impl Array {
     /// As for [`engine::write`].
     pub unsafe fn append(&self, dim: usize, count: u64, memory: &Memory) -> Result<()> {
         self.store().check_writable()?;
+        self.dialect().refuse()?;
         let format = self.format();
         let known = self.shape();
         if dim >= known.len() {
@@ -72,12 +76,11 @@ impl Array {
                 .filter(|&n| n <= i64::MAX as u64)
                 .ok_or_else(|| err!(Limit, "dimension {dim} of length {} cannot grow by {count}: the limit is 2^63 - 1", old[dim]))?;
             limits::element_count(&shape)?;
-            let bound = fresh.bound(self.path())?;
-            let longer = Arc::new(BoundArray { shape: shape.clone(), ..(*bound).clone() });
+            let longer = self.reshaped(&fresh, &shape)?;
             let selection = slab(&shape, dim, old[dim], count)?;
             // SAFETY: the caller vouches for the memory.
-            unsafe { engine::write(&longer, &selection, memory)? };
-            self.publish_shape(fresh.meta, &shape)?;
+            unsafe { engine::write(&longer.bound(self.path())?, &selection, memory)? };
+            self.publish_shape(&old, longer)?;
         }
         self.refresh_above()
     }
@@ -96,15 +99,29 @@ impl Array {
         }
     }
 
-    /// Stores the document with another shape and uses it from now on.
-    fn publish_shape(&self, mut meta: ArrayMeta, shape: &[u64]) -> Result<()> {
-        if meta.shape.as_slice() != shape {
-            meta.shape = Dims::from_slice(shape);
-            meta.document.insert("shape".into(), number_list(shape));
-            let key = path::join(self.path(), document_name(meta.format));
-            document::publish(self.store(), &key, &meta.document, Condition::None)?;
+    /// The array as it will be with that shape. An error where a chunk that a rectilinear grid grows into cannot be used.
+    fn reshaped(&self, fresh: &State, shape: &[u64]) -> Result<State> {
+        let mut meta = fresh.meta.clone();
+        meta.shape = Dims::from_slice(shape);
+        meta.document.insert("shape".into(), number_list(shape));
+        meta.grid = meta.grid.grown(shape, &fresh.multiple())?;
+        if meta.format == Format::V3 {
+            v3::keep_grid(&mut meta.document, &meta.grid, shape);
         }
-        self.set_state(self.state_of(meta)?);
+        let next = self.state_of(meta)?;
+        if fresh.bound.is_ok() {
+            next.bound(self.path())?;
+        }
+        Ok(next)
+    }
+
+    /// Stores the document of `next` unless the shape stays that of `old`, and uses it from now on.
+    fn publish_shape(&self, old: &[u64], next: State) -> Result<()> {
+        if next.meta.shape.as_slice() != old {
+            let key = path::join(self.path(), document_name(next.meta.format));
+            document::publish(self.store(), &key, &next.meta.document, Condition::None)?;
+        }
+        self.set_state(next);
         Ok(())
     }
 
@@ -178,7 +195,7 @@ fn chunk_key(array: &BoundArray, index: &[u64], key: &mut String) {
 
 /// The chunks that shrinking concerns.
 struct Boundary {
-    chunk: Dims,
+    grid: Grid,
     /// The new lengths, and these rounded up to whole chunks.
     new: Dims,
     padded: Dims,
@@ -191,12 +208,12 @@ struct Boundary {
 
 impl Boundary {
     fn new(array: &BoundArray, old: &[u64]) -> Boundary {
-        let Grid::Regular { chunk } = &array.grid;
-        let count = |shape: &[u64]| -> Dims { shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c)).collect() };
-        let (old_count, new_count) = (count(old), count(&array.shape));
-        let padded = new_count.iter().zip(chunk).map(|(&n, &c)| n.saturating_mul(c).min(i64::MAX as u64)).collect();
-        let cut = (0..old.len()).map(|d| array.shape[d] < old[d] && !array.shape[d].is_multiple_of(chunk[d])).collect();
-        Boundary { chunk: chunk.clone(), new: array.shape.clone(), padded, old_count, new_count, cut }
+        let (grid, new) = (&array.grid, &array.shape);
+        let (old_count, new_count) = (grid.counts(old), grid.counts(new));
+        let end = |d: usize, last: u64| grid.origin(d, last).saturating_add(grid.extent(d, last)).min(i64::MAX as u64);
+        let padded: Dims = (0..new.len()).map(|d| new_count[d].checked_sub(1).map_or(0, |last| end(d, last))).collect();
+        let cut = (0..old.len()).map(|d| new[d] < old[d] && new[d] != padded[d]).collect();
+        Boundary { grid: grid.clone(), new: new.clone(), padded, old_count, new_count, cut }
     }
 
     fn rank(&self) -> usize {
@@ -266,11 +283,12 @@ impl Boundary {
             strides: Strides::from_elem(0, self.rank()),
             data_type: padded.data_type,
             overflow: Overflow::Error,
+            arena: None,
         };
         for d in (0..self.rank()).filter(|&d| self.cut_at(index, d)) {
-            let origin = |e: usize| index[e] * self.chunk[e];
+            let origin = |e: usize| self.grid.origin(e, index[e]);
             let mut start: Vec<i64> = (0..self.rank()).map(|e| origin(e) as i64).collect();
-            let end = |e: usize| (origin(e).saturating_add(self.chunk[e])).min(self.padded[e]) as i64;
+            let end = |e: usize| (origin(e).saturating_add(self.grid.extent(e, index[e]))).min(self.padded[e]) as i64;
             start[d] = self.new[d] as i64;
             let count: Vec<i64> = (0..self.rank()).map(|e| end(e) - start[e]).collect();
             let selection = Selection::new(&padded.shape, &start, &count, None)?;
@@ -299,8 +317,9 @@ fn each_in(ranges: &[(u64, u64)], visit: &mut dyn FnMut(&[u64]) -> Result<()>) -
 
 /// The index of the chunk whose key ends in `tail` (what follows the array's prefix); `None` if it is not a chunk's.
 pub(super) fn parse_key(keys: KeyEncoding, tail: &str, rank: usize) -> Option<Dims> {
-    let (KeyEncoding::Default(separator) | KeyEncoding::V2(separator)) = keys;
+    let separator = keys.separator();
     let numbers = match keys {
+        KeyEncoding::Suffixed(_, suffix) => return parse_key(KeyEncoding::Default(separator), tail.strip_suffix(suffix.as_str())?, rank),
         KeyEncoding::Default(_) if rank == 0 => return (tail == "c").then(Dims::new),
         KeyEncoding::V2(_) if rank == 0 => return (tail == "0").then(Dims::new),
         KeyEncoding::Default(Separator::Slash) => tail.strip_prefix("c/")?,
@@ -315,6 +334,7 @@ pub(super) fn parse_key(keys: KeyEncoding, tail: &str, rank: usize) -> Option<Di
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grid::key::Suffix;
 
     #[test]
     fn chunk_keys_are_recognised_exactly() {
@@ -332,6 +352,10 @@ mod tests {
             (KeyEncoding::V2(Separator::Slash), 1, ".zarray", None),
             (KeyEncoding::V2(Separator::Slash), 1, "", None),
             (KeyEncoding::V2(Separator::Dot), 1, "99999999999999999999", None),
+            (KeyEncoding::Suffixed(Separator::Slash, Suffix::new(".c").unwrap()), 2, "c/1/20.c", Some(&[1, 20])),
+            (KeyEncoding::Suffixed(Separator::Slash, Suffix::new(".c").unwrap()), 2, "c/1/20", None),
+            (KeyEncoding::Suffixed(Separator::Slash, Suffix::new("5").unwrap()), 1, "c/15", Some(&[1])),
+            (KeyEncoding::Suffixed(Separator::Dot, Suffix::new(".c").unwrap()), 0, "c.c", Some(&[])),
         ];
         for (keys, rank, tail, want) in cases {
             assert_eq!(parse_key(*keys, tail, *rank).as_deref(), *want, "{tail}");
@@ -350,7 +374,7 @@ mod tests {
             let new_dims = Dims::from_slice(&new);
             let (old_count, new_count) = (count(old), count(new));
             let padded = new_count.iter().map(|n| n * chunk).collect();
-            let b = Boundary { chunk: Dims::from_elem(chunk, 2), new: new_dims, padded, old_count, new_count, cut };
+            let b = Boundary { grid: Grid::Regular { chunk: Dims::from_elem(chunk, 2) }, new: new_dims, padded, old_count, new_count, cut };
             let (mut outside, mut edge) = (Vec::new(), Vec::new());
             let mut collect = |i: &[u64]| {
                 outside.push(i.to_vec());

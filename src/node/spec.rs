@@ -3,19 +3,21 @@
 //! Settings are kept as they are given; `resolve` turns them into the model and the document of the format that is
 //! asked for, or that of the enclosing group.
 
-use super::array::DIMENSIONS_V2;
+use super::array::{DIMENSIONS_V2, bind_largest};
 use crate::codec::chain::Chain;
 use crate::dtype::convert::Transfer;
 use crate::dtype::fill::Fill;
-use crate::dtype::{ByteOrder, DataType, ElementType};
+use crate::dtype::resolve::default_scalar;
+use crate::dtype::{ByteOrder, DataType, ElementType, check_v3};
 use crate::error::{Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
+use crate::grid::rectilinear::{Extents, Runs};
 use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
 use crate::metadata::json::{self, brief};
 use crate::metadata::v3::{NodeType, number_list};
-use crate::metadata::{ArrayMeta, Codecs, Format, Map, Order, Value, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Order, Value, v2, v3};
 
 /// About so many bytes a suggested chunk has.
 const SUGGESTED_BYTES: u128 = 1 << 20;
@@ -28,6 +30,8 @@ pub struct Spec {
     shape: Dims,
     format: Option<Format>,
     chunks: Option<Dims>,
+    /// Extents that `chunks` does not say, for each dimension that has them.
+    extents: Vec<(usize, Extents)>,
     inner_chunks: Option<Dims>,
     fill: FillSetting,
     dimension_names: Option<Vec<Option<String>>>,
@@ -71,16 +75,26 @@ impl Spec {
             return Err(err!(Limit, "dimension {d} is {}, the limit is 2^63 - 1", shape[d]).at_field("shape"));
         }
         limits::element_count(shape).map_err(|e| e.at_field("shape"))?;
+        if matches!(data_type, DataType::Chars(_)) {
+            bail!(Type, "{} exists in memory only; an array has null_terminated_bytes", data_type.name());
+        }
+        // Structs are stored without gaps. Fields that are all in one order are so in this host's, and stored in the other.
+        let mut data_type = data_type.packed()?;
+        let byte_order = data_type.field_order().unwrap_or(ByteOrder::NATIVE);
+        if data_type.field_order().is_some() {
+            data_type = data_type.native();
+        }
         Ok(Spec {
             data_type,
             shape: Dims::from_slice(shape),
             format: None,
             chunks: None,
+            extents: Vec::new(),
             inner_chunks: None,
-            fill: FillSetting::Element(Fill::zero()),
+            fill: FillSetting::Element(default_scalar(data_type)),
             dimension_names: None,
             order: Order::C,
-            byte_order: ByteOrder::NATIVE,
+            byte_order,
             keys: None,
             separator: None,
             codecs: None,
@@ -108,7 +122,6 @@ impl Spec {
     }
 
     fn from_meta(meta: ArrayMeta) -> Result<Spec> {
-        let Grid::Regular { chunk } = &meta.grid;
         let data_type = match &meta.codecs {
             // The fields of a struct keep the orders that the document gives them.
             Codecs::V2 { element, .. } => element.data_type,
@@ -116,7 +129,7 @@ impl Spec {
         };
         let mut spec = Spec::new(data_type, &meta.shape)?;
         spec.format = Some(meta.format);
-        spec.chunks = Some(chunk.clone());
+        spec.set_grid(&meta.grid);
         spec.fill = FillSetting::Element(meta.fill);
         spec.keys = Some(meta.keys);
         spec.dimension_names = meta.dimension_names;
@@ -127,16 +140,19 @@ impl Spec {
                 spec.document = meta.document;
             }
             Codecs::V2 { order, element, filters, compressor } => {
-                (spec.order, spec.byte_order) = (order, element.order);
+                spec.order = order;
+                if !matches!(element.data_type, DataType::Struct(_)) {
+                    spec.byte_order = element.order;
+                }
                 (spec.filters, spec.compressor) = (Some(filters), Compressor::Json(compressor));
             }
         }
         Ok(spec)
     }
 
-    /// The type of the elements.
+    /// The type of the elements, as it lies in memory.
     pub fn data_type(&self) -> DataType {
-        self.data_type
+        self.data_type.native()
     }
 
     /// The number of dimensions.
@@ -153,7 +169,34 @@ impl Spec {
     /// The shape of a chunk (of a shard, with inner chunks).
     pub fn set_chunks(&mut self, chunks: &[u64]) -> Result<()> {
         self.chunks = Some(self.check_chunks(chunks).map_err(|e| e.at_field("chunks"))?);
+        self.extents.clear();
         Ok(())
+    }
+
+    /// The extents of the chunks along dimension `dim`, one after the other; in all at least the array's length there. Other
+    /// dimensions keep theirs, of `set_chunks` (before this) or suggested. Equal ones along every dimension make a regular grid, others
+    /// a rectilinear one, which v3 has.
+    pub fn set_chunk_extents(&mut self, dim: usize, extents: &[u64]) -> Result<()> {
+        let extents = self.check_extents(dim, extents).map_err(|e| e.at_field("chunks"))?;
+        self.extents.retain(|(d, _)| *d != dim);
+        self.extents.push((dim, extents));
+        Ok(())
+    }
+
+    /// The chunks as `chunk_shapes` of a rectilinear grid has them: for each dimension an integer, or a list of extents and of pairs
+    /// `[extent, count]`.
+    pub fn set_chunks_json(&mut self, text: &str) -> Result<()> {
+        let grid = json::parse_text(text).and_then(|v| v3::rectilinear_grid(&v, &self.shape)).map_err(|e| e.at_field("chunks"))?;
+        self.set_grid(&grid);
+        Ok(())
+    }
+
+    fn set_grid(&mut self, grid: &Grid) {
+        self.chunks = Some(grid.largest(&self.shape));
+        self.extents = match grid {
+            Grid::Regular { .. } => Vec::new(),
+            Grid::Rectilinear { extents } => extents.iter().cloned().enumerate().collect(),
+        };
     }
 
     /// v3: chunks become shards that hold chunks of this shape, which must divide that of the shard.
@@ -165,7 +208,7 @@ impl Spec {
     /// The fill value: one native element of type `data_type`, converted to the array's; one that does not fit is an error
     /// of kind `Range`.
     pub fn set_fill(&mut self, data_type: DataType, element: &[u8]) -> Result<()> {
-        let fill = convert_fill(data_type, element, self.data_type).map_err(|e| e.at_field("fill_value"))?;
+        let fill = convert_fill(data_type, element, self.data_type.native()).map_err(|e| e.at_field("fill_value"))?;
         self.fill = FillSetting::Element(fill);
         Ok(())
     }
@@ -291,6 +334,7 @@ impl Spec {
             text(&self.shape),
         );
         self.chunks = Some(chunks);
+        self.extents.clear();
         self.inner_chunks = None;
         Ok(why)
     }
@@ -309,7 +353,10 @@ impl Spec {
             None => enclosing.unwrap_or(Format::V3),
         };
         self.check_format(format)?;
-        let chunk = self.chunks.clone().unwrap_or_else(|| suggested(&self.shape, self.data_type.size()));
+        if format == Format::V3 {
+            check_v3(self.data_type).map_err(|e| e.at_field("data_type"))?;
+        }
+        let grid = self.grid()?;
         let (mut attributes, mut names) = (self.attributes.clone(), self.dimension_names.clone());
         if format == Format::V2 {
             names_to_attributes(names.take(), &mut attributes)?;
@@ -318,16 +365,17 @@ impl Spec {
         document.insert("attributes".into(), Value::Object(attributes.clone()));
         let mut meta = ArrayMeta {
             format,
+            dialect: Dialect::Final,
             shape: self.shape.clone(),
             data_type: self.data_type.native(),
-            grid: Grid::regular(chunk.clone())?,
+            codecs: if format == Format::V3 { Codecs::V3(self.codecs_v3(&grid)?) } else { self.codecs_v2()? },
+            grid,
             keys: self.key_encoding(format)?,
             fill: self.resolve_fill(format)?,
-            codecs: if format == Format::V3 { Codecs::V3(self.codecs_v3(&chunk)?) } else { self.codecs_v2()? },
             dimension_names: names,
             document,
         };
-        Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?.bind(&chunk)?;
+        bind_largest(&Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?, &meta.grid, &meta.shape)?;
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
         Ok((meta, attributes))
     }
@@ -337,7 +385,53 @@ impl Spec {
     }
 
     fn only_v3(&self) -> bool {
-        self.codecs.is_some() || self.inner_chunks.is_some()
+        self.codecs.is_some() || self.inner_chunks.is_some() || self.has_listed_extents()
+    }
+
+    fn has_listed_extents(&self) -> bool {
+        self.extents.iter().any(|(_, e)| matches!(e, Extents::Listed(_)))
+    }
+
+    fn grid(&self) -> Result<Grid> {
+        let chunks = self.chunks.clone().unwrap_or_else(|| self.suggested_beside());
+        let mut all: Vec<Extents> = chunks.into_iter().map(Extents::Repeat).collect();
+        for (d, extents) in &self.extents {
+            all[*d] = extents.clone();
+        }
+        Grid::rectilinear(all)
+    }
+
+    /// Suggested chunks, where the extents along some dimensions are given.
+    fn suggested_beside(&self) -> Dims {
+        let (mut shape, mut item) = (self.shape.clone(), self.data_type.size());
+        for (d, extents) in &self.extents {
+            let largest = extents.within(self.shape[*d]).max().unwrap_or(1);
+            shape[*d] = 1;
+            item = usize::try_from(largest).map_or(usize::MAX, |n| item.saturating_mul(n));
+        }
+        suggested(&shape, item)
+    }
+
+    fn check_extents(&self, dim: usize, extents: &[u64]) -> Result<Extents> {
+        let Some(&length) = self.shape.get(dim) else { bail!(Bounds, "dimension {dim} of an array of rank {}", self.rank()) };
+        let mut list = Runs::new();
+        for (i, &extent) in extents.iter().enumerate() {
+            if extent == 0 {
+                bail!(Argument, "extent {i} along dimension {dim} is 0, expected at least 1");
+            }
+            list.push(extent, 1)?;
+        }
+        if extents.is_empty() || list.end() < length {
+            bail!(Argument, "the extents along dimension {dim} add up to {}, expected at least its length {length}", list.end());
+        }
+        let mut runs = list.iter();
+        match (runs.next(), runs.next()) {
+            (Some((extent, _)), None) => Ok(Extents::Repeat(extent)),
+            _ => {
+                drop(runs);
+                Ok(Extents::Listed(list))
+            }
+        }
     }
 
     fn check_format(&self, format: Format) -> Result<()> {
@@ -348,6 +442,7 @@ impl Spec {
         match format {
             Format::V2 if self.codecs.is_some() => refuse("codecs", 3),
             Format::V2 if self.inner_chunks.is_some() => refuse("inner_chunks", 3),
+            Format::V2 if self.has_listed_extents() => refuse("chunks", 3),
             Format::V3 if self.filters.is_some() => refuse("filters", 2),
             Format::V3 if matches!(self.compressor, Compressor::Json(_)) => refuse("compressor", 2),
             _ => Ok(()),
@@ -370,24 +465,26 @@ impl Spec {
             (None, Format::V2) => KeyEncoding::V2(Separator::Dot),
             (None, Format::V3) => KeyEncoding::Default(Separator::Slash),
         };
-        if format == Format::V2 && matches!(keys, KeyEncoding::Default(_)) {
-            let e = err!(Unsupported, "found the encoding \"default\", zarr_format 2 has \"v2\" only");
+        if format == Format::V2 && !matches!(keys, KeyEncoding::V2(_)) {
+            let e = err!(Unsupported, "found an encoding of zarr_format 3, zarr_format 2 has \"v2\" only");
             return Err(e.at_field("chunk_key_encoding"));
         }
-        Ok(match (keys, self.separator) {
-            (keys, None) => keys,
-            (KeyEncoding::Default(_), Some(s)) => KeyEncoding::Default(s),
-            (KeyEncoding::V2(_), Some(s)) => KeyEncoding::V2(s),
-        })
+        Ok(self.separator.map_or(keys, |separator| keys.with_separator(separator)))
     }
 
     fn read_fill(&self, value: &Value, format: Format) -> Result<Fill> {
-        let read = if format == Format::V3 { Fill::from_json_v3(self.data_type, value) } else { Fill::from_json_v2(self.data_type, value) };
+        let read = match format {
+            Format::V3 => Fill::from_json_v3(self.data_type.native(), value),
+            Format::V2 => Fill::from_json_v2(ElementType::new(self.data_type, self.byte_order), value),
+        };
         read.map_err(|e| e.at_field("fill_value"))
     }
 
     fn resolve_fill(&self, format: Format) -> Result<Fill> {
         let fill = match &self.fill {
+            FillSetting::Element(fill) if self.data_type.is_variable() && *fill == Fill::zero() => {
+                Fill::variable(if self.data_type == DataType::VarJson { b"null" } else { b"" })
+            }
             FillSetting::Element(fill) => fill.clone(),
             FillSetting::Json(value) => self.read_fill(value, format)?,
         };
@@ -406,24 +503,52 @@ impl Spec {
             Compressor::Gzip(level) => Some(configured("gzip", [("level", (*level).into())])),
             Compressor::Zlib(level) => Some(configured("zlib", [("level", (*level).into())])),
             Compressor::Blosc(level) => {
-                let shuffle = if self.data_type.size() == 1 { 2 } else { 1 };
+                let shuffle = if self.stored_item() == 1 { 2 } else { 1 };
                 let members = [("cname", "lz4".into()), ("clevel", (*level).into()), ("shuffle", shuffle.into()), ("blocksize", 0.into())];
                 Some(configured("blosc", members))
             }
         };
         let element = ElementType::new(self.data_type, self.byte_order);
-        Ok(Codecs::V2 { order: self.order, element, filters: self.filters.clone().unwrap_or_default(), compressor })
+        if element.swapped() && self.data_type.is_number() && !DataType::NUMPY.contains(&self.data_type) {
+            let e = err!(Unsupported, "zarr_format 2 has no name for {} with the most significant byte first", self.data_type.name());
+            return Err(e.at_field("byte_order"));
+        }
+        let mut filters = self.filters.clone().unwrap_or_default();
+        if let Some(codec) = self.variable_codec()?
+            && self.filters.is_none()
+        {
+            filters.push(codec);
+        }
+        Ok(Codecs::V2 { order: self.order, element, filters, compressor })
     }
 
-    fn codecs_v3(&self, chunk: &[u64]) -> Result<Vec<Extension>> {
+    /// Bytes of an element as compressors see it.
+    fn stored_item(&self) -> usize {
+        if self.data_type.is_variable() { 1 } else { self.data_type.size() }
+    }
+
+    /// The codec that makes bytes of elements of variable length, where they are.
+    fn variable_codec(&self) -> Result<Option<Extension>> {
+        Ok(match self.data_type {
+            DataType::VarText => Some(Extension::new("vlen-utf8", Map::new())),
+            DataType::VarBytes => Some(Extension::new("vlen-bytes", Map::new())),
+            DataType::VarJson => Some(Extension::new("json2", Map::new())),
+            DataType::VarArray(number) => Some(configured("vlen-array", [("dtype", number.numpy().into())])),
+            _ => None,
+        })
+    }
+
+    fn codecs_v3(&self, grid: &Grid) -> Result<Vec<Extension>> {
         let simple = match &self.codecs {
             Some(list) => return self.listed_codecs(list),
             None => self.simple_codecs()?,
         };
         let Some(inner) = &self.inner_chunks else { return Ok(simple) };
-        if let Some(d) = (0..chunk.len()).find(|&d| !chunk[d].is_multiple_of(inner[d])) {
-            let e = err!(Argument, "dimension {d} is {}, which does not divide the chunk's {}", inner[d], chunk[d]);
-            return Err(e.at_field("inner_chunks"));
+        for (d, &inner) in inner.iter().enumerate() {
+            if let Some(extent) = grid.odd_extent(d, self.shape[d], inner) {
+                let e = err!(Argument, "dimension {d} is {inner}, which does not divide the chunk's {extent}");
+                return Err(e.at_field("inner_chunks"));
+            }
         }
         let index = [configured("bytes", [("endian", "little".into())]), Extension::new("crc32c", Map::new())];
         let list = |codecs: &[Extension]| Value::Array(codecs.iter().map(Extension::to_v3).collect());
@@ -454,8 +579,12 @@ impl Spec {
             let reversed: Vec<u64> = (0..self.rank() as u64).rev().collect();
             codecs.push(configured("transpose", [("order", number_list(&reversed))]));
         }
-        codecs.push(match (self.data_type.swap_unit(), self.byte_order) {
-            (1, _) => Extension::new("bytes", Map::new()),
+        codecs.push(match (self.data_type.has_order(), self.byte_order) {
+            _ if self.data_type.is_variable() => match self.data_type {
+                DataType::VarText | DataType::VarBytes => self.variable_codec()?.unwrap_or_else(|| Extension::new("bytes", Map::new())),
+                other => bail!(Unsupported, "{} exists in zarr_format 2 only", other.name()),
+            },
+            (false, _) => Extension::new("bytes", Map::new()),
             (_, ByteOrder::Little) => configured("bytes", [("endian", "little".into())]),
             (_, ByteOrder::Big) => configured("bytes", [("endian", "big".into())]),
         });
@@ -468,7 +597,7 @@ impl Spec {
                 return Err(e.at_field("compressor"));
             }
             Compressor::Blosc(level) => {
-                let size = self.data_type.size();
+                let size = self.stored_item();
                 let members = [
                     ("cname", "lz4".into()),
                     ("clevel", (*level).into()),
@@ -507,11 +636,11 @@ fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Result<Fill> {
         return Ok(Fill::from_bytes(element));
     }
     let transfer = Transfer::new(ElementType::native(from), ElementType::native(to))?;
-    let mut out = [0u8; 16];
-    // SAFETY: the source holds one element of `from` (checked above), the destination has room for one of any type.
+    let mut out = vec![0u8; to.size()];
+    // SAFETY: the source holds one element of `from` (checked above), the destination has room for one of `to`.
     let done = unsafe { transfer.run(element.as_ptr(), from.size() as isize, out.as_mut_ptr(), to.size() as isize, 1) };
     match done {
-        Ok(()) => Ok(Fill::from_bytes(&out[..to.size()])),
+        Ok(()) => Ok(Fill::from_bytes(&out)),
         Err(_) => bail!(Range, "the value of type {} does not fit into {}", from.name(), to.name()),
     }
 }
@@ -629,6 +758,11 @@ mod tests {
     fn order_and_byte_order() {
         let mut s = spec();
         s.set_order(Order::F).unwrap();
+        let mut narrow = Spec::new(DataType::Narrow(crate::dtype::Narrow::BFloat16), &[4]).unwrap();
+        narrow.set_format(Format::V2).unwrap();
+        assert!(narrow.to_json().is_ok());
+        narrow.set_byte_order(ByteOrder::Big).unwrap();
+        assert_eq!(narrow.to_json().unwrap_err().field(), Some("byte_order"));
         s.set_byte_order(ByteOrder::Big).unwrap();
         s.set_compressor("none", None).unwrap();
         assert_eq!(

@@ -49,7 +49,7 @@ fn spec_v2(shape: &[u64], chunks: &[u64]) -> Spec {
 
 fn view(data: &mut [i32], shape: &[u64]) -> Memory {
     let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
-    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error }
+    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
 }
 
 fn write_all(array: &Array, values: &mut [i32]) {

@@ -1,8 +1,7 @@
 //! How much of an array is stored: the number of its chunks and their bytes.
 
-use super::{Array, hierarchy, path, resize};
+use super::{Array, hierarchy, resize};
 use crate::error::Result;
-use crate::grid::Grid;
 
 /// What an array takes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +20,13 @@ impl Array {
         let state = self.state();
         let store = self.store();
         hierarchy::need_listing(store)?;
-        let Grid::Regular { chunk } = &state.meta.grid;
-        let counts: Vec<u64> = state.meta.shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c)).collect();
+        let counts = state.meta.grid.counts(&state.meta.shape);
         let possible_chunks = counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c));
         let mut usage = Usage { chunks: 0, bytes: 0, possible_chunks };
-        let prefix = path::prefix(self.path());
-        store.shared().list(&prefix, &mut |key| {
-            let index = resize::parse_key(state.meta.keys, key.strip_prefix(&prefix).unwrap_or_default(), counts.len());
+        let (prefix, keys) = &state.chunks;
+        let folder = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
+        store.shared().list(folder, &mut |key| {
+            let index = key.strip_prefix(prefix.as_str()).and_then(|tail| resize::parse_key(*keys, tail, counts.len()));
             if !index.is_some_and(|index| index.iter().zip(&counts).all(|(i, n)| i < n)) {
                 return Ok(());
             }

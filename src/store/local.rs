@@ -500,7 +500,7 @@ impl LocalStore {
 
 impl Store for LocalStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { writable: self.writable, listable: true, latency: false }
+        Capabilities { writable: self.writable, listable: true, erasable: self.writable, latency: false }
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
@@ -514,7 +514,7 @@ impl Store for LocalStore {
             other => other,
         };
         match fd {
-            Ok(fd) => Ok(Some(Object::File(FileObject { fd, version: OnceLock::new() }))),
+            Ok(fd) => Ok(Some(Object::File(FileObject::new(fd)))),
             Err(Errno(libc::ENOENT)) => Ok(None),
             Err(e) => Err(e.error("open")),
         }
@@ -623,6 +623,49 @@ impl Store for LocalStore {
         Ok(held.map(|held| Box::new(held) as ProcessLock))
     }
 
+    fn file(&self, key: &str) -> Option<PathBuf> {
+        // A link in the way would be linked itself, and lead elsewhere from there.
+        check_key(key).ok().and_then(|()| self.root.join(key).canonicalize().ok())
+    }
+
+    fn link(&self, key: &str, file: &Path) -> Result<bool> {
+        self.check_writable()?;
+        let (path, from) = (KeyPath::of_key(key)?, c_path(file)?);
+        if is_hidden(key.rsplit('/').next().unwrap_or(key).as_bytes()) {
+            bail!(Name, "the name is kept for the library's own files");
+        }
+        let root = self.root_to_write()?;
+        let mut made = Made::new();
+        for _ in 0..TRIES {
+            match os::link(root, &from, path.as_c()) {
+                Ok(()) => {
+                    let st = os::stat_at(root, path.as_c(), false).map_err(|e| e.error("stat"))?;
+                    match self.sync {
+                        SyncMode::None => {}
+                        SyncMode::Batch => self.remember_new(key, file_id(&st)),
+                        SyncMode::Each => sync_file(root, &path).map_err(|e| self.lost(e, "sync", key))?,
+                    }
+                    self.names_changed(root, key, &made)?;
+                    return self.sync_early().map(|()| true);
+                }
+                Err(Errno(libc::EEXIST)) => {
+                    let there = os::stat_at(root, path.as_c(), false).map(|st| file_id(&st));
+                    if there.is_ok() && there == os::stat_at(CWD, &from, false).map(|st| file_id(&st)) {
+                        return Ok(true);
+                    }
+                    match os::unlink(root, path.as_c()) {
+                        Ok(()) | Err(Errno(libc::ENOENT)) => {}
+                        Err(e) => return Err(e.error("replace")),
+                    }
+                }
+                Err(Errno(libc::ENOENT)) if os::stat_at(CWD, &from, false).is_ok() => make_parents(root, key, &mut made)?,
+                // The file is gone, or there are no links, or not from there to here.
+                Err(_) => return Ok(false),
+            }
+        }
+        bail!(Io, "the folder vanishes again and again")
+    }
+
     fn describe(&self) -> String {
         self.root.display().to_string()
     }
@@ -631,12 +674,12 @@ impl Store for LocalStore {
 /// Lengths of the paths of folders that were made for a key, outermost first.
 type Made = SmallVec<[usize; 8]>;
 
-fn c_path(path: &Path) -> Result<CString> {
+pub(super) fn c_path(path: &Path) -> Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| err!(Location, "the path {} contains a NUL", path.display()))
 }
 
 /// Makes a folder outside of any store and its parents; syncs each parent if asked for.
-fn make_folder(path: &Path, sync: bool) -> Result<()> {
+pub(super) fn make_folder(path: &Path, sync: bool) -> Result<()> {
     let c = c_path(path)?;
     let what = || format!("make the folder {}", path.display());
     match os::mkdir(CWD, &c) {
@@ -890,6 +933,16 @@ pub struct FileObject {
 }
 
 impl FileObject {
+    /// An open file as one value.
+    pub(super) fn new(fd: OwnedFd) -> FileObject {
+        FileObject { fd, version: OnceLock::new() }
+    }
+
+    /// Whether it is the file that `st` tells of.
+    pub(super) fn is_file(&self, st: &libc::stat) -> bool {
+        os::stat(self.fd.as_fd()).is_ok_and(|own| (own.st_dev, own.st_ino) == (st.st_dev, st.st_ino))
+    }
+
     /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.
     pub fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let expected = buf.len();
@@ -995,9 +1048,10 @@ impl FileObject {
         Ok(Mark { len: st.st_size.max(0) as u64, current: names != 0, state: [names, modified, changed, 0] })
     }
 
-    /// Whether the key still holds this file: it has a name (one `fstat`).
+    /// Whether the key still holds this file: it has a name (one `fstat`). Of a file with several names it is not known which one
+    /// it lost: it counts as replaced.
     pub fn still_current(&self) -> Result<bool> {
-        Ok(os::stat(self.fd.as_fd()).map_err(|e| e.error("stat"))?.st_nlink != 0)
+        Ok(os::stat(self.fd.as_fd()).map_err(|e| e.error("stat"))?.st_nlink == 1)
     }
 
     /// What is known of the file, which must be one.
@@ -1448,6 +1502,34 @@ mod tests {
                 assert_eq!(folder.names(""), ["k"]);
                 assert_eq!(std::fs::metadata(folder.file("k")).unwrap().nlink(), 1);
             }
+        }
+    }
+
+    #[test]
+    fn a_file_is_linked_to_a_key_and_stays_what_it_is() {
+        for mode in MODES {
+            let folder = Folder::new();
+            let (from, to) = (folder.store(mode), LocalStore::open(&folder.0.join("other"), true, mode).unwrap());
+            put(&from, "a/b", b"1").unwrap();
+            let file = from.file("a/b").unwrap();
+            assert!(to.link("x/y/k", &file).unwrap());
+            assert_eq!(value(&to, "x/y/k").unwrap(), b"1");
+            assert!(to.link("x/y/k", &file).unwrap(), "again");
+            put(&to, "full", b"old").unwrap();
+            assert!(to.link("full", &file).unwrap());
+            assert_eq!(value(&to, "full").unwrap(), b"1");
+            // What a reader has open counts as replaced: which of its names was it?
+            let Some(Object::File(open)) = to.open("full").unwrap() else { panic!() };
+            assert!(!open.still_current().unwrap());
+            put(&to, "full", b"new").unwrap();
+            to.flush().unwrap();
+            assert_eq!(value(&from, "a/b").unwrap(), b"1");
+            assert_eq!(from.file("none"), None);
+            assert!(!to.link("k", &folder.0.join("none")).unwrap());
+            assert!(!to.link("k", &folder.0).unwrap(), "a folder");
+            assert_eq!(to.link(LOCK_NAME, &file).unwrap_err().kind(), ErrorKind::Name);
+            let reader = LocalStore::open(&folder.0.join("other"), false, mode).unwrap();
+            assert_eq!(reader.link("k", &file).unwrap_err().kind(), ErrorKind::ReadOnly);
         }
     }
 

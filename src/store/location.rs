@@ -4,15 +4,19 @@
 //! |---|---|
 //! | `dir/x.zarr`, `/dir/x.zarr` | a folder |
 //! | `file:///dir/x%20y.zarr`, `file:/dir/x.zarr`, `file:x.zarr` | a folder, percent-decoded |
+//! | `dir/x.zip`, `dir/x.ozx`, `file:///dir/x.zip` | a zip archive (or a folder, if that is what stands there) |
+//! | `zip:dir/x.data`, `zip:///dir/x.data` | a zip archive, whatever its name ends in |
 //! | `memory:` | a new store in memory |
 //! | `memory:name` | the store of that name in this process's memory, as long as anybody has it open |
 //!
 //! The root of the hierarchy is the shortest prefix whose last component ends in `.zarr`, `.zip` or `.ozx`, else the
-//! whole location; what follows is the path of a node. Any other scheme is refused by its name.
+//! whole location; what follows is the path of a node. After `zip:` only `.zip` and `.ozx` count. Any other scheme is refused by
+//! its name.
 
 use super::SharedStore;
 use super::local::{LocalStore, SyncMode};
 use super::memory::MemoryStore;
+use super::zip;
 use crate::error::{Result, bail, err};
 use crate::fork;
 use std::collections::BTreeMap;
@@ -26,15 +30,20 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 pub enum Root {
     /// A folder.
     Folder(PathBuf),
+    /// A zip archive.
+    Zip(PathBuf),
     /// This process's memory: a new store if the name is empty, else the one of that name.
     Memory(String),
 }
 
 impl Root {
-    /// Opens the store. `writable` and `sync` are for folders.
+    /// Opens the store. `writable` and `sync` are for folders and archives.
     pub fn open(&self, writable: bool, sync: SyncMode) -> Result<SharedStore> {
         match self {
             Root::Folder(path) => Ok(Arc::new(LocalStore::open(path, writable, sync)?)),
+            // A folder may have any name.
+            Root::Zip(path) if path.is_dir() => Ok(Arc::new(LocalStore::open(path, writable, sync)?)),
+            Root::Zip(path) => zip::open_shared(path, writable, sync),
             Root::Memory(name) if name.is_empty() => Ok(Arc::new(MemoryStore::new())),
             Root::Memory(name) => Ok(named_memory(name)),
         }
@@ -60,23 +69,29 @@ fn named_memory(name: &str) -> SharedStore {
 pub fn parse(location: &str) -> Result<Root> {
     let place = Place::of(location)?;
     let root = place.bytes.clone();
-    if root.split(|&b| b == b'/').any(|component| ends_in(component, ARCHIVES)) {
-        bail!(Unsupported, "{location}: zip archives are not supported by this version");
+    let mut above = root.split(|&b| b == b'/');
+    let last = above.next_back().unwrap_or_default();
+    if place.scheme != Scheme::Memory
+        && above.any(|component| ends_in(component, ARCHIVES))
+        && !PathBuf::from(OsString::from_vec(root.clone())).is_dir()
+    {
+        bail!(Location, "{location}: the root lies inside of an archive; open the archive, and name the node by its path in it");
     }
-    place.root(root)
+    let is_archive = ends_in(last, ARCHIVES);
+    place.root(root, is_archive)
 }
 
 /// Splits a location into its root and the path of a node (without slashes at its ends, empty for the root itself).
 pub fn split(location: &str) -> Result<(Root, String)> {
     let place = Place::of(location)?;
+    let endings: &[&[u8]] = if place.scheme == Scheme::Zip { &[] } else { &[b".zarr"] };
     let mut end = 0;
     let mut found = None;
+    let mut is_archive = false;
     for component in place.bytes.split(|&b| b == b'/') {
         end += component.len();
-        if ends_in(component, ARCHIVES) {
-            bail!(Unsupported, "{location}: zip archives are not supported by this version");
-        }
-        if ends_in(component, &[b".zarr"]) {
+        is_archive = ends_in(component, ARCHIVES);
+        if is_archive || ends_in(component, endings) {
             found = Some(end);
             break;
         }
@@ -85,7 +100,7 @@ pub fn split(location: &str) -> Result<(Root, String)> {
     let (root, rest) = place.bytes.split_at(found.unwrap_or(place.bytes.len()));
     let rest = std::str::from_utf8(rest).map_err(|_| err!(Location, "{location}: the path in the store is not UTF-8"))?;
     let path: Vec<&str> = rest.split('/').filter(|component| !component.is_empty()).collect();
-    Ok((place.root(root.to_vec())?, path.join("/")))
+    Ok((place.root(root.to_vec(), is_archive)?, path.join("/")))
 }
 
 /// How names of archives end.
@@ -95,9 +110,17 @@ fn ends_in(component: &[u8], endings: &[&[u8]]) -> bool {
     endings.iter().any(|ending| component.ends_with(ending))
 }
 
+/// What a location's scheme says of its root.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    File,
+    Memory,
+    Zip,
+}
+
 /// A location without its scheme: a path of bytes without slashes at its end.
 struct Place {
-    memory: bool,
+    scheme: Scheme,
     bytes: Vec<u8>,
 }
 
@@ -106,12 +129,15 @@ impl Place {
         if location.is_empty() {
             bail!(Location, "the location is empty");
         }
-        let (memory, mut bytes) = match scheme(location) {
-            None => (false, location.as_bytes().to_vec()),
+        let (scheme, mut bytes) = match scheme(location) {
+            None => (Scheme::File, location.as_bytes().to_vec()),
             Some((scheme, rest)) => match scheme.to_ascii_lowercase().as_str() {
-                "file" => (false, file_path(location, rest)?),
-                "memory" => (true, rest.trim_start_matches('/').as_bytes().to_vec()),
-                "s3" | "s3a" | "gs" | "gcs" | "az" | "abfs" | "abfss" | "http" | "https" | "zip" => {
+                "file" => (Scheme::File, file_path(location, rest)?),
+                "zip" if rest.starts_with("//") => (Scheme::Zip, file_path(location, rest)?),
+                "zip" if rest.is_empty() => bail!(Location, "{location} names no archive"),
+                "zip" => (Scheme::Zip, rest.as_bytes().to_vec()),
+                "memory" => (Scheme::Memory, rest.trim_start_matches('/').as_bytes().to_vec()),
+                "s3" | "s3a" | "gs" | "gcs" | "az" | "abfs" | "abfss" | "http" | "https" => {
                     bail!(Unsupported, "{scheme}: is not built into this library")
                 }
                 _ => bail!(Unsupported, "the scheme {scheme}: is unknown; for a file of that name put ./ in front"),
@@ -123,14 +149,19 @@ impl Place {
         while bytes.len() > 1 && bytes.ends_with(b"/") {
             bytes.pop();
         }
-        Ok(Place { memory, bytes })
+        Ok(Place { scheme, bytes })
     }
 
-    fn root(&self, bytes: Vec<u8>) -> Result<Root> {
-        if !self.memory {
-            return Ok(Root::Folder(PathBuf::from(OsString::from_vec(bytes))));
+    fn root(&self, bytes: Vec<u8>, is_archive: bool) -> Result<Root> {
+        let path = |bytes| PathBuf::from(OsString::from_vec(bytes));
+        match self.scheme {
+            Scheme::Memory if is_archive => bail!(Unsupported, "a zip archive in memory has no location"),
+            Scheme::Memory => {
+                String::from_utf8(bytes).map(Root::Memory).map_err(|_| err!(Location, "the name of a memory store is not UTF-8"))
+            }
+            Scheme::File if !is_archive => Ok(Root::Folder(path(bytes))),
+            Scheme::File | Scheme::Zip => Ok(Root::Zip(path(bytes))),
         }
-        String::from_utf8(bytes).map(Root::Memory).map_err(|_| err!(Location, "the name of a memory store is not UTF-8"))
     }
 }
 
@@ -186,6 +217,7 @@ mod tests {
     #[test]
     fn a_location_is_split_after_the_first_component_that_names_a_store() {
         let memory = |name: &str| Root::Memory(name.to_string());
+        let archive = |path: &str| Root::Zip(PathBuf::from(path));
         let cases = [
             ("x.zarr", folder("x.zarr"), ""),
             ("x.zarr/", folder("x.zarr"), ""),
@@ -204,6 +236,14 @@ mod tests {
             ("file://localhost/d/x.zarr", folder("/d/x.zarr"), ""),
             ("FILE:/d/x.zarr/a", folder("/d/x.zarr"), "a"),
             ("file:x.zarr/a", folder("x.zarr"), "a"),
+            ("d/x.zip", archive("d/x.zip"), ""),
+            ("d/x.zip/a.zarr/b/", archive("d/x.zip"), "a.zarr/b"),
+            ("d/x.ozx/a", archive("d/x.ozx"), "a"),
+            ("d.zarr/x.zip/a", folder("d.zarr"), "x.zip/a"),
+            ("file:///d/a%20b.zip/t", archive("/d/a b.zip"), "t"),
+            ("zip:x.data", archive("x.data"), ""),
+            ("zip:d.zarr/x.zip/a", archive("d.zarr/x.zip"), "a"),
+            ("zip:///d/a%20b", archive("/d/a b"), ""),
             ("memory:", memory(""), ""),
             ("memory://", memory(""), ""),
             ("memory:sim.zarr/t", memory("sim.zarr"), "t"),
@@ -218,7 +258,10 @@ mod tests {
     fn a_whole_location_is_not_split() {
         assert_eq!(parse("d/x.zarr/a/").unwrap(), folder("d/x.zarr/a"));
         assert_eq!(parse("file:///d/x.zarr/a").unwrap(), folder("/d/x.zarr/a"));
-        assert_eq!(parse("x.zip").unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(parse("d/x.zip").unwrap(), Root::Zip(PathBuf::from("d/x.zip")));
+        assert_eq!(parse("zip:d/x").unwrap(), Root::Zip(PathBuf::from("d/x")));
+        let e = parse("d/x.zip/a").unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Location, "{e}");
     }
 
     #[test]
@@ -235,11 +278,10 @@ mod tests {
             ("file:///x.zarr/%FF", ErrorKind::Location, "UTF-8"),
             ("s3://bucket/x.zarr", ErrorKind::Unsupported, "s3: is not built into this library"),
             ("https://host/x.zarr", ErrorKind::Unsupported, "https:"),
-            ("zip:x.zip", ErrorKind::Unsupported, "zip:"),
+            ("zip:", ErrorKind::Location, "no archive"),
+            ("memory:x.zip/a", ErrorKind::Unsupported, "zip archive in memory"),
             ("ftp://host/x.zarr", ErrorKind::Unsupported, "ftp:"),
             ("run:1.zarr", ErrorKind::Unsupported, "./"),
-            ("d/x.zip/a", ErrorKind::Unsupported, "zip archives are not supported by this version"),
-            ("d/x.ozx", ErrorKind::Unsupported, "zip archives"),
         ];
         for (location, kind, text) in cases {
             let e = split(location).unwrap_err();

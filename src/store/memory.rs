@@ -5,6 +5,7 @@ use super::{Capabilities, Condition, Listing, Object, Store, Version, check_exac
 use crate::error::{Result, bail};
 use crate::fork::Kept;
 use crate::limits::reserve;
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -35,16 +36,13 @@ impl MemoryStore {
     }
 
     fn keys(&self, prefix: &str) -> Vec<String> {
-        self.map.read(|map| {
-            let from = map.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
-            from.map(|(key, _)| key).take_while(|key| key.starts_with(prefix)).cloned().collect()
-        })
+        self.map.read(|map| keys_of(map, prefix))
     }
 }
 
 impl Store for MemoryStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { writable: true, listable: true, latency: false }
+        Capabilities { writable: true, listable: true, erasable: true, latency: false }
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
@@ -120,20 +118,29 @@ impl Store for MemoryStore {
     }
 }
 
-fn listing_of(map: &BTreeMap<String, Arc<Entry>>, prefix: &str) -> Listing {
+/// The keys of a map that start with `prefix`.
+pub(super) fn keys_of<K: Borrow<str> + Ord, V>(map: &BTreeMap<K, V>, prefix: &str) -> Vec<String> {
+    let from = map.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+    from.map(|(key, _)| key.borrow()).take_while(|key: &&str| key.starts_with(prefix)).map(str::to_string).collect()
+}
+
+/// The keys and sub-prefixes of a map directly under `prefix`, the latter in the order of keys.
+pub(super) fn listing_of<K: Borrow<str> + Ord, V>(map: &BTreeMap<K, V>, prefix: &str) -> Listing {
     let mut listing = Listing::default();
-    let mut from = Bound::Included(prefix.to_string());
-    while let Some((key, _)) = map.range((from.clone(), Bound::Unbounded)).next() {
+    let mut from = prefix.to_string();
+    let mut bound = Bound::Included(());
+    while let Some((key, _)) = map.range::<str, _>((bound.map(|()| from.as_str()), Bound::Unbounded)).next() {
+        let key: &str = key.borrow();
         let Some(rest) = key.strip_prefix(prefix) else { break };
         match rest.split_once('/') {
             Some((name, _)) => {
                 listing.prefixes.push(name.to_string());
                 // '0' follows '/': past all keys below the sub-prefix.
-                from = Bound::Included(format!("{prefix}{name}0"));
+                (from, bound) = (format!("{prefix}{name}0"), Bound::Included(()));
             }
             None => {
                 listing.keys.push(rest.to_string());
-                from = Bound::Excluded(key.clone());
+                (from, bound) = (key.to_string(), Bound::Excluded(()));
             }
         }
     }

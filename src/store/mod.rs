@@ -12,6 +12,7 @@ pub mod memory;
 pub(crate) mod os;
 #[doc(hidden)]
 pub mod suite;
+pub mod zip;
 
 use crate::error::Result;
 use std::sync::Arc;
@@ -34,10 +35,12 @@ pub enum Condition {
 /// What a store can do and what it costs.
 #[derive(Clone, Copy, Debug)]
 pub struct Capabilities {
-    /// Keys can be put and erased.
+    /// Keys can be put.
     pub writable: bool,
     /// Keys can be listed.
     pub listable: bool,
+    /// Keys can be erased. Where they cannot (zip archives), erasing one that holds a value is an error of kind `Unsupported`.
+    pub erasable: bool,
     /// A read takes long enough (a network) that many should be in flight at once: the engine then uses
     /// [`Store::start_read`] and the in-flight driver.
     pub latency: bool,
@@ -296,6 +299,19 @@ pub trait Store: Send + Sync {
     fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
         let _ = (prefix, key);
         Ok(None)
+    }
+
+    /// The file that holds a key's bytes as they are, and nothing else, where there is one.
+    fn file(&self, key: &str) -> Option<std::path::PathBuf> {
+        let _ = key;
+        None
+    }
+
+    /// Stores what a file holds under `key` without a copy of it, by a hard link; what `key` held is replaced. `false` if that is not
+    /// possible. The file must not be changed in place from then on, only be replaced.
+    fn link(&self, key: &str, file: &std::path::Path) -> Result<bool> {
+        let _ = (key, file);
+        Ok(false)
     }
 
     /// Starts to read ranges of a key and calls `done` once, from any thread, perhaps before this returns.

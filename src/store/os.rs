@@ -87,7 +87,7 @@ pub enum Call {
     Open,
     /// `pread` and `preadv`
     Read,
-    /// `writev`
+    /// `writev`, `pwritev` and `ftruncate`
     Write,
     /// `fstat` and `fstatat`
     Stat,
@@ -199,6 +199,23 @@ pub fn pread_and_one(fd: BorrowedFd<'_>, buf: &mut [u8], offset: u64) -> Os<usiz
 
 /// Writes all of `parts`, one after the other, at the file's position.
 pub fn write_all(fd: BorrowedFd<'_>, parts: &[&[u8]]) -> Os<()> {
+    // SAFETY: each buffer is readable for its length; writev does not write to them.
+    write_by(parts, |batch, _| unsafe { libc::writev(fd.as_raw_fd(), batch.as_ptr(), batch.len() as i32) })
+}
+
+/// Writes all of `parts`, one after the other, from `offset` on.
+pub fn pwrite_all(fd: BorrowedFd<'_>, parts: &[&[u8]], offset: u64) -> Os<()> {
+    let len = parts.iter().map(|part| part.len() as u64).sum();
+    if offset.checked_add(len).is_none_or(|end| end > i64::MAX as u64) {
+        return Err(Errno(libc::EFBIG));
+    }
+    // SAFETY: each buffer is readable for its length; pwritev does not write to them.
+    write_by(parts, |batch, done| unsafe { libc::pwritev(fd.as_raw_fd(), batch.as_ptr(), batch.len() as i32, (offset + done) as i64) })
+}
+
+/// Writes by calls that take buffers and are told how many bytes went before.
+fn write_by(parts: &[&[u8]], mut call: impl FnMut(&[libc::iovec], u64) -> isize) -> Os<()> {
+    let mut done = 0;
     let (mut index, mut skip) = (0, 0);
     while index < parts.len() {
         let mut batch = smallvec::SmallVec::<[libc::iovec; 8]>::new();
@@ -213,8 +230,8 @@ pub fn write_all(fd: BorrowedFd<'_>, parts: &[&[u8]]) -> Os<()> {
             }
         }
         let asked: usize = batch.iter().map(|b| b.iov_len).sum();
-        // SAFETY: each buffer is readable for its length; writev does not write to them.
-        let n = retry(Call::Write, || unsafe { libc::writev(fd.as_raw_fd(), batch.as_ptr(), batch.len() as i32) })? as usize;
+        let n = retry(Call::Write, || call(&batch, done))? as usize;
+        done += n as u64;
         if n == 0 && asked != 0 {
             return Err(Errno(libc::EIO));
         }
@@ -225,6 +242,13 @@ pub fn write_all(fd: BorrowedFd<'_>, parts: &[&[u8]]) -> Os<()> {
         }
     }
     Ok(())
+}
+
+/// Cuts a file to `len` bytes.
+pub fn truncate(fd: BorrowedFd<'_>, len: u64) -> Os<()> {
+    let Ok(len) = i64::try_from(len) else { return Err(Errno(libc::EFBIG)) };
+    // SAFETY: no memory is involved.
+    retry(Call::Write, || unsafe { libc::ftruncate(fd.as_raw_fd(), len) }).map(drop)
 }
 
 /// Writes `bytes` over the first ones of a file.
@@ -434,6 +458,13 @@ pub fn lock_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
     let request = lock_request(libc::F_WRLCK, offset);
     // SAFETY: `request` is readable for the call.
     retry(Call::Lock, || unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_SETLKW, &raw const request) }).map(drop)
+}
+
+/// Takes the write lock on one byte of an open file, or fails with `EAGAIN` or `EACCES` if somebody else has it.
+pub fn try_lock_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
+    let request = lock_request(libc::F_WRLCK, offset);
+    // SAFETY: `request` is readable for the call.
+    retry(Call::Lock, || unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_SETLK, &raw const request) }).map(drop)
 }
 
 /// Gives the lock on one byte back.

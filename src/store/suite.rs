@@ -11,28 +11,30 @@ use std::time::Duration;
 /// Where the suite works; erased before and after.
 const HOME: &str = "ozarr-suite/";
 
+type Part = (&'static str, fn(&dyn Store));
+
+const PARTS: &[Part] = &[
+    ("values are put, replaced and erased", values),
+    ("missing keys and prefixes are missing", missing),
+    ("conditions are kept", conditions),
+    ("ranges are read", ranges),
+    ("objects are snapshots", snapshots),
+    ("keys may be odd and deep", odd_keys),
+    ("keys are refused that are no keys", refused_keys),
+    ("listings are sorted and complete", listings),
+    ("prefixes are erased and no more", erased_prefixes),
+    ("a started read ends once", started_reads),
+    ("no change is lost under a lock", locked_changes),
+    ("readers see whole values only", whole_values),
+    ("of several writers of a new key one wins", one_winner),
+    ("what is staged appears whole when it is published", staged_values),
+];
+
 /// Checks a writable store; panics with the name of what it does not do. Only keys below `ozarr-suite/` are touched,
 /// unless the store is empty: then it is emptied as a whole at the end.
 pub fn check(store: &dyn Store) {
-    type Part = (&'static str, fn(&dyn Store));
-    let parts: &[Part] = &[
-        ("values are put, replaced and erased", values),
-        ("missing keys and prefixes are missing", missing),
-        ("conditions are kept", conditions),
-        ("ranges are read", ranges),
-        ("objects are snapshots", snapshots),
-        ("keys may be odd and deep", odd_keys),
-        ("keys are refused that are no keys", refused_keys),
-        ("listings are sorted and complete", listings),
-        ("prefixes are erased and no more", erased_prefixes),
-        ("a started read ends once", started_reads),
-        ("no change is lost under a lock", locked_changes),
-        ("readers see whole values only", whole_values),
-        ("of several writers of a new key one wins", one_winner),
-        ("what is staged appears whole when it is published", staged_values),
-    ];
     let was_empty = keys(store, "").is_empty();
-    for (name, part) in parts {
+    for (name, part) in PARTS {
         store.erase_prefix(HOME).unwrap();
         let told = Told(name);
         part(store);
@@ -51,6 +53,20 @@ pub fn check(store: &dyn Store) {
         put(store, "a", b"1");
         assert!(value(store, "a").is_some(), "an emptied store is usable");
         store.erase_prefix("").unwrap();
+    }
+}
+
+/// Checks a writable store that cannot erase: each part over a new store that `make` gives. What is left in it is then shown to
+/// `after`, flushed.
+pub fn check_without_erasing(make: &mut dyn FnMut() -> SharedStore, after: &mut dyn FnMut(&dyn Store)) {
+    for (name, part) in PARTS {
+        let told = Told(name);
+        let store = make();
+        assert!(!store.capabilities().erasable, "the store says that it can erase");
+        part(&*store);
+        store.flush().unwrap();
+        after(&*store);
+        std::mem::forget(told);
     }
 }
 
@@ -124,6 +140,11 @@ fn values(store: &dyn Store) {
     assert_eq!(value(store, "parts").unwrap(), b"abc", "empty parts");
     store.put(&at("parts"), &[], Condition::None).unwrap();
     assert_eq!(value(store, "parts").unwrap(), b"", "no parts");
+    if !store.capabilities().erasable {
+        fails(store.erase(&at("k")), ErrorKind::Unsupported, "erasing what is there");
+        assert_eq!(value(store, "k").unwrap(), b"x", "what cannot be erased stays");
+        return;
+    }
     assert!(store.erase(&at("k")).unwrap(), "erasing what is there");
     assert!(value(store, "k").is_none(), "an erased key is missing");
     assert!(!store.erase(&at("k")).unwrap(), "erasing what is not there");
@@ -178,7 +199,13 @@ fn conditions(store: &dyn Store) {
     assert_ne!(first, second, "another value has another version");
     fails(store.put(&key, &[b"3"], Condition::Match(first)), ErrorKind::Conflict, "an old version");
     assert_eq!(value(store, "c/k").unwrap(), b"2", "a conflict changes nothing");
-    store.erase(&key).unwrap();
+    if store.capabilities().erasable {
+        store.erase(&key).unwrap();
+    } else {
+        store.put(&key, &[b"other"], Condition::None).unwrap();
+        fails(store.put(&key, &[b"3"], Condition::Match(second)), ErrorKind::Conflict, "the version of a replaced value");
+        return;
+    }
     fails(store.put(&key, &[b"3"], Condition::Match(second)), ErrorKind::Conflict, "the version of an erased value");
     assert!(value(store, "c/k").is_none(), "a conflict changes nothing");
     store.put(&key, &[b"4"], Condition::Absent).unwrap();
@@ -228,7 +255,10 @@ fn snapshots(store: &dyn Store) {
     assert!(first.still_current().unwrap(), "current at first");
     put(store, "s", b"a second value");
     let second = object(store, "s");
-    store.erase(&at("s")).unwrap();
+    match store.capabilities().erasable {
+        true => drop(store.erase(&at("s")).unwrap()),
+        false => put(store, "s", b"a third"),
+    }
     for (o, bytes) in [(&first, &b"first"[..]), (&second, b"a second value")] {
         let mut buf = Vec::new();
         o.read_whole(&mut buf, 100).unwrap();
@@ -266,6 +296,9 @@ fn odd_keys(store: &dyn Store) {
     let mut all: Vec<String> = odd.iter().map(|key| at(key)).collect();
     all.sort();
     assert_eq!(keys(store, HOME), all, "odd keys are listed");
+    if !store.capabilities().erasable {
+        return;
+    }
     for key in odd {
         assert!(store.erase(&at(key)).unwrap(), "{key} is erased");
     }
@@ -323,6 +356,9 @@ fn listings(store: &dyn Store) {
     });
     fails(stopped, ErrorKind::Cancelled, "a listing that is stopped");
     assert_eq!(count, 3, "a stopped listing stops");
+    if !store.capabilities().erasable {
+        return;
+    }
     let mut erased = 0;
     let erasing = &mut |key: &str| {
         erased += 1;
@@ -335,6 +371,10 @@ fn listings(store: &dyn Store) {
 fn erased_prefixes(store: &dyn Store) {
     for key in ["foo/a", "foo/b/c/d", "foobar/a", "foo.txt", "fo"] {
         put(store, key, b"1");
+    }
+    if !store.capabilities().erasable {
+        fails(store.erase_prefix(&at("foo/")), ErrorKind::Unsupported, "erasing a prefix");
+        return;
     }
     store.erase_prefix(&at("foo/")).unwrap();
     assert_eq!(keys(store, HOME), [at("fo"), at("foo.txt"), at("foobar/a")], "only what begins with the prefix goes");

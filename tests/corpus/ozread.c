@@ -1,6 +1,7 @@
 /* The corpus's reader on the C ABI: reads an array, describes a node, or lists a group's children.
  *
  *   ozread read STORE PATH [--start a,b --shape c,d] --raw     elements in C order, little-endian
+ *   ozread read STORE PATH [--start a,b --shape c,d] --json    elements of variable length as a flat list
  *   ozread info STORE PATH --json                              format, shape, chunks, dtype, attributes, dimension names
  *   ozread ls   STORE PATH --json                              names of the children
  *
@@ -58,8 +59,8 @@ static const char *skip_value(const char *p) {
     }
 }
 
-/* Prints the member `name` of the document, or null. */
-static void print_member(const char *document, const char *name) {
+/* The value of the member `name` of the object, and in `end` where it ends; NULL without one. */
+static const char *find_member(const char *document, const char *name, const char **value_end) {
     size_t n = strlen(name);
     const char *p = skip_space(document);
     if (*p == '{') p = skip_space(p + 1);
@@ -69,13 +70,20 @@ static void print_member(const char *document, const char *name) {
         value = skip_space(value + 1);
         p = skip_value(value);
         if ((size_t)(end - key) == n + 2 && !memcmp(key + 1, name, n)) {
-            printf("%.*s", (int)(p - value), value);
-            return;
+            *value_end = p;
+            return value;
         }
         p = skip_space(p);
         if (*p == ',') p = skip_space(p + 1);
     }
-    printf("null");
+    return NULL;
+}
+
+/* Prints the member `name` of the document, or null. */
+static void print_member(const char *document, const char *name) {
+    const char *end, *value = find_member(document, name, &end);
+    if (value) printf("%.*s", (int)(end - value), value);
+    else printf("null");
 }
 
 static void print_string(const char *s) {
@@ -110,6 +118,79 @@ static int32_t parse_ints(const char *s, int64_t *v) {
 
 /* ---- the three operations ---- */
 
+/* Elements of variable length as a list: text as it is, bytes as base64, JSON as it is, lists of numbers as lists. */
+
+static void print_text(const char *s, size_t n) {
+    putchar('"');
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '"' || s[i] == '\\') printf("\\%c", s[i]);
+        else if ((unsigned char)s[i] < 0x20) printf("\\u%04x", (unsigned)s[i]);
+        else putchar(s[i]);
+    }
+    putchar('"');
+}
+
+static void print_base64(const char *s, size_t n) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *p = (const unsigned char *)s;
+    putchar('"');
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned long v = (unsigned long)p[i] << 16 | (i + 1 < n ? p[i + 1] : 0u) << 8 | (i + 2 < n ? p[i + 2] : 0u);
+        printf("%c%c%c%c", digits[v >> 18], digits[v >> 12 & 63], i + 1 < n ? digits[v >> 6 & 63] : '=', i + 2 < n ? digits[v & 63] : '=');
+    }
+    putchar('"');
+}
+
+static int print_numbers(const char *s, size_t n, ozarr_type type) {
+    printf("[");
+    switch (type) {
+#define CASE(name, t, format, as)                                                                                      \
+    case name:                                                                                                         \
+        for (size_t i = 0; i < n / sizeof(t); i++) {                                                                   \
+            t value;                                                                                                   \
+            memcpy(&value, s + i * sizeof(t), sizeof(t));                                                              \
+            printf("%s" format, i ? ", " : "", (as)value);                                                             \
+        }                                                                                                              \
+        break;
+        CASE(OZARR_INT8, int8_t, "%d", int)
+        CASE(OZARR_INT16, int16_t, "%d", int)
+        CASE(OZARR_INT32, int32_t, "%d", int)
+        CASE(OZARR_INT64, int64_t, "%lld", long long)
+        CASE(OZARR_UINT8, uint8_t, "%d", int)
+        CASE(OZARR_UINT16, uint16_t, "%d", int)
+        CASE(OZARR_UINT32, uint32_t, "%llu", unsigned long long)
+        CASE(OZARR_UINT64, uint64_t, "%llu", unsigned long long)
+        CASE(OZARR_FLOAT32, float, "%.9g", double)
+        CASE(OZARR_FLOAT64, double, "%.17g", double)
+#undef CASE
+    default: return fail("lists of that type are not printed");
+    }
+    printf("]");
+    return 0;
+}
+
+static int read_varlen(const ozarr_array *a, ozarr_type type, const ozarr_region *region) {
+    ozarr_varlen *v = NULL;
+    ozarr_type number = 0;
+    int64_t n;
+    if (ozarr_array_read_varlen(a, region, &v) || ozarr_varlen_count(v, &n)) return failed();
+    if (type == OZARR_LIST && ozarr_array_list_type(a, &number)) return failed();
+    printf("[");
+    for (int64_t i = 0; i < n; i++) {
+        const char *bytes;
+        size_t len;
+        if (ozarr_varlen_get(v, i, &bytes, &len)) return failed();
+        if (i) printf(", ");
+        if (type == OZARR_STRING) print_text(bytes, len);
+        else if (type == OZARR_BYTES) print_base64(bytes, len);
+        else if (type == OZARR_JSON) printf("%.*s", (int)len, bytes);
+        else if (print_numbers(bytes, len, number)) return 1;
+    }
+    printf("]\n");
+    ozarr_varlen_free(v);
+    return 0;
+}
+
 static int read_array(ozarr_store *store, const char *path, const char *start_text, const char *shape_text) {
     ozarr_array *a = NULL;
     ozarr_type type;
@@ -120,6 +201,13 @@ static int read_array(ozarr_store *store, const char *path, const char *start_te
     if (ozarr_array_type(a, &type) || ozarr_array_item_size(a, &item) || ozarr_array_rank(a, &rank) || ozarr_array_shape(a, shape)) return failed();
     if (start_text && parse_ints(start_text, start) != rank) return fail("--start: not one integer for each dimension");
     if (shape_text && parse_ints(shape_text, shape) != rank) return fail("--shape: not one integer for each dimension");
+    if (type >= OZARR_STRING) {
+        ozarr_region region = OZARR_REGION_INIT;
+        region.start = start, region.shape = shape;
+        int rc = read_varlen(a, type, &region);
+        ozarr_array_free(a);
+        return rc;
+    }
     size_t size = item;
     for (int32_t i = 0; i < rank; i++)
         if (shape[i] < 0 || __builtin_mul_overflow(size, (size_t)shape[i], &size)) return fail("the region is too large");
@@ -132,19 +220,39 @@ static int read_array(ozarr_store *store, const char *path, const char *start_te
     return 0;
 }
 
+/* One number for each dimension; of uneven chunks what the document has. */
+static int print_chunks(const ozarr_array *a, const char *document, int32_t rank) {
+    int64_t shape[MAX_RANK], counts[MAX_RANK], start, extent;
+    if (ozarr_array_chunk_shape(a, shape) || ozarr_array_grid_shape(a, counts)) return failed();
+    for (int32_t d = 0; d < rank; d++)
+        for (int64_t i = 0; i < counts[d] && i < 1000; i++) {
+            if (ozarr_array_chunk_extent(a, d, i, &start, &extent)) return failed();
+            if (extent == shape[d]) continue;
+            const char *end, *p = find_member(document, "chunk_grid", &end);
+            if (p) p = find_member(p, "configuration", &end);
+            if (!p) return fail("chunks of several extents, and no such grid in the document");
+            printf(", \"chunks\": ");
+            print_member(p, find_member(p, "chunk_shapes", &end) ? "chunk_shapes" : "chunk_shape");
+            return 0;
+        }
+    print_ints("chunks", shape, rank);
+    return 0;
+}
+
 static int info_array(const ozarr_array *a) {
-    char *document, *attributes;
+    char *document, *attributes, draft[8];
     int32_t format, rank;
-    int64_t shape[MAX_RANK], chunks[MAX_RANK];
+    int64_t shape[MAX_RANK];
     TEXT(document, ozarr_array_metadata(a, buf, cap, &len));
     if (!document) return failed();
     TEXT(attributes, ozarr_array_attrs_get(a, buf, cap, &len));
     if (!attributes) return failed();
     if (ozarr_array_zarr_format(a, &format) || ozarr_array_rank(a, &rank) || ozarr_array_shape(a, shape)) return failed();
-    if (ozarr_array_chunk_shape(a, chunks)) return failed();
+    if (ozarr_array_draft(a, draft, sizeof draft, NULL)) return failed();
     printf("{\"node_type\": \"array\", \"zarr_format\": %d", (int)format);
     print_ints("shape", shape, rank);
-    print_ints("chunks", chunks, rank);
+    if (print_chunks(a, document, rank)) return 1;
+    if (*draft) printf(", \"draft\": \"%s\"", draft);
     printf(", \"dtype\": ");
     print_member(document, format == 2 ? "dtype" : "data_type");
     printf(", \"dimension_names\": ");
@@ -156,11 +264,13 @@ static int info_array(const ozarr_array *a) {
 }
 
 static int info_group(const ozarr_group *g) {
-    char *attributes;
+    char *attributes, draft[8];
     int32_t format;
     TEXT(attributes, ozarr_group_attrs_get(g, buf, cap, &len));
-    if (!attributes || ozarr_group_zarr_format(g, &format)) return failed();
-    printf("{\"node_type\": \"group\", \"zarr_format\": %d, \"attributes\": %s}\n", (int)format, attributes);
+    if (!attributes || ozarr_group_zarr_format(g, &format) || ozarr_group_draft(g, draft, sizeof draft, NULL)) return failed();
+    printf("{\"node_type\": \"group\", \"zarr_format\": %d, ", (int)format);
+    if (*draft) printf("\"draft\": \"%s\", ", draft);
+    printf("\"attributes\": %s}\n", attributes);
     free(attributes);
     return 0;
 }
@@ -227,10 +337,7 @@ int main(int argc, char **argv) {
     const char *path = argv[3] + strspn(argv[3], "/");
     if (ozarr_store_open(argv[2], "r", &store)) return failed();
     if (!strcmp(argv[1], "read")) {
-        int raw = 0;
-        for (int i = 4; i < argc; i++) raw |= !strcmp(argv[i], "--raw");
-        rc = raw ? read_array(store, path, option(argc, argv, "--start"), option(argc, argv, "--shape"))
-                 : fail("this reader gives elements as bytes only: --raw");
+        rc = read_array(store, path, option(argc, argv, "--start"), option(argc, argv, "--shape"));
     } else if (!strcmp(argv[1], "info")) {
         rc = info(store, path);
     } else if (!strcmp(argv[1], "ls")) {

@@ -2,6 +2,7 @@
 """Runs a reader over the corpus: what exists must pass, what is still to come is parked by feature.
 
   run.py --reader BUILD/ozread [--build DIR] [--id TEXT] [--features]
+  run.py --reader BUILD/ozarr --migrate "BUILD/ozarr migrate" --ref PYTHON     drafts also migrated, and read by zarr-python
 
 The archive tests/corpus.tar.xz is unpacked below --build. A case is parked when one of its features stands in parked.txt. Besides the
 features of cases.json a case has those that its metadata document shows (`codec:bz2`, `dtype:|S5`, `grid:rectilinear`, `store:zip`, ...).
@@ -49,12 +50,27 @@ def codecs_v2(doc):
             yield f"blosc:{c.get('cname')}"
 
 
+def draft_document(store, path):
+    """The document of an array in a store of the draft d0, or None."""
+    root = store / "zarr.json"
+    entry = json.loads(root.read_text()) if root.exists() else {}
+    if not isinstance(entry.get("zarr_format"), str):
+        return None
+    at = store / ("/".join(["meta/root", *path.strip("/").split("/")]).rstrip("/") + ".array" + entry.get("metadata_key_suffix", ".json"))
+    return json.loads(at.read_text()) if at.exists() else None
+
+
 def shown_by_document(store, path):
     """Features that a case's own files show. Of a document that cannot be understood: none."""
     if store.suffix == ".zip":
         return {"store:zip"}
     at = store / path.strip("/")
     try:
+        if (draft := draft_document(store, path)) is not None:
+            kind = draft["data_type"]
+            kind = kind.get("type") if isinstance(kind, dict) else kind
+            got = {f"codec:{c.get('id')}" for c in (draft.get("attributes") or {}).get("filters") or []}
+            return got | {"dtype:structured" if isinstance(kind, list) else f"dtype:{kind}"}
         if (at / "zarr.json").exists():
             d = json.loads((at / "zarr.json").read_text())
             got = set(codecs_v3(d.get("codecs")))
@@ -86,6 +102,8 @@ def main():
     ap.add_argument("--build", default="build/corpus", help="folder to unpack into")
     ap.add_argument("--id", help="only cases whose id contains this")
     ap.add_argument("--features", action="store_true", help="only print each feature and the number of its cases")
+    ap.add_argument("--migrate", help="command: CMD STORE DEST makes v3 of a draft store, which zarr-python then reads")
+    ap.add_argument("--ref", default=sys.executable, help="python with zarr-python, for --migrate")
     ap.add_argument("--jobs", type=int, default=2)
     a = ap.parse_args()
     root = unpack(Path(a.build))
@@ -100,11 +118,15 @@ def main():
     spec = importlib.util.spec_from_file_location("corpus_check", root / "check.py")
     check = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(check)
-    runner = check.Check(types.SimpleNamespace(cases=str(root), reader=a.reader, inproc=None, timeout=30, mem_mib=4096, no_info=False, with_ls=True, quick=False))
+    runner = check.Check(types.SimpleNamespace(cases=str(root), reader=a.reader, inproc=None, migrate=a.migrate, ref=a.ref, jobs=a.jobs, timeout=30, mem_mib=4096, no_info=False, with_ls=True, quick=False))
     with ThreadPoolExecutor(a.jobs) as ex:
         wrong = list(ex.map(runner.case, cases))
-
     rows = parked_features()
+    if a.migrate:
+        is_parked = lambda c: any(fnmatch.fnmatchcase(f, p) for f in c["all"] for p, _, _ in rows)
+        migrated = runner.migrations([c for c in cases if not is_parked(c)])
+        print(f"{len(migrated)} arrays of drafts migrated")
+        wrong = [bad + migrated.get(c["id"], []) for c, bad in zip(cases, wrong)]
     passed = failed = parked = came = 0
     hits = {p: [0, 0] for p, _, _ in rows}
     for c, bad in zip(cases, wrong):

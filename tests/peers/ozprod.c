@@ -30,6 +30,13 @@ static const struct { const char *name; ozarr_type type; size_t size; } TYPES[] 
     {"int64", OZARR_INT64, 8},       {"uint8", OZARR_UINT8, 1},      {"uint16", OZARR_UINT16, 2},        {"uint32", OZARR_UINT32, 4},
     {"uint64", OZARR_UINT64, 8},     {"float16", OZARR_FLOAT16, 2},  {"float32", OZARR_FLOAT32, 4},      {"float64", OZARR_FLOAT64, 8},
     {"complex64", OZARR_COMPLEX64, 8}, {"complex128", OZARR_COMPLEX128, 16},
+    {"int2", OZARR_INT2, 1},         {"int4", OZARR_INT4, 1},        {"uint2", OZARR_UINT2, 1},          {"uint4", OZARR_UINT4, 1},
+    {"bfloat16", OZARR_BFLOAT16, 2}, {"float8_e3m4", OZARR_FLOAT8_E3M4, 1}, {"float8_e4m3", OZARR_FLOAT8_E4M3, 1},
+    {"float8_e4m3b11fnuz", OZARR_FLOAT8_E4M3B11FNUZ, 1},             {"float8_e4m3fnuz", OZARR_FLOAT8_E4M3FNUZ, 1},
+    {"float8_e4m3fn", OZARR_FLOAT8_E4M3FN, 1},                       {"float8_e5m2", OZARR_FLOAT8_E5M2, 1},
+    {"float8_e5m2fnuz", OZARR_FLOAT8_E5M2FNUZ, 1},                   {"float8_e8m0fnu", OZARR_FLOAT8_E8M0FNU, 1},
+    {"float6_e2m3fn", OZARR_FLOAT6_E2M3FN, 1},                       {"float6_e3m2fn", OZARR_FLOAT6_E3M2FN, 1},
+    {"float4_e2m1fn", OZARR_FLOAT4_E2M1FN, 1},
 };
 
 typedef struct { int32_t rank; int64_t v[MAX_RANK]; } list;

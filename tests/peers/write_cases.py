@@ -32,7 +32,7 @@ EXCUSED = {("v3-dtype-raw-bytes", "zarr-python")}
 
 
 # Features that are read, but by design not written.
-READ_ONLY = {"blosc:snappy"}
+READ_ONLY = {"blosc:snappy", "draft"}
 
 
 class Fault(Exception):

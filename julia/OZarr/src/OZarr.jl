@@ -25,6 +25,7 @@ include("json.jl")
 include("nodes.jl")
 include("attributes.jl")
 include("indexing.jl")
+include("varlen.jl")
 
 "The version of the library that runs."
 version() = VersionNumber(unsafe_string(ozarr_version()))

@@ -9,12 +9,18 @@ for (T, number) in _types
 end
 _type_number(T::Type) = throw(ArgumentError("Zarr arrays hold Bool, integers up to 64 bits, Float16 to Float64, ComplexF32 and ComplexF64; found $T"))
 
-# Bytes, text and times: as they are stored.
+# Elements of variable length; see varlen.jl.
+_type_number(::Type{String}) = OZARR_STRING
+_type_number(::Type{Vector{UInt8}}) = OZARR_BYTES
+
+# Bytes, text, times, numbers that Julia does not have: as they are stored.
 _type_number(::Type{<:NTuple{N,UInt8}}) where {N} = OZARR_AS_STORED
 
 _has_number(::Type{T}) where {T} = T <: Union{map(first, _types)...}
 
 function _type_of(number)
+    number in (OZARR_STRING, OZARR_JSON) && return String
+    number in (OZARR_BYTES, OZARR_LIST) && return Vector{UInt8}
     for (T, n) in _types
         n == number && return T
     end
@@ -34,8 +40,9 @@ mutable struct ZGroup
 end
 
 """
-An array of elements `T` and `N` dimensions: `z[:, 1, 2:3]`, `z[...] = x`, `size(z)`, `z.attrs`. Bytes, text and times are tuples of
-`UInt8`, as they are stored.
+An array of elements `T` and `N` dimensions: `z[:, 1, 2:3]`, `z[...] = x`, `size(z)`, `z.attrs`. Bytes and text of one length, times, and
+numbers that Julia does not have are tuples of `UInt8`, as they are stored. Text of any length is `String`, JSON values are their text, bytes (and lists of numbers) of any
+length are `Vector{UInt8}`.
 """
 mutable struct ZArray{T,N}
     handle::Ptr{Cvoid}
@@ -61,7 +68,7 @@ function _array(handle::Ptr{Cvoid})
         ozarr_array_free(handle)
         throw(e)
     end
-    return ZArray{number[] == OZARR_BY_DTYPE ? NTuple{Int(bytes[]),UInt8} : _type_of(number[]),Int(rank[])}(handle)
+    return ZArray{number[] > OZARR_COMPLEX128 ? NTuple{Int(bytes[]),UInt8} : _type_of(number[]),Int(rank[])}(handle)
 end
 
 # Calls `open(reference)` and gives what it puts there.
@@ -223,6 +230,7 @@ function _with_spec(use, T::Type, dims::Tuple; chunks = nothing, inner_chunks = 
             texts = [Base.cconvert(Cstring, String(n)) for n in reverse(collect(names))]
             GC.@preserve texts _check(ozarr_spec_set_dimension_names(spec, Ptr{UInt8}[pointer(t) for t in texts]))
         end
+        fill isa AbstractString ? _check(ozarr_spec_set_fill_json(spec, json_text(fill))) :
         fill === nothing || _check(ozarr_spec_set_fill_value(spec, _type_number(T), Ref(convert(T, fill))))
         compressor === nothing || _check(ozarr_spec_set_compressor(spec, String(compressor), level))
         codecs === nothing || _check(ozarr_spec_set_codecs_json(spec, codecs))

@@ -76,7 +76,7 @@ bare(json) = filter(c -> !isspace(c), json)
         many = OZarr.create(s, "many", Int8, ntuple(_ -> 1, 20))
         many[ntuple(_ -> 1, 20)...] = 3
         @test many[ntuple(_ -> 1, 20)...] == 3
-        @test_throws ArgumentError OZarr.create(s, "x", String, 3)
+        @test_throws ArgumentError OZarr.create(s, "x", Symbol, 3)
     end
 
     @testset "texts are bytes" begin
@@ -157,6 +157,19 @@ bare(json) = filter(c -> !isspace(c), json)
         z = OZarr.create("attrs.zarr/b", Int8, 1; attributes = Dict("units" => "m"), zarr_format = 3)
         @test OZarr.open("attrs.zarr/b").attrs["units"] == "m"
         @test OZarr.json_parse(" { \"a\" : [ -1e3 , \"\\u00e9\\ud83d\\ude00\\n\" ] } ") == Dict("a" => [-1000.0, "é😀\n"])
+    end
+
+    @testset "text and bytes of any length" begin
+        z = OZarr.create("names.zarr", String, 2, 3; fill = "none")
+        @test z isa OZarr.ZArray{String,2} && z[2, 3] == "none"
+        z[:, :] = ["a" "" "Zürich"; "b\0c" "d" "日本"]
+        @test z[1, :] == ["a", "", "Zürich"] && z[2, 1] == "b\0c" && Array(z)[:, 3] == ["Zürich", "日本"]
+        z[2, 2:3] = "x"
+        @test z[2, :] == ["b\0c", "x", "x"]
+        @test_throws BoundsError z[3, 1]
+        @test fails(() -> z[1, 1] = String([0xff]), OZarr.OZARR_ERR_RANGE, "UTF-8")
+        y = OZarr.create("blobs.zarr", [UInt8[1, 2], UInt8[]])
+        @test y[:] == [UInt8[1, 2], UInt8[]] && y[1] == UInt8[1, 2]
     end
 
     @testset "failures are exceptions with the message" begin

@@ -17,9 +17,36 @@ const OZARR_FLOAT32 = Int32(11)
 const OZARR_FLOAT64 = Int32(12)
 const OZARR_COMPLEX64 = Int32(13)
 const OZARR_COMPLEX128 = Int32(14)
+const OZARR_INT2 = Int32(15)
+const OZARR_INT4 = Int32(16)
+const OZARR_UINT2 = Int32(17)
+const OZARR_UINT4 = Int32(18)
+const OZARR_BFLOAT16 = Int32(19)
+const OZARR_FLOAT8_E3M4 = Int32(20)
+const OZARR_FLOAT8_E4M3 = Int32(21)
+const OZARR_FLOAT8_E4M3B11FNUZ = Int32(22)
+const OZARR_FLOAT8_E4M3FNUZ = Int32(23)
+const OZARR_FLOAT8_E4M3FN = Int32(24)
+const OZARR_FLOAT8_E5M2 = Int32(25)
+const OZARR_FLOAT8_E5M2FNUZ = Int32(26)
+const OZARR_FLOAT8_E8M0FNU = Int32(27)
+const OZARR_FLOAT6_E2M3FN = Int32(28)
+const OZARR_FLOAT6_E3M2FN = Int32(29)
+const OZARR_FLOAT4_E2M1FN = Int32(30)
 const OZARR_BY_DTYPE = Int32(100)
+const OZARR_STRING = Int32(101)
+const OZARR_BYTES = Int32(102)
+const OZARR_JSON = Int32(103)
+const OZARR_LIST = Int32(104)
+const OZARR_OVERFLOW_ERROR = Int32(0)
+const OZARR_OVERFLOW_WRAP = Int32(1)
+const OZARR_OVERFLOW_SATURATE = Int32(2)
 const OZARR_ORDER_C = Int32(0)
 const OZARR_ORDER_F = Int32(1)
+const OZARR_CAN_WRITE = Int32(1)
+const OZARR_CAN_LIST = Int32(2)
+const OZARR_CAN_ERASE = Int32(4)
+const OZARR_IS_REMOTE = Int32(8)
 const OZARR_NEW = Int32(0)
 const OZARR_OVERWRITE = Int32(1)
 const OZARR_OPEN_IF_SAME = Int32(2)
@@ -76,6 +103,8 @@ const OZARR_ERR_LIMIT = Int32(-701)
 const OZARR_ERR_INTERNAL = Int32(-901)
 const OZARR_ERR_CALLBACK = Int32(-902)
 const OZARR_RESIZE_KEEP = Int32(1)
+const OZARR_MIGRATE_IN_PLACE = Int32(1)
+const OZARR_MIGRATE_COPY = Int32(2)
 
 struct ozarr_error_info
     struct_size::Csize_t
@@ -102,6 +131,7 @@ struct ozarr_memory
     strides::Ptr{Int64}
     order::Int32
     type_::Int32
+    overflow::Int32
 end
 
 @c_function ozarr_status_name(status::Int32)::Cstring
@@ -122,10 +152,13 @@ end
 @c_function ozarr_array_rank(array::Ptr{Cvoid}, rank::Ptr{Int32})::Int32
 @c_function ozarr_array_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
 @c_function ozarr_array_chunk_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_grid_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_chunk_extent(array::Ptr{Cvoid}, dim::Int32, index::Int64, start::Ptr{Int64}, extent::Ptr{Int64})::Int32
 @c_function ozarr_array_inner_chunk_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
 @c_function ozarr_array_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
 @c_function ozarr_array_item_size(array::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
 @c_function ozarr_array_zarr_format(array::Ptr{Cvoid}, format::Ptr{Int32})::Int32
+@c_function ozarr_array_draft(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_dimension_name(array::Ptr{Cvoid}, dim::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, named::Ptr{Bool})::Int32
 @c_function ozarr_array_fill_value(array::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t, defined::Ptr{Bool})::Int32
 @c_function ozarr_array_path(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
@@ -141,6 +174,7 @@ end
 @c_function ozarr_group_create_array(group::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_open_array(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_zarr_format(group::Ptr{Cvoid}, format::Ptr{Int32})::Int32
+@c_function ozarr_group_draft(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_group_metadata(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_group_consolidate(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_flush(group::Ptr{Cvoid})::Int32
@@ -186,27 +220,21 @@ end
 @c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
 @c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_chunk_count(array::Ptr{Cvoid}, inner::Bool, count::Ptr{Int64})::Int32
-@c_function ozarr_array_chunk_key(array::Ptr{Cvoid}, index::Ptr{Int64}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_chunk_place(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
-@c_function ozarr_array_chunk_read(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t, used::Ptr{Csize_t})::Int32
-@c_function ozarr_array_chunk_write(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_chunk_erase(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool})::Int32
-@c_function ozarr_array_chunks(array::Ptr{Cvoid}, inner::Bool, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_chunk_iter_next(chunk_iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
-@c_function ozarr_chunk_iter_index(chunk_iter::Ptr{Cvoid}, index::Ptr{Int64})::Int32
-@c_function ozarr_chunk_iter_place(chunk_iter::Ptr{Cvoid}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
-@c_function ozarr_chunk_iter_free(chunk_iter::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_region_is_aligned(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, inner::Bool, aligned::Ptr{Bool})::Int32
-@c_function ozarr_shard_writer_new(array::Ptr{Cvoid}, index::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_shard_writer_put(shard_writer::Ptr{Cvoid}, index::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_shard_writer_finish(shard_writer::Ptr{Cvoid})::Int32
-@c_function ozarr_shard_writer_free(shard_writer::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_read_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_write_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, offsets::Ptr{Int64}, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_write_strings(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, strings::Ptr{Ptr{UInt8}})::Int32
+@c_function ozarr_array_list_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
+@c_function ozarr_array_fill_text(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_varlen_count(varlen::Ptr{Cvoid}, count::Ptr{Int64})::Int32
+@c_function ozarr_varlen_get(varlen::Ptr{Cvoid}, index::Int64, bytes::Ptr{Ptr{UInt8}}, len::Ptr{Csize_t})::Int32
+@c_function ozarr_varlen_all(varlen::Ptr{Cvoid}, offsets::Ptr{Ptr{Int64}}, data::Ptr{Ptr{UInt8}}, size::Ptr{Csize_t})::Int32
+@c_function ozarr_varlen_free(varlen::Ptr{Cvoid})::Cvoid
 @c_function ozarr_spec_new(type_::Int32, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_from_json(document::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_set_zarr_format(spec::Ptr{Cvoid}, format::Int32)::Int32
 @c_function ozarr_spec_set_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
+@c_function ozarr_spec_set_chunk_extents(spec::Ptr{Cvoid}, dim::Int32, count::Int64, extents::Ptr{Int64})::Int32
 @c_function ozarr_spec_set_inner_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
 @c_function ozarr_spec_set_fill_value(spec::Ptr{Cvoid}, type_::Int32, value::Ptr{Cvoid})::Int32
 @c_function ozarr_spec_set_fill_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
@@ -231,11 +259,19 @@ end
 @c_function ozarr_group_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_node_kind(store::Ptr{Cvoid}, path::Cstring, kind::Ptr{Int32})::Int32
 @c_function ozarr_store_node_erase(store::Ptr{Cvoid}, path::Cstring)::Int32
+@c_function ozarr_store_capabilities(store::Ptr{Cvoid}, capabilities::Ptr{UInt32})::Int32
+@c_function ozarr_store_key_get(store::Ptr{Cvoid}, key::Cstring, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_store_key_put(store::Ptr{Cvoid}, key::Cstring, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_store_key_erase(store::Ptr{Cvoid}, key::Cstring, erased::Ptr{Bool})::Int32
+@c_function ozarr_store_key_exists(store::Ptr{Cvoid}, key::Cstring, exists::Ptr{Bool})::Int32
+@c_function ozarr_store_key_list(store::Ptr{Cvoid}, prefix::Cstring, each::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_zip_repair(path::Cstring, keys::Ptr{Int64}, lost::Ptr{Int64})::Int32
 @c_function ozarr_store_flush(store::Ptr{Cvoid})::Int32
 @c_function ozarr_store_close(store::Ptr{Cvoid})::Int32
 @c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
 @c_function ozarr_node_open(location::Cstring, mode::Cstring, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_node_erase(location::Cstring)::Int32
+@c_function ozarr_migrate(source::Cstring, dest::Cstring, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_context_new(out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_context_set(context::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
 @c_function ozarr_context_free(context::Ptr{Cvoid})::Cvoid

@@ -1,0 +1,51 @@
+//! `ozarr migrate`: Zarr v3 of what is v2, or a draft.
+
+use crate::failure::{Failure, Outcome};
+use crate::output::{line, one_line, progress};
+use crate::place::locate;
+use clap::Args;
+use ozarr::node::{Mode, Store};
+
+/// Make Zarr v3 of v2, or of a draft of v3; chunks stay as they are
+///
+/// Documents are written anew, chunks are hard-linked or copied, and encoded anew only where v3 has no form for their codecs; each such
+/// array is told. Nothing is written unless everything can be migrated. After an interruption the same command completes it. Nobody
+/// may write to the source meanwhile.
+#[derive(Args)]
+pub struct Migrate {
+    /// The store or node to migrate; it is not changed unless --in-place is given
+    source: String,
+    /// Where to; nothing may be there yet
+    #[arg(required_unless_present = "in_place")]
+    dest: Option<String>,
+    /// Put the new documents beside the old ones, and erase these when all is done
+    #[arg(long, conflicts_with = "dest")]
+    in_place: bool,
+    /// Copy chunks where a hard link would do
+    #[arg(long)]
+    copy: bool,
+    /// The Zarr format to migrate to: 3
+    #[arg(long, default_value = "3", value_parser = ["3"], hide_default_value = true)]
+    to: String,
+}
+
+impl Migrate {
+    pub fn run(&self) -> Outcome {
+        let mode = if self.in_place { Mode::ReadWrite } else { Mode::Read };
+        let (from, path) = locate(&self.source, "/", mode)?;
+        let dest: Option<(Store, String)> = match &self.dest {
+            Some(dest) => Some(locate(dest, "/", Mode::ReadWrite)?),
+            None if self.in_place => None,
+            None => return Err(Failure::Usage("name a place to migrate to, or give --in-place".into())),
+        };
+        let bar = progress(0, Some("objects"), true);
+        let to = dest.as_ref().map(|(store, path)| (store, path.as_str()));
+        let done = from.migrate(&path, to, self.copy, &mut |done, all| {
+            bar.set_length(all);
+            bar.set_position(done);
+            Ok(())
+        })?;
+        bar.finish_and_clear();
+        done.notes.iter().try_for_each(|note| line(&one_line(note)))
+    }
+}

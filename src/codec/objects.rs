@@ -1,0 +1,270 @@
+//! `json2` and `msgpack2`: the elements of a chunk as one list (of lists, for each dimension), followed by a NumPy type and the
+//! shape. An element is any JSON value; in memory it is its text.
+//! Specification: numcodecs `json`, `msgpacks`.
+
+use super::VariableCodec;
+use crate::dtype::DataType;
+use crate::dtype::variable::{self, Item};
+use crate::error::{Result, bail, err};
+use crate::limits::{self, reserve};
+use crate::metadata::{Value, json};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rmpv::Value as Packed;
+use std::sync::Arc;
+
+/// The most lists and maps inside each other, those of the chunk's dimensions included.
+const DEPTH: usize = 128;
+
+/// `json2`.
+struct Json;
+
+/// `msgpack2`.
+struct MsgPack;
+
+/// The codec `json2` for elements of `data_type`.
+pub(super) fn build_json(data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
+    check(data_type, "json2")?;
+    Ok(Arc::new(Json))
+}
+
+/// The codec `msgpack2` for elements of `data_type`.
+pub(super) fn build_msgpack(data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
+    check(data_type, "msgpack2")?;
+    Ok(Arc::new(MsgPack))
+}
+
+fn check(data_type: DataType, name: &str) -> Result<()> {
+    match data_type {
+        DataType::VarJson => Ok(()),
+        _ => bail!(Metadata, "{name:?} does not take elements of {}", data_type.name()),
+    }
+}
+
+impl VariableCodec for Json {
+    fn name(&self) -> &'static str {
+        "json2"
+    }
+
+    fn encode(&self, items: &[u8], shape: &[u64], dst: &mut Vec<u8>) -> Result<()> {
+        dst.clear();
+        let text = json::to_compact(&document(items, shape)?);
+        reserve(dst, text.len())?;
+        text.chars().for_each(|c| push_ascii(dst, c));
+        Ok(())
+    }
+
+    fn decode(&self, bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>> {
+        let most = usize::try_from(limits::max_chunk()).unwrap_or(usize::MAX);
+        let value = json::parse(&bytes, most).map_err(|e| err!(Chunk, "{}", e.message()))?;
+        split(value, items)
+    }
+}
+
+impl VariableCodec for MsgPack {
+    fn name(&self) -> &'static str {
+        "msgpack2"
+    }
+
+    fn encode(&self, items: &[u8], shape: &[u64], dst: &mut Vec<u8>) -> Result<()> {
+        dst.clear();
+        let packed = pack(&document(items, shape)?)?;
+        rmpv::encode::write_value(dst, &packed).map_err(|e| err!(Internal, "{e}"))
+    }
+
+    fn decode(&self, bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>> {
+        let mut rest = bytes.as_slice();
+        let packed = rmpv::decode::read_value_with_max_depth(&mut rest, DEPTH).map_err(|e| err!(Chunk, "no MessagePack: {e}"))?;
+        if !rest.is_empty() {
+            bail!(Chunk, "found {} bytes behind the end", rest.len());
+        }
+        split(unpack(packed)?, items)
+    }
+}
+
+/// The elements as lists in lists, the type and the shape.
+fn document(items: &[u8], shape: &[u64]) -> Result<Value> {
+    let mut values = Vec::new();
+    // SAFETY: the engine passes buffers of items whose bytes it keeps.
+    for (i, item) in unsafe { variable::items(items) }.enumerate() {
+        // SAFETY: as above.
+        let text = std::str::from_utf8(unsafe { item.bytes() }).map_err(|e| err!(Range, "element {i} is not UTF-8: {e}"))?;
+        // An element that is missing, as padding is, is null.
+        let value =
+            if text.is_empty() { Value::Null } else { json::parse_given(text).map_err(|e| err!(Range, "element {i}: {}", e.message()))? };
+        values.push(value);
+    }
+    for &n in shape.iter().skip(1).rev() {
+        let n = usize::try_from(n).unwrap_or(usize::MAX).max(1);
+        let mut inner = values.into_iter().peekable();
+        let mut outer = Vec::new();
+        while inner.peek().is_some() {
+            outer.push(Value::Array(inner.by_ref().take(n).collect()));
+        }
+        values = outer;
+    }
+    values.push("|O".into());
+    values.push(shape.iter().map(|&n| Value::from(n)).collect());
+    Ok(Value::Array(values))
+}
+
+/// The elements of such a list, each as its text.
+fn split(value: Value, items: &mut [u8]) -> Result<Vec<u8>> {
+    let wanted = items.len() / size_of::<Item>();
+    let Value::Array(mut list) = value else { bail!(Chunk, "found {}, expected a list", json::brief(&value)) };
+    let depth = match list.pop() {
+        Some(Value::Array(shape)) => shape.len(),
+        _ => bail!(Chunk, "found a list without a shape at its end"),
+    };
+    if !matches!(list.pop(), Some(Value::String(_) | Value::Array(_))) {
+        bail!(Chunk, "found a list without a type before the shape at its end");
+    }
+    let mut kept = Vec::new();
+    let mut ends = Vec::new();
+    for value in list {
+        flatten(value, depth.saturating_sub(1), &mut |value| {
+            let text = json::to_compact(&value);
+            reserve(&mut kept, text.len())?;
+            kept.extend_from_slice(text.as_bytes());
+            ends.push(kept.len());
+            Ok(())
+        })?;
+    }
+    if ends.len() != wanted {
+        bail!(Chunk, "found {} elements, expected {wanted}", ends.len());
+    }
+    let mut start = 0;
+    for (i, end) in ends.into_iter().enumerate() {
+        variable::set(items, i, Item::new(kept.get(start..end).unwrap_or_default()));
+        start = end;
+    }
+    Ok(kept)
+}
+
+fn flatten(value: Value, depth: usize, each: &mut dyn FnMut(Value) -> Result<()>) -> Result<()> {
+    match value {
+        Value::Array(list) if depth > 0 => list.into_iter().try_for_each(|v| flatten(v, depth - 1, each)),
+        other if depth > 0 => bail!(Chunk, "found {}, expected a list for a dimension of the chunk", json::brief(&other)),
+        other => each(other),
+    }
+}
+
+/// Characters beyond ASCII as Python's `ensure_ascii` writes them.
+fn push_ascii(dst: &mut Vec<u8>, c: char) {
+    if c.is_ascii() {
+        dst.push(c as u8);
+        return;
+    }
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        dst.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+    }
+}
+
+fn pack(value: &Value) -> Result<Packed> {
+    Ok(match value {
+        Value::Null => Packed::Nil,
+        Value::Bool(b) => Packed::Boolean(*b),
+        Value::Number(n) => match (n.as_u64(), n.as_i64(), n.as_str().parse::<f64>()) {
+            (Some(n), ..) => Packed::from(n),
+            (_, Some(n), _) => Packed::from(n),
+            (_, _, Ok(x)) => Packed::F64(x),
+            _ => bail!(Range, "the number {n} has no form in MessagePack"),
+        },
+        Value::String(s) => Packed::from(s.as_str()),
+        Value::Array(list) => Packed::Array(list.iter().map(pack).collect::<Result<_>>()?),
+        Value::Object(map) => Packed::Map(map.iter().map(|(k, v)| Ok((Packed::from(k.as_str()), pack(v)?))).collect::<Result<_>>()?),
+    })
+}
+
+fn unpack(packed: Packed) -> Result<Value> {
+    Ok(match packed {
+        Packed::Nil => Value::Null,
+        Packed::Boolean(b) => Value::Bool(b),
+        Packed::Integer(n) => match (n.as_u64(), n.as_i64()) {
+            (Some(n), _) => Value::from(n),
+            (_, Some(n)) => Value::from(n),
+            _ => bail!(Chunk, "found the integer {n}"),
+        },
+        Packed::F32(x) => number(f64::from(x)),
+        Packed::F64(x) => number(x),
+        Packed::String(s) => match s.into_str() {
+            Some(s) => Value::String(s),
+            None => bail!(Chunk, "found a string that is not UTF-8"),
+        },
+        // JSON has no bytes.
+        Packed::Binary(bytes) => Value::String(STANDARD.encode(bytes)),
+        Packed::Array(list) => Value::Array(list.into_iter().map(unpack).collect::<Result<_>>()?),
+        Packed::Map(map) => Value::Object(map.into_iter().map(|(k, v)| Ok((key(k)?, unpack(v)?))).collect::<Result<_>>()?),
+        Packed::Ext(kind, _) => bail!(Unsupported, "found an element of MessagePack's extension {kind}"),
+    })
+}
+
+fn key(packed: Packed) -> Result<String> {
+    match unpack(packed)? {
+        Value::String(s) => Ok(s),
+        other => Ok(json::to_compact(&other)),
+    }
+}
+
+/// A number as JSON; those that JSON does not have as Python writes them.
+fn number(x: f64) -> Value {
+    let text = match x {
+        x if x.is_nan() => "NaN".to_string(),
+        x if x.is_infinite() => if x > 0.0 { "Infinity" } else { "-Infinity" }.to_string(),
+        x => format!("{x:?}"),
+    };
+    json::parse(text.as_bytes(), text.len()).unwrap_or(Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(codec: &dyn VariableCodec, list: &[&str], shape: &[u64]) -> (Vec<u8>, Vec<String>) {
+        let buffer: Vec<u8> = list.iter().flat_map(|b| Item::new(b.as_bytes()).to_element()).collect();
+        let mut stored = Vec::new();
+        codec.encode(&buffer, shape, &mut stored).unwrap();
+        let mut items = vec![0; buffer.len()];
+        let kept = codec.decode(stored.clone(), &mut items).unwrap();
+        // SAFETY: `kept` lives until the values are copied.
+        let values = unsafe { variable::items(&items).map(|i| String::from_utf8(i.bytes().to_vec()).unwrap()).collect() };
+        drop(kept);
+        (stored, values)
+    }
+
+    #[test]
+    fn values_come_back_from_the_bytes_of_numcodecs() {
+        let list = [r#""foo""#, "null", "3", r#"{"a":[1,2.5]}"#, "NaN", "\"日\""];
+        let (stored, values) = round(&Json, &list, &[6]);
+        assert_eq!(stored, br#"["foo",null,3,{"a":[1,2.5]},NaN,"\u65e5","|O",[6]]"#);
+        assert_eq!(values, list);
+        let (stored, values) = round(&MsgPack, &list, &[6]);
+        assert_eq!(stored[..6], [0x98, 0xa3, b'f', b'o', b'o', 0xc0]);
+        assert_eq!(values, list);
+    }
+
+    #[test]
+    fn dimensions_are_lists_in_lists() {
+        let list = [r#""a""#, "[1,[2]]", "null", "4"];
+        let (stored, values) = round(&Json, &list, &[2, 2]);
+        assert_eq!(stored, br#"[["a",[1,[2]]],[null,4],"|O",[2,2]]"#);
+        assert_eq!(values, list);
+        assert_eq!(round(&MsgPack, &list, &[2, 2]).1, list);
+        assert_eq!(round(&Json, &["5"], &[]), (br#"[5,"|O",[]]"#.to_vec(), vec!["5".to_string()]));
+    }
+
+    #[test]
+    fn damaged_chunks_are_errors() {
+        let mut items = vec![0; 2 * size_of::<Item>()];
+        for text in ["", "{}", "[1,2]", r#"[1,"|O",[1]]"#, r#"[1,2,"|O",3]"#, r#"[[1],2,"|O",[2,1]]"#, r#"[1,2,"|O",[2]"#] {
+            assert!(Json.decode(text.as_bytes().to_vec(), &mut items).is_err(), "{text}");
+        }
+        let (stored, _) = round(&MsgPack, &["1", "\"x\""], &[2]);
+        for n in 0..stored.len() {
+            assert!(MsgPack.decode(stored[..n].to_vec(), &mut items).is_err(), "{n}");
+        }
+        for bytes in [vec![0xdd, 0xff, 0xff, 0xff, 0xff], vec![0x91; 100_000], vec![0xc7, 1, 5, 0]] {
+            assert!(MsgPack.decode(bytes, &mut items).is_err());
+        }
+    }
+}

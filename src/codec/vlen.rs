@@ -1,0 +1,192 @@
+//! `vlen-utf8`, `vlen-bytes`, `vlen-array`: the number of elements, then for each its number of bytes and the bytes; numbers are
+//! of 32 bits, little-endian.
+//! Specification: numcodecs `vlen` (v2); zarr-extensions `codecs/vlen-utf8`, `codecs/vlen-bytes`.
+
+use super::VariableCodec;
+use super::registry::Config;
+use crate::dtype::variable::{self, Item};
+use crate::dtype::{DataType, ElementType, parse_v2};
+use crate::error::{Result, bail, err};
+use crate::limits::reserve;
+use std::sync::Arc;
+
+/// What the bytes of an element are.
+enum Content {
+    Text,
+    Bytes,
+    /// Numbers of that type, as they are stored.
+    Numbers(ElementType),
+}
+
+struct Vlen {
+    name: &'static str,
+    content: Content,
+}
+
+/// The codec of that name for elements of `data_type`.
+pub(super) fn build(name: &str, config: &Config<'_>, data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
+    let codec = match (name.strip_prefix("numcodecs.").unwrap_or(name), data_type) {
+        ("vlen-utf8", DataType::VarText) => Vlen { name: "vlen-utf8", content: Content::Text },
+        ("vlen-bytes", DataType::VarBytes) => Vlen { name: "vlen-bytes", content: Content::Bytes },
+        // Text is bytes; other writers do so.
+        ("vlen-bytes", DataType::VarText) => Vlen { name: "vlen-bytes", content: Content::Text },
+        ("vlen-array", DataType::VarArray(_)) => {
+            let dtype = config.get("dtype").ok_or_else(|| config.error("dtype", "the member is missing".into()))?;
+            let element = parse_v2::parse(dtype).map_err(|e| e.at_field(config.path("dtype")))?;
+            Vlen { name: "vlen-array", content: Content::Numbers(element) }
+        }
+        _ => bail!(Metadata, "{name:?} does not take elements of {}", data_type.name()),
+    };
+    Ok(Arc::new(codec))
+}
+
+impl Vlen {
+    /// Brings the numbers of one element into the order of this host, or back.
+    fn turn(&self, bytes: &mut [u8]) {
+        if let Content::Numbers(element) = self.content
+            && element.swapped()
+        {
+            bytes.chunks_exact_mut(element.data_type.swap_unit()).for_each(<[u8]>::reverse);
+        }
+    }
+
+    fn check(&self, i: usize, bytes: &[u8]) -> Result<()> {
+        match self.content {
+            Content::Bytes => Ok(()),
+            Content::Text => match std::str::from_utf8(bytes) {
+                Ok(_) => Ok(()),
+                Err(e) => bail!(Range, "element {i} is not UTF-8: byte {} of {}", e.valid_up_to(), bytes.len()),
+            },
+            Content::Numbers(element) if bytes.len().is_multiple_of(element.size()) => Ok(()),
+            Content::Numbers(element) => {
+                bail!(
+                    Range,
+                    "element {i} has {} bytes, expected a multiple of {} ({})",
+                    bytes.len(),
+                    element.size(),
+                    element.data_type.name()
+                )
+            }
+        }
+    }
+}
+
+impl VariableCodec for Vlen {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn encode(&self, items: &[u8], _shape: &[u64], dst: &mut Vec<u8>) -> Result<()> {
+        dst.clear();
+        // SAFETY: the engine passes buffers of items whose bytes it keeps.
+        let list = || unsafe { variable::items(items) };
+        let total = list().try_fold(4usize, |n, item| n.checked_add(4)?.checked_add(item.len));
+        let total = total.filter(|n| *n as u64 <= crate::limits::max_chunk());
+        reserve(dst, total.ok_or_else(|| err!(Limit, "the elements of the chunk have more bytes than a chunk may have"))?)?;
+        let length = |n: usize| u32::try_from(n).map_err(|_| err!(Limit, "found {n}, the limit is 2^32 - 1"));
+        dst.extend_from_slice(&length(list().len())?.to_le_bytes());
+        for (i, item) in list().enumerate() {
+            // SAFETY: as above.
+            let bytes = unsafe { item.bytes() };
+            self.check(i, bytes)?;
+            dst.extend_from_slice(&length(bytes.len())?.to_le_bytes());
+            let at = dst.len();
+            dst.extend_from_slice(bytes);
+            self.turn(&mut dst[at..]);
+        }
+        Ok(())
+    }
+
+    fn decode(&self, mut bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>> {
+        let wanted = items.len() / size_of::<Item>();
+        let mut at = 4;
+        match read_length(&bytes, 0) {
+            Some(found) if found == wanted => {}
+            Some(found) => bail!(Chunk, "found {found} elements, expected {wanted}"),
+            None => bail!(Truncated, "found {} bytes, expected a number of elements", bytes.len()),
+        }
+        for i in 0..wanted {
+            let len = read_length(&bytes, at).ok_or_else(|| err!(Truncated, "the bytes end before element {i} of {wanted}"))?;
+            at += 4;
+            let have = bytes.len() - at;
+            let Some(value) = at.checked_add(len).and_then(|end| bytes.get_mut(at..end)) else {
+                bail!(Truncated, "element {i} has {len} bytes, found {have}");
+            };
+            self.turn(value);
+            self.check(i, value).map_err(|e| err!(Chunk, "{}", e.message()))?;
+            variable::set(items, i, Item::new(value));
+            at += len;
+        }
+        // Bytes behind the last element are of no meaning (HD-22).
+        Ok(bytes)
+    }
+}
+
+fn read_length(bytes: &[u8], at: usize) -> Option<usize> {
+    bytes.get(at..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::registry::Style;
+    use crate::metadata::{Map, Value};
+
+    fn codec(name: &str, json: &str, data_type: DataType) -> Arc<dyn VariableCodec> {
+        let map: Map<String, Value> = serde_json::from_str(json).unwrap();
+        build(name, &Config::new(&map, Style::V2), data_type).unwrap()
+    }
+
+    fn buffer(list: &[&[u8]]) -> Vec<u8> {
+        list.iter().flat_map(|b| Item::new(b).to_element()).collect()
+    }
+
+    fn values(items: &[u8]) -> Vec<Vec<u8>> {
+        // SAFETY: the tests keep what the items point into.
+        unsafe { variable::items(items).map(|i| i.bytes().to_vec()).collect() }
+    }
+
+    #[test]
+    fn elements_come_back_from_the_documented_bytes() {
+        let text = codec("vlen-utf8", "{}", DataType::VarText);
+        let list: &[&[u8]] = &[b"foo", b"", "naïve".as_bytes()];
+        let mut stored = Vec::new();
+        text.encode(&buffer(list), &[], &mut stored).unwrap();
+        assert_eq!(stored, [&[3, 0, 0, 0, 3, 0, 0, 0][..], b"foo", &[0, 0, 0, 0, 6, 0, 0, 0], "naïve".as_bytes()].concat());
+        let mut items = vec![0; 3 * size_of::<Item>()];
+        let kept = text.decode(stored.clone(), &mut items).unwrap();
+        assert_eq!(values(&items), list);
+        drop(kept);
+        stored.extend_from_slice(b"behind");
+        text.decode(stored, &mut items).unwrap();
+    }
+
+    #[test]
+    fn numbers_are_stored_in_their_order() {
+        let codec = codec("vlen-array", r#"{"dtype": ">i2"}"#, DataType::VarArray(&DataType::Int16));
+        let mut stored = Vec::new();
+        codec.encode(&buffer(&[&[1, 0, 2, 0], &[]]), &[], &mut stored).unwrap();
+        assert_eq!(stored, [2, 0, 0, 0, 4, 0, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0]);
+        let mut items = vec![0; 2 * size_of::<Item>()];
+        let _kept = codec.decode(stored, &mut items).unwrap();
+        assert_eq!(values(&items), [vec![1, 0, 2, 0], vec![]]);
+        assert!(codec.encode(&buffer(&[&[1, 2, 3]]), &[], &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn damaged_bytes_are_errors_at_every_length() {
+        let text = codec("vlen-utf8", "{}", DataType::VarText);
+        let mut stored = Vec::new();
+        text.encode(&buffer(&[b"ab", b"c"]), &[], &mut stored).unwrap();
+        let mut items = vec![0; 2 * size_of::<Item>()];
+        for n in 0..stored.len() {
+            assert!(text.decode(stored[..n].to_vec(), &mut items).is_err(), "{n}");
+        }
+        for (at, byte) in [(0, 3), (0, 1), (4, 255), (7, 255), (8, 0xff)] {
+            let mut bad = stored.clone();
+            bad[at] = byte;
+            assert!(text.decode(bad, &mut items).is_err(), "{at}");
+        }
+        assert_eq!(text.encode(&buffer(&[&[0xff]]), &[], &mut Vec::new()).unwrap_err().kind(), crate::error::ErrorKind::Range);
+    }
+}

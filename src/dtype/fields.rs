@@ -1,0 +1,327 @@
+//! Structs to structs: field by field, by name, over blocks of elements, so that each field uses the kernel of its types.
+//!
+//! Either struct may have fields that the other lacks; what nothing goes to keeps its bytes. Two structs of the same fields in the
+//! same order are paired by place, padding included.
+
+use super::convert::Transfer;
+use super::{DataType, Field, Overflow, Struct};
+use crate::error::{Result, bail};
+
+/// Bytes of a block on both sides together: what stays in the first-level cache.
+const BLOCK_BYTES: usize = 16 << 10;
+
+/// The moves that make one struct of another.
+#[derive(Debug)]
+pub(super) struct Fields {
+    moves: Vec<Move>,
+    block: usize,
+    partial: bool,
+}
+
+/// `count` values, `src` and `dst` bytes into the element.
+#[derive(Debug)]
+struct Move {
+    name: &'static str,
+    src: usize,
+    dst: usize,
+    count: usize,
+    transfer: Transfer,
+}
+
+impl Fields {
+    /// How elements of `from` become elements of `to`. `Type` where both have fields that the other lacks, or where the types of a
+    /// field cannot be converted.
+    pub fn new(from: &'static Struct, to: &'static Struct) -> Result<Fields> {
+        let mut moves = Vec::new();
+        for (f, t) in pairs(from, to)? {
+            if f.count() != t.count() || (f.shape != t.shape && f.shape.len() > 1 && t.shape.len() > 1) {
+                bail!(Type, "the field {:?} has the shape {:?} on one side and {:?} on the other", f.name, f.shape, t.shape);
+            }
+            let transfer = Transfer::new(f.element, t.element).map_err(|e| e.at_field(&f.name))?;
+            moves.push(Move { name: &f.name, src: f.offset, dst: t.offset, count: f.count(), transfer });
+        }
+        let written: usize = moves.iter().map(|m| m.count * m.transfer.to().size()).sum();
+        let partial = written < to.size() || moves.iter().any(|m| m.transfer.is_partial());
+        let block = (BLOCK_BYTES / (from.size() + to.size())).clamp(16, 1024);
+        Ok(Fields { moves: joined(moves), block, partial })
+    }
+
+    /// The same moves under that policy.
+    pub fn with_overflow(&self, overflow: Overflow) -> Fields {
+        let moves = self.moves.iter().map(|m| Move { transfer: m.transfer.clone().with_overflow(overflow), ..*m });
+        Fields { moves: moves.collect(), block: self.block, partial: self.partial }
+    }
+
+    /// Whether some bytes of the destination are left as they are.
+    pub fn is_partial(&self) -> bool {
+        self.partial
+    }
+
+    /// Whether all of one element is copied as it is to all of another.
+    pub fn is_copy(&self, from: &Struct, to: &Struct) -> bool {
+        matches!(self.moves.as_slice(), [m] if m.bytes() == Some(from.size()) && from.size() == to.size())
+    }
+
+    /// Which field of the element at `src` does not fit, and why.
+    ///
+    /// # Safety
+    /// As for [`Transfer::explain`].
+    pub unsafe fn explain(&self, src: *const u8) -> String {
+        for m in &self.moves {
+            let (size, mut scratch) = (m.transfer.from().size(), vec![0u8; m.transfer.to().size()]);
+            for j in 0..m.count {
+                let value = src.wrapping_add(m.src + j * size);
+                // SAFETY: value j of the field; the scratch has room for one.
+                unsafe {
+                    if m.transfer.run(value, 0, scratch.as_mut_ptr(), 0, 1).is_err() {
+                        return format!("field {:?}: {}", m.name, m.transfer.explain(value));
+                    }
+                }
+            }
+        }
+        "a field does not fit".into()
+    }
+
+    /// See [`Transfer::run`].
+    ///
+    /// # Safety
+    /// As for [`Transfer::run`].
+    pub unsafe fn run(
+        &self,
+        src: *const u8,
+        src_stride: isize,
+        dst: *mut u8,
+        dst_stride: isize,
+        n: usize,
+    ) -> std::result::Result<(), usize> {
+        let mut first = 0;
+        while first < n {
+            let count = self.block.min(n - first);
+            let (s, d) = (src.wrapping_offset(src_stride * first as isize), dst.wrapping_offset(dst_stride * first as isize));
+            let mut good = count;
+            for m in &self.moves {
+                // SAFETY: elements first..first + good are among those that the caller vouches for.
+                good = unsafe { m.run(s, src_stride, d, dst_stride, good) };
+            }
+            if good < count {
+                return Err(first + good);
+            }
+            first += count;
+        }
+        Ok(())
+    }
+}
+
+impl Move {
+    /// The bytes of a field that is copied as it is.
+    fn bytes(&self) -> Option<usize> {
+        self.transfer.plain_copy().map(|size| size * self.count)
+    }
+
+    /// Moves the field of n elements; the number of elements before the first that does not fit.
+    ///
+    /// # Safety
+    /// As for [`Fields::run`].
+    unsafe fn run(&self, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) -> usize {
+        let (src, dst) = (src.wrapping_add(self.src), dst.wrapping_add(self.dst));
+        let (s, d) = (self.transfer.from().size() as isize, self.transfer.to().size() as isize);
+        if self.count < n {
+            let mut good = n;
+            for j in 0..self.count as isize {
+                // SAFETY: value j of the field, in elements that the caller vouches for.
+                let done =
+                    unsafe { self.transfer.run(src.wrapping_offset(j * s), src_stride, dst.wrapping_offset(j * d), dst_stride, good) };
+                good = done.err().unwrap_or(good);
+            }
+            return good;
+        }
+        for i in 0..n as isize {
+            // SAFETY: all values of the field in element i.
+            let done =
+                unsafe { self.transfer.run(src.wrapping_offset(i * src_stride), s, dst.wrapping_offset(i * dst_stride), d, self.count) };
+            if done.is_err() {
+                return i as usize;
+            }
+        }
+        n
+    }
+}
+
+/// The fields that belong together.
+fn pairs(from: &'static Struct, to: &'static Struct) -> Result<Vec<(&'static Field, &'static Field)>> {
+    let (a, b) = (from.fields(), to.fields());
+    let alike = |(f, t): (&Field, &Field)| f.name == t.name && (!f.name.is_empty() || f.size() == t.size());
+    if a.len() == b.len() && a.iter().zip(b).all(alike) {
+        return Ok(a.iter().zip(b).collect());
+    }
+    let lacks = |s: &'static Struct, other: &Struct| s.fields().iter().find(|f| !f.name.is_empty() && other.field(&f.name).is_none());
+    if let (Some(f), Some(t)) = (lacks(from, to), lacks(to, from)) {
+        bail!(Type, "one struct has no field {:?}, the other has no field {:?}", t.name, f.name);
+    }
+    Ok(b.iter().filter_map(|t| Some((from.field(&t.name)?, t))).collect())
+}
+
+/// Neighbours that are copied as they are become one copy.
+fn joined(moves: Vec<Move>) -> Vec<Move> {
+    let mut out: Vec<Move> = Vec::with_capacity(moves.len());
+    for m in moves {
+        if let (Some(last), Some(bytes)) = (out.last_mut(), m.bytes())
+            && let Some(before) = last.bytes()
+            && (last.src + before, last.dst + before) == (m.src, m.dst)
+            && let Ok(size) = u32::try_from(before + bytes)
+            && let Ok(transfer) = Transfer::new(DataType::Raw(size).into(), DataType::Raw(size).into())
+        {
+            *last = Move { count: 1, transfer, ..*last };
+            continue;
+        }
+        out.push(m);
+    }
+    out
+}
+
+/// Checks that every field of a struct in memory is there in the array's.
+pub fn check_memory(memory: DataType, file: DataType) -> Result<()> {
+    let (DataType::Struct(memory), DataType::Struct(file)) = (memory, file) else { return Ok(()) };
+    for f in memory.fields().iter().filter(|f| !f.name.is_empty()) {
+        let Some(stored) = file.field(&f.name) else {
+            let names: Vec<&str> = file.fields().iter().map(|f| f.name.as_str()).filter(|n| !n.is_empty()).take(20).collect();
+            bail!(Type, "the array has no field {:?}; it has {}", f.name, names.join(", "));
+        };
+        check_memory(f.element.data_type, stored.element.data_type).map_err(|e| e.at_field(&f.name))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::{ByteOrder, ElementType};
+    use crate::error::ErrorKind;
+
+    fn field(name: &str, offset: usize, data_type: DataType, order: ByteOrder, shape: &[u64]) -> Field {
+        Field { name: name.into(), offset, element: ElementType::new(data_type, order), shape: shape.into() }
+    }
+
+    /// `x: >f8, id: <i2, v: >f4[3], n: {a: >i2, b: |S2}, pad`
+    fn stored() -> &'static Struct {
+        use DataType::{Bytes, Float32, Float64, Int16, Raw};
+        let (little, big) = (ByteOrder::Little, ByteOrder::Big);
+        let n = Struct::packed(vec![field("a", 0, Int16, big, &[]), field("b", 0, Bytes(2), little, &[])]).unwrap();
+        Struct::packed(vec![
+            field("x", 0, Float64, big, &[]),
+            field("id", 0, Int16, little, &[]),
+            field("v", 0, Float32, big, &[3]),
+            field("n", 0, DataType::Struct(n), little, &[]),
+            field("", 0, Raw(3), little, &[]),
+        ])
+        .unwrap()
+    }
+
+    fn element(i: usize) -> Vec<u8> {
+        let v = [i as f32, i as f32 + 0.5, -1.0].map(f32::to_be_bytes).concat();
+        let n = [&(i as i16).to_be_bytes()[..], b"ab"].concat();
+        [&(i as f64).to_be_bytes()[..], &(-(i as i16)).to_le_bytes(), &v, &n, b"pad"].concat()
+    }
+
+    fn run(from: DataType, to: DataType, src: &[u8], n: usize, byte: u8) -> (std::result::Result<(), usize>, Vec<u8>) {
+        let mut dst = vec![byte; to.size() * n];
+        let transfer = Transfer::new(from.into(), to.into()).unwrap();
+        // SAFETY: n contiguous elements on either side.
+        let done = unsafe { transfer.run(src.as_ptr(), from.size() as isize, dst.as_mut_ptr(), to.size() as isize, n) };
+        (done, dst)
+    }
+
+    #[test]
+    fn fields_go_by_name_to_other_places_types_and_orders_and_gaps_stay() {
+        let inner = Struct::new(vec![field("a", 4, DataType::Int64.native(), ByteOrder::Little, &[])], 12).unwrap();
+        let memory = Struct::new(
+            vec![
+                field("v", 8, DataType::Float64, ByteOrder::Little, &[3]),
+                field("n", 36, DataType::Struct(inner), ByteOrder::Little, &[]),
+                field("x", 0, DataType::Float32, ByteOrder::Little, &[]),
+            ],
+            48,
+        )
+        .unwrap();
+        let src: Vec<u8> = (0..1000).flat_map(element).collect();
+        let (done, dst) = run(DataType::Struct(stored()), DataType::Struct(memory), &src, 1000, 0xa5);
+        assert_eq!(done, Ok(()));
+        for (i, e) in dst.chunks(48).enumerate() {
+            assert_eq!(e[..4], (i as f32).to_le_bytes());
+            assert_eq!(e[8..32], [i as f64, i as f64 + 0.5, -1.0].map(f64::to_le_bytes).concat());
+            assert_eq!(e[40..48], (i as i64).to_le_bytes());
+            assert!(e[4..8].iter().chain(&e[32..40]).all(|&b| b == 0xa5), "element {i}");
+        }
+        assert!(Transfer::new(DataType::Struct(stored()).into(), DataType::Struct(memory).into()).unwrap().is_partial());
+    }
+
+    #[test]
+    fn the_same_fields_in_other_orders_keep_their_padding() {
+        let native = DataType::Struct(stored()).native();
+        let src: Vec<u8> = (0..3).flat_map(element).collect();
+        let (_, there) = run(DataType::Struct(stored()), native, &src, 3, 0);
+        assert_eq!(there[..8], 0f64.to_le_bytes());
+        assert_eq!(there[26..29], *b"pad");
+        let (_, back) = run(native, DataType::Struct(stored()), &there, 3, 0);
+        assert_eq!(back, src);
+        assert!(!Transfer::new(native.into(), DataType::Struct(stored()).into()).unwrap().is_partial());
+    }
+
+    #[test]
+    fn neighbours_that_are_copied_become_one_copy() {
+        let (little, i16, f64) = (ByteOrder::Little, DataType::Int16, DataType::Float64);
+        let a = Struct::new(vec![field("a", 0, i16, little, &[]), field("b", 2, f64, little, &[2]), field("c", 18, i16, little, &[])], 20);
+        let b = Struct::new(vec![field("b", 2, f64, little, &[2]), field("a", 0, i16, little, &[]), field("c", 18, i16, little, &[])], 20);
+        let (a, b) = (a.unwrap(), b.unwrap());
+        assert_eq!(Transfer::new(DataType::Struct(b).into(), DataType::Struct(a).into()).unwrap().plain_copy(), Some(20));
+        let part = Struct::new(vec![field("c", 0, i16, little, &[])], 2).unwrap();
+        let transfer = Transfer::new(DataType::Struct(part).into(), DataType::Struct(a).into()).unwrap();
+        assert_eq!((transfer.plain_copy(), transfer.is_partial()), (None, true));
+        let transfer = Transfer::new(DataType::Struct(a).into(), DataType::Struct(part).into()).unwrap();
+        assert!(!transfer.is_partial());
+    }
+
+    #[test]
+    fn the_first_element_that_does_not_fit_is_named_and_those_before_it_are_stored() {
+        let big = Struct::packed(vec![
+            field("a", 0, DataType::Int16, ByteOrder::Little, &[]),
+            field("b", 0, DataType::Int16, ByteOrder::Little, &[2]),
+        ])
+        .unwrap();
+        let small = Struct::packed(vec![
+            field("a", 0, DataType::Int8, ByteOrder::Little, &[]),
+            field("b", 0, DataType::Int8, ByteOrder::Little, &[2]),
+        ])
+        .unwrap();
+        for (at, which) in [(700, 0), (0, 2), (701, 1)] {
+            let mut values: Vec<[i16; 3]> = (0..2000).map(|i| [i % 100; 3]).collect();
+            values[at][which] = 300;
+            values[at + 1][0] = 300;
+            let src: Vec<u8> = values.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
+            let (done, dst) = run(DataType::Struct(big), DataType::Struct(small), &src, 2000, 0xff);
+            assert_eq!(done, Err(at));
+            assert!(dst.chunks(3).take(at).enumerate().all(|(i, e)| e == [(i % 100) as u8; 3]));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_paired_is_refused() {
+        let make = |fields: &[(&str, DataType, &[u64])]| {
+            let fields = fields.iter().map(|(n, t, s)| field(n, 0, *t, ByteOrder::Little, s)).collect();
+            DataType::Struct(Struct::packed(fields).unwrap())
+        };
+        let xy = make(&[("x", DataType::Float64, &[]), ("y", DataType::Float64, &[2, 2])]);
+        let refused = |other: DataType| {
+            let e = Transfer::new(xy.into(), other.into()).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Type, "{e}");
+            e.to_string()
+        };
+        assert!(refused(make(&[("x", DataType::Float64, &[]), ("z", DataType::Int8, &[])])).contains("\"z\""));
+        assert!(refused(make(&[("y", DataType::Float64, &[4, 1])])).contains("shape"));
+        assert!(refused(make(&[("x", DataType::Text(3), &[])])).contains('x'));
+        assert!(Transfer::new(xy.into(), make(&[("y", DataType::Int8, &[4])]).into()).is_ok());
+        assert!(Transfer::new(xy.into(), DataType::Float64.into()).is_err());
+        let e = check_memory(make(&[("x", DataType::Int8, &[]), ("q", DataType::Int8, &[])]), xy).unwrap_err();
+        assert!(e.message().contains("no field \"q\"; it has x, y"), "{e}");
+    }
+}

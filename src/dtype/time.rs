@@ -1,0 +1,283 @@
+//! Times to times of another unit: points in time by the proleptic Gregorian calendar, spans by the lengths of the units.
+//!
+//! As NumPy's `astype` does: a coarser unit takes the count that is not later (towards minus infinity), a span of a year is the mean
+//! year of 365.2425 days, "not a time" stays. A count that 64 bits cannot hold does not fit.
+
+use super::{DataType, ElementType, Unit};
+use crate::error::{Result, bail};
+
+/// A conversion between two units.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Time {
+    from_swapped: bool,
+    to_swapped: bool,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rule {
+    /// Count times `num` over `den`, rounded down.
+    Scale { num: i128, den: i128 },
+    /// So many months a count to so many days (of `per_day` parts) a count; the other way round with `back`.
+    Calendar { months: i128, parts: i128, per_day: Ratio, back: bool },
+}
+
+/// So many of a unit make so many days.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ratio {
+    units: i128,
+    days: i128,
+}
+
+/// Days in 400 years, after which the calendar repeats.
+const DAYS_400: i128 = 400 * 365 + 97;
+
+/// The length of the base unit in parts: attoseconds for units up to weeks.
+fn attoseconds(name: &str) -> Option<i128> {
+    const SECOND: i128 = 1_000_000_000_000_000_000;
+    Some(match name {
+        "W" => 7 * 86_400 * SECOND,
+        "D" => 86_400 * SECOND,
+        "h" => 3_600 * SECOND,
+        "m" => 60 * SECOND,
+        "s" => SECOND,
+        "ms" => SECOND / 1_000,
+        "us" => SECOND / 1_000_000,
+        "ns" => SECOND / 1_000_000_000,
+        "ps" => 1_000_000,
+        "fs" => 1_000,
+        "as" => 1,
+        _ => return None,
+    })
+}
+
+fn months(name: &str) -> Option<i128> {
+    match name {
+        "Y" => Some(12),
+        "M" => Some(1),
+        _ => None,
+    }
+}
+
+impl Time {
+    /// The conversion, if both are points in time or both are spans: a `Type` error from a unit to none (generic).
+    pub fn new(from: ElementType, to: ElementType) -> Result<Option<Time>> {
+        let (a, b, calendar) = match (from.data_type, to.data_type) {
+            (DataType::DateTime(a), DataType::DateTime(b)) => (a, b, true),
+            (DataType::TimeDelta(a), DataType::TimeDelta(b)) => (a, b, false),
+            _ => return Ok(None),
+        };
+        let rule = rule(a, b, calendar)?;
+        Ok(Some(Time { from_swapped: from.swapped(), to_swapped: to.swapped(), rule }))
+    }
+
+    /// See [`super::convert::Transfer::run`].
+    ///
+    /// # Safety
+    /// As for [`super::convert::Transfer::run`].
+    pub unsafe fn run(
+        &self,
+        src: *const u8,
+        src_stride: isize,
+        dst: *mut u8,
+        dst_stride: isize,
+        n: usize,
+    ) -> std::result::Result<(), usize> {
+        for i in 0..n {
+            let (s, d) = (src.wrapping_offset(src_stride * i as isize), dst.wrapping_offset(dst_stride * i as isize));
+            // SAFETY: element i of the source.
+            let count = unsafe { s.cast::<i64>().read_unaligned() };
+            let converted = self.rule.convert(if self.from_swapped { count.swap_bytes() } else { count }).ok_or(i)?;
+            // SAFETY: element i of the destination.
+            unsafe { d.cast::<i64>().write_unaligned(if self.to_swapped { converted.swap_bytes() } else { converted }) };
+        }
+        Ok(())
+    }
+}
+
+fn rule(a: Unit, b: Unit, calendar: bool) -> Result<Rule> {
+    if b.name() == "generic" && a.name() != "generic" {
+        bail!(Type, "a time in {} {} cannot be converted to one without a unit", a.scale, a.name());
+    }
+    let (from, to) = (i128::from(a.scale), i128::from(b.scale));
+    if a.name() == "generic" {
+        return Ok(Rule::Scale { num: 1, den: 1 });
+    }
+    let day = attoseconds("D").unwrap_or(1);
+    // A fraction of a day, or a number of days, in the smallest numbers.
+    let ratio = |length: i128| if length >= day { Ratio { units: 1, days: length / day } } else { Ratio { units: day / length, days: 1 } };
+    Ok(match (months(a.name()), months(b.name()), attoseconds(a.name()), attoseconds(b.name())) {
+        (Some(x), Some(y), ..) => scale(x * from, y * to),
+        (.., Some(x), Some(y)) => scale_lengths(x, from, y, to),
+        (Some(x), _, _, Some(y)) if calendar => Rule::Calendar { months: x * from, parts: to, per_day: ratio(y), back: false },
+        (_, Some(y), Some(x), _) if calendar => Rule::Calendar { months: y * to, parts: from, per_day: ratio(x), back: true },
+        // Spans: 4800 months are the days of 400 years.
+        (Some(x), _, _, Some(y)) => {
+            let r = ratio(y);
+            scale_checked(&[x, from, DAYS_400, r.units], &[4800, to, r.days])?
+        }
+        (_, Some(y), Some(x), _) => {
+            let r = ratio(x);
+            scale_checked(&[4800, from, r.days], &[y, to, DAYS_400, r.units])?
+        }
+        _ => bail!(Type, "a time in {} cannot be converted to one in {}", a.name(), b.name()),
+    })
+}
+
+/// `from` units of x attoseconds to `to` units of y.
+fn scale_lengths(x: i128, from: i128, y: i128, to: i128) -> Rule {
+    let g = gcd(x, y);
+    scale(x / g * from, y / g * to)
+}
+
+/// The products as a scale; both are too large only for units that no file has.
+fn scale_checked(num: &[i128], den: &[i128]) -> Result<Rule> {
+    let product = |all: &[i128]| all.iter().try_fold(1i128, |n, &f| n.checked_mul(f));
+    match (product(num), product(den)) {
+        (Some(num), Some(den)) => Ok(scale(num, den)),
+        _ => bail!(Limit, "the units are too far apart to be converted"),
+    }
+}
+
+fn scale(num: i128, den: i128) -> Rule {
+    let g = gcd(num, den);
+    Rule::Scale { num: num / g, den: den / g }
+}
+
+fn gcd(a: i128, b: i128) -> i128 {
+    if b == 0 { a.max(1) } else { gcd(b, a % b) }
+}
+
+impl Rule {
+    fn convert(self, count: i64) -> Option<i64> {
+        if count == i64::MIN {
+            return Some(count);
+        }
+        let count = i128::from(count);
+        let value = match self {
+            Rule::Scale { num, den } => count.checked_mul(num)?.div_euclid(den),
+            Rule::Calendar { months, parts, per_day, back: false } => {
+                let days = days_before_month(count.checked_mul(months)?);
+                days.checked_mul(per_day.units)?.div_euclid(parts.checked_mul(per_day.days)?)
+            }
+            Rule::Calendar { months, parts, per_day, back: true } => {
+                let days = count.checked_mul(parts)?.checked_mul(per_day.days)?.div_euclid(per_day.units);
+                month_of_day(days).div_euclid(months)
+            }
+        };
+        // The least count means "not a time".
+        i64::try_from(value).ok().filter(|&v| v != i64::MIN)
+    }
+}
+
+/// Days from 1970-01-01 to the first day of the month that comes that many months after January 1970.
+fn days_before_month(month: i128) -> i128 {
+    let (year, month) = (1970 + month.div_euclid(12), month.rem_euclid(12));
+    // Years begin in March here, so that a leap day is the last.
+    let shifted = (month + 10) % 12;
+    let year = if month < 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * shifted + 2) / 5;
+    era * DAYS_400 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// The month, counted from January 1970, in which that day lies.
+fn month_of_day(day: i128) -> i128 {
+    let since = day + 719_468;
+    let (era, of_era) = (since.div_euclid(DAYS_400), since.rem_euclid(DAYS_400));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    // March of that year is month 2 of it.
+    (era * 400 + year - 1970) * 12 + shifted + 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::ByteOrder;
+    use crate::dtype::convert::Transfer;
+    use crate::error::ErrorKind;
+
+    fn unit(name: &str, scale: u64) -> Unit {
+        Unit::new(name, scale).unwrap()
+    }
+
+    fn convert(from: DataType, to: DataType, count: i64) -> std::result::Result<i64, usize> {
+        let mut results = Vec::new();
+        for (a, b) in [(ByteOrder::Little, ByteOrder::Little), (ByteOrder::Big, ByteOrder::Little), (ByteOrder::Little, ByteOrder::Big)] {
+            let transfer = Transfer::new(ElementType::new(from, a), ElementType::new(to, b)).unwrap();
+            let src = [0, count].map(|v: i64| if a == ByteOrder::Big { v.to_be_bytes() } else { v.to_le_bytes() });
+            let mut dst = [[0u8; 8]; 2];
+            // SAFETY: two elements on either side.
+            let done = unsafe { transfer.run(src.as_ptr().cast(), 8, dst.as_mut_ptr().cast(), 8, 2) };
+            results.push(done.map(|()| if b == ByteOrder::Big { i64::from_be_bytes(dst[1]) } else { i64::from_le_bytes(dst[1]) }));
+        }
+        assert!(results.iter().all(|r| *r == results[0]));
+        results[0]
+    }
+
+    #[test]
+    fn points_in_time_follow_the_calendar() {
+        let table = [
+            (("D", 1), ("s", 1), 18_262, Ok(1_577_836_800)),
+            (("s", 1), ("D", 1), -1, Ok(-1)),
+            (("ns", 1), ("s", 10), -10_000_000_001, Ok(-2)),
+            (("Y", 1), ("D", 1), 50, Ok(18_262)),
+            (("M", 1), ("D", 1), -1, Ok(-31)),
+            (("M", 1), ("D", 1), 361, Ok(10_988)),
+            (("M", 2), ("h", 12), 1, Ok(118)),
+            (("D", 1), ("M", 1), 59, Ok(2)),
+            (("D", 1), ("M", 1), 58, Ok(1)),
+            (("D", 1), ("Y", 1), -1, Ok(-1)),
+            (("s", 1), ("Y", 10), 1_577_836_800, Ok(5)),
+            (("ns", 1), ("M", 1), 951_782_400_000_000_000, Ok(361)),
+            (("D", 1), ("W", 1), 13, Ok(1)),
+            (("Y", 1), ("M", 5), 1, Ok(2)),
+            (("s", 1), ("ns", 1), 9_223_372_037, Err(1)),
+            (("Y", 1), ("as", 1), 10, Err(1)),
+            (("Y", 1), ("M", 1), i64::MAX, Err(1)),
+            (("generic", 1), ("s", 7), 5, Ok(5)),
+            (("s", 1), ("ms", 1), i64::MIN, Ok(i64::MIN)),
+            (("Y", 1), ("D", 1), i64::MIN, Ok(i64::MIN)),
+        ];
+        for (a, b, count, want) in table {
+            let (from, to) = (DataType::DateTime(unit(a.0, a.1)), DataType::DateTime(unit(b.0, b.1)));
+            assert_eq!(convert(from, to, count), want, "{count} of {a:?} in {b:?}");
+        }
+    }
+
+    #[test]
+    fn spans_scale_by_the_mean_year() {
+        let table = [
+            (("Y", 1), ("D", 1), 400, Ok(146_097)),
+            (("M", 1), ("D", 1), 1, Ok(30)),
+            (("D", 1), ("M", 1), 365, Ok(11)),
+            (("h", 1), ("m", 30), 3, Ok(6)),
+            (("ms", 1), ("s", 1), -1, Ok(-1)),
+            (("Y", 1), ("s", 1), 1, Ok(31_556_952)),
+            (("W", 1), ("as", 1), 1, Err(1)),
+        ];
+        for (a, b, count, want) in table {
+            let (from, to) = (DataType::TimeDelta(unit(a.0, a.1)), DataType::TimeDelta(unit(b.0, b.1)));
+            assert_eq!(convert(from, to, count), want, "{count} of {a:?} in {b:?}");
+        }
+    }
+
+    #[test]
+    fn every_day_of_a_thousand_years_has_its_month() {
+        for month in -9600..9600 {
+            let (first, next) = (days_before_month(month), days_before_month(month + 1));
+            assert!((28..=31).contains(&(next - first)), "{month}");
+            assert!((first..next).all(|day| month_of_day(day) == month), "{month}");
+        }
+        assert_eq!((days_before_month(0), month_of_day(0)), (0, 0));
+    }
+
+    #[test]
+    fn units_become_no_unit_and_points_become_no_spans() {
+        let e = Transfer::new(DataType::DateTime(unit("s", 1)).into(), DataType::DateTime(unit("generic", 1)).into()).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Type);
+        assert!(Transfer::new(DataType::DateTime(unit("s", 1)).into(), DataType::TimeDelta(unit("ms", 1)).into()).is_err());
+    }
+}

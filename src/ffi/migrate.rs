@@ -1,0 +1,67 @@
+//! Migration
+
+use super::entry;
+use super::status::ozarr_status;
+use super::strings::{not_null, text};
+use crate::error::{Result, bail};
+use crate::node::{Context, Mode, Store};
+use std::ffi::{c_char, c_void};
+
+/// Called now and then by functions that take long: `done` of `total` objects are done. Anything but 0 ends
+/// the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
+#[allow(non_camel_case_types)]
+pub type ozarr_progress = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
+
+/// `ozarr_migrate`: in place; `dest` is NULL.
+pub const OZARR_MIGRATE_IN_PLACE: u32 = 1;
+
+/// `ozarr_migrate`: copy chunks, where a hard link would do.
+pub const OZARR_MIGRATE_COPY: u32 = 2;
+
+/// Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where
+/// nothing is yet. Chunks are hard-linked or copied as they are, and encoded anew only where v3 has no form
+/// for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the
+/// same call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there;
+/// without it the source is not changed. `progress` may be NULL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_migrate(
+    source: *const c_char,
+    dest: *const c_char,
+    flags: u32,
+    progress: ozarr_progress,
+    user: *mut c_void,
+) -> ozarr_status {
+    entry!("ozarr_migrate", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let source = unsafe { text(source, "source") }?;
+        if flags & !(OZARR_MIGRATE_IN_PLACE | OZARR_MIGRATE_COPY) != 0 {
+            bail!(Argument, "`flags` is {flags}, expected a sum of OZARR_MIGRATE_IN_PLACE and OZARR_MIGRATE_COPY");
+        }
+        let (in_place, copy) = (flags & OZARR_MIGRATE_IN_PLACE != 0, flags & OZARR_MIGRATE_COPY != 0);
+        let dest = if in_place {
+            if !dest.is_null() {
+                bail!(Argument, "found `dest` and OZARR_MIGRATE_IN_PLACE, expected one of them");
+            }
+            None
+        } else {
+            not_null(dest, "dest")?;
+            // SAFETY: as above.
+            Some(Store::locate(&Context::default(), unsafe { text(dest, "dest") }?, Mode::ReadWrite)?)
+        };
+        let mode = if in_place { Mode::ReadWrite } else { Mode::Read };
+        let (from, path) = Store::locate(&Context::default(), source, mode)?;
+        let to = dest.as_ref().map(|(store, path)| (store, path.as_str()));
+        from.migrate(&path, to, copy, &mut |done, total| tell(progress, user, done, total)).map(drop)
+    })
+}
+
+/// Calls the caller's function, if there is one.
+fn tell(progress: ozarr_progress, user: *mut c_void, done: u64, total: u64) -> Result<()> {
+    let Some(progress) = progress else { return Ok(()) };
+    // SAFETY: the caller gave this function for such calls, and `user` with it.
+    match unsafe { progress(user, done, total) } {
+        0 => Ok(()),
+        status => bail!(Cancelled, "the progress function gave {status} after {done} of {total} objects, expected 0"),
+    }
+}

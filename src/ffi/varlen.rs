@@ -1,0 +1,208 @@
+//! Text and bytes of variable length
+//!
+//! Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own. They
+//! are read into an object of the library, whose layout is that of Apache Arrow's variable-size arrays:
+//! element i is `data[offsets[i]]` to `data[offsets[i + 1]]`, in C order of the region. There is no NUL
+//! between them.
+//!
+//! ```c
+//! ozarr_varlen *names = NULL;
+//! int64_t n = 0;
+//! if (ozarr_array_read_varlen(a, NULL, &names)) goto fail;
+//! if (ozarr_varlen_count(names, &n)) goto fail;
+//! for (int64_t i = 0; i < n; i++) {
+//!     const char *name = NULL;
+//!     size_t len = 0;
+//!     if (ozarr_varlen_get(names, i, &name, &len)) goto fail;
+//!     printf("%.*s\n", (int)len, name);
+//! }
+//! ozarr_varlen_free(names);
+//! ```
+
+use super::entry;
+use super::handle::Handle;
+use super::region::{ozarr_region, selection_of};
+use super::status::ozarr_status;
+use super::strings::{not_null, put, put_text};
+use super::types::{OZARR_BY_DTYPE, ozarr_array, ozarr_type, ozarr_varlen};
+use crate::dtype::DataType;
+use crate::error::{bail, err};
+use crate::limits::element_count;
+use std::ffi::{CStr, c_char, c_void};
+
+/// Reads a region (NULL: the whole array) of elements of variable length.
+///
+/// Text is UTF-8. JSON values (`OZARR_JSON`) are their text. Lists (`OZARR_LIST`) are their numbers, of the
+/// type that `ozarr_array_list_type` says, in this machine's byte order.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_read_varlen(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    out: *mut *mut ozarr_varlen,
+) -> ozarr_status {
+    entry!("ozarr_array_read_varlen", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(out, "out")?;
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        let selection = unsafe { selection_of(&array, region) }?;
+        let elements = array.read_variable(&selection)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_varlen::insert(elements)?, out, "out") }
+    })
+}
+
+/// Writes a region (NULL: the whole array) of elements of variable length, in C order of the region:
+/// element i is `data[offsets[i]]` to `data[offsets[i + 1]]`. There is one offset more than elements;
+/// `size` is that of `data` in bytes.
+///
+/// Bytes that are not what the type holds (text that is not UTF-8) are `OZARR_ERR_RANGE`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write_varlen(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    offsets: *const i64,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_write_varlen", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(offsets, "offsets")?;
+        if data.is_null() && size > 0 {
+            bail!(Null, "the argument `data` is NULL and `size` is {size}");
+        }
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        let selection = unsafe { selection_of(&array, region) }?;
+        let count = usize::try_from(element_count(selection.shape())?).ok().and_then(|n| n.checked_add(1));
+        let count = count.ok_or_else(|| err!(Limit, "the region has more elements than memory"))?;
+        // SAFETY: one offset more than elements, by the function's contract.
+        let offsets = unsafe { std::slice::from_raw_parts(offsets, count) };
+        // SAFETY: `size` bytes, by the function's contract.
+        let data = if size == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) } };
+        array.write_variable(&selection, offsets, data)
+    })
+}
+
+/// Writes a region (NULL: the whole array) of text from one string for each element, in C order of the
+/// region.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write_strings(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    strings: *const *const c_char,
+) -> ozarr_status {
+    entry!("ozarr_array_write_strings", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(strings, "strings")?;
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        let selection = unsafe { selection_of(&array, region) }?;
+        let count = usize::try_from(element_count(selection.shape())?).unwrap_or(usize::MAX);
+        let piece = |i: usize| {
+            // SAFETY: one pointer for each element, by the function's contract.
+            let string = unsafe { strings.add(i).read() };
+            if string.is_null() {
+                bail!(Null, "the argument `strings[{i}]` is NULL");
+            }
+            // SAFETY: NUL-terminated, by the function's contract.
+            Ok(unsafe { CStr::from_ptr(string) }.to_bytes())
+        };
+        array.write_pieces(&selection, (0..count).map(piece))
+    })
+}
+
+/// The type of the numbers in the lists of an array of `OZARR_LIST`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_list_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
+    entry!("ozarr_array_list_type", {
+        not_null(r#type, "type")?;
+        let array = ozarr_array::get(array, "array")?;
+        let DataType::VarArray(number) = array.data_type() else {
+            bail!(Type, "the array's elements are {}, expected lists", array.data_type().name());
+        };
+        // SAFETY: `type` points to room for it.
+        unsafe { put(number.code().unwrap_or(OZARR_BY_DTYPE), r#type, "type") }
+    })
+}
+
+/// The fill value of an array of variable length: its bytes as a text. (Bytes that are no UTF-8 are
+/// `OZARR_ERR_TYPE`; `ozarr_array_metadata` has them.)
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_fill_text(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_array_fill_text", {
+        let array = ozarr_array::get(array, "array")?;
+        let data_type = array.data_type();
+        if !data_type.is_variable() {
+            bail!(Type, "the array's elements are {}, which have one size; use ozarr_array_fill_value", data_type.name());
+        }
+        let fill = array.fill().element(data_type);
+        let text = std::str::from_utf8(&fill).map_err(|_| err!(Type, "the fill value has {} bytes that are no UTF-8", fill.len()))?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(text, buf, cap, len) }
+    })
+}
+
+/// The number of elements.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_varlen_count(varlen: *const ozarr_varlen, count: *mut i64) -> ozarr_status {
+    entry!("ozarr_varlen_count", {
+        let elements = ozarr_varlen::get(varlen, "varlen")?;
+        // SAFETY: `count` points to room for it.
+        unsafe { put(elements.len() as i64, count, "count") }
+    })
+}
+
+/// The bytes of element `index`, counted from 0. They stay until `varlen` is freed, and are not followed by
+/// NUL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_varlen_get(
+    varlen: *const ozarr_varlen,
+    index: i64,
+    bytes: *mut *const c_char,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_varlen_get", {
+        not_null(bytes, "bytes")?;
+        not_null(len, "len")?;
+        let elements = ozarr_varlen::get(varlen, "varlen")?;
+        let piece = usize::try_from(index).ok().and_then(|i| elements.get(i));
+        let piece = piece.ok_or_else(|| err!(Bounds, "`index` is {index}, there are {} elements", elements.len()))?;
+        // SAFETY: both point to room for them.
+        unsafe { put(piece.as_ptr().cast(), bytes, "bytes").and_then(|()| put(piece.len(), len, "len")) }
+    })
+}
+
+/// All elements at once: `*offsets` has one number more than there are elements, `*data` has `*size` bytes.
+/// They stay until `varlen` is freed.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_varlen_all(
+    varlen: *const ozarr_varlen,
+    offsets: *mut *const i64,
+    data: *mut *const c_char,
+    size: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_varlen_all", {
+        for (pointer, name) in [(offsets.cast::<c_void>(), "offsets"), (data.cast(), "data"), (size.cast(), "size")] {
+            not_null(pointer, name)?;
+        }
+        let elements = ozarr_varlen::get(varlen, "varlen")?;
+        // SAFETY: all three point to room for them.
+        unsafe {
+            put(elements.offsets.as_ptr(), offsets, "offsets")
+                .and_then(|()| put(elements.data.as_ptr().cast(), data, "data"))
+                .and_then(|()| put(elements.data.len(), size, "size"))
+        }
+    })
+}
+
+/// Frees the elements; NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_varlen_free(varlen: *mut ozarr_varlen) {
+    entry!("ozarr_varlen_free", else (), { ozarr_varlen::free(varlen, "varlen") })
+}

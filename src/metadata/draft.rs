@@ -1,0 +1,739 @@
+//! The first draft of version 3 (d0), as zarrita, xtensor-zarr and zarr-python 2 wrote it ⇄ the model; naming all drafts.
+//!
+//! ZEP 1 and the core protocol's drafts of 2020 to 2022. A hierarchy has one entry point, `zarr.json`; an array's document has the
+//! members of version 2 under other names, so it is read as such a one. What nodes and chunks are called is in `node/draft.rs`.
+
+use super::extension::Extension;
+use super::json::{brief, get_u64, member};
+use super::v3::extents;
+use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Value, upgrade, v2};
+use crate::dtype::DataType;
+use crate::error::{Error, Result, bail, err};
+use crate::grid::Grid;
+use crate::limits::Dims;
+use serde_json::json;
+
+/// The authority of all names in the draft.
+const AUTHORITY: &str = "https://purl.org/zarr/spec/";
+/// What lies in the documents below the root of a hierarchy.
+const SUFFIX: &str = ".json";
+
+/// Whether a document of version 3 (or 2) is final, or of which draft it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// The specification itself.
+    #[default]
+    Final,
+    /// 2020 to 2022: one entry point, documents below `meta/root`, chunks below `data/root`.
+    D0,
+    /// Early 2023: `zarr.json` for each node, with forms that are gone.
+    D2,
+}
+
+impl Dialect {
+    /// The short name of a draft.
+    pub fn draft(self) -> Option<&'static str> {
+        match self {
+            Dialect::Final => None,
+            Dialect::D0 => Some("d0"),
+            Dialect::D2 => Some("d2"),
+        }
+    }
+
+    /// An error of kind `ReadOnly` for a draft: none is written.
+    pub fn refuse(self) -> Result<()> {
+        match self.draft() {
+            None => Ok(()),
+            Some(name) => bail!(ReadOnly, "a draft of Zarr v3 ({name}) is only read; `ozarr migrate` makes Zarr v3 of it"),
+        }
+    }
+}
+
+/// The entry point of a d0 hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// `metadata_key_suffix`: how the keys of the nodes' documents end.
+    pub suffix: String,
+}
+
+/// Whether a `zarr.json` is the entry point of a hierarchy of a draft, of whichever.
+pub fn is_entry(document: &Map<String, Value>) -> bool {
+    document.get("zarr_format").and_then(Value::as_str).is_some_and(|s| s.starts_with(AUTHORITY))
+}
+
+impl Entry {
+    /// Reads an entry point. Other drafts than d0 are `Unsupported`, named.
+    pub fn from_document(document: &Map<String, Value>) -> Result<Entry> {
+        let format = member(document, "zarr_format")?;
+        let encoding = member(document, "metadata_encoding")?;
+        check_format(format.as_str().unwrap_or_default(), encoding).map_err(|e| e.at_field("zarr_format"))?;
+        if encoding != format {
+            let e = err!(Unsupported, "found {}, expected {} as in \"zarr_format\"", brief(encoding), brief(format));
+            return Err(e.at_field("metadata_encoding"));
+        }
+        check_extensions(document)?;
+        match document.get("metadata_key_suffix") {
+            None => Ok(Entry { suffix: SUFFIX.into() }),
+            Some(Value::String(s)) if !s.contains('/') => Ok(Entry { suffix: s.clone() }),
+            Some(other) => Err(err!(Metadata, "found {}, expected the end of a name", brief(other)).at_field("metadata_key_suffix")),
+        }
+    }
+}
+
+/// `…/protocol/core/3.0` is d0, `…/core/3.0` d1.
+fn check_format(uri: &str, encoding: &Value) -> Result<()> {
+    let (protocol, version) = uri.strip_prefix(AUTHORITY).and_then(|rest| rest.rsplit_once('/')).unwrap_or_default();
+    if version.split('.').next() != Some("3") {
+        bail!(Unsupported, "found {uri:?}, a draft protocol of another version than 3");
+    }
+    match protocol {
+        "protocol/core" if !encoding.is_object() => Ok(()),
+        "protocol/core" | "core" => bail!(Unsupported, "a draft of Zarr v3 of late 2022 (d1), which is not read; the drafts d0 and d2 are"),
+        _ => bail!(Unsupported, "found {uri:?}, expected {AUTHORITY}protocol/core/3.0"),
+    }
+}
+
+/// Refuses extensions that must be understood: none is known.
+fn check_extensions(document: &Map<String, Value>) -> Result<()> {
+    let list = match document.get("extensions") {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::Array(list)) => list,
+        Some(other) => return Err(err!(Metadata, "found {}, expected a list", brief(other)).at_field("extensions")),
+    };
+    for (i, extension) in list.iter().enumerate() {
+        let at = |e: Error| e.at_field(format!("extensions[{i}]"));
+        if !extension.is_object() {
+            return Err(at(err!(Metadata, "found {}, expected an object", brief(extension))));
+        }
+        if extension.get("must_understand") != Some(&Value::Bool(false)) {
+            let name = extension.get("extension").unwrap_or(&Value::Null);
+            return Err(at(err!(Extension, "the extension {} must be understood; none is known", brief(name))));
+        }
+    }
+    Ok(())
+}
+
+/// The model of a d0 group's document; an implicit group has an empty one.
+pub fn group_from(document: Map<String, Value>) -> Result<GroupMeta> {
+    check_extensions(&document)?;
+    check_attributes(&document)?;
+    Ok(GroupMeta { format: Format::V3, dialect: Dialect::D0, document })
+}
+
+/// The model of a d0 array's document. The keys of its chunks are those of version 2, behind a `c`.
+pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
+    check_extensions(&document)?;
+    check_attributes(&document)?;
+    let as_v2 = to_v2(&document)?;
+    let mut meta = v2::array_from(as_v2).map_err(|e| of_draft(&e))?;
+    let per_shard = chunks_per_shard(&document, meta.shape.len()).map_err(|e| e.at_field("storage_transformers"))?;
+    if let Some(per_shard) = per_shard {
+        shard(&mut meta, &per_shard).map_err(|e| e.at_field("storage_transformers[0]"))?;
+    }
+    Ok(ArrayMeta { format: Format::V3, dialect: Dialect::D0, document, ..meta })
+}
+
+fn check_attributes(document: &Map<String, Value>) -> Result<()> {
+    match document.get("attributes") {
+        // zarrita writes null.
+        None | Some(Value::Null | Value::Object(_)) => Ok(()),
+        Some(other) => Err(err!(Metadata, "found {}, expected an object", brief(other)).at_field("attributes")),
+    }
+}
+
+/// The same array as a `.zarray`.
+fn to_v2(document: &Map<String, Value>) -> Result<Map<String, Value>> {
+    let grid = member(document, "chunk_grid")?;
+    let (chunks, separator) = chunk_grid(grid).map_err(|e| e.at_field("chunk_grid"))?;
+    let dtype = data_type(member(document, "data_type")?).map_err(|e| e.at_field("data_type"))?;
+    let layout = document.get("chunk_memory_layout").unwrap_or(&Value::Null);
+    let fill = document.get("fill_value").unwrap_or(&Value::Null);
+    let mut out = Map::new();
+    let mut put = |name: &str, value: Value| drop(out.insert(name.into(), value));
+    put("zarr_format", 2.into());
+    put("shape", member(document, "shape")?.clone());
+    put("chunks", chunks);
+    put("fill_value", fill_value(fill, &dtype).map_err(|e| e.at_field("fill_value"))?);
+    put("dtype", dtype);
+    put("order", if layout.is_null() { "C".into() } else { layout.clone() });
+    put("filters", filters(document).cloned().unwrap_or_default());
+    put("compressor", compressor(document.get("compressor")).map_err(|e| e.at_field("compressor"))?);
+    put("dimension_separator", separator);
+    Ok(out)
+}
+
+/// An error of the `.zarray` with the name that the draft has for the member.
+fn of_draft(e: &Error) -> Error {
+    const NAMES: &[(&str, &str)] = &[
+        ("chunks", "chunk_grid.chunk_shape"),
+        ("dtype", "data_type"),
+        ("order", "chunk_memory_layout"),
+        ("filters", "attributes.filters"),
+        ("dimension_separator", "chunk_grid.separator"),
+    ];
+    let fresh = Error::new(e.kind(), e.message());
+    let Some(field) = e.field() else { return fresh };
+    let renamed = NAMES.iter().find_map(|(old, new)| field.strip_prefix(old).map(|rest| format!("{new}{rest}")));
+    fresh.at_field(renamed.unwrap_or_else(|| field.to_string()))
+}
+
+/// `chunk_shape` and `separator` (`/` where it is missing) of a regular grid.
+fn chunk_grid(grid: &Value) -> Result<(Value, Value)> {
+    let Value::Object(grid) = grid else { bail!(Metadata, "found {}, expected an object", brief(grid)) };
+    let kind = member(grid, "type")?;
+    if kind.as_str() != Some("regular") {
+        return Err(err!(Unsupported, "the chunk grid {} is not supported; \"regular\" is", brief(kind)).at_field("type"));
+    }
+    let separator = grid.get("separator").filter(|s| !s.is_null()).cloned();
+    Ok((member(grid, "chunk_shape")?.clone(), separator.unwrap_or_else(|| "/".into())))
+}
+
+/// The v2 `dtype` of a `data_type`: a name of the core, or an extension that zarr-python 2 made of a NumPy type, or its fallback.
+fn data_type(value: &Value) -> Result<Value> {
+    let object = match value {
+        Value::String(name) => return core_type(name),
+        Value::Object(object) => object,
+        other => bail!(Metadata, "found {}, expected a data type", brief(other)),
+    };
+    let uri = member(object, "extension")?.as_str().unwrap_or_default();
+    let known = uri.starts_with("TODO: ") || uri.starts_with(AUTHORITY) || uri.contains("zarr-specs.readthedocs.io/");
+    match object.get("type") {
+        // A plain `|V3` is a structure of one field without a name.
+        Some(Value::Array(fields)) if known => match fields.as_slice() {
+            [Value::Array(only)] if only.len() == 2 && only[0].as_str() == Some("") => Ok(only[1].clone()),
+            _ => Ok(Value::Array(fields.clone())),
+        },
+        Some(Value::String(dtype)) if known => Ok(Value::from(dtype.as_str())),
+        _ => match object.get("fallback") {
+            Some(Value::String(name)) => core_type(name).map_err(|e| e.at_field("fallback")),
+            Some(Value::Array(_)) => {
+                Err(err!(Unsupported, "a list of data types to fall back to, which only the draft d1 has").at_field("fallback"))
+            }
+            Some(Value::Object(_)) => Err(err!(Unsupported, "an extension to fall back to, expected a data type").at_field("fallback")),
+            _ => bail!(Extension, "the data type {} is not known, and falls back to nothing", brief(&Value::from(uri))),
+        },
+    }
+}
+
+/// `bool`, `i1`, `u1`, `<f8`, `r16` (bits).
+fn core_type(name: &str) -> Result<Value> {
+    if let Some(digits) = name.strip_prefix('r').filter(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit())) {
+        let bits = digits.parse::<u32>().ok().filter(|n| *n > 0 && n.is_multiple_of(8));
+        let bits = bits.ok_or_else(|| err!(Metadata, "found {name:?}, expected r and a multiple of 8"))?;
+        return Ok(format!("|V{}", bits / 8).into());
+    }
+    match name {
+        "bool" => Ok("|b1".into()),
+        "i1" | "u1" => Ok(format!("|{name}").into()),
+        _ if name.starts_with(['<', '>', '|']) => Ok(name.into()),
+        _ => bail!(Metadata, "found {name:?}, expected a data type such as \"bool\", \"i1\" or \"<f8\""),
+    }
+}
+
+/// The filters and object codecs that zarr-python 2 kept among the attributes, if these are such.
+pub(super) fn filters(document: &Map<String, Value>) -> Option<&Value> {
+    let filters = document.get("attributes")?.get("filters")?;
+    let named = |f: &Value| f.get("id").is_some_and(Value::is_string);
+    filters.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(named)).then_some(filters)
+}
+
+/// The v2 `compressor` of `{"codec": URI, "configuration": …}`; the codec's name is the last but one part of the URI.
+fn compressor(value: Option<&Value>) -> Result<Value> {
+    let object = match value {
+        None | Some(Value::Null) => return Ok(Value::Null),
+        Some(Value::Object(object)) => object,
+        Some(other) => bail!(Metadata, "found {}, expected an object with a codec", brief(other)),
+    };
+    let uri = member(object, "codec")?;
+    let Some(uri) = uri.as_str() else { return Err(err!(Metadata, "found {}, expected a URI", brief(uri)).at_field("codec")) };
+    let name = uri.strip_prefix(AUTHORITY).and_then(|_| uri.rsplit('/').nth(1)).unwrap_or(uri);
+    let mut out = Map::new();
+    out.insert("id".into(), name.into());
+    match object.get("configuration") {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(configuration)) => out.extend(configuration.clone().into_iter().filter(|(name, _)| name != "id")),
+        Some(other) => return Err(err!(Metadata, "found {}, expected an object", brief(other)).at_field("configuration")),
+    }
+    Ok(Value::Object(out))
+}
+
+/// The v2 `fill_value`: `"0b…"` becomes `"0x…"`, and either one the bytes of a raw type.
+fn fill_value(value: &Value, dtype: &Value) -> Result<Value> {
+    let Some(text) = value.as_str() else { return Ok(value.clone()) };
+    let hex = match text.strip_prefix("0b") {
+        Some(bits) if bits.len().is_multiple_of(4) && !bits.is_empty() => {
+            let digit = |four: &[u8]| four.iter().try_fold(0, |n, b| matches!(b, b'0' | b'1').then(|| n * 2 + u32::from(b - b'0')));
+            let digits: Option<String> = bits.as_bytes().chunks(4).map(|four| char::from_digit(digit(four)?, 16)).collect();
+            format!("0x{}", digits.ok_or_else(|| err!(Metadata, "found {}, expected \"0b\" and digits 0 and 1", brief(value)))?)
+        }
+        Some(_) => bail!(Metadata, "found {}, expected \"0b\" and a digit for each bit", brief(value)),
+        None => text.to_string(),
+    };
+    match (hex.strip_prefix("0x"), dtype.as_str().is_some_and(|d| d.starts_with("|V"))) {
+        (Some(digits), true) if digits.is_ascii() => {
+            let byte = |two: &[u8]| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok().filter(|_| two.len() == 2);
+            let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
+            Ok(bytes.ok_or_else(|| err!(Metadata, "found {}, expected \"0x\" and two digits for each byte", brief(value)))?.into())
+        }
+        _ => Ok(hex.into()),
+    }
+}
+
+/// Of the one storage transformer that is known, how many chunks a shard has along each dimension.
+fn chunks_per_shard(document: &Map<String, Value>, rank: usize) -> Result<Option<Dims>> {
+    let list = match document.get("storage_transformers") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Array(list)) => list,
+        Some(other) => bail!(Metadata, "found {}, expected a list", brief(other)),
+    };
+    let transformer = match list.as_slice() {
+        [] => return Ok(None),
+        [Value::Object(transformer)] => transformer,
+        [other] => bail!(Metadata, "found {}, expected an object", brief(other)),
+        _ => bail!(Unsupported, "found {} storage transformers, expected one at most", list.len()),
+    };
+    let known = |name: &str| transformer.get(name).and_then(Value::as_str).unwrap_or_default();
+    if known("extension") != format!("{AUTHORITY}storage_transformers/sharding/1.0") || known("type") != "indexed" {
+        let name = |n: &str| brief(transformer.get(n).unwrap_or(&Value::Null));
+        let e = err!(Extension, "the storage transformer {} of type {} is not known; sharding 1.0 is", name("extension"), name("type"));
+        return Err(e.at_field("[0]"));
+    }
+    let at = |e: Error| e.at_field("[0].configuration.chunks_per_shard");
+    let value = transformer.get("configuration").and_then(|c| c.get("chunks_per_shard")).unwrap_or(&Value::Null);
+    let mut per_shard = extents(value).map_err(at)?;
+    // zarr-python 2 makes one chunk of a scalar a list of one 1.
+    if rank == 0 && per_shard.as_slice() == [1] {
+        per_shard.clear();
+    }
+    if per_shard.len() != rank || per_shard.contains(&0) {
+        return Err(at(err!(Metadata, "found {}, expected a positive integer for each of {rank} dimensions", brief(value))));
+    }
+    Ok(Some(per_shard))
+}
+
+/// Chunks become the inner chunks of shards: an index at the end, without a checksum.
+fn shard(meta: &mut ArrayMeta, per_shard: &[u64]) -> Result<()> {
+    let rank = meta.shape.len();
+    let chunk: Dims = (0..rank).map(|d| meta.grid.extent(d, 0)).collect();
+    let shape: Option<Dims> = chunk.iter().zip(per_shard).map(|(c, n)| c.checked_mul(*n).filter(|&n| n <= i64::MAX as u64)).collect();
+    let shape = shape.ok_or_else(|| err!(Limit, "shards of {per_shard:?} chunks of shape {chunk:?} exceed the limit of 2^63 - 1"))?;
+    let inner = upgrade::codecs(&meta.codecs, meta.data_type, rank)?;
+    let configuration = json!({
+        "chunk_shape": chunk.to_vec(),
+        "codecs": inner.iter().map(Extension::to_v3).collect::<Vec<_>>(),
+        "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        "index_location": "end",
+    });
+    let Value::Object(configuration) = configuration else { return Ok(()) };
+    meta.codecs = Codecs::V3(vec![Extension::new("sharding_indexed", configuration)]);
+    meta.grid = Grid::regular(shape)?;
+    Ok(())
+}
+
+/// The model of an array's `zarr.json`, final or of the draft d2.
+pub fn array_from_v3(document: Map<String, Value>) -> Result<ArrayMeta> {
+    match final_forms(&document) {
+        None => super::v3::array_from(document),
+        Some(normal) => Ok(ArrayMeta { dialect: Dialect::D2, document, ..super::v3::array_from(normal)? }),
+    }
+}
+
+/// The document of a d2 array in the forms of the specification; `None` where it has them already.
+///
+/// d2 forms: no `node_type`; no `chunk_key_encoding` (default); a codec called `endian`, with `type` in the place of `name`; `order`
+/// "C" or "F" of `transpose`; `shuffle` of `blosc` as null, "byte", "bit" or a number; no codec that makes bytes of elements of one byte.
+fn final_forms(document: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let mut out = document.clone();
+    let mut changed = false;
+    if !out.contains_key("node_type") && out.contains_key("shape") {
+        out.insert("node_type".into(), "array".into());
+        changed = true;
+    }
+    if !out.contains_key("chunk_key_encoding") {
+        out.insert("chunk_key_encoding".into(), json!({"name": "default", "configuration": {"separator": "/"}}));
+        changed = true;
+    }
+    let rank = document.get("shape").and_then(Value::as_array).map_or(0, Vec::len);
+    let data_type = document.get("data_type").and_then(|t| crate::dtype::parse_v3::parse(t).ok());
+    let codecs = out.entry("codecs").or_insert_with(|| {
+        changed = true;
+        Value::Array(Vec::new())
+    });
+    if let Value::Array(list) = codecs {
+        changed |= final_codecs(list, rank, data_type, 0);
+    }
+    changed.then_some(out)
+}
+
+/// Brings a list of codecs to the forms of the specification; whether anything changed.
+fn final_codecs(list: &mut Vec<Value>, rank: usize, data_type: Option<DataType>, depth: usize) -> bool {
+    let mut changed = false;
+    for codec in list.iter_mut() {
+        match codec {
+            Value::Object(codec) => changed |= final_codec(codec, rank, data_type, depth),
+            Value::String(name) if name == "endian" => {
+                *codec = "bytes".into();
+                changed = true;
+            }
+            _ => {}
+        }
+    }
+    let single_byte = data_type.is_some_and(|t| t.swap_unit() == 1 && !t.is_variable());
+    let name = |codec: &Value| codec.as_str().or_else(|| codec.get("name")?.as_str()).map(str::to_string);
+    let transposes = list.iter().take_while(|c| name(c).as_deref() == Some("transpose")).count();
+    // Of the others it is known that they take bytes.
+    let plain = |c: &Value| matches!(name(c).as_deref(), Some("gzip" | "zstd" | "blosc" | "crc32c"));
+    if single_byte && list.iter().skip(transposes).all(plain) {
+        list.insert(transposes, json!({"name": "bytes"}));
+        changed = true;
+    }
+    changed
+}
+
+fn final_codec(codec: &mut Map<String, Value>, rank: usize, data_type: Option<DataType>, depth: usize) -> bool {
+    let mut changed = false;
+    if let (false, Some(Value::String(_))) = (codec.contains_key("name"), codec.get("type")) {
+        let name = codec.shift_remove("type").unwrap_or_default();
+        codec.insert("name".into(), name);
+        changed = true;
+    }
+    if codec.get("name").and_then(Value::as_str) == Some("endian") {
+        codec.insert("name".into(), "bytes".into());
+        changed = true;
+    }
+    let name = codec.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
+    let Some(Value::Object(configuration)) = codec.get_mut("configuration") else { return changed };
+    match name.as_str() {
+        "transpose" => {
+            let order: Option<Vec<usize>> = match configuration.get("order").and_then(Value::as_str) {
+                Some("C") => Some((0..rank).collect()),
+                Some("F") => Some((0..rank).rev().collect()),
+                _ => None,
+            };
+            if let Some(order) = order {
+                configuration.insert("order".into(), order.into());
+                changed = true;
+            }
+        }
+        "blosc" => {
+            let word = match configuration.get("shuffle") {
+                Some(Value::Null) => Some("noshuffle"),
+                Some(Value::String(s)) if s == "byte" => Some("shuffle"),
+                Some(Value::String(s)) if s == "bit" => Some("bitshuffle"),
+                Some(n @ Value::Number(_)) => get_u64(n).ok().and_then(|n| ["noshuffle", "shuffle", "bitshuffle"].get(n as usize).copied()),
+                _ => None,
+            };
+            if let Some(word) = word {
+                configuration.insert("shuffle".into(), word.into());
+                if let (false, Some(data_type)) = (configuration.contains_key("typesize"), data_type) {
+                    configuration.insert("typesize".into(), data_type.size().into());
+                }
+                changed = true;
+            }
+        }
+        "sharding_indexed" if depth < crate::limits::MAX_SHARD_NESTING => {
+            if let Some(Value::Array(list)) = configuration.get_mut("codecs") {
+                changed |= final_codecs(list, rank, data_type, depth + 1);
+            }
+            if let Some(Value::Array(list)) = configuration.get_mut("index_codecs") {
+                changed |= final_codecs(list, rank + 1, Some(DataType::UInt64), depth + 1);
+            }
+        }
+        _ => {}
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::ByteOrder;
+    use crate::error::ErrorKind;
+    use crate::grid::key::{KeyEncoding, Separator};
+    use crate::metadata::{Order, json};
+
+    const CORE: &str = "https://purl.org/zarr/spec/protocol/core/3.0";
+    const ARRAY: &str = r#"{"shape":[20,0],"data_type":">f8","chunk_grid":{"type":"regular","chunk_shape":[10,10],"separator":"."},
+        "chunk_memory_layout":"F","compressor":{"codec":"https://purl.org/zarr/spec/codec/zlib/1.0","configuration":{"level":2}},
+        "fill_value":"NaN","extensions":[],"attributes":{"a":1}}"#;
+    const FINAL: &str = r#"{"zarr_format":3,"node_type":"array","shape":[4,6],"data_type":"int16",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,3]}},"chunk_key_encoding":{"name":"default"},
+        "fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"big"}}]}"#;
+
+    fn object(text: &str) -> Map<String, Value> {
+        json::parse_object(text.as_bytes(), 1 << 20).unwrap()
+    }
+
+    fn entry(edit: &[(&str, &str)]) -> Result<Entry> {
+        let mut document = object(&format!(r#"{{"zarr_format":"{CORE}","metadata_encoding":"{CORE}","metadata_key_suffix":".json"}}"#));
+        for (name, value) in edit {
+            document.insert((*name).into(), json::parse_text(value).unwrap());
+        }
+        assert!(is_entry(&document));
+        Entry::from_document(&document)
+    }
+
+    /// The document with some members changed (`""`: gone).
+    fn edited(text: &str, edit: &[(&str, &str)]) -> Map<String, Value> {
+        let mut document = object(text);
+        for (name, value) in edit {
+            match *value {
+                "" => drop(document.shift_remove(*name)),
+                value => drop(document.insert((*name).into(), json::parse_text(value).unwrap())),
+            }
+        }
+        document
+    }
+
+    fn read(edit: &[(&str, &str)]) -> Result<ArrayMeta> {
+        array_from(edited(ARRAY, edit))
+    }
+
+    #[test]
+    fn entry_points_tell_the_dialect() {
+        assert_eq!(entry(&[]).unwrap().suffix, ".json");
+        assert_eq!(entry(&[("metadata_key_suffix", "\"\"")]).unwrap().suffix, "");
+        assert_eq!(entry(&[("metadata_key_suffix", "\".v3\""), ("extensions", r#"[{"must_understand":false}]"#)]).unwrap().suffix, ".v3");
+        let other = |path: &str| format!("\"https://purl.org/zarr/spec/{path}\"");
+        let cases: &[(&str, &str, ErrorKind, &str)] = &[
+            ("zarr_format", &other("core/3.0"), ErrorKind::Unsupported, "(d1)"),
+            ("metadata_encoding", r#"{"type":"json"}"#, ErrorKind::Unsupported, "(d1)"),
+            ("zarr_format", &other("protocol/core/4.0"), ErrorKind::Unsupported, "another version"),
+            ("zarr_format", &other("protocol/core/2.0"), ErrorKind::Unsupported, "another version"),
+            ("zarr_format", &other("protocol/store/3.0"), ErrorKind::Unsupported, "protocol/store"),
+            ("zarr_format", &other(""), ErrorKind::Unsupported, "zarr_format"),
+            ("metadata_encoding", "\"https://example.org/cbor\"", ErrorKind::Unsupported, "metadata_encoding"),
+            ("metadata_key_suffix", "\"/x\"", ErrorKind::Metadata, "metadata_key_suffix"),
+            ("metadata_key_suffix", "1", ErrorKind::Metadata, "metadata_key_suffix"),
+            ("extensions", r#"[{"extension":"https://example.org/e","must_understand":true}]"#, ErrorKind::Extension, "example.org/e"),
+            ("extensions", r#"[{"extension":"e"}]"#, ErrorKind::Extension, "extensions[0]"),
+            ("extensions", "[1]", ErrorKind::Metadata, "extensions[0]"),
+            ("extensions", "{}", ErrorKind::Metadata, "extensions"),
+        ];
+        for (name, value, kind, text) in cases {
+            let e = entry(&[(name, value)]).unwrap_err();
+            assert_eq!(e.kind(), *kind, "{name} {value}: {e}");
+            assert!(e.to_string().contains(text), "{name} {value}: {e}");
+        }
+        assert!(!is_entry(&object(FINAL)));
+    }
+
+    #[test]
+    fn a_d0_array_is_read() {
+        let meta = read(&[]).unwrap();
+        assert_eq!((meta.format, meta.dialect, meta.data_type), (Format::V3, Dialect::D0, DataType::Float64));
+        assert_eq!((meta.shape.as_slice(), meta.keys), ([20, 0].as_slice(), KeyEncoding::V2(Separator::Dot)));
+        let Codecs::V2 { order, element, filters, compressor } = &meta.codecs else { panic!() };
+        assert_eq!((*order, element.order, filters.len()), (Order::F, ByteOrder::Big, 0));
+        let compressor = compressor.as_ref().unwrap();
+        assert_eq!((compressor.name.as_str(), compressor.configuration["level"].to_string()), ("zlib", "2".into()));
+        assert!(meta.document.contains_key("chunk_memory_layout"));
+    }
+
+    #[test]
+    fn d0_data_types() {
+        let extension = |uri: &str, dtype: &str, fallback: &str| format!(r#"{{"extension":"{uri}","type":{dtype},"fallback":{fallback}}}"#);
+        let cases: &[(&str, DataType)] = &[
+            ("\"bool\"", DataType::Bool),
+            ("\"i1\"", DataType::Int8),
+            ("\"u1\"", DataType::UInt8),
+            ("\"<u4\"", DataType::UInt32),
+            ("\"r24\"", DataType::Raw(3)),
+            (&extension("TODO: unicode", "\">U4\"", "null"), DataType::Text(4)),
+            (&extension("TODO: structured", r#"[["","|V3"]]"#, "null"), DataType::Raw(3)),
+            (&extension("https://zarr-specs.readthedocs.io/en/x/complex", "\"<c8\"", "null"), DataType::Complex64),
+            (&extension("https://example.org/t", "\"fixed-point\"", "\"<i2\""), DataType::Int16),
+            (&extension("https://example.org/t", r#"{"any":1}"#, "\"r16\""), DataType::Raw(2)),
+        ];
+        for (value, want) in cases {
+            assert_eq!(read(&[("data_type", value), ("fill_value", "null")]).unwrap().data_type, *want, "{value}");
+        }
+        let refused: &[(&str, ErrorKind)] = &[
+            ("\"<i3\"", ErrorKind::Metadata),
+            ("\"r12\"", ErrorKind::Metadata),
+            ("\"r0\"", ErrorKind::Metadata),
+            ("\"f8\"", ErrorKind::Metadata),
+            ("7", ErrorKind::Metadata),
+            ("{}", ErrorKind::Metadata),
+            (&extension("https://example.org/t", "\"<i2\"", "null"), ErrorKind::Extension),
+            (&extension("https://example.org/t", "\"x\"", r#"["<i2"]"#), ErrorKind::Unsupported),
+        ];
+        for (value, kind) in refused {
+            let e = read(&[("data_type", value), ("fill_value", "null")]).unwrap_err();
+            assert_eq!(e.kind(), *kind, "{value}: {e}");
+            assert!(e.field().unwrap().starts_with("data_type"), "{value}: {e}");
+        }
+    }
+
+    #[test]
+    fn d0_fill_values() {
+        let bits = |x: f64| x.to_bits();
+        let cases: &[(&str, u64)] = &[
+            ("0.5", bits(0.5)),
+            ("\"+Infinity\"", bits(f64::INFINITY)),
+            ("\"Infinity\"", bits(f64::INFINITY)),
+            ("\"-Infinity\"", bits(f64::NEG_INFINITY)),
+            ("\"0x7ff0000000000000\"", bits(f64::INFINITY)),
+            ("\"0b0111111111110000000000000000000000000000000000000000000000000000\"", bits(f64::INFINITY)),
+            ("null", 0),
+        ];
+        for (value, want) in cases {
+            let fill = read(&[("fill_value", value)]).unwrap().fill;
+            assert_eq!((&fill.value[..8], fill.defined), (want.to_ne_bytes().as_slice(), *value != "null"), "{value}");
+        }
+        let raw = read(&[("data_type", "\"r24\""), ("fill_value", "\"0x0102ff\"")]).unwrap().fill;
+        assert_eq!(&raw.value[..3], [1, 2, 255]);
+        for value in ["\"0b012\"", "\"0b0112\"", "\"0x\"", "\"0xg\"", "[1, 2]"] {
+            assert_eq!(read(&[("fill_value", value)]).unwrap_err().field(), Some("fill_value"), "{value}");
+        }
+        assert!(read(&[("data_type", "\"i1\"")]).is_err());
+    }
+
+    #[test]
+    fn d0_forms_that_are_tolerated() {
+        let cases: &[&[(&str, &str)]] = &[
+            &[("compressor", "null")],
+            &[("compressor", "")],
+            &[("storage_transformers", "[]")],
+            &[("extensions", "")],
+            &[("attributes", "null")],
+            &[("dimension_separator", "\".\"")],
+            &[("chunk_grid", r#"{"type":"regular","chunk_shape":[10,0],"separator":null}"#)],
+            &[("compressor", r#"{"codec":"https://purl.org/zarr/spec/codecs/gzip/1.0"}"#)],
+        ];
+        for edit in cases {
+            assert!(read(edit).is_ok(), "{edit:?}");
+        }
+        let no_separator = read(&[("chunk_grid", r#"{"type":"regular","chunk_shape":[10,10]}"#)]).unwrap();
+        assert_eq!(no_separator.keys, KeyEncoding::V2(Separator::Slash));
+    }
+
+    #[test]
+    fn d0_forms_that_are_refused_have_their_kind_and_field() {
+        use ErrorKind::*;
+        let cases: &[(&str, &str, ErrorKind, &str)] = &[
+            ("shape", "", Metadata, "shape"),
+            ("data_type", "", Metadata, "data_type"),
+            ("chunk_grid", "", Metadata, "chunk_grid"),
+            ("chunk_grid", r#"{"type":"hexagonal","chunk_shape":[1,1]}"#, Unsupported, "chunk_grid.type"),
+            ("chunk_grid", r#"{"type":"regular","chunk_shape":[1]}"#, Metadata, "chunk_grid.chunk_shape"),
+            ("chunk_grid", r#"{"type":"regular","chunk_shape":[0,1]}"#, Metadata, "chunk_grid.chunk_shape"),
+            ("chunk_grid", r#"{"type":"regular","chunk_shape":[1,1],"separator":"-"}"#, Metadata, "chunk_grid.separator"),
+            ("chunk_memory_layout", "\"K\"", Metadata, "chunk_memory_layout"),
+            ("compressor", "{}", Metadata, "compressor.codec"),
+            ("compressor", "\"gzip\"", Metadata, "compressor"),
+            ("extensions", r#"[{"extension":"e","must_understand":true}]"#, Extension, "extensions[0]"),
+            ("storage_transformers", r#"[{"extension":"https://example.org/encrypt","type":"aes"}]"#, Extension, "storage_transformers[0]"),
+            ("storage_transformers", "[{},{}]", Unsupported, "storage_transformers"),
+            ("attributes", "[]", Metadata, "attributes"),
+        ];
+        for (name, value, kind, field) in cases {
+            let e = read(&[(name, value)]).expect_err(name);
+            assert_eq!((e.kind(), e.field()), (*kind, Some(*field)), "{name} {value}: {e}");
+        }
+    }
+
+    #[test]
+    fn filters_of_zarr_python_2_are_among_the_attributes() {
+        let count = |attributes: &str| match read(&[("attributes", attributes)]).unwrap().codecs {
+            Codecs::V2 { filters, .. } => filters.len(),
+            Codecs::V3(_) => panic!(),
+        };
+        assert_eq!(count(r#"{"filters":[{"id":"delta","dtype":">f8"}]}"#), 1);
+        for own in [r#"{"filters":["red","green"]}"#, r#"{"filters":[]}"#, r#"{"filters":{"id":"delta"}}"#, "{}"] {
+            assert_eq!(count(own), 0, "{own}");
+        }
+    }
+
+    #[test]
+    fn draft_shards_become_a_codec() {
+        let transformer = |per: &str| {
+            format!(
+                r#"[{{"extension":"https://purl.org/zarr/spec/storage_transformers/sharding/1.0","type":"indexed",
+                "configuration":{{"chunks_per_shard":{per}}}}}]"#
+            )
+        };
+        let meta = read(&[("storage_transformers", &transformer("[2,3]"))]).unwrap();
+        assert_eq!(meta.grid, Grid::regular(Dims::from_slice(&[20, 30])).unwrap());
+        let Codecs::V3(codecs) = &meta.codecs else { panic!() };
+        let c = &codecs[0].configuration;
+        assert_eq!((codecs.len(), codecs[0].name.as_str(), c["chunk_shape"].to_string()), (1, "sharding_indexed", "[10,10]".into()));
+        assert_eq!(c["index_codecs"].to_string(), r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
+        let names: Vec<&str> = c["codecs"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["transpose", "bytes", "numcodecs.zlib"]);
+        let scalar = [("shape", "[]"), ("chunk_grid", r#"{"type":"regular","chunk_shape":[]}"#)];
+        assert!(read(&[scalar[0], scalar[1], ("storage_transformers", &transformer("[1]"))]).is_ok());
+        for per in ["[2]", "[2,0]", "null", "[2,-1]", "[2,9223372036854775807]"] {
+            let e = read(&[("storage_transformers", &transformer(per))]).unwrap_err();
+            assert!(e.field().unwrap().starts_with("storage_transformers[0]"), "{per}: {e}");
+        }
+    }
+
+    #[test]
+    fn d2_forms_become_final_and_final_ones_stay() {
+        assert_eq!(final_forms(&object(FINAL)), None);
+        assert_eq!(array_from_v3(object(FINAL)).unwrap().dialect, Dialect::Final);
+        let bytes = r#"{"name":"bytes","configuration":{"endian":"big"}}"#;
+        let big = |codecs: &str| format!("[{codecs},{bytes}]");
+        let blosc = |shuffle: &str| {
+            format!(
+                r#"[{bytes},{{"name":"blosc","configuration":{{"cname":"lz4","clevel":5,"shuffle":{shuffle},"blocksize":0,"typesize":2}}}}]"#
+            )
+        };
+        let byte = |codecs: &'static str| [("data_type", "\"uint8\""), ("codecs", codecs)];
+        let cases: &[(&[(&str, &str)], &str)] = &[
+            (&[("node_type", "")], "[bytes]"),
+            (&[("chunk_key_encoding", "")], "[bytes]"),
+            (&[("codecs", r#"[{"name":"endian","configuration":{"endian":"big"}}]"#)], "[bytes]"),
+            (&[("codecs", r#"[{"type":"endian","configuration":{"endian":"big"}},{"type":"gzip"}]"#)], "[bytes, gzip]"),
+            (&[("codecs", &big(r#"{"name":"transpose","configuration":{"order":"F"}}"#))], "[transpose[1,0], bytes]"),
+            (&[("codecs", &big(r#"{"name":"transpose","configuration":{"order":"C"}}"#))], "[transpose[0,1], bytes]"),
+            (&[("codecs", &blosc("null"))], "[bytes, blosc\"noshuffle\"]"),
+            (&[("codecs", &blosc("\"byte\""))], "[bytes, blosc\"shuffle\"]"),
+            (&[("codecs", &blosc("\"bit\""))], "[bytes, blosc\"bitshuffle\"]"),
+            (&[("codecs", &blosc("0"))], "[bytes, blosc\"noshuffle\"]"),
+            (&[("codecs", &blosc("1"))], "[bytes, blosc\"shuffle\"]"),
+            (&[("codecs", &blosc("2"))], "[bytes, blosc\"bitshuffle\"]"),
+            (&byte("[]"), "[bytes]"),
+            (&byte(""), "[bytes]"),
+            (&byte(r#"["gzip"]"#), "[bytes, gzip]"),
+            (&byte(r#"["endian"]"#), "[bytes]"),
+        ];
+        for (edit, want) in cases {
+            let document = edited(FINAL, edit);
+            let meta = array_from_v3(document.clone()).unwrap_or_else(|e| panic!("{edit:?}: {e}"));
+            assert_eq!((meta.dialect, &meta.document), (Dialect::D2, &document), "{edit:?}");
+            let Codecs::V3(codecs) = &meta.codecs else { panic!() };
+            let show = |c: &Extension| {
+                let member = c.configuration.get(if c.name == "blosc" { "shuffle" } else { "order" });
+                format!("{}{}", c.name, member.map(Value::to_string).unwrap_or_default())
+            };
+            assert_eq!(format!("[{}]", codecs.iter().map(show).collect::<Vec<_>>().join(", ")), *want, "{edit:?}");
+        }
+        let refused: &[&[(&str, &str)]] = &[&[("codecs", "[]")], &[("codecs", "")], &[("codecs", &blosc("\"nibble\""))]];
+        for edit in refused {
+            let meta = array_from_v3(edited(FINAL, edit)).unwrap();
+            assert!(crate::metadata::upgrade::array(&meta, Map::new()).is_ok());
+        }
+    }
+
+    #[test]
+    fn d2_forms_inside_of_shards_become_final_too() {
+        let shards = r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[2,3],
+            "codecs":[{"name":"endian","configuration":{"endian":"little"}}],
+            "index_codecs":[{"name":"endian","configuration":{"endian":"little"}},{"name":"crc32c"}]}}]"#;
+        let Codecs::V3(codecs) = array_from_v3(edited(FINAL, &[("codecs", shards)])).unwrap().codecs else { panic!() };
+        let text = Value::Object(codecs[0].configuration.clone()).to_string();
+        assert!(!text.contains("\"name\":\"endian\"") && text.matches("\"name\":\"bytes\"").count() == 2, "{text}");
+    }
+
+    #[test]
+    fn drafts_are_not_written() {
+        assert!(Dialect::Final.refuse().is_ok());
+        for dialect in [Dialect::D0, Dialect::D2] {
+            let e = dialect.refuse().unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::ReadOnly);
+            assert!(e.message().contains(dialect.draft().unwrap()) && e.message().contains("ozarr migrate"), "{e}");
+        }
+    }
+}

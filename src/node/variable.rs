@@ -1,0 +1,234 @@
+//! Elements of variable length: a region as offsets and data, the layout of Apache Arrow's variable-size arrays.
+
+use super::Array;
+use crate::dtype::DataType;
+use crate::dtype::variable::{self, Arena, Item};
+use crate::engine::{Memory, Overflow, Selection};
+use crate::error::{Result, bail, err};
+use crate::limits::{c_strides, chunk_bytes, element_count, grow, reserve};
+use std::sync::Arc;
+
+/// The elements of a region, in C order: element `i` is `data[offsets[i]..offsets[i + 1]]`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Variable {
+    /// One number more than there are elements; the first is 0, none is smaller than the one before.
+    pub offsets: Vec<i64>,
+    /// The bytes of all elements, one after the other.
+    pub data: Vec<u8>,
+}
+
+impl Variable {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of element `i`.
+    pub fn get(&self, i: usize) -> Option<&[u8]> {
+        let (start, end) = (*self.offsets.get(i)?, *self.offsets.get(i.checked_add(1)?)?);
+        self.data.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+    }
+}
+
+impl Array {
+    /// Reads the selected elements, which are of variable length, in C order of the selection.
+    ///
+    /// Text is UTF-8; JSON values are their text; arrays of numbers are the numbers' bytes in the order of this host.
+    pub fn read_variable(&self, selection: &Selection) -> Result<Variable> {
+        let data_type = self.variable_type()?;
+        let count = element_count(selection.shape())?;
+        let mut buffer = Vec::new();
+        let bytes = items_bytes(count)?;
+        grow(&mut buffer, bytes)?;
+        let arena = Arc::new(Arena::default());
+        let memory = items_memory(buffer.as_mut_ptr(), bytes, selection.shape(), data_type, Some(arena.clone()));
+        // SAFETY: the buffer has room for every item and is used by nobody else.
+        unsafe { self.read(selection, &memory) }?;
+        // SAFETY: reading filled every item; the arena and the array's fill value keep what they point into.
+        unsafe { gather(&buffer) }
+    }
+
+    /// Writes the selected elements, in C order of the selection: element `i` is `data[offsets[i]..offsets[i + 1]]`.
+    ///
+    /// Errors: `BufferSize` where there are not as many offsets as elements, and one more; `Bounds` where offsets fall, are
+    /// negative or pass the end of `data`; `Range` where bytes are not what the type holds (text that is not UTF-8).
+    pub fn write_variable(&self, selection: &Selection, offsets: &[i64], data: &[u8]) -> Result<()> {
+        let count = element_count(selection.shape())?;
+        if offsets.len() as u64 != count.saturating_add(1) {
+            bail!(BufferSize, "found {} offsets, expected {} for {count} elements", offsets.len(), count.saturating_add(1));
+        }
+        let pieces = offsets.windows(2).enumerate().map(|(i, w)| {
+            let range = usize::try_from(w[0]).ok().zip(usize::try_from(w[1]).ok()).and_then(|(start, end)| data.get(start..end));
+            range.ok_or_else(|| err!(Bounds, "element {i} is from {} to {} of {} bytes of data", w[0], w[1], data.len()))
+        });
+        self.write_pieces(selection, pieces)
+    }
+
+    /// Writes the selected elements, in C order of the selection, from one piece of bytes for each.
+    pub fn write_pieces<'a>(&self, selection: &Selection, pieces: impl Iterator<Item = Result<&'a [u8]>>) -> Result<()> {
+        let data_type = self.variable_type()?;
+        let count = element_count(selection.shape())?;
+        let bytes = items_bytes(count)?;
+        let mut buffer = Vec::new();
+        let items = grow(&mut buffer, bytes)?;
+        let mut found = 0;
+        for piece in pieces {
+            if !variable::set(items, found, Item::new(piece?)) {
+                bail!(BufferSize, "found more than {count} elements, expected {count}");
+            }
+            found += 1;
+        }
+        if found as u64 != count {
+            bail!(BufferSize, "found {found} elements, expected {count}");
+        }
+        let memory = items_memory(buffer.as_mut_ptr(), bytes, selection.shape(), data_type, None);
+        // SAFETY: the buffer holds as many items as are selected; the pieces outlive the call.
+        unsafe { self.write(selection, &memory) }
+    }
+
+    fn variable_type(&self) -> Result<DataType> {
+        let data_type = self.data_type();
+        if !data_type.is_variable() {
+            bail!(Type, "the array's elements are {}, which have one size; expected elements of variable length", data_type.name());
+        }
+        Ok(data_type)
+    }
+}
+
+fn items_bytes(count: u64) -> Result<usize> {
+    chunk_bytes(&[count], size_of::<Item>())
+}
+
+fn items_memory(data: *mut u8, size: usize, shape: &[u64], data_type: DataType, arena: Option<Arc<Arena>>) -> Memory {
+    let strides = c_strides(shape, size_of::<Item>());
+    Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena }
+}
+
+/// # Safety
+/// The buffer holds items whose bytes are kept.
+unsafe fn gather(buffer: &[u8]) -> Result<Variable> {
+    // SAFETY: the caller's promise.
+    let items = || unsafe { variable::items(buffer) };
+    let total = items().try_fold(0usize, |n, item| n.checked_add(item.len));
+    let total = total.filter(|n| i64::try_from(*n).is_ok()).ok_or_else(|| err!(Limit, "the elements have more than 2^63 bytes"))?;
+    let mut all = Variable::default();
+    reserve(&mut all.data, total)?;
+    all.offsets.try_reserve_exact(items().len() + 1).map_err(|_| err!(NoMemory, "{} offsets", items().len() + 1))?;
+    all.offsets.push(0);
+    for item in items() {
+        // SAFETY: the caller's promise.
+        all.data.extend_from_slice(unsafe { item.bytes() });
+        all.offsets.push(all.data.len() as i64);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::{Context, Create, Spec, Store};
+
+    fn store() -> Store {
+        Store::memory(&Context::default())
+    }
+
+    fn spec(json: &str) -> Spec {
+        Spec::from_json(json).unwrap()
+    }
+
+    const V3: &str = r#"{"zarr_format":3,"node_type":"array","shape":[7,5],"data_type":"string","fill_value":"füll",
+        "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4,4]}},"chunk_key_encoding":{"name":"default"},"codecs":CODECS}"#;
+
+    fn documents() -> Vec<String> {
+        let shard = r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[2,4],"codecs":["vlen-utf8",{"name":"zstd"}],
+            "index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},"crc32c"]}}]"#;
+        let v2 = r#"{"zarr_format":2,"shape":[7,5],"chunks":[4,4],"dtype":"|O","fill_value":"füll","order":"ORDER","filters":FILTERS,
+            "compressor":{"id":"zlib","level":1}}"#;
+        vec![
+            V3.replace("CODECS", r#"["vlen-utf8"]"#),
+            V3.replace("CODECS", r#"["vlen-utf8",{"name":"gzip"},"crc32c"]"#),
+            V3.replace("CODECS", r#"[{"name":"transpose","configuration":{"order":[1,0]}},"vlen-utf8"]"#),
+            V3.replace("CODECS", shard),
+            v2.replace("ORDER", "C").replace("FILTERS", r#"[{"id":"vlen-utf8"}]"#),
+            v2.replace("ORDER", "F").replace("FILTERS", r#"[{"id":"vlen-utf8"},{"id":"crc32"}]"#),
+        ]
+    }
+
+    /// Random texts through random regions, against a list of strings.
+    #[test]
+    fn every_region_holds_what_was_written_last() {
+        for document in documents() {
+            let (store, mut state) = (store(), 7u64);
+            let mut below = |n: u64| {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (state >> 33) % n
+            };
+            let array = Array::create(&store, "a", &spec(&document), Create::New).unwrap();
+            let mut model = vec!["füll".to_string(); 35];
+            for round in 0..60u64 {
+                let start: Vec<i64> = [7, 5].iter().map(|&n| below(n) as i64).collect();
+                let count: Vec<i64> = [7, 5].iter().zip(&start).map(|(&n, &s)| 1 + below((n - s) as u64) as i64).collect();
+                let selection = Selection::new(&[7, 5], &start, &count, None).unwrap();
+                let places: Vec<usize> = (0..count[0])
+                    .flat_map(|i| (0..count[1]).map(move |j| (i, j)))
+                    .map(|(i, j)| ((start[0] + i) * 5 + start[1] + j) as usize)
+                    .collect();
+                if round % 2 == 0 {
+                    let texts: Vec<String> =
+                        places.iter().map(|_| if below(4) == 0 { "füll".into() } else { "é".repeat(below(9) as usize) + "x" }).collect();
+                    array.write_pieces(&selection, texts.iter().map(|t| Ok(t.as_bytes()))).unwrap();
+                    places.iter().zip(texts).for_each(|(&p, t)| model[p] = t);
+                } else {
+                    let got = array.read_variable(&selection).unwrap();
+                    let want: Vec<&[u8]> = places.iter().map(|&p| model[p].as_bytes()).collect();
+                    assert_eq!((0..got.len()).map(|i| got.get(i).unwrap()).collect::<Vec<_>>(), want, "{document}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn json_bytes_arrays_and_categories_are_written_and_read() {
+        let v2 = |filters: &str| {
+            spec(&format!(
+                r#"{{"zarr_format":2,"shape":[3],"chunks":[2],"dtype":"|O","fill_value":null,"order":"C","filters":[{filters}],"compressor":null}}"#
+            ))
+        };
+        let cases: &[(&str, [&[u8]; 3])] = &[
+            (r#"{"id":"json2"}"#, [b"[1,null]", b"\"x\"", b"3.5"]),
+            (r#"{"id":"msgpack2"}"#, [b"{\"k\":true}", b"-7", b"\"\""]),
+            (r#"{"id":"vlen-bytes"}"#, [&[0xff, 0], b"", b"abc"]),
+            (r#"{"id":"vlen-array","dtype":">i2"}"#, [&[1, 0, 2, 0], b"", &[3, 0]]),
+            (r#"{"id":"categorize","labels":["a","bc"],"dtype":"|O","astype":"|u1"},{"id":"delta","dtype":"|u1"}"#, [b"bc", b"", b"a"]),
+        ];
+        for (filters, values) in cases {
+            let store = store();
+            let array = Array::create(&store, "a", &v2(filters), Create::New).unwrap();
+            let all = Selection::all(&[3]);
+            array.write_pieces(&all, values.iter().map(|v| Ok(*v))).unwrap();
+            let again = Array::open(&store, "a").unwrap();
+            let got = again.read_variable(&all).unwrap();
+            assert_eq!((0..3).map(|i| got.get(i).unwrap()).collect::<Vec<_>>(), values, "{filters}");
+        }
+    }
+
+    #[test]
+    fn wrong_offsets_and_types_are_refused() {
+        let store = store();
+        let array = Array::create(&store, "a", &spec(&documents()[0]), Create::New).unwrap();
+        let two = Selection::new(&[7, 5], &[0, 0], &[1, 2], None).unwrap();
+        for offsets in [&[0, 1][..], &[0, 2, 1], &[-1, 0, 1], &[0, 1, 4]] {
+            assert!(array.write_variable(&two, offsets, b"abc").is_err(), "{offsets:?}");
+        }
+        assert_eq!(array.write_variable(&two, &[0, 1, 2], &[0xff, b'x']).unwrap_err().kind(), crate::error::ErrorKind::Range);
+        array.write_variable(&two, &[0, 1, 3], b"abc").unwrap();
+        assert_eq!(array.read_variable(&two).unwrap(), Variable { offsets: vec![0, 1, 3], data: b"abc".to_vec() });
+        let numbers = Array::create(&store, "n", &Spec::new(DataType::Int8, &[3]).unwrap(), Create::New).unwrap();
+        assert_eq!(numbers.read_variable(&Selection::all(&[3])).unwrap_err().kind(), crate::error::ErrorKind::Type);
+    }
+}

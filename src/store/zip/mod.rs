@@ -1,0 +1,401 @@
+//! A zip archive as a store: read by ranges from a file or from an object of any store, written to a file.
+//!
+//! **Reading** fetches the tail, the directory, and then of each entry its local header and the bytes that are asked for: shards
+//! are read by ranges inside the archive. Deflated entries are inflated as a whole. The CRC-32 is checked when a value is read as a
+//! whole. Names are the keys; if all stand below one folder that is a node, that folder is the root.
+//!
+//! **Writing** appends ([`write`]): a key that is put again becomes a second entry, of which the directory lists the last. A zip
+//! archive cannot erase; that is an error of kind `Unsupported`. The directory is written by `flush`.
+//!
+//! One process writes an archive at a time (an open-file lock); all handles of that process on it share one store, so that they
+//! read what was put before it is flushed. A child of `fork` reads on, and never writes to its parent's archive.
+
+mod directory;
+mod read;
+mod repair;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_damage;
+mod write;
+
+pub use repair::{Repaired, repair};
+
+use super::local::{FileObject, SyncMode, c_path, check_key, check_prefix};
+use super::memory::{keys_of, listing_of};
+use super::os::{self, CWD, Errno};
+use super::{ByteRange, Capabilities, Condition, Listing, Object, ReadDone, SharedStore, Store};
+use crate::error::{Result, bail, err};
+use crate::fork::{self, Kept};
+use crate::limits::grow;
+use directory::Directory;
+use read::{Flight, Slot, Source, ZipObject};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use write::Writer;
+
+/// The documents that make a folder a node.
+const MAKES_A_NODE: &[&str] = &["zarr.json", ".zarray", ".zgroup", ".zmetadata"];
+
+/// A zip archive. Thread-safe.
+pub struct ZipStore {
+    shown: String,
+    latency: bool,
+    /// The folder that is the root, with a slash; empty if it is the archive's own.
+    top: String,
+    content: Kept<Content>,
+    /// How an archive that is open for writing is written.
+    append: Option<Append>,
+    /// The process that opened it.
+    process: u32,
+}
+
+/// What can be read.
+#[derive(Default)]
+struct Content {
+    map: BTreeMap<Arc<str>, Arc<Slot>>,
+    source: Option<Arc<Source>>,
+    token: u64,
+}
+
+/// What the first put needs to open the file.
+struct Append {
+    path: PathBuf,
+    sync: SyncMode,
+    /// The file's records, and its length; `None` if it is new.
+    old: Option<(Vec<u8>, u64)>,
+    writer: Mutex<Option<Arc<Writer>>>,
+}
+
+impl std::fmt::Debug for ZipStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ZipStore").field("shown", &self.shown).finish_non_exhaustive()
+    }
+}
+
+impl ZipStore {
+    /// The archive in the file at `path`. Reading needs the file; for writing it is made by the first put.
+    pub fn open(path: &Path, writable: bool, sync: SyncMode) -> Result<ZipStore> {
+        let path = std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()))?;
+        let shown = path.display().to_string();
+        let mut store = match os::open(CWD, &c_path(&path)?, libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0) {
+            Ok(fd) => {
+                let object = FileObject::new(fd);
+                let len = object.len()?;
+                if len == 0 && writable {
+                    ZipStore::empty(shown)
+                } else {
+                    ZipStore::read(shown, Source::Near(Object::File(object)), len, writable)?
+                }
+            }
+            Err(Errno(libc::ENOENT)) if writable => ZipStore::empty(shown),
+            Err(Errno(libc::ENOENT)) => bail!(NotFound, "there is no zip archive {shown}"),
+            Err(e) => return Err(e.error(&format!("open {shown}"))),
+        };
+        if let Some(append) = &mut store.append {
+            (append.path, append.sync) = (path, sync);
+        } else if writable {
+            store.append = Some(Append { path, sync, old: None, writer: Mutex::default() });
+        }
+        Ok(store)
+    }
+
+    /// The archive in an object of another store, for reading only.
+    pub fn over(store: SharedStore, key: &str) -> Result<ZipStore> {
+        let shown = format!("{}/{key}", store.describe().trim_end_matches('/'));
+        let Some(object) = store.open(key).map_err(|e| e.at_key(key))? else { bail!(NotFound, "there is no zip archive {shown}") };
+        let len = object.len()?;
+        let source = match store.capabilities().latency {
+            true => Source::Far { version: object.version()?, store, key: key.to_string() },
+            false => Source::Near(object),
+        };
+        ZipStore::read(shown, source, len, false)
+    }
+
+    fn empty(shown: String) -> ZipStore {
+        ZipStore { shown, latency: false, top: String::new(), content: Kept::default(), append: None, process: fork::forks() }
+    }
+
+    fn read(shown: String, source: Source, len: u64, writable: bool) -> Result<ZipStore> {
+        let read = |at, len| {
+            let mut bytes = Vec::new();
+            source.read(at, grow(&mut bytes, len)?)?;
+            Ok(bytes)
+        };
+        let found = directory::find(len, &read).and_then(|directory| Ok((map_of(&directory)?, directory.bytes)));
+        let (map, records) = found.map_err(|e| e.at_key(&shown))?;
+        let top = top_of(&map);
+        let (token, latency) = (source.token()?, matches!(source, Source::Far { .. }));
+        let append = writable.then(|| Append {
+            path: PathBuf::new(),
+            sync: SyncMode::default(),
+            old: Some((records, len)),
+            writer: Mutex::default(),
+        });
+        let content = Kept::new(Content { map, source: Some(Arc::new(source)), token });
+        Ok(ZipStore { shown, latency, top, content, append, process: fork::forks() })
+    }
+
+    /// What an opened key needs.
+    fn slot(&self, key: &str) -> Option<(Arc<Slot>, Arc<Source>, u64)> {
+        self.content.read(|content| {
+            let slot = match self.top.is_empty() {
+                true => content.map.get(key),
+                false => content.map.get(&*format!("{}{key}", self.top)).or_else(|| content.map.get(self.in_full(key)?)),
+            };
+            Some((slot?.clone(), content.source.clone()?, content.token))
+        })
+    }
+
+    /// A key or prefix that begins with the folder that is the root already.
+    fn in_full<'a>(&self, key: &'a str) -> Option<&'a str> {
+        (!self.top.is_empty() && key.starts_with(&self.top)).then_some(key)
+    }
+
+    /// The name that a key gets when it is put.
+    fn name_to_put(&self, key: &str) -> String {
+        match self.in_full(key) {
+            Some(name) if self.content.read(|c| !c.map.contains_key(&*format!("{}{key}", self.top))) => name.to_string(),
+            _ => format!("{}{key}", self.top),
+        }
+    }
+
+    fn open_slot(&self, key: &str) -> Result<Option<ZipObject>> {
+        check_key(key)?;
+        let Some((slot, source, token)) = self.slot(key) else { return Ok(None) };
+        slot.check_readable()?;
+        Ok(Some(ZipObject { source, slot, token, inflated: OnceLock::new() }))
+    }
+
+    fn lock_writer<'a>(&self, append: &'a Append) -> Result<MutexGuard<'a, Option<Arc<Writer>>>> {
+        if self.process != fork::forks() {
+            bail!(Forked, "{} was opened for writing before a fork; only the process that opened it writes to it", self.shown);
+        }
+        Ok(append.writer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The writer, which the first put makes.
+    fn writer(&self) -> Result<Arc<Writer>> {
+        let Some(append) = &self.append else { bail!(ReadOnly, "{} is open for reading only", self.shown) };
+        let mut writer = self.lock_writer(append)?;
+        if let Some(writer) = &*writer {
+            return Ok(writer.clone());
+        }
+        let source = self.content.read(|content| content.source.clone());
+        let as_read = match (&source, &append.old) {
+            (Some(source), Some((records, len))) => match &**source {
+                Source::Near(Object::File(file)) => Some((file, &records[..], *len)),
+                _ => bail!(Internal, "an archive that is no file was opened for writing"),
+            },
+            _ => None,
+        };
+        let new = Arc::new(Writer::open(&append.path, append.sync, as_read)?);
+        if source.is_none() {
+            let source = Source::Near(Object::File(new.reader()?));
+            let token = source.token()?;
+            let source = Some(Arc::new(source));
+            self.content.write(|content| (content.source, content.token) = (source, token));
+        }
+        *writer = Some(new.clone());
+        Ok(new)
+    }
+
+    /// Whether what a key holds allows a put; whether it holds anything.
+    fn check_condition(&self, content: &Content, name: &str, condition: Condition) -> Result<()> {
+        let found = content.map.get(name);
+        match condition {
+            Condition::None => Ok(()),
+            Condition::Absent if found.is_none() => Ok(()),
+            Condition::Absent => bail!(Conflict, "the key holds a value already"),
+            Condition::Match(version) if found.is_some_and(|s| read::version_of(content.token, &s.entry) == version) => Ok(()),
+            Condition::Match(_) => bail!(Conflict, "the key holds another value by now"),
+        }
+    }
+
+    fn refuse_erasing(&self, key: &str) -> Result<()> {
+        let shown = &self.shown;
+        bail!(Unsupported, "{shown} is a zip archive, which cannot erase {key:?}; copy what is to stay into a new one")
+    }
+}
+
+fn map_of(directory: &Directory) -> Result<BTreeMap<Arc<str>, Arc<Slot>>> {
+    let mut map = BTreeMap::new();
+    directory::entries(directory, &mut |key, entry| {
+        let name: Arc<str> = key.into();
+        map.insert(name.clone(), Arc::new(Slot::new(name, entry, 0)));
+    })?;
+    Ok(map)
+}
+
+/// The one folder that everything is in, with a slash, if it is a node and the archive's own root is none.
+fn top_of(map: &BTreeMap<Arc<str>, Arc<Slot>>) -> String {
+    let Some((first, _)) = map.first_key_value().and_then(|(key, _)| key.split_once('/')) else { return String::new() };
+    let top = format!("{first}/");
+    let is_node = MAKES_A_NODE.iter().any(|name| map.contains_key(&*format!("{top}{name}")));
+    if is_node && map.keys().all(|key| key.starts_with(&top)) { top } else { String::new() }
+}
+
+impl Store for ZipStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { writable: self.append.is_some(), listable: true, erasable: false, latency: self.latency }
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        Ok(self.open_slot(key)?.map(|object| Object::Other(Box::new(object))))
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        check_key(key)?;
+        if directory::is_ignored(key) {
+            bail!(Name, "the name is one of those that are ignored in zip archives, because macOS adds them");
+        }
+        let writer = self.writer()?;
+        let name: Arc<str> = self.name_to_put(key).into();
+        check_key(&name)?;
+        self.content.read(|content| self.check_condition(content, &name, condition))?;
+        writer.append(&name, parts, |entry, data| {
+            let slot = Arc::new(Slot::new(name.clone(), entry, data));
+            let _old = self.content.write(|content| {
+                self.check_condition(content, &name, condition)?;
+                let old = content.map.insert(name.clone(), slot);
+                if let Some(old) = &old {
+                    old.current.store(false, Ordering::Release);
+                }
+                Ok(old)
+            })?;
+            Ok(())
+        })
+    }
+
+    /// `false` for a key that holds nothing; else an error of kind `Unsupported`.
+    fn erase(&self, key: &str) -> Result<bool> {
+        check_key(key)?;
+        if self.slot(key).is_some() {
+            self.refuse_erasing(key)?;
+        }
+        Ok(false)
+    }
+
+    /// An error of kind `Unsupported` if there is any such key.
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        let mut first = None;
+        let listed = self.list(prefix, &mut |key| {
+            first = Some(key.to_string());
+            bail!(Cancelled, "one is enough")
+        });
+        match first {
+            Some(key) => self.refuse_erasing(&key),
+            None => listed,
+        }
+    }
+
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        check_prefix(prefix)?;
+        // `each` may use the store: no lock is held meanwhile.
+        let keys = self.content.read(|content| keys_of(&content.map, &format!("{}{prefix}", self.top)));
+        if !keys.is_empty() {
+            return keys.iter().try_for_each(|key| each(&key[self.top.len()..]));
+        }
+        let Some(prefix) = self.in_full(prefix) else { return Ok(()) };
+        self.content.read(|content| keys_of(&content.map, prefix)).iter().try_for_each(|key| each(key))
+    }
+
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        check_prefix(prefix)?;
+        let mut listing = self.content.read(|content| listing_of(&content.map, &format!("{}{prefix}", self.top)));
+        if let (true, Some(prefix)) = (listing == Listing::default(), self.in_full(prefix)) {
+            listing = self.content.read(|content| listing_of(&content.map, prefix));
+        }
+        listing.prefixes.sort_unstable();
+        Ok(listing)
+    }
+
+    fn flush(&self) -> Result<()> {
+        let Some(append) = &self.append else { return Ok(()) };
+        if self.process != fork::forks() {
+            return Ok(());
+        }
+        let Some(writer) = self.lock_writer(append)?.clone() else { return Ok(()) };
+        writer.finish(|| self.content.read(|content| content.map.values().cloned().collect()))
+    }
+
+    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<super::Version>, done: ReadDone) {
+        if !self.latency {
+            return done(super::read_now(self, key, ranges, if_match));
+        }
+        let object = match self.open_slot(key) {
+            Ok(Some(object)) => object,
+            Ok(None) => return done(Ok(None)),
+            Err(e) => return done(Err(e)),
+        };
+        let version = read::version_of(object.token, &object.slot.entry);
+        if if_match.is_some_and(|v| v != version) {
+            return done(Err(err!(Conflict, "the object was replaced while it was read")));
+        }
+        match read::resolve(ranges, object.slot.entry.size) {
+            Ok(wanted) => Flight { source: object.source, slot: object.slot, version, wanted, done }.start(),
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    fn describe(&self) -> String {
+        self.shown.clone()
+    }
+}
+
+impl Drop for ZipStore {
+    /// What nobody flushed is finished as well as may be; whoever wants to know whether that worked flushes.
+    fn drop(&mut self) {
+        let _ = self.flush();
+    }
+}
+
+/// The archive at `path`, shared with all of this process that have it open for writing.
+pub fn open_shared(path: &Path, writable: bool, sync: SyncMode) -> Result<SharedStore> {
+    let path = resolved(path)?;
+    if let Some(store) = open_already(&path, None) {
+        return Ok(store);
+    }
+    let store = Arc::new(ZipStore::open(&path, writable, sync)?);
+    if !writable {
+        return Ok(store);
+    }
+    // Another thread may have been faster.
+    Ok(open_already(&path, Some(&store)).unwrap_or(store))
+}
+
+/// The store that has `path` open for writing in this process; if there is none, `new` is it from now on.
+fn open_already(path: &Path, new: Option<&Arc<ZipStore>>) -> Option<SharedStore> {
+    static WRITTEN: Mutex<BTreeMap<PathBuf, Weak<ZipStore>>> = Mutex::new(BTreeMap::new());
+    // Dropping the last reference writes to the file: not under the locks.
+    let found;
+    {
+        // A child of `fork` must not find the map locked.
+        let _no_fork = fork::hold();
+        let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        found = written.get(path).and_then(Weak::upgrade);
+        let is_ours = found.as_ref().is_some_and(|store| store.process == fork::forks());
+        if let (false, Some(new)) = (is_ours, new) {
+            written.retain(|_, store| store.strong_count() > 0);
+            written.insert(path.to_path_buf(), Arc::downgrade(new));
+        }
+        if is_ours {
+            return found.map(|store| store as SharedStore);
+        }
+    }
+    None
+}
+
+/// The path without links, as far as it exists.
+fn resolved(path: &Path) -> Result<PathBuf> {
+    if let Ok(path) = path.canonicalize() {
+        return Ok(path);
+    }
+    let path = std::path::absolute(path).map_err(|e| err!(Location, "the path {:?}: {e}", path.display().to_string()))?;
+    match (path.parent().and_then(|folder| folder.canonicalize().ok()), path.file_name()) {
+        (Some(folder), Some(name)) => Ok(folder.join(name)),
+        _ => Ok(path),
+    }
+}

@@ -1,0 +1,430 @@
+//! Tests of zip archives: the behaviour of a store, archives of other writers, processes; damage and repair are in `tests_damage.rs`.
+
+use super::directory::*;
+use super::write::{central_record, end_records, local_header};
+use super::*;
+use crate::error::{Error, ErrorKind};
+use crate::store::latency::LatencyStore;
+use crate::store::memory::MemoryStore;
+use crate::store::os::{Call, fault};
+use crate::store::{get, suite};
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+/// A new folder, which goes with it.
+pub(super) struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("ozarr-zip-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path.canonicalize().unwrap())
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A file of those bytes.
+    pub fn with(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        std::fs::write(self.file(name), bytes).unwrap();
+        self.file(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(super) fn writer(path: &Path) -> ZipStore {
+    ZipStore::open(path, true, SyncMode::None).unwrap()
+}
+
+pub(super) fn reader(path: &Path) -> Result<ZipStore> {
+    ZipStore::open(path, false, SyncMode::None)
+}
+
+pub(super) fn put(store: &dyn Store, key: &str, bytes: &[u8]) {
+    store.put(key, &[bytes], Condition::None).unwrap();
+}
+
+pub(super) fn keys(store: &dyn Store) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut each = |key: &str| {
+        all.push(key.to_string());
+        Ok(())
+    };
+    store.list("", &mut each).unwrap();
+    all
+}
+
+/// All keys and values.
+pub(super) fn content(store: &dyn Store) -> Vec<(String, Vec<u8>)> {
+    keys(store).into_iter().map(|key| (key.clone(), get(store, &key, 1 << 30).unwrap().unwrap())).collect()
+}
+
+/// An entry of an archive that is put together by hand.
+#[derive(Clone)]
+pub(super) struct Part {
+    pub name: Vec<u8>,
+    pub data: Vec<u8>,
+    pub entry: Entry,
+    /// Extra fields of the local header only.
+    pub extra: Vec<u8>,
+    pub streamed: bool,
+}
+
+pub(super) fn stored(name: &str, value: &[u8]) -> Part {
+    part(name, value, value.to_vec(), STORED)
+}
+
+pub(super) fn deflated(name: &str, value: &[u8]) -> Part {
+    let mut compressor = libdeflater::Compressor::new(libdeflater::CompressionLvl::default());
+    let mut data = vec![0; compressor.deflate_compress_bound(value.len())];
+    let n = compressor.deflate_compress(value, &mut data).unwrap();
+    data.truncate(n);
+    part(name, value, data, DEFLATED)
+}
+
+pub(super) fn part(name: &str, value: &[u8], data: Vec<u8>, method: u16) -> Part {
+    let mut crc = libdeflater::Crc::new();
+    crc.update(value);
+    let (stored, size) = (data.len() as u64, value.len() as u64);
+    let entry = Entry { header: 0, stored, size, crc: crc.sum(), method, flags: 0, name_len: name.len() as u16, is_link: false, limit: 0 };
+    Part { name: name.into(), data, entry, extra: Vec::new(), streamed: false }
+}
+
+/// The entries one after the other, and their records.
+pub(super) fn build(parts: &[Part]) -> (Vec<u8>, Vec<u8>) {
+    let (mut bytes, mut records) = (Vec::new(), Vec::new());
+    for part in parts {
+        let mut entry = Entry { header: bytes.len() as u64, ..part.entry };
+        let plain = "x".repeat(part.name.len());
+        let mut header = local_header(&entry, &plain);
+        let at = header.len() - part.name.len();
+        header[at..].copy_from_slice(&part.name);
+        header[28..30].copy_from_slice(&(part.extra.len() as u16).to_le_bytes());
+        // The writer of local headers knows stored entries only.
+        header[18..22].copy_from_slice(&(entry.stored as u32).to_le_bytes());
+        if part.streamed {
+            entry.flags |= STREAMED;
+            header[6..8].copy_from_slice(&entry.flags.to_le_bytes());
+            header[14..26].fill(0);
+        }
+        bytes.extend([&header, &part.extra, &part.data].into_iter().flatten());
+        if part.streamed {
+            bytes.extend(b"PK\x07\x08");
+            bytes.extend([entry.crc, entry.stored as u32, entry.size as u32].into_iter().flat_map(u32::to_le_bytes));
+        }
+        records.extend(central_record(&entry, &part.name));
+    }
+    (bytes, records)
+}
+
+pub(super) fn finish(mut bytes: Vec<u8>, records: &[u8], count: u64) -> Vec<u8> {
+    let at = bytes.len() as u64;
+    bytes.extend(records);
+    bytes.extend(end_records(count, records.len() as u64, at).unwrap());
+    bytes
+}
+
+pub(super) fn archive(parts: &[Part]) -> Vec<u8> {
+    let (bytes, records) = build(parts);
+    finish(bytes, &records, parts.len() as u64)
+}
+
+pub(super) fn over_memory(bytes: &[u8]) -> Result<ZipStore> {
+    let memory = Arc::new(MemoryStore::new());
+    memory.put("x.zip", &[bytes], Condition::None).unwrap();
+    ZipStore::over(memory, "x.zip")
+}
+
+const GROUP: &[u8] = br#"{"zarr_format":3,"node_type":"group"}"#;
+
+#[test]
+fn behaves_as_a_store_as_far_as_it_can() {
+    let folder = Folder::new();
+    let mut count = 0;
+    let mut make = || -> SharedStore {
+        count += 1;
+        let store = ZipStore::open(&folder.file(&format!("{count}.zip")), true, SyncMode::Batch).unwrap();
+        // Else the suite's folder, with a `.zarray` in it, would be the root for others.
+        put(&store, "top", b"1");
+        Arc::new(store)
+    };
+    let mut after = |store: &dyn Store| {
+        let path = PathBuf::from(store.describe());
+        if path.exists() {
+            let again = reader(&path).unwrap();
+            assert_eq!(content(&again), content(store), "what was put is there for others");
+            let far = LatencyStore::new(
+                Arc::new(crate::store::local::LocalStore::open(path.parent().unwrap(), false, SyncMode::None).unwrap()),
+                Duration::ZERO,
+            );
+            let far = ZipStore::over(Arc::new(far), path.file_name().unwrap().to_str().unwrap()).unwrap();
+            assert_eq!(content(&far), content(store), "and from afar");
+        }
+    };
+    suite::check_without_erasing(&mut make, &mut after);
+}
+
+#[test]
+fn archives_of_others_are_read() {
+    let value: Vec<u8> = (0..100_000u32).map(|i| (i / 7) as u8).collect();
+    let mut streamed = deflated("s/streamed", &value);
+    (streamed.streamed, streamed.extra) = (true, vec![9, 9, 3, 0, 1, 2, 3]);
+    let mut far_extra = stored("s/extra", &value);
+    far_extra.extra = [&[9u8, 9, 200, 0][..], &[7; 200]].concat();
+    let mut dos = stored("s\\dos", b"1");
+    dos.entry.flags = 0;
+    let parts = [
+        stored("folder/", b""),
+        stored("twice", b"first"),
+        stored("./s/dotted", b"2"),
+        deflated("s/deflated", &value),
+        streamed,
+        far_extra,
+        stored("__MACOSX/._twice", b"mac"),
+        stored("s/._x", b"mac"),
+        stored(".DS_Store", b"mac"),
+        deflated("s/nothing", b""),
+        stored("twice", b"second"),
+    ];
+    let store = over_memory(&archive(&parts)).unwrap();
+    assert_eq!(keys(&store), ["s/deflated", "s/dotted", "s/extra", "s/nothing", "s/streamed", "twice"]);
+    let big = |key: &str| get(&store, key, 1 << 20).unwrap().unwrap() == value;
+    assert!(big("s/deflated") && big("s/streamed") && big("s/extra"));
+    assert_eq!(get(&store, "twice", 9).unwrap().unwrap(), b"second");
+    assert_eq!(get(&store, "s/nothing", 9).unwrap().unwrap(), b"");
+    assert_eq!(get(&store, "s/deflated", 99_999).unwrap_err().kind(), ErrorKind::Limit);
+    for key in ["s/deflated", "s/extra", "s/streamed"] {
+        let object = store.open(key).unwrap().unwrap();
+        let mut some = [0; 100];
+        object.read_exact_at(99_900, &mut some).unwrap();
+        assert_eq!(some, value[99_900..]);
+        assert_eq!(object.read_exact_at(99_901, &mut some).unwrap_err().kind(), ErrorKind::Truncated);
+    }
+    assert_eq!(store.put("k", &[b"1"], Condition::None).unwrap_err().kind(), ErrorKind::ReadOnly);
+}
+
+#[test]
+fn names_become_keys() {
+    let cases: &[(&[u8], u16, u8, Option<&str>)] = &[
+        (b"a/b", 0, 3, Some("a/b")),
+        (b"a/b/", 0, 3, None),
+        (b"./", 0, 3, None),
+        (b"././a", 0, 3, Some("a")),
+        (b"a\\b", 0, 0, Some("a/b")),
+        (b"a\\b", 0, 3, Some("a\\b")),
+        ("ü/1".as_bytes(), UTF8, 3, Some("ü/1")),
+        ("ü/1".as_bytes(), 0, 3, Some("ü/1")),
+        (b"\x81/1", 0, 0, Some("ü/1")),
+        (b"\xffa", 0, 3, Some("\u{a0}a")),
+        (b"__MACOSX/a", 0, 3, None),
+        (b"a/._b", 0, 3, None),
+        (b"a/..b", 0, 3, Some("a/..b")),
+    ];
+    for (name, flags, host, key) in cases {
+        assert_eq!(key_of(name, *flags, *host).unwrap().as_deref(), *key, "{:?}", String::from_utf8_lossy(name));
+    }
+    for name in [&b"../a"[..], b"a/../../b", b"/abs", b"a//b", b"a/.", b"", b"a\0b", b"../", b"..\\a"] {
+        assert_eq!(key_of(name, 0, 0).unwrap_err().kind(), ErrorKind::Name, "{:?}", String::from_utf8_lossy(name));
+    }
+    assert_eq!(key_of(b"\xff", UTF8, 3).unwrap_err().kind(), ErrorKind::Name);
+    assert_eq!(key_of("x".repeat(1025).as_bytes(), 0, 3).unwrap_err().kind(), ErrorKind::Limit);
+}
+
+#[test]
+fn a_single_folder_that_is_a_node_is_the_root() {
+    let folder = Folder::new();
+    let parts = [stored("run.zarr/", b""), stored("run.zarr/zarr.json", GROUP), stored("run.zarr/t/c/0", b"0"), stored("__MACOSX/x", b"")];
+    let path = folder.with("x.zip", &archive(&parts));
+    let store = writer(&path);
+    assert_eq!(keys(&store), ["t/c/0", "zarr.json"]);
+    assert_eq!(get(&store, "run.zarr/t/c/0", 9).unwrap().unwrap(), b"0", "the whole name is understood, too");
+    let dir = store.list_dir("").unwrap();
+    assert_eq!((dir.keys, dir.prefixes), (vec!["zarr.json".to_string()], vec!["t".to_string()]));
+    assert_eq!(store.list_dir("run.zarr/t/").unwrap().prefixes, ["c"]);
+    put(&store, "t/c/1", b"1");
+    put(&store, "run.zarr/t/c/2", b"2");
+    put(&store, "t/c/0", b"new");
+    drop(store);
+    assert_eq!(keys(&reader(&path).unwrap()), ["t/c/0", "t/c/1", "t/c/2", "zarr.json"]);
+    let listed =
+        directory::find(std::fs::metadata(&path).unwrap().len(), &|at, len| read_slice(&std::fs::read(&path).unwrap(), at, len)).unwrap();
+    assert_eq!(listed.count, 6, "what is no key stays listed, what was replaced does not");
+    // Neither a folder that is no node, nor two folders, nor a root that is a node itself.
+    for parts in [vec![stored("d/x", b"")], vec![stored("a/zarr.json", b""), stored("b", b"")], vec![stored("zarr.json", b"")]] {
+        let expected: Vec<String> = parts.iter().map(|p| String::from_utf8(p.name.clone()).unwrap()).collect();
+        assert_eq!(keys(&over_memory(&archive(&parts)).unwrap()), expected);
+    }
+}
+
+#[test]
+fn what_was_flushed_is_read_and_appended_to() {
+    let folder = Folder::new();
+    let path = folder.file("deep/er/x.zip");
+    let store = writer(&path);
+    assert!(!path.exists(), "nothing is made before the first put");
+    store.flush().unwrap();
+    put(&store, "zarr.json", GROUP);
+    put(&store, "c/0", b"first");
+    put(&store, "c/0", b"second");
+    store.flush().unwrap();
+    let early = reader(&path).unwrap();
+    put(&store, "c/1", b"1");
+    assert_eq!(keys(&store), ["c/0", "c/1", "zarr.json"], "the writer reads what it put");
+    assert_eq!(reader(&path).unwrap_err().kind(), ErrorKind::Truncated, "between put and flush there is no end record");
+    store.flush().unwrap();
+    assert_eq!(keys(&reader(&path).unwrap()), ["c/0", "c/1", "zarr.json"]);
+    assert_eq!(get(&early, "c/0", 99).unwrap().unwrap(), b"second", "a reader from before goes on with what it knows");
+    assert_eq!(keys(&early), ["c/0", "zarr.json"]);
+    let len = std::fs::metadata(&path).unwrap().len();
+    store.flush().unwrap();
+    drop(store);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), len, "a flush without a change writes nothing");
+    let again = writer(&path);
+    put(&again, "c/1", b"one");
+    drop(again);
+    assert_eq!(content(&reader(&path).unwrap())[1], ("c/1".to_string(), b"one".to_vec()), "dropping finishes, too");
+    assert_eq!(std::fs::metadata(folder.with("empty.zip", b"")).unwrap().len(), 0);
+    let empty = writer(&folder.file("empty.zip"));
+    put(&empty, "k", b"1");
+    drop(empty);
+    assert_eq!(keys(&reader(&folder.file("empty.zip")).unwrap()), ["k"], "an empty file is a new archive");
+    assert_eq!(reader(&folder.file("none.zip")).unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn one_writer_has_the_file() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let shared = |path: &Path, writable| open_shared(path, writable, SyncMode::None).unwrap();
+    let a = shared(&path, true);
+    let b = shared(&folder.file("./x.zip"), true);
+    put(&*a, "k", b"1");
+    put(&*b, "l", b"2");
+    assert_eq!(keys(&*shared(&path, false)), ["k", "l"], "handles of one process share a store");
+    a.flush().unwrap();
+    let other = writer(&path);
+    let e = other.put("m", &[b"3"], Condition::None).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Conflict, "another description of the file cannot lock it: {e}");
+    assert_eq!(repair(&path).unwrap_err().kind(), ErrorKind::Conflict);
+    drop((a, b));
+    // The length differs from the one that the directory was read at.
+    let late = writer(&path);
+    let soon = writer(&path);
+    put(&soon, "m", b"3");
+    drop(soon);
+    assert!(late.put("n", &[b"4"], Condition::None).unwrap_err().to_string().contains("was changed by another program"));
+    assert_eq!(keys(&reader(&path).unwrap()), ["k", "l", "m"]);
+    assert_eq!(repair(&path).unwrap(), Repaired { keys: 3, lost: 0, cut: 0, changed: false });
+}
+
+#[test]
+fn a_child_of_fork_reads_and_never_writes() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let store = open_shared(&path, true, SyncMode::None).unwrap();
+    put(&*store, "k", b"1");
+    let before = std::fs::read(&path).unwrap();
+    // SAFETY: the child touches the store and the file only, and ends by `_exit`.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        let reads = get(&*store, "k", 9).is_ok_and(|found| found.as_deref() == Some(b"1"));
+        let refused = store.put("l", &[b"2"], Condition::None).is_err_and(|e| e.kind() == ErrorKind::Forked);
+        let flushed = store.flush().is_ok();
+        let alone = open_shared(&path, true, SyncMode::None).is_err();
+        drop(store);
+        let same = std::fs::read(&path).is_ok_and(|now| now == before);
+        let locked = repair(&path).is_err_and(|e| e.kind() == ErrorKind::Conflict);
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(if reads && refused && flushed && alone && same && locked { 42 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is an int.
+    unsafe { libc::waitpid(pid, &mut status, 0) };
+    assert_eq!(libc::WEXITSTATUS(status), 42);
+    put(&*store, "l", b"2");
+    drop(store);
+    assert_eq!(keys(&reader(&path).unwrap()), ["k", "l"]);
+}
+
+#[test]
+fn failed_writes_lose_nothing_that_was_there() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let store = writer(&path);
+    put(&store, "a", b"1");
+    let full = fault::fail(Call::Write, libc::ENOSPC);
+    for after in 0..2 {
+        let (result, left) = fault::with(&[fault::Fault { after, ..full }], || store.put("b", &[b"22"], Condition::None));
+        assert_eq!((result.unwrap_err().kind(), left), (ErrorKind::NoSpace, 0));
+    }
+    assert_eq!(keys(&store), ["a"]);
+    let (result, _) = fault::with(&[full], || store.flush());
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::NoSpace, "a directory that was not written is told");
+    put(&store, "c", b"3");
+    let (result, _) = fault::with(&[fault::Fault { effect: fault::Effect::Short(3), times: 1000, ..full }], || store.flush());
+    result.unwrap();
+    assert_eq!(keys(&reader(&path).unwrap()), ["a", "c"]);
+    drop(store);
+    let store = ZipStore::open(&path, true, SyncMode::Batch).unwrap();
+    put(&store, "d", b"4");
+    let (result, _) = fault::with(&[fault::fail(Call::Sync, libc::EIO)], || store.flush());
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(store.flush().unwrap_err().kind(), ErrorKind::Io, "a failed sync is told again");
+    assert_eq!(keys(&reader(&path).unwrap()), ["a", "c", "d"], "and what can be done is done");
+}
+
+#[test]
+fn from_afar_each_value_is_one_request() {
+    let value: Vec<u8> = (0..200_000u32).map(|i| (i / 3) as u8).collect();
+    let mut odd = stored("odd", &value);
+    odd.extra = [&[9u8, 9, 200, 0][..], &[7; 200]].concat();
+    let memory = Arc::new(MemoryStore::new());
+    memory.put("x.zip", &[&archive(&[stored("s", &value), deflated("d", &value), odd])], Condition::None).unwrap();
+    let far = Arc::new(LatencyStore::new(memory.clone(), Duration::from_millis(1)));
+    let store = ZipStore::over(far.clone(), "x.zip").unwrap();
+    assert!(store.capabilities().latency);
+    assert_eq!(far.stats().requests, 2, "the length and the tail");
+    let span = |offset, len| ByteRange::Span { offset, len };
+    let cases: &[(&str, &[ByteRange], u64)] = &[
+        ("s", &[ByteRange::Suffix { len: 16 }, span(5, 10)], 1),
+        ("s", &[ByteRange::Whole], 1),
+        ("d", &[span(5, 10), span(0, 0)], 1),
+        ("d", &[ByteRange::Whole], 1),
+        ("odd", &[span(5, 10)], 2),
+        ("odd", &[ByteRange::Whole], 1),
+        ("none", &[ByteRange::Whole], 0),
+        ("s", &[span(199_999, 2)], 0),
+    ];
+    for (key, ranges, requests) in cases {
+        let before = far.stats().requests;
+        let (sender, receiver) = std::sync::mpsc::channel();
+        store.start_read(key, ranges, None, Box::new(move |result| sender.send(result).unwrap()));
+        let found = receiver.recv_timeout(Duration::from_secs(20)).unwrap();
+        let expected = super::super::read_now(&over_memory(&get(&*memory, "x.zip", 1 << 30).unwrap().unwrap()).unwrap(), key, ranges, None);
+        let parts = |r: Result<Option<crate::store::Fetched>>| r.map(|f| f.map(|f| f.parts)).map_err(|e: Error| e.kind());
+        assert!(parts(found) == parts(expected), "{key} {ranges:?}");
+        assert_eq!(far.stats().requests - before, *requests, "{key} {ranges:?}");
+    }
+    memory.put("x.zip", &[b"another"], Condition::None).unwrap();
+    assert_eq!(get(&store, "s", 1 << 20).unwrap_err().kind(), ErrorKind::Conflict, "an archive that was replaced is not mixed up");
+}
+
+#[test]
+fn the_lock_goes_with_the_writer() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let store = writer(&path);
+    put(&store, "k", b"1");
+    drop(store);
+    let fd = os::open(CWD, &c_path(&path).unwrap(), libc::O_RDWR, 0).unwrap();
+    os::try_lock_byte(fd.as_fd(), super::write::LOCK_BYTE).unwrap();
+}

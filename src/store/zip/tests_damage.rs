@@ -1,0 +1,237 @@
+//! Tests of zip archives that are damaged, and of their repair.
+
+use super::directory::*;
+use super::tests::*;
+use super::write::{central_record, end_records};
+use super::*;
+use crate::error::ErrorKind;
+use crate::store::get;
+
+/// What a damaged archive gives: on opening, or on reading the key `k`.
+fn outcome(bytes: &[u8]) -> Result<Vec<u8>> {
+    let store = over_memory(bytes)?;
+    get(&store, "k", 1 << 20)?.ok_or_else(|| err!(NotFound, "no key"))
+}
+
+#[test]
+fn damage_is_told() {
+    use ErrorKind::*;
+    let good = [stored("a", b"before"), deflated("k", &[7; 5000]), stored("z", b"after")];
+    assert_eq!(outcome(&archive(&good)).unwrap(), [7; 5000]);
+    let with = |change: &dyn Fn(&mut Part)| {
+        let mut parts = good.clone();
+        change(&mut parts[1]);
+        archive(&parts)
+    };
+    // The directory says something else than the local headers.
+    let listed = |change: &dyn Fn(&mut Entry)| {
+        let (bytes, _) = build(&good);
+        let mut at = 0;
+        let mut records = Vec::new();
+        for (i, part) in good.iter().enumerate() {
+            let mut entry = Entry { header: at, ..part.entry };
+            at += LOCAL_LEN + part.name.len() as u64 + part.entry.stored;
+            if i == 1 {
+                change(&mut entry);
+            }
+            records.extend(central_record(&entry, &part.name));
+        }
+        finish(bytes, &records, 3)
+    };
+    let edited = |at_end: usize, bytes: &[u8]| {
+        let mut whole = archive(&good);
+        let at = whole.len() - at_end;
+        whole[at..at + bytes.len()].copy_from_slice(bytes);
+        whole
+    };
+    let long = |change: &dyn Fn(&mut Vec<u8>)| {
+        let parts: Vec<Part> = (0..65_535).map(|i| stored(&format!("{i}"), b"")).chain([stored("k", b"1")]).collect();
+        let mut whole = archive(&parts);
+        change(&mut whole);
+        whole
+    };
+    assert_eq!(outcome(&long(&|_| {})).unwrap(), b"1");
+    let whole = archive(&good);
+    let quoted = |inner: &[u8]| [&whole[..whole.len() - 2], &(inner.len() as u16).to_le_bytes(), inner].concat();
+    let cases: Vec<(&str, Vec<u8>, ErrorKind, &str)> = vec![
+        ("nothing", vec![], Truncated, "at least 22"),
+        ("no archive", b"x".repeat(100), Metadata, "no zip archive"),
+        ("cut in the end record", whole[..whole.len() - 1].to_vec(), Truncated, "ozarr zip-repair"),
+        ("cut in the directory", whole[..whole.len() - 40].to_vec(), Truncated, "no end record"),
+        ("bytes behind", [&whole[..], b"more"].concat(), Truncated, "bytes follow the end record"),
+        ("bytes in front", [b"more", &whole[..]].concat(), Metadata, "do not agree"),
+        ("two ends that fit", quoted(&whole[whole.len() - 22..]), Metadata, "two end records"),
+        ("count too large", edited(14, &[4, 0, 4, 0]), Metadata, "4 entries in 141 bytes"),
+        ("count too small", edited(14, &[2, 0, 2, 0]), Metadata, "2 entries, found 3"),
+        ("another offset", edited(6, &[0, 0, 0, 0]), Metadata, "do not agree"),
+        ("another size", edited(10, &[47, 0, 0, 0]), Metadata, "do not agree"),
+        ("huge size", edited(10, &[0xfe; 4]), Limit, "exceeds the limit"),
+        ("a volume", edited(18, &[1, 0]), Unsupported, "volumes"),
+        ("a volume's count", edited(14, &[1, 0]), Unsupported, "volumes"),
+        ("zip64 disagrees", long(&|b| *b.iter_mut().nth_back(21 - 12).unwrap() = 1), Metadata, "disagree"),
+        ("zip64 is elsewhere", long(&|b| *b.iter_mut().nth_back(41 - 8).unwrap() ^= 1), Metadata, "zip64 end record"),
+        (
+            "zip64 counts too many",
+            long(&|b| (b.iter_mut().nth_back(97 - 24).map(|x| *x ^= 1), b.iter_mut().nth_back(97 - 32).map(|x| *x ^= 1)).0.unwrap()),
+            Metadata,
+            "entries, found",
+        ),
+        ("slip", archive(&[stored("../k", b"")]), Name, "../k"),
+        ("absolute", archive(&[stored("/etc/k", b"")]), Name, "/etc/k"),
+        ("overlap", listed(&|e| e.header -= 3), Metadata, "overlap"),
+        ("all at one place", listed(&|e| e.header = 0), Metadata, "overlap"),
+        ("beyond the directory", listed(&|e| e.header = 1 << 31), Metadata, "reaches beyond"),
+        ("wraps around", listed(&|e| (e.header, e.stored) = (1 << 33, u64::MAX - 10)), Metadata, "reaches beyond"),
+        ("takes too much", listed(&|e| e.stored = 1 << 40), Metadata, "reaches beyond"),
+        ("a bomb's ratio", listed(&|e| e.size = 1 << 40), Metadata, "cannot be"),
+        (
+            "a large bomb",
+            archive(&[Part { entry: Entry { size: 0, ..deflated("k", &[0; 2 << 20]).entry }, ..deflated("k", &[0; 2 << 20]) }]),
+            Chunk,
+            "more than the 0 bytes",
+        ),
+        ("over the limit", archive(&[deflated("k", &[0; 2 << 20])]), Limit, "the limit is 1048576"),
+        ("says less", with(&|p| p.entry.size = 4999), Chunk, "more than the 4999"),
+        ("says more", with(&|p| p.entry.size = 5001), Chunk, "inflates to 5000 bytes, expected 5001"),
+        ("stored that says more", archive(&[part("k", &[0; 9], vec![0; 5], STORED)]), Metadata, "cannot be"),
+        ("wrong checksum", with(&|p| p.entry.crc ^= 1), Checksum, "CRC-32"),
+        ("wrong checksum, stored", archive(&[Part { data: b"1x3".to_vec(), ..stored("k", b"123") }]), Checksum, "CRC-32"),
+        ("damaged data", with(&|p| p.data[0] = 0xff), Chunk, "damaged"),
+        ("encrypted", with(&|p| p.entry.flags |= ENCRYPTED), Unsupported, "encrypted"),
+        ("another method", with(&|p| p.entry.method = 12), Unsupported, "method 12"),
+        ("other methods", listed(&|e| (e.method, e.size) = (STORED, e.stored)), Chunk, "the method is 8, expected 0"),
+        ("other sizes", listed(&|e| e.size += 1), Chunk, "the size is 5000, expected 5001"),
+        ("other stored sizes", listed(&|e| e.stored -= 1), Chunk, "the stored size"),
+        ("no local header", listed(&|e| (e.header, e.stored) = (e.header + 1, e.stored - 1)), Chunk, "no local header"),
+    ];
+    for (what, bytes, kind, text) in cases {
+        let e = outcome(&bytes).expect_err(what);
+        assert!(e.kind() == kind && e.to_string().contains(text), "{what}: {e:?}, expected {kind:?} with {text:?}");
+    }
+    let mut other_name = archive(&good);
+    let at = other_name.windows(31).position(|w| w.starts_with(LOCAL) && w[30] == b'k').unwrap();
+    other_name[at + 30] = b'j';
+    assert!(outcome(&other_name).unwrap_err().to_string().contains("has the name \"j\""));
+    let mut link = archive(&good);
+    let at = link.windows(47).position(|w| w.starts_with(CENTRAL) && w[46] == b'k').unwrap();
+    link[at + 40..at + 42].copy_from_slice(&0o120_777u16.to_le_bytes());
+    assert!(outcome(&link).unwrap_err().to_string().contains("symbolic link"));
+    let nested = archive(&[stored("inner.zip", &whole), stored("k", b"1")]);
+    assert_eq!(outcome(&nested).unwrap(), b"1", "an archive in an archive is a value");
+}
+
+#[test]
+fn no_changed_byte_gives_another_value() {
+    let value: Vec<u8> = (0..400u32).map(|i| (i * i / 5) as u8).collect();
+    let mut streamed = deflated("streamed", &value);
+    streamed.streamed = true;
+    let whole = archive(&[stored("a/k", &value), deflated("b", &value), streamed]);
+    let before = content(&over_memory(&whole).unwrap());
+    let look = |bytes: &[u8], what: String| {
+        let Ok(store) = over_memory(bytes) else { return };
+        for key in keys(&store) {
+            match (get(&store, &key, 1 << 20), before.iter().find(|(k, _)| *k == key)) {
+                (Ok(Some(found)), Some((_, expected))) => assert!(found == *expected, "{what}: {key} has another value"),
+                (Ok(Some(_)), None) => panic!("{what}: found the value of a key {key:?} that is none"),
+                _ => {}
+            }
+        }
+    };
+    for at in 0..whole.len() {
+        look(&whole[..at], format!("cut at {at}"));
+        for bit in 0..8 {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << bit;
+            look(&bytes, format!("bit {bit} of byte {at}"));
+        }
+    }
+}
+
+#[test]
+fn large_numbers_stand_in_zip64_fields() {
+    let far = 5 << 32;
+    for entry in [
+        Entry { header: far, ..stored("k", b"1").entry },
+        Entry { stored: far, size: far, ..stored("k", b"").entry },
+        Entry { header: far, stored: far + 1, size: far + 1, ..stored("k", b"").entry },
+        Entry { header: u32::MAX.into(), ..stored("k", b"").entry },
+    ] {
+        let bytes = central_record(&entry, b"k");
+        let found = records(&bytes).next().unwrap().unwrap();
+        assert_eq!(Entry { is_link: false, limit: 0, ..found.entry }, entry);
+    }
+    // A directory behind 20 GiB of nothing.
+    let entry = Entry { header: far - 31, ..stored("k", b"").entry };
+    let tail = [central_record(&entry, b"k"), end_records(1, 47, far).unwrap()].concat();
+    let tail = if tail[46..].starts_with(b"k") && tail[47..].starts_with(&[1, 0]) {
+        // its own zip64 field makes it longer
+        [central_record(&entry, b"k"), end_records(1, 47 + 12, far).unwrap()].concat()
+    } else {
+        tail
+    };
+    let read = |at: u64, len: usize| match at.checked_sub(far) {
+        Some(at) => read_slice(&tail, at, len),
+        None if at + len as u64 <= far => Ok(vec![0; len]),
+        None => Ok([vec![0; (far - at) as usize], read_slice(&tail, 0, len - (far - at) as usize)?].concat()),
+    };
+    let found = find(far + tail.len() as u64, &read).unwrap();
+    assert_eq!((found.start, found.count), (far, 1));
+    let mut all = Vec::new();
+    entries(&found, &mut |key, entry| all.push((key, entry.header))).unwrap();
+    assert_eq!(all, [("k".to_string(), far - 31)]);
+}
+
+#[test]
+fn a_repair_saves_what_is_whole() {
+    let folder = Folder::new();
+    let path = folder.file("x.zip");
+    let store = writer(&path);
+    put(&store, "a", b"first");
+    put(&store, "inner.zip", &archive(&[stored("k", b"1")]));
+    store.flush().unwrap();
+    let flushed = std::fs::metadata(&path).unwrap().len() as usize;
+    let mut ends = vec![(flushed, content(&store))];
+    for (key, value) in [("b", &b"b's value"[..]), ("a", b"second"), ("c", &[3; 300])] {
+        put(&store, key, value);
+        ends.push((std::fs::metadata(&path).unwrap().len() as usize, content(&store)));
+    }
+    let torn = std::fs::read(&path).unwrap();
+    drop(store);
+    let whole = std::fs::read(&path).unwrap();
+    for cut in flushed..whole.len() {
+        let file = folder.with("cut.zip", &whole[..cut]);
+        let done = repair(&file).unwrap();
+        let (end, expected) = ends.iter().rev().find(|(end, _)| *end <= cut).unwrap();
+        assert_eq!(content(&reader(&file).unwrap()), *expected, "cut at {cut}");
+        assert_eq!((done.keys, done.cut), (expected.len() as u64, (cut - end) as u64), "cut at {cut}");
+        assert!(!repair(&file).unwrap().changed);
+    }
+    // Before the first flush, with a value that was not written in the middle, and nothing at all.
+    assert_eq!(repair(&folder.with("cut.zip", &torn[..flushed - 1])).unwrap().keys, 2);
+    let mut hole = torn.clone();
+    let at = hole.windows(9).position(|w| w == b"b's value").unwrap();
+    hole[at..at + 9].fill(0);
+    let done = repair(&folder.with("hole.zip", &hole)).unwrap();
+    assert_eq!((done.keys, done.lost), (3, 1));
+    assert_eq!(keys(&reader(&folder.file("hole.zip")).unwrap()), ["a", "c", "inner.zip"]);
+    assert_eq!(repair(&folder.with("no.zip", b"nothing of the kind")).unwrap_err().kind(), ErrorKind::Metadata);
+    assert_eq!(repair(&folder.file("none.zip")).unwrap_err().os_errno(), libc::ENOENT);
+}
+
+#[test]
+fn a_repair_keeps_the_entries_of_other_writers() {
+    let folder = Folder::new();
+    let mut streamed = deflated("s/streamed", &[5; 3000]);
+    streamed.streamed = true;
+    let path = folder.with("x.zip", &archive(&[streamed.clone(), deflated("d", &[6; 300]), stored("s/", b"")]));
+    let store = writer(&path);
+    put(&store, "new", b"1");
+    let torn = std::fs::read(&path).unwrap();
+    drop(store);
+    let file = folder.with("torn.zip", &torn);
+    assert_eq!(repair(&file).unwrap().keys, 3);
+    assert_eq!(content(&reader(&file).unwrap()), content(&reader(&path).unwrap()));
+    let (bytes, _) = build(&[deflated("d", &[6; 300]), streamed]);
+    let done = repair(&folder.with("torn.zip", &bytes)).unwrap();
+    assert_eq!((done.keys, done.lost), (1, 1), "without a directory nobody knows where streamed entries end");
+}

@@ -1,0 +1,324 @@
+//! Writing a zip archive: entries are appended, stored as they are, and the directory goes behind them when the store is flushed.
+//!
+//! Nothing that stands in the file is ever written over: a directory that is there keeps its place when entries follow, and is dead
+//! once a newer one ends the file. So from the first put until the flush the file has no end record at its end; whoever opens it
+//! then is told so, and `repair` makes an archive of what is whole. A header tells size and checksum before the data come.
+
+use super::directory::*;
+use super::read::Slot;
+use crate::error::{Error, Result, bail, err};
+use crate::fork;
+use crate::limits::reserve;
+use crate::store::local::{FileObject, SyncMode, c_path, make_folder};
+use crate::store::os::{self, CWD, Errno};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+/// The byte of the file that a writer locks against others.
+pub(super) const LOCK_BYTE: i64 = 1 << 62;
+/// The date of every entry (1 January 1980), so that the same writes make the same file.
+const DATE: u16 = 1 << 5 | 1;
+/// How much of a directory is written at once.
+const PIECE: usize = 1 << 20;
+
+/// The end of an archive's file. Used by the process that made it only: its locks are never touched in a child of `fork`.
+pub(super) struct Writer {
+    file: OwnedFd,
+    sync: SyncMode,
+    process: u32,
+    /// The records of the directory that the file had when it was opened, those that are no keys among them.
+    old: Vec<u8>,
+    /// Where the first entry of this writer begins.
+    from: u64,
+    end: Mutex<End>,
+    /// Read side: a put from beginning to end. Write side: a flush.
+    turns: RwLock<()>,
+    dirty: AtomicBool,
+}
+
+struct End {
+    /// Where the next bytes go.
+    at: u64,
+    /// There may be bytes behind that, of a write that failed.
+    overwritten: bool,
+    /// The first failed sync: something that was put may be lost.
+    failure: Option<Error>,
+}
+
+impl Writer {
+    /// Opens the archive at `path` for appending, or makes it. `as_read` is the file that the directory was read from, with its
+    /// records and its length; `None` if there was none, or an empty one.
+    pub fn open(path: &Path, sync: SyncMode, as_read: Option<(&FileObject, &[u8], u64)>) -> Result<Writer> {
+        let file = open_to_write(path, as_read.is_none(), sync)?;
+        match os::try_lock_byte(file.as_fd(), LOCK_BYTE) {
+            Ok(()) | Err(Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => {}
+            Err(Errno(libc::EAGAIN | libc::EACCES)) => {
+                bail!(Conflict, "{} is open for writing already, in another program or under another name", path.display())
+            }
+            Err(e) => return Err(e.error("lock")),
+        }
+        let now = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?;
+        let (old, at) = as_read.map_or((&[][..], 0), |(_, old, len)| (old, len));
+        let is_same = match as_read {
+            Some((object, _, _)) => object.is_file(&now),
+            None => true,
+        };
+        if !is_same || now.st_size != at as i64 {
+            bail!(Conflict, "{} was changed by another program since it was opened; open it again", path.display());
+        }
+        let mut kept = Vec::new();
+        reserve(&mut kept, old.len())?;
+        kept.extend_from_slice(old);
+        let end = Mutex::new(End { at, overwritten: false, failure: None });
+        let process = fork::forks();
+        Ok(Writer { file, sync, process, old: kept, from: at, end, turns: RwLock::default(), dirty: AtomicBool::new(false) })
+    }
+
+    /// The file, for reading what was put.
+    pub fn reader(&self) -> Result<FileObject> {
+        let file = self.file.try_clone().map_err(|e| Error::os(e.raw_os_error().unwrap_or(libc::EIO), "duplicate the descriptor"))?;
+        Ok(FileObject::new(file))
+    }
+
+    fn end(&self) -> MutexGuard<'_, End> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends an entry of that name and lets `publish` tell the readers of it and of where its data begin. If that fails, the
+    /// bytes stay and are never listed.
+    pub fn append(&self, name: &str, parts: &[&[u8]], publish: impl FnOnce(Entry, u64) -> Result<()>) -> Result<()> {
+        let mut crc = libdeflater::Crc::new();
+        parts.iter().for_each(|part| crc.update(part));
+        let size = parts.iter().map(|part| part.len() as u64).sum();
+        let _turn = self.turns.read().unwrap_or_else(PoisonError::into_inner);
+        let (header_at, header) = {
+            let mut end = self.end();
+            let mut entry = Entry {
+                header: end.at,
+                stored: size,
+                size,
+                crc: crc.sum(),
+                method: STORED,
+                flags: if name.is_ascii() { 0 } else { UTF8 },
+                name_len: u16::try_from(name.len()).map_err(|_| err!(Limit, "the name of a zip entry has {} bytes", name.len()))?,
+                is_link: false,
+                limit: 0,
+            };
+            let header = local_header(&entry, name);
+            let data = end.at + header.len() as u64;
+            entry.limit = data.checked_add(size).ok_or_else(|| err!(Limit, "the zip archive would exceed 2^64 bytes"))?;
+            // From here on the file has no end record at its end.
+            end.overwritten = true;
+            os::pwrite_all(self.file.as_fd(), &[&header], end.at).map_err(|e| e.error("write"))?;
+            end.at = entry.limit;
+            (entry, data)
+        };
+        if let Err(e) = os::pwrite_all(self.file.as_fd(), parts, header) {
+            let mut end = self.end();
+            if end.at == header_at.limit {
+                end.at = header_at.header;
+            }
+            return Err(e.error("write"));
+        }
+        if self.sync == SyncMode::Each {
+            self.sync(&mut self.end())?;
+        }
+        let published = publish(header_at, header);
+        self.dirty.store(true, Ordering::Release);
+        published
+    }
+
+    /// Writes the directory of all that was put, if anything was since the last time. `slots` gives the present entries.
+    pub fn finish(&self, slots: impl FnOnce() -> Vec<std::sync::Arc<Slot>>) -> Result<()> {
+        if self.process != fork::forks() {
+            return Ok(());
+        }
+        let _all = self.turns.write().unwrap_or_else(PoisonError::into_inner);
+        let mut end = self.end();
+        if self.dirty.load(Ordering::Acquire) {
+            let mut slots = slots();
+            slots.sort_unstable_by_key(|slot| slot.entry.header);
+            let fd = self.file.as_fd();
+            self.sync(&mut end)?;
+            let mut out = Appender { writer: self, at: end.at, piece: Vec::new() };
+            let count = self.write_records(&slots, &mut out)?;
+            let size = out.at + out.piece.len() as u64 - end.at;
+            out.piece.extend_from_slice(&end_records(count, size, end.at)?);
+            out.write()?;
+            let at = out.at;
+            if end.overwritten {
+                os::truncate(fd, at).map_err(|e| e.error("truncate"))?;
+                end.overwritten = false;
+            }
+            end.at = at;
+            self.dirty.store(false, Ordering::Release);
+            self.sync(&mut end)?;
+        }
+        end.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// Makes durable what was written, unless the mode is `none`. A failure is kept for all later flushes.
+    fn sync(&self, end: &mut End) -> Result<()> {
+        if self.sync == SyncMode::None {
+            return Ok(());
+        }
+        os::fdatasync(self.file.as_fd()).map_err(|e| {
+            let error = e.error("sync");
+            end.failure.get_or_insert_with(|| error.clone());
+            error
+        })
+    }
+
+    /// The records of what is listed still: those of the old directory that nothing has replaced, and this writer's.
+    fn write_records(&self, slots: &[std::sync::Arc<Slot>], out: &mut Appender<'_>) -> Result<u64> {
+        let mut count = 0;
+        for record in records(&self.old) {
+            let record = record?;
+            let is_key = key_of(record.name, record.entry.flags, record.host)?.is_some();
+            if !is_key || slots.binary_search_by_key(&record.entry.header, |slot| slot.entry.header).is_ok() {
+                out.push(record.whole)?;
+                count += 1;
+            }
+        }
+        for slot in slots.iter().filter(|slot| slot.entry.header >= self.from) {
+            out.push(&central_record(&slot.entry, slot.name.as_bytes()))?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // Closing gives the lock back unless a forked child holds the descriptor, too; a child must not give back the parent's.
+        if self.process == fork::forks() {
+            let _ = os::unlock_byte(self.file.as_fd(), LOCK_BYTE);
+        }
+    }
+}
+
+/// Bytes on their way to the end of the file, in large pieces.
+struct Appender<'a> {
+    writer: &'a Writer,
+    at: u64,
+    piece: Vec<u8>,
+}
+
+impl Appender<'_> {
+    fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        reserve(&mut self.piece, bytes.len())?;
+        self.piece.extend_from_slice(bytes);
+        if self.piece.len() >= PIECE { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<()> {
+        os::pwrite_all(self.writer.file.as_fd(), &[&self.piece], self.at).map_err(|e| e.error("write the directory of the zip archive"))?;
+        self.at += self.piece.len() as u64;
+        self.piece.clear();
+        Ok(())
+    }
+}
+
+fn open_to_write(path: &Path, make: bool, sync: SyncMode) -> Result<OwnedFd> {
+    let c = c_path(path)?;
+    let open = || os::open(CWD, &c, libc::O_RDWR | if make { libc::O_CREAT } else { 0 }, 0o666);
+    let file = match open() {
+        Err(Errno(libc::ENOENT)) if make => {
+            make_folder(path.parent().unwrap_or(Path::new("/")), sync != SyncMode::None)?;
+            open()
+        }
+        other => other,
+    };
+    let file = file.map_err(|e| e.error(&format!("open {}", path.display())))?;
+    if make && sync != SyncMode::None {
+        let folder = os::open(CWD, &c_path(path.parent().unwrap_or(Path::new("/")))?, libc::O_RDONLY | libc::O_DIRECTORY, 0);
+        folder.and_then(|folder| os::fsync_folder(folder.as_fd())).map_err(|e| e.error("sync the folder"))?;
+    }
+    Ok(file)
+}
+
+/// A number in 32 bits, or all ones for one that stands in the zip64 field instead.
+fn short(n: u64) -> [u8; 4] {
+    u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes()
+}
+
+fn is_long(n: u64) -> bool {
+    n >= u64::from(u32::MAX)
+}
+
+/// The local header of a stored entry.
+pub(super) fn local_header(entry: &Entry, name: &str) -> Vec<u8> {
+    let long = is_long(entry.size);
+    let extra_len = if long { 20u16 } else { 0 };
+    let mut out = Vec::with_capacity(LOCAL_LEN as usize + name.len() + usize::from(extra_len));
+    out.extend_from_slice(LOCAL);
+    for word in [if long { 45 } else { 20 }, entry.flags, entry.method, 0, DATE] {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    out.extend_from_slice(&entry.crc.to_le_bytes());
+    // Both sizes stand in the zip64 field, or none.
+    let size = if long { [0xff; 4] } else { short(entry.size) };
+    out.extend_from_slice(&[size, size].concat());
+    out.extend_from_slice(&entry.name_len.to_le_bytes());
+    out.extend_from_slice(&extra_len.to_le_bytes());
+    out.extend_from_slice(name.as_bytes());
+    if long {
+        out.extend_from_slice(&[1u16.to_le_bytes(), 16u16.to_le_bytes()].concat());
+        out.extend_from_slice(&[entry.size.to_le_bytes(), entry.stored.to_le_bytes()].concat());
+    }
+    out
+}
+
+/// The directory's record of an entry.
+pub(super) fn central_record(entry: &Entry, name: &[u8]) -> Vec<u8> {
+    let long: Vec<u8> = [entry.size, entry.stored, entry.header].into_iter().filter(|&n| is_long(n)).flat_map(u64::to_le_bytes).collect();
+    let mut out = Vec::with_capacity(CENTRAL_LEN + name.len() + 28);
+    let extra_len = if long.is_empty() { 0 } else { 4 + long.len() as u16 };
+    out.extend_from_slice(CENTRAL);
+    // Made by version 4.5 on Unix, so that the mode below counts.
+    for word in [3 << 8 | 45, if long.is_empty() { 20 } else { 45 }, entry.flags, entry.method, 0, DATE] {
+        out.extend_from_slice(&u16::to_le_bytes(word));
+    }
+    out.extend_from_slice(&entry.crc.to_le_bytes());
+    out.extend_from_slice(&[short(entry.stored), short(entry.size)].concat());
+    // Lengths of name, extra fields and comment; the volume; attributes.
+    for word in [entry.name_len, extra_len, 0, 0, 0] {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    out.extend_from_slice(&(0o100_644u32 << 16).to_le_bytes());
+    out.extend_from_slice(&short(entry.header));
+    out.extend_from_slice(name);
+    if !long.is_empty() {
+        out.extend_from_slice(&[1u16.to_le_bytes(), (long.len() as u16).to_le_bytes()].concat());
+        out.extend_from_slice(&long);
+    }
+    out
+}
+
+/// The records that end an archive whose directory has `count` records in `size` bytes at `offset`.
+pub(super) fn end_records(count: u64, size: u64, offset: u64) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    if count >= u64::from(u16::MAX) || is_long(size) || is_long(offset) {
+        let at = offset.checked_add(size).ok_or_else(|| err!(Limit, "the zip archive would exceed 2^64 bytes"))?;
+        out.extend_from_slice(END64);
+        out.extend_from_slice(&(END64_LEN - 12).to_le_bytes());
+        out.extend_from_slice(&[(3u16 << 8 | 45).to_le_bytes(), 45u16.to_le_bytes()].concat());
+        out.extend_from_slice(&[0; 8]);
+        for n in [count, count, size, offset] {
+            out.extend_from_slice(&n.to_le_bytes());
+        }
+        out.extend_from_slice(LOCATOR64);
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&at.to_le_bytes());
+        out.extend_from_slice(&1u32.to_le_bytes());
+    }
+    let count = u16::try_from(count).unwrap_or(u16::MAX).to_le_bytes();
+    out.extend_from_slice(END);
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&[count, count].concat());
+    out.extend_from_slice(&[short(size), short(offset)].concat());
+    out.extend_from_slice(&[0; 2]);
+    Ok(out)
+}
