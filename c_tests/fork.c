@@ -109,10 +109,48 @@ static void child(int32_t *data, int32_t round) {
     _exit(failures != 0);
 }
 
+/* A shard that is being written is the parent's: the child cannot go on with it, and does not take it away. */
+static void shard_writer(void) {
+    int64_t shape[] = {8}, inner[] = {4}, first[] = {0};
+    int32_t v[] = {1, 2, 3, 4, 5, 6, 7, 8}, in[8];
+    int status = 0;
+    ozarr_spec *s = NULL;
+    ozarr_array *a = NULL;
+    ozarr_shard_writer *w = NULL;
+    ozarr_chunk_iter *chunks = NULL;
+    bool more = false;
+    OK(ozarr_spec_new(OZARR_INT32, 1, shape, &s));
+    OK(ozarr_spec_set_chunks(s, shape));
+    OK(ozarr_spec_set_inner_chunks(s, inner));
+    OK(ozarr_array_create_ex("fork.zarr/s", s, OZARR_NEW, &a));
+    OK(ozarr_shard_writer_new(a, first, &w));
+    OK(ozarr_array_chunks(a, true, &chunks));
+    pid_t pid = fork();
+    if (pid == 0) {
+        ERR(OZARR_ERR_FORKED, ozarr_shard_writer_put(w, first, OZARR_INT32, v, sizeof v / 2));
+        ERR(OZARR_ERR_FORKED, ozarr_chunk_iter_next(chunks, &more));
+        ozarr_shard_writer_free(w);
+        ozarr_chunk_iter_free(chunks);
+        _exit(failures != 0);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    OK(ozarr_shard_writer_put(w, first, OZARR_INT32, v, sizeof v / 2));
+    first[0] = 1;
+    OK(ozarr_shard_writer_put(w, first, OZARR_INT32, v + 4, sizeof v / 2));
+    OK(ozarr_shard_writer_finish(w));
+    ozarr_shard_writer_free(w);
+    ozarr_chunk_iter_free(chunks);
+    OK(ozarr_array_read(a, OZARR_INT32, in, sizeof in));
+    CHECK(memcmp(in, v, sizeof v) == 0);
+    ozarr_array_free(a);
+    ozarr_spec_free(s);
+}
+
 int main(void) {
     static int32_t data[ROWS * COLUMNS];
     int64_t shape[] = {ROWS, COLUMNS}, chunks[] = {1, COLUMNS}, n = -1;
     pthread_t threads[5];
+    shard_writer();
     OK(ozarr_spec_new(OZARR_INT32, 2, shape, &spec));
     OK(ozarr_spec_set_chunks(spec, chunks));
     OK(ozarr_spec_set_compressor(spec, "zstd", 1));

@@ -304,7 +304,7 @@ fn a_shard_has_the_same_bytes_whatever_the_threads_and_the_direction() {
 }
 
 #[test]
-fn a_panic_or_an_error_in_one_piece_is_one_error() {
+fn an_error_in_one_piece_is_one_error() {
     let _alone = alone();
     let shared = memory();
     let array = create(&shared, &shard(&format!("{LITTLE},{ZSTD}"), "[64]", LITTLE, "end"), &[1 << 20], &[1 << 20], 4);

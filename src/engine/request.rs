@@ -287,3 +287,69 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     err!(Internal, "a defect of the library: {}", text.unwrap_or("panic without a message"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Selection;
+    use crate::error::ErrorKind;
+    use crate::grid::Grid;
+    use crate::limits::Dims;
+
+    /// One item in pieces, one of which may panic.
+    struct Pieces {
+        plan: Plan,
+        pool: Arc<Pool>,
+        bad: Option<usize>,
+        done: Arc<AtomicUsize>,
+    }
+
+    impl Work for Pieces {
+        fn plan(&self) -> &Plan {
+            &self.plan
+        }
+
+        fn pool(&self) -> &Pool {
+            &self.pool
+        }
+
+        fn finish_others(&self) -> bool {
+            true
+        }
+
+        fn run(&self, request: &Arc<Request>, _: u64) -> Outcome {
+            let local = AtomicUsize::new(0);
+            request.fan_out(50, &|i| {
+                std::thread::sleep(std::time::Duration::from_micros(50));
+                if self.bad == Some(i) {
+                    // Without the hook, which would print.
+                    std::panic::resume_unwind(Box::new("planted"));
+                }
+                local.fetch_add(1, Ordering::Relaxed);
+            });
+            self.done.fetch_add(local.into_inner(), Ordering::Relaxed);
+            Outcome::Done(Ok(()))
+        }
+    }
+
+    #[test]
+    fn every_piece_is_done_once_and_a_panic_in_one_is_an_error_of_the_item() {
+        for threads in [1, 4] {
+            for bad in [None, Some(20)] {
+                let grid = Grid::regular(Dims::from_slice(&[1])).unwrap();
+                let plan = Plan::new(&grid, &Selection::all(&[3]), &[8], 8).unwrap();
+                let done = Arc::new(AtomicUsize::new(0));
+                let result = run(Box::new(Pieces { plan, pool: Pool::new(threads), bad, done: done.clone() }));
+                match bad {
+                    None => assert_eq!((result.is_ok(), done.load(Ordering::Relaxed)), (true, 150)),
+                    Some(_) => {
+                        let e = result.unwrap_err();
+                        assert_eq!(e.kind(), ErrorKind::Internal);
+                        assert!(e.message().contains("planted"), "{e}");
+                        assert_eq!(done.load(Ordering::Relaxed), 0);
+                    }
+                }
+            }
+        }
+    }
+}
