@@ -9,7 +9,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("limits", &["error"]),
     ("fork", &[]),
-    ("dtype", &["error", "limits"]),
+    ("dtype", &["error", "limits", "fork"]),
     ("grid", &["error", "limits"]),
     ("store", &["error", "limits", "fork"]),
     ("metadata", &["error", "limits", "dtype", "grid"]),
