@@ -34,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut next = || n.next().unwrap_or(1);
     let (start, shape, step) = ([next(), next()], [next(), next()], [next(), next()]);
     let Ok(selection) = Selection::new(&[9, 7], &start, &shape, Some(&step)) else { return };
-    let raw = (next() % 14).unsigned_abs() as i32 + 1;
+    let raw = (next() % DataType::ALL.len() as i64).unsigned_abs() as i32 + 1;
     let data_type = DataType::ALL[raw as usize - 1];
     let mut data = vec![0u8; next().unsigned_abs() as usize % 4096];
     let memory = Memory {
