@@ -106,6 +106,20 @@ const TABLE: &[(DataType, &str, Flips)] = &[
     (DataType::Int32, r#"{"id": "zlib", "level": 9}"#, Found),
     (DataType::Int32, r#"{"id": "zstd"}"#, Survived),
     (DataType::Int32, r#"{"id": "zstd", "checksum": true}"#, Survived),
+    (DataType::Float32, r#"{"id": "zfpy", "mode": 4, "tolerance": 0.01}"#, Survived),
+    (DataType::Float64, r#"{"id": "zfpy", "mode": 5}"#, Survived),
+    (DataType::Float64, r#"[{"name": "zfp", "configuration": {"mode": "reversible"}}]"#, Survived),
+    (DataType::Int32, r#"[{"name": "zfp", "configuration": {"mode": "fixed_rate", "rate": 12}}]"#, Survived),
+    (
+        DataType::Int32,
+        r#"[{"name": "n5_default", "configuration": {"codecs": [{"name": "transpose", "configuration": {"order": [0]}}, {"name": "bytes", "configuration": {"endian": "big"}}, "crc32c"]}}]"#,
+        Survived,
+    ),
+    (
+        DataType::Float64,
+        r#"[{"name": "cast_value", "configuration": {"data_type": "int16"}}, {"name": "bytes", "configuration": {"endian": "big"}}]"#,
+        Survived,
+    ),
     (DataType::Bool, r#"["packbits"]"#, Survived),
     (DataType::Int32, r#"[{"name": "packbits", "configuration": {"last_bit": 20, "padding_encoding": "last_byte"}}]"#, Survived),
     (
@@ -160,7 +174,12 @@ impl Case {
             let (leaf, data, mut frame) = (leaf(t, json, 100), elements(t, 100), Vec::new());
             assert_eq!(leaf.stages.len(), 1, "{json}");
             leaf.stages[0].encode(&data, &mut frame).unwrap();
-            Case { leaf, json, data, frame, flips }
+            let mut case = Case { leaf, json, data, frame, flips };
+            if json.contains("zfp") {
+                // What is not kept exactly: the data are what comes back.
+                case.data = case.decode(&case.frame, case.data.len()).unwrap();
+            }
+            case
         })
     }
 
@@ -215,8 +234,8 @@ fn the_table_has_every_codec() {
         assert!(TABLE.iter().any(|(_, json, _)| json.contains(&format!(r#""id": "{id}""#))), "no row for {id}");
     }
     for name in known(Codecs::V3(vec![Extension::new("nosuch", Default::default())])) {
-        let id = name.strip_prefix("numcodecs.").unwrap_or(&name);
-        let shapes = ["bytes", "endian", "sharding_indexed", "transpose"].contains(&id);
+        let id = name.strip_prefix("numcodecs.").or(name.strip_prefix("zarrs.")).unwrap_or(&name);
+        let shapes = ["bytes", "endian", "reshape", "sharding_indexed", "squeeze", "transpose"].contains(&id);
         assert!(shapes || TABLE.iter().any(|(_, json, _)| json.contains(&format!(r#""{id}""#))), "no row for {name}");
     }
 }
@@ -232,7 +251,12 @@ fn good_frames_decode() {
 fn cuts_at_every_byte_are_found() {
     for case in Case::all() {
         for cut in 0..case.frame.len() {
-            case.refuses(&case.frame[..cut], &format!("a cut at {cut} of {}", case.frame.len()));
+            // A zfp stream may end at a byte instead of a word: without padding it is whole.
+            let padding = case.json.contains("zfp") && case.frame[cut..].iter().all(|b| *b == 0) && case.frame.len() - cut < 8;
+            let whole = padding && case.decode(&case.frame[..cut], case.data.len()).is_some_and(|d| d == case.data);
+            if !whole {
+                case.refuses(&case.frame[..cut], &format!("a cut at {cut} of {}", case.frame.len()));
+            }
         }
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Kernel {
     pub to: ElementType,
     /// Whether the result depends on the order of the elements in the buffer.
     pub depends_on_order: bool,
+    /// Whether the fill value must come back from it as it was.
+    pub keeps_fill: bool,
     /// The stage between `from` and `to`, in byte orders of the caller's choice.
     make: Box<dyn Fn(ElementType, ElementType) -> StageRef>,
 }
@@ -30,12 +32,17 @@ pub(super) struct Kernel {
 impl Kernel {
     /// A kernel of elements one by one.
     pub fn new(from: ElementType, to: ElementType, make: impl Fn(ElementType, ElementType) -> StageRef + 'static) -> Kernel {
-        Kernel { from, to, depends_on_order: false, make: Box::new(make) }
+        Kernel { from, to, depends_on_order: false, keeps_fill: false, make: Box::new(make) }
     }
 
     /// The same where the result depends on the order of the elements.
     pub fn ordered(self) -> Kernel {
         Kernel { depends_on_order: true, ..self }
+    }
+
+    /// The same where an array's fill value must come back from it as it was.
+    pub fn keeping_fill(self) -> Kernel {
+        Kernel { keeps_fill: true, ..self }
     }
 
     /// The stage between elements `from` and `to` (the kernel's types in any byte order).

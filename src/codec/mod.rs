@@ -12,6 +12,7 @@ pub mod bitround;
 pub mod blosc;
 pub mod bytes;
 pub mod bz2;
+pub mod cast;
 pub mod chain;
 pub mod checksum;
 pub mod conditional;
@@ -19,12 +20,15 @@ pub mod filters;
 pub mod gzip;
 pub mod lz4;
 pub mod lzma;
+pub mod n5;
 pub mod packbits;
 pub mod pcodec;
 pub mod registry;
+pub mod reshape;
 pub mod scale;
 pub mod sharding;
 pub mod transpose;
+pub mod zfp;
 pub mod zlib;
 pub mod zstd;
 
@@ -80,6 +84,13 @@ pub trait Stage: Send + Sync {
     fn decode_range(&self, src: &[u8], total: usize, offset: usize, dst: &mut [u8]) -> Option<Result<()>> {
         let _ = (src, total, offset, dst);
         None
+    }
+
+    /// The same stage for buffers of elements of that shape (C order), where its bytes depend on it; called once, when the chain
+    /// is bound.
+    fn for_shape(&self, shape: &[u64]) -> Result<Option<StageRef>> {
+        let _ = shape;
+        Ok(None)
     }
 }
 

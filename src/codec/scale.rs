@@ -21,7 +21,7 @@ use crate::metadata::json::brief;
 use std::sync::Arc;
 
 /// Numbers that are calculated with at once: some KiB on the stack, so that the compiler makes vectors of the loops.
-const BLOCK: usize = 256;
+pub(super) const BLOCK: usize = 256;
 
 /// How results are rounded after each operation. All is calculated in binary64, which rounds the four basic operations of
 /// narrower numbers a second time without changing the result.
@@ -187,7 +187,7 @@ fn narrow(e: ElementType, block: &[f64], dst: &mut [u8]) {
 }
 
 /// Calculates with every element of `src`, block by block, into `dst`.
-fn blocks(from: ElementType, src: &[u8], to: ElementType, dst: &mut [u8], f: impl Fn(&mut [f64])) {
+pub(super) fn blocks(from: ElementType, src: &[u8], to: ElementType, dst: &mut [u8], mut f: impl FnMut(&mut [f64])) {
     let mut room = [0f64; BLOCK];
     for (s, d) in src.chunks(BLOCK * from.size()).zip(dst.chunks_mut(BLOCK * to.size())) {
         let block = &mut room[..s.len() / from.size()];

@@ -322,7 +322,9 @@ impl Spec {
             dimension_names: names,
             document,
         };
-        Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?.bind(&chunk)?;
+        let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
+        chain.bind(&chunk)?;
+        chain.check_fill(&meta.fill.element(meta.data_type))?;
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
         Ok((meta, attributes))
     }
