@@ -8,7 +8,7 @@
 //! Example of astype: `{"name": "numcodecs.astype", "configuration": {"encode_dtype": "<f4", "decode_dtype": "<f8"}}`
 
 use super::registry::{Built, Config, Style, decode_known};
-use super::{Dest, Size, Stage, StageRef};
+use super::{Dest, Size, Stage, StageRef, shuffle};
 use crate::dtype::{DataType, ElementType, Kind, parse_v2};
 use crate::error::{Result, bail, err};
 use crate::limits;
@@ -437,56 +437,16 @@ struct Shuffle {
     element: usize,
 }
 
-/// Shuffles whole elements of `N` bytes, each side walked once.
-fn shuffle_items<const N: usize>(src: &[u8], dst: &mut [u8]) {
-    let items = src.as_chunks::<N>().0;
-    for (b, plane) in dst.chunks_exact_mut(items.len().max(1)).enumerate().take(N) {
-        plane.iter_mut().zip(items).for_each(|(slot, item)| *slot = item[b]);
-    }
-}
-
-/// The inverse of [`shuffle_items`].
-fn unshuffle_items<const N: usize>(src: &[u8], dst: &mut [u8]) {
-    let items = dst.as_chunks_mut::<N>().0;
-    let count = items.len();
-    let planes: [&[u8]; N] = std::array::from_fn(|b| src.get(b * count..(b + 1) * count).unwrap_or_default());
-    if planes.iter().any(|plane| plane.len() != count) {
-        return;
-    }
-    for (i, item) in items.iter_mut().enumerate() {
-        *item = std::array::from_fn(|b| planes[b][i]);
-    }
-}
-
 impl Shuffle {
     /// Byte `b` of element `i` moves between `i * element + b` and `b * count + i`.
     fn run(&self, src: &[u8], dst: &mut [u8], forward: bool) -> Result<()> {
         check_whole("shuffle", src.len(), self.element)?;
-        match (self.element, forward) {
-            (1, _) => dst.copy_from_slice(src),
-            (2, true) => shuffle_items::<2>(src, dst),
-            (4, true) => shuffle_items::<4>(src, dst),
-            (8, true) => shuffle_items::<8>(src, dst),
-            (2, false) => unshuffle_items::<2>(src, dst),
-            (4, false) => unshuffle_items::<4>(src, dst),
-            (8, false) => unshuffle_items::<8>(src, dst),
-            _ => self.run_any(src, dst, forward),
+        if forward {
+            shuffle::shuffle(self.element, src, dst)
+        } else {
+            shuffle::unshuffle(self.element, src, dst)
         }
         Ok(())
-    }
-
-    fn run_any(&self, src: &[u8], dst: &mut [u8], forward: bool) {
-        let count = src.len() / self.element;
-        for b in 0..self.element {
-            let (plane, start) = (b * count..(b + 1) * count, b);
-            if forward {
-                let items = src.get(start..).unwrap_or_default().iter().step_by(self.element);
-                dst.get_mut(plane).unwrap_or_default().iter_mut().zip(items).for_each(|(d, s)| *d = *s);
-            } else {
-                let items = dst.get_mut(start..).unwrap_or_default().iter_mut().step_by(self.element);
-                items.zip(src.get(plane).unwrap_or_default()).for_each(|(d, s)| *d = *s);
-            }
-        }
     }
 }
 

@@ -27,6 +27,11 @@ pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     Ok(Built::bytes(Lz4 { acceleration }))
 }
 
+/// Decodes one LZ4 block to the front of `out`: the number of bytes.
+pub(super) fn decode_block(block: &[u8], out: &mut [u8]) -> Result<usize> {
+    lz4_flex::block::decompress_into(block, out).map_err(|e| err!(Chunk, "the lz4 block is damaged ({e})"))
+}
+
 impl Stage for Lz4 {
     fn name(&self) -> &'static str {
         "lz4"
@@ -64,10 +69,9 @@ impl Stage for Lz4 {
         if size > MAX_INPUT {
             bail!(Chunk, "the lz4 header says {size} bytes, expected at most {MAX_INPUT}");
         }
-        decode_known(dst, size, |out| match lz4_flex::block::decompress_into(block, out) {
-            Ok(n) if n == size => Ok(()),
-            Ok(n) => bail!(Chunk, "the lz4 block has {n} bytes, its header says {size}"),
-            Err(e) => bail!(Chunk, "the lz4 block is damaged ({e})"),
+        decode_known(dst, size, |out| match decode_block(block, out)? {
+            n if n == size => Ok(()),
+            n => bail!(Chunk, "the lz4 block has {n} bytes, its header says {size}"),
         })
     }
 }

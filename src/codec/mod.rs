@@ -10,6 +10,7 @@
 pub mod base64;
 pub mod bitround;
 pub mod blosc;
+mod blosclz;
 pub mod bytes;
 pub mod bz2;
 pub mod cast;
@@ -27,6 +28,7 @@ pub mod registry;
 pub mod reshape;
 pub mod scale;
 pub mod sharding;
+mod shuffle;
 pub mod transpose;
 pub mod zfp;
 pub mod zlib;

@@ -218,10 +218,27 @@ impl Zfp {
             Mode::Expert(config) => config,
             Mode::Accuracy(tolerance) => ZfpConfig::fixed_accuracy(tolerance),
             Mode::Precision(precision) => ZfpConfig::fixed_precision(precision),
-            Mode::Rate(rate) => ZfpConfig::fixed_rate(rate, self.scalar(), dimensionality(sides), ZfpStreamAlignment::Unaligned)
-                .map_err(|_| err!(Unsupported, "zfp with {rate} bits a value of {} is not supported", self.data_type.name()))?,
+            Mode::Rate(rate) => self.rate(rate, dimensionality(sides))?,
             Mode::Unknown(mode) => bail!(Unsupported, "zfpy with mode {mode} is read, but not written"),
         })
+    }
+
+    fn rate(&self, rate: f64, dims: ZfpDimensionality) -> Result<ZfpConfig> {
+        ZfpConfig::fixed_rate(rate, self.scalar(), dims, ZfpStreamAlignment::Unaligned)
+            .map_err(|_| err!(Unsupported, "zfp with {rate} bits a value of {} is not supported", self.data_type.name()))
+    }
+
+    /// What a writer meant whose bare streams of a fixed rate have blocks of other sizes: the crate zarrs gives each block the bits of
+    /// one of three dimensions, whatever the chunk's rank is. The length of the stream tells.
+    fn rate_of_three_dimensions(&self, sides: [usize; 4], length: Option<usize>) -> Option<ZfpConfig> {
+        let Mode::Rate(rate) = self.mode else { return None };
+        let exactly = |config: &ZfpConfig| {
+            let blocks = sides.iter().filter(|n| **n > 0).try_fold(1usize, |n, side| n.checked_mul(side.div_ceil(4)))?;
+            Some(blocks.checked_mul(config.max_bits() as usize)?.div_ceil(8 * WORD) * WORD)
+        };
+        let (usual, other) = (self.rate(rate, dimensionality(sides)).ok()?, self.rate(rate, ZfpDimensionality::D3).ok()?);
+        let told = length.is_none_or(|n| exactly(&usual) != Some(n) && exactly(&other) == Some(n));
+        told.then_some(other)
     }
 
     /// The sides of the values of `n` bytes: those of the chunk, or as many in one dimension where they are not known.
@@ -262,8 +279,11 @@ impl Zfp {
     /// The sides and the configuration that the header says, checked; without one, those of the chunk.
     fn read_header(&self, stream: &mut ZfpBitStream, n: usize) -> Result<([usize; 4], ZfpConfig)> {
         if !self.header {
-            let sides = self.sides_of(n)?;
-            return Ok((sides, self.config(sides)?));
+            let (sides, length) = (self.sides_of(n)?, stream.capacity());
+            return match self.rate_of_three_dimensions(sides, Some(length)) {
+                Some(config) => Ok((sides, config)),
+                None => Ok((sides, self.config(sides)?)),
+            };
         }
         let header = stream.read_header(ZfpHeaderMask::FULL).map_err(damaged)?;
         let (Some(meta), Some(config)) = (header.metadata, header.config) else {
@@ -396,7 +416,8 @@ impl Stage for Zfp {
         // is not full is as long as a full one.
         let sides = self.sides_of(decoded.max()).unwrap_or([decoded.max() / self.data_type.size(), 0, 0, 0]);
         let config = self.config(sides).unwrap_or(ZfpConfig::reversible());
-        let expected = config.maximum_size(self.scalar(), sides).unwrap_or(decoded.max());
+        let size = |config: ZfpConfig| config.maximum_size(self.scalar(), sides).unwrap_or(decoded.max());
+        let expected = size(config).max(self.rate_of_three_dimensions(sides, None).map_or(0, size));
         Size::AtMost(expected.max(decoded.max().saturating_add(decoded.max() / 4)).saturating_add(1 << 16))
     }
 
@@ -582,6 +603,18 @@ mod tests {
             assert!(decoded(&s, &[&good[..], &[0; 8]].concat(), data.len()).is_err());
         }
         assert!(at_a_byte > 30);
+    }
+
+    #[test]
+    fn rates_counted_in_three_dimensions_are_read() {
+        let data: Vec<u8> = floats(30).iter().flat_map(|x| (*x as f32).to_le_bytes()).collect();
+        let s = bound("zfp", r#"{"mode": "fixed_rate", "rate": 12}"#, DataType::Float32, &[6, 5]);
+        // 12 bits for 64 values are 48 bits for each of 16.
+        let other = bound("zfp", r#"{"mode": "fixed_rate", "rate": 48}"#, DataType::Float32, &[6, 5]);
+        let (usual, large) = (encoded(&s, &data), encoded(&other, &data));
+        assert_eq!((usual.len(), large.len()), (96, 384));
+        assert_eq!(decoded(&s, &large, 120).unwrap(), decoded(&other, &large, 120).unwrap());
+        assert_ne!(decoded(&s, &usual, 120).unwrap(), decoded(&s, &large, 120).unwrap());
     }
 
     #[test]
