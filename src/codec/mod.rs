@@ -30,6 +30,7 @@ pub mod scale;
 pub mod sharding;
 mod shuffle;
 pub mod transpose;
+mod wide;
 pub mod zfp;
 pub mod zlib;
 pub mod zstd;
