@@ -314,4 +314,33 @@ mod tests {
             assert_eq!(registry::build_v2("pcodec", &config_of(json), item).err().unwrap().field(), Some(field), "{json}");
         }
     }
+
+    #[test]
+    fn memory_beyond_the_numbers_of_a_chunk_is_refused_before_it_is_taken() {
+        let numbers: Vec<i64> = (0..3000).map(|i| [7, 900_000_000_001, -5][i * i % 7 % 3] + (i as i64 / 1000)).collect();
+        let data: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        let s = stage("{}", DataType::Int64);
+        let mut refused = 0;
+        for (mode, delta) in [
+            (ModeSpec::TryDict, DeltaSpec::NoOp),
+            (ModeSpec::Classic, DeltaSpec::TryLookback),
+            (ModeSpec::TryIntMult(3), DeltaSpec::TryLookback),
+            (ModeSpec::Auto, DeltaSpec::Auto),
+        ] {
+            let config = ChunkConfig::default().with_mode_spec(mode).with_delta_spec(delta);
+            let good = simple_compress(&numbers, &config).unwrap();
+            let mut out = vec![0; data.len()];
+            s.decode(&good, Dest::Exact(&mut out)).unwrap();
+            assert!(out == data);
+            let (file, rest) = FileDecompressor::new(&good[..]).unwrap();
+            let at = good.len() - rest.len();
+            for bit in 32..120 {
+                let mut bad = good.clone();
+                bad[at + bit / 8] ^= 1 << (bit % 8);
+                refused += usize::from(check_memory(&bad[at..], file.format_version().major, 64).is_err());
+                let _ = s.decode(&bad, Dest::Exact(&mut out));
+            }
+        }
+        assert!(refused > 5, "{refused}");
+    }
 }

@@ -131,6 +131,17 @@ trait Number: Copy {
     fn of_unsigned(n: u64) -> Self;
 }
 
+/// `x as i32`, in a form that the compiler makes vectors of.
+#[inline(always)]
+fn whole(x: f64) -> i32 {
+    let (low, high) = (f64::from(i32::MIN), f64::from(i32::MAX));
+    let fits = if x > low { x } else { low };
+    let fits = if fits < high { fits } else { high };
+    // SAFETY: between the least and the greatest i32, and no NaN, which is not greater than anything.
+    let n = unsafe { fits.to_int_unchecked::<i32>() };
+    if x.is_nan() { 0 } else { n }
+}
+
 macro_rules! integers {
     ($($t:ty)*) => { $(impl Number for $t {
         fn widen(self) -> f64 {
@@ -139,7 +150,7 @@ macro_rules! integers {
         fn narrow(x: f64) -> Self {
             // By way of the register that C compilers use: what does not fit in a short type wraps.
             match (size_of::<$t>(), <$t>::MIN == 0) {
-                (1 | 2, _) | (4, false) => x as i32 as $t,
+                (1 | 2, _) | (4, false) => whole(x) as $t,
                 (8, true) if x >= 0.0 => x as u64 as $t,
                 _ => x as i64 as $t,
             }
@@ -267,7 +278,7 @@ wide! {
 
     fn single_to_int(src: &[u8], dst: &mut [u8]) {
         let items = src.as_chunks().0.iter().zip(dst.as_chunks_mut().0);
-        items.for_each(|(s, d)| *d = (f32::from_le_bytes(*s) as i32).to_le_bytes());
+        items.for_each(|(s, d)| *d = whole(f32::from_le_bytes(*s).into()).to_le_bytes());
     }
 
     fn int_to_single(src: &[u8], dst: &mut [u8]) {
@@ -608,6 +619,7 @@ mod tests {
     use super::*;
     use crate::codec::StageRef;
     use crate::codec::registry::{self, tests::*};
+    use crate::dtype::ByteOrder;
     use crate::error::ErrorKind;
 
     fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
@@ -735,5 +747,54 @@ mod tests {
         assert!(s.decode(&[0; 7], Dest::Exact(&mut [0; 16])).is_err());
         assert!(s.decode(&[0; 8], Dest::Exact(&mut [0; 8])).is_err());
         assert!(s.decode(&[0; 8], Dest::AtMost(&mut Vec::new(), 15)).is_err());
+    }
+
+    #[test]
+    fn integers_are_cut_as_the_language_does() {
+        for x in [
+            0.0,
+            -0.0,
+            1.9,
+            -1.9,
+            2147483646.5,
+            2147483647.0,
+            2147483647.5,
+            2147483648.0,
+            -2147483648.9,
+            -1e300,
+            1e300,
+            f64::NAN,
+            f64::INFINITY,
+        ] {
+            assert_eq!(whole(x), x as i32, "{x}");
+        }
+    }
+
+    #[test]
+    fn casts_of_whole_buffers_are_those_of_single_numbers() {
+        let types: Vec<DataType> = DataType::ALL.iter().copied().filter(|t| is_real(*t)).collect();
+        for &t in &types {
+            for &u in &types {
+                for (order, other) in
+                    [(ByteOrder::Little, ByteOrder::Little), (ByteOrder::Big, ByteOrder::Little), (ByteOrder::Little, ByteOrder::Big)]
+                {
+                    let (from, to) = (ElementType::new(t, order), ElementType::new(u, other));
+                    // Numbers that every type has; 64-bit integers also as large as they are.
+                    let mut small = Vec::new();
+                    let bytes: Vec<u8> = (0..600).map(|i| (i % 100) as u8).collect();
+                    small.resize(600 * t.size(), 0);
+                    filters::map(&bytes, ElementType::native(DataType::UInt8), &mut small, from, |x| x);
+                    if t.size() == 8 && t.kind() != Kind::Float {
+                        small.extend([0xff; 8]);
+                        small.extend([0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]);
+                    }
+                    let n = small.len() / t.size() * u.size();
+                    let (mut one, mut two) = (vec![0; n], vec![1; n]);
+                    filters::map(&small, from, &mut one, to, |x| x);
+                    assert!(convert(from, &small, to, &mut two));
+                    assert!(one == two, "{from:?} {to:?}");
+                }
+            }
+        }
     }
 }
