@@ -18,7 +18,7 @@ pub(super) fn unshuffle(element: usize, src: &[u8], dst: &mut [u8]) {
 }
 
 fn run(element: usize, src: &[u8], dst: &mut [u8], forward: bool) {
-    let whole = if element == 0 { 0 } else { src.len() / element * element };
+    let whole = src.len().checked_div(element).unwrap_or(0) * element;
     if element <= 1 || src.len() != dst.len() || whole == 0 {
         return dst.iter_mut().zip(src).for_each(|(d, s)| *d = *s);
     }
@@ -76,23 +76,12 @@ fn planes<const N: usize, const W: usize>(src: &[u8]) -> [&[[u8; W]]; N] {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[allow(clippy::needless_range_loop)]
 mod avx2 {
-    use super::planes;
     use std::arch::x86_64::*;
 
-    #[target_feature(enable = "avx2")]
-    fn load(bytes: &[u8; 32]) -> __m256i {
-        // SAFETY: 32 bytes are there; this load needs no alignment.
-        unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
-    }
-
-    #[target_feature(enable = "avx2")]
-    fn store(bytes: &mut [u8; 32], v: __m256i) {
-        // SAFETY: 32 bytes are there; this store needs no alignment.
-        unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), v) }
-    }
-
     /// The rows, both halves taken alternately, so many times; each of the two lanes for itself.
+    #[inline]
     #[target_feature(enable = "avx2")]
     fn interleave<const N: usize, const TIMES: usize>(mut v: [__m256i; N]) -> [__m256i; N] {
         for _ in 0..TIMES {
@@ -105,44 +94,51 @@ mod avx2 {
         v
     }
 
+    // Indices and pointers, because iterators over rows kept the registers in memory.
+
     #[target_feature(enable = "avx2")]
     pub fn unshuffle<const N: usize, const LOG: usize>(src: &[u8], dst: &mut [u8]) -> usize {
-        let planes = planes::<N, 32>(src);
-        let rows = planes[0].len();
-        if planes.iter().any(|p| p.len() != rows) {
-            return 0;
-        }
-        for (k, out) in dst.chunks_exact_mut(32 * N).take(rows).enumerate() {
+        let count = src.len().min(dst.len()) / N;
+        for k in 0..count / 32 {
             let mut v = [_mm256_setzero_si256(); N];
-            for (slot, plane) in v.iter_mut().zip(&planes) {
-                *slot = load(&plane[k]);
+            for b in 0..N {
+                // SAFETY: 32 bytes of plane `b`, whose `count` bytes begin at `b * count`; this load needs no alignment.
+                v[b] = unsafe { _mm256_loadu_si256(src.as_ptr().add(b * count + 32 * k).cast()) };
             }
             let v = interleave::<N, LOG>(v);
-            let (low, high) = out.split_at_mut(16 * N);
-            for (i, (low, high)) in low.as_chunks_mut().0.iter_mut().zip(high.as_chunks_mut().0).enumerate() {
-                store(low, _mm256_permute2x128_si256::<0x20>(v[2 * i], v[2 * i + 1]));
-                store(high, _mm256_permute2x128_si256::<0x31>(v[2 * i], v[2 * i + 1]));
+            for i in 0..N / 2 {
+                let low = _mm256_permute2x128_si256::<0x20>(v[2 * i], v[2 * i + 1]);
+                let high = _mm256_permute2x128_si256::<0x31>(v[2 * i], v[2 * i + 1]);
+                // SAFETY: 32 bytes each of the two halves of the 32 elements from `32 * k` on, all of `dst`; no alignment is needed.
+                unsafe {
+                    let out = dst.as_mut_ptr().add(32 * N * k + 32 * i);
+                    _mm256_storeu_si256(out.cast(), low);
+                    _mm256_storeu_si256(out.add(16 * N).cast(), high);
+                }
             }
         }
-        rows * 32
+        count / 32 * 32
     }
 
     #[target_feature(enable = "avx2")]
     pub fn shuffle<const N: usize>(src: &[u8], dst: &mut [u8]) -> usize {
-        let count = src.len() / N;
-        for (k, block) in src.chunks_exact(32 * N).enumerate() {
-            let (low, high) = block.split_at(16 * N);
+        let count = src.len().min(dst.len()) / N;
+        for k in 0..count / 32 {
             let mut v = [_mm256_setzero_si256(); N];
-            for (i, (low, high)) in low.as_chunks().0.iter().zip(high.as_chunks().0).enumerate() {
-                let (low, high) = (load(low), load(high));
+            for i in 0..N / 2 {
+                // SAFETY: 32 bytes each of the two halves of the 32 elements from `32 * k` on, all of `src`; no alignment is needed.
+                let (low, high) = unsafe {
+                    let from = src.as_ptr().add(32 * N * k + 32 * i);
+                    (_mm256_loadu_si256(from.cast()), _mm256_loadu_si256(from.add(16 * N).cast()))
+                };
                 v[2 * i] = _mm256_permute2x128_si256::<0x20>(low, high);
                 v[2 * i + 1] = _mm256_permute2x128_si256::<0x31>(low, high);
             }
             // Four rotations of an index of 4 bits and those of the element.
-            for (b, row) in interleave::<N, 4>(v).into_iter().enumerate() {
-                if let Some(slot) = dst.get_mut(b * count + 32 * k..).and_then(|d| d.first_chunk_mut()) {
-                    store(slot, row);
-                }
+            let v = interleave::<N, 4>(v);
+            for b in 0..N {
+                // SAFETY: 32 bytes of plane `b`, whose `count` bytes begin at `b * count`; this store needs no alignment.
+                unsafe { _mm256_storeu_si256(dst.as_mut_ptr().add(b * count + 32 * k).cast(), v[b]) };
             }
         }
         count / 32 * 32
@@ -212,7 +208,7 @@ mod narrow {
 
 /// Undoes the shuffle of bits; `room` is as long as `src`. Where elements do not come in eights, they were only copied.
 pub(super) fn unshuffle_bits(element: usize, src: &[u8], room: &mut [u8], dst: &mut [u8]) {
-    let count = if element == 0 { 0 } else { src.len() / element };
+    let count = src.len().checked_div(element).unwrap_or(0);
     let whole = count * element;
     if count == 0 || !count.is_multiple_of(8) || src.len() != dst.len() || room.len() != src.len() {
         return dst.iter_mut().zip(src).for_each(|(d, s)| *d = *s);

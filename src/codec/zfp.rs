@@ -169,7 +169,7 @@ fn bytes_of<T: ZfpScalar>(numbers: &mut [T]) -> &mut [u8] {
 /// Integers of 8 and 16 bits at the top of 32, and unsigned ones of 32 and 64 in the signed type of their size.
 fn promote(t: DataType, src: &[u8]) -> Result<Numbers<'_, i32>> {
     let mut wide = zeros::<i32>(src.len() / t.size())?;
-    let small = src.as_chunks::<2>().0.iter().map(|b| *b);
+    let small = src.as_chunks::<2>().0.iter().copied();
     match t {
         DataType::Int8 => wide.iter_mut().zip(src).for_each(|(w, b)| *w = i32::from(*b as i8) << 23),
         DataType::UInt8 => wide.iter_mut().zip(src).for_each(|(w, b)| *w = (i32::from(*b) - 0x80) << 23),
