@@ -3,7 +3,7 @@
 
 find_program(OZARR_CARGO cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.cargo/bin")
 if(NOT OZARR_CARGO)
-  message(FATAL_ERROR "ozarr needs Rust 1.88 or newer, and no cargo was found. Get it from https://rustup.rs or from the "
+  message(FATAL_ERROR "ozarr needs Rust 1.89 or newer, and no cargo was found. Get it from https://rustup.rs or from the "
     "system's packages, then run cmake again (or name it: -DOZARR_CARGO=/path/to/cargo).")
 endif()
 

@@ -9,6 +9,7 @@
 
 use super::filters::{Kernel, check_whole, output};
 use super::registry::{Config, decode_known};
+use super::wide::wide;
 use super::{Dest, Size, Stage};
 use crate::dtype::{DataType, ElementType, Kind, Narrow};
 use crate::error::{Result, bail};
@@ -96,13 +97,13 @@ macro_rules! round_int {
     }};
 }
 
-impl BitRound {
-    fn round(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
-        let (t, from, to) = (self.from.data_type, self.from.swapped(), self.to.swapped());
+wide! {
+    fn round(codec: &BitRound, src: &[u8], dst: &mut [u8]) -> Result<()> {
+        let (t, from, to) = (codec.from.data_type, codec.from.swapped(), codec.to.swapped());
         let unit = t.swap_unit();
         if let Some(mantissa) = mantissa(t) {
-            let Some(drop) = mantissa.checked_sub(self.keepbits) else {
-                bail!(Unsupported, "found {} bits to keep, {} has {mantissa}", self.keepbits, t.name());
+            let Some(drop) = mantissa.checked_sub(codec.keepbits) else {
+                bail!(Unsupported, "found {} bits to keep, {} has {mantissa}", codec.keepbits, t.name());
             };
             match unit {
                 2 => each!(u16, from, to, src, dst, round_float!(u16, drop)),
@@ -112,18 +113,20 @@ impl BitRound {
             return Ok(());
         }
         let signed = t.kind() == Kind::Int;
-        if !matches!(t.kind(), Kind::Int | Kind::UInt) || self.keepbits == 0 {
-            bail!(Unsupported, "bitround to {} bits of {} is not supported", self.keepbits, t.name());
+        if !matches!(t.kind(), Kind::Int | Kind::UInt) || codec.keepbits == 0 {
+            bail!(Unsupported, "bitround to {} bits of {} is not supported", codec.keepbits, t.name());
         }
         match unit {
-            1 => each!(u8, from, to, src, dst, round_int!(u8, i8, signed, self.keepbits, t.bits())),
-            2 => each!(u16, from, to, src, dst, round_int!(u16, i16, signed, self.keepbits, t.bits())),
-            4 => each!(u32, from, to, src, dst, round_int!(u32, i32, signed, self.keepbits, t.bits())),
-            _ => each!(u64, from, to, src, dst, round_int!(u64, i64, signed, self.keepbits, t.bits())),
+            1 => each!(u8, from, to, src, dst, round_int!(u8, i8, signed, codec.keepbits, t.bits())),
+            2 => each!(u16, from, to, src, dst, round_int!(u16, i16, signed, codec.keepbits, t.bits())),
+            4 => each!(u32, from, to, src, dst, round_int!(u32, i32, signed, codec.keepbits, t.bits())),
+            _ => each!(u64, from, to, src, dst, round_int!(u64, i64, signed, codec.keepbits, t.bits())),
         }
         Ok(())
     }
+}
 
+impl BitRound {
     /// Copies, from the bytes of `to` to those of `from`.
     fn copy_back(&self, src: &[u8], dst: &mut [u8]) {
         if self.from == self.to {
@@ -148,7 +151,7 @@ impl Stage for BitRound {
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         check_whole("bitround", src.len(), self.from.size())?;
-        self.round(src, output(dst, src.len())?)
+        round(self, src, output(dst, src.len())?)
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {

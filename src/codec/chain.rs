@@ -7,11 +7,12 @@
 
 use super::filters::Kernel;
 use super::registry::{self, BYTES, Built, Config, Make, Style};
+use super::reshape::{self, Reshape};
 use super::sharding::{self, Shards};
 use super::transpose::{self, Permutation};
-use super::{BoundChain, Layout, Leaf, Sharded, Size, StageRef, VariableCodec, bytes};
+use super::{BoundChain, Dest, Layout, Leaf, Sharded, Size, StageRef, VariableCodec, bytes, n5};
 use crate::dtype::{ByteOrder, DataType, ElementType};
-use crate::error::{Result, bail, err};
+use crate::error::{Error, Result, bail, err};
 use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
 use crate::metadata::{Codecs, Order};
@@ -25,6 +26,10 @@ pub struct Chain {
     /// All transposes before the array→bytes codec as one.
     permutation: Permutation,
     body: Body,
+    /// The reshapes before the array→bytes codec, each with its place in the list of codecs.
+    reshapes: Vec<(usize, Reshape)>,
+    /// How many stages, from the first on, the fill value must come back from as it was.
+    keep_fill: usize,
     /// bytes→bytes stages (and v2's filters, v3's kernels before them) in the order of encoding.
     stages: Vec<StageRef>,
 }
@@ -117,11 +122,16 @@ impl Chain {
         };
         let bytes = limits::chunk_bytes(shape, element.size())?;
         let strides = transpose::strides(shape, &self.permutation, element.size());
+        let encoded = self.reshaped(transpose::encoded_shape(shape, &self.permutation))?;
+        let mut stages = Vec::with_capacity(self.stages.len());
+        for stage in &self.stages {
+            stages.push(stage.for_shape(&encoded)?.unwrap_or_else(|| stage.clone()));
+        }
         let mut sizes = Vec::with_capacity(self.stages.len() + 1);
         let most = usize::try_from(limits::max_chunk()).unwrap_or(usize::MAX);
         let mut size = if variable.is_some() { Size::AtMost(most) } else { Size::Exact(bytes) };
         sizes.push(size);
-        for stage in &self.stages {
+        for stage in &stages {
             size = stage.encoded_size(size);
             if variable.is_some() {
                 // Only the limit is known; that no stage multiplies it matters little.
@@ -131,7 +141,45 @@ impl Chain {
             }
             sizes.push(size);
         }
-        Ok(Leaf { shape: shape.into(), layout: Layout { element, strides, bytes }, variable, stages: self.stages.clone(), sizes })
+        Ok(Leaf { shape: shape.into(), layout: Layout { element, strides, bytes }, variable, stages, sizes })
+    }
+
+    /// The shape behind the reshapes.
+    fn reshaped(&self, mut shape: Dims) -> Result<Dims> {
+        for (at, reshape) in &self.reshapes {
+            shape = reshape.apply(&shape).map_err(|e| e.at_field(format!("codecs[{at}].configuration")))?;
+        }
+        Ok(shape)
+    }
+
+    /// Checks that the fill value (in native byte order) comes back from the codecs that must keep it. Readers of what others wrote
+    /// do without; who makes an array must not.
+    ///
+    /// Errors: `Metadata`, at the field `fill_value`.
+    pub fn check_fill(&self, fill: &[u8]) -> Result<()> {
+        if let Body::Shards(shards, _) = &self.body {
+            return shards.inner.check_fill(fill);
+        }
+        let run = || -> Result<bool> {
+            let mut kept = vec![fill.to_vec()];
+            for stage in self.stages.iter().take(self.keep_fill) {
+                let mut out = Vec::new();
+                stage.encode(kept.last().map_or(fill, Vec::as_slice), &mut out)?;
+                kept.push(out);
+            }
+            let mut back = kept.pop().unwrap_or_default();
+            for (stage, before) in self.stages.iter().take(self.keep_fill).zip(&kept).rev() {
+                let mut out = vec![0; before.len()];
+                stage.decode(&back, Dest::Exact(&mut out))?;
+                back = out;
+            }
+            Ok(back == fill)
+        };
+        match run() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(err!(Metadata, "does not come back from the codecs as it was").at_field("fill_value")),
+            Err(e) => Err(err!(Metadata, "cannot pass the codecs ({})", e.message()).at_field("fill_value")),
+        }
     }
 
     fn bind_shards(&self, shape: &[u64], shards: &Shards) -> Result<Sharded> {
@@ -185,7 +233,7 @@ fn parse_v2(mut permutation: Permutation, element: ElementType, filters: &[Exten
     if element.data_type.is_variable() && body.is_none() {
         return Err(err!(Metadata, "elements of variable length need a codec of objects, such as \"vlen-utf8\"").at_field("filters"));
     }
-    Ok(Chain { permutation, body: body.unwrap_or(Body::Elements(element)), stages })
+    Ok(Chain { permutation, body: body.unwrap_or(Body::Elements(element)), reshapes: Vec::new(), keep_fill: 0, stages })
 }
 
 /// Reads a v3 list of codecs at that depth of shards. Fields of errors begin with the place in the list.
@@ -196,6 +244,8 @@ pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, d
         return Ok(Chain {
             permutation: transpose::identity(rank),
             body: Body::Elements(ElementType::native(data_type)),
+            reshapes: Vec::new(),
+            keep_fill: 0,
             stages: Vec::new(),
         });
     }
@@ -204,6 +254,8 @@ pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, d
         data_type,
         kernels: Vec::new(),
         body: None,
+        reshapes: Vec::new(),
+        keep_fill: 0,
         stages: Vec::new(),
         item: BYTES,
         depth,
@@ -221,6 +273,8 @@ struct Parser {
     data_type: DataType,
     kernels: Vec<Kernel>,
     body: Option<Body>,
+    reshapes: Vec<(usize, Reshape)>,
+    keep_fill: usize,
     stages: Vec<StageRef>,
     /// The elements of the buffer after the codecs so far.
     item: ElementType,
@@ -236,6 +290,13 @@ impl Parser {
             "bytes" | "endian" => self.array_codec(&name).and_then(|()| self.bytes(&config)),
             "sharding_indexed" => self.array_codec(&name).and_then(|()| self.shards(at, &config)),
             _ if registry::is_variable(&name) => self.array_codec(&name).and_then(|()| self.variable(&name, &config)),
+            "n5_default" => self.array_codec(&name).and_then(|()| self.n5(&config)),
+            "reshape" | "zarrs.squeeze" => {
+                self.array_codec(&name)?;
+                let reshape = if name == "reshape" { reshape::parse(&config)? } else { Reshape::Squeeze };
+                self.reshapes.push((at, reshape));
+                Ok(())
+            }
             _ => match registry::find_v3(&name) {
                 Some((Make::Bytes(build), style)) => self.stage(&name, |item| build(&Config::new(&codec.configuration, style), item)),
                 Some((Make::Array(kernel), style)) => {
@@ -262,7 +323,43 @@ impl Parser {
         Ok(())
     }
 
+    /// `n5_default`: a full transposition, big-endian elements, and at most one compressor behind the block's header.
+    fn n5(&mut self, config: &Config<'_>) -> Result<()> {
+        let list = sharding::codec_list(config, "codecs")?;
+        let rank = self.permutation.len();
+        let fail = |i: usize, e: Error| e.at_field(format!("[{i}]")).at_field(config.path("codecs"));
+        let [turn, bytes, rest @ ..] = list.as_slice() else {
+            return Err(config.error("codecs", format!("found {} codecs, expected \"transpose\" and \"bytes\"", list.len())));
+        };
+        if turn.name != "transpose" || transpose::parse(&Config::new(&turn.configuration, Style::V3), rank)? != transpose::reversal(rank) {
+            return Err(fail(0, err!(Metadata, "found {:?}, expected a \"transpose\" that reverses the dimensions", turn.name)));
+        }
+        let order = bytes::parse(&Config::new(&bytes.configuration, Style::V3), self.data_type).map_err(|e| fail(1, e))?;
+        if bytes.name != "bytes" || order != ByteOrder::Big && self.data_type.swap_unit() > 1 {
+            return Err(fail(1, err!(Metadata, "found {:?}, expected \"bytes\" with big-endian elements", bytes.name)));
+        }
+        self.transpose(&Config::new(&turn.configuration, Style::V3))?;
+        self.elements(ByteOrder::Big);
+        let inner = match rest {
+            [] => None,
+            [codec] => match registry::find_v3(&registry::canonical(&codec.name)) {
+                Some((Make::Bytes(build), style)) => {
+                    Some(build(&Config::new(&codec.configuration, style), self.item).map_err(|e| fail(2, e))?.stage)
+                }
+                Some(_) => return Err(fail(2, err!(Metadata, "{:?} makes no bytes of bytes, expected a bytes→bytes codec", codec.name))),
+                None => return Err(fail(2, registry::unknown_v3(&codec.name))),
+            },
+            _ => return Err(config.error("codecs", format!("found {} codecs, expected at most three", list.len()))),
+        };
+        self.stages.push(Arc::new(n5::Block { item: self.data_type.size(), inner, shape: Dims::new() }));
+        self.item = BYTES;
+        Ok(())
+    }
+
     fn transpose(&mut self, config: &Config<'_>) -> Result<()> {
+        if !self.reshapes.is_empty() {
+            bail!(Unsupported, "a transpose behind a reshape is not supported");
+        }
         let order = transpose::parse(config, self.permutation.len())?;
         if self.kernels.iter().any(|k| k.depends_on_order) && order != transpose::identity(order.len()) {
             bail!(Unsupported, "a transpose behind a codec that depends on the order of the elements is not supported");
@@ -305,6 +402,9 @@ impl Parser {
                 element = native;
             }
             self.stages.push(kernel.stage(native, to));
+            if kernel.keeps_fill {
+                self.keep_fill = self.stages.len();
+            }
         }
         self.body = Some(Body::Elements(element));
     }
@@ -319,6 +419,9 @@ impl Parser {
     fn shards(&mut self, at: usize, config: &Config<'_>) -> Result<()> {
         if !self.kernels.is_empty() {
             bail!(Unsupported, "codecs that change values before \"sharding_indexed\" are not supported; inside it they are");
+        }
+        if !self.reshapes.is_empty() {
+            bail!(Unsupported, "shards behind a reshape are not supported");
         }
         let shards = sharding::parse(config, self.data_type, self.permutation.len(), self.depth)?;
         self.item = BYTES;
@@ -338,7 +441,9 @@ impl Parser {
 
     fn finish(self) -> Result<Chain> {
         match self.body {
-            Some(body) => Ok(Chain { permutation: self.permutation, body, stages: self.stages }),
+            Some(body) => {
+                Ok(Chain { permutation: self.permutation, body, reshapes: self.reshapes, keep_fill: self.keep_fill, stages: self.stages })
+            }
             None => Err(err!(Metadata, "no codec makes bytes of the elements, expected \"bytes\" or \"sharding_indexed\"")),
         }
     }
@@ -347,8 +452,8 @@ impl Parser {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Dest, IndexLocation};
-    use crate::error::{Error, ErrorKind};
+    use crate::codec::IndexLocation;
+    use crate::error::ErrorKind;
     use crate::metadata::Value;
 
     const I32: ElementType = ElementType { data_type: DataType::Int32, order: ByteOrder::Little };
@@ -653,5 +758,80 @@ mod tests {
     fn chunks_without_elements_bind() {
         assert_eq!(leaf(&v3(r#"["bytes"]"#), DataType::UInt8, &[0, 3]).layout.bytes, 0);
         assert_eq!(sharded(&v3(&format!("[{}]", shards("[1, 2]", r#"["bytes"]"#))), DataType::UInt8, &[3, 4]).index.layout.bytes, 96);
+    }
+
+    #[test]
+    fn reshapes_change_the_shape_that_codecs_behind_them_see() {
+        let zfp = r#"{"name": "zfp", "configuration": {"mode": "reversible"}}"#;
+        let five = [2, 1, 3, 1, 4];
+        assert!(Chain::parse(&v3(&format!("[{zfp}]")), DataType::Float32, 5).unwrap().bind(&five).is_err());
+        let data: Vec<u8> = (0..24).flat_map(|i| (i as f32).to_le_bytes()).collect();
+        let flat = leaf(&v3(&format!("[{zfp}]")), DataType::Float32, &[2, 3, 4]);
+        for codec in [r#""zarrs.squeeze""#, r#"{"name": "reshape", "configuration": {"shape": [[0], [2], 4]}}"#] {
+            let chain = leaf(&v3(&format!("[{codec}, {zfp}]")), DataType::Float32, &five);
+            assert_eq!(encode(&chain, &data), encode(&flat, &data));
+            assert_eq!(decode(&chain, &encode(&chain, &data)), data);
+        }
+        let plain = leaf(
+            &v3(
+                r#"[{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "reshape", "configuration": {"shape": [-1]}}, {"name": "bytes", "configuration": {"endian": "little"}}]"#,
+            ),
+            DataType::Int32,
+            &[2, 3],
+        );
+        assert_eq!((plain.layout.strides.as_slice(), plain.stages.len()), (&[4, 8][..], 0));
+        let e = Chain::parse(&v3(r#"[{"name": "reshape", "configuration": {"shape": [5, -1]}}, "bytes"]"#), DataType::Int8, 1)
+            .unwrap()
+            .bind(&[7]);
+        assert_eq!(e.err().unwrap().field(), Some("codecs[0].configuration.shape"));
+        let turned =
+            r#"[{"name": "reshape", "configuration": {"shape": [-1]}}, {"name": "transpose", "configuration": {"order": [0]}}, "bytes"]"#;
+        assert_eq!(parse_error(&v3(turned), DataType::Int8, 1).kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn n5_blocks_are_big_endian_and_column_major() {
+        let codecs = |more: &str| {
+            v3(&format!(
+                r#"[{{"name": "n5_default", "configuration": {{"codecs": [{{"name": "transpose", "configuration": {{"order": [1, 0]}}}}, {{"name": "bytes", "configuration": {{"endian": "big"}}}}{more}]}}}}]"#
+            ))
+        };
+        let plain = leaf(&codecs(""), DataType::Int16, &[3, 2]);
+        assert_eq!(plain.layout.strides.as_slice(), &[2, 6]);
+        assert!(plain.layout.element.swapped());
+        let data: Vec<u8> = (0..12).collect();
+        assert_eq!(encode(&plain, &data)[..12], [0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2]);
+        for more in ["", r#", "gzip""#, r#", {"name": "zstd", "configuration": {"level": 1}}"#] {
+            let chain = leaf(&codecs(more), DataType::Int16, &[3, 2]);
+            assert_eq!(decode(&chain, &encode(&chain, &data)), data);
+        }
+        for (list, field) in [
+            ("[]", "codecs[0].configuration.codecs"),
+            (r#"[{"name": "transpose", "configuration": {"order": [0, 1]}}, "bytes"]"#, "codecs[0].configuration.codecs[0]"),
+            (
+                r#"[{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes", "configuration": {"endian": "little"}}]"#,
+                "codecs[0].configuration.codecs[1]",
+            ),
+            (
+                r#"[{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes", "configuration": {"endian": "big"}}, "bytes"]"#,
+                "codecs[0].configuration.codecs[2]",
+            ),
+        ] {
+            let e = parse_error(&v3(&format!(r#"[{{"name": "n5_default", "configuration": {{"codecs": {list}}}}}]"#)), DataType::Int16, 2);
+            assert!(e.field().unwrap().starts_with(field), "{list}: {e}");
+        }
+    }
+
+    #[test]
+    fn fill_values_must_come_back_from_casts() {
+        let cast = |more: &str| v3(&format!(r#"[{{"name": "cast_value", "configuration": {{"data_type": "uint8"{more}}}}}, "bytes"]"#));
+        let check = |codecs: &Codecs, fill: f32| Chain::parse(codecs, DataType::Float32, 1).unwrap().check_fill(&fill.to_le_bytes());
+        assert!(check(&cast(""), 7.0).is_ok());
+        for (codecs, fill) in [(cast(""), 7.5), (cast(""), f32::NAN), (cast(r#", "out_of_range": "clamp""#), 300.0)] {
+            let e = check(&codecs, fill).unwrap_err();
+            assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some("fill_value")), "{fill}");
+        }
+        let mapped = cast(r#", "scalar_map": {"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}"#);
+        assert!(check(&mapped, f32::NAN).is_ok());
     }
 }

@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 /// Bytes of the checksum.
 const LEN: usize = 4;
+/// Bytes that are summed and copied before the next: they stay in the first cache.
+const BLOCK: usize = 16 << 10;
 
 struct Checksum {
     name: &'static str,
@@ -38,13 +40,17 @@ impl Checksum {
 #[derive(Clone, Copy)]
 enum Sum {
     Of(fn(&[u8]) -> u32),
-    Jenkins { initval: u32 },
+    /// CRC-32C, which goes along with the copy.
+    Crc32c,
+    Jenkins {
+        initval: u32,
+    },
 }
 
 /// `crc32c`; numcodecs' has a `location`, v3's has no configuration.
 pub(super) fn build_crc32c(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     let at_start = config.style != Style::V3 && location(config, false)?;
-    Ok(Built::bytes(Checksum::new("crc32c", "CRC-32C", at_start, Sum::Of(crc32c::crc32c))))
+    Ok(Built::bytes(Checksum::new("crc32c", "CRC-32C", at_start, Sum::Crc32c)))
 }
 
 /// `crc32`, of zlib's polynomial.
@@ -155,24 +161,32 @@ impl Checksum {
     fn compute(&self, data: &[u8]) -> u32 {
         match self.sum {
             Sum::Of(function) => function(data),
+            Sum::Crc32c => crc32c::crc32c(data),
             Sum::Jenkins { initval } => lookup3(data, initval),
         }
     }
 
-    /// The bytes without the checksum, which is verified (unless it is not to be).
-    fn verified<'a>(&self, src: &'a [u8]) -> Result<&'a [u8]> {
+    /// The bytes without the checksum, and the checksum.
+    fn split<'a>(&self, src: &'a [u8]) -> Result<(&'a [u8], u32)> {
         let split =
             if self.at_start { src.split_first_chunk::<LEN>().map(|(sum, data)| (data, sum)) } else { src.split_last_chunk::<LEN>() };
-        let Some((data, sum)) = split else {
-            bail!(Truncated, "found {} bytes, expected at least the {LEN} of a checksum", src.len());
-        };
-        if !self.compared {
-            return Ok(data);
+        match split {
+            Some((data, sum)) => Ok((data, u32::from_le_bytes(*sum))),
+            None => bail!(Truncated, "found {} bytes, expected at least the {LEN} of a checksum", src.len()),
         }
-        let (stored, computed) = (u32::from_le_bytes(*sum), self.compute(data));
-        if stored != computed {
+    }
+
+    fn compare(&self, stored: u32, computed: u32) -> Result<()> {
+        if self.compared && stored != computed {
             bail!(Checksum, "the stored {} is 0x{stored:08x}, the bytes have 0x{computed:08x}", self.title);
         }
+        Ok(())
+    }
+
+    /// The bytes without the checksum, which is verified.
+    fn verified<'a>(&self, src: &'a [u8]) -> Result<&'a [u8]> {
+        let (data, stored) = self.split(src)?;
+        self.compare(stored, self.compute(data))?;
         Ok(data)
     }
 }
@@ -192,6 +206,16 @@ impl Stage for Checksum {
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         dst.clear();
         limits::reserve(dst, src.len().saturating_add(LEN))?;
+        if matches!(self.sum, Sum::Crc32c) && !self.at_start {
+            // Each block is copied while the cache still has it.
+            let mut sum = 0;
+            for block in src.chunks(BLOCK) {
+                sum = crc32c::crc32c_append(sum, block);
+                dst.extend_from_slice(block);
+            }
+            dst.extend_from_slice(&sum.to_le_bytes());
+            return Ok(());
+        }
         let sum = self.compute(src).to_le_bytes();
         if self.at_start {
             dst.extend_from_slice(&sum);
@@ -204,6 +228,17 @@ impl Stage for Checksum {
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        if matches!(self.sum, Sum::Crc32c) {
+            let (data, stored) = self.split(src)?;
+            return decode_known(dst, data.len(), |out| {
+                let mut sum = 0;
+                for (from, to) in data.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+                    sum = crc32c::crc32c_append(sum, from);
+                    to.copy_from_slice(from);
+                }
+                self.compare(stored, sum)
+            });
+        }
         let data = self.verified(src)?;
         decode_known(dst, data.len(), |out| {
             out.copy_from_slice(data);

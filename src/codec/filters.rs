@@ -8,7 +8,8 @@
 //! Example of astype: `{"name": "numcodecs.astype", "configuration": {"encode_dtype": "<f4", "decode_dtype": "<f8"}}`
 
 use super::registry::{Built, Config, Style, decode_known};
-use super::{Dest, Size, Stage, StageRef};
+use super::wide::wide;
+use super::{Dest, Size, Stage, StageRef, scale, shuffle};
 use crate::dtype::{DataType, ElementType, Kind, parse_v2};
 use crate::error::{Result, bail, err};
 use crate::limits;
@@ -23,6 +24,8 @@ pub(super) struct Kernel {
     pub to: ElementType,
     /// Whether the result depends on the order of the elements in the buffer.
     pub depends_on_order: bool,
+    /// Whether the fill value must come back from it as it was.
+    pub keeps_fill: bool,
     /// The stage between `from` and `to`, in byte orders of the caller's choice.
     make: Box<dyn Fn(ElementType, ElementType) -> StageRef>,
 }
@@ -30,12 +33,17 @@ pub(super) struct Kernel {
 impl Kernel {
     /// A kernel of elements one by one.
     pub fn new(from: ElementType, to: ElementType, make: impl Fn(ElementType, ElementType) -> StageRef + 'static) -> Kernel {
-        Kernel { from, to, depends_on_order: false, make: Box::new(make) }
+        Kernel { from, to, depends_on_order: false, keeps_fill: false, make: Box::new(make) }
     }
 
     /// The same where the result depends on the order of the elements.
     pub fn ordered(self) -> Kernel {
         Kernel { depends_on_order: true, ..self }
+    }
+
+    /// The same where an array's fill value must come back from it as it was.
+    pub fn keeping_fill(self) -> Kernel {
+        Kernel { keeps_fill: true, ..self }
     }
 
     /// The stage between elements `from` and `to` (the kernel's types in any byte order).
@@ -312,37 +320,69 @@ pub(super) fn output(dst: &mut Vec<u8>, n: usize) -> Result<&mut [u8]> {
     limits::grow(dst, n)
 }
 
-/// Differences or sums between equal types, for the types that are common: one tight loop. False where it has none.
-fn delta_of_one_type(e: ElementType, src: &[u8], dst: &mut [u8], sums: bool) -> bool {
-    macro_rules! run {
-        ($t:ty, $zero:expr, $add:expr, $subtract:expr) => {{
-            let (src, dst) = (src.as_chunks().0, dst.as_chunks_mut().0);
-            let get = |b: [u8; size_of::<$t>()]| if e.swapped() { <$t>::from_be_bytes(b) } else { <$t>::from_le_bytes(b) };
-            let put = |x: $t| if e.swapped() { x.to_be_bytes() } else { x.to_le_bytes() };
-            let mut last = $zero;
-            for (s, d) in src.iter().zip(dst) {
-                let x = get(*s);
-                if sums {
-                    last = $add(last, x);
-                    *d = put(last);
+/// The loops of `delta` between equal types, for each type that is common.
+macro_rules! delta_loops {
+    ($($t:ty, $differences:ident, $sums:ident, $zero:expr, $add:expr, $subtract:expr;)*) => { $(
+        wide! {
+            fn $differences(src: &[u8], dst: &mut [u8], swapped: bool) {
+                let (src, dst) = (src.as_chunks::<{ size_of::<$t>() }>().0, dst.as_chunks_mut().0);
+                let (Some((first, rest)), Some((slot, slots))) = (src.split_first(), dst.split_first_mut()) else { return };
+                *slot = *first;
+                let terms = rest.iter().zip(src).zip(slots);
+                if swapped {
+                    terms.for_each(|((x, last), d)| *d = $subtract(<$t>::from_be_bytes(*x), <$t>::from_be_bytes(*last)).to_be_bytes());
                 } else {
-                    *d = put($subtract(x, last));
-                    last = x;
+                    terms.for_each(|((x, last), d)| *d = $subtract(<$t>::from_le_bytes(*x), <$t>::from_le_bytes(*last)).to_le_bytes());
                 }
             }
-        }};
-    }
-    // Adding to -0 and subtracting +0 change no number, not even -0.
-    let zero = if sums { -0.0 } else { 0.0 };
-    match (e.data_type.kind(), e.size()) {
-        (Kind::Int | Kind::UInt, 1) => run!(u8, 0, u8::wrapping_add, u8::wrapping_sub),
-        (Kind::Int | Kind::UInt, 2) => run!(u16, 0, u16::wrapping_add, u16::wrapping_sub),
-        (Kind::Int | Kind::UInt, 4) => run!(u32, 0, u32::wrapping_add, u32::wrapping_sub),
-        (Kind::Int | Kind::UInt, 8) => run!(u64, 0, u64::wrapping_add, u64::wrapping_sub),
-        (Kind::Float, 4) => run!(f32, zero, |a: f32, b: f32| a + b, |a: f32, b: f32| a - b),
-        (Kind::Float, 8) => run!(f64, f64::from(zero), |a: f64, b: f64| a + b, |a: f64, b: f64| a - b),
+
+            fn $sums(src: &[u8], dst: &mut [u8], swapped: bool) {
+                let terms = src.as_chunks::<{ size_of::<$t>() }>().0.iter().zip(dst.as_chunks_mut().0);
+                let mut sum: $t = $zero;
+                if swapped {
+                    terms.for_each(|(x, d)| {
+                        sum = $add(sum, <$t>::from_be_bytes(*x));
+                        *d = sum.to_be_bytes();
+                    });
+                } else {
+                    terms.for_each(|(x, d)| {
+                        sum = $add(sum, <$t>::from_le_bytes(*x));
+                        *d = sum.to_le_bytes();
+                    });
+                }
+            }
+        }
+    )* };
+}
+
+// Adding to -0 changes no number, not even -0.
+delta_loops!(
+    u8, differences_u8, sums_u8, 0, u8::wrapping_add, u8::wrapping_sub;
+    u16, differences_u16, sums_u16, 0, u16::wrapping_add, u16::wrapping_sub;
+    u32, differences_u32, sums_u32, 0, u32::wrapping_add, u32::wrapping_sub;
+    u64, differences_u64, sums_u64, 0, u64::wrapping_add, u64::wrapping_sub;
+    f32, differences_f32, sums_f32, -0.0, std::ops::Add::add, std::ops::Sub::sub;
+    f64, differences_f64, sums_f64, -0.0, std::ops::Add::add, std::ops::Sub::sub;
+);
+
+/// Differences or sums between equal types, for the types that are common. False where there is no loop.
+fn delta_of_one_type(e: ElementType, src: &[u8], dst: &mut [u8], sums: bool) -> bool {
+    let run = match (e.data_type.kind(), e.size(), sums) {
+        (Kind::Int | Kind::UInt, 1, false) => differences_u8,
+        (Kind::Int | Kind::UInt, 2, false) => differences_u16,
+        (Kind::Int | Kind::UInt, 4, false) => differences_u32,
+        (Kind::Int | Kind::UInt, 8, false) => differences_u64,
+        (Kind::Float, 4, false) => differences_f32,
+        (Kind::Float, 8, false) => differences_f64,
+        (Kind::Int | Kind::UInt, 1, true) => sums_u8,
+        (Kind::Int | Kind::UInt, 2, true) => sums_u16,
+        (Kind::Int | Kind::UInt, 4, true) => sums_u32,
+        (Kind::Int | Kind::UInt, 8, true) => sums_u64,
+        (Kind::Float, 4, true) => sums_f32,
+        (Kind::Float, 8, true) => sums_f64,
         _ => return false,
-    }
+    };
+    run(src, dst, e.swapped());
     true
 }
 
@@ -416,14 +456,19 @@ impl Stage for AsType {
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         check_whole("astype", src.len(), self.from.size())?;
-        map(src, self.from, output(dst, converted(src.len(), self.from, self.to))?, self.to, |v| v);
+        let out = output(dst, converted(src.len(), self.from, self.to))?;
+        if !scale::convert(self.from, src, self.to, out) {
+            map(src, self.from, out, self.to, |v| v);
+        }
         Ok(())
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
         check_whole("astype", src.len(), self.to.size())?;
         decode_known(dst, converted(src.len(), self.to, self.from), |out| {
-            map(src, self.to, out, self.from, |v| v);
+            if !scale::convert(self.to, src, self.from, out) {
+                map(src, self.to, out, self.from, |v| v);
+            }
             Ok(())
         })
     }
@@ -433,56 +478,16 @@ struct Shuffle {
     element: usize,
 }
 
-/// Shuffles whole elements of `N` bytes, each side walked once.
-fn shuffle_items<const N: usize>(src: &[u8], dst: &mut [u8]) {
-    let items = src.as_chunks::<N>().0;
-    for (b, plane) in dst.chunks_exact_mut(items.len().max(1)).enumerate().take(N) {
-        plane.iter_mut().zip(items).for_each(|(slot, item)| *slot = item[b]);
-    }
-}
-
-/// The inverse of [`shuffle_items`].
-fn unshuffle_items<const N: usize>(src: &[u8], dst: &mut [u8]) {
-    let items = dst.as_chunks_mut::<N>().0;
-    let count = items.len();
-    let planes: [&[u8]; N] = std::array::from_fn(|b| src.get(b * count..(b + 1) * count).unwrap_or_default());
-    if planes.iter().any(|plane| plane.len() != count) {
-        return;
-    }
-    for (i, item) in items.iter_mut().enumerate() {
-        *item = std::array::from_fn(|b| planes[b][i]);
-    }
-}
-
 impl Shuffle {
     /// Byte `b` of element `i` moves between `i * element + b` and `b * count + i`.
     fn run(&self, src: &[u8], dst: &mut [u8], forward: bool) -> Result<()> {
         check_whole("shuffle", src.len(), self.element)?;
-        match (self.element, forward) {
-            (1, _) => dst.copy_from_slice(src),
-            (2, true) => shuffle_items::<2>(src, dst),
-            (4, true) => shuffle_items::<4>(src, dst),
-            (8, true) => shuffle_items::<8>(src, dst),
-            (2, false) => unshuffle_items::<2>(src, dst),
-            (4, false) => unshuffle_items::<4>(src, dst),
-            (8, false) => unshuffle_items::<8>(src, dst),
-            _ => self.run_any(src, dst, forward),
+        if forward {
+            shuffle::shuffle(self.element, src, dst)
+        } else {
+            shuffle::unshuffle(self.element, src, dst)
         }
         Ok(())
-    }
-
-    fn run_any(&self, src: &[u8], dst: &mut [u8], forward: bool) {
-        let count = src.len() / self.element;
-        for b in 0..self.element {
-            let (plane, start) = (b * count..(b + 1) * count, b);
-            if forward {
-                let items = src.get(start..).unwrap_or_default().iter().step_by(self.element);
-                dst.get_mut(plane).unwrap_or_default().iter_mut().zip(items).for_each(|(d, s)| *d = *s);
-            } else {
-                let items = dst.get_mut(start..).unwrap_or_default().iter_mut().step_by(self.element);
-                items.zip(src.get(plane).unwrap_or_default()).for_each(|(d, s)| *d = *s);
-            }
-        }
     }
 }
 

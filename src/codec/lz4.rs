@@ -3,7 +3,8 @@
 //! Specification: numcodecs `LZ4` (v2 id `lz4`; v3 name `numcodecs.lz4`).
 //! Example: `{"name": "numcodecs.lz4", "configuration": {"acceleration": 1}}`
 //!
-//! The decoder is in safe Rust and as fast as the C one; the encoder is the C one, which knows `acceleration`.
+//! Both directions are those of the C library: its encoder knows `acceleration`, and its checking decoder is about three times as fast
+//! as the one in safe Rust (lz4_flex).
 
 use super::registry::{Built, Config, compressed_size, decode_known};
 use super::{Dest, Size, Stage};
@@ -25,6 +26,17 @@ struct Lz4 {
 pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     let acceleration = config.int("acceleration", i32::MIN.into(), i32::MAX.into(), 1)?.max(1) as c_int;
     Ok(Built::bytes(Lz4 { acceleration }))
+}
+
+/// Decodes one LZ4 block to the front of `out`: the number of bytes.
+pub(super) fn decode_block(block: &[u8], out: &mut [u8]) -> Result<usize> {
+    let (Ok(from), Ok(to)) = (c_int::try_from(block.len()), c_int::try_from(out.len())) else {
+        bail!(Limit, "found an lz4 block of {} bytes for {}, expected less than 2^31", block.len(), out.len());
+    };
+    // SAFETY: both buffers are live, apart, and of the stated sizes. This decoder, unlike the library's others, checks every length of
+    // the block against both of them.
+    let made = unsafe { lz4_sys::LZ4_decompress_safe(block.as_ptr().cast(), out.as_mut_ptr().cast(), from, to) };
+    usize::try_from(made).map_err(|_| err!(Chunk, "the lz4 block is damaged, or decodes to more than {} bytes", out.len()))
 }
 
 impl Stage for Lz4 {
@@ -64,10 +76,9 @@ impl Stage for Lz4 {
         if size > MAX_INPUT {
             bail!(Chunk, "the lz4 header says {size} bytes, expected at most {MAX_INPUT}");
         }
-        decode_known(dst, size, |out| match lz4_flex::block::decompress_into(block, out) {
-            Ok(n) if n == size => Ok(()),
-            Ok(n) => bail!(Chunk, "the lz4 block has {n} bytes, its header says {size}"),
-            Err(e) => bail!(Chunk, "the lz4 block is damaged ({e})"),
+        decode_known(dst, size, |out| match decode_block(block, out)? {
+            n if n == size => Ok(()),
+            n => bail!(Chunk, "the lz4 block has {n} bytes, its header says {size}"),
         })
     }
 }

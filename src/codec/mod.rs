@@ -10,8 +10,10 @@
 pub mod base64;
 pub mod bitround;
 pub mod blosc;
+mod blosclz;
 pub mod bytes;
 pub mod bz2;
+pub mod cast;
 pub mod categorize;
 pub mod chain;
 pub mod checksum;
@@ -20,14 +22,19 @@ pub mod filters;
 pub mod gzip;
 pub mod lz4;
 pub mod lzma;
+pub mod n5;
 pub mod objects;
 pub mod packbits;
 pub mod pcodec;
 pub mod registry;
+pub mod reshape;
 pub mod scale;
 pub mod sharding;
+mod shuffle;
 pub mod transpose;
 pub mod vlen;
+mod wide;
+pub mod zfp;
 pub mod zlib;
 pub mod zstd;
 
@@ -88,6 +95,13 @@ pub trait Stage: Send + Sync {
     /// Of a checksum: the same stage without the comparison when decoding.
     fn unverified(&self) -> Option<StageRef> {
         None
+    }
+
+    /// The same stage for buffers of elements of that shape (C order), where its bytes depend on it; called once, when the chain
+    /// is bound.
+    fn for_shape(&self, shape: &[u64]) -> Result<Option<StageRef>> {
+        let _ = shape;
+        Ok(None)
     }
 }
 

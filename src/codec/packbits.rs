@@ -10,6 +10,7 @@
 
 use super::filters::{Kernel, check_whole, output};
 use super::registry::{BYTES, Built, Config, decode_known};
+use super::wide::wide;
 use super::{Dest, Size, Stage};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail};
@@ -39,9 +40,16 @@ const MSB_FIRST: u64 = 0x8040_2010_0804_0201;
 /// The multiplier that puts it into the least significant bit.
 const LSB_FIRST: u64 = 0x0102_0408_1020_4080;
 
+/// Booleans to bits, eight to a byte; the last byte may have fewer.
 fn pack(src: &[u8], out: &mut [u8], multiplier: u64) {
-    let (blocks, rest) = src.as_chunks::<8>();
-    let mut slots = out.iter_mut();
+    let mut done = 0;
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has the instructions.
+        done = unsafe { pack_avx2(src, out, multiplier == MSB_FIRST) };
+    }
+    let (blocks, rest) = src.get(done * 8..).unwrap_or_default().as_chunks::<8>();
+    let mut slots = out.get_mut(done..).unwrap_or_default().iter_mut();
     slots.by_ref().zip(blocks).for_each(|(slot, block)| *slot = gather(*block, multiplier));
     if let Some(slot) = slots.next() {
         let mut block = [0; 8];
@@ -50,12 +58,39 @@ fn pack(src: &[u8], out: &mut [u8], multiplier: u64) {
     }
 }
 
-fn unpack(src: &[u8], out: &mut [u8], msb_first: bool) {
-    let bit = |byte: u8, i: usize| if msb_first { byte >> (7 - i) & 1 } else { byte >> i & 1 };
-    for (byte, block) in src.iter().zip(out.chunks_mut(8)) {
-        match <&mut [u8; 8]>::try_from(&mut *block) {
-            Ok(block) => *block = std::array::from_fn(|i| bit(*byte, i)),
-            Err(_) => block.iter_mut().enumerate().for_each(|(i, slot)| *slot = bit(*byte, i)),
+/// 32 booleans at once; how many bytes were made.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn pack_avx2(src: &[u8], out: &mut [u8], msb_first: bool) -> usize {
+    use std::arch::x86_64::*;
+    let reversal =
+        _mm256_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+    let (blocks, slots) = (src.as_chunks::<32>().0, out.as_chunks_mut::<4>().0);
+    for (block, slot) in blocks.iter().zip(slots) {
+        // SAFETY: 32 bytes are there; this load needs no alignment.
+        let v = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
+        let v = if msb_first { _mm256_shuffle_epi8(v, reversal) } else { v };
+        let zeros = _mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_setzero_si256()));
+        *slot = (!zeros as u32).to_le_bytes();
+    }
+    blocks.len() * 4
+}
+
+wide! {
+    /// The inverse of [`pack`].
+    fn unpack(src: &[u8], out: &mut [u8], msb_first: bool) {
+        // Each byte of the mask keeps the bit that becomes that boolean.
+        let mask = if msb_first { 0x0102_0408_1020_4080 } else { 0x8040_2010_0804_0201u64 };
+        let spread = |byte: u8| {
+            let bits = u64::from_le_bytes([byte; 8]) & mask;
+            // A byte that is not 0 reaches its highest bit, and no carry the next byte.
+            ((bits + 0x7f7f_7f7f_7f7f_7f7f) >> 7 & 0x0101_0101_0101_0101).to_le_bytes()
+        };
+        let (blocks, rest) = out.as_chunks_mut::<8>();
+        let whole = blocks.len();
+        blocks.iter_mut().zip(src).for_each(|(block, byte)| *block = spread(*byte));
+        if let Some(byte) = src.get(whole) {
+            rest.iter_mut().zip(spread(*byte)).for_each(|(slot, bit)| *slot = bit);
         }
     }
 }

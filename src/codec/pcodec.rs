@@ -19,6 +19,8 @@ use pco::errors::{ErrorKind as PcoKind, PcoError};
 use pco::standalone::{DecompressorItem, FileDecompressor, simple_compress};
 use pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 
+/// The window of numbers, as a power of two, that every chunk may ask for.
+const MIN_WINDOW: usize = 8;
 /// Numbers decoded at once; the library wants a multiple of 256.
 const BLOCK: usize = 2048;
 
@@ -118,12 +120,50 @@ fn encode_as<T: Plain>(src: &[u8], config: &ChunkConfig) -> Result<Vec<u8>> {
     simple_compress(&numbers, config).map_err(|e| err!(Unsupported, "pcodec cannot encode with this configuration ({})", e.message))
 }
 
+/// `n` bits from bit `at` on, the lowest first; `None` beyond the end.
+fn bits(src: &[u8], at: usize, n: usize) -> Option<usize> {
+    let (first, shift) = (at / 8, at % 8);
+    let word = src.get(first..first + (shift + n).div_ceil(8))?.iter().rev().fold(0, |word, byte| word << 8 | usize::from(*byte));
+    Some(word >> shift & ((1 << n) - 1))
+}
+
+/// Refuses a chunk whose dictionary or window is larger than its numbers, before the library makes room for them. `latent` is the
+/// number of bits of a number.
+///
+/// A chunk begins with a byte for the type and the count of numbers, less one, in 24 bits. Then comes the mode in 4 bits: 1 and 2 have
+/// a number behind it, 3 eight bits, 4 the entries of a dictionary in 25 bits and, from the next byte on, these. Then, from version 3 on,
+/// the kind of deltas in 4 bits; 2 has the window's power of two, less one, behind it in 5 bits.
+fn check_memory(chunk: &[u8], version: u8, latent: usize) -> Result<()> {
+    let (Some(last), Some(mode)) = (bits(chunk, 8, 24), bits(chunk, 32, 4)) else { return Ok(()) };
+    let numbers = last + 1;
+    let deltas = match mode {
+        1 | 2 => 36 + latent,
+        3 => 44,
+        4 => {
+            let entries = bits(chunk, 36, 25).unwrap_or(0);
+            if entries > numbers {
+                bail!(Chunk, "the pcodec file has a dictionary of {entries} entries for {numbers} numbers");
+            }
+            64 + entries * latent
+        }
+        _ => 36,
+    };
+    if version >= 3 && bits(chunk, deltas, 4) == Some(2) {
+        let window = bits(chunk, deltas + 4, 5).unwrap_or(0) + 1;
+        if window > MIN_WINDOW.max(numbers.next_power_of_two().ilog2() as usize) {
+            bail!(Chunk, "the pcodec file asks for a window of 2^{window} numbers, its chunk has {numbers}");
+        }
+    }
+    Ok(())
+}
+
 /// Decodes every chunk of the file; the number of decoded bytes, or `None` where the room is too small.
 fn decode_as<T: Plain>(src: &[u8], out: &mut [u8]) -> Result<Option<usize>> {
     let (file, mut src) = FileDecompressor::new(src).map_err(damaged)?;
     let mut block = [T::ZERO; BLOCK];
     let mut filled = 0;
     loop {
+        check_memory(src, file.format_version().major, size_of::<T>() * 8)?;
         let mut chunk = match file.chunk_decompressor::<T, _>(src).map_err(damaged)? {
             DecompressorItem::Chunk(chunk) => chunk,
             DecompressorItem::EndOfData([]) => return Ok(Some(filled)),
@@ -273,5 +313,34 @@ mod tests {
             let item = ElementType::native(DataType::Int32);
             assert_eq!(registry::build_v2("pcodec", &config_of(json), item).err().unwrap().field(), Some(field), "{json}");
         }
+    }
+
+    #[test]
+    fn memory_beyond_the_numbers_of_a_chunk_is_refused_before_it_is_taken() {
+        let numbers: Vec<i64> = (0..3000).map(|i| [7, 900_000_000_001, -5][i * i % 7 % 3] + (i as i64 / 1000)).collect();
+        let data: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        let s = stage("{}", DataType::Int64);
+        let mut refused = 0;
+        for (mode, delta) in [
+            (ModeSpec::TryDict, DeltaSpec::NoOp),
+            (ModeSpec::Classic, DeltaSpec::TryLookback),
+            (ModeSpec::TryIntMult(3), DeltaSpec::TryLookback),
+            (ModeSpec::Auto, DeltaSpec::Auto),
+        ] {
+            let config = ChunkConfig::default().with_mode_spec(mode).with_delta_spec(delta);
+            let good = simple_compress(&numbers, &config).unwrap();
+            let mut out = vec![0; data.len()];
+            s.decode(&good, Dest::Exact(&mut out)).unwrap();
+            assert!(out == data);
+            let (file, rest) = FileDecompressor::new(&good[..]).unwrap();
+            let at = good.len() - rest.len();
+            for bit in 32..120 {
+                let mut bad = good.clone();
+                bad[at + bit / 8] ^= 1 << (bit % 8);
+                refused += usize::from(check_memory(&bad[at..], file.format_version().major, 64).is_err());
+                let _ = s.decode(&bad, Dest::Exact(&mut out));
+            }
+        }
+        assert!(refused > 5, "{refused}");
     }
 }

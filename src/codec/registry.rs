@@ -5,8 +5,8 @@
 
 use super::filters::{self, Kernel};
 use super::{
-    Dest, Size, StageRef, VariableCodec, base64, bitround, blosc, bz2, categorize, checksum, conditional, gzip, lz4, lzma, objects,
-    packbits, pcodec, scale, vlen, zlib, zstd,
+    Dest, Size, StageRef, VariableCodec, base64, bitround, blosc, bz2, cast, categorize, checksum, conditional, gzip, lz4, lzma, objects,
+    packbits, pcodec, scale, vlen, zfp, zlib, zstd,
 };
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
@@ -176,10 +176,13 @@ const TABLE: &[Row] = &[
     array("fixedscaleoffset", &[("numcodecs.fixedscaleoffset", N)], scale::fixed_scale_offset),
     array("packbits", &[("numcodecs.packbits", N)], packbits::kernel),
     array("quantize", &[("numcodecs.quantize", N)], scale::quantize),
+    Row { v2: None, v3: &[("cast_value", V3)], make: Make::Array(cast::kernel) },
     Row { v2: None, v3: &[("conditional", V3)], make: Make::Bytes(conditional::build) },
     Row { v2: None, v3: &[("scale_offset", V3)], make: Make::Array(scale::scale_offset) },
     Row { v2: None, v3: &[("packbits", V3)], make: Make::Serial(packbits::build) },
     Row { v2: Some("pcodec"), v3: &[("pcodec", V3), ("numcodecs.pcodec", N)], make: Make::Serial(pcodec::build) },
+    Row { v2: Some("zfpy"), v3: &[("numcodecs.zfpy", N)], make: Make::Serial(zfp::build_zfpy) },
+    Row { v2: None, v3: &[("zfp", V3), ("zarrs.zfp", V3)], make: Make::Serial(zfp::build) },
 ];
 
 /// The array→bytes codecs of elements of variable length, in v2 and in v3.
@@ -207,7 +210,7 @@ fn pickle() -> Error {
 }
 
 /// The v3 names that [`super::chain`] handles itself.
-const SHAPES: &[&str] = &["bytes", "endian", "sharding_indexed", "transpose"];
+const SHAPES: &[&str] = &["bytes", "endian", "n5_default", "reshape", "sharding_indexed", "transpose", "zarrs.squeeze"];
 
 /// The registered name of a v3 codec that may be written as a URL.
 pub(super) fn canonical(name: &str) -> String {

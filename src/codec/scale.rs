@@ -13,6 +13,7 @@
 
 use super::filters::{self, Kernel, Wide, binary16, check_whole, converted, converted_size, element, output, required, truncate};
 use super::registry::{Config, decode_known};
+use super::wide::wide;
 use super::{Dest, Size, Stage};
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType, Kind};
@@ -21,7 +22,7 @@ use crate::metadata::json::brief;
 use std::sync::Arc;
 
 /// Numbers that are calculated with at once: some KiB on the stack, so that the compiler makes vectors of the loops.
-const BLOCK: usize = 256;
+pub(super) const BLOCK: usize = 256;
 
 /// How results are rounded after each operation. All is calculated in binary64, which rounds the four basic operations of
 /// narrower numbers a second time without changing the result.
@@ -39,6 +40,15 @@ impl Precision {
             DataType::Float16 => Precision::Half,
             DataType::Float32 => Precision::Single,
             _ => Precision::Double,
+        }
+    }
+
+    /// Whether the loops for binary32 are the right ones, or those for binary64; `None` where neither is.
+    fn single(self) -> Option<bool> {
+        match self {
+            Precision::Half => None,
+            Precision::Single => Some(true),
+            Precision::Double => Some(false),
         }
     }
 
@@ -117,6 +127,19 @@ macro_rules! with_type {
 trait Number: Copy {
     fn widen(self) -> f64;
     fn narrow(x: f64) -> Self;
+    fn of_signed(n: i64) -> Self;
+    fn of_unsigned(n: u64) -> Self;
+}
+
+/// `x as i32`, in a form that the compiler makes vectors of.
+#[inline(always)]
+fn whole(x: f64) -> i32 {
+    let (low, high) = (f64::from(i32::MIN), f64::from(i32::MAX));
+    let fits = if x > low { x } else { low };
+    let fits = if fits < high { fits } else { high };
+    // SAFETY: between the least and the greatest i32, and no NaN, which is not greater than anything.
+    let n = unsafe { fits.to_int_unchecked::<i32>() };
+    if x.is_nan() { 0 } else { n }
 }
 
 macro_rules! integers {
@@ -127,10 +150,16 @@ macro_rules! integers {
         fn narrow(x: f64) -> Self {
             // By way of the register that C compilers use: what does not fit in a short type wraps.
             match (size_of::<$t>(), <$t>::MIN == 0) {
-                (1 | 2, _) | (4, false) => x as i32 as $t,
+                (1 | 2, _) | (4, false) => whole(x) as $t,
                 (8, true) if x >= 0.0 => x as u64 as $t,
                 _ => x as i64 as $t,
             }
+        }
+        fn of_signed(n: i64) -> Self {
+            n as $t
+        }
+        fn of_unsigned(n: u64) -> Self {
+            n as $t
         }
     })* };
 }
@@ -144,6 +173,13 @@ impl Number for half::f16 {
     fn narrow(x: f64) -> Self {
         binary16(x)
     }
+    // What binary64 rounds is far beyond binary16.
+    fn of_signed(n: i64) -> Self {
+        binary16(n as f64)
+    }
+    fn of_unsigned(n: u64) -> Self {
+        binary16(n as f64)
+    }
 }
 
 impl Number for f32 {
@@ -152,6 +188,12 @@ impl Number for f32 {
     }
     fn narrow(x: f64) -> Self {
         x as f32
+    }
+    fn of_signed(n: i64) -> Self {
+        n as f32
+    }
+    fn of_unsigned(n: u64) -> Self {
+        n as f32
     }
 }
 
@@ -162,39 +204,121 @@ impl Number for f64 {
     fn narrow(x: f64) -> Self {
         x
     }
-}
-
-fn widen(e: ElementType, src: &[u8], block: &mut [f64]) {
-    with_type!(e.data_type, T, {
-        let items = src.as_chunks::<{ size_of::<T>() }>().0;
-        if e.swapped() {
-            block.iter_mut().zip(items).for_each(|(x, b)| *x = T::from_be_bytes(*b).widen());
-        } else {
-            block.iter_mut().zip(items).for_each(|(x, b)| *x = T::from_le_bytes(*b).widen());
-        }
-    })
-}
-
-fn narrow(e: ElementType, block: &[f64], dst: &mut [u8]) {
-    with_type!(e.data_type, T, {
-        let items = dst.as_chunks_mut::<{ size_of::<T>() }>().0;
-        if e.swapped() {
-            block.iter().zip(items).for_each(|(x, b)| *b = T::narrow(*x).to_be_bytes());
-        } else {
-            block.iter().zip(items).for_each(|(x, b)| *b = T::narrow(*x).to_le_bytes());
-        }
-    })
-}
-
-/// Calculates with every element of `src`, block by block, into `dst`.
-fn blocks(from: ElementType, src: &[u8], to: ElementType, dst: &mut [u8], f: impl Fn(&mut [f64])) {
-    let mut room = [0f64; BLOCK];
-    for (s, d) in src.chunks(BLOCK * from.size()).zip(dst.chunks_mut(BLOCK * to.size())) {
-        let block = &mut room[..s.len() / from.size()];
-        widen(from, s, block);
-        f(block);
-        narrow(to, block, d);
+    fn of_signed(n: i64) -> Self {
+        n as f64
     }
+    fn of_unsigned(n: u64) -> Self {
+        n as f64
+    }
+}
+
+wide! {
+    fn widen(e: ElementType, src: &[u8], block: &mut [f64]) {
+        with_type!(e.data_type, T, {
+            let items = src.as_chunks::<{ size_of::<T>() }>().0;
+            if e.swapped() {
+                block.iter_mut().zip(items).for_each(|(x, b)| *x = T::from_be_bytes(*b).widen());
+            } else {
+                block.iter_mut().zip(items).for_each(|(x, b)| *x = T::from_le_bytes(*b).widen());
+            }
+        })
+    }
+
+    fn narrow(e: ElementType, block: &[f64], dst: &mut [u8]) {
+        with_type!(e.data_type, T, {
+            let items = dst.as_chunks_mut::<{ size_of::<T>() }>().0;
+            if e.swapped() {
+                block.iter().zip(items).for_each(|(x, b)| *b = T::narrow(*x).to_be_bytes());
+            } else {
+                block.iter().zip(items).for_each(|(x, b)| *b = T::narrow(*x).to_le_bytes());
+            }
+        })
+    }
+
+    /// Calculates with every element of `src`, block by block, into `dst`.
+    pub(super) fn blocks<F: FnMut(&mut [f64])>(from: ElementType, src: &[u8], to: ElementType, dst: &mut [u8], f: F) {
+        let (mut f, mut room) = (f, [0f64; BLOCK]);
+        for (s, d) in src.chunks(BLOCK * from.size()).zip(dst.chunks_mut(BLOCK * to.size())) {
+            let block = &mut room[..s.len() / from.size()];
+            widen(from, s, block);
+            f(block);
+            narrow(to, block, d);
+        }
+    }
+
+    /// `(x - offset) * scale`, rounded to integers.
+    fn scaled(block: &mut [f64], single: bool, offset: f64, scale: f64) {
+        if single {
+            let (offset, scale) = (offset as f32, scale as f32);
+            block.iter_mut().for_each(|x| *x = (((*x as f32) - offset) * scale).round_ties_even().into());
+        } else {
+            block.iter_mut().for_each(|x| *x = ((*x - offset) * scale).round_ties_even());
+        }
+    }
+
+    /// `x / scale + offset`.
+    fn unscaled(block: &mut [f64], single: bool, offset: f64, scale: f64) {
+        if single {
+            let (offset, scale) = (offset as f32, scale as f32);
+            block.iter_mut().for_each(|x| *x = ((*x as f32) / scale + offset).into());
+        } else {
+            block.iter_mut().for_each(|x| *x = *x / scale + offset);
+        }
+    }
+
+    /// `round(x * scale) / scale`.
+    fn quantized(block: &mut [f64], single: bool, scale: f64) {
+        if single {
+            let scale = scale as f32;
+            block.iter_mut().for_each(|x| *x = ((scale * (*x as f32)).round_ties_even() / scale).into());
+        } else {
+            block.iter_mut().for_each(|x| *x = (scale * *x).round_ties_even() / scale);
+        }
+    }
+
+    fn single_to_int(src: &[u8], dst: &mut [u8]) {
+        let items = src.as_chunks().0.iter().zip(dst.as_chunks_mut().0);
+        items.for_each(|(s, d)| *d = whole(f32::from_le_bytes(*s).into()).to_le_bytes());
+    }
+
+    fn int_to_single(src: &[u8], dst: &mut [u8]) {
+        let items = src.as_chunks().0.iter().zip(dst.as_chunks_mut().0);
+        items.for_each(|(s, d)| *d = (i32::from_le_bytes(*s) as f32).to_le_bytes());
+    }
+
+    /// Integers of 64 bits to any number.
+    fn convert_words(from: ElementType, src: &[u8], to: ElementType, dst: &mut [u8]) {
+        let signed = from.data_type.kind() == Kind::Int;
+        let word = |b: &[u8; 8]| if from.swapped() { u64::from_be_bytes(*b) } else { u64::from_le_bytes(*b) };
+        with_type!(to.data_type, T, {
+            let items = src.as_chunks().0.iter().zip(dst.as_chunks_mut::<{ size_of::<T>() }>().0);
+            let of = |n: u64| if signed { T::of_signed(n as i64) } else { T::of_unsigned(n) };
+            if to.swapped() {
+                items.for_each(|(s, d)| *d = of(word(s)).to_be_bytes());
+            } else {
+                items.for_each(|(s, d)| *d = of(word(s)).to_le_bytes());
+            }
+        })
+    }
+}
+
+/// Casts numbers as C does. False where one of the types is no real number: nothing is done.
+pub(super) fn convert(from: ElementType, src: &[u8], to: ElementType, dst: &mut [u8]) -> bool {
+    if !is_real(from.data_type) || !is_real(to.data_type) {
+        return false;
+    }
+    let native = !from.swapped() && !to.swapped();
+    if native && (from.data_type, to.data_type) == (DataType::Float32, DataType::Int32) {
+        single_to_int(src, dst);
+    } else if native && (from.data_type, to.data_type) == (DataType::Int32, DataType::Float32) {
+        int_to_single(src, dst);
+    } else if from.data_type.kind() != Kind::Float && from.size() == 8 {
+        convert_words(from, src, to, dst);
+    } else {
+        // Every other number is one of binary64.
+        blocks(from, src, to, dst, |_| {});
+    }
+    true
 }
 
 /// A number in JSON. Whether it is an integer decides how NumPy calculates.
@@ -294,11 +418,14 @@ impl Stage for FixedScaleOffset {
         }
         let p = Precision::of(t);
         let (offset, scale) = (p.round(self.offset.f64()), p.round(self.scale.f64()));
-        blocks(self.from, src, self.to, out, |block| {
-            p.step(block, |x| x - offset);
-            p.step(block, |x| x * scale);
-            block.iter_mut().for_each(|x| *x = x.round_ties_even());
-        });
+        match p.single() {
+            Some(single) => blocks(self.from, src, self.to, out, |block| scaled(block, single, offset, scale)),
+            None => blocks(self.from, src, self.to, out, |block| {
+                p.step(block, |x| x - offset);
+                p.step(block, |x| x * scale);
+                block.iter_mut().for_each(|x| *x = x.round_ties_even());
+            }),
+        }
         Ok(())
     }
 
@@ -307,10 +434,13 @@ impl Stage for FixedScaleOffset {
         let p = Precision::of(self.to.data_type);
         let (offset, scale) = (p.round(self.offset.f64()), p.round(self.scale.f64()));
         decode_known(dst, converted(src.len(), self.to, self.from), |out| {
-            blocks(self.to, src, self.from, out, |block| {
-                p.step(block, |x| x / scale);
-                p.step(block, |x| x + offset);
-            });
+            match p.single() {
+                Some(single) => blocks(self.to, src, self.from, out, |block| unscaled(block, single, offset, scale)),
+                None => blocks(self.to, src, self.from, out, |block| {
+                    p.step(block, |x| x / scale);
+                    p.step(block, |x| x + offset);
+                }),
+            }
             Ok(())
         })
     }
@@ -354,10 +484,14 @@ impl Stage for Quantize {
         check_whole("quantize", src.len(), self.from.size())?;
         let p = Precision::of(self.from.data_type);
         let scale = p.round(self.scale);
-        blocks(self.from, src, self.to, output(dst, converted(src.len(), self.from, self.to))?, |block| {
-            p.step(block, |x| scale * x);
-            p.step(block, |x| x.round_ties_even() / scale);
-        });
+        let out = output(dst, converted(src.len(), self.from, self.to))?;
+        match p.single() {
+            Some(single) => blocks(self.from, src, self.to, out, |block| quantized(block, single, scale)),
+            None => blocks(self.from, src, self.to, out, |block| {
+                p.step(block, |x| scale * x);
+                p.step(block, |x| x.round_ties_even() / scale);
+            }),
+        }
         Ok(())
     }
 
@@ -485,6 +619,7 @@ mod tests {
     use super::*;
     use crate::codec::StageRef;
     use crate::codec::registry::{self, tests::*};
+    use crate::dtype::ByteOrder;
     use crate::error::ErrorKind;
 
     fn encoded(stage: &StageRef, data: &[u8]) -> Vec<u8> {
@@ -612,5 +747,54 @@ mod tests {
         assert!(s.decode(&[0; 7], Dest::Exact(&mut [0; 16])).is_err());
         assert!(s.decode(&[0; 8], Dest::Exact(&mut [0; 8])).is_err());
         assert!(s.decode(&[0; 8], Dest::AtMost(&mut Vec::new(), 15)).is_err());
+    }
+
+    #[test]
+    fn integers_are_cut_as_the_language_does() {
+        for x in [
+            0.0,
+            -0.0,
+            1.9,
+            -1.9,
+            2147483646.5,
+            2147483647.0,
+            2147483647.5,
+            2147483648.0,
+            -2147483648.9,
+            -1e300,
+            1e300,
+            f64::NAN,
+            f64::INFINITY,
+        ] {
+            assert_eq!(whole(x), x as i32, "{x}");
+        }
+    }
+
+    #[test]
+    fn casts_of_whole_buffers_are_those_of_single_numbers() {
+        let types: Vec<DataType> = DataType::ALL.iter().copied().filter(|t| is_real(*t)).collect();
+        for &t in &types {
+            for &u in &types {
+                for (order, other) in
+                    [(ByteOrder::Little, ByteOrder::Little), (ByteOrder::Big, ByteOrder::Little), (ByteOrder::Little, ByteOrder::Big)]
+                {
+                    let (from, to) = (ElementType::new(t, order), ElementType::new(u, other));
+                    // Numbers that every type has; 64-bit integers also as large as they are.
+                    let mut small = Vec::new();
+                    let bytes: Vec<u8> = (0..600).map(|i| (i % 100) as u8).collect();
+                    small.resize(600 * t.size(), 0);
+                    filters::map(&bytes, ElementType::native(DataType::UInt8), &mut small, from, |x| x);
+                    if t.size() == 8 && t.kind() != Kind::Float {
+                        small.extend([0xff; 8]);
+                        small.extend([0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]);
+                    }
+                    let n = small.len() / t.size() * u.size();
+                    let (mut one, mut two) = (vec![0; n], vec![1; n]);
+                    filters::map(&small, from, &mut one, to, |x| x);
+                    assert!(convert(from, &small, to, &mut two));
+                    assert!(one == two, "{from:?} {to:?}");
+                }
+            }
+        }
     }
 }

@@ -73,7 +73,8 @@ fn chunk_shape(config: &Config<'_>, rank: usize) -> Result<Dims> {
     }
 }
 
-fn codec_list(config: &Config<'_>, member: &str) -> Result<Vec<Extension>> {
+/// A list of codecs in a configuration.
+pub(super) fn codec_list(config: &Config<'_>, member: &str) -> Result<Vec<Extension>> {
     match config.get(member) {
         None => Err(config.error(member, "the member is missing".into())),
         Some(Value::Array(items)) => items

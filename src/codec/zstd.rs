@@ -54,6 +54,11 @@ fn with_decompressor<T>(f: impl FnOnce(&mut DCtx<'static>) -> Result<T>) -> Resu
     })
 }
 
+/// Decodes all frames to the front of `out`: the number of bytes.
+pub(super) fn decode_frames(src: &[u8], out: &mut [u8]) -> Result<usize> {
+    with_decompressor(|context| context.decompress(out, src).map_err(error))
+}
+
 /// A buffer's whole capacity as output: nothing is zeroed before it is written.
 struct Spare<'a>(&'a mut Vec<u8>);
 

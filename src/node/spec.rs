@@ -376,7 +376,9 @@ impl Spec {
             dimension_names: names,
             document,
         };
-        bind_largest(&Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?, &meta.grid, &meta.shape)?;
+        let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
+        bind_largest(&chain, &meta.grid, &meta.shape)?;
+        chain.check_fill(&meta.fill.element(meta.data_type))?;
         meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
         Ok((meta, attributes))
     }
