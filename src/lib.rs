@@ -15,6 +15,7 @@ pub mod error;
 pub mod ffi;
 pub mod fork;
 pub mod grid;
+pub mod json;
 pub mod limits;
 pub mod metadata;
 pub mod node;

@@ -12,7 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("dtype", &["error", "limits", "fork"]),
     ("grid", &["error", "limits"]),
     ("store", &["error", "limits", "fork"]),
-    ("metadata", &["error", "limits", "dtype", "grid"]),
+    ("metadata", &["error", "limits", "json", "dtype", "grid"]),
     ("codec", &["error", "limits", "dtype", "metadata"]),
     ("engine", &["error", "limits", "fork", "dtype", "grid", "store", "codec"]),
     ("node", &["error", "limits", "fork", "dtype", "grid", "store", "metadata", "codec", "engine"]),
@@ -33,12 +33,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "grid::key::Separator",
         ],
     ),
-    ("lib", &["error", "limits", "fork", "dtype", "grid", "store", "metadata", "codec", "engine", "node", "ffi"]),
+    ("lib", &["error", "limits", "fork", "json", "dtype", "grid", "store", "metadata", "codec", "engine", "node", "ffi"]),
 ];
 
 /// Crates that only some layers may name.
 const CRATES: &[(&str, &[&str])] = &[
-    ("serde_json", &["dtype", "metadata", "codec", "node"]),
+    ("serde_json", &["json", "dtype", "metadata", "codec", "node"]),
     ("blosc", &["codec"]),
     ("zstd_safe", &["codec"]),
     ("flate2", &["codec"]),

@@ -8,15 +8,12 @@ use super::narrow::odd;
 use super::number::range;
 use super::{DataType, Element, ElementType, Kind, Narrow, Number as Real, struct_json};
 use crate::error::{Error, Result, err};
-use crate::metadata::json;
+use crate::json;
+pub use crate::json::brief;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Number, Value};
 use std::cmp::Ordering;
-use std::io::Write;
-
-/// The most bytes of a value that a message shows.
-const BRIEF: usize = 40;
 
 /// The value of elements that were never written.
 #[derive(Clone, Debug, PartialEq)]
@@ -223,34 +220,6 @@ fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
 /// The type of the parts of a complex type.
 fn half_of(data_type: DataType) -> DataType {
     data_type.part().unwrap_or(data_type)
-}
-
-/// A value as messages show it: compact JSON, cut to about 40 bytes.
-pub fn brief(value: &Value) -> String {
-    /// Keeps what fits and stops the writer after that, so that a huge value is not written out for a message.
-    struct Cut(Vec<u8>);
-    impl Write for Cut {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            let room = (BRIEF + 4).saturating_sub(self.0.len());
-            if room == 0 {
-                return Err(std::io::ErrorKind::WriteZero.into());
-            }
-            let n = bytes.len().min(room);
-            self.0.extend_from_slice(&bytes[..n]);
-            Ok(n)
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut cut = Cut(Vec::new());
-    let whole = serde_json::to_writer(&mut cut, value).is_ok();
-    let text = String::from_utf8_lossy(&cut.0);
-    if whole && text.len() <= BRIEF {
-        return text.into_owned();
-    }
-    let end = (0..=BRIEF.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
-    format!("{}…", &text[..end])
 }
 
 /// What was found, and what fits the type.
@@ -491,9 +460,10 @@ fn shortest_f16(value: f32, code: u16) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BRIEF, Fill, Number, Value, brief, first};
+    use super::{Fill, Number, Value, brief, first};
     use crate::dtype::{DataType, Narrow as Format};
     use crate::error::ErrorKind;
+    use crate::json::BRIEF;
     use DataType::*;
     use serde_json::json;
 

@@ -6,7 +6,7 @@
 pub mod consolidated;
 pub mod draft;
 pub mod extension;
-pub mod json;
+pub use crate::json;
 pub mod odd;
 pub mod upgrade;
 pub mod v2;

@@ -4,12 +4,15 @@
 //! their members. The bare tokens `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON forbids, are read as
 //! numbers with that text and written the same way.
 
-pub use crate::dtype::fill::brief;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, MAX_JSON_VALUES};
 use serde_json::{Map, Number, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::io::Write;
+
+/// The most bytes of a value that a message shows.
+pub(crate) const BRIEF: usize = 40;
 
 /// What some editors put in front of UTF-8.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -346,6 +349,34 @@ pub fn u64_list(value: &Value) -> Result<Dims> {
 /// The member of that name; an error at that field where it is missing.
 pub fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Result<&'a Value> {
     object.get(name).ok_or_else(|| err!(Metadata, "the member is missing").at_field(name))
+}
+
+/// A value as messages show it: compact JSON, cut to about 40 bytes.
+pub fn brief(value: &Value) -> String {
+    /// Keeps what fits and stops the writer after that, so that a huge value is not written out for a message.
+    struct Cut(Vec<u8>);
+    impl Write for Cut {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let room = (BRIEF + 4).saturating_sub(self.0.len());
+            if room == 0 {
+                return Err(std::io::ErrorKind::WriteZero.into());
+            }
+            let n = bytes.len().min(room);
+            self.0.extend_from_slice(&bytes[..n]);
+            Ok(n)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut cut = Cut(Vec::new());
+    let whole = serde_json::to_writer(&mut cut, value).is_ok();
+    let text = String::from_utf8_lossy(&cut.0);
+    if whole && text.len() <= BRIEF {
+        return text.into_owned();
+    }
+    let end = (0..=BRIEF.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+    format!("{}…", &text[..end])
 }
 
 #[cfg(test)]
