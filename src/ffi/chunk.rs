@@ -1,10 +1,10 @@
 //! Chunks as they are
 //!
-//! What is stored of an array, as the codecs made it: which chunks there are, their keys, places and bytes. An
-//! index counts chunks along each dimension: element i lies in chunk i / extent. With `inner` true it counts
-//! the smaller chunks inside shards, from the array's first one on, not from the shard's; an array without
-//! shards has chunks only, and `inner` changes nothing. Chunks that were never written are not stored, nor are
-//! those that hold nothing but the fill value.
+//! What is stored of an array, as the codecs made it: which chunks there are, their keys, places and bytes.
+//! An index counts chunks along each dimension: element i lies in chunk i / extent. With `inner` true it
+//! counts the smaller chunks inside shards, from the array's first one on, not from the shard's; an array
+//! without shards has chunks only, and `inner` changes nothing. Chunks that were never written are not
+//! stored, nor are those that hold nothing but the fill value.
 //!
 //! ```c
 //! // Copies every stored chunk of `a` to `b`, whose metadata are the same.

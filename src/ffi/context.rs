@@ -33,7 +33,7 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 ///
 /// - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
 /// - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
-///   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+/// the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
 /// - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -64,9 +64,9 @@ fn flag(key: &str, value: &str) -> Result<bool> {
     }
 }
 
-/// Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare words
-/// that are no JSON: other programs may refuse to read the whole document. Without it (the default) they are
-/// refused; those that other programs stored are read, and stay, in any case.
+/// Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare
+/// words that are no JSON: other programs may refuse to read the whole document. Without it (the default)
+/// they are refused; those that other programs stored are read, and stay, in any case.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set_non_finite(context: *mut ozarr_context, allowed: bool) -> ozarr_status {
@@ -76,10 +76,10 @@ pub unsafe extern "C" fn ozarr_context_set_non_finite(context: *mut ozarr_contex
     })
 }
 
-/// Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once for
-/// each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last level
-/// that is told. `fn` is called with `user`, which must stay valid as long as those stores and their nodes are
-/// open. NULL ends it.
+/// Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once
+/// for each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last
+/// level that is told. `fn` is called with `user`, which must stay valid as long as those stores and their
+/// nodes are open. NULL ends it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set_log(

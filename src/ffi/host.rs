@@ -9,7 +9,8 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     /// What the innermost guarded call saved.
     static WORLD: Cell<Option<World>> = const { Cell::new(None) };
-    /// Where this thread panicked last: a source file (its end, if it is long) and a line. No destructor, no allocation.
+    /// Where this thread panicked last: a source file (its end, if it is long) and a line. No destructor, no
+    /// allocation.
     static PLACE: Cell<([u8; 64], u32)> = const { Cell::new(([0; 64], 0)) };
 }
 

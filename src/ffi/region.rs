@@ -136,8 +136,8 @@ unsafe fn both(array: &Array, region: *const ozarr_region, memory: *const ozarr_
     Ok((selection, memory))
 }
 
-/// # Safety `region` is NULL or points to a struct that begins with its size and whose lists have a number for
-/// each dimension.
+/// # Safety `region` is NULL or points to a struct that begins with its size and whose lists have a number
+/// for each dimension.
 pub(super) unsafe fn selection_of(array: &Array, region: *const ozarr_region) -> Result<Selection> {
     let length = array.shape();
     if region.is_null() {

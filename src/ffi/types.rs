@@ -246,8 +246,9 @@ pub const OZARR_LOG_WARNING: ozarr_log_level = 1;
 /// Something may be of interest.
 pub const OZARR_LOG_INFO: ozarr_log_level = 2;
 
-/// Takes a message of one line, which is valid during the call only. It runs in the thread that is inside of a
-/// call of the library (in several at once, if several use the context), and may call the library itself.
+/// Takes a message of one line, which is valid during the call only. It runs in the thread that is inside
+/// of a call of the library (in several at once, if several use the context), and may call the library
+/// itself.
 #[allow(non_camel_case_types)]
 pub type ozarr_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: ozarr_log_level, message: *const c_char)>;
 
