@@ -171,7 +171,7 @@ impl Plan {
             index[d] = if stride < 0 { last - steps } else { steps };
         }
         for (d, i) in index.iter_mut().enumerate() {
-            *i += self.dimension(d).iter().find(|s| s.chunk == item.chunk[d])?.position;
+            *i += self.dimension(d).iter().find(|s| s.chunk == item.chunk[d] && s.start == axes[d].start)?.position;
         }
         (left == 0).then_some(index)
     }
@@ -207,7 +207,11 @@ mod tests {
         let grid = Grid::regular(smallvec![4, 3]).unwrap();
         let selection = Selection::new(&[10, 7], &[9, 1], &[4, 3], Some(&[-3, 2])).unwrap();
         for strides in [[24, 8], [8, 32], [-24, 8], [-8, -40], [0, 8]] {
-            let plan = Plan::new(&grid, &selection, &strides, 8).unwrap();
+            let mut plan = Plan::new(&grid, &selection, &strides, 8).unwrap();
+            if strides[0] > 0 {
+                // Several items of one chunk, each with elements of its own.
+                plan.refine(1, 1, 3).unwrap();
+            }
             for n in 0..plan.items() {
                 let item = plan.item(n);
                 for i in 0..item.axes[0].count {

@@ -573,17 +573,23 @@ fn put_shard(
 ) -> Result<()> {
     let done = match assemble(shard, slots, pieces, old, s)? {
         Some(whole) => array.store.put(key, &whole.all().collect::<Vec<_>>(), Condition::None),
-        None if array.store.capabilities().erasable => array.store.erase(key).map(drop),
-        None if array.store.open(key)?.is_none() => Ok(()),
-        // What cannot be removed is replaced, by a shard without inner chunks.
-        None => {
-            let mut index = Vec::new();
-            encode_index(shard, &vec![None; inner_count(shard)], &mut index, s)?;
-            array.store.put(key, &[&index], Condition::None)
-        }
+        None => remove_shard(array, shard, key, s),
     };
     array.open_shards.forget(key);
     done
+}
+
+/// Removes a shard; where that cannot be, a shard without inner chunks takes its place.
+pub(super) fn remove_shard(array: &BoundArray, shard: &Sharded, key: &str, s: &mut ChainScratch) -> Result<()> {
+    if array.store.capabilities().erasable {
+        return array.store.erase(key).map(drop);
+    }
+    if array.store.open(key)?.is_none() {
+        return Ok(());
+    }
+    let mut index = Vec::new();
+    encode_index(shard, &vec![None; inner_count(shard)], &mut index, s)?;
+    array.store.put(key, &[&index], Condition::None)
 }
 
 /// Reads the index of a shard, and of its inner chunks those that are not replaced, near ones together: into `buf`. Gives the native

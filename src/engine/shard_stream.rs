@@ -6,7 +6,7 @@ use super::encode::{Source, encode_index, encode_into};
 use super::memory::{Memory, Use};
 use super::plan::{Axes, Axis};
 use super::scratch;
-use super::shard::inner_count;
+use super::shard::{inner_count, remove_shard};
 use super::shard_stored::{number_of, shard_of};
 use super::{BoundArray, Selection};
 use crate::codec::IndexLocation;
@@ -123,7 +123,7 @@ impl ShardWriter {
             if self.entries.iter().all(Option::is_none) {
                 drop(staged);
                 let _guard = array.locks.wait(&key);
-                return array.store.erase(&key).map(drop);
+                return scratch::with(|s| remove_shard(&array, shard, &key, &mut s.chain));
             }
             let mut index = Vec::new();
             scratch::with(|s| encode_index(shard, &self.entries, &mut index, &mut s.chain))?;
