@@ -410,9 +410,9 @@ static void older_structs_are_smaller(void) {
     ozarr_array *a = array_of("old.zarr", "<i4", 2);
     int32_t data[2] = {1, 2};
     ozarr_memory m = OZARR_MEMORY_INIT;
-    m.struct_size = offsetof(ozarr_memory, dtype);
+    m.struct_size = offsetof(ozarr_memory, overflow);
     m.data = data, m.size = sizeof data, m.type = OZARR_INT32;
-    memset(&m.dtype, 0x11, sizeof m - offsetof(ozarr_memory, dtype));
+    memset(&m.overflow, 0x11, sizeof m - offsetof(ozarr_memory, overflow));
     OK(ozarr_array_write_ex(a, NULL, &m));
     m.struct_size--;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "struct_size", "memory", ozarr_array_write_ex(a, NULL, &m));
