@@ -95,8 +95,17 @@ typedef struct ozarr_iter ozarr_iter;
 /** Elements of variable length that were read. */
 typedef struct ozarr_varlen ozarr_varlen;
 
+/** A cursor over the stored chunks of an array. */
+typedef struct ozarr_chunk_iter ozarr_chunk_iter;
+
+/** A shard that is being written, inner chunk by inner chunk. */
+typedef struct ozarr_shard_writer ozarr_shard_writer;
+
 /** Settings that stores are opened with, such as the number of threads. */
 typedef struct ozarr_context ozarr_context;
+
+/** A data type: what an element is, where a number does not say it. */
+typedef struct ozarr_dtype ozarr_dtype;
 
 /**
  * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`.
@@ -137,7 +146,7 @@ typedef int32_t ozarr_type;
 #define OZARR_FLOAT6_E2M3FN       28     /**< 6 bits in a byte, -7.5 to 7.5; numbers only */
 #define OZARR_FLOAT6_E3M2FN       29     /**< 6 bits in a byte, -28 to 28; numbers only */
 #define OZARR_FLOAT4_E2M1FN       30     /**< 4 bits in a byte, -6 to 6; numbers only */
-/** The answer for arrays of bytes, text and times: moved as they are stored, in this machine's byte order */
+/** Another type: the answer for arrays of text, times and structs; in `ozarr_memory`, that of `dtype` */
 #define OZARR_BY_DTYPE 100
 /** UTF-8 text of any length; written and read by the functions for variable length */
 #define OZARR_STRING 101
@@ -212,8 +221,9 @@ typedef int32_t ozarr_log_level;
 #define OZARR_LOG_INFO            2      /**< Something may be of interest. */
 
 /**
- * Takes a message of one line, which is valid during the call only. It runs in the thread that is inside of a
- * call of the library (in several at once, if several use the context), and may call the library itself.
+ * Takes a message of one line, which is valid during the call only. It runs in the thread that is inside
+ * of a call of the library (in several at once, if several use the context), and may call the library
+ * itself.
  */
 typedef void (*ozarr_log_fn)(void *user, ozarr_log_level level, const char *message);
 
@@ -441,9 +451,9 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_extent(const ozarr_array *array, in
 OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *array, int64_t *shape);
 
 /**
- * The type of the elements; `OZARR_BY_DTYPE` where it is no number and has one size. Such elements are
- * moved as they are stored, in this machine's byte order; times (counts of 64 bits) convert to and from
- * `OZARR_INT64`, too. `ozarr_array_metadata` describes the type.
+ * The type of the elements; `OZARR_BY_DTYPE` where it is no number: `ozarr_array_dtype` tells which. Asked
+ * for by that number, such elements are moved as they are stored, in this machine's byte order; times
+ * (counts of 64 bits) convert to and from `OZARR_INT64`, too.
  */
 OZARR_CHECKED ozarr_status ozarr_array_type(const ozarr_array *array, ozarr_type *type);
 
@@ -805,14 +815,22 @@ typedef struct ozarr_memory {
     const int64_t *strides;
     /** `OZARR_ORDER_C` or `OZARR_ORDER_F`; counts where `strides` is NULL. */
     ozarr_order order;
-    /** The type of the elements; `OZARR_AS_STORED` is the array's. */
+    /** The type of the elements; `OZARR_AS_STORED` is the array's, `OZARR_BY_DTYPE` that of `dtype`. */
     ozarr_type type;
     /** What happens to numbers that do not fit: `OZARR_OVERFLOW_ERROR`, ..._WRAP or ..._SATURATE. */
     ozarr_overflow overflow;
+    /** With `OZARR_BY_DTYPE`: the type of the elements; NULL is the array's. */
+    const struct ozarr_dtype *dtype;
+    /**
+     * Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type` and
+     * `dtype` are the field's then (of each value, where it has a shape: they lie one after the other).
+     * Writing leaves the other fields as they are. NULL: the whole element.
+     */
+    const char *field;
 } ozarr_memory;
 
 /** The value of a new `ozarr_memory`. */
-#define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, OZARR_AS_STORED, 0}
+#define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, 0, 0, NULL, NULL}
 
 /** Reads a region (NULL: the whole array) to memory. */
 OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const ozarr_region *region,
@@ -821,6 +839,127 @@ OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const o
 /** Writes a region (NULL: the whole array) from memory. */
 OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
+
+/* ========================================================================================================
+ * Chunks as they are
+ * ========================================================================================================
+ *
+ * What is stored of an array, as the codecs made it: which chunks there are, their keys, places and bytes.
+ * An index counts chunks along each dimension: element i lies in chunk i / extent. With `inner` true it
+ * counts the smaller chunks inside shards, from the array's first one on, not from the shard's; an array
+ * without shards has chunks only, and `inner` changes nothing. Chunks that were never written are not
+ * stored, nor are those that hold nothing but the fill value.
+ *
+ *     // Copies every stored chunk of `a` to `b`, whose metadata are the same.
+ *     ozarr_chunk_iter *it = NULL;
+ *     bool more = false;
+ *     if (ozarr_array_chunks(a, false, &it)) goto fail;
+ *     while (ozarr_chunk_iter_next(it, &more) == OZARR_OK && more) {
+ *         int64_t index[3], offset, size;
+ *         size_t used;
+ *         if (ozarr_chunk_iter_index(it, index) || ozarr_chunk_iter_place(it, &offset, &size)) goto fail;
+ *         void *bytes = malloc((size_t)size);
+ *         if (ozarr_array_chunk_read(a, index, false, bytes, (size_t)size, &used)) goto fail;
+ *         if (ozarr_array_chunk_write(b, index, false, bytes, used)) goto fail;
+ *         free(bytes);
+ *     }
+ *     ozarr_chunk_iter_free(it);
+ *
+ * A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`. */
+
+/**
+ * The number of chunks (or inner chunks) that are stored. Looks at the store's list of keys, and into
+ * every shard if `inner` is true.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_count(const ozarr_array *array, bool inner, int64_t *count);
+
+/** The key in the store under which a chunk (not an inner one) is stored, or would be. */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_key(const ozarr_array *array, const int64_t *index, char *buf,
+    size_t cap, size_t *len);
+
+/**
+ * Whether a chunk is stored, the number of its encoded bytes, and the place of the first one in the
+ * object of its key: for an inner chunk in the shard, else 0. Both are 0 where nothing is stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_place(const ozarr_array *array, const int64_t *index, bool inner,
+    bool *stored, int64_t *offset, int64_t *size);
+
+/**
+ * Reads the encoded bytes of a chunk, as they are, to `data`, which has room for `size`. `*used`
+ * becomes their number, also if that is more (`OZARR_ERR_BUFFER_SIZE`). `OZARR_ERR_MISSING` if the
+ * chunk is not stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_read(const ozarr_array *array, const int64_t *index, bool inner,
+    void *data, size_t size, size_t *used);
+
+/**
+ * Stores `size` bytes as those of a chunk, as they are: nobody looks whether the codecs can decode
+ * them. The other inner chunks of a shard stay as they are stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_write(const ozarr_array *array, const int64_t *index, bool inner,
+    const void *data, size_t size);
+
+/**
+ * Removes what is stored of a chunk, which then reads as the fill value. `*stored`: whether anything
+ * was.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_erase(const ozarr_array *array, const int64_t *index, bool inner,
+    bool *stored);
+
+/**
+ * Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
+ * under a cursor that stands before the first. The index of a shard is read when the cursor comes to it.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunks(const ozarr_array *array, bool inner, ozarr_chunk_iter **out);
+
+/** Moves to the next chunk; `*more` becomes false at the end, and stays so. */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_next(ozarr_chunk_iter *chunk_iter, bool *more);
+
+/** The index of the chunk; `index` has room for as many numbers as the array's rank. */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_index(const ozarr_chunk_iter *chunk_iter, int64_t *index);
+
+/** The number of the chunk's encoded bytes, and the place of the first one in the object of its key. */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_place(const ozarr_chunk_iter *chunk_iter, int64_t *offset,
+    int64_t *size);
+
+/** Frees the cursor; NULL is allowed. */
+void ozarr_chunk_iter_free(ozarr_chunk_iter *chunk_iter);
+
+/**
+ * Whether a region (NULL: the whole array) consists of whole chunks, as far as these lie inside the
+ * array: writing it reads nothing. With `inner`: of whole inner chunks; writing it encodes these
+ * only.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_region_is_aligned(const ozarr_array *array, const ozarr_region *region,
+    bool inner, bool *aligned);
+
+/**
+ * Begins to write the shard of that index (of chunks, not of inner ones): inner chunks are put one by
+ * one, in any order, and go to a temporary file. Nothing of it is seen before
+ * `ozarr_shard_writer_finish`, which replaces the whole shard at once.
+ */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_new(const ozarr_array *array, const int64_t *index,
+    ozarr_shard_writer **out);
+
+/**
+ * Encodes an inner chunk of the shard; `index` is that among all inner chunks of the array. `data`
+ * has its elements as far as they lie inside the array, contiguous, the last index fastest. Each can
+ * be put once (`OZARR_ERR_STATE`); those that are not put read as the fill value.
+ */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_put(ozarr_shard_writer *shard_writer, const int64_t *index,
+    ozarr_type type, const void *data, size_t size);
+
+/**
+ * Writes the shard's index and puts the shard into its place. After this the writer can only be
+ * freed.
+ */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_finish(ozarr_shard_writer *shard_writer);
+
+/**
+ * Frees the writer; what is not finished is discarded, and the shard stays as it was. NULL is
+ * allowed.
+ */
+void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
 
 /* ========================================================================================================
  * Text and bytes of variable length
@@ -1016,6 +1155,181 @@ OZARR_CHECKED ozarr_status ozarr_spec_suggest(ozarr_spec *spec, char *buf, size_
 void ozarr_spec_free(ozarr_spec *spec);
 
 /* ========================================================================================================
+ * Data types as values
+ * ========================================================================================================
+ *
+ * What an element is, where one of the numbers of `ozarr_type` does not say it: text of a length, times of
+ * a unit, structs. `ozarr_array_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your
+ * memory. A program describes its own struct from `offsetof`, and reads an array of them with one call;
+ * the struct may have fewer fields than the array's, at other offsets and of other types. What lies
+ * between stays as it is:
+ *
+ *     struct particle { double x, v[3]; int32_t id; };
+ *     int64_t three[] = {3};
+ *     ozarr_dtype *f64 = NULL, *i32 = NULL, *p = NULL;
+ *     if (ozarr_dtype_of(OZARR_FLOAT64, &f64) || ozarr_dtype_of(OZARR_INT32, &i32)) goto fail;
+ *     if (ozarr_dtype_struct(sizeof(struct particle), &p)) goto fail;
+ *     if (ozarr_dtype_add_field(p, "x", offsetof(struct particle, x), f64, 0, NULL)) goto fail;
+ *     if (ozarr_dtype_add_field(p, "v", offsetof(struct particle, v), f64, 1, three)) goto fail;
+ *     if (ozarr_dtype_add_field(p, "id", offsetof(struct particle, id), i32, 0, NULL)) goto fail;
+ *     memory.type = OZARR_BY_DTYPE;
+ *     memory.dtype = p;
+ *     if (ozarr_array_read_ex(a, NULL, &memory)) goto fail;
+ *
+ * In memory, elements and fields are always in this machine's byte order, whatever the type says. */
+
+/** The class of a data type. */
+typedef int32_t ozarr_dtype_kind;
+
+#define OZARR_KIND_BOOL           1      /**< `bool` */
+#define OZARR_KIND_INT            2      /**< Signed integers. */
+#define OZARR_KIND_UINT           3      /**< Unsigned integers. */
+#define OZARR_KIND_FLOAT          4      /**< Floating-point numbers. */
+#define OZARR_KIND_COMPLEX        5      /**< Pairs of floating-point numbers. */
+#define OZARR_KIND_BYTES          6      /**< Text of so many bytes, padded with NUL. */
+#define OZARR_KIND_TEXT           7      /**< Text of so many code points of four bytes, padded with NUL. */
+#define OZARR_KIND_RAW            8      /**< So many bytes without a meaning. */
+/** Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time". */
+#define OZARR_KIND_DATETIME 9
+#define OZARR_KIND_TIMEDELTA      10     /**< Spans of time: a count of 64 bits of a unit. */
+#define OZARR_KIND_STRUCT         11     /**< Named fields. */
+#define OZARR_KIND_VAR_TEXT       12     /**< Text of any length. */
+#define OZARR_KIND_VAR_BYTES      13     /**< Bytes of any length. */
+#define OZARR_KIND_VAR_JSON       14     /**< JSON values. */
+#define OZARR_KIND_VAR_LIST       15     /**< Lists of numbers of any length. */
+#define OZARR_KIND_CHARS          16     /**< In memory only: text of so many bytes, padded with blanks. */
+
+/** The byte order of a data type. */
+typedef int32_t ozarr_byte_order;
+
+#define OZARR_BYTES_UNORDERED     0      /**< There is nothing to order. */
+#define OZARR_BYTES_LITTLE        1      /**< The least significant byte first. */
+#define OZARR_BYTES_BIG           2      /**< The most significant byte first. */
+#define OZARR_BYTES_MIXED         3      /**< Fields of a struct have different orders. */
+
+/**
+ * The data type that a text describes. `format` 2: what stands in a `.zarray` (`<f8`, `|S20`, `>M8[10s]`,
+ * `[["x", "<f8"], ["id", "<i4"]]`); 3: what stands in a `zarr.json` (`float64`, an object with a name and a
+ * configuration); 0: either, or a name of C (`double`, `int32_t`). A text that fits several types is
+ * `OZARR_ERR_ARGUMENT`, and the message names them.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_parse(const char *text, int32_t format, ozarr_dtype **out);
+
+/** The data type of one of the numbers `OZARR_BOOL` ... . */
+OZARR_CHECKED ozarr_status ozarr_dtype_of(ozarr_type type, ozarr_dtype **out);
+
+/**
+ * Text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it, `'\0'` as C does. It
+ * converts to and from every type of text; an array cannot have blanks for padding.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_chars(size_t size, char pad, ozarr_dtype **out);
+
+/** A struct of `size` bytes that has no fields yet. */
+OZARR_CHECKED ozarr_status ozarr_dtype_struct(size_t size, ozarr_dtype **out);
+
+/**
+ * Adds a field to a struct: its name, its distance from the struct's beginning (`offsetof`), its type, and
+ * the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may leave gaps;
+ * an array that is made with the type has none.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_add_field(ozarr_dtype *dtype, const char *name, size_t offset,
+    const ozarr_dtype *field, int32_t rank, const int64_t *shape);
+
+/** Frees the handle; NULL is allowed. */
+void ozarr_dtype_free(ozarr_dtype *dtype);
+
+/** The data type of an array, with the byte order in which format 2 stores it. */
+OZARR_CHECKED ozarr_status ozarr_array_dtype(const ozarr_array *array, ozarr_dtype **out);
+
+/**
+ * A specification for an array of that data type; else as `ozarr_spec_new`. A struct is stored without the
+ * gaps between its fields.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_new_dtype(const ozarr_dtype *dtype, int32_t rank, const int64_t *shape,
+    ozarr_spec **out);
+
+/** The fill value: one element of that data type at `value`, which has `size` bytes. */
+OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const ozarr_dtype *dtype,
+    const void *value, size_t size);
+
+/** The class of the type. */
+OZARR_CHECKED ozarr_status ozarr_dtype_get_kind(const ozarr_dtype *dtype, ozarr_dtype_kind *kind);
+
+/** The number of the type; `OZARR_BY_DTYPE` where it has none. */
+OZARR_CHECKED ozarr_status ozarr_dtype_type(const ozarr_dtype *dtype, ozarr_type *type);
+
+/** The bytes of one element. */
+OZARR_CHECKED ozarr_status ozarr_dtype_item_size(const ozarr_dtype *dtype, size_t *bytes);
+
+/** The alignment that a C compiler gives an element. Your memory need not be aligned. */
+OZARR_CHECKED ozarr_status ozarr_dtype_alignment(const ozarr_dtype *dtype, size_t *bytes);
+
+/** The byte order that the type has in a file. */
+OZARR_CHECKED ozarr_status ozarr_dtype_byte_order(const ozarr_dtype *dtype, ozarr_byte_order *order);
+
+/**
+ * What a time counts: `scale` of the unit called Y, M, W, D, h, m, s, ms, us, ns, ps, fs, as or generic.
+ * `OZARR_ERR_TYPE` for other types.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_unit(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len,
+    int64_t *scale);
+
+/** Whether two types are the same: size, meaning and byte order, and all fields. */
+OZARR_CHECKED ozarr_status ozarr_dtype_equal(const ozarr_dtype *dtype, const ozarr_dtype *other, bool *equal);
+
+/** The name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`, `struct`. */
+OZARR_CHECKED ozarr_status ozarr_dtype_name(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len);
+
+/**
+ * The type as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
+ * `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte orders
+ * or with shapes.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_to_json(const ozarr_dtype *dtype, int32_t format, char *buf,
+    size_t cap, size_t *len);
+
+/** The number of fields of a struct, unnamed padding not among them; 0 for other types. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_count(const ozarr_dtype *dtype, size_t *count);
+
+/** The number, from 0, of the field of that name; `OZARR_ERR_NOT_FOUND` if there is none. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_index(const ozarr_dtype *dtype, const char *name, size_t *index);
+
+/** The name of a field, by its number from 0. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_name(const ozarr_dtype *dtype, size_t index, char *buf,
+    size_t cap, size_t *len);
+
+/** The distance of a field from the struct's beginning, in bytes. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_offset(const ozarr_dtype *dtype, size_t index, size_t *offset);
+
+/** The data type of a field (of each of its values, where it has a shape), as a new handle. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_dtype(const ozarr_dtype *dtype, size_t index, ozarr_dtype **out);
+
+/**
+ * The rank of a field, 0 for one value, and its shape: room for `cap` numbers at `shape`, which may be NULL
+ * with `cap` 0 to ask for the rank only.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_shape(const ozarr_dtype *dtype, size_t index, int64_t *shape,
+    size_t cap, int32_t *rank);
+
+/**
+ * The value that elements have where nobody chose one: 0, false, no text, "not a time". One element to
+ * `value`, which has `size` bytes.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_default_scalar(const ozarr_dtype *dtype, void *value, size_t size);
+
+/** One element at `value` (`size` bytes) as a metadata document of `format` 2 or 3 has it in `fill_value`. */
+OZARR_CHECKED ozarr_status ozarr_dtype_scalar_to_json(const ozarr_dtype *dtype, int32_t format,
+    const void *value, size_t size, char *buf, size_t cap, size_t *len);
+
+/**
+ * One element, to `value` (`size` bytes), from what a metadata document of `format` 2 or 3 has in
+ * `fill_value`. A value that the type does not have, such as a number out of range, is
+ * `OZARR_ERR_METADATA`.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype, int32_t format,
+    const char *json, void *value, size_t size);
+
+/* ========================================================================================================
  * Stores
  * ========================================================================================================
  *
@@ -1047,6 +1361,16 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
  * consolidated metadata, if it has any, as they were when the group was opened; a change through this
  * process ends that. `"never"` reads every node's own document.
+ * - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both, and
+ * v3 where both stand.
+ * - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not say;
+ * `"auto"` (the default) takes `"."`, unless chunks are found in folders.
+ * - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
+ * - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of the
+ * array; `"error"` is the default.
+ * - `"checksums"`: `"ignore"` reads chunks whose checksums do not match; `"verify"` is the default.
+ * - `"unknown_members"`: `"ignore"` reads v3 nodes with metadata that must be understood and are not (the
+ * data may be other than they seem); `"error"` is the default.
  */
 OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, const char *location,
     const char *mode, const char *const *options, ozarr_store **out);
@@ -1193,23 +1517,23 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  *
  * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
  * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
- *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+ * the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
  * - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
 
 /**
- * Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare words
- * that are no JSON: other programs may refuse to read the whole document. Without it (the default) they are
- * refused; those that other programs stored are read, and stay, in any case.
+ * Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare
+ * words that are no JSON: other programs may refuse to read the whole document. Without it (the default)
+ * they are refused; those that other programs stored are read, and stay, in any case.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set_non_finite(ozarr_context *context, bool allowed);
 
 /**
- * Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once for
- * each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last level
- * that is told. `fn` is called with `user`, which must stay valid as long as those stores and their nodes are
- * open. NULL ends it.
+ * Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once
+ * for each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last
+ * level that is told. `fn` is called with `user`, which must stay valid as long as those stores and their
+ * nodes are open. NULL ends it.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_log_level level,
     ozarr_log_fn fn, void *user);

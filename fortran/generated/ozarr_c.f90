@@ -111,6 +111,26 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_ERR_INTERNAL = -901_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ERR_CALLBACK = -902_c_int32_t
   integer(c_int32_t), parameter :: OZARR_RESIZE_KEEP = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_BOOL = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_INT = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_UINT = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_FLOAT = 4_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_COMPLEX = 5_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_BYTES = 6_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_TEXT = 7_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_RAW = 8_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_DATETIME = 9_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_TIMEDELTA = 10_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_STRUCT = 11_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_VAR_TEXT = 12_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_VAR_BYTES = 13_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_VAR_JSON = 14_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_VAR_LIST = 15_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_KIND_CHARS = 16_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTES_UNORDERED = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTES_LITTLE = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTES_BIG = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTES_MIXED = 3_c_int32_t
   integer(c_int32_t), parameter :: OZARR_MIGRATE_IN_PLACE = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_MIGRATE_COPY = 2_c_int32_t
 
@@ -140,6 +160,8 @@ module ozarr_c
     integer(c_int32_t) :: order = 0
     integer(c_int32_t) :: type_ = 0
     integer(c_int32_t) :: overflow = 0
+    type(c_ptr) :: dtype = c_null_ptr
+    type(c_ptr) :: field = c_null_ptr
   end type ozarr_memory
 
   interface
@@ -739,6 +761,127 @@ module ozarr_c
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_ex
+    function ozarr_array_chunk_count(array, inner, count) bind(c, name="ozarr_array_chunk_count") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      logical(c_bool), value :: inner
+      integer(c_int64_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_count
+    function ozarr_array_chunk_key(array, index, buf, cap, length) bind(c, name="ozarr_array_chunk_key") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_key
+    function ozarr_array_chunk_place(array, index, inner, stored, offset, bytes) bind(c, &
+      name="ozarr_array_chunk_place") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
+      logical(c_bool), intent(inout) :: stored
+      integer(c_int64_t), intent(inout) :: offset
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_place
+    function ozarr_array_chunk_read(array, index, inner, data, bytes, used) bind(c, &
+      name="ozarr_array_chunk_read") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_size_t), intent(inout) :: used
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_read
+    function ozarr_array_chunk_write(array, index, inner, data, bytes) bind(c, &
+      name="ozarr_array_chunk_write") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_write
+    function ozarr_array_chunk_erase(array, index, inner, stored) bind(c, name="ozarr_array_chunk_erase") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
+      logical(c_bool), intent(inout) :: stored
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_erase
+    function ozarr_array_chunks(array, inner, out) bind(c, name="ozarr_array_chunks") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      logical(c_bool), value :: inner
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunks
+    function ozarr_chunk_iter_next(chunk_iter, more) bind(c, name="ozarr_chunk_iter_next") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: chunk_iter
+      logical(c_bool), intent(inout) :: more
+      integer(c_int32_t) :: r
+    end function ozarr_chunk_iter_next
+    function ozarr_chunk_iter_index(chunk_iter, index) bind(c, name="ozarr_chunk_iter_index") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: chunk_iter
+      integer(c_int64_t), intent(inout) :: index(*)
+      integer(c_int32_t) :: r
+    end function ozarr_chunk_iter_index
+    function ozarr_chunk_iter_place(chunk_iter, offset, bytes) bind(c, name="ozarr_chunk_iter_place") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: chunk_iter
+      integer(c_int64_t), intent(inout) :: offset
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_chunk_iter_place
+    subroutine ozarr_chunk_iter_free(chunk_iter) bind(c, name="ozarr_chunk_iter_free")
+      import :: c_ptr
+      type(c_ptr), value :: chunk_iter
+    end subroutine ozarr_chunk_iter_free
+    function ozarr_array_region_is_aligned(array, region, inner, aligned) bind(c, &
+      name="ozarr_array_region_is_aligned") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      logical(c_bool), value :: inner
+      logical(c_bool), intent(inout) :: aligned
+      integer(c_int32_t) :: r
+    end function ozarr_array_region_is_aligned
+    function ozarr_shard_writer_new(array, index, out) bind(c, name="ozarr_shard_writer_new") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_shard_writer_new
+    function ozarr_shard_writer_put(shard_writer, index, type_, data, bytes) bind(c, &
+      name="ozarr_shard_writer_put") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: shard_writer
+      integer(c_int64_t), intent(in) :: index(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_shard_writer_put
+    function ozarr_shard_writer_finish(shard_writer) bind(c, name="ozarr_shard_writer_finish") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: shard_writer
+      integer(c_int32_t) :: r
+    end function ozarr_shard_writer_finish
+    subroutine ozarr_shard_writer_free(shard_writer) bind(c, name="ozarr_shard_writer_free")
+      import :: c_ptr
+      type(c_ptr), value :: shard_writer
+    end subroutine ozarr_shard_writer_free
     function ozarr_array_read_varlen(array, region, out) bind(c, name="ozarr_array_read_varlen") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
@@ -940,6 +1083,208 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: spec
     end subroutine ozarr_spec_free
+    function ozarr_dtype_parse(text, format, out) bind(c, name="ozarr_dtype_parse") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: text(*)
+      integer(c_int32_t), value :: format
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_parse
+    function ozarr_dtype_of(type_, out) bind(c, name="ozarr_dtype_of") result(r)
+      import :: c_int32_t, c_ptr
+      integer(c_int32_t), value :: type_
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_of
+    function ozarr_dtype_chars(bytes, pad, out) bind(c, name="ozarr_dtype_chars") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: bytes
+      character(kind=c_char), value :: pad
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_chars
+    function ozarr_dtype_struct(bytes, out) bind(c, name="ozarr_dtype_struct") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_struct
+    function ozarr_dtype_add_field(dtype, name, offset, field, rank, shape) bind(c, &
+      name="ozarr_dtype_add_field") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_size_t), value :: offset
+      type(c_ptr), value :: field
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_add_field
+    subroutine ozarr_dtype_free(dtype) bind(c, name="ozarr_dtype_free")
+      import :: c_ptr
+      type(c_ptr), value :: dtype
+    end subroutine ozarr_dtype_free
+    function ozarr_array_dtype(array, out) bind(c, name="ozarr_array_dtype") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_dtype
+    function ozarr_spec_new_dtype(dtype, rank, shape, out) bind(c, name="ozarr_spec_new_dtype") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: dtype
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(in) :: shape(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_spec_new_dtype
+    function ozarr_spec_set_fill_dtype(spec, dtype, value, bytes) bind(c, &
+      name="ozarr_spec_set_fill_dtype") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: spec
+      type(c_ptr), value :: dtype
+      type(c_ptr), value :: value
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_fill_dtype
+    function ozarr_dtype_get_kind(dtype, kind) bind(c, name="ozarr_dtype_get_kind") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: dtype
+      integer(c_int32_t), intent(inout) :: kind
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_get_kind
+    function ozarr_dtype_type(dtype, type_) bind(c, name="ozarr_dtype_type") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: dtype
+      integer(c_int32_t), intent(inout) :: type_
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_type
+    function ozarr_dtype_item_size(dtype, bytes) bind(c, name="ozarr_dtype_item_size") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_item_size
+    function ozarr_dtype_alignment(dtype, bytes) bind(c, name="ozarr_dtype_alignment") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_alignment
+    function ozarr_dtype_byte_order(dtype, order) bind(c, name="ozarr_dtype_byte_order") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: dtype
+      integer(c_int32_t), intent(inout) :: order
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_byte_order
+    function ozarr_dtype_unit(dtype, buf, cap, length, scale) bind(c, name="ozarr_dtype_unit") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int64_t), intent(inout) :: scale
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_unit
+    function ozarr_dtype_equal(dtype, other, equal) bind(c, name="ozarr_dtype_equal") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: dtype
+      type(c_ptr), value :: other
+      logical(c_bool), intent(inout) :: equal
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_equal
+    function ozarr_dtype_name(dtype, buf, cap, length) bind(c, name="ozarr_dtype_name") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_name
+    function ozarr_dtype_to_json(dtype, format, buf, cap, length) bind(c, name="ozarr_dtype_to_json") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      integer(c_int32_t), value :: format
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_to_json
+    function ozarr_dtype_field_count(dtype, count) bind(c, name="ozarr_dtype_field_count") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_field_count
+    function ozarr_dtype_field_index(dtype, name, index) bind(c, name="ozarr_dtype_field_index") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_size_t), intent(inout) :: index(*)
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_field_index
+    function ozarr_dtype_field_name(dtype, index, buf, cap, length) bind(c, name="ozarr_dtype_field_name") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      integer(c_size_t), value :: index
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_field_name
+    function ozarr_dtype_field_offset(dtype, index, offset) bind(c, name="ozarr_dtype_field_offset") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      integer(c_size_t), value :: index
+      integer(c_size_t), intent(inout) :: offset
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_field_offset
+    function ozarr_dtype_field_dtype(dtype, index, out) bind(c, name="ozarr_dtype_field_dtype") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      integer(c_size_t), value :: index
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_field_dtype
+    function ozarr_dtype_field_shape(dtype, index, shape, cap, rank) bind(c, &
+      name="ozarr_dtype_field_shape") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      integer(c_size_t), value :: index
+      integer(c_int64_t), intent(inout) :: shape(*)
+      integer(c_size_t), value :: cap
+      integer(c_int32_t), intent(inout) :: rank
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_field_shape
+    function ozarr_dtype_default_scalar(dtype, value, bytes) bind(c, name="ozarr_dtype_default_scalar") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      type(c_ptr), value :: value
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_default_scalar
+    function ozarr_dtype_scalar_to_json(dtype, format, value, bytes, buf, cap, length) bind(c, &
+      name="ozarr_dtype_scalar_to_json") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      integer(c_int32_t), value :: format
+      type(c_ptr), value :: value
+      integer(c_size_t), value :: bytes
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_scalar_to_json
+    function ozarr_dtype_scalar_from_json(dtype, format, json, value, bytes) bind(c, &
+      name="ozarr_dtype_scalar_from_json") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dtype
+      integer(c_int32_t), value :: format
+      character(kind=c_char), intent(in) :: json(*)
+      type(c_ptr), value :: value
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_dtype_scalar_from_json
     function ozarr_store_open(location, mode, out) bind(c, name="ozarr_store_open") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)

@@ -343,26 +343,28 @@ pub fn array_from_v3(document: Map<String, Value>) -> Result<ArrayMeta> {
 /// d2 forms: no `node_type`; no `chunk_key_encoding` (default); a codec called `endian`, with `type` in the place of `name`; `order`
 /// "C" or "F" of `transpose`; `shuffle` of `blosc` as null, "byte", "bit" or a number; no codec that makes bytes of elements of one byte.
 fn final_forms(document: &Map<String, Value>) -> Option<Map<String, Value>> {
-    let mut out = document.clone();
-    let mut changed = false;
-    if !out.contains_key("node_type") && out.contains_key("shape") {
-        out.insert("node_type".into(), "array".into());
-        changed = true;
-    }
-    if !out.contains_key("chunk_key_encoding") {
-        out.insert("chunk_key_encoding".into(), json!({"name": "default", "configuration": {"separator": "/"}}));
-        changed = true;
-    }
     let rank = document.get("shape").and_then(Value::as_array).map_or(0, Vec::len);
     let data_type = document.get("data_type").and_then(|t| crate::dtype::parse_v3::parse(t).ok());
-    let codecs = out.entry("codecs").or_insert_with(|| {
-        changed = true;
-        Value::Array(Vec::new())
-    });
-    if let Value::Array(list) = codecs {
-        changed |= final_codecs(list, rank, data_type, 0);
+    let no_type = !document.contains_key("node_type") && document.contains_key("shape");
+    let (no_keys, no_codecs) = (!document.contains_key("chunk_key_encoding"), !document.contains_key("codecs"));
+    let mut codecs = document.get("codecs").cloned().unwrap_or_else(|| Value::Array(Vec::new()));
+    let changed = match &mut codecs {
+        Value::Array(list) => final_codecs(list, rank, data_type, 0),
+        _ => false,
+    };
+    if !(no_type || no_keys || no_codecs || changed) {
+        return None;
     }
-    changed.then_some(out)
+    // Documents may be large; only those of drafts are copied.
+    let mut out = document.clone();
+    if no_type {
+        out.insert("node_type".into(), "array".into());
+    }
+    if no_keys {
+        out.insert("chunk_key_encoding".into(), json!({"name": "default", "configuration": {"separator": "/"}}));
+    }
+    out.insert("codecs".into(), codecs);
+    Some(out)
 }
 
 /// Brings a list of codecs to the forms of the specification; whether anything changed.

@@ -106,6 +106,26 @@ const OZARR_ERR_LIMIT = Int32(-701)
 const OZARR_ERR_INTERNAL = Int32(-901)
 const OZARR_ERR_CALLBACK = Int32(-902)
 const OZARR_RESIZE_KEEP = Int32(1)
+const OZARR_KIND_BOOL = Int32(1)
+const OZARR_KIND_INT = Int32(2)
+const OZARR_KIND_UINT = Int32(3)
+const OZARR_KIND_FLOAT = Int32(4)
+const OZARR_KIND_COMPLEX = Int32(5)
+const OZARR_KIND_BYTES = Int32(6)
+const OZARR_KIND_TEXT = Int32(7)
+const OZARR_KIND_RAW = Int32(8)
+const OZARR_KIND_DATETIME = Int32(9)
+const OZARR_KIND_TIMEDELTA = Int32(10)
+const OZARR_KIND_STRUCT = Int32(11)
+const OZARR_KIND_VAR_TEXT = Int32(12)
+const OZARR_KIND_VAR_BYTES = Int32(13)
+const OZARR_KIND_VAR_JSON = Int32(14)
+const OZARR_KIND_VAR_LIST = Int32(15)
+const OZARR_KIND_CHARS = Int32(16)
+const OZARR_BYTES_UNORDERED = Int32(0)
+const OZARR_BYTES_LITTLE = Int32(1)
+const OZARR_BYTES_BIG = Int32(2)
+const OZARR_BYTES_MIXED = Int32(3)
 const OZARR_MIGRATE_IN_PLACE = Int32(1)
 const OZARR_MIGRATE_COPY = Int32(2)
 
@@ -135,6 +155,8 @@ struct ozarr_memory
     order::Int32
     type_::Int32
     overflow::Int32
+    dtype::Ptr{Cvoid}
+    field::Cstring
 end
 
 @c_function ozarr_status_name(status::Int32)::Cstring
@@ -223,6 +245,22 @@ end
 @c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
 @c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_chunk_count(array::Ptr{Cvoid}, inner::Bool, count::Ptr{Int64})::Int32
+@c_function ozarr_array_chunk_key(array::Ptr{Cvoid}, index::Ptr{Int64}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_chunk_place(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
+@c_function ozarr_array_chunk_read(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t, used::Ptr{Csize_t})::Int32
+@c_function ozarr_array_chunk_write(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_chunk_erase(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool})::Int32
+@c_function ozarr_array_chunks(array::Ptr{Cvoid}, inner::Bool, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_chunk_iter_next(chunk_iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
+@c_function ozarr_chunk_iter_index(chunk_iter::Ptr{Cvoid}, index::Ptr{Int64})::Int32
+@c_function ozarr_chunk_iter_place(chunk_iter::Ptr{Cvoid}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
+@c_function ozarr_chunk_iter_free(chunk_iter::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_region_is_aligned(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, inner::Bool, aligned::Ptr{Bool})::Int32
+@c_function ozarr_shard_writer_new(array::Ptr{Cvoid}, index::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_shard_writer_put(shard_writer::Ptr{Cvoid}, index::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_shard_writer_finish(shard_writer::Ptr{Cvoid})::Int32
+@c_function ozarr_shard_writer_free(shard_writer::Ptr{Cvoid})::Cvoid
 @c_function ozarr_array_read_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_write_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, offsets::Ptr{Int64}, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_write_strings(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, strings::Ptr{Ptr{UInt8}})::Int32
@@ -253,6 +291,33 @@ end
 @c_function ozarr_spec_to_json(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_spec_suggest(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_spec_free(spec::Ptr{Cvoid})::Cvoid
+@c_function ozarr_dtype_parse(text::Cstring, format::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dtype_of(type_::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dtype_chars(size::Csize_t, pad::Cchar, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dtype_struct(size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dtype_add_field(dtype::Ptr{Cvoid}, name::Cstring, offset::Csize_t, field::Ptr{Cvoid}, rank::Int32, shape::Ptr{Int64})::Int32
+@c_function ozarr_dtype_free(dtype::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_dtype(array::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_spec_new_dtype(dtype::Ptr{Cvoid}, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_spec_set_fill_dtype(spec::Ptr{Cvoid}, dtype::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_dtype_get_kind(dtype::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
+@c_function ozarr_dtype_type(dtype::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
+@c_function ozarr_dtype_item_size(dtype::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
+@c_function ozarr_dtype_alignment(dtype::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
+@c_function ozarr_dtype_byte_order(dtype::Ptr{Cvoid}, order::Ptr{Int32})::Int32
+@c_function ozarr_dtype_unit(dtype::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, scale::Ptr{Int64})::Int32
+@c_function ozarr_dtype_equal(dtype::Ptr{Cvoid}, other::Ptr{Cvoid}, equal::Ptr{Bool})::Int32
+@c_function ozarr_dtype_name(dtype::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_dtype_to_json(dtype::Ptr{Cvoid}, format::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_dtype_field_count(dtype::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_dtype_field_index(dtype::Ptr{Cvoid}, name::Cstring, index::Ptr{Csize_t})::Int32
+@c_function ozarr_dtype_field_name(dtype::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_dtype_field_offset(dtype::Ptr{Cvoid}, index::Csize_t, offset::Ptr{Csize_t})::Int32
+@c_function ozarr_dtype_field_dtype(dtype::Ptr{Cvoid}, index::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dtype_field_shape(dtype::Ptr{Cvoid}, index::Csize_t, shape::Ptr{Int64}, cap::Csize_t, rank::Ptr{Int32})::Int32
+@c_function ozarr_dtype_default_scalar(dtype::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_dtype_scalar_to_json(dtype::Ptr{Cvoid}, format::Int32, value::Ptr{Cvoid}, size::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_dtype_scalar_from_json(dtype::Ptr{Cvoid}, format::Int32, json::Cstring, value::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_store_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_open_ex(context::Ptr{Cvoid}, location::Cstring, mode::Cstring, options::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_memory(out::Ptr{Ptr{Cvoid}})::Int32
