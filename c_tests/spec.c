@@ -124,7 +124,7 @@ static void documents(void) {
         {"{}", OZARR_ERR_METADATA, "zarr_format"},
         {"{\"zarr_format\": 3, \"node_type\": \"group\"}", OZARR_ERR_NODE_KIND, "group"},
         {"{\"zarr_format\": 2, \"shape\": [1], \"chunks\": [1], \"dtype\": \"|O\", \"compressor\": null, \"fill_value\": 0, "
-         "\"order\": \"C\", \"filters\": null}", OZARR_ERR_UNSUPPORTED, "dtype"},
+         "\"order\": \"C\", \"filters\": null}", OZARR_ERR_METADATA, "dtype"},
         {"{\"zarr_format\": 2, \"shape\": [1], \"chunks\": [0], \"dtype\": \"<i2\", \"compressor\": null, \"fill_value\": 0, "
          "\"order\": \"C\", \"filters\": null}", OZARR_ERR_METADATA, "chunks"},
     };

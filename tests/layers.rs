@@ -47,6 +47,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crc32c", &["codec"]),
     ("base64", &["codec", "dtype"]),
     ("bzip2", &["codec"]),
+    ("bzip2_sys", &["codec"]),
     ("liblzma", &["codec"]),
     ("lz4_flex", &["codec"]),
     ("lz4_sys", &["codec"]),

@@ -6,7 +6,7 @@
 //!
 //! Decoding follows the header alone; the configuration only says how to encode. The blocks are walked here: sizes, starts and counts
 //! are checked before anything is decoded, each part goes to the decoder of its own format, and the shuffles are undone by
-//! [`super::shuffle`]. Only the encoder is that of the C library.
+//! `shuffle.rs`. Only the encoder is that of the C library.
 
 use super::gzip::{self, Wrapper};
 use super::registry::{Built, Config, compressed_size, decode_known};

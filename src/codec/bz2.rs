@@ -7,6 +7,7 @@ use super::registry::{Built, Config, Step, compressed_size, decode_growing, deco
 use super::{Dest, Size, Stage};
 use crate::dtype::ElementType;
 use crate::error::{Error, Result, bail, err};
+use crate::limits::grow;
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
 struct Bz2 {
@@ -51,6 +52,37 @@ fn streams(mut src: &[u8], out: &mut [u8]) -> Result<Option<usize>> {
     }
 }
 
+impl Bz2 {
+    /// By the C library, whose encoder is faster than that in Rust (1.4 times).
+    fn encode_at_once(&self, (src, len): (&[u8], u32), (dst, room): (&mut Vec<u8>, u32)) -> Result<()> {
+        let out = grow(dst, room as usize)?;
+        // SAFETY: all zero is a valid stream before it is begun.
+        let mut stream: bzip2_sys::bz_stream = unsafe { std::mem::zeroed() };
+        // SAFETY: the stream is begun, used and ended here; `out` has the room and `src` the length that are said, and the library
+        // only reads `src`, whatever the pointer's type says.
+        let status = unsafe {
+            match bzip2_sys::BZ2_bzCompressInit(&raw mut stream, self.level as i32, 0, 0) {
+                bzip2_sys::BZ_OK => {
+                    (stream.next_in, stream.avail_in) = (src.as_ptr().cast_mut().cast(), len);
+                    (stream.next_out, stream.avail_out) = (out.as_mut_ptr().cast(), room);
+                    let status = bzip2_sys::BZ2_bzCompress(&raw mut stream, bzip2_sys::BZ_FINISH);
+                    bzip2_sys::BZ2_bzCompressEnd(&raw mut stream);
+                    status
+                }
+                failed => failed,
+            }
+        };
+        match status {
+            bzip2_sys::BZ_STREAM_END => {
+                dst.truncate((room - stream.avail_out) as usize);
+                Ok(())
+            }
+            bzip2_sys::BZ_MEM_ERROR => bail!(NoMemory, "no memory for a bzip2 encoder"),
+            other => bail!(Internal, "bzip2 cannot encode (status {other})"),
+        }
+    }
+}
+
 impl Stage for Bz2 {
     fn name(&self) -> &'static str {
         "bz2"
@@ -61,6 +93,9 @@ impl Stage for Bz2 {
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        if let (Ok(len), Ok(room)) = (u32::try_from(src.len()), u32::try_from(src.len() + src.len() / 100 + 600)) {
+            return self.encode_at_once((src, len), (dst, room));
+        }
         let mut stream = Compress::new(Compression::new(self.level), 0);
         encode_stream(src, dst, src.len() / 100 + 600, |src, out| {
             let (used, made) = (stream.total_in(), stream.total_out());

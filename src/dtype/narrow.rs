@@ -2,7 +2,7 @@
 //! Specification: zarr-extensions, the data types `bfloat16`, `float8_*`, `float6_*`, `float4_*`.
 //!
 //! Numbers of 8 bits and less are looked up in tables; the way back has no branches, so that loops of it vectorise. What is rounded
-//! has binary32's 24 bits: wider numbers come through [`odd`], which keeps apart what a second rounding would confuse.
+//! has binary32's 24 bits: wider numbers come through `odd`, which keeps apart what a second rounding would confuse.
 
 use super::Narrow;
 

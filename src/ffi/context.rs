@@ -33,7 +33,7 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 ///
 /// - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
 /// - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
-/// the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+///   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
 /// - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
 #[unsafe(no_mangle)]
 #[must_use]

@@ -49,21 +49,21 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// ..., NULL):
 ///
 /// - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced
-/// at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
-/// Against a kill of the process everything stored is whole in any case.
+///   at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
+///   Against a kill of the process everything stored is whole in any case.
 /// - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
-/// consolidated metadata, if it has any, as they were when the group was opened; a change through this
-/// process ends that. `"never"` reads every node's own document.
+///   consolidated metadata, if it has any, as they were when the group was opened; a change through this
+///   process ends that. `"never"` reads every node's own document.
 /// - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both, and
-/// v3 where both stand.
+///   v3 where both stand.
 /// - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not say;
-/// `"auto"` (the default) takes `"."`, unless chunks are found in folders.
+///   `"auto"` (the default) takes `"."`, unless chunks are found in folders.
 /// - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
 /// - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of the
-/// array; `"error"` is the default.
+///   array; `"error"` is the default.
 /// - `"checksums"`: `"ignore"` reads chunks whose checksums do not match; `"verify"` is the default.
 /// - `"unknown_members"`: `"ignore"` reads v3 nodes with metadata that must be understood and are not (the
-/// data may be other than they seem); `"error"` is the default.
+///   data may be other than they seem); `"error"` is the default.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_open_ex(

@@ -23,7 +23,7 @@ pub fn array(meta: &ArrayMeta, attributes: Map<String, Value>) -> Result<ArrayMe
     with_codecs(meta, attributes, codecs)
 }
 
-/// As [`array`], where the chunks are encoded anew: little-endian elements in C order, and the old compressor if v3 has it. The keys
+/// As [`array()`], where the chunks are encoded anew: little-endian elements in C order, and the old compressor if v3 has it. The keys
 /// are `default`, which no chunk of v2 has.
 pub fn recoded(meta: &ArrayMeta, attributes: Map<String, Value>) -> Result<ArrayMeta> {
     let plain = match &meta.codecs {
@@ -307,7 +307,7 @@ fn blosc(old: &Map<String, Value>, size: usize) -> Result<Map<String, Value>> {
     Ok(new)
 }
 
-/// Whether an error of [`array`] says that chunks could be encoded anew.
+/// Whether an error of [`array()`] says that chunks could be encoded anew.
 pub fn may_recode(e: &Error) -> bool {
     let codec = e.field().is_some_and(|f| f.starts_with("filters") || f.starts_with("compressor"));
     e.kind() == ErrorKind::Unsupported && (codec || e.field().is_none())
