@@ -1,7 +1,7 @@
 //! The header of numpy's `.npy` files (format versions 1 to 3), written and read.
 
 use ozarr::dtype::{DataType, ElementType, Field, parse_v2};
-use ozarr::node::Value;
+use ozarr::node::{Value, json};
 use std::io::{self, Read};
 
 /// What a header says.
@@ -44,7 +44,14 @@ pub fn header(data_type: DataType, shape: &[u64]) -> Vec<u8> {
 
 /// The type as Python spells it: a text, or a list of fields.
 fn descr(element: ElementType) -> String {
-    let DataType::Struct(s) = element.data_type else { return format!("'{}'", element.data_type.numpy()) };
+    let s = match element.data_type {
+        DataType::Struct(s) => s,
+        // numpy alone does not know them: their bytes, as it writes them itself for the package ml_dtypes.
+        DataType::Narrow(_) | DataType::ComplexNarrow(_) | DataType::Int2 | DataType::Int4 | DataType::UInt2 | DataType::UInt4 => {
+            return format!("'|V{}'", element.data_type.size());
+        }
+        other => return format!("'{}'", other.numpy()),
+    };
     let field = |f: &Field| {
         let lengths: String = f.shape.iter().map(|n| format!("{n}, ")).collect();
         let shape = if f.shape.is_empty() { String::new() } else { format!(", ({})", lengths.trim_end()) };
@@ -97,8 +104,7 @@ fn parse(text: &str) -> Option<Header> {
         let at = text.find(&format!("'{name}'"))?;
         Some(text[at + name.len() + 2..].trim_start().strip_prefix(':')?.trim_start())
     };
-    let quoted = member("descr")?.strip_prefix('\'')?;
-    let (data_type, big_endian) = data_type(&quoted[..quoted.find('\'')?])?;
+    let (data_type, big_endian) = data_type(&literal(member("descr")?)?)?;
     let fortran = match member("fortran_order")? {
         t if t.starts_with("True") => true,
         t if t.starts_with("False") => false,
@@ -110,8 +116,56 @@ fn parse(text: &str) -> Option<Header> {
     Some(Header { data_type, big_endian, fortran, shape: shape?, len: 0 })
 }
 
-fn data_type(descr: &str) -> Option<(DataType, bool)> {
-    let element = parse_v2::parse(&Value::from(descr)).ok()?;
+/// The Python value at the start of a text, texts and numbers in lists and tuples, as JSON.
+fn literal(text: &str) -> Option<Value> {
+    let (mut out, mut depth, mut quoted) = (String::new(), 0usize, false);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => quoted = !quoted,
+            '\\' if quoted => out.push_str(&escaped(&mut chars)?),
+            '"' if quoted => out.push('\\'),
+            '[' | '(' if !quoted => depth += 1,
+            ']' | ')' if !quoted => {
+                depth = depth.checked_sub(1)?;
+                // Python allows a comma after the last item, and has one after an only one.
+                out.truncate(out.trim_end().trim_end_matches(',').len());
+            }
+            _ => {}
+        }
+        match c {
+            '\'' => out.push('"'),
+            '(' if !quoted => out.push('['),
+            ')' if !quoted => out.push(']'),
+            '\\' if quoted => {}
+            c => out.push(c),
+        }
+        if depth == 0 && !quoted {
+            break;
+        }
+    }
+    json::parse_text(&out).ok()
+}
+
+/// What an escape of a Python text stands for, as JSON has it.
+fn escaped(chars: &mut std::str::Chars<'_>) -> Option<String> {
+    let kind = chars.next()?;
+    let digits = match kind {
+        '\'' => return Some("'".into()),
+        '\\' => return Some("\\\\".into()),
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        _ => return None,
+    };
+    let code: String = chars.take(digits).collect();
+    let c = char::from_u32(u32::from_str_radix(&code, 16).ok()?)?;
+    let text = json::to_text(&Value::from(c.to_string()));
+    Some(text[1..text.len() - 1].to_string())
+}
+
+fn data_type(descr: &Value) -> Option<(DataType, bool)> {
+    let element = parse_v2::parse(descr).ok()?;
     Some((element.data_type, element.swapped()))
 }
 
@@ -127,12 +181,22 @@ mod tests {
                 assert_eq!(bytes.len() % ALIGN, 0);
                 let got = read(&mut bytes.as_slice()).unwrap();
                 let len = bytes.len() as u64;
+                let data_type = if descr(data_type.into()).starts_with("'|V") { DataType::Raw(data_type.size() as u32) } else { data_type };
                 assert_eq!(got, Header { data_type, big_endian: false, fortran: false, shape: shape.to_vec(), len });
             }
         }
         let times = "{'descr': '<M8[25s]', 'fortran_order': False, 'shape': (1,), }";
         assert_eq!(parse(times).unwrap().data_type.numpy(), "<M8[25s]");
         assert!(header(DataType::Float64, &[5]).windows(19).any(|w| w == b"'<f8', 'fortran_ord"));
+    }
+
+    #[test]
+    fn fields_are_read_with_their_names_and_shapes() {
+        let descr = r"[('a', '>i2'), ('it\'s \u00e9\\', [('x', '<f8')], (2, 3)), ('n', '|u1', (4,)), ]";
+        let got = parse(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (1,)}}")).unwrap();
+        let DataType::Struct(s) = got.data_type else { panic!("{got:?}") };
+        let fields: Vec<_> = s.fields().iter().map(|f| (f.name.as_str(), f.size(), f.shape.len())).collect();
+        assert_eq!(fields, [("a", 2, 0), ("it's \u{e9}\\", 48, 2), ("n", 4, 1)]);
     }
 
     #[test]
@@ -143,7 +207,10 @@ mod tests {
             "",
             "{}",
             "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
-            "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}",
+            "{'descr': [('a', '<f8'], 'fortran_order': False, 'shape': (1,)}",
+            "{'descr': [('a', '<f8'",
+            "{'descr': [('a\\",
+            "{'descr': )",
             "{'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}",
             "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
         ] {

@@ -49,7 +49,11 @@ impl Write {
         let mut input = self.open()?;
         let header = if self.form.npy { Some(npy::read(&mut *input.from).map_err(|e| input.wrong(&e))?) } else { None };
         let selection = self.region.selection(&array.shape(), header.as_ref().map(|h| h.shape.as_slice()))?;
-        let data_type = header.as_ref().map(|h| h.data_type).or(self.data_type).unwrap_or(array.data_type());
+        let data_type = match header.as_ref().map(|h| h.data_type).or(self.data_type) {
+            // numpy has no name for the narrow numbers: their bytes.
+            Some(DataType::Raw(n)) if header.is_some() && n as usize == array.data_type().size() => array.data_type(),
+            other => other.unwrap_or(array.data_type()),
+        };
         let size = selection.shape().iter().try_fold(data_type.size() as u64, |n, &c| n.checked_mul(c));
         let size = size.ok_or_else(|| Failure::Error("the region is too large".into()))?;
         input.expect(size, header.as_ref().map_or(0, |h| h.len))?;
