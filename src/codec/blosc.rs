@@ -410,6 +410,15 @@ mod tests {
     }
 
     #[test]
+    fn more_bytes_than_a_frame_holds_are_refused_before_any_is_read() {
+        // Pages that nobody touches take no memory.
+        let most = vec![0u8; blosc::BLOSC_MAX_BUFFERSIZE as usize + 1];
+        let e = blosc("lz4", 1, 1).encode(&most, &mut Vec::new()).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Limit, "{e}");
+        assert!(e.message().contains("2147483632") && e.message().contains("2147483631"), "{e}");
+    }
+
+    #[test]
     fn lying_headers_are_refused() {
         let stage = blosc("lz4", 1, 4);
         let mut good = Vec::new();

@@ -746,6 +746,10 @@ mod tests {
             assert_eq!(&fill.element(*data_type)[..], *bytes, "{value}");
             assert_eq!(&fill.to_json_v2(*data_type), written);
         }
+        // Other writers' fill value of text may be a number: its digits.
+        for (number, text) in [(json!(0), "0"), (json!(-2.5), "-2.5")] {
+            assert_eq!(Fill::from_json_v3(VarText, &number).unwrap().to_json_v3(VarText), json!(text));
+        }
         let raw = Fill::from_json_v3(Raw(3), &json!([1, 2, 255])).unwrap();
         assert_eq!((&raw.element(Raw(3))[..], raw.to_json_v3(Raw(3))), (&[1, 2, 255][..], json!([1, 2, 255])));
         assert_eq!(Fill::from_json_v3(second, &json!("NaT")).unwrap().to_json_v3(second), json!("NaT"));

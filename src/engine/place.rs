@@ -8,6 +8,7 @@ use super::stats;
 use crate::dtype::convert::Transfer;
 use crate::error::{Error, err};
 use smallvec::SmallVec;
+use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// One dimension of a copy: a number of elements and the distances in bytes between neighbours on either side.
@@ -24,8 +25,10 @@ pub struct PlaceAxis {
 /// The axes of a copy.
 pub type PlaceAxes = SmallVec<[PlaceAxis; 6]>;
 
-/// Elements along each side of a tile of a transpose.
+/// Rows of a tile of a transpose with a conversion.
 const TILE: u64 = 16;
+/// The elements of each of them.
+const STRIP: u64 = 64;
 
 /// An element that does not fit its new type.
 #[derive(Debug)]
@@ -276,19 +279,60 @@ unsafe fn copy_row<T: Copy>(src: *const u8, dst: *mut u8, axis: PlaceAxis) {
 /// # Safety
 /// As [`copy_as`], for the two axes.
 unsafe fn transpose<T: Copy>(src: *const u8, dst: *mut u8, across: PlaceAxis, inner: PlaceAxis) {
-    for a in (0..across.count).step_by(TILE as usize) {
-        let an = TILE.min(across.count - a);
-        for b in (0..inner.count).step_by(TILE as usize) {
-            let bn = TILE.min(inner.count - b);
-            for i in a as isize..(a + an) as isize {
-                // SAFETY: a tile of the two axes.
-                unsafe {
-                    let from = src.offset(i * across.src as isize + b as isize * inner.src as isize);
-                    let to = dst.offset(i * across.dst as isize + b as isize * inner.dst as isize);
+    let size = size_of::<T>() as i64;
+    let dense = across.src == size && inner.dst == size;
+    // SAFETY: forwarded; each tile is as wide as a cache line.
+    unsafe {
+        match size_of::<T>() {
+            1 => transpose_in_tiles::<T, 64>(src, dst, across, inner, dense),
+            2 => transpose_in_tiles::<T, 32>(src, dst, across, inner, dense),
+            4 => transpose_in_tiles::<T, 16>(src, dst, across, inner, dense),
+            8 => transpose_in_tiles::<T, 8>(src, dst, across, inner, dense),
+            _ => transpose_in_tiles::<T, 4>(src, dst, across, inner, dense),
+        }
+    }
+}
+
+/// Copies tiles of N × N elements. Where both sides are `dense` along their fast axis, a tile goes through memory of its own: the
+/// lines of a large power of two apart, as rows of arrays often are, drive each other out of the first-level cache, so each of
+/// them is touched only once, whole.
+///
+/// # Safety
+/// As [`copy_as`], for the two axes; if `dense`, `across.src` and `inner.dst` are the size of an element.
+unsafe fn transpose_in_tiles<T: Copy, const N: usize>(src: *const u8, dst: *mut u8, across: PlaceAxis, inner: PlaceAxis, dense: bool) {
+    for a in (0..across.count).step_by(N) {
+        let an = (N as u64).min(across.count - a);
+        for b in (0..inner.count).step_by(N) {
+            let bn = (N as u64).min(inner.count - b);
+            // SAFETY: a tile of the two axes.
+            unsafe {
+                let from = src.offset(a as isize * across.src as isize + b as isize * inner.src as isize);
+                let to = dst.offset(a as isize * across.dst as isize + b as isize * inner.dst as isize);
+                if dense && (an, bn) == (N as u64, N as u64) {
+                    transpose_tile::<T, N>(from, inner.src as isize, to, across.dst as isize);
+                    continue;
+                }
+                for i in 0..an as isize {
+                    let (from, to) = (from.offset(i * across.src as isize), to.offset(i * across.dst as isize));
                     copy_row::<T>(from, to, PlaceAxis { count: bn, ..inner });
                 }
             }
         }
+    }
+}
+
+/// Transposes one whole tile, whose lines are contiguous on both sides.
+///
+/// # Safety
+/// N lines of N elements are valid to read from `src` on, `src_line` bytes apart, and to write from `dst` on.
+#[inline(always)]
+unsafe fn transpose_tile<T: Copy, const N: usize>(src: *const u8, src_line: isize, dst: *mut u8, dst_line: isize) {
+    // SAFETY: the caller vouches for the lines.
+    let lines: [[T; N]; N] = std::array::from_fn(|j| unsafe { src.offset(j as isize * src_line).cast::<[T; N]>().read_unaligned() });
+    for i in 0..N {
+        let line: [T; N] = std::array::from_fn(|j| lines[j][i]);
+        // SAFETY: as above.
+        unsafe { dst.offset(i as isize * dst_line).cast::<[T; N]>().write_unaligned(line) };
     }
 }
 
@@ -306,9 +350,10 @@ unsafe fn convert(
     let axes = if axes.is_empty() { &one } else { axes };
     let Some((&inner, outer)) = axes.split_last() else { return Ok(()) };
     let misfit = std::cell::Cell::new(None);
-    let run = |src: *const u8, dst: *mut u8, axis: PlaceAxis| {
+    // A row from `src`, or from where its elements have been brought to.
+    let run = |src: *const u8, now: *const u8, stride: i64, dst: *mut u8, axis: PlaceAxis| {
         // SAFETY: a row of the copy.
-        match unsafe { transfer.run(src, axis.src as isize, dst, axis.dst as isize, axis.count as usize) } {
+        match unsafe { transfer.run(now, stride as isize, dst, axis.dst as isize, axis.count as usize) } {
             Ok(()) => true,
             Err(i) => {
                 let at = |p: *const u8, stride: i64| p.wrapping_offset(i as isize * stride as isize);
@@ -320,18 +365,37 @@ unsafe fn convert(
     let done = |_: bool| misfit.get().map_or(Ok(()), Err);
     let Some(t) = transposed_axis(outer, inner, 16) else {
         // SAFETY: forwarded.
-        return done(unsafe { each(outer, src, dst, &mut |src, dst| run(src, dst, inner)) });
+        return done(unsafe { each(outer, src, dst, &mut |src, dst| run(src, src, inner.src, dst, inner)) });
     };
     let across = outer[t];
     let rest: PlaceAxes = outer.iter().enumerate().filter(|(i, _)| *i != t).map(|(_, a)| *a).collect();
-    // A strip of `across` short enough that its source lines stay in the cache while all of `inner` is walked.
+    let size = transfer.from().size();
+    // A tile is turned around in memory of its own, so that its rows are converted as contiguous ones.
+    let mut tile = MaybeUninit::<[u8; TILE as usize * STRIP as usize * 16]>::uninit();
+    let rows: *mut u8 = tile.as_mut_ptr().cast();
+    let turned = size.is_power_of_two() && size <= 16;
     let mut strip = |src: *const u8, dst: *mut u8| {
         (0..across.count).step_by(TILE as usize).all(|a| {
-            (0..inner.count).step_by(TILE as usize).all(|b| {
-                (a..across.count.min(a + TILE)).all(|i| {
-                    let at = |p: isize, q: isize| i as isize * p + b as isize * q;
-                    let (s, d) = (at(across.src as isize, inner.src as isize), at(across.dst as isize, inner.dst as isize));
-                    run(src.wrapping_offset(s), dst.wrapping_offset(d), PlaceAxis { count: TILE.min(inner.count - b), ..inner })
+            (0..inner.count).step_by(STRIP as usize).all(|b| {
+                let (an, bn) = (TILE.min(across.count - a), STRIP.min(inner.count - b));
+                let from = src.wrapping_offset(a as isize * across.src as isize + b as isize * inner.src as isize);
+                let to = dst.wrapping_offset(a as isize * across.dst as isize + b as isize * inner.dst as isize);
+                if turned {
+                    let there = [
+                        PlaceAxis { count: an, src: across.src, dst: (STRIP as usize * size) as i64 },
+                        PlaceAxis { count: bn, src: inner.src, dst: size as i64 },
+                    ];
+                    // SAFETY: a tile of the copy; the memory holds as many elements.
+                    unsafe { copy_plain(from, rows, &there, size) };
+                }
+                (0..an as isize).all(|i| {
+                    let (from, to) = (from.wrapping_offset(i * across.src as isize), to.wrapping_offset(i * across.dst as isize));
+                    let row = PlaceAxis { count: bn, ..inner };
+                    if turned {
+                        run(from, rows.wrapping_add(i as usize * STRIP as usize * size), size as i64, to, row)
+                    } else {
+                        run(from, from, inner.src, to, row)
+                    }
                 })
             })
         })
