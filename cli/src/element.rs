@@ -235,7 +235,12 @@ mod tests {
             (DataType::VarBytes, vec![255, 0], "\"/wA=\"", "/wA="),
             (DataType::VarJson, b"[1,null]".to_vec(), "[1,null]", "\"[1,null]\""),
             (DataType::VarArray(&DataType::Int16), vec![1, 0, 254, 255], "[1, -2]", "\"[1, -2]\""),
-            (DataType::VarArray(&DataType::Float16), vec![0, 0xc0, 1, 0], "[-2.0, 5.960464477539063e-8]", "\"[-2.0, 5.960464477539063e-8]\""),
+            (
+                DataType::VarArray(&DataType::Float16),
+                vec![0, 0xc0, 1, 0],
+                "[-2.0, 5.960464477539063e-8]",
+                "\"[-2.0, 5.960464477539063e-8]\"",
+            ),
             (DataType::VarArray(&DataType::Float16), vec![1, 0x7e], "[\"NaN\"]", "\"[\"\"NaN\"\"]\""),
             (DataType::VarArray(&DataType::Float32), 0.1f32.to_ne_bytes().into(), "[0.10000000149011612]", "[0.10000000149011612]"),
             (DataType::Raw(2), vec![1, 255], "\"0x01ff\"", "0x01ff"),

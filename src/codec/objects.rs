@@ -5,8 +5,8 @@
 
 use super::VariableCodec;
 use super::registry::Config;
-use crate::dtype::{ByteOrder, DataType};
 use crate::dtype::variable::{self, Item};
+use crate::dtype::{ByteOrder, DataType};
 use crate::error::{Result, bail, err};
 use crate::limits::{self, reserve};
 use crate::metadata::{Value, json};
@@ -323,7 +323,8 @@ mod tests {
     fn json_is_read_and_written_in_its_encoding() {
         let stored = |name: &str, text: &[u8]| {
             let config = serde_json::Map::from_iter([("encoding".to_string(), Value::from(name))]);
-            let codec = build_json(&Config::new(&config, super::super::registry::Style::V2), DataType::VarJson).map_err(|e| e.to_string())?;
+            let codec =
+                build_json(&Config::new(&config, super::super::registry::Style::V2), DataType::VarJson).map_err(|e| e.to_string())?;
             let mut items = vec![0; size_of::<Item>()];
             let kept = codec.decode(text.to_vec(), &mut items).map_err(|e| e.to_string())?;
             let mut again = Vec::new();

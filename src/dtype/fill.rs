@@ -712,7 +712,11 @@ mod tests {
         for name in ["<M8[s]", ">m8[10ns]"] {
             let time = crate::dtype::parse_v2::parse(&Value::from(name)).unwrap();
             let fill = Fill::from_json_v2(time, &Value::Null).unwrap();
-            assert_eq!((fill.element(time.data_type).as_slice(), fill.to_json_v2(time)), (&i64::MIN.to_ne_bytes()[..], Value::Null), "{name}");
+            assert_eq!(
+                (fill.element(time.data_type).as_slice(), fill.to_json_v2(time)),
+                (&i64::MIN.to_ne_bytes()[..], Value::Null),
+                "{name}"
+            );
         }
     }
 
