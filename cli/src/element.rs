@@ -109,15 +109,16 @@ fn text(out: &mut String, form: Form, text: &str) -> std::fmt::Result {
     whole_text(out, form, text.trim_end_matches('\0'))
 }
 
-/// Numbers in brackets; in CSV one field.
+/// Numbers in brackets; in CSV one field. Nobody knows there which type they have, so a narrow float has the digits of its value as a
+/// double: a reader of JSON gets the very number.
 fn list(out: &mut String, form: Form, number: DataType, bytes: &[u8]) -> std::fmt::Result {
-    let printed = printed_as(number);
     let mut all = String::from("[");
     for (i, element) in bytes.chunks_exact(number.size()).enumerate() {
         all.push_str(if i > 0 { ", " } else { "" });
-        match printed == number {
-            true => push(&mut all, Form::Json, number, element),
-            false => all.push_str(&format!("{:?}", half(element))),
+        match number {
+            DataType::Float16 => float(&mut all, Form::Json, half(element).wide())?,
+            DataType::Float32 => float(&mut all, Form::Json, f32::from_ne_bytes(first(element)).wide())?,
+            _ => push(&mut all, Form::Json, number, element),
         }
     }
     all.push(']');
@@ -234,7 +235,14 @@ mod tests {
             (DataType::VarBytes, vec![255, 0], "\"/wA=\"", "/wA="),
             (DataType::VarJson, b"[1,null]".to_vec(), "[1,null]", "\"[1,null]\""),
             (DataType::VarArray(&DataType::Int16), vec![1, 0, 254, 255], "[1, -2]", "\"[1, -2]\""),
-            (DataType::VarArray(&DataType::Float16), vec![0, 0xc0, 1, 0], "[-2.0, 5.9604645e-8]", "\"[-2.0, 5.9604645e-8]\""),
+            (
+                DataType::VarArray(&DataType::Float16),
+                vec![0, 0xc0, 1, 0],
+                "[-2.0, 5.960464477539063e-8]",
+                "\"[-2.0, 5.960464477539063e-8]\"",
+            ),
+            (DataType::VarArray(&DataType::Float16), vec![1, 0x7e], "[\"NaN\"]", "\"[\"\"NaN\"\"]\""),
+            (DataType::VarArray(&DataType::Float32), 0.1f32.to_ne_bytes().into(), "[0.10000000149011612]", "[0.10000000149011612]"),
             (DataType::Raw(2), vec![1, 255], "\"0x01ff\"", "0x01ff"),
             (npy("<M8[s]"), (-1i64).to_ne_bytes().into(), "-1", "-1"),
             (npy("<m8[ns]"), i64::MIN.to_ne_bytes().into(), "\"NaT\"", "NaT"),

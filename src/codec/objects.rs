@@ -1,10 +1,12 @@
 //! `json2` and `msgpack2`: the elements of a chunk as one list (of lists, for each dimension), followed by a NumPy type and the
 //! shape. An element is any JSON value; in memory it is its text.
 //! Specification: numcodecs `json`, `msgpacks`.
+//! Example: `{"id": "json2", "encoding": "utf-8", "ensure_ascii": true}`; of its members only `encoding` says how to read.
 
 use super::VariableCodec;
-use crate::dtype::DataType;
+use super::registry::Config;
 use crate::dtype::variable::{self, Item};
+use crate::dtype::{ByteOrder, DataType};
 use crate::error::{Result, bail, err};
 use crate::limits::{self, reserve};
 use crate::metadata::{Value, json};
@@ -17,15 +19,33 @@ use std::sync::Arc;
 const DEPTH: usize = 128;
 
 /// `json2`.
-struct Json;
+struct Json(Encoding);
+
+/// How the text of a chunk is bytes.
+#[derive(Clone, Copy, PartialEq)]
+enum Encoding {
+    Utf8,
+    Latin1,
+    /// With an order of bytes of its own, or that of the mark at the beginning.
+    Utf16(Option<ByteOrder>),
+}
 
 /// `msgpack2`.
 struct MsgPack;
 
 /// The codec `json2` for elements of `data_type`.
-pub(super) fn build_json(data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
+pub(super) fn build_json(config: &Config<'_>, data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
     check(data_type, "json2")?;
-    Ok(Arc::new(Json))
+    let name = config.text("encoding")?.unwrap_or("utf-8");
+    let encoding = match name.to_ascii_lowercase().replace(['_', ' '], "-").as_str() {
+        "utf-8" | "utf8" | "ascii" | "us-ascii" => Encoding::Utf8,
+        "latin-1" | "latin1" | "iso-8859-1" | "iso8859-1" => Encoding::Latin1,
+        "utf-16" | "utf16" => Encoding::Utf16(None),
+        "utf-16-le" | "utf-16le" => Encoding::Utf16(Some(ByteOrder::Little)),
+        "utf-16-be" | "utf-16be" => Encoding::Utf16(Some(ByteOrder::Big)),
+        _ => bail!(Unsupported, "json2: found the encoding {name:?}, expected \"utf-8\", \"ascii\", \"latin-1\" or \"utf-16\""),
+    };
+    Ok(Arc::new(Json(encoding)))
 }
 
 /// The codec `msgpack2` for elements of `data_type`.
@@ -51,13 +71,59 @@ impl VariableCodec for Json {
         let text = json::to_compact(&document(items, shape)?);
         reserve(dst, text.len())?;
         text.chars().for_each(|c| push_ascii(dst, c));
-        Ok(())
+        self.0.encode(dst)
     }
 
     fn decode(&self, bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>> {
+        let bytes = self.0.decode(bytes)?;
         let most = usize::try_from(limits::max_chunk()).unwrap_or(usize::MAX);
         let value = json::parse(&bytes, most).map_err(|e| err!(Chunk, "{}", e.message()))?;
         split(value, items)
+    }
+}
+
+impl Encoding {
+    /// ASCII in this encoding.
+    fn encode(self, ascii: &mut Vec<u8>) -> Result<()> {
+        let Encoding::Utf16(order) = self else { return Ok(()) };
+        let mut wide = Vec::new();
+        reserve(&mut wide, ascii.len().saturating_mul(2).saturating_add(2))?;
+        if order.is_none() {
+            wide.extend_from_slice(&[0xff, 0xfe]);
+        }
+        ascii.iter().for_each(|&c| wide.extend_from_slice(&if order == Some(ByteOrder::Big) { [0, c] } else { [c, 0] }));
+        *ascii = wide;
+        Ok(())
+    }
+
+    /// The text as UTF-8.
+    fn decode(self, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let mut text = String::new();
+        match self {
+            Encoding::Utf8 => return Ok(bytes),
+            Encoding::Latin1 => {
+                text.try_reserve(bytes.len().saturating_mul(2)).map_err(|_| err!(NoMemory, "no memory for a chunk of JSON"))?;
+                text.extend(bytes.iter().map(|&b| char::from(b)));
+            }
+            Encoding::Utf16(order) => {
+                text.try_reserve(bytes.len().saturating_mul(2)).map_err(|_| err!(NoMemory, "no memory for a chunk of JSON"))?;
+                let (order, bytes) = match (order, bytes.as_slice()) {
+                    (Some(order), bytes) => (order, bytes),
+                    (None, [0xff, 0xfe, bytes @ ..]) => (ByteOrder::Little, bytes),
+                    (None, [0xfe, 0xff, bytes @ ..]) => (ByteOrder::Big, bytes),
+                    (None, bytes) => (ByteOrder::Little, bytes),
+                };
+                let (pairs, rest) = bytes.as_chunks();
+                let unit = |&pair: &[u8; 2]| if order == ByteOrder::Big { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) };
+                for c in char::decode_utf16(pairs.iter().map(unit)) {
+                    text.push(c.map_err(|e| err!(Chunk, "the text is not UTF-16: {e}"))?);
+                }
+                if !rest.is_empty() {
+                    bail!(Chunk, "the text is not UTF-16: found an odd number of bytes");
+                }
+            }
+        }
+        Ok(text.into_bytes())
     }
 }
 
@@ -235,7 +301,7 @@ mod tests {
     #[test]
     fn values_come_back_from_the_bytes_of_numcodecs() {
         let list = [r#""foo""#, "null", "3", r#"{"a":[1,2.5]}"#, "NaN", "\"日\""];
-        let (stored, values) = round(&Json, &list, &[6]);
+        let (stored, values) = round(&Json(Encoding::Utf8), &list, &[6]);
         assert_eq!(stored, br#"["foo",null,3,{"a":[1,2.5]},NaN,"\u65e5","|O",[6]]"#);
         assert_eq!(values, list);
         let (stored, values) = round(&MsgPack, &list, &[6]);
@@ -246,18 +312,48 @@ mod tests {
     #[test]
     fn dimensions_are_lists_in_lists() {
         let list = [r#""a""#, "[1,[2]]", "null", "4"];
-        let (stored, values) = round(&Json, &list, &[2, 2]);
+        let (stored, values) = round(&Json(Encoding::Utf8), &list, &[2, 2]);
         assert_eq!(stored, br#"[["a",[1,[2]]],[null,4],"|O",[2,2]]"#);
         assert_eq!(values, list);
         assert_eq!(round(&MsgPack, &list, &[2, 2]).1, list);
-        assert_eq!(round(&Json, &["5"], &[]), (br#"[5,"|O",[]]"#.to_vec(), vec!["5".to_string()]));
+        assert_eq!(round(&Json(Encoding::Utf8), &["5"], &[]), (br#"[5,"|O",[]]"#.to_vec(), vec!["5".to_string()]));
+    }
+
+    #[test]
+    fn json_is_read_and_written_in_its_encoding() {
+        let stored = |name: &str, text: &[u8]| {
+            let config = serde_json::Map::from_iter([("encoding".to_string(), Value::from(name))]);
+            let codec =
+                build_json(&Config::new(&config, super::super::registry::Style::V2), DataType::VarJson).map_err(|e| e.to_string())?;
+            let mut items = vec![0; size_of::<Item>()];
+            let kept = codec.decode(text.to_vec(), &mut items).map_err(|e| e.to_string())?;
+            let mut again = Vec::new();
+            codec.encode(&items, &[1], &mut again).map_err(|e| e.to_string())?;
+            Ok::<_, String>((String::from_utf8(kept).unwrap(), again))
+        };
+        let wide = |text: &str, big: bool| -> Vec<u8> {
+            text.encode_utf16().flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() }).collect()
+        };
+        let (text, ascii) = ("[\"\u{e9}\u{1f408}\",\"|O\",[1]]", r#"["\u00e9\ud83d\udc08","|O",[1]]"#);
+        let got = ("\"\u{e9}\u{1f408}\"".to_string(), ascii.as_bytes().to_vec());
+        let with = |mark: &[u8], bytes: Vec<u8>| [mark, &bytes].concat();
+        assert_eq!(stored("UTF_8", text.as_bytes()).unwrap(), got);
+        for (name, mark, big) in [("utf-16", &[0xff, 0xfe][..], false), ("utf-16-le", &[], false), ("utf-16-be", &[], true)] {
+            assert_eq!(stored(name, &with(mark, wide(text, big))).unwrap(), (got.0.clone(), with(mark, wide(ascii, big))), "{name}");
+        }
+        assert_eq!(stored("utf-16", &with(&[0xfe, 0xff], wide(text, true))).unwrap().0, got.0);
+        // These two bytes would be one character of UTF-8.
+        assert_eq!(stored("latin-1", b"[\"\xc3\xa9\",\"|O\",[1]]").unwrap().0, "\"\u{c3}\u{a9}\"");
+        assert!(stored("utf-16-le", b"[1,").unwrap_err().contains("odd number"));
+        assert!(stored("utf-16-be", &[0xd8, 0, 0, b'1']).unwrap_err().contains("UTF-16"));
+        assert!(stored("cp1252", b"[1,\"|O\",[1]]").unwrap_err().contains("cp1252"));
     }
 
     #[test]
     fn damaged_chunks_are_errors() {
         let mut items = vec![0; 2 * size_of::<Item>()];
         for text in ["", "{}", "[1,2]", r#"[1,"|O",[1]]"#, r#"[1,2,"|O",3]"#, r#"[[1],2,"|O",[2,1]]"#, r#"[1,2,"|O",[2]"#] {
-            assert!(Json.decode(text.as_bytes().to_vec(), &mut items).is_err(), "{text}");
+            assert!(Json(Encoding::Utf8).decode(text.as_bytes().to_vec(), &mut items).is_err(), "{text}");
         }
         let (stored, _) = round(&MsgPack, &["1", "\"x\""], &[2]);
         for n in 0..stored.len() {

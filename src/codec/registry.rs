@@ -197,7 +197,7 @@ pub(super) fn is_variable(name: &str) -> bool {
 pub(super) fn build_variable(name: &str, config: &Config<'_>, data_type: DataType) -> Result<std::sync::Arc<dyn VariableCodec>> {
     match name.strip_prefix("numcodecs.").unwrap_or(name) {
         "vlen-utf8" | "vlen-bytes" | "vlen-array" => vlen::build(name, config, data_type),
-        "json2" => objects::build_json(data_type),
+        "json2" => objects::build_json(config, data_type),
         "msgpack2" => objects::build_msgpack(data_type),
         "categorize" => categorize::build_objects(config, data_type),
         "pickle" => Err(pickle()),

@@ -20,7 +20,7 @@ use std::cmp::Ordering;
 pub struct Fill {
     /// The element in the order of this host; bytes that are not here are 0, those beyond the element too.
     pub value: Element,
-    /// False where a v2 document says `null`: the elements have no defined value (`value` is then 0).
+    /// False where a v2 document says `null`: the elements have no defined value (`value` is then 0, of times NaT).
     pub defined: bool,
 }
 
@@ -75,6 +75,8 @@ impl Fill {
         let data_type = element.data_type;
         match (value, data_type.kind()) {
             (Value::Null, Kind::Variable) => Ok(Fill { defined: false, ..variable(data_type, value)? }),
+            // Other writers leave chunks of nothing but NaT out then.
+            (Value::Null, Kind::Time) => Ok(Fill { defined: false, ..Fill::from_bytes(&i64::MIN.to_ne_bytes()) }),
             (Value::Null, _) => Ok(Fill::undefined()),
             (_, Kind::Variable) => variable(data_type, value),
             (_, Kind::Opaque | Kind::Time) => opaque(data_type, value),
@@ -706,6 +708,15 @@ mod tests {
             assert_eq!(fill, Fill::undefined());
             assert_eq!(fill.to_json_v2(data_type), Value::Null);
             refused(data_type, &Value::Null);
+        }
+        for name in ["<M8[s]", ">m8[10ns]"] {
+            let time = crate::dtype::parse_v2::parse(&Value::from(name)).unwrap();
+            let fill = Fill::from_json_v2(time, &Value::Null).unwrap();
+            assert_eq!(
+                (fill.element(time.data_type).as_slice(), fill.to_json_v2(time)),
+                (&i64::MIN.to_ne_bytes()[..], Value::Null),
+                "{name}"
+            );
         }
     }
 
