@@ -356,7 +356,9 @@ mod tests {
         ] {
             assert_eq!(one(fill.clone(), field), Ok(bytes), "{fill}");
         }
-        for (fill, field) in [(json!(2), r#""bool""#), (json!(40000), r#""int16""#), (json!([1]), r#""int16""#), (json!("?"), r#""float32""#)] {
+        for (fill, field) in
+            [(json!(2), r#""bool""#), (json!(40000), r#""int16""#), (json!([1]), r#""int16""#), (json!("?"), r#""float32""#)]
+        {
             assert_eq!(one(fill.clone(), field), Err(ErrorKind::Metadata), "{fill}");
         }
     }
