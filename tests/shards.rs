@@ -198,6 +198,7 @@ fn one_bad_inner_chunk_is_an_error_for_the_regions_that_hit_it_and_no_others() {
         ("the offset of an empty one only", (ALL, 4), Some((ErrorKind::ShardIndex, "inner chunk 1"))),
         ("behind the end", (1 << 20, 8), Some((ErrorKind::ShardIndex, "inner chunk 1"))),
         ("over the end", (90, 8), Some((ErrorKind::ShardIndex, "inner chunk 1"))),
+        ("into the index", (25, 8), Some((ErrorKind::ShardIndex, "inner chunk 1"))),
         ("wrapping around", (ALL - 3, 8), Some((ErrorKind::ShardIndex, "inner chunk 1"))),
         ("wrapping around to the start", (1 << 63, 1 << 63), Some((ErrorKind::ShardIndex, "inner chunk 1"))),
         ("huge", (0, ALL - 1), Some((ErrorKind::ShardIndex, "inner chunk 1"))),
@@ -207,6 +208,10 @@ fn one_bad_inner_chunk_is_an_error_for_the_regions_that_hit_it_and_no_others() {
     ];
     for (store, shared) in stores() {
         for &(name, entry, want) in rows {
+            if (store, name) == ("with latency", "into the index") {
+                // Where the length of the object is not known, nor is where its index begins.
+                continue;
+            }
             let array = create(&shared, &shard(LITTLE, "[2]", LITTLE, "end"), &[8], &[8], 1);
             write(&array, &[0], &[8], &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
             let mut bytes = object(&shared, "a/c/0").unwrap();

@@ -12,6 +12,7 @@ use crate::error::{Result, bail, err};
 use crate::limits::{self, Dims, c_strides};
 use crate::metadata::extension::Extension;
 use crate::metadata::{Value, json::brief};
+use std::ops::Range;
 
 /// What stands in the index for an inner chunk that is not stored.
 pub const EMPTY: u64 = u64::MAX;
@@ -175,11 +176,19 @@ pub fn decode_entry(index: &[u8], i: usize) -> Result<Option<(u64, u64)>> {
     }
 }
 
-/// Checks that inner chunk `i` lies inside a shard of `object` bytes.
-pub fn check_entry(i: usize, (offset, len): (u64, u64), object: u64) -> Result<()> {
+/// Where the inner chunks of a shard of `object` bytes may lie whose index has `index` bytes: everywhere but there.
+pub fn room(location: IndexLocation, index: usize, object: u64) -> Range<u64> {
+    match location {
+        IndexLocation::Start => index as u64..object,
+        IndexLocation::End => 0..object.saturating_sub(index as u64),
+    }
+}
+
+/// Checks that inner chunk `i` lies inside the [`room`] of its shard.
+pub fn check_entry(i: usize, (offset, len): (u64, u64), room: &Range<u64>) -> Result<()> {
     match offset.checked_add(len) {
-        Some(end) if end <= object => Ok(()),
-        _ => bail!(ShardIndex, "inner chunk {i} has {len} bytes at {offset}, the shard has {object} bytes"),
+        Some(end) if offset >= room.start && end <= room.end => Ok(()),
+        _ => bail!(ShardIndex, "inner chunk {i} has {len} bytes at {offset}, the shard has room from {} to {}", room.start, room.end),
     }
 }
 
@@ -267,9 +276,19 @@ mod tests {
 
     #[test]
     fn entries_must_lie_inside_the_shard() {
-        assert!(check_entry(0, (4, 6), 10).is_ok());
-        assert!(check_entry(0, (4, 7), 10).is_err());
-        assert_eq!(check_entry(0, (u64::MAX - 1, 5), 10).unwrap_err().kind(), ErrorKind::ShardIndex);
+        for (location, entry, fits) in [
+            (IndexLocation::End, (4, 6), true),
+            (IndexLocation::End, (4, 7), false),
+            (IndexLocation::End, (0, 10), true),
+            (IndexLocation::Start, (20, 10), true),
+            (IndexLocation::Start, (19, 10), false),
+            (IndexLocation::Start, (20, 11), false),
+            (IndexLocation::Start, (u64::MAX - 1, 5), false),
+        ] {
+            let checked = check_entry(0, entry, &room(location, 20, 30)).map_err(|e| e.kind());
+            assert_eq!(checked, if fits { Ok(()) } else { Err(ErrorKind::ShardIndex) }, "{location:?} {entry:?}");
+        }
+        assert_eq!(room(IndexLocation::End, 20, 10), 0..0);
     }
 
     #[test]

@@ -192,7 +192,7 @@ fn variable(data_type: DataType, value: &Value) -> Result<Fill> {
     })
 }
 
-/// A value of a struct: base64 of its bytes as `element` has them, an object of its fields, or 0.
+/// A value of a struct: base64 of its bytes as `element` has them, an object of its fields, the value of its only field, or 0.
 fn structure(element: ElementType, value: &Value) -> Result<Fill> {
     let refuse = || unfit(element.data_type, value);
     match (value, element.data_type) {
@@ -201,10 +201,11 @@ fn structure(element: ElementType, value: &Value) -> Result<Fill> {
             _ => Err(refuse()),
         },
         (Value::Number(n), _) if n.as_u64() == Some(0) => Ok(Fill::from_bytes(&vec![0; element.size()])),
-        (Value::String(text), _) => {
-            let bytes = STANDARD.decode(text).ok().filter(|b| b.len() == element.size()).ok_or_else(refuse)?;
+        (Value::String(text), _) if STANDARD.decode(text).is_ok_and(|b| b.len() == element.size()) => {
+            let bytes = STANDARD.decode(text).map_err(|_| refuse())?;
             Ok(Fill::from_bytes(&struct_json::to_native(element, &bytes)?))
         }
+        (_, DataType::Struct(s)) => struct_json::fill_from_only_field(s, value).ok_or_else(refuse),
         _ => Err(refuse()),
     }
 }

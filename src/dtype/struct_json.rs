@@ -5,7 +5,7 @@
 //! v3 `{"name": "struct", "configuration": {"fields": [{"name": "x", "data_type": "float64"}]}}`: no orders, no shapes.
 
 use super::fill::{Fill, brief};
-use super::{DataType, Element, ElementType, Field, Struct, parse_v2, parse_v3, record};
+use super::{DataType, Element, ElementType, Field, Kind, Struct, parse_v2, parse_v3, record};
 use crate::error::{Result, bail, err};
 use serde_json::{Map, Value, json};
 
@@ -139,6 +139,18 @@ pub(super) fn fill_from_object(s: &Struct, members: &Map<String, Value>) -> Resu
         put_values(f.element, &f.shape, value, place).map_err(|e| e.at_field(&f.name))?;
     }
     Ok(Fill::from_bytes(&out))
+}
+
+/// The value of a struct of one field without that field's name, as TensorStore writes it.
+pub(super) fn fill_from_only_field(s: &Struct, value: &Value) -> Option<Fill> {
+    match s.fields() {
+        [field] if field.shape.is_empty() && field.element.data_type.kind() != Kind::Struct => {
+            let mut out = Element::from_elem(0, s.size());
+            put_values(ElementType::native(field.element.data_type), &[], value, &mut out).ok()?;
+            Some(Fill::from_bytes(&out))
+        }
+        _ => None,
+    }
 }
 
 /// The values of a field with a shape are lists in lists.
@@ -326,5 +338,28 @@ mod tests {
             assert_eq!(Fill::from_json_v3(native, &bad).unwrap_err().kind(), ErrorKind::Metadata, "{bad}");
         }
         assert_eq!(native.field_order(), Some(ByteOrder::Little));
+    }
+
+    #[test]
+    fn the_fill_value_of_an_only_field_may_be_bare() {
+        let one = |fill: Value, field: &str| {
+            let data_type =
+                v3(&format!(r#"{{"name":"struct","configuration":{{"fields":[{{"name":"a","data_type":{field}}}]}}}}"#)).unwrap();
+            Fill::from_json_v3(data_type, &fill).map(|f| f.element(data_type).to_vec()).map_err(|e| e.kind())
+        };
+        for (fill, field, bytes) in [
+            (json!(true), r#""bool""#, vec![1]),
+            (json!(-2), r#""int16""#, vec![0xfe, 0xff]),
+            (json!("NaN"), r#""float32""#, vec![0, 0, 0xc0, 0x7f]),
+            (json!([1.0, -0.0]), r#""complex64""#, vec![0, 0, 0x80, 0x3f, 0, 0, 0, 0x80]),
+            (json!("/v8="), r#""int16""#, vec![0xfe, 0xff]),
+        ] {
+            assert_eq!(one(fill.clone(), field), Ok(bytes), "{fill}");
+        }
+        for (fill, field) in
+            [(json!(2), r#""bool""#), (json!(40000), r#""int16""#), (json!([1]), r#""int16""#), (json!("?"), r#""float32""#)]
+        {
+            assert_eq!(one(fill.clone(), field), Err(ErrorKind::Metadata), "{fill}");
+        }
     }
 }

@@ -384,12 +384,13 @@ impl Machine<'_> {
     fn push_inner(&self, shard: &Sharded, index: &[u8], len: Option<u64>, part: &Part, out: &mut Vec<Part>) -> Result<()> {
         let cut = Cut::new(shard, &part.axes);
         let mark = out.len();
-        let (base, have) = (part.span.map_or(0, |s| s.0), len.unwrap_or(u64::MAX));
+        let base = part.span.map_or(0, |s| s.0);
+        let room = sharding::room(shard.location, index_bytes(shard), len.unwrap_or(u64::MAX));
         let result =
             cut.each(0..cut.len(), shard, &part.axes, part.memory, &mut |inner| match sharding::decode_entry(index, inner.number)? {
                 None => self.target.fill(&inner.axes, inner.memory),
                 Some((offset, len)) => {
-                    sharding::check_entry(inner.number, (offset, len), have)?;
+                    sharding::check_entry(inner.number, (offset, len), &room)?;
                     let start = base.checked_add(offset).ok_or_else(|| err!(ShardIndex, "the offset {offset} overflows"))?;
                     let (depth, number, span) = (part.depth + 1, inner.number as u64, Some((start, len)));
                     self.expand(Part { depth, state: State::Encoded, number, span, axes: inner.axes, memory: inner.memory }, out)

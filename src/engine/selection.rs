@@ -26,8 +26,8 @@ impl Selection {
     pub fn new(array_shape: &[u64], start: &[i64], shape: &[i64], step: Option<&[i64]>) -> Result<Selection> {
         let rank = array_shape.len();
         let mut s = Selection { start: Dims::new(), shape: Dims::new(), step: Strides::new() };
-        if start.len() != rank || shape.len() != rank || step.is_some_and(|s| s.len() != rank) {
-            bail!(Rank, "found a region of rank {}, expected the array's rank {rank}", start.len());
+        if let Some(found) = [start.len(), shape.len(), step.map_or(rank, <[i64]>::len)].into_iter().find(|&n| n != rank) {
+            bail!(Rank, "found a region of rank {found}, expected the array's rank {rank}");
         }
         for d in 0..rank {
             let step = step.map_or(1, |s| s[d]);
@@ -109,6 +109,14 @@ mod tests {
     fn the_step_from_a_single_element_is_one() {
         let s = Selection::new(&[5, 5], &[2, 0], &[1, 2], Some(&[i64::MIN, 3])).unwrap();
         assert_eq!(s.step(), &[1, 3]);
+    }
+
+    #[test]
+    fn the_list_of_another_length_is_named() {
+        for (start, shape, step) in [(&[0, 0, 0][..], &[1][..], &[1][..]), (&[0], &[1, 1, 1], &[1]), (&[0], &[1], &[1, 1, 1])] {
+            let e = Selection::new(&[5], start, shape, Some(step)).unwrap_err();
+            assert_eq!(e.message(), "found a region of rank 3, expected the array's rank 1");
+        }
     }
 
     #[test]

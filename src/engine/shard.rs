@@ -135,6 +135,8 @@ struct Old<'a> {
     index: Vec<u8>,
     /// The length of the shard.
     len: u64,
+    /// Where its inner chunks may lie.
+    room: Range<u64>,
     bytes: &'a [u8],
     /// Which parts of the shard `bytes` holds: offset, length, and where they are; by offset.
     runs: Vec<(u64, u64, usize)>,
@@ -153,7 +155,8 @@ impl<'a> Old<'a> {
         };
         let mut index = Vec::new();
         decode_index(shard, encoded, &mut index, s)?;
-        Ok(Old { index, len: len as u64, bytes, runs: vec![(0, len as u64, 0)] })
+        let (room, runs) = (sharding::room(shard.location, size, len as u64), vec![(0, len as u64, 0)]);
+        Ok(Old { index, len: len as u64, room, bytes, runs })
     }
 
     /// Where an inner chunk is, if it is stored; checked to lie inside.
@@ -163,7 +166,7 @@ impl<'a> Old<'a> {
         }
         let entry = sharding::decode_entry(&self.index, number)?;
         if let Some(entry) = entry {
-            sharding::check_entry(number, entry, self.len)?;
+            sharding::check_entry(number, entry, &self.room)?;
         }
         Ok(entry)
     }
@@ -330,7 +333,8 @@ impl Edit<'_> {
                 let mut buf = std::mem::take(&mut s.io);
                 let result = self.read_old(&object, shard, selected, &mut buf, s).and_then(|(index, len, runs)| {
                     drop(object);
-                    let old = Old { index, len, bytes: &buf, runs };
+                    let room = sharding::room(shard.location, index_bytes(shard), len);
+                    let old = Old { index, len, room, bytes: &buf, runs };
                     self.put(shard, key, selected, &old, s)
                 });
                 s.io = buf;
@@ -615,7 +619,7 @@ fn read_kept(
         return Ok((old.index, len, old.runs));
     }
     let index = read_index(object, shard, len, s)?;
-    let old = Old { index, len, ..Old::default() };
+    let old = Old { index, len, room: sharding::room(shard.location, index_bytes(shard), len), ..Old::default() };
     let mut wanted = Vec::new();
     for number in (0..count).filter(|&number| !replaced(number)) {
         wanted.extend(old.entry(number)?);
@@ -675,7 +679,7 @@ pub(super) fn replace_inner(
             None => Old::default(),
             Some(object) => {
                 let (index, len, runs) = read_kept(object, shard, &|n| n == number, 1, cost, &mut buf, &mut s.chain)?;
-                Old { index, len, bytes: &buf, runs }
+                Old { index, len, room: sharding::room(shard.location, index_bytes(shard), len), bytes: &buf, runs }
             }
         };
         let there = !old.index.is_empty() && !matches!(sharding::decode_entry(&old.index, number), Ok(None));

@@ -1,6 +1,7 @@
 //! Chunks and inner chunks as they are stored: where their encoded bytes are, these bytes themselves, replaced or removed without
 //! a codec.
 
+use super::decode::index_bytes;
 use super::scratch;
 use super::shard::replace_inner;
 use super::shard_open::Held;
@@ -58,7 +59,7 @@ impl BoundArray {
         let found: Result<Option<Stored>> = scratch::with(|s| {
             let Some(held) = self.open_shard(shard, &key, &mut s.chain)? else { return Ok(None) };
             let Some((offset, len)) = sharding::decode_entry(held.index(), number)? else { return Ok(None) };
-            sharding::check_entry(number, (offset, len), held.len)?;
+            sharding::check_entry(number, (offset, len), &sharding::room(shard.location, index_bytes(shard), held.len))?;
             Ok(Some(Stored { held, offset, len }))
         });
         found.map_err(|e| e.at_key(key))
