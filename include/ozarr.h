@@ -1356,21 +1356,21 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * ..., NULL):
  *
  * - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced
- * at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
- * Against a kill of the process everything stored is whole in any case.
+ *   at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
+ *   Against a kill of the process everything stored is whole in any case.
  * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
- * consolidated metadata, if it has any, as they were when the group was opened; a change through this
- * process ends that. `"never"` reads every node's own document.
+ *   consolidated metadata, if it has any, as they were when the group was opened; a change through this
+ *   process ends that. `"never"` reads every node's own document.
  * - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both, and
- * v3 where both stand.
+ *   v3 where both stand.
  * - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not say;
- * `"auto"` (the default) takes `"."`, unless chunks are found in folders.
+ *   `"auto"` (the default) takes `"."`, unless chunks are found in folders.
  * - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
  * - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of the
- * array; `"error"` is the default.
+ *   array; `"error"` is the default.
  * - `"checksums"`: `"ignore"` reads chunks whose checksums do not match; `"verify"` is the default.
  * - `"unknown_members"`: `"ignore"` reads v3 nodes with metadata that must be understood and are not (the
- * data may be other than they seem); `"error"` is the default.
+ *   data may be other than they seem); `"error"` is the default.
  */
 OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, const char *location,
     const char *mode, const char *const *options, ozarr_store **out);
@@ -1517,7 +1517,7 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  *
  * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
  * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
- * the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+ *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
  * - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
