@@ -758,8 +758,8 @@ mod tests {
             assert_eq!(&fill.element(*data_type)[..], *bytes, "{value}");
             assert_eq!(&fill.to_json_v2(*data_type), written);
         }
-        // Other writers' fill value of text may be a number: its digits.
-        for (number, text) in [(json!(0), "0"), (json!(-2.5), "-2.5")] {
+        // Other writers' fill value of text may be a number: its digits, but 0 is no text.
+        for (number, text) in [(json!(0), ""), (json!(7), "7"), (json!(-2.5), "-2.5")] {
             assert_eq!(Fill::from_json_v3(VarText, &number).unwrap().to_json_v3(VarText), json!(text));
         }
         let raw = Fill::from_json_v3(Raw(3), &json!([1, 2, 255])).unwrap();

@@ -329,11 +329,11 @@ unsafe fn transpose_in_tiles<T: Copy, const N: usize>(src: *const u8, dst: *mut 
 unsafe fn transpose_tile<T: Copy, const N: usize>(src: *const u8, src_line: isize, dst: *mut u8, dst_line: isize) {
     // SAFETY: the caller vouches for the lines.
     let lines: [[T; N]; N] = std::array::from_fn(|j| unsafe { src.offset(j as isize * src_line).cast::<[T; N]>().read_unaligned() });
-    for i in 0..N {
+    (0..N).for_each(|i| {
         let line: [T; N] = std::array::from_fn(|j| lines[j][i]);
         // SAFETY: as above.
         unsafe { dst.offset(i as isize * dst_line).cast::<[T; N]>().write_unaligned(line) };
-    }
+    });
 }
 
 /// Converts row by row, in tiles where the source is transposed.
