@@ -68,7 +68,8 @@ function _array(handle::Ptr{Cvoid})
         ozarr_array_free(handle)
         throw(e)
     end
-    return ZArray{number[] > OZARR_COMPLEX128 ? NTuple{Int(bytes[]),UInt8} : _type_of(number[]),Int(rank[])}(handle)
+    as_stored = OZARR_COMPLEX128 < number[] <= OZARR_BY_DTYPE
+    return ZArray{as_stored ? NTuple{Int(bytes[]),UInt8} : _type_of(number[]),Int(rank[])}(handle)
 end
 
 # Calls `open(reference)` and gives what it puts there.
