@@ -1,0 +1,270 @@
+//! A read-through cache in memory around any store: what was read is kept, and given again while the key holds the same version.
+//!
+//! Every use of an entry asks the store for the key's version (no bytes: one small request of a server, one look at a file), so what
+//! comes out is never older than that. What is larger than a quarter of the cache is not kept. A child of `fork` begins with none.
+
+use super::local::check_key;
+use super::moment::Moment;
+use super::{
+    ByteRange, Capabilities, Condition, Fetched, Listing, Object, ProcessLock, PutDone, ReadDone, SharedStore, Store, Tuning, Version,
+};
+use crate::error::{Result, err};
+use crate::fork::ForkSafe;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+
+/// Another store behind a cache of so many bytes.
+pub struct CacheStore {
+    inner: SharedStore,
+    limit: usize,
+    kept: Arc<ForkSafe<Mutex<Kept>>>,
+}
+
+/// What is kept, and in which order it was used last.
+#[derive(Default)]
+struct Kept {
+    entries: HashMap<String, Vec<Entry>>,
+    used: BTreeMap<u64, String>,
+    clock: u64,
+    bytes: usize,
+}
+
+/// What some ranges of a key gave.
+struct Entry {
+    ranges: Vec<ByteRange>,
+    version: Version,
+    parts: Arc<Vec<Vec<u8>>>,
+    bytes: usize,
+    used: u64,
+}
+
+/// About what an entry takes besides its bytes.
+const OVERHEAD: usize = 256;
+
+impl Kept {
+    fn find(&mut self, key: &str, ranges: &[ByteRange]) -> Option<(Version, Arc<Vec<Vec<u8>>>)> {
+        let entry = self.entries.get_mut(key)?.iter_mut().find(|entry| entry.ranges == ranges)?;
+        self.clock += 1;
+        let name = self.used.remove(&entry.used)?;
+        entry.used = self.clock;
+        self.used.insert(self.clock, name);
+        Some((entry.version, entry.parts.clone()))
+    }
+
+    fn keep(&mut self, key: &str, ranges: &[ByteRange], version: Version, parts: Arc<Vec<Vec<u8>>>, limit: usize) {
+        let bytes = OVERHEAD + key.len() + parts.iter().map(Vec::len).sum::<usize>();
+        self.remove(key, |entry| entry.ranges == ranges || entry.version != version);
+        if bytes > limit / 4 {
+            return;
+        }
+        self.clock += 1;
+        let used = self.clock;
+        self.used.insert(used, key.to_string());
+        self.bytes += bytes;
+        let entry = Entry { ranges: ranges.to_vec(), version, parts, bytes, used };
+        self.entries.entry(key.to_string()).or_default().push(entry);
+        while self.bytes > limit {
+            let Some((oldest, key)) = self.used.pop_first() else { break };
+            self.remove(&key, |entry| entry.used == oldest);
+        }
+    }
+
+    fn remove(&mut self, key: &str, goes: impl Fn(&Entry) -> bool) {
+        let Some(list) = self.entries.get_mut(key) else { return };
+        let (used, bytes) = (&mut self.used, &mut self.bytes);
+        list.retain(|entry| {
+            let gone = goes(entry);
+            if gone {
+                used.remove(&entry.used);
+                *bytes -= entry.bytes;
+            }
+            !gone
+        });
+        if list.is_empty() {
+            self.entries.remove(key);
+        }
+    }
+}
+
+fn lock(kept: &ForkSafe<Mutex<Kept>>) -> MutexGuard<'_, Kept> {
+    kept.get().lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl CacheStore {
+    /// `inner` behind a cache of `limit` bytes.
+    pub fn new(inner: SharedStore, limit: usize) -> CacheStore {
+        CacheStore { inner, limit, kept: Arc::new(ForkSafe::new(Mutex::default)) }
+    }
+
+    /// The bytes that are kept.
+    pub fn bytes(&self) -> usize {
+        lock(&self.kept).bytes
+    }
+
+    fn forget(&self, goes: impl Fn(&str) -> bool) {
+        let mut kept = lock(&self.kept);
+        let keys: Vec<String> = kept.entries.keys().filter(|key| goes(key)).cloned().collect();
+        keys.iter().for_each(|key| kept.remove(key, |_| true));
+    }
+
+    fn forget_key(&self, key: &str) {
+        lock(&self.kept).remove(key, |_| true);
+    }
+
+    /// Reads and keeps.
+    fn fill(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+        let (kept, limit, name, asked) = (self.kept.clone(), self.limit, key.to_string(), ranges.to_vec());
+        let keep = move |result: Result<Option<Fetched>>| {
+            if let Ok(Some(fetched)) = &result {
+                lock(&kept).keep(&name, &asked, fetched.version, Arc::new(fetched.parts.clone()), limit);
+            }
+            done(result);
+        };
+        self.inner.start_read(key, ranges, if_match, Box::new(keep));
+    }
+
+    fn clone_of(&self) -> CacheStore {
+        CacheStore { inner: self.inner.clone(), limit: self.limit, kept: self.kept.clone() }
+    }
+}
+
+/// Reads through [`Store::start_read`], and waits.
+fn read(store: &dyn Store, key: &str, ranges: &[ByteRange]) -> Result<Option<Fetched>> {
+    let (sender, receiver) = mpsc::channel();
+    store.start_read(key, ranges, None, Box::new(move |result| drop(sender.send(result))));
+    receiver.recv().unwrap_or_else(|_| Err(err!(Internal, "a read that was started never ended")))
+}
+
+impl Store for CacheStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { latency: true, ..self.inner.capabilities() }
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        check_key(key)?;
+        let found = read(self, key, &[ByteRange::Whole])?;
+        Ok(found.map(|fetched| {
+            let bytes = fetched.parts.into_iter().next().unwrap_or_default();
+            let (inner, key) = (self.inner.clone(), key.to_string());
+            let now = move || Ok(read(&*inner, &key, &[])?.map(|now| now.version));
+            Object::Other(Box::new(Moment { bytes, version: fetched.version, now }))
+        }))
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        let done = self.inner.put(key, parts, condition);
+        self.forget_key(key);
+        done
+    }
+
+    fn erase(&self, key: &str) -> Result<bool> {
+        let done = self.inner.erase(key);
+        self.forget_key(key);
+        done
+    }
+
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        let done = self.inner.erase_prefix(prefix);
+        self.forget(|key| key.starts_with(prefix));
+        done
+    }
+
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.inner.list(prefix, each)
+    }
+
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        self.inner.list_dir(prefix)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner.flush()
+    }
+
+    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
+        self.inner.lock_key(prefix, key)
+    }
+
+    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+        if ranges.is_empty() {
+            return self.inner.start_read(key, ranges, if_match, done);
+        }
+        let Some((version, parts)) = lock(&self.kept).find(key, ranges) else { return self.fill(key, ranges, if_match, done) };
+        let (this, name, asked) = (self.clone_of(), key.to_string(), ranges.to_vec());
+        let check = move |now: Result<Option<Fetched>>| match now {
+            Ok(Some(now)) if now.version == version && if_match.is_none_or(|wanted| wanted == version) => {
+                done(Ok(Some(Fetched { parts: (*parts).clone(), version })));
+            }
+            Ok(Some(_)) => this.fill(&name, &asked, if_match, done),
+            Ok(None) => {
+                this.forget_key(&name);
+                done(Ok(None));
+            }
+            Err(e) => done(Err(e)),
+        };
+        self.inner.start_read(key, &[], None, Box::new(check));
+    }
+
+    fn start_put(&self, key: &str, bytes: Vec<u8>, done: PutDone) {
+        let (this, name) = (self.clone_of(), key.to_string());
+        let forget = move |result| {
+            this.forget_key(&name);
+            done(result);
+        };
+        self.inner.start_put(key, bytes, Box::new(forget));
+    }
+
+    fn start_erase(&self, key: &str, done: PutDone) {
+        let (this, name) = (self.clone_of(), key.to_string());
+        let forget = move |result| {
+            this.forget_key(&name);
+            done(result);
+        };
+        self.inner.start_erase(key, Box::new(forget));
+    }
+
+    fn tuning(&self) -> Tuning {
+        self.inner.tuning()
+    }
+
+    fn any_thread(&self) -> bool {
+        self.inner.any_thread()
+    }
+
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::memory::MemoryStore;
+
+    #[test]
+    fn behaves_as_a_store() {
+        for limit in [0, 1 << 12, 1 << 20] {
+            crate::store::suite::check(&CacheStore::new(Arc::new(MemoryStore::new()), limit));
+        }
+    }
+
+    #[test]
+    fn the_cache_stays_within_its_limit_and_sees_what_others_change() {
+        let inner: SharedStore = Arc::new(MemoryStore::new());
+        let cache = CacheStore::new(inner.clone(), 8 << 10);
+        let value = |key: &str| read(&cache, key, &[ByteRange::Whole]).unwrap().map(|f| f.parts[0].clone());
+        for i in 0..100u8 {
+            inner.put(&format!("k{i}"), &[&[i; 100]], Condition::None).unwrap();
+            assert_eq!(value(&format!("k{i}")).unwrap(), [i; 100]);
+            assert!(cache.bytes() <= 8 << 10);
+        }
+        assert!(cache.bytes() > 6 << 10);
+        inner.put("k99", &[b"new"], Condition::None).unwrap();
+        assert_eq!(value("k99").unwrap(), b"new");
+        inner.erase("k99").unwrap();
+        assert!(value("k99").is_none());
+        inner.put("large", &[&[0; 4000]], Condition::None).unwrap();
+        let before = cache.bytes();
+        assert_eq!((value("large").unwrap().len(), cache.bytes()), (4000, before));
+    }
+}

@@ -1,0 +1,577 @@
+//! A store that is made of functions of the program: what they give is checked here before anything believes it.
+//!
+//! Each function is one method of [`Calls`]; those that are missing ([`Can`]) are made of the others. What a range gives has the
+//! range's length, every value has a version (the program's token, or a digest of the bytes), listings are sorted and hold keys of
+//! the prefix only. A key is opened by reading all of it: an object is the bytes of one moment. Chunks are read by ranges.
+
+pub use super::ByteRange;
+use super::local::{check_key, check_prefix};
+use super::moment::Moment;
+use super::{Capabilities, Condition, Fetched, Listing, Object, ReadDone, Store, Version};
+use crate::error::{Error, Result, bail, err};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+/// Which functions there are, and what they can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Can {
+    /// [`Calls::get_ranges`]; without it whole values are read.
+    pub get_ranges: bool,
+    /// [`Calls::start`].
+    pub start: bool,
+    /// [`Calls::put`]; without it the store is for reading only.
+    pub put: bool,
+    /// [`Calls::put_if`]; without it conditions are looked at before a put, and other programs may come in between.
+    pub put_if: bool,
+    /// [`Calls::erase`].
+    pub erase: bool,
+    /// [`Calls::erase_prefix`]; without it keys are listed and erased one by one.
+    pub erase_prefix: bool,
+    /// [`Calls::list`].
+    pub list: bool,
+    /// [`Calls::list_dir`]; without it all keys are listed.
+    pub list_dir: bool,
+    /// Answers bring a token. Without tokens versions are digests of whole values, and ranges are cut out of these.
+    pub versions: bool,
+    /// Reads are worth having in flight together.
+    pub remote: bool,
+    /// The functions may be called by any thread, also at the same time.
+    pub any_thread: bool,
+}
+
+/// What a function gave for a key.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// The bytes of each range, in order; of a whole value one part.
+    pub parts: Vec<Vec<u8>>,
+    /// What tells this value from others under the same key.
+    pub token: Option<Vec<u8>>,
+}
+
+/// Takes what became of [`Calls::start`].
+pub type AnswerDone = Box<dyn FnOnce(Result<Option<Answer>>) + Send>;
+
+/// The most bytes of a token.
+pub const MAX_TOKEN: usize = 1024;
+
+/// The functions of a program's store. Nothing that they give is believed. `None` and `false`: the key holds nothing.
+#[allow(missing_docs)] // Their meaning is that of the methods of `Store`.
+pub trait Calls: Send + Sync {
+    fn name(&self) -> &str;
+    fn can(&self) -> Can;
+    fn get(&self, key: &str) -> Result<Option<Answer>>;
+    fn get_ranges(&self, key: &str, ranges: &[ByteRange]) -> Result<Option<Answer>>;
+    fn start(&self, key: &str, ranges: &[ByteRange], done: AnswerDone);
+    fn put(&self, key: &str, bytes: &[u8]) -> Result<()>;
+    /// `token` is that of the value to be replaced, `None` for none.
+    fn put_if(&self, key: &str, bytes: &[u8], token: Option<&[u8]>) -> Result<()>;
+    fn erase(&self, key: &str) -> Result<bool>;
+    fn erase_prefix(&self, prefix: &str) -> Result<()>;
+    fn list(&self, prefix: &str) -> Result<Vec<String>>;
+    /// Names below the prefix; those of sub-prefixes end in a slash.
+    fn list_dir(&self, prefix: &str) -> Result<Vec<String>>;
+    fn flush(&self) -> Result<()>;
+}
+
+/// A store of functions.
+pub struct CallbackStore {
+    calls: Arc<dyn Calls>,
+    can: Can,
+}
+
+impl CallbackStore {
+    /// The store that these functions make.
+    pub fn new(calls: Arc<dyn Calls>) -> CallbackStore {
+        let can = calls.can();
+        CallbackStore { calls, can }
+    }
+
+    /// The same, where the functions use another store.
+    pub fn over(calls: Arc<dyn Calls>, inner: &dyn Store) -> CallbackStore {
+        let mut store = CallbackStore::new(calls);
+        store.can.any_thread &= inner.any_thread();
+        store
+    }
+
+    fn lied(&self, what: &str, said: String) -> Error {
+        err!(Callback, "the function `{what}` of the store {} {said}", self.calls.name())
+    }
+
+    fn whole(&self, key: &str) -> Result<Option<(Vec<u8>, Version)>> {
+        check_key(key)?;
+        whole(&*self.calls, self.can, key)
+    }
+
+    fn ranges(&self, key: &str, ranges: &[ByteRange]) -> Result<Option<Fetched>> {
+        check_key(key)?;
+        if !self.cuts() || ranges == [ByteRange::Whole] {
+            let Some((bytes, version)) = self.whole(key)? else { return Ok(None) };
+            if ranges == [ByteRange::Whole] {
+                return Ok(Some(Fetched { parts: vec![bytes], version }));
+            }
+            let parts = ranges.iter().map(|range| cut(&bytes, *range)).collect::<Result<_>>()?;
+            return Ok(Some(Fetched { parts, version }));
+        }
+        let answer = self.calls.get_ranges(key, ranges)?;
+        answer.map(|answer| checked(self.calls.name(), "get_ranges", answer, ranges)).transpose()
+    }
+
+    /// Whether the functions can give ranges of one version.
+    fn cuts(&self) -> bool {
+        self.can.get_ranges && self.can.versions
+    }
+
+    fn need(&self, has: bool, what: &str) -> Result<()> {
+        if !has {
+            bail!(Unsupported, "{} cannot {what}", self.describe());
+        }
+        Ok(())
+    }
+
+    /// Looks at a condition before a put, where the functions cannot.
+    fn check(&self, key: &str, condition: Condition) -> Result<()> {
+        match (condition, self.whole(key)?) {
+            (Condition::None, _) | (Condition::Absent, None) => Ok(()),
+            (Condition::Match(wanted), Some((_, version))) if wanted == version => Ok(()),
+            (Condition::Absent, Some(_)) => bail!(Conflict, "the key holds a value already"),
+            (Condition::Match(_), _) => bail!(Conflict, "the key holds another value by now"),
+        }
+    }
+
+    fn put_if(&self, key: &str, bytes: &[u8], condition: Condition) -> Result<()> {
+        let Condition::Match(version) = condition else { return self.calls.put_if(key, bytes, None) };
+        if let Some(token) = short_token(&version) {
+            return self.calls.put_if(key, bytes, Some(&token));
+        }
+        // Of a long token there is a digest only: the token itself is that of the value that has the digest now.
+        let token = self.calls.get(key)?.and_then(|answer| answer.token).unwrap_or_default();
+        if version_of_token(&token) != version {
+            bail!(Conflict, "the key holds another value by now");
+        }
+        self.calls.put_if(key, bytes, Some(&token))
+    }
+
+    fn keys(&self, prefix: &str) -> Result<Vec<String>> {
+        check_prefix(prefix)?;
+        self.need(self.can.list, "list keys")?;
+        let mut keys = self.calls.list(prefix)?;
+        for key in &keys {
+            if !key.starts_with(prefix) {
+                return Err(self.lied("list", format!("gave the key {key:?}, which does not begin with {prefix:?}")));
+            }
+            check_key(key).map_err(|e| self.lied("list", format!("gave no key: {}", e.message())))?;
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        Ok(keys)
+    }
+}
+
+/// What a key holds, whole, and its version.
+fn whole(calls: &dyn Calls, can: Can, key: &str) -> Result<Option<(Vec<u8>, Version)>> {
+    let Some(mut answer) = calls.get(key)? else { return Ok(None) };
+    if !can.versions {
+        answer.token = None;
+    }
+    let version = match (&answer.token, answer.parts.first()) {
+        (None, Some(bytes)) if !can.versions => digest(bytes, CONTENT),
+        _ => Version([0; 4]),
+    };
+    let fetched = if can.versions {
+        checked(calls.name(), "get", answer, &[ByteRange::Whole])?
+    } else {
+        Fetched { parts: part_count(calls.name(), "get", answer.parts, 1)?, version }
+    };
+    Ok(fetched.parts.into_iter().next().map(|bytes| (bytes, fetched.version)))
+}
+
+fn part_count(name: &str, what: &str, parts: Vec<Vec<u8>>, want: usize) -> Result<Vec<Vec<u8>>> {
+    if parts.len() != want {
+        bail!(Callback, "the function `{what}` of the store {name} gave {} parts, expected {want}", parts.len());
+    }
+    Ok(parts)
+}
+
+/// An answer whose parts are what was asked for.
+fn checked(name: &str, what: &str, answer: Answer, ranges: &[ByteRange]) -> Result<Fetched> {
+    let lied = |said: String| err!(Callback, "the function `{what}` of the store {name} {said}");
+    let parts = part_count(name, what, answer.parts, ranges.len())?;
+    for (part, range) in parts.iter().zip(ranges) {
+        let (ByteRange::Span { len, .. } | ByteRange::Suffix { len }) = *range else { continue };
+        if (part.len() as u64) < len {
+            bail!(Truncated, "found {} bytes, expected {len}", part.len());
+        }
+        if part.len() as u64 > len {
+            return Err(lied(format!("gave {} bytes for a range of {len}", part.len())));
+        }
+    }
+    let token = answer.token.ok_or_else(|| lied("gave no version, which the store's flags promise".into()))?;
+    if token.len() > MAX_TOKEN {
+        return Err(lied(format!("gave a version of {} bytes, the limit is {MAX_TOKEN}", token.len())));
+    }
+    Ok(Fetched { parts, version: version_of_token(&token) })
+}
+
+fn cut(bytes: &[u8], range: ByteRange) -> Result<Vec<u8>> {
+    let have = bytes.len() as u64;
+    let (start, len) = match range {
+        ByteRange::Whole => (Some(0), have),
+        ByteRange::Span { offset, len } => (Some(offset), len),
+        ByteRange::Suffix { len } => (have.checked_sub(len), len),
+    };
+    let end = start.and_then(|start| start.checked_add(len));
+    let piece = start.zip(end).and_then(|(start, end)| bytes.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?));
+    match piece {
+        Some(piece) => Ok(piece.to_vec()),
+        None => bail!(Truncated, "found {have} bytes, expected {range:?}"),
+    }
+}
+
+/// In the last byte of a version that is no token itself.
+const TOKEN: u8 = 0xfe;
+const CONTENT: u8 = 0xff;
+
+/// A short token is its own version, with its length in the last byte; a longer one has a digest.
+fn version_of_token(token: &[u8]) -> Version {
+    if token.len() > 31 {
+        return digest(token, TOKEN);
+    }
+    let mut bytes = [0; 32];
+    bytes[..token.len()].copy_from_slice(token);
+    bytes[31] = token.len() as u8;
+    from_bytes(bytes)
+}
+
+fn short_token(version: &Version) -> Option<Vec<u8>> {
+    let mut bytes = [0; 32];
+    for (to, word) in bytes.chunks_exact_mut(8).zip(version.0) {
+        to.copy_from_slice(&word.to_ne_bytes());
+    }
+    bytes.get(..usize::from(bytes[31])).filter(|_| bytes[31] < 32).map(<[u8]>::to_vec)
+}
+
+fn digest(bytes: &[u8], kind: u8) -> Version {
+    let hash = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        (salt, bytes).hash(&mut hasher);
+        hasher.finish()
+    };
+    let mut version = [hash(1), hash(2), bytes.len() as u64, 0];
+    version[3] = u64::from_ne_bytes([0, 0, 0, 0, 0, 0, 0, kind]);
+    Version(version)
+}
+
+fn from_bytes(bytes: [u8; 32]) -> Version {
+    let mut words = [0; 4];
+    for (word, from) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(from);
+        *word = u64::from_ne_bytes(eight);
+    }
+    Version(words)
+}
+
+impl Store for CallbackStore {
+    fn capabilities(&self) -> Capabilities {
+        let latency = self.can.versions && (self.can.get_ranges || self.can.start) || self.can.remote;
+        Capabilities { writable: self.can.put, listable: self.can.list, erasable: self.can.put && self.can.erase, latency }
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        let found = self.whole(key)?;
+        let (calls, key) = (self.calls.clone(), key.to_string());
+        let now = move || Ok(whole(&*calls, calls.can(), &key)?.map(|(_, version)| version));
+        Ok(found.map(|(bytes, version)| Object::Other(Box::new(Moment { bytes, version, now }))))
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        check_key(key)?;
+        if !self.can.put {
+            bail!(ReadOnly, "{} cannot be written", self.describe());
+        }
+        let mut joined = Vec::new();
+        let bytes = match parts {
+            [] => &[],
+            [one] => *one,
+            more => {
+                crate::limits::reserve(&mut joined, more.iter().map(|part| part.len()).sum())?;
+                more.iter().for_each(|part| joined.extend_from_slice(part));
+                &joined
+            }
+        };
+        match condition {
+            Condition::None => self.calls.put(key, bytes),
+            Condition::Match(_) if !self.can.versions => self.check(key, condition).and_then(|()| self.calls.put(key, bytes)),
+            _ if self.can.put_if => self.put_if(key, bytes, condition),
+            _ => self.check(key, condition).and_then(|()| self.calls.put(key, bytes)),
+        }
+    }
+
+    fn erase(&self, key: &str) -> Result<bool> {
+        check_key(key)?;
+        self.need(self.can.put && self.can.erase, "erase")?;
+        self.calls.erase(key)
+    }
+
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        check_prefix(prefix)?;
+        self.need(self.can.put && self.can.erase, "erase")?;
+        if self.can.erase_prefix {
+            return self.calls.erase_prefix(prefix);
+        }
+        self.keys(prefix)?.iter().try_for_each(|key| self.calls.erase(key).map(drop))
+    }
+
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.keys(prefix)?.iter().try_for_each(|key| each(key))
+    }
+
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        let mut listing = Listing::default();
+        if self.can.list_dir {
+            check_prefix(prefix)?;
+            for name in self.calls.list_dir(prefix)? {
+                let (name, names) = match name.strip_suffix('/') {
+                    Some(folder) => (folder, &mut listing.prefixes),
+                    None => (name.as_str(), &mut listing.keys),
+                };
+                if name.contains('/') || check_key(name).is_err() {
+                    return Err(self.lied("list_dir", format!("gave {name:?}, expected a name, or one and a slash")));
+                }
+                names.push(name.to_string());
+            }
+        } else {
+            for key in self.keys(prefix)? {
+                let rest = key.get(prefix.len()..).unwrap_or_default();
+                match rest.split_once('/') {
+                    Some((folder, _)) => listing.prefixes.push(folder.to_string()),
+                    None => listing.keys.push(rest.to_string()),
+                }
+            }
+        }
+        for names in [&mut listing.keys, &mut listing.prefixes] {
+            names.sort_unstable();
+            names.dedup();
+        }
+        Ok(listing)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.calls.flush()
+    }
+
+    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+        let same = move |fetched: Option<Fetched>| match (fetched, if_match) {
+            (Some(fetched), Some(wanted)) if fetched.version != wanted => Err(err!(Conflict, "the object was replaced while it was read")),
+            (fetched, _) => Ok(fetched),
+        };
+        if !self.can.start || !self.can.versions || ranges.is_empty() && self.can.get_ranges {
+            return done(self.ranges(key, ranges).and_then(same));
+        }
+        if let Err(e) = check_key(key) {
+            return done(Err(e));
+        }
+        let (name, asked) = (self.calls.name().to_string(), ranges.to_vec());
+        let check = move |answer: Option<Answer>| answer.map(|answer| checked(&name, "start_get_ranges", answer, &asked)).transpose();
+        self.calls.start(key, ranges, Box::new(move |result| done(result.and_then(check).and_then(same))));
+    }
+
+    fn any_thread(&self) -> bool {
+        self.can.any_thread
+    }
+
+    fn describe(&self) -> String {
+        self.calls.name().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::store::memory::MemoryStore;
+    use crate::store::{read_now, suite};
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    /// Functions over a store in memory. Tokens are as long as asked for.
+    struct Honest {
+        inner: MemoryStore,
+        can: Can,
+        token: usize,
+        calls: AtomicU64,
+    }
+
+    impl Honest {
+        fn answer(&self, key: &str, ranges: &[ByteRange]) -> Result<Option<Answer>> {
+            self.calls.fetch_add(1, Relaxed);
+            let found = read_now(&self.inner, key, ranges, None)?;
+            Ok(found.map(|f| Answer { parts: f.parts, token: self.can.versions.then(|| self.token(f.version)) }))
+        }
+
+        fn token(&self, version: Version) -> Vec<u8> {
+            format!("{:0>width$}", version.0[0], width = self.token).into_bytes()
+        }
+    }
+
+    impl Calls for Honest {
+        fn name(&self) -> &str {
+            "test:"
+        }
+        fn can(&self) -> Can {
+            self.can
+        }
+        fn get(&self, key: &str) -> Result<Option<Answer>> {
+            self.answer(key, &[ByteRange::Whole])
+        }
+        fn get_ranges(&self, key: &str, ranges: &[ByteRange]) -> Result<Option<Answer>> {
+            self.answer(key, ranges)
+        }
+        fn start(&self, key: &str, ranges: &[ByteRange], done: AnswerDone) {
+            let answer = self.answer(key, ranges);
+            std::thread::spawn(move || done(answer));
+        }
+        fn put(&self, key: &str, bytes: &[u8]) -> Result<()> {
+            self.inner.put(key, &[bytes], Condition::None)
+        }
+        fn put_if(&self, key: &str, bytes: &[u8], token: Option<&[u8]>) -> Result<()> {
+            let condition = match token {
+                None => Condition::Absent,
+                Some(token) => Condition::Match(Version([String::from_utf8_lossy(token).parse().unwrap_or(0), 0, 0, 0])),
+            };
+            self.inner.put(key, &[bytes], condition)
+        }
+        fn erase(&self, key: &str) -> Result<bool> {
+            self.inner.erase(key)
+        }
+        fn erase_prefix(&self, prefix: &str) -> Result<()> {
+            self.inner.erase_prefix(prefix)
+        }
+        fn list(&self, prefix: &str) -> Result<Vec<String>> {
+            let mut keys = Vec::new();
+            self.inner.list(prefix, &mut |key| {
+                keys.push(key.to_string());
+                Ok(())
+            })?;
+            keys.reverse();
+            Ok(keys)
+        }
+        fn list_dir(&self, prefix: &str) -> Result<Vec<String>> {
+            let listing = self.inner.list_dir(prefix)?;
+            Ok(listing.prefixes.into_iter().map(|p| p + "/").chain(listing.keys).collect())
+        }
+        fn flush(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    const ALL: Can = Can {
+        get_ranges: true,
+        start: true,
+        put: true,
+        put_if: true,
+        erase: true,
+        erase_prefix: true,
+        list: true,
+        list_dir: true,
+        versions: true,
+        remote: true,
+        any_thread: true,
+    };
+
+    fn store(can: Can, token: usize) -> CallbackStore {
+        CallbackStore::new(Arc::new(Honest { inner: MemoryStore::new(), can, token, calls: AtomicU64::new(0) }))
+    }
+
+    #[test]
+    fn behaves_as_a_store_with_all_functions_and_with_few() {
+        suite::check(&store(ALL, 1));
+        suite::check(&store(Can { start: false, ..ALL }, 31));
+        suite::check(&store(Can { start: false, erase_prefix: false, list_dir: false, ..ALL }, 40));
+    }
+
+    #[test]
+    fn without_tokens_a_version_is_a_digest_of_the_bytes() {
+        let store = store(Can { versions: false, put_if: false, ..ALL }, 1);
+        store.put("k", &[b"12", b"3"], Condition::Absent).unwrap();
+        let first = store.open("k").unwrap().unwrap();
+        assert_eq!(store.put("k", &[b"x"], Condition::Absent).unwrap_err().kind(), ErrorKind::Conflict);
+        store.put("k", &[b"124"], Condition::Match(first.version().unwrap())).unwrap();
+        assert!(!first.still_current().unwrap());
+        assert_eq!(store.put("k", &[b"x"], Condition::Match(first.version().unwrap())).unwrap_err().kind(), ErrorKind::Conflict);
+        let parts = read_now(&store, "k", &[ByteRange::Suffix { len: 2 }], None).unwrap().unwrap().parts;
+        assert_eq!(parts, [b"24"]);
+        assert!(Can { remote: false, ..ALL } != ALL && !CallbackStore { can: Can::default(), ..store }.capabilities().writable);
+    }
+
+    /// Functions that give what they like.
+    struct Liar(Answer, Vec<String>);
+
+    impl Calls for Liar {
+        fn name(&self) -> &str {
+            "liar:"
+        }
+        fn can(&self) -> Can {
+            Can { start: false, erase_prefix: false, ..ALL }
+        }
+        fn get(&self, _: &str) -> Result<Option<Answer>> {
+            Ok(Some(self.0.clone()))
+        }
+        fn get_ranges(&self, _: &str, _: &[ByteRange]) -> Result<Option<Answer>> {
+            Ok(Some(self.0.clone()))
+        }
+        fn start(&self, _: &str, _: &[ByteRange], done: AnswerDone) {
+            done(Ok(None))
+        }
+        fn put(&self, _: &str, _: &[u8]) -> Result<()> {
+            Ok(())
+        }
+        fn put_if(&self, _: &str, _: &[u8], _: Option<&[u8]>) -> Result<()> {
+            Ok(())
+        }
+        fn erase(&self, _: &str) -> Result<bool> {
+            Ok(true)
+        }
+        fn erase_prefix(&self, _: &str) -> Result<()> {
+            Ok(())
+        }
+        fn list(&self, _: &str) -> Result<Vec<String>> {
+            Ok(self.1.clone())
+        }
+        fn list_dir(&self, _: &str) -> Result<Vec<String>> {
+            Ok(self.1.clone())
+        }
+        fn flush(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn functions_that_lie_are_found_out() {
+        let token = || Some(b"1".to_vec());
+        let span = [ByteRange::Span { offset: 1, len: 3 }];
+        let cases = [
+            (Answer { parts: vec![], token: token() }, ErrorKind::Callback, "0 parts, expected 1"),
+            (Answer { parts: vec![vec![0; 3]; 2], token: token() }, ErrorKind::Callback, "2 parts, expected 1"),
+            (Answer { parts: vec![vec![0; 3]], token: None }, ErrorKind::Callback, "no version"),
+            (Answer { parts: vec![vec![0; 3]], token: Some(vec![0; MAX_TOKEN + 1]) }, ErrorKind::Callback, "1025 bytes"),
+            (Answer { parts: vec![vec![0; 2]], token: token() }, ErrorKind::Truncated, "found 2 bytes, expected 3"),
+            (Answer { parts: vec![vec![0; 4]], token: token() }, ErrorKind::Callback, "4 bytes for a range of 3"),
+        ];
+        for (answer, kind, text) in cases {
+            let store = CallbackStore::new(Arc::new(Liar(answer, Vec::new())));
+            let (sender, receiver) = std::sync::mpsc::channel();
+            store.start_read("k", &span, None, Box::new(move |r| drop(sender.send(r.err()))));
+            let e = receiver.recv().unwrap().unwrap();
+            assert_eq!(e.kind(), kind, "{e}");
+            assert!(e.message().contains(text), "{e}");
+        }
+        for bad in ["other/k", "a/../k", "a//k", "a/"] {
+            let store = CallbackStore::new(Arc::new(Liar(Answer::default(), vec![bad.to_string()])));
+            assert_eq!(store.list("a/", &mut |_| Ok(())).unwrap_err().kind(), ErrorKind::Callback, "{bad}");
+        }
+        for bad in ["a/b", "/", "", "..", "../"] {
+            let store = CallbackStore::new(Arc::new(Liar(Answer::default(), vec![bad.to_string()])));
+            assert_eq!(store.list_dir("a/").unwrap_err().kind(), ErrorKind::Callback, "{bad}");
+        }
+    }
+}

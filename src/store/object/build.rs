@@ -1,0 +1,390 @@
+//! Makes the client of a service from a location, options, the environment and the files of the service's own tools, in that order.
+
+use super::profile::{self, Profile};
+use super::watch::Connector;
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::store::location::percent_decode;
+use crate::store::remote::{Conditional, Remote, RemoteOptions, Service};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::client::ClientConfigKey;
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::http::HttpBuilder;
+use object_store::multipart::MultipartStore;
+use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+/// A client and what is to be known of it.
+pub(super) struct Client {
+    pub store: Arc<dyn ObjectStore>,
+    /// For uploads in parts.
+    pub parts: Option<Arc<dyn MultipartStore>>,
+    /// Whether conditions of puts are kept, where that is known.
+    pub conditional: Option<bool>,
+    /// Nobody said which region the bucket is in.
+    pub region_is_guessed: bool,
+    /// Texts that no message may hold.
+    pub secrets: Vec<String>,
+}
+
+type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The client. `region` is what a server said, and goes before everything.
+pub(super) fn client(remote: &Remote, options: &RemoteOptions, region: Option<&str>, requests: &Arc<AtomicU64>) -> Result<Client> {
+    // Another part of the program may have chosen one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let env = |key: &str| std::env::var(key).ok().filter(|value| !value.is_empty());
+    let maker = Maker { remote, options, requests, env: &env, secrets: secrets(remote, options, &env) };
+    match remote.service {
+        Service::S3 => maker.s3(region),
+        Service::Gcs => maker.gcs(),
+        Service::Azure => maker.azure(),
+        Service::Http => maker.http(),
+    }
+}
+
+struct Maker<'a> {
+    remote: &'a Remote,
+    options: &'a RemoteOptions,
+    requests: &'a Arc<AtomicU64>,
+    env: Env<'a>,
+    secrets: Vec<String>,
+}
+
+/// Credentials of the options, the location and the environment. Short texts could not be told from words.
+fn secrets(remote: &Remote, options: &RemoteOptions, env: Env<'_>) -> Vec<String> {
+    const PUBLIC: &[&str] = &["endpoint", "region", "account_name", "service_account", "user_agent"];
+    let mut all: Vec<String> =
+        options.named.iter().filter(|(name, _)| !PUBLIC.contains(&name.as_str())).map(|(_, value)| value.expose().to_string()).collect();
+    for secret in [&remote.user, &remote.query].into_iter().flatten() {
+        all.push(secret.expose().to_string());
+        all.extend(secret.expose().split([':', '&', '=']).map(str::to_string));
+    }
+    for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN"]
+    {
+        all.extend(env(name));
+    }
+    all.retain(|text| text.len() >= 6);
+    all
+}
+
+impl Maker<'_> {
+    fn s3(mut self, told: Option<&str>) -> Result<Client> {
+        let profile = self.profile()?;
+        let endpoint = self.first(&["endpoint"], &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]).or(profile.endpoint.clone());
+        let named_region = self.first(&["region"], &["AWS_REGION", "AWS_DEFAULT_REGION"]).or(profile.region.clone());
+        let region_is_guessed = named_region.is_none() && told.is_none();
+        let region = told.map(str::to_string).or(named_region).unwrap_or_else(|| "us-east-1".to_string());
+        let mut builder = AmazonS3Builder::from_env().with_bucket_name(&self.remote.base).with_region(region);
+        builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AWS_ALLOW_HTTP")?).with_retry(no_retries());
+        builder = builder.with_http_connector(self.connector());
+        if let Some(endpoint) = &endpoint {
+            // Not every server has the bulk form.
+            builder = builder.with_endpoint(self.s3_endpoint(endpoint)?).with_disable_bulk_delete(true);
+        }
+        if self.options.path_style == Some(false) {
+            builder = builder.with_virtual_hosted_style_request(true);
+        }
+        let explicit = self.s3_keys(&profile);
+        if let Some((id, secret, token)) = &explicit {
+            self.secrets.extend([Some(id), Some(secret), token.as_ref()].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
+            builder = builder.with_access_key_id(id).with_secret_access_key(secret);
+            builder = match token {
+                Some(token) => builder.with_token(token),
+                None => builder,
+            };
+        }
+        let others = ["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"];
+        let has_credentials = || explicit.is_some() || others.iter().any(|name| (self.env)(name).is_some()) || runs_on("Amazon EC2");
+        builder = builder.with_skip_signature(self.options.anonymous.unwrap_or_else(|| !has_credentials()));
+        for (name, value) in self.others(&["endpoint", "region", "access_key_id", "secret_access_key", "session_token"]) {
+            let key = name.parse::<AmazonS3ConfigKey>().map_err(|_| unknown(name, "s3"))?;
+            builder = builder.with_config(key, value);
+        }
+        let conditional = match self.options.conditional {
+            Conditional::Always => Some(true),
+            Conditional::Never => Some(false),
+            Conditional::Auto => endpoint.is_none().then_some(true),
+        };
+        let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
+        Ok(Client { store: store.clone(), parts: Some(store), conditional, region_is_guessed, secrets: self.secrets })
+    }
+
+    /// The profile's part, where it has a say.
+    fn profile(&self) -> Result<Profile> {
+        let is_named = self.options.profile.is_some() || self.options.credentials_file.is_some();
+        // Keys that are given otherwise need no file, which may be a broken one.
+        let has_keys = self.options.named("access_key_id").is_some() || (self.env)("AWS_ACCESS_KEY_ID").is_some();
+        if !is_named && (has_keys || self.options.anonymous == Some(true)) {
+            return Ok(Profile::default());
+        }
+        profile::read(self.options.profile.as_deref(), self.options.credentials_file.as_deref(), self.env)
+    }
+
+    /// Key, secret and token: of the options, of a profile that the options name, of the environment, of the usual profile.
+    fn s3_keys(&self, profile: &Profile) -> Option<(String, String, Option<String>)> {
+        let option = |name: &str| self.options.named(name).map(str::to_string);
+        let given = (option("access_key_id"), option("secret_access_key"), option("session_token"));
+        let from_profile = (profile.access_key_id.clone(), profile.secret_access_key.clone(), profile.session_token.clone());
+        let from_env = ((self.env)("AWS_ACCESS_KEY_ID"), (self.env)("AWS_SECRET_ACCESS_KEY"), (self.env)("AWS_SESSION_TOKEN"));
+        let is_named = self.options.profile.is_some() || self.options.credentials_file.is_some();
+        let order = if is_named { [given, from_profile, from_env] } else { [given, from_env, from_profile] };
+        order.into_iter().find_map(|(id, secret, token)| Some((id?, secret?, token)))
+    }
+
+    /// Where the bucket's name stands in the host's name, it is put in front of it.
+    fn s3_endpoint(&self, endpoint: &str) -> Result<String> {
+        let Some((scheme, host)) = endpoint.split_once("://") else { bail!(Argument, "the option \"cloud.endpoint\" is no URL") };
+        Ok(match self.options.path_style {
+            Some(false) => format!("{scheme}://{}.{host}", self.remote.base),
+            _ => endpoint.trim_end_matches('/').to_string(),
+        })
+    }
+
+    fn gcs(self) -> Result<Client> {
+        let endpoint = self.first(&["endpoint"], &[]);
+        let mut builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(&self.remote.base);
+        builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "GOOGLE_ALLOW_HTTP")?).with_retry(no_retries());
+        builder = builder.with_http_connector(self.connector());
+        if let Some(endpoint) = endpoint {
+            builder = builder.with_config(GoogleConfigKey::BaseUrl, endpoint);
+        }
+        if let Some(path) = self.options.named("service_account") {
+            builder = builder.with_service_account_path(path);
+        }
+        if let Some(token) = self.options.named("bearer_token") {
+            builder = builder.with_config(GoogleConfigKey::BearerToken, token);
+        }
+        let env = ["GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH", "GOOGLE_SERVICE_ACCOUNT_KEY", "GOOGLE_APPLICATION_CREDENTIALS"];
+        let file = (self.env)("HOME").map(|home| format!("{home}/.config/gcloud/application_default_credentials.json"));
+        let has_credentials = || {
+            self.options.named("service_account").is_some()
+                || self.options.named("bearer_token").is_some()
+                || env.iter().any(|name| (self.env)(name).is_some())
+                || file.as_deref().is_some_and(|file| std::path::Path::new(file).exists())
+                || runs_on("Google")
+        };
+        builder = builder.with_skip_signature(self.options.anonymous.unwrap_or_else(|| !has_credentials()));
+        for (name, value) in self.others(&["endpoint", "service_account", "bearer_token"]) {
+            let key = name.parse::<GoogleConfigKey>().map_err(|_| unknown(name, "gs"))?;
+            builder = builder.with_config(key, value);
+        }
+        let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
+        Ok(Client { store: store.clone(), parts: Some(store), conditional: Some(true), region_is_guessed: false, secrets: self.secrets })
+    }
+
+    fn azure(mut self) -> Result<Client> {
+        let connection = connection_string(&(self.env)("AZURE_STORAGE_CONNECTION_STRING").unwrap_or_default());
+        let connected = |name: &str| connection.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone());
+        let account = self.remote.account.clone();
+        let account = account.or_else(|| self.first(&["account_name"], &["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"]));
+        let Some(account) = account.or_else(|| connected("AccountName")) else {
+            bail!(
+                Argument,
+                "no account of Azure is named: set \"cloud.account_name\" or AZURE_STORAGE_ACCOUNT, or write abfs://container@account/"
+            );
+        };
+        let endpoint = self.first(&["endpoint"], &["AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"]).or_else(|| connected("BlobEndpoint"));
+        let key = self.first(&["account_key"], &["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"]).or_else(|| connected("AccountKey"));
+        let sas = self
+            .first(&["sas_token"], &["AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY"])
+            .or_else(|| connected("SharedAccessSignature"));
+        self.secrets.extend([&key, &sas].into_iter().flatten().filter(|text| text.len() >= 6).cloned());
+        let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(&self.remote.base).with_account(account);
+        builder = builder.with_client_options(self.client_options(endpoint.as_deref(), "AZURE_ALLOW_HTTP")?).with_retry(no_retries());
+        builder = builder.with_http_connector(self.connector());
+        if let Some(endpoint) = endpoint {
+            builder = builder.with_endpoint(endpoint);
+        }
+        let has_key = key.is_some() || sas.is_some() || self.options.named("bearer_token").is_some();
+        if let Some(key) = key {
+            builder = builder.with_access_key(key);
+        } else if let Some(sas) = sas {
+            builder = builder.with_config(AzureConfigKey::SasKey, sas.trim_start_matches('?'));
+        }
+        if let Some(token) = self.options.named("bearer_token") {
+            builder = builder.with_bearer_token_authorization(token);
+        }
+        let env = ["AZURE_STORAGE_CLIENT_ID", "AZURE_CLIENT_ID", "AZURE_FEDERATED_TOKEN_FILE", "AZURE_STORAGE_TOKEN", "IDENTITY_ENDPOINT"];
+        let has_credentials = || has_key || env.iter().any(|name| (self.env)(name).is_some()) || runs_on("Microsoft Corporation");
+        builder = builder.with_skip_signature(self.options.anonymous.unwrap_or_else(|| !has_credentials()));
+        for (name, value) in self.others(&["endpoint", "account_name", "account_key", "sas_token", "bearer_token"]) {
+            let key = name.parse::<AzureConfigKey>().map_err(|_| unknown(name, "az"))?;
+            builder = builder.with_config(key, value);
+        }
+        let store = Arc::new(builder.build().map_err(|e| self.wrong(e))?);
+        Ok(Client { store: store.clone(), parts: Some(store), conditional: Some(true), region_is_guessed: false, secrets: self.secrets })
+    }
+
+    fn http(mut self) -> Result<Client> {
+        let query = self.remote.query.as_ref().map(|query| format!("?{}", query.expose())).unwrap_or_default();
+        // A page behind TLS does not lead to one without.
+        let plain = self.options.allow_http.unwrap_or(self.remote.base.starts_with("http://"));
+        let mut client_options = self.client_options(Some(&self.remote.base), "")?.with_allow_http(plain);
+        if let Some(authorization) = self.authorization()? {
+            self.secrets.extend(authorization.split(' ').filter(|text| text.len() >= 6).map(str::to_string));
+            let mut value = object_store::HeaderValue::from_str(&authorization)
+                .map_err(|_| err!(Argument, "credentials that are no header's value"))?;
+            value.set_sensitive(true);
+            let mut headers = object_store::HeaderMap::new();
+            headers.insert("authorization", value);
+            client_options = client_options.with_default_headers(headers);
+        }
+        let url = format!("{}{query}", self.remote.base);
+        let mut builder = HttpBuilder::new().with_url(url).with_retry(no_retries()).with_client_options(client_options);
+        for (name, value) in self.others(&["bearer_token"]) {
+            let key = name.parse::<ClientConfigKey>().map_err(|_| unknown(name, "http"))?;
+            builder = builder.with_config(key, value);
+        }
+        let store = builder.with_http_connector(self.connector()).build().map_err(|e| self.wrong(e))?;
+        Ok(Client { store: Arc::new(store), parts: None, conditional: Some(false), region_is_guessed: false, secrets: self.secrets })
+    }
+
+    /// What a web server is told of who asks.
+    fn authorization(&self) -> Result<Option<String>> {
+        use base64::Engine;
+        if let Some(token) = self.options.named("bearer_token") {
+            return Ok(Some(format!("Bearer {token}")));
+        }
+        let Some(user) = &self.remote.user else { return Ok(None) };
+        let Some(text) = percent_decode(user.expose()) else { bail!(Location, "user and password of the URL have a % without two digits") };
+        Ok(Some(format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(text))))
+    }
+
+    fn connector(&self) -> Connector {
+        Connector { requests: self.requests.clone() }
+    }
+
+    /// The first that is set of the options and the variables of those names.
+    fn first(&self, options: &[&str], variables: &[&str]) -> Option<String> {
+        let option = options.iter().find_map(|name| self.options.named(name)).map(str::to_string);
+        option.or_else(|| variables.iter().find_map(|name| (self.env)(name)))
+    }
+
+    /// The options that were not used by name, as the crate's own.
+    fn others(&self, used: &'static [&'static str]) -> impl Iterator<Item = (&str, &str)> {
+        let ours = ["proxy", "user_agent"];
+        let all = self.options.named.iter().filter(move |(name, _)| !used.contains(&name.as_str()) && !ours.contains(&name.as_str()));
+        all.map(|(name, value)| (name.as_str(), value.expose()))
+    }
+
+    fn client_options(&self, endpoint: Option<&str>, variable: &str) -> Result<ClientOptions> {
+        let is_near = endpoint.is_some_and(is_loopback);
+        let allowed = self.options.allow_http.unwrap_or_else(|| is_near || (self.env)(variable).is_some_and(|value| value == "true"));
+        if endpoint.is_some_and(|url| url.starts_with("http://")) && !allowed && self.remote.service != Service::Http {
+            bail!(Permission, "the endpoint speaks plain HTTP; allow it with the option \"cloud.allow_http\" \"true\"");
+        }
+        let mut options = ClientOptions::new()
+            .with_allow_http(allowed)
+            .with_connect_timeout(self.options.connect_timeout)
+            .with_read_timeout(self.options.idle_timeout)
+            .with_timeout_disabled();
+        let agent = self.options.named("user_agent").map_or(concat!("ozarr/", env!("CARGO_PKG_VERSION")), |agent| agent);
+        let agent = object_store::HeaderValue::from_str(agent)
+            .map_err(|_| err!(Argument, "the option \"cloud.user_agent\" is no header's value"))?;
+        options = options.with_user_agent(agent);
+        if let Some(proxy) = self.options.named("proxy") {
+            options = options.with_proxy_url(proxy);
+        }
+        Ok(options)
+    }
+
+    /// The error of a client that cannot be made.
+    fn wrong(&self, e: object_store::Error) -> Error {
+        let mut cause: &dyn std::error::Error = &e;
+        while let Some(deeper) = cause.source() {
+            cause = deeper;
+        }
+        let mut text = cause.to_string();
+        for secret in &self.secrets {
+            text = text.replace(secret.as_str(), "***");
+        }
+        Error::new(ErrorKind::Argument, format!("{} cannot be reached with these options: {text}", self.remote.describe()))
+    }
+}
+
+/// Tries are counted by us, with what the server says of the time.
+fn no_retries() -> RetryConfig {
+    RetryConfig { max_retries: 0, retry_timeout: Duration::ZERO, ..RetryConfig::default() }
+}
+
+fn unknown(name: &str, scheme: &str) -> Error {
+    err!(Argument, "the option {name:?} of \"cloud.options\" is unknown for {scheme}:// locations")
+}
+
+/// Whether this machine is one of that maker's, so that its instance's credentials can be asked for without a wait.
+fn runs_on(maker: &str) -> bool {
+    ["/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"]
+        .iter()
+        .any(|file| std::fs::read_to_string(file).is_ok_and(|text| text.trim().starts_with(maker)))
+}
+
+/// Whether a URL leads to this machine.
+fn is_loopback(url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = host.split('/').next().unwrap_or_default();
+    ["127.0.0.1", "localhost", "[::1]"]
+        .iter()
+        .any(|near| host == *near || host.strip_prefix(near).is_some_and(|rest| rest.starts_with(':')))
+}
+
+/// The pairs of `Key=Value;Key=Value`.
+fn connection_string(text: &str) -> Vec<(String, String)> {
+    text.split(';').filter_map(|pair| pair.split_once('=')).map(|(key, value)| (key.trim().to_string(), value.trim().to_string())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(url: &str, pairs: &[(&str, &str)]) -> Result<Client> {
+        let (scheme, rest) = url.split_once(':').unwrap();
+        let remote = Remote::parse(scheme, rest)?.unwrap();
+        let mut options = RemoteOptions::default();
+        for (name, value) in pairs {
+            if !options.set(name, value)? {
+                options.set_named(name, value);
+            }
+        }
+        client(&remote, &options, None, &Arc::default())
+    }
+
+    #[test]
+    fn what_is_wrong_with_options_is_told_without_their_values() {
+        type Row = (&'static str, &'static [(&'static str, &'static str)], &'static str);
+        let cases: &[Row] = &[
+            ("s3://b", &[("endpoint", "http://example.org"), ("secret_access_key", "planted-secret")], "allow_http"),
+            ("s3://b", &[("endpoint", "planted-no-url")], "no URL"),
+            ("s3://b", &[("colour", "planted-colour")], "colour"),
+            ("az://c", &[("account_key", "planted-key")], "account"),
+            ("az://c", &[("account_name", "a"), ("account_key", "planted-key!!")], "cannot be reached"),
+            ("gs://b", &[("service_account", "/nowhere.json")], "cannot be reached"),
+            ("https://h", &[("proxy", "::planted-proxy::")], "cannot be reached"),
+            ("https://h", &[("region", "planted-region")], "region"),
+        ];
+        for (url, pairs, text) in cases {
+            let e = build(url, pairs).err().unwrap();
+            assert!(e.message().contains(text), "{url}: {e}");
+            assert!(!e.message().contains("planted"), "{url}: {e}");
+        }
+    }
+
+    #[test]
+    fn clients_are_made_without_a_network() {
+        let keys = [("access_key_id", "planted-id"), ("secret_access_key", "planted-secret")];
+        let client = build("s3://b/x", &keys).unwrap();
+        assert_eq!((client.conditional, client.secrets.len() >= 2), (Some(true), true));
+        assert!(
+            build("s3://b/x", &[("anonymous", "true"), ("path_style", "false"), ("endpoint", "http://localhost:1")])
+                .unwrap()
+                .conditional
+                .is_none()
+        );
+        assert!(build("gs://b/x", &[("anonymous", "true")]).is_ok());
+        assert!(build("abfs://c@account.dfs.core.windows.net/x", &[("anonymous", "true")]).is_ok());
+        assert!(build("https://user:word@h/x?sig=1", &[]).unwrap().parts.is_none());
+        assert!(is_loopback("http://127.0.0.1:9000/x") && is_loopback("http://localhost") && !is_loopback("http://localhost.evil.org"));
+    }
+}

@@ -1,0 +1,310 @@
+//! Object stores and HTTP servers, through the crate `object_store`: S3 and what speaks its language, Google Cloud Storage, Azure, and any
+//! web server for reading. The only place with a runtime and `async`; callers wait on channels, so that they may be anywhere.
+//!
+//! What an answer means is decided in `tries.rs`: only 404 of an object is "missing"; everything else is an error, perhaps after further
+//! tries within a deadline. All bytes that one read gives are of one version, told by ETag.
+
+mod build;
+mod live;
+mod profile;
+mod threads;
+mod tries;
+mod upload;
+mod version;
+mod watch;
+
+use self::live::{Live, Want};
+use self::upload::Upload;
+use super::local::{check_key, check_prefix};
+use super::remote::{Remote, RemoteOptions, Service};
+use super::{ByteRange, Capabilities, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Staged, Store, Tuning, Version};
+use crate::error::{ErrorKind, Result, bail, err};
+use crate::fork::ForkSafe;
+use crate::limits::reserve;
+use bytes::Bytes;
+use object_store::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// So much of an object comes with its opening: about what a network carries in the time of one more request.
+const HEAD: u64 = 256 << 10;
+
+/// A place in an object store. Thread-safe. A child of `fork` makes connections and threads of its own.
+pub struct RemoteStore(Arc<Inner>);
+
+struct Inner {
+    remote: Remote,
+    options: RemoteOptions,
+    live: ForkSafe<Mutex<Option<Arc<Live>>>>,
+    requests: Arc<AtomicU64>,
+}
+
+impl RemoteStore {
+    /// Makes a client; nothing is asked of the server yet.
+    pub fn open(remote: &Remote, options: &RemoteOptions) -> Result<RemoteStore> {
+        let (live, requests) = (ForkSafe::new(Mutex::default), Arc::default());
+        let store = RemoteStore(Arc::new(Inner { remote: remote.clone(), options: options.clone(), live, requests }));
+        store.0.live()?;
+        Ok(store)
+    }
+
+    /// How many requests went out so far.
+    pub fn requests(&self) -> u64 {
+        self.0.requests.load(Ordering::Relaxed)
+    }
+}
+
+impl Inner {
+    /// This process's connections.
+    fn live(&self) -> Result<Arc<Live>> {
+        let mut live = self.live.get().lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(live) = &*live {
+            return Ok(live.clone());
+        }
+        let started = Live::start(&self.remote, &self.options, &self.requests)?;
+        *live = Some(started.clone());
+        Ok(started)
+    }
+
+    /// The object of a key.
+    fn path(&self, key: &str) -> Result<Path> {
+        check_key(key)?;
+        self.join(key)
+    }
+
+    /// What all keys that begin with a prefix lie below.
+    fn below(&self, prefix: &str) -> Result<Path> {
+        self.join(check_prefix(prefix)?)
+    }
+
+    fn join(&self, key: &str) -> Result<Path> {
+        let whole = match (self.remote.path.as_str(), key) {
+            (root, "") => root.to_string(),
+            ("", key) => key.to_string(),
+            (root, key) => format!("{root}/{key}"),
+        };
+        if self.remote.service == Service::Azure && key.contains('\\') {
+            bail!(Unsupported, "the key {key:?} has a backslash, which Azure takes for a slash");
+        }
+        match Path::parse(&whole) {
+            Ok(path) => Ok(path),
+            Err(_) => bail!(Unsupported, "the key {key:?} has a control character, which keys of object stores must not have"),
+        }
+    }
+
+    fn check_listable(&self) -> Result<()> {
+        match self.remote.service {
+            Service::Http => {
+                bail!(Unsupported, "{} is a web server, which cannot list its keys; open nodes by their paths", self.remote.describe())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        match self.remote.service {
+            Service::Http => bail!(ReadOnly, "{} is a web server, which is for reading only", self.remote.describe()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The key of an object below the root.
+    fn key_of<'a>(&self, location: &'a str) -> Option<&'a str> {
+        match self.remote.path.as_str() {
+            "" => Some(location),
+            root => location.strip_prefix(root)?.strip_prefix('/'),
+        }
+    }
+}
+
+impl Store for RemoteStore {
+    fn capabilities(&self) -> Capabilities {
+        let whole = self.0.remote.service != Service::Http;
+        Capabilities { writable: whole, listable: whole, erasable: whole, latency: true }
+    }
+
+    fn tuning(&self) -> Tuning {
+        let (options, usual) = (&self.0.options, Tuning::default());
+        Tuning { requests: options.requests, bytes: options.bytes, gap: options.gap.unwrap_or(usual.gap) }
+    }
+
+    /// One request, which brings the bytes of small objects with it.
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        let (path, live) = (self.0.path(key)?, self.0.live()?);
+        let asked = path.clone();
+        let got = live.clone().threads.wait(async move {
+            match live.get(&asked, Want::Span(0, HEAD), None).await {
+                // An empty object has no range; a server without ranges has whole objects only.
+                Err(e) if matches!(e.kind(), ErrorKind::Truncated | ErrorKind::Ranges) => live.get(&asked, Want::Whole, None).await,
+                other => other,
+            }
+        })?;
+        let store = self.0.clone();
+        Ok(got.map(|got| Object::Other(Box::new(RemoteObject { store, path, head: got.bytes, len: got.size, version: got.version }))))
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        self.0.check_writable()?;
+        let path = self.0.path(key)?;
+        let (live, len) = (self.0.live()?, parts.iter().map(|part| part.len()).sum());
+        if len > self.0.options.part * 4 && condition == Condition::None && live.parts().is_some() {
+            let mut upload = Box::new(Upload::new(live, path, self.0.options.part));
+            parts.iter().try_for_each(|part| super::StagedWrite::append(&mut *upload, part))?;
+            return super::StagedWrite::publish(upload);
+        }
+        let mut bytes = Vec::new();
+        reserve(&mut bytes, len)?;
+        parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        live.clone().threads.wait(async move { live.put(&path, bytes.into(), condition).await })
+    }
+
+    fn start_put(&self, key: &str, bytes: Vec<u8>, done: super::PutDone) {
+        let prepared = self.0.check_writable().and_then(|()| Ok((self.0.path(key)?, self.0.live()?)));
+        let (path, live) = match prepared {
+            Ok(prepared) => prepared,
+            Err(e) => return done(Err(e)),
+        };
+        let done = Receiver(Some(done));
+        live.clone().threads.spawn(async move { done.call(live.put(&path, Bytes::from(bytes), Condition::None).await) });
+    }
+
+    fn start_erase(&self, key: &str, done: super::PutDone) {
+        let prepared = self.0.check_writable().and_then(|()| Ok((self.0.path(key)?, self.0.live()?)));
+        let (path, live) = match prepared {
+            Ok(prepared) => prepared,
+            Err(e) => return done(Err(e)),
+        };
+        let done = Receiver(Some(done));
+        live.clone().threads.spawn(async move { done.call(live.erase_known(&path).await.map(drop)) });
+    }
+
+    fn stage(&self, key: &str) -> Result<Staged> {
+        self.0.check_writable()?;
+        let (path, live) = (self.0.path(key)?, self.0.live()?);
+        match live.parts() {
+            Some(_) => Ok(Staged::Other(Box::new(Upload::new(live, path, self.0.options.part)))),
+            None => Ok(Staged::Memory(Vec::new())),
+        }
+    }
+
+    /// One request where nothing is there, else two.
+    fn erase(&self, key: &str) -> Result<bool> {
+        self.0.check_writable()?;
+        let (path, live) = (self.0.path(key)?, self.0.live()?);
+        live.clone().threads.wait(async move { live.erase_known(&path).await })
+    }
+
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        self.0.check_writable()?;
+        let (path, live) = (self.0.below(prefix)?, self.0.live()?);
+        live.clone().threads.wait(async move { live.erase_below(&path).await })
+    }
+
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.0.check_listable()?;
+        let (path, live) = (self.0.below(prefix)?, self.0.live()?);
+        let found = live.clone().threads.wait(async move { live.list(&path).await })?;
+        // Marks of folders have the prefix itself as their key.
+        let keys = found.iter().filter_map(|location| self.0.key_of(location)).filter(|key| key.starts_with(prefix) && !key.is_empty());
+        keys.into_iter().try_for_each(each)
+    }
+
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        self.0.check_listable()?;
+        let (path, live) = (self.0.below(prefix)?, self.0.live()?);
+        live.clone().threads.wait(async move { live.list_dir(&path).await })
+    }
+
+    /// What was put is as durable as the service makes it.
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+        let (path, live) = match self.0.path(key).and_then(|path| Ok((path, self.0.live()?))) {
+            Ok(prepared) => prepared,
+            Err(e) => return done(Err(e)),
+        };
+        let (ranges, done) = (ranges.to_vec(), Receiver(Some(done)));
+        live.clone().threads.spawn(async move { done.call(live.fetch(&path, &ranges, if_match).await) });
+    }
+
+    fn describe(&self) -> String {
+        self.0.remote.describe()
+    }
+}
+
+/// Who waits for a result; told even if the task is dropped.
+struct Receiver<T>(Option<Box<dyn FnOnce(Result<T>) + Send>>);
+
+impl<T> Receiver<T> {
+    fn call(mut self, result: Result<T>) {
+        if let Some(done) = self.0.take() {
+            done(result);
+        }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        if let Some(done) = self.0.take() {
+            done(Err(err!(Cancelled, "the request was given up")));
+        }
+    }
+}
+
+/// An opened object: its beginning, and what its other bytes must be of.
+struct RemoteObject {
+    store: Arc<Inner>,
+    path: Path,
+    head: Vec<u8>,
+    len: u64,
+    version: Version,
+}
+
+impl RemoteObject {
+    fn fetch(&self, ranges: &[ByteRange]) -> Result<Fetched> {
+        let (live, path, ranges, version) = (self.store.live()?, self.path.clone(), ranges.to_vec(), self.version);
+        let fetched = live.clone().threads.wait(async move { live.fetch(&path, &ranges, Some(version)).await })?;
+        fetched.ok_or_else(|| err!(Conflict, "the object was erased while it was read"))
+    }
+}
+
+impl ReadObject for RemoteObject {
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let len = buf.len() as u64;
+        let Some(end) = offset.checked_add(len).filter(|end| *end <= self.len) else {
+            bail!(Truncated, "found {} bytes, expected at least {offset} + {len}", self.len);
+        };
+        let near = (end.min(self.head.len() as u64)).saturating_sub(offset) as usize;
+        if near > 0 {
+            buf[..near].copy_from_slice(&self.head[offset as usize..offset as usize + near]);
+        }
+        if near == buf.len() {
+            return Ok(());
+        }
+        let (offset, len) = (offset + near as u64, len - near as u64);
+        let fetched = self.fetch(&[ByteRange::Span { offset, len }])?;
+        match fetched.parts.first() {
+            Some(part) if part.len() == buf.len() - near => {
+                buf[near..].copy_from_slice(part);
+                Ok(())
+            }
+            _ => bail!(Internal, "a range of another length"),
+        }
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.len)
+    }
+
+    fn version(&self) -> Result<Version> {
+        Ok(self.version)
+    }
+
+    fn still_current(&self) -> Result<bool> {
+        let (live, path) = (self.store.live()?, self.path.clone());
+        let found = live.clone().threads.wait(async move { live.get(&path, Want::Nothing, None).await })?;
+        Ok(found.is_some_and(|found| found.version == self.version))
+    }
+}

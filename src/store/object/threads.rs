@@ -1,0 +1,63 @@
+//! The threads that carry requests: one small runtime for all object stores of the process, started with the first of them and
+//! stopped with the last. A child of `fork` starts its own.
+
+use crate::error::{Error, Result, err};
+use crate::fork::{ForkSafe, Lazy};
+use crate::store::os::block_signals;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
+use tokio::runtime::{Builder, Runtime};
+
+/// Requests mostly wait; two threads decrypt and copy what comes.
+const THREADS: usize = 2;
+
+/// The runtime, as long as anybody holds it.
+pub(super) struct Threads(Option<Runtime>);
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // The last holder may be a task of the runtime itself, or a thread of a host's: neither may wait for it.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// This process's.
+pub(super) fn threads() -> Result<Arc<Threads>> {
+    static CURRENT: Lazy<ForkSafe<Mutex<Weak<Threads>>>> = Lazy::new(|| ForkSafe::new(Mutex::default));
+    let mut current = CURRENT.get().get().lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(running) = current.upgrade() {
+        return Ok(running);
+    }
+    let built = Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .max_blocking_threads(4)
+        .thread_name("ozarr-net")
+        .on_thread_start(block_signals)
+        .enable_all()
+        .build();
+    let runtime = built.map_err(|e| Error::os(e.raw_os_error().unwrap_or(libc::EAGAIN), "start threads for the network"))?;
+    let started = Arc::new(Threads(Some(runtime)));
+    *current = Arc::downgrade(&started);
+    Ok(started)
+}
+
+impl Threads {
+    /// Starts a task.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        if let Some(runtime) = &self.0 {
+            runtime.spawn(task);
+        }
+    }
+
+    /// Carries out a task while the calling thread waits for it, which may be one of a runtime of the host's.
+    pub(super) fn wait<T: Send + 'static>(&self, task: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        self.spawn(async move {
+            let _ = sender.send(task.await);
+        });
+        // A task that panicked drops the sender.
+        receiver.recv().unwrap_or_else(|_| Err(err!(Internal, "a defect of the library: a request ended without a result")))
+    }
+}

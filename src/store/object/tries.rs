@@ -1,0 +1,266 @@
+//! One operation and its tries: what a failure means, whether it is worth another try, and when; and the error after the last.
+//!
+//! Waits are random up to a bound that doubles (full jitter), at least what the server asks for, and never reach beyond the deadline.
+
+use super::watch::{SEEN, Seen, Sight};
+use crate::error::{Error, ErrorKind, Result};
+use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
+/// Bodies get a second more for so many bytes.
+const SLOWEST: u64 = 64 << 10;
+
+/// Why a try failed.
+pub(super) enum Fault {
+    /// As the crate or the server says.
+    Store(object_store::Error),
+    /// The body ended early, or in an error.
+    Short { found: u64, expected: u64 },
+    /// More came than was asked for.
+    Long { expected: u64 },
+    /// The deadline.
+    Deadline,
+    /// Nothing that another try could change.
+    Own(Error),
+}
+
+impl From<object_store::Error> for Fault {
+    fn from(e: object_store::Error) -> Fault {
+        Fault::Store(e)
+    }
+}
+
+/// How operations are tried.
+#[derive(Clone)]
+pub(super) struct Patience {
+    /// The time for all tries.
+    pub deadline: Duration,
+    /// How often again.
+    pub retries: u32,
+    /// Texts that no message may hold.
+    pub secrets: Arc<Vec<String>>,
+    /// What reading a forbidden key may mean.
+    pub hint: &'static str,
+}
+
+/// See the module.
+pub(super) struct Tries {
+    patience: Patience,
+    started: Instant,
+    until: Instant,
+    done: u32,
+    seen: Arc<Seen>,
+    /// Something was tried that is tried once.
+    once: bool,
+}
+
+/// What a failure means.
+struct Verdict {
+    kind: ErrorKind,
+    text: String,
+    again: bool,
+    after: Option<Duration>,
+}
+
+impl Tries {
+    pub(super) fn new(patience: &Patience) -> Tries {
+        let started = Instant::now();
+        Tries { patience: patience.clone(), started, until: started + patience.deadline, done: 0, seen: Arc::default(), once: false }
+    }
+
+    /// Gives time for a body of so many bytes.
+    pub(super) fn allow(&mut self, bytes: u64) {
+        self.until += Duration::from_secs((bytes / SLOWEST).min(1 << 20));
+    }
+
+    /// What the last answer was like.
+    pub(super) fn sight(&self) -> Sight {
+        self.seen.sight()
+    }
+
+    /// True the first time that it is asked.
+    pub(super) fn once(&mut self) -> bool {
+        !std::mem::replace(&mut self.once, true)
+    }
+
+    /// A part of a try. What it sees adds to the notes of the try.
+    pub(super) async fn run<T, E: Into<Fault>>(
+        &mut self,
+        work: impl Future<Output = std::result::Result<T, E>>,
+    ) -> std::result::Result<T, Fault> {
+        let until = tokio::time::Instant::from_std(self.until);
+        match tokio::time::timeout_at(until, SEEN.scope(self.seen.clone(), work)).await {
+            Ok(result) => result.map_err(Into::into),
+            Err(_) => Err(Fault::Deadline),
+        }
+    }
+
+    /// Waits for the next try, or says why there is none.
+    pub(super) async fn again(&mut self, fault: Fault) -> Result<()> {
+        let sight = self.sight();
+        let verdict = match fault {
+            Fault::Own(e) => return Err(e),
+            other => judge(&other, &sight, self.patience.hint),
+        };
+        self.done += 1;
+        let wait = jitter(self.done).max(verdict.after.unwrap_or_default());
+        if !verdict.again || self.done > self.patience.retries || Instant::now() + wait >= self.until {
+            return Err(self.error(verdict, &sight));
+        }
+        self.seen = Arc::default();
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+
+    fn error(&self, verdict: Verdict, sight: &Sight) -> Error {
+        let mut text = verdict.text;
+        if self.done > 1 {
+            text.push_str(&format!(" (tried {} times in {:.1} s)", self.done, self.started.elapsed().as_secs_f64()));
+        }
+        for secret in self.patience.secrets.iter() {
+            text = text.replace(secret.as_str(), "***");
+        }
+        Error::new(verdict.kind, text).with_http_status(i32::from(sight.status))
+    }
+}
+
+/// A random time up to a bound that doubles with each try.
+fn jitter(done: u32) -> Duration {
+    let bound = FIRST_WAIT.saturating_mul(1 << done.saturating_sub(1).min(10)).min(LONGEST_WAIT);
+    let random = RandomState::new().hash_one(done) >> 11;
+    bound.mul_f64(random as f64 / (1u64 << 53) as f64)
+}
+
+fn judge(fault: &Fault, sight: &Sight, hint: &str) -> Verdict {
+    let verdict = |kind, text: String, again| Verdict { kind, text, again, after: sight.retry_after };
+    match fault {
+        Fault::Short { found, expected } => {
+            let why = sight.transport.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
+            let kind = if sight.silent { ErrorKind::Timeout } else { ErrorKind::Network };
+            return verdict(kind, format!("the answer ended after {found} of {expected} bytes{why}"), true);
+        }
+        Fault::Long { expected } => {
+            return verdict(ErrorKind::Network, format!("the answer has more than the {expected} bytes that it announced"), false);
+        }
+        Fault::Deadline => return verdict(ErrorKind::Timeout, "the server did not answer before the deadline".to_string(), false),
+        Fault::Store(_) | Fault::Own(_) => {}
+    }
+    if sight.html {
+        return verdict(ErrorKind::Network, "the server sent an HTML page instead of the object (a login page?)".to_string(), false);
+    }
+    if sight.no_ranges {
+        return verdict(
+            ErrorKind::Ranges,
+            "the server ignores ranges, and the object is too large to be read as a whole for one".to_string(),
+            false,
+        );
+    }
+    if sight.status >= 300 {
+        return by_status(sight, hint);
+    }
+    if let Some(text) = &sight.transport {
+        let (kind, text) = match sight.silent {
+            true => (ErrorKind::Timeout, "the server was silent for too long".to_string()),
+            false => (ErrorKind::Network, format!("the server cannot be reached: {text}")),
+        };
+        return verdict(kind, text, true);
+    }
+    match (fault, sight.status) {
+        // Such an answer came whole; its headers contradict the request or each other.
+        (Fault::Store(e), 206) => {
+            verdict(ErrorKind::Ranges, format!("the server sent another range than was asked for: {}", innermost(e)), false)
+        }
+        (Fault::Store(e), 0) => verdict(ErrorKind::Permission, format!("no request could be made: {}", innermost(e)), false),
+        (Fault::Store(e), _) => verdict(ErrorKind::Network, format!("the server's answer cannot be understood: {}", innermost(e)), false),
+        _ => verdict(ErrorKind::Internal, "a failure without a reason".to_string(), false),
+    }
+}
+
+fn by_status(sight: &Sight, hint: &str) -> Verdict {
+    let status = sight.status;
+    let mut text = format!("the server answered {status}");
+    match (sight.code.as_str(), sight.text.as_str()) {
+        ("", "") => {}
+        (code, "") => text.push_str(&format!(" ({code})")),
+        (code, why) => text.push_str(&format!(" ({code}: {why})")),
+    }
+    let (kind, again) = match (status, sight.code.as_str()) {
+        (301 | 302 | 303 | 307 | 308, _) => {
+            let region = sight.region.as_deref().map(|region| format!("; the bucket is in the region {region}")).unwrap_or_default();
+            text.push_str(&format!(", a redirection that leads nowhere{region}"));
+            (ErrorKind::Network, false)
+        }
+        (400, "RequestTimeout") => (ErrorKind::Timeout, true),
+        (400, "ExpiredToken" | "InvalidToken" | "TokenRefreshRequired" | "AuthorizationHeaderMalformed") => (ErrorKind::Permission, false),
+        (401 | 403 | 407, code) => {
+            if status == 403 && matches!(code, "" | "AccessDenied") {
+                text.push_str(hint);
+            }
+            (ErrorKind::Permission, false)
+        }
+        (404 | 410, _) => (ErrorKind::NotFound, false),
+        (409, "BlobAlreadyExists") | (412, _) => (ErrorKind::Conflict, false),
+        (409, _) => (ErrorKind::Conflict, true),
+        (416, _) => (ErrorKind::Truncated, false),
+        (429, _) | (503, _) => (ErrorKind::Throttled, true),
+        (408, _) => (ErrorKind::Timeout, true),
+        (501 | 505, _) => (ErrorKind::Unsupported, false),
+        (500.., _) => (ErrorKind::Network, true),
+        _ => (ErrorKind::Network, false),
+    };
+    Verdict { kind, text, again, after: sight.retry_after }
+}
+
+/// What the cause of all causes says.
+fn innermost(e: &object_store::Error) -> String {
+    let mut e: &dyn std::error::Error = e;
+    while let Some(cause) = e.source() {
+        e = cause;
+    }
+    e.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by(status: u16, code: &str) -> (ErrorKind, bool) {
+        let verdict = by_status(&Sight { status, code: code.to_string(), ..Sight::default() }, "");
+        (verdict.kind, verdict.again)
+    }
+
+    #[test]
+    fn statuses_mean_what_they_say() {
+        use ErrorKind::*;
+        for (status, code, kind, again) in [
+            (503, "SlowDown", Throttled, true),
+            (500, "InternalError", Network, true),
+            (429, "", Throttled, true),
+            (403, "AccessDenied", Permission, false),
+            (401, "", Permission, false),
+            (404, "NoSuchBucket", NotFound, false),
+            (409, "BlobAlreadyExists", Conflict, false),
+            (409, "ConditionalRequestConflict", Conflict, true),
+            (412, "", Conflict, false),
+            (501, "NotImplemented", Unsupported, false),
+            (301, "PermanentRedirect", Network, false),
+            (400, "RequestTimeout", Timeout, true),
+            (400, "InvalidArgument", Network, false),
+        ] {
+            assert_eq!(by(status, code), (kind, again), "{status} {code}");
+        }
+    }
+
+    #[test]
+    fn waits_are_random_and_bounded() {
+        for done in 1..40 {
+            assert!(jitter(done) <= LONGEST_WAIT);
+        }
+        let some: Vec<_> = (0..50).map(|_| jitter(6)).collect();
+        assert!(some.iter().any(|wait| *wait != some[0]));
+    }
+}

@@ -1,0 +1,181 @@
+//! A value that is put in parts: large shards. The first part is kept until the end, because a shard's index may stand there.
+
+use super::live::Live;
+use crate::error::{Result, bail, err};
+use crate::limits::reserve;
+use crate::store::{Condition, StagedWrite};
+use bytes::Bytes;
+use object_store::multipart::{MultipartStore, PartId};
+use object_store::path::Path;
+use std::collections::VecDeque;
+use std::sync::{Arc, mpsc};
+
+/// Parts on their way at the same time.
+const AT_ONCE: usize = 4;
+/// The most parts that services take.
+const MOST_PARTS: usize = 10_000;
+
+/// See the module.
+pub(super) struct Upload {
+    live: Arc<Live>,
+    path: Path,
+    part: usize,
+    /// The first part, once there is more.
+    first: Option<Vec<u8>>,
+    /// What is not yet a whole part.
+    rest: Vec<u8>,
+    /// The service's name of the upload, once it has begun.
+    id: Option<String>,
+    /// The next part's number.
+    next: usize,
+    coming: VecDeque<(usize, mpsc::Receiver<Result<PartId>>)>,
+    parts: Vec<(usize, PartId)>,
+}
+
+impl Upload {
+    pub(super) fn new(live: Arc<Live>, path: Path, part: usize) -> Upload {
+        let (first, rest, coming, parts) = (None, Vec::new(), VecDeque::new(), Vec::new());
+        Upload { live, path, part, first, rest, id: None, next: 1, coming, parts }
+    }
+
+    fn store(&self) -> Result<Arc<dyn MultipartStore>> {
+        self.live.parts().ok_or_else(|| err!(Internal, "an upload in parts to a store that has none"))
+    }
+
+    fn begin(&mut self) -> Result<String> {
+        if let Some(id) = &self.id {
+            return Ok(id.clone());
+        }
+        let (live, store, path) = (self.live.clone(), self.store()?, self.path.clone());
+        let id = self.live.threads.wait(async move {
+            let mut tries = live.tries(false);
+            loop {
+                match tries.run(store.create_multipart(&path)).await {
+                    Ok(id) => return Ok(id),
+                    Err(fault) => live.again(&mut tries, fault).await?,
+                }
+            }
+        })?;
+        self.id = Some(id.clone());
+        Ok(id)
+    }
+
+    /// Sends a part, once not too many are on their way.
+    fn send(&mut self, number: usize, bytes: Vec<u8>) -> Result<()> {
+        if number >= MOST_PARTS {
+            bail!(Limit, "a value of more than {MOST_PARTS} parts of {} bytes; set \"cloud.part_size\" higher", self.part);
+        }
+        let id = self.begin()?;
+        while self.coming.len() >= AT_ONCE {
+            self.take_oldest()?;
+        }
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let (live, store, path, bytes) = (self.live.clone(), self.store()?, self.path.clone(), Bytes::from(bytes));
+        self.live.threads.spawn(async move {
+            let sending = async {
+                let _permit = live.permit().await?;
+                let mut tries = live.tries(false);
+                tries.allow(bytes.len() as u64);
+                loop {
+                    match tries.run(store.put_part(&path, &id, number, bytes.clone().into())).await {
+                        Ok(part) => return Ok(part),
+                        Err(fault) => live.again(&mut tries, fault).await?,
+                    }
+                }
+            };
+            let _ = sender.send(sending.await);
+        });
+        self.coming.push_back((number, receiver));
+        Ok(())
+    }
+
+    fn take_oldest(&mut self) -> Result<()> {
+        if let Some((number, receiver)) = self.coming.pop_front() {
+            let sent = receiver.recv().unwrap_or_else(|_| Err(err!(Internal, "a defect of the library: a part ended without a result")));
+            self.parts.push((number, sent?));
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self) -> Result<()> {
+        let id = self.begin()?;
+        while !self.coming.is_empty() {
+            self.take_oldest()?;
+        }
+        self.parts.sort_unstable_by_key(|(number, _)| *number);
+        let parts: Vec<PartId> = self.parts.drain(..).map(|(_, part)| part).collect();
+        let (live, store, path) = (self.live.clone(), self.store()?, self.path.clone());
+        let done = self.live.threads.wait(async move {
+            let mut tries = live.tries(false);
+            let mut unsure = false;
+            loop {
+                let Err(fault) = tries.run(store.complete_multipart(&path, &id, parts.clone())).await else { return Ok(()) };
+                let sight = tries.sight();
+                // An earlier try was carried out, and only its answer lost: then the upload is gone.
+                if unsure && sight.status == 404 {
+                    return Ok(());
+                }
+                unsure |= sight.status == 0 || sight.status >= 500;
+                live.again(&mut tries, fault).await?;
+            }
+        });
+        done.inspect(|()| self.id = None)
+    }
+}
+
+impl StagedWrite for Upload {
+    fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let fits = bytes.len().min(self.part - self.rest.len());
+            reserve(&mut self.rest, fits)?;
+            self.rest.extend_from_slice(&bytes[..fits]);
+            bytes = &bytes[fits..];
+            // A part is sent when more follows: the last may have any length.
+            if self.rest.len() == self.part && !bytes.is_empty() {
+                let full = std::mem::take(&mut self.rest);
+                if self.first.is_none() {
+                    self.first = Some(full);
+                } else {
+                    let number = self.next;
+                    self.next += 1;
+                    self.send(number, full)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn replace_head(&mut self, bytes: &[u8]) -> Result<()> {
+        match self.first.as_mut().unwrap_or(&mut self.rest).get_mut(..bytes.len()) {
+            Some(head) => {
+                head.copy_from_slice(bytes);
+                Ok(())
+            }
+            None => bail!(Limit, "a head of {} bytes, more than a part of {}; set \"cloud.part_size\" higher", bytes.len(), self.part),
+        }
+    }
+
+    fn publish(mut self: Box<Self>) -> Result<()> {
+        let rest = std::mem::take(&mut self.rest);
+        let Some(first) = self.first.take() else {
+            let (live, path) = (self.live.clone(), self.path.clone());
+            return self.live.threads.wait(async move { live.put(&path, rest.into(), Condition::None).await });
+        };
+        let last = self.next;
+        self.send(last, rest)?;
+        self.send(0, first)?;
+        self.complete()
+    }
+}
+
+impl Drop for Upload {
+    /// Parts that belong to nothing cost their owner money.
+    fn drop(&mut self) {
+        let (Some(id), Ok(store)) = (self.id.take(), self.store()) else { return };
+        let (live, path) = (self.live.clone(), self.path.clone());
+        self.live.threads.spawn(async move {
+            let mut tries = live.tries(false);
+            let _ = tries.run(store.abort_multipart(&path, &id)).await;
+        });
+    }
+}

@@ -1,0 +1,122 @@
+//! What a server says of an object's state, as a [`Version`]: its ETag, so that it can be had back, or what else there is.
+
+use crate::store::Version;
+use crate::store::os::hash;
+use object_store::ObjectMeta;
+
+const MD5: u8 = 1;
+const MD5_OF_PARTS: u8 = 2;
+const SHORT: u8 = 3;
+const HASHED: u8 = 4;
+const NONE: u8 = 5;
+
+/// The version of what a server told. An object without an ETag is known by its time and length.
+pub(super) fn version_of(meta: &ObjectMeta) -> Version {
+    let mut bytes = [0; 32];
+    match &meta.e_tag {
+        Some(tag) => pack(tag, &mut bytes),
+        None => {
+            bytes[0] = NONE;
+            bytes[8..16].copy_from_slice(&meta.last_modified.timestamp().to_le_bytes());
+            bytes[16..24].copy_from_slice(&meta.size.to_le_bytes());
+        }
+    }
+    let word = |i: usize| bytes[8 * i..8 * i + 8].iter().rev().fold(0, |all, &b| all << 8 | u64::from(b));
+    Version([word(0), word(1), word(2), word(3)])
+}
+
+/// The ETag of a version, where it can be had back.
+pub(super) fn tag_of(version: Version) -> Option<String> {
+    let mut bytes = [0; 32];
+    for (i, word) in version.0.iter().enumerate() {
+        bytes[8 * i..8 * i + 8].copy_from_slice(&word.to_le_bytes());
+    }
+    let hex = || bytes[1..17].iter().map(|b| format!("{b:02x}")).collect::<String>();
+    match bytes[0] {
+        MD5 => Some(format!("\"{}\"", hex())),
+        MD5_OF_PARTS => Some(format!("\"{}-{}\"", hex(), u32::from_le_bytes([bytes[17], bytes[18], bytes[19], bytes[20]]))),
+        SHORT => String::from_utf8(bytes.get(2..2 + usize::from(bytes[1]))?.to_vec()).ok(),
+        _ => None,
+    }
+}
+
+/// As [`tag_of`], if it may be asked for: weak tags never match.
+pub(super) fn strong_tag_of(version: Version) -> Option<String> {
+    tag_of(version).filter(|tag| !tag.starts_with("W/"))
+}
+
+fn pack(tag: &str, bytes: &mut [u8; 32]) {
+    if pack_md5(tag, bytes).is_some() {
+        return;
+    }
+    *bytes = [0; 32];
+    if let Some(room) = bytes.get_mut(2..2 + tag.len()) {
+        room.copy_from_slice(tag.as_bytes());
+        (bytes[0], bytes[1]) = (SHORT, tag.len() as u8);
+        return;
+    }
+    bytes[0] = HASHED;
+    for (i, room) in bytes[8..].chunks_mut(8).enumerate() {
+        room.copy_from_slice(&hash(format!("{i}{tag}").as_bytes()).to_le_bytes());
+    }
+}
+
+/// A tag of 32 hexadecimal digits, and perhaps a number of parts.
+fn pack_md5(tag: &str, bytes: &mut [u8; 32]) -> Option<()> {
+    let inside = tag.strip_prefix('"')?.strip_suffix('"')?;
+    let (digits, parts) = inside.split_once('-').map_or((inside, None), |(digits, parts)| (digits, Some(parts)));
+    if digits.len() != 32 || !digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        return None;
+    }
+    for (byte, pair) in bytes[1..17].iter_mut().zip(digits.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    bytes[0] = MD5;
+    if let Some(parts) = parts {
+        let number = parts.parse::<u32>().ok().filter(|n| n.to_string() == parts)?;
+        bytes[17..21].copy_from_slice(&number.to_le_bytes());
+        bytes[0] = MD5_OF_PARTS;
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(tag: Option<&str>, size: u64) -> Version {
+        version_of(&ObjectMeta {
+            location: Default::default(),
+            last_modified: Default::default(),
+            size,
+            e_tag: tag.map(str::to_string),
+            version: None,
+        })
+    }
+
+    #[test]
+    fn tags_come_back_as_they_were() {
+        let md5 = "\"0123456789abcdef0123456789abcdef\"";
+        let tags = [
+            md5,
+            "\"0123456789abcdef0123456789abcdef-17\"",
+            "\"0x8DC1\"",
+            "W/\"65a-1f4\"",
+            "plain",
+            "",
+            "\"0123456789ABCDEF\"",
+            "\"x-007\"",
+        ];
+        for tag in tags {
+            assert_eq!(tag_of(version(Some(tag), 1)).as_deref(), Some(tag));
+        }
+        assert!(strong_tag_of(version(Some("W/\"1\""), 1)).is_none());
+        let long = format!("\"{}\"", "t".repeat(60));
+        assert!(tag_of(version(Some(&long), 1)).is_none());
+        let mut all: Vec<_> = tags.iter().map(|tag| version(Some(tag), 1)).collect();
+        all.extend([version(Some(&long), 1), version(Some(&format!("{long}x")), 1), version(None, 1), version(None, 2)]);
+        for (i, a) in all.iter().enumerate() {
+            assert!(all[..i].iter().all(|b| a != b), "{i}");
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! What stands between the crate `object_store` and the network: it notes what the server says, which an error of that crate does not
+//! tell, and mends answers that can be mended.
+
+use object_store::HeaderValue;
+use object_store::client::{
+    ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
+    ReqwestConnector,
+};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Of an error's text so many bytes are read.
+const MOST_OF_ERROR: usize = 16 << 10;
+/// A whole object that came instead of a range is cut where it has at most so many bytes, or twice the range's.
+const MOST_TO_CUT: u64 = 16 << 20;
+/// Objects of unknown length are taken up to so many bytes.
+const MOST_UNKNOWN: usize = 1 << 30;
+
+tokio::task_local! {
+    /// The notes of the try that is under way.
+    pub(super) static SEEN: Arc<Seen>;
+}
+
+/// Notes of one try.
+#[derive(Default)]
+pub(super) struct Seen(Mutex<Sight>);
+
+/// What the last answer of a try was like.
+#[derive(Clone, Default)]
+pub(super) struct Sight {
+    /// The HTTP status, 0 without an answer.
+    pub status: u16,
+    /// When to come again.
+    pub retry_after: Option<Duration>,
+    /// The error's code as the service names it.
+    pub code: String,
+    /// What the service says of it.
+    pub text: String,
+    /// The region that the bucket is in, where the server says so.
+    pub region: Option<String>,
+    /// What went wrong without an answer, or in the middle of one.
+    pub transport: Option<String>,
+    /// The server was silent for too long.
+    pub silent: bool,
+    /// An HTML page came instead of an object.
+    pub html: bool,
+    /// A large object came instead of a range of it.
+    pub no_ranges: bool,
+}
+
+impl Seen {
+    fn note(&self, f: impl FnOnce(&mut Sight)) {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What was noted.
+    pub(super) fn sight(&self) -> Sight {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn note(f: impl FnOnce(&mut Sight)) {
+    let _ = SEEN.try_with(|seen| seen.note(f));
+}
+
+/// Makes clients that are watched.
+#[derive(Debug)]
+pub(super) struct Connector {
+    /// Counts the requests that go out.
+    pub requests: Arc<AtomicU64>,
+}
+
+impl HttpConnector for Connector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let inner = ReqwestConnector::default().connect(options)?;
+        Ok(HttpClient::new(Watched { inner, requests: self.requests.clone() }))
+    }
+}
+
+#[derive(Debug)]
+struct Watched {
+    inner: HttpClient,
+    requests: Arc<AtomicU64>,
+}
+
+/// What the trait's `async fn` stands for.
+type Call<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
+
+impl HttpService for Watched {
+    fn call<'a, 'b>(&'a self, request: HttpRequest) -> Call<'b>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(async move {
+            self.requests.fetch_add(1, Ordering::Relaxed);
+            let asked = Asked::of(&request);
+            match self.inner.execute(request).await {
+                Ok(response) => watch(response, &asked).await,
+                Err(e) => {
+                    note_transport(&e);
+                    Err(e)
+                }
+            }
+        })
+    }
+}
+
+/// What a request wanted.
+struct Asked {
+    get: bool,
+    range: Option<String>,
+    /// A page is what is asked for.
+    page: bool,
+}
+
+impl Asked {
+    fn of(request: &HttpRequest) -> Asked {
+        let range = request.headers().get("range").and_then(|value| value.to_str().ok()).map(str::to_string);
+        Asked { get: request.method().as_str() == "GET", range, page: request.uri().path().ends_with(".html") }
+    }
+}
+
+async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, HttpError> {
+    let status = response.status().as_u16();
+    let text_of = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_string);
+    note(|seen| {
+        // Of several requests in one try the one that failed counts.
+        if seen.status >= 300 && status < 300 {
+            return;
+        }
+        *seen = Sight { status, ..Sight::default() };
+        seen.retry_after = text_of("retry-after").and_then(|value| value.trim().parse().ok()).map(Duration::from_secs);
+        seen.region = text_of("x-amz-bucket-region");
+        seen.code = text_of("x-ms-error-code").unwrap_or_default();
+    });
+    if status >= 300 {
+        return explained(response).await;
+    }
+    if !asked.get {
+        return Ok(response);
+    }
+    if text_of("content-type").is_some_and(|kind| kind.starts_with("text/html")) && !asked.page {
+        note(|seen| seen.html = true);
+        return Err(odd("an HTML page"));
+    }
+    let length = text_of("content-length").and_then(|value| value.parse::<u64>().ok());
+    match (&asked.range, status, length) {
+        (Some(range), 200, length) => cut(response, range, length).await,
+        (_, _, None) => counted(response).await,
+        _ => Ok(response),
+    }
+}
+
+fn odd(what: &'static str) -> HttpError {
+    HttpError::new(HttpErrorKind::Decode, std::io::Error::other(what))
+}
+
+fn note_transport(e: &HttpError) {
+    let mut text = e.to_string();
+    let mut cause = std::error::Error::source(e);
+    // The last cause is what the system said.
+    while let Some(deeper) = cause {
+        text = deeper.to_string();
+        cause = deeper.source();
+    }
+    note(|seen| {
+        seen.silent = e.kind() == HttpErrorKind::Timeout;
+        seen.transport = Some(text);
+    });
+}
+
+/// At most `most` bytes of a body, and whether that was all of it.
+async fn read(body: HttpResponseBody, most: usize) -> Result<(Vec<u8>, bool), HttpError> {
+    use futures_util::StreamExt;
+    let (mut bytes, mut stream) = (Vec::new(), body.bytes_stream());
+    while let Some(piece) = stream.next().await {
+        let piece = piece.inspect_err(note_transport)?;
+        let fits = piece.len().min(most - bytes.len());
+        crate::limits::reserve(&mut bytes, fits).map_err(|_| odd("too large"))?;
+        bytes.extend_from_slice(&piece[..fits]);
+        if fits < piece.len() {
+            return Ok((bytes, false));
+        }
+    }
+    Ok((bytes, true))
+}
+
+/// Notes what an error's body says.
+async fn explained(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+    let (parts, body) = response.into_parts();
+    // The status counts, whether or not the text can be had.
+    let bytes = read(body, MOST_OF_ERROR).await.map(|(bytes, _)| bytes).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    note(|seen| {
+        if let Some(code) = element(&text, "Code") {
+            seen.code = code;
+        }
+        seen.text = element(&text, "Message").unwrap_or_default();
+        if seen.region.is_none() {
+            seen.region = element(&text, "Region");
+        }
+    });
+    Ok(HttpResponse::from_parts(parts, bytes.into()))
+}
+
+/// The text of an XML element, in one short line.
+fn element(xml: &str, name: &str) -> Option<String> {
+    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
+    let (text, _) = rest.split_once(&format!("</{name}>"))?;
+    Some(text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect())
+}
+
+/// The whole object as the range of it that was asked for.
+async fn cut(response: HttpResponse, range: &str, length: Option<u64>) -> Result<HttpResponse, HttpError> {
+    let wanted = parse_range(range);
+    let most = wanted.map_or(0, |(_, len)| len.saturating_mul(2)).max(MOST_TO_CUT);
+    if wanted.is_none() || length.is_some_and(|length| length > most) {
+        note(|seen| seen.no_ranges = true);
+        return Ok(response);
+    }
+    let (mut parts, body) = response.into_parts();
+    let (bytes, all) = read(body, most as usize).await?;
+    let total = bytes.len() as u64;
+    let too_short = length.is_some_and(|length| length != total);
+    if !all || too_short {
+        note(|seen| seen.no_ranges = !all);
+        return Err(odd(if all { "an object that ended too early" } else { "a whole object instead of a range" }));
+    }
+    let (start, end) = match wanted {
+        Some((Some(start), len)) => (start, start.saturating_add(len).min(total)),
+        Some((None, len)) => (total.saturating_sub(len), total),
+        None => (0, total),
+    };
+    if start >= total || start >= end {
+        parts.status = 416.try_into().unwrap_or(parts.status);
+        note(|seen| seen.status = 416);
+        return Ok(HttpResponse::from_parts(parts, Vec::new().into()));
+    }
+    parts.status = 206.try_into().unwrap_or(parts.status);
+    for (name, value) in [("content-range", format!("bytes {start}-{}/{total}", end - 1)), ("content-length", (end - start).to_string())] {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            parts.headers.insert(name, value);
+        }
+    }
+    note(|seen| seen.status = 206);
+    Ok(HttpResponse::from_parts(parts, bytes[start as usize..end as usize].to_vec().into()))
+}
+
+/// The first byte (`None`: counted from the end) and the number of bytes that a `Range` header asks for.
+fn parse_range(range: &str) -> Option<(Option<u64>, u64)> {
+    let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
+    if first.is_empty() {
+        return Some((None, last.parse().ok()?));
+    }
+    let first: u64 = first.parse().ok()?;
+    if last.is_empty() {
+        return Some((Some(first), u64::MAX));
+    }
+    Some((Some(first), last.parse::<u64>().ok()?.checked_sub(first)?.checked_add(1)?))
+}
+
+/// An answer whose length nobody told, with its length.
+async fn counted(response: HttpResponse) -> Result<HttpResponse, HttpError> {
+    let (mut parts, body) = response.into_parts();
+    let (bytes, all) = read(body, MOST_UNKNOWN).await?;
+    if !all {
+        return Err(odd("an object of unknown length that is too large"));
+    }
+    if let Ok(value) = HeaderValue::from_str(&bytes.len().to_string()) {
+        parts.headers.insert("content-length", value);
+    }
+    Ok(HttpResponse::from_parts(parts, bytes.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_errors_are_understood() {
+        let cases = [
+            ("bytes=0-9", Some((Some(0), 10))),
+            ("bytes=5-", Some((Some(5), u64::MAX))),
+            ("bytes=-7", Some((None, 7))),
+            ("bytes=9-5", None),
+            ("items=0-1", None),
+            ("bytes=0-18446744073709551615", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(parse_range(text), expected, "{text}");
+        }
+        let xml = "<Error><Code>SlowDown</Code><Message>Please\nreduce</Message></Error>";
+        assert_eq!(element(xml, "Code").as_deref(), Some("SlowDown"));
+        assert_eq!(element(xml, "Message").as_deref(), Some("Please reduce"));
+        assert!(element(xml, "Region").is_none());
+    }
+}

@@ -1,0 +1,184 @@
+//! A part of a store as a store of its own, and the reverse: a prefix is put in front of every key, or taken off.
+
+use super::local::{check_key, check_prefix};
+use super::{
+    ByteRange, Capabilities, Condition, Listing, Object, ProcessLock, PutDone, ReadDone, SharedStore, Staged, Store, Tuning, Version,
+};
+use crate::error::{Result, bail};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// Another store under other keys.
+pub struct PrefixStore {
+    inner: SharedStore,
+    prefix: String,
+    /// Whether the prefix is put in front of keys on their way in; else it is taken off.
+    adds: bool,
+}
+
+impl PrefixStore {
+    /// What lies in `inner` below `prefix` (empty, or ending in a slash).
+    pub fn below(inner: SharedStore, prefix: &str) -> Result<PrefixStore> {
+        check_prefix(prefix)?;
+        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: true })
+    }
+
+    /// All of `inner`, seen as if it lay below `prefix`; other keys are errors.
+    pub fn above(inner: SharedStore, prefix: &str) -> Result<PrefixStore> {
+        check_prefix(prefix)?;
+        Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: false })
+    }
+
+    fn inside<'a>(&self, key: &'a str) -> Result<Cow<'a, str>> {
+        if self.adds {
+            return Ok(Cow::Owned(format!("{}{key}", self.prefix)));
+        }
+        match key.strip_prefix(&self.prefix) {
+            Some(rest) => Ok(Cow::Borrowed(rest)),
+            None => bail!(Internal, "the key {key:?} does not begin with {:?}", self.prefix),
+        }
+    }
+
+    /// A key, checked as it came.
+    fn key<'a>(&self, key: &'a str) -> Result<Cow<'a, str>> {
+        check_key(key)?;
+        self.inside(key)
+    }
+
+    fn folder<'a>(&self, prefix: &'a str) -> Result<Cow<'a, str>> {
+        check_prefix(prefix)?;
+        self.inside(prefix)
+    }
+}
+
+impl Store for PrefixStore {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        self.inner.open(&self.key(key)?)
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        self.inner.put(&self.key(key)?, parts, condition)
+    }
+
+    fn stage(&self, key: &str) -> Result<Staged> {
+        self.inner.stage(&self.key(key)?)
+    }
+
+    fn publish(&self, key: &str, staged: Staged) -> Result<()> {
+        self.inner.publish(&self.key(key)?, staged)
+    }
+
+    fn erase(&self, key: &str) -> Result<bool> {
+        self.inner.erase(&self.key(key)?)
+    }
+
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        self.inner.erase_prefix(&self.folder(prefix)?)
+    }
+
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.inner.list(&self.folder(prefix)?, &mut |key| match self.adds {
+            true => each(key.strip_prefix(&self.prefix).unwrap_or(key)),
+            false => each(&format!("{}{key}", self.prefix)),
+        })
+    }
+
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        self.inner.list_dir(&self.folder(prefix)?)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.inner.flush()
+    }
+
+    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
+        self.inner.lock_key(&self.folder(prefix)?, &self.key(key)?)
+    }
+
+    fn file(&self, key: &str) -> Option<PathBuf> {
+        self.inner.file(&self.key(key).ok()?)
+    }
+
+    fn link(&self, key: &str, file: &Path) -> Result<bool> {
+        self.inner.link(&self.key(key)?, file)
+    }
+
+    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+        match self.key(key) {
+            Ok(key) => self.inner.start_read(&key, ranges, if_match, done),
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    fn start_put(&self, key: &str, bytes: Vec<u8>, done: PutDone) {
+        match self.key(key) {
+            Ok(key) => self.inner.start_put(&key, bytes, done),
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    fn start_erase(&self, key: &str, done: PutDone) {
+        match self.key(key) {
+            Ok(key) => self.inner.start_erase(&key, done),
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    fn tuning(&self) -> Tuning {
+        self.inner.tuning()
+    }
+
+    fn any_thread(&self) -> bool {
+        self.inner.any_thread()
+    }
+
+    fn describe(&self) -> String {
+        let (inner, prefix) = (self.inner.describe(), self.prefix.trim_end_matches('/'));
+        if self.adds && !prefix.is_empty() { format!("{}/{prefix}", inner.trim_end_matches('/')) } else { inner }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::memory::MemoryStore;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_part_of_a_store_behaves_as_a_store_and_leaves_the_rest_alone() {
+        let all: SharedStore = Arc::new(MemoryStore::new());
+        all.put("ab", &[b"beside"], Condition::None).unwrap();
+        crate::store::suite::check(&PrefixStore::below(all.clone(), "").unwrap());
+        let part = PrefixStore::below(all.clone(), "a/b/").unwrap();
+        part.put("k", &[b"1"], Condition::None).unwrap();
+        part.put("l/m", &[b"2"], Condition::None).unwrap();
+        let dir = part.list_dir("").unwrap();
+        assert_eq!((dir.keys, dir.prefixes), (vec!["k".to_string()], vec!["l".to_string()]));
+        part.erase_prefix("").unwrap();
+        assert!(part.open("k").unwrap().is_none() && all.open("ab").unwrap().is_some());
+        assert!(part.open("../k").is_err());
+        assert!(PrefixStore::below(all, "a").is_err());
+    }
+
+    #[test]
+    fn a_prefix_that_is_put_on_can_be_taken_off() {
+        let all: SharedStore = Arc::new(MemoryStore::new());
+        let part: SharedStore = Arc::new(PrefixStore::below(all.clone(), "g/a/").unwrap());
+        let same = PrefixStore::above(part, "g/a/").unwrap();
+        same.put("g/a/c/0", &[b"1"], Condition::Absent).unwrap();
+        assert!(all.open("g/a/c/0").unwrap().is_some());
+        let mut keys = Vec::new();
+        same.list("g/a/", &mut |key| {
+            keys.push(key.to_string());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(keys, ["g/a/c/0"]);
+        assert!(same.open("g/b").is_err());
+        assert!(same.erase("g/a/c/0").unwrap());
+    }
+}

@@ -1,0 +1,379 @@
+//! Locations of object stores and HTTP servers, and their options: what can be said of them without a network.
+//!
+//! | text | store |
+//! |---|---|
+//! | `s3://bucket/x.zarr` (`s3a:`) | Amazon S3, or what speaks its language (`cloud.endpoint`) |
+//! | `gs://bucket/x.zarr` (`gcs:`) | Google Cloud Storage |
+//! | `az://container/x.zarr` | Azure Blob Storage; the account is an option |
+//! | `abfs://container@account.dfs.core.windows.net/x.zarr` (`abfss:`) | the same |
+//! | `http://host/x.zarr`, `https://user:word@host/x.zarr?token` | any web server, for reading, by keys only |
+//!
+//! Keys of the first four are taken as they stand, as their own tools do; `http` URLs are percent-decoded. User, password and query
+//! of a URL are credentials: they are sent, and never told.
+
+use crate::error::{Result, bail, err};
+use std::fmt;
+use std::time::Duration;
+
+/// A text that no message, log or debug output shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text itself, for the one place that needs it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Who serves a location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Amazon S3 and compatible servers.
+    S3,
+    /// Google Cloud Storage.
+    Gcs,
+    /// Azure Blob Storage.
+    Azure,
+    /// A web server without listing.
+    Http,
+}
+
+/// A place in an object store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remote {
+    /// Who serves it.
+    pub service: Service,
+    /// The bucket or container; of HTTP the scheme, host and port (`https://host:8080`).
+    pub base: String,
+    /// The account, where an Azure URL names it.
+    pub account: Option<String>,
+    /// The key that all keys stand below, without slashes at its ends; empty for the whole bucket.
+    pub path: String,
+    /// `user:word` of an HTTP URL, as it stands there.
+    pub user: Option<Secret>,
+    /// The query of an HTTP URL, which goes with every request.
+    pub query: Option<Secret>,
+    /// How the URL began.
+    scheme: String,
+}
+
+impl Remote {
+    /// Understands `rest`, what follows the colon of `scheme`; `None` if the scheme is of another kind.
+    pub fn parse(scheme: &str, rest: &str) -> Result<Option<Remote>> {
+        let lower = scheme.to_ascii_lowercase();
+        let service = match lower.as_str() {
+            "s3" | "s3a" => Service::S3,
+            "gs" | "gcs" => Service::Gcs,
+            "az" | "abfs" | "abfss" => Service::Azure,
+            "http" | "https" => Service::Http,
+            _ => return Ok(None),
+        };
+        let Some(rest) = rest.strip_prefix("//") else { bail!(Location, "a URL of that scheme begins with {lower}://") };
+        if rest.contains('\0') {
+            bail!(Location, "the location contains a NUL");
+        }
+        let mut remote =
+            Remote { service, base: String::new(), account: None, path: String::new(), user: None, query: None, scheme: lower };
+        if service == Service::Http {
+            remote.take_http(rest)?
+        } else {
+            remote.take_bucket(rest)?
+        }
+        Ok(Some(remote))
+    }
+
+    fn take_bucket(&mut self, rest: &str) -> Result<()> {
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let what = if self.service == Service::Azure { "container" } else { "bucket" };
+        let mut name = authority;
+        if let (Service::Azure, Some((container, host))) = (self.service, authority.split_once('@')) {
+            name = container;
+            self.account = Some(host.split('.').next().unwrap_or(host).to_string());
+        } else if authority.contains('@') {
+            bail!(Location, "credentials do not belong into a {}:// URL; set them as options or in the environment", self.scheme);
+        }
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'$')) {
+            bail!(Location, "{}:// names no {what}", self.scheme);
+        }
+        self.base = name.to_string();
+        self.path = clean(path);
+        Ok(())
+    }
+
+    fn take_http(&mut self, rest: &str) -> Result<()> {
+        let rest = rest.split('#').next().unwrap_or_default();
+        let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
+        let (authority, path) = place.split_once('/').unwrap_or((place, ""));
+        let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+        let bad = |b: u8| b.is_ascii_control() || matches!(b, b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}');
+        if host.is_empty() || host.bytes().any(bad) {
+            bail!(Location, "{}:// names no host", self.scheme);
+        }
+        let path = super::location::percent_decode(path).and_then(|bytes| String::from_utf8(bytes).ok());
+        let path =
+            path.ok_or_else(|| err!(Location, "the path of the URL is not UTF-8, or a % is not followed by two hexadecimal digits"))?;
+        if path.contains('\0') {
+            bail!(Location, "the location contains a NUL");
+        }
+        self.base = format!("{}://{host}", self.scheme);
+        self.path = clean(&path);
+        self.user = user.map(|text| Secret(text.to_string()));
+        self.query = query.filter(|text| !text.is_empty()).map(|text| Secret(text.to_string()));
+        Ok(())
+    }
+
+    /// The same place up to another path.
+    pub fn at(&self, path: &str) -> Remote {
+        Remote { path: clean(path), ..self.clone() }
+    }
+
+    /// The URL without credentials.
+    pub fn describe(&self) -> String {
+        let base = match (&self.service, &self.account) {
+            (Service::Http, _) => self.base.clone(),
+            (_, Some(account)) => format!("{}://{}@{account}", self.scheme, self.base),
+            (_, None) => format!("{}://{}", self.scheme, self.base),
+        };
+        if self.path.is_empty() { base } else { format!("{base}/{}", self.path) }
+    }
+}
+
+/// A path without empty parts.
+fn clean(path: &str) -> String {
+    path.split('/').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+}
+
+/// Whether a server keeps to the conditions of a put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conditional {
+    /// Found out with the first conditional put, where it is not known.
+    Auto,
+    /// It does.
+    Always,
+    /// It does not: what is there is looked at before the put.
+    Never,
+}
+
+/// How an object store is reached. Every option has the prefix `cloud.` in front of its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RemoteOptions {
+    /// Settings of the service such as `endpoint` and `region`, or any others that the crate `object_store` knows.
+    pub named: Vec<(String, Secret)>,
+    /// Whether requests go out unsigned; `None`: where no credentials are found.
+    pub anonymous: Option<bool>,
+    /// Whether the bucket stands in the path of a URL (`true`) or in the host's name.
+    pub path_style: Option<bool>,
+    /// Whether plain HTTP is allowed; `None`: for `http:` locations, and on this machine.
+    pub allow_http: Option<bool>,
+    /// The section of the credentials file.
+    pub profile: Option<String>,
+    /// The credentials file.
+    pub credentials_file: Option<String>,
+    /// How long one operation may take with all its tries; bodies get a second more for each 64 KiB.
+    pub deadline: Duration,
+    /// How long a connection may take.
+    pub connect_timeout: Duration,
+    /// How long a server may be silent.
+    pub idle_timeout: Duration,
+    /// How often an operation is tried again.
+    pub retries: u32,
+    /// Requests in flight.
+    pub requests: usize,
+    /// Bytes that are read in one request of the engine and not yet decoded.
+    pub bytes: u64,
+    /// Ranges of an object so near are read as one; `None`: the engine's choice.
+    pub gap: Option<u64>,
+    /// Values larger than this are put in parts of this many bytes.
+    pub part: usize,
+    /// Whether conditions of puts are kept.
+    pub conditional: Conditional,
+    /// Whether 403 on reading a key means that it is missing.
+    pub forbidden_is_missing: bool,
+}
+
+impl Default for RemoteOptions {
+    fn default() -> RemoteOptions {
+        RemoteOptions {
+            named: Vec::new(),
+            anonymous: None,
+            path_style: None,
+            allow_http: None,
+            profile: None,
+            credentials_file: None,
+            deadline: Duration::from_secs(300),
+            connect_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(30),
+            retries: 10,
+            requests: 64,
+            bytes: 256 << 20,
+            gap: None,
+            part: 16 << 20,
+            conditional: Conditional::Auto,
+            forbidden_is_missing: false,
+        }
+    }
+}
+
+/// Options that are handed to the service as they are.
+const NAMED: &[&str] = &[
+    "endpoint",
+    "region",
+    "access_key_id",
+    "secret_access_key",
+    "session_token",
+    "account_name",
+    "account_key",
+    "sas_token",
+    "bearer_token",
+    "service_account",
+    "proxy",
+    "user_agent",
+];
+
+/// The smallest part of an upload in parts that services allow.
+const MIN_PART: u64 = 5 << 20;
+
+impl RemoteOptions {
+    /// Sets the option `cloud.{name}`; false if there is none of that name. Values are never told in messages, as they may be credentials.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<bool> {
+        match name {
+            "anonymous" => self.anonymous = auto_or_bool(name, value)?,
+            "path_style" => self.path_style = auto_or_bool(name, value)?,
+            "allow_http" => self.allow_http = auto_or_bool(name, value)?,
+            "profile" => self.profile = Some(value.to_string()),
+            "credentials_file" => self.credentials_file = Some(value.to_string()),
+            "deadline" => self.deadline = seconds(name, value)?,
+            "connect_timeout" => self.connect_timeout = seconds(name, value)?,
+            "idle_timeout" => self.idle_timeout = seconds(name, value)?,
+            "retries" => self.retries = whole(name, value, 0, 1000)? as u32,
+            "requests" => self.requests = whole(name, value, 1, 4096)? as usize,
+            "bytes" => self.bytes = whole(name, value, 1 << 16, 1 << 40)?,
+            "merge_gap" => self.gap = Some(whole(name, value, 0, 1 << 30)?),
+            "part_size" => self.part = whole(name, value, MIN_PART, 1 << 30)? as usize,
+            "conditional_put" => {
+                self.conditional = match value {
+                    "auto" => Conditional::Auto,
+                    "always" => Conditional::Always,
+                    "never" => Conditional::Never,
+                    other => bail!(Argument, "the option \"cloud.{name}\" is {other:?}, expected \"auto\", \"always\" or \"never\""),
+                }
+            }
+            "forbidden" => {
+                self.forbidden_is_missing = match value {
+                    "error" => false,
+                    "missing" => true,
+                    other => bail!(Argument, "the option \"cloud.{name}\" is {other:?}, expected \"error\" or \"missing\""),
+                }
+            }
+            _ if NAMED.contains(&name) => self.set_named(name, value),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Sets what only the service knows. The last value of a name counts.
+    pub fn set_named(&mut self, name: &str, value: &str) {
+        self.named.retain(|(other, _)| other != name);
+        self.named.push((name.to_string(), Secret(value.to_string())));
+    }
+
+    /// The value of such a setting.
+    pub fn named(&self, name: &str) -> Option<&str> {
+        self.named.iter().find(|(other, _)| other == name).map(|(_, value)| value.expose())
+    }
+}
+
+fn auto_or_bool(name: &str, value: &str) -> Result<Option<bool>> {
+    match value {
+        "auto" => Ok(None),
+        "true" => Ok(Some(true)),
+        "false" => Ok(Some(false)),
+        other => bail!(Argument, "the option \"cloud.{name}\" is {other:?}, expected \"true\", \"false\" or \"auto\""),
+    }
+}
+
+/// A time in seconds, such as `"0.5"`.
+fn seconds(name: &str, value: &str) -> Result<Duration> {
+    let number = value.parse::<f64>().ok().filter(|s| (0.001..=1e6).contains(s));
+    match number {
+        Some(number) => Ok(Duration::from_secs_f64(number)),
+        None => bail!(Argument, "the option \"cloud.{name}\" is {value:?}, expected seconds from 0.001 to 1000000"),
+    }
+}
+
+fn whole(name: &str, value: &str, least: u64, most: u64) -> Result<u64> {
+    match value.parse::<u64>() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => bail!(Argument, "the option \"cloud.{name}\" is {value:?}, expected a number from {least} to {most}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn parse(url: &str) -> Result<Remote> {
+        let (scheme, rest) = url.split_once(':').unwrap();
+        Remote::parse(scheme, rest).map(|found| found.unwrap())
+    }
+
+    #[test]
+    fn urls_are_told_without_their_credentials() {
+        let cases = [
+            ("s3://b/x.zarr/", "s3://b/x.zarr", "b", "x.zarr"),
+            ("S3A://b", "s3a://b", "b", ""),
+            ("gs://b//x%20y//", "gs://b/x%20y", "b", "x%20y"),
+            ("az://c/x", "az://c/x", "c", "x"),
+            ("abfs://c@acc.dfs.core.windows.net/x", "abfs://c@acc/x", "c", "x"),
+            ("https://h:8080/a%20b/x.zarr", "https://h:8080/a b/x.zarr", "https://h:8080", "a b/x.zarr"),
+            ("https://user:plant1@h/x?sig=plant2#f", "https://h/x", "https://h", "x"),
+        ];
+        for (url, shown, base, path) in cases {
+            let remote = parse(url).unwrap();
+            assert_eq!((remote.describe().as_str(), remote.base.as_str(), remote.path.as_str()), (shown, base, path), "{url}");
+            assert!(!format!("{remote:?}").contains("plant"), "{url}");
+        }
+        assert_eq!(parse("https://user:w@h/x?sig=1").unwrap().query.unwrap().expose(), "sig=1");
+        assert!(Remote::parse("ftp", "//h/x").unwrap().is_none());
+    }
+
+    #[test]
+    fn urls_that_name_nothing_are_refused() {
+        for url in ["s3:b/x", "s3:///x", "s3://key:plant@b/x", "gs://", "az://", "http://", "http:///x", "https://a b/x", "http://h/%zz"] {
+            let e = parse(url).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Location, "{url}");
+            assert!(!e.message().contains("plant"), "{url}: {e}");
+        }
+    }
+
+    #[test]
+    fn options_are_checked_and_the_last_value_counts() {
+        let mut options = RemoteOptions::default();
+        for (name, value) in
+            [("region", "a"), ("region", "b"), ("deadline", "0.5"), ("requests", "8"), ("anonymous", "true"), ("merge_gap", "0")]
+        {
+            assert!(options.set(name, value).unwrap(), "{name}");
+        }
+        assert_eq!((options.named("region"), options.named.len()), (Some("b"), 1));
+        assert_eq!(
+            (options.deadline, options.requests, options.anonymous, options.gap),
+            (Duration::from_millis(500), 8, Some(true), Some(0))
+        );
+        assert!(!options.set("regoin", "a").unwrap());
+        for (name, value) in
+            [("deadline", "0"), ("deadline", "NaN"), ("requests", "0"), ("path_style", "yes"), ("part_size", "1"), ("forbidden", "no")]
+        {
+            assert_eq!(options.set(name, value).unwrap_err().kind(), ErrorKind::Argument, "{name} {value}");
+        }
+        options.set("secret_access_key", "plant").unwrap();
+        assert!(!format!("{options:?}").contains("plant"));
+    }
+}
