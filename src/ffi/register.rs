@@ -1,0 +1,400 @@
+//! Extensions
+//!
+//! What the specification leaves open a program can fill: storage transformers, codecs, data types, chunk
+//! key encodings, and members of `zarr.json` that must be understood. They are registered under their names
+//! for the whole process, as tables of functions like those of a store of your own, and then used by every
+//! array whose metadata name them; new arrays name them through `ozarr_spec_set_codecs_json`,
+//! `ozarr_spec_set_member_json` and the like.
+//!
+//! A name that is taken, by the library or by another registration, is `OZARR_ERR_EXISTS` unless
+//! `OZARR_REGISTER_REPLACE` is among the flags. Arrays that are open keep what they were opened with. A
+//! registration lives until it is unregistered or replaced and its last user is gone: then `destroy` is
+//! called with its `context`. After an error of the registering call it is not called.
+//!
+//! Functions give `OZARR_OK` or a status, best through `ozarr_set_error`, and follow the rules of "Stores of
+//! your own". Without `OZARR_CALLBACK_ANY_THREAD`, arrays that use them are read and written by the calling
+//! thread alone.
+
+use super::entry;
+use super::handle::Handle;
+use super::status::ozarr_status;
+use super::strings::{not_null, text};
+use super::table::{Inner, OZARR_CALLBACK_ANY_THREAD, as_flagged, ozarr_destroy_function, ozarr_store_table, status_of, table_of};
+use super::types::{check_struct_size, ozarr_store};
+use crate::error::{Result, bail, err};
+use crate::node::callback::Calls;
+use crate::node::{self, Member, Store, Transformer};
+use std::ffi::{CString, c_char, c_void};
+use std::sync::Arc;
+
+/// In the flags of a registration: a name that is taken is replaced.
+pub const OZARR_REGISTER_REPLACE: u32 = 1024;
+
+/// `ozarr_unregister`: a storage transformer.
+pub const OZARR_EXTENSION_TRANSFORMER: i32 = 1;
+/// `ozarr_unregister`: a member of `zarr.json`.
+pub const OZARR_EXTENSION_MEMBER: i32 = 2;
+/// `ozarr_unregister`: a codec, by its name or id; both names go.
+pub const OZARR_EXTENSION_CODEC: i32 = 3;
+/// `ozarr_unregister`: a data type, by its name in v3 or v2; both names go.
+pub const OZARR_EXTENSION_DTYPE: i32 = 4;
+/// `ozarr_unregister`: a chunk key encoding.
+pub const OZARR_EXTENSION_KEY_ENCODING: i32 = 5;
+
+/// Fills `table`, which is empty but for its size, with a store over `inner`. `configuration` is a JSON
+/// object (`"{}"` where the metadata have none). `inner` holds the chunks of the array, under their keys
+/// (`"c/0/0"`) or whatever keys the transformer likes; it is valid until `table->destroy` has been called,
+/// and not to be freed.
+#[allow(non_camel_case_types)]
+pub type ozarr_transformer_open_function = Option<
+    unsafe extern "C" fn(
+        context: *mut c_void,
+        configuration: *const c_char,
+        inner: *mut ozarr_store,
+        table: *mut ozarr_store_table,
+    ) -> ozarr_status,
+>;
+/// Whether a value, as JSON, is one that the program understands.
+#[allow(non_camel_case_types)]
+pub type ozarr_member_check_function = Option<unsafe extern "C" fn(context: *mut c_void, value: *const c_char) -> ozarr_status>;
+
+/// A storage transformer: it makes stores over the store that holds an array's chunks.
+#[repr(C)]
+#[allow(non_camel_case_types)]
+#[derive(Clone, Copy)]
+pub struct ozarr_transformer_table {
+    /// `sizeof(ozarr_transformer_table)`.
+    pub struct_size: usize,
+    /// A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD` (which concerns `open`; the store's
+    /// functions have flags of their own), or 0.
+    pub flags: u32,
+    /// The name in `storage_transformers`. Copied.
+    pub name: *const c_char,
+    /// Handed on to `open`.
+    pub context: *mut c_void,
+    /// May be NULL.
+    pub destroy: ozarr_destroy_function,
+    /// Called whenever an array with this transformer is opened, created or resized.
+    pub open: ozarr_transformer_open_function,
+}
+
+/// The end of the key of the chunk `index` (as many numbers as `rank`; NULL for 0), behind the array's
+/// prefix: `buf` has `cap` bytes, and `*len` becomes the length without the NUL. Two chunks have two keys,
+/// and none is `"zarr.json"`.
+#[allow(non_camel_case_types)]
+pub type ozarr_key_encode_function = Option<
+    unsafe extern "C" fn(
+        context: *mut c_void,
+        configuration: *const c_char,
+        rank: i32,
+        index: *const i64,
+        buf: *mut c_char,
+        cap: usize,
+        len: *mut usize,
+    ) -> ozarr_status,
+>;
+/// The reverse, for listings: whether `key`, behind the array's prefix, is a chunk's, and then its index.
+#[allow(non_camel_case_types)]
+pub type ozarr_key_decode_function = Option<
+    unsafe extern "C" fn(
+        context: *mut c_void,
+        configuration: *const c_char,
+        rank: i32,
+        key: *const c_char,
+        index: *mut i64,
+        is_chunk: *mut bool,
+    ) -> ozarr_status,
+>;
+
+/// A chunk key encoding as functions.
+#[repr(C)]
+#[allow(non_camel_case_types)]
+#[derive(Clone, Copy)]
+pub struct ozarr_key_encoding_table {
+    /// `sizeof(ozarr_key_encoding_table)`.
+    pub struct_size: usize,
+    /// A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
+    pub flags: u32,
+    /// The name in `chunk_key_encoding`. Copied.
+    pub name: *const c_char,
+    /// Handed on to every function.
+    pub context: *mut c_void,
+    /// May be NULL.
+    pub destroy: ozarr_destroy_function,
+    /// Checks a configuration (a JSON object). NULL takes every one.
+    pub check: ozarr_member_check_function,
+    /// From indices to keys.
+    pub encode: ozarr_key_encode_function,
+    /// From keys to indices.
+    pub decode: ozarr_key_decode_function,
+}
+
+/// Registers a chunk key encoding. The table is copied. `"default"` and `"v2"` cannot be replaced.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_register_key_encoding(table: *const ozarr_key_encoding_table) -> ozarr_status {
+    entry!("ozarr_register_key_encoding", {
+        // SAFETY: NULL, or a struct with its size, by the function's contract.
+        let (table, name) = unsafe {
+            let table = copied(table)?;
+            (table, text(table.name, "name")?)
+        };
+        for (function, there) in [("encode", table.encode.is_some()), ("decode", table.decode.is_some())] {
+            if !there {
+                bail!(Null, "`table`->{function} is NULL");
+            }
+        }
+        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD, table.context, table.destroy)?;
+        let keys = UserKeys { table, name: name.to_string(), life: life.clone() };
+        node::own_keys::register(name, Arc::new(keys), table.flags & OZARR_REGISTER_REPLACE != 0)?;
+        life.arm();
+        Ok(())
+    })
+}
+
+/// Registers a storage transformer. The table is copied.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_register_transformer(table: *const ozarr_transformer_table) -> ozarr_status {
+    entry!("ozarr_register_transformer", {
+        // SAFETY: NULL, or a struct with its size, by the function's contract.
+        let (table, name) = unsafe {
+            let table = copied(table)?;
+            (table, text(table.name, "name")?)
+        };
+        if table.open.is_none() {
+            bail!(Null, "`table`->open is NULL");
+        }
+        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD, table.context, table.destroy)?;
+        let armed = life.clone();
+        let replace = table.flags & OZARR_REGISTER_REPLACE != 0;
+        node::register_transformer(name, Box::new(UserTransformer { table, name: name.to_string(), life }), replace)?;
+        armed.arm();
+        Ok(())
+    })
+}
+
+/// Says that the program understands a member of `zarr.json` (of arrays or groups) of that name, whatever
+/// its `"must_understand"`: nodes with it can be opened, and it is kept when they are changed. `check` is
+/// called with its value when one is opened, and may refuse it; it may be NULL, as may `destroy`. `flags` are
+/// `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_register_member(
+    name: *const c_char,
+    flags: u32,
+    check: ozarr_member_check_function,
+    context: *mut c_void,
+    destroy: ozarr_destroy_function,
+) -> ozarr_status {
+    entry!("ozarr_register_member", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let name = unsafe { text(name, "name") }?;
+        let life = Life::new(flags, OZARR_CALLBACK_ANY_THREAD, context, destroy)?;
+        let member = UserMember { check, name: name.to_string(), life: life.clone() };
+        node::register_member(name, Arc::new(member), flags & OZARR_REGISTER_REPLACE != 0)?;
+        life.arm();
+        Ok(())
+    })
+}
+
+/// Takes back a registration: `extension` is one of `OZARR_EXTENSION_...`. What was built in under the name
+/// is back. `OZARR_ERR_NOT_FOUND` if there is no such registration.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_unregister(extension: i32, name: *const c_char) -> ozarr_status {
+    entry!("ozarr_unregister", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let name = unsafe { text(name, "name") }?;
+        let was_there = match extension {
+            OZARR_EXTENSION_TRANSFORMER => node::unregister_transformer(name),
+            OZARR_EXTENSION_MEMBER => node::unregister_member(name),
+            OZARR_EXTENSION_CODEC => node::foreign_codec::unregister(name),
+            OZARR_EXTENSION_KEY_ENCODING => node::own_keys::unregister(name),
+            OZARR_EXTENSION_DTYPE => node::foreign_type::unregister(name),
+            _ => bail!(Argument, "the argument `extension` is {extension}, expected one of OZARR_EXTENSION_..."),
+        };
+        if !was_there {
+            bail!(NotFound, "nothing is registered as {name:?}");
+        }
+        Ok(())
+    })
+}
+
+/// A copy of a table.
+///
+/// # Safety `table` is NULL or points to a struct with its size.
+pub(super) unsafe fn copied<T: Copy>(table: *const T) -> Result<T> {
+    not_null(table, "table")?;
+    // SAFETY: not NULL; the caller's promise.
+    unsafe {
+        check_struct_size(table, "table")?;
+        Ok(table.read_unaligned())
+    }
+}
+
+/// The context of a registration, given back when the last user is gone.
+#[derive(Clone)]
+pub(super) struct Life(Arc<Held>);
+
+pub(super) struct Held {
+    flags: u32,
+    context: *mut c_void,
+    destroy: ozarr_destroy_function,
+    /// Whether the registration succeeded: before that, the context is the host's.
+    armed: std::sync::atomic::AtomicBool,
+}
+
+// SAFETY: the context is only handed to the host's functions, on threads that the host's flags allow.
+unsafe impl Send for Held {}
+// SAFETY: as above.
+unsafe impl Sync for Held {}
+
+impl Life {
+    /// Also checks the flags: `OZARR_REGISTER_REPLACE` and those that are allowed besides.
+    pub(super) fn new(flags: u32, allowed: u32, context: *mut c_void, destroy: ozarr_destroy_function) -> Result<Life> {
+        let unknown = flags & !(OZARR_REGISTER_REPLACE | allowed);
+        if unknown != 0 {
+            bail!(Argument, "the flags have {unknown}, which mean nothing here");
+        }
+        Ok(Life(Arc::new(Held { flags, context, destroy, armed: false.into() })))
+    }
+
+    /// The context is the library's to give back from now on.
+    pub(super) fn arm(&self) {
+        self.0.armed.store(true, std::sync::atomic::Ordering::Release);
+    }
+
+    pub(super) fn any_thread(&self) -> bool {
+        self.0.flags & OZARR_CALLBACK_ANY_THREAD != 0
+    }
+
+    /// Calls one of the host's functions.
+    pub(super) fn call(&self, what: &str, f: impl FnOnce(*mut c_void) -> ozarr_status) -> Result<()> {
+        status_of(self.0.flags, what, || f(self.0.context))
+    }
+
+    /// Calls one that cannot fail.
+    pub(super) fn run<T>(&self, f: impl FnOnce(*mut c_void) -> T) -> T {
+        as_flagged(self.0.flags, || f(self.0.context))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(destroy) = self.destroy.filter(|_| *self.armed.get_mut()) {
+            // SAFETY: the host's function, called once, with its own context.
+            as_flagged(self.flags, || unsafe { destroy(self.context) });
+        }
+    }
+}
+
+/// A text for C, of what comes from a document.
+pub(super) fn c_text(text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| err!(Metadata, "a text with a NUL: {text:?}"))
+}
+
+struct UserTransformer {
+    table: ozarr_transformer_table,
+    name: String,
+    life: Life,
+}
+
+// SAFETY: as for `Held`.
+unsafe impl Send for UserTransformer {}
+// SAFETY: as above.
+unsafe impl Sync for UserTransformer {}
+
+impl Transformer for UserTransformer {
+    fn open(&self, configuration: &str, inner: Store) -> Result<Arc<dyn Calls>> {
+        let Some(open) = self.table.open else { bail!(Internal, "a transformer without `open`") };
+        let (configuration, inner) = (c_text(configuration)?, Inner(ozarr_store::insert(inner)?));
+        let mut table = ozarr_store_table::empty();
+        let what = format!("`open` of the storage transformer {:?}", self.name);
+        // SAFETY: the host's function, by the contract of its type.
+        self.life.call(&what, |context| unsafe { open(context, configuration.as_ptr(), inner.0, &mut table) })?;
+        // SAFETY: the struct is ours; the host vouches for what it has put into it.
+        match unsafe { table_of(&table, "table") } {
+            Ok(store) => Ok(Arc::new(store.standing_on(inner))),
+            Err(e) => {
+                if let Some(destroy) = table.destroy {
+                    // SAFETY: the host's function, called once, with its own context.
+                    as_flagged(table.flags, || unsafe { destroy(table.context) });
+                }
+                Err(e)
+            }
+        }
+    }
+}
+
+struct UserKeys {
+    table: ozarr_key_encoding_table,
+    name: String,
+    life: Life,
+}
+
+// SAFETY: as for `Held`.
+unsafe impl Send for UserKeys {}
+// SAFETY: as above.
+unsafe impl Sync for UserKeys {}
+
+impl UserKeys {
+    fn call(&self, what: &str, f: impl FnOnce(*mut c_void) -> ozarr_status) -> Result<()> {
+        self.life.call(&format!("`{what}` of the chunk key encoding {:?}", self.name), f)
+    }
+}
+
+impl node::own_keys::Calls for UserKeys {
+    fn any_thread(&self) -> bool {
+        self.life.any_thread()
+    }
+
+    fn check(&self, configuration: &str) -> Result<()> {
+        let (Some(check), configuration) = (self.table.check, c_text(configuration)?) else { return Ok(()) };
+        // SAFETY: the host's function, by the contract of its type.
+        self.call("check", |context| unsafe { check(context, configuration.as_ptr()) })
+    }
+
+    fn encode(&self, configuration: &str, index: &[u64]) -> Result<String> {
+        let (Some(encode), configuration) = (self.table.encode, c_text(configuration)?) else { bail!(Internal, "no `encode`") };
+        let index: Vec<i64> = index.iter().map(|&i| i as i64).collect();
+        let first = if index.is_empty() { std::ptr::null() } else { index.as_ptr() };
+        let (mut buf, mut len) = (vec![0u8; crate::limits::MAX_KEY + 1], 0);
+        let cap = buf.len();
+        // SAFETY: the host's function, by the contract of its type; the buffer has the size that it is told.
+        let call =
+            |context| unsafe { encode(context, configuration.as_ptr(), index.len() as i32, first, buf.as_mut_ptr().cast(), cap, &mut len) };
+        self.call("encode", call)?;
+        if len >= cap {
+            bail!(Callback, "`encode` of the chunk key encoding {:?} says that it wrote {len} bytes into {cap}", self.name);
+        }
+        buf.truncate(len);
+        String::from_utf8(buf).map_err(|_| err!(Callback, "`encode` of the chunk key encoding {:?} gave no UTF-8", self.name))
+    }
+
+    fn decode(&self, configuration: &str, tail: &str, rank: usize) -> Result<Option<crate::limits::Dims>> {
+        let (Some(decode), configuration) = (self.table.decode, c_text(configuration)?) else { bail!(Internal, "no `decode`") };
+        let (tail, mut index, mut is_chunk) = (c_text(tail)?, vec![0i64; rank.max(1)], false);
+        // SAFETY: the host's function, by the contract of its type; there is room for as many numbers as the rank.
+        let call =
+            |context| unsafe { decode(context, configuration.as_ptr(), rank as i32, tail.as_ptr(), index.as_mut_ptr(), &mut is_chunk) };
+        self.call("decode", call)?;
+        let index: Option<crate::limits::Dims> = index.iter().take(rank).map(|&i| u64::try_from(i).ok()).collect();
+        Ok(index.filter(|_| is_chunk))
+    }
+}
+
+struct UserMember {
+    check: ozarr_member_check_function,
+    name: String,
+    life: Life,
+}
+
+impl Member for UserMember {
+    fn check(&self, value: &str) -> Result<()> {
+        let Some(check) = self.check else { return Ok(()) };
+        let value = c_text(value)?;
+        // SAFETY: the host's function, by the contract of its type.
+        self.life.call(&format!("the check of the member {:?}", self.name), |context| unsafe { check(context, value.as_ptr()) })
+    }
+}

@@ -1,0 +1,112 @@
+//! Chunk-key encodings that a program has registered.
+
+use crate::error::{Result, bail, err};
+use crate::fork::{Kept, Lazy};
+use crate::limits::{Dims, MAX_KEY};
+use crate::registry::{Registry, intern};
+use std::sync::{Arc, Weak};
+
+/// The functions of an encoding. `configuration` is an object of JSON.
+pub trait Calls: Send + Sync {
+    /// Whether any thread may call them.
+    fn any_thread(&self) -> bool;
+    /// Whether the program understands a configuration.
+    fn check(&self, configuration: &str) -> Result<()>;
+    /// The end of the key of a chunk, behind the array's prefix.
+    fn encode(&self, configuration: &str, index: &[u64]) -> Result<String>;
+    /// The chunk whose key ends so; `None` if it is no chunk's.
+    fn decode(&self, configuration: &str, tail: &str, rank: usize) -> Result<Option<Dims>>;
+}
+
+/// A registered encoding with a configuration: kept for ever, so that a [`KeyEncoding`](super::key::KeyEncoding) stays a value. Its
+/// functions are kept by the registration and by open arrays.
+pub struct Own {
+    name: &'static str,
+    configuration: &'static str,
+    calls: Weak<dyn Calls>,
+}
+
+impl std::fmt::Debug for Own {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} {}", self.name, self.configuration)
+    }
+}
+
+impl PartialEq for Own {
+    fn eq(&self, other: &Own) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Own {}
+
+/// The registered encodings.
+static ENCODINGS: Lazy<Registry<Arc<dyn Calls>>> = Lazy::new(Registry::default);
+
+/// Those that were ever used.
+static USED: Lazy<Kept<Vec<&'static Own>>> = Lazy::new(Kept::default);
+
+/// Registers an encoding.
+pub fn register(name: &str, calls: Arc<dyn Calls>, replace: bool) -> Result<()> {
+    if matches!(name, "default" | "v2" | "zarrs.default_suffix") {
+        bail!(Exists, "the chunk key encoding {name:?} is built in and cannot be replaced");
+    }
+    ENCODINGS.get().add(&[("", name)], Arc::new(calls), |_, _| false, replace).map(drop)
+}
+
+/// Forgets an encoding. Arrays that are open keep it. False if there is none of that name.
+pub fn unregister(name: &str) -> bool {
+    ENCODINGS.get().remove("", name).is_some()
+}
+
+/// The encoding of that name with that configuration, which the program checks; `None` if none is registered.
+pub fn find(name: &str, configuration: &str) -> Result<Option<&'static Own>> {
+    let Some(calls) = ENCODINGS.get().find("", name) else { return Ok(None) };
+    calls.check(configuration)?;
+    let weak = Arc::downgrade(&*calls);
+    let (name, configuration) = (intern(name), intern(configuration));
+    let same = |own: &Own| own.name == name && own.configuration == configuration && Weak::ptr_eq(&own.calls, &weak);
+    let used = USED.get();
+    if let Some(known) = used.read(|all| all.iter().find(|own| same(own)).copied()) {
+        return Ok(Some(known));
+    }
+    let fresh: &'static Own = Box::leak(Box::new(Own { name, configuration, calls: weak }));
+    used.write(|all| all.push(fresh));
+    Ok(Some(fresh))
+}
+
+impl Own {
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The configuration as JSON.
+    pub fn configuration(&self) -> &'static str {
+        self.configuration
+    }
+
+    /// The program's functions.
+    pub fn calls(&self) -> Result<Arc<dyn Calls>> {
+        self.calls.upgrade().ok_or_else(|| err!(Unsupported, "the chunk key encoding {:?} is registered no more", self.name))
+    }
+
+    /// Appends the key of a chunk. After a failure the key is none that a store takes, and says what failed.
+    pub(super) fn push(&self, index: &[u64], key: &mut String) {
+        let made = self.calls().and_then(|calls| calls.encode(self.configuration, index));
+        match made {
+            Ok(tail) if tail.len() < MAX_KEY && tail != "zarr.json" => key.push_str(&tail),
+            Ok(tail) => key.push_str(&format!("\0the chunk key encoding {:?} gave {tail:?}", self.name)),
+            Err(e) => key.push_str(&format!("\0{}", e.message())),
+        }
+    }
+
+    /// The chunk whose key ends so.
+    pub fn parse(&self, tail: &str, rank: usize) -> Option<Dims> {
+        let index = self.calls().and_then(|calls| calls.decode(self.configuration, tail, rank)).ok()??;
+        // One key for one chunk: what would be written elsewhere is not read from here.
+        let mut again = String::new();
+        self.push(&index, &mut again);
+        (again == tail).then_some(index)
+    }
+}

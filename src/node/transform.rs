@@ -1,0 +1,73 @@
+//! Storage transformers that a program has registered: stores over the store that holds an array's chunks.
+//! Specification: v3 core, "Storage transformers": the array asks the first of the list, that one the second, the last one the store.
+//!
+//! Their keys are those of the chunks (`c/0/0`). The engine goes on using the keys of the whole store, so that locks and messages have
+//! them: the array's prefix is taken off in front of the first transformer, and put on again behind the last.
+
+use super::{Mode, Store, path};
+use crate::error::{Error, Result, err};
+pub use crate::metadata::known::Member;
+use crate::metadata::known::{MEMBERS, TRANSFORMERS};
+use crate::metadata::{ArrayMeta, Dialect, Format, Value, json, v3};
+use crate::store::SharedStore;
+use crate::store::callback::{CallbackStore, Calls};
+use crate::store::prefix::PrefixStore;
+use std::sync::Arc;
+
+/// What makes stores over stores.
+pub trait Transformer: Send + Sync {
+    /// The store for that configuration (an object of JSON) over `inner`.
+    fn open(&self, configuration: &str, inner: Store) -> Result<Arc<dyn Calls>>;
+}
+
+/// A transformer as the registry holds it.
+struct Registered(Box<dyn Transformer>);
+
+/// Registers a transformer under its name.
+pub fn register_transformer(name: &str, transformer: Box<dyn Transformer>, replace: bool) -> Result<()> {
+    TRANSFORMERS.get().add(&[("", name)], Arc::new(Registered(transformer)), |_, _| false, replace).map(drop)
+}
+
+/// Forgets a transformer. Arrays that are open keep theirs. False if there is none of that name.
+pub fn unregister_transformer(name: &str) -> bool {
+    TRANSFORMERS.get().remove("", name).is_some()
+}
+
+/// Registers a member of `zarr.json` as understood.
+pub fn register_member(name: &str, member: Arc<dyn Member>, replace: bool) -> Result<()> {
+    let is_own = v3::is_own_member(name);
+    if is_own {
+        return Err(err!(Exists, "{name:?} is a member that the specification names"));
+    }
+    MEMBERS.get().add(&[("", name)], member, |_, _| false, replace).map(drop)
+}
+
+/// Forgets a member. False if there is none of that name.
+pub fn unregister_member(name: &str) -> bool {
+    MEMBERS.get().remove("", name).is_some()
+}
+
+/// The store that the chunks of an array are read from and written to: `store` itself unless its document has transformers.
+pub(super) fn chunk_store(store: &Store, array: &str, meta: &ArrayMeta) -> Result<SharedStore> {
+    // v2 has none, and those of d0 are its shards.
+    if meta.format != Format::V3 || meta.dialect == Dialect::D0 {
+        return Ok(store.shared().clone());
+    }
+    let mut list = v3::storage_transformers(&meta.document).map_err(|e| e.at_field("storage_transformers"))?;
+    list.retain(|extension| extension.must_understand || TRANSFORMERS.get().find("", &extension.name).is_some());
+    if list.is_empty() {
+        return Ok(store.shared().clone());
+    }
+    let prefix = path::prefix(array);
+    let mut stack: SharedStore = Arc::new(PrefixStore::below(store.shared().clone(), &prefix)?);
+    for (i, extension) in list.iter().enumerate().rev() {
+        let at = |e: Error| e.at_field(format!("storage_transformers[{i}]"));
+        let found = TRANSFORMERS.get().find("", &extension.name).and_then(|any| Arc::downcast::<Registered>(any).ok());
+        let found = found.ok_or_else(|| at(err!(Extension, "unknown storage transformer {:?}", extension.name)))?;
+        let mode = if store.capabilities().writable { Mode::ReadWrite } else { Mode::Read };
+        let inner = Store::from_shared(store.context(), stack.clone(), mode);
+        let calls = found.0.open(&json::to_text(&Value::Object(extension.configuration.clone())), inner).map_err(at)?;
+        stack = Arc::new(CallbackStore::over(calls, &*stack));
+    }
+    Ok(Arc::new(PrefixStore::above(stack, &prefix)?))
+}
