@@ -1,0 +1,232 @@
+//! Copying
+//!
+//! `ozarr_node_copy` copies what is stored, key by key. `ozarr_copy` copies elements: into other chunks and
+//! shards, with other codecs, of another type or format. What is not said stays as it is:
+//!
+//! ```c
+//! static int32_t change(void *user, const char *path, ozarr_spec *spec) {
+//!     const int64_t chunks[] = {512, 512, 512}, inner[] = {64, 64, 64};
+//!     if (ozarr_spec_set_chunks(spec, chunks)) return 1;
+//!     return ozarr_spec_set_inner_chunks(spec, inner) != OZARR_OK;
+//! }
+//!
+//! ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
+//! options.change = change;
+//! if (ozarr_copy("run.zarr/temperature", "archive.zarr/temperature", &options)) goto fail;
+//! ```
+
+use super::entry;
+use super::handle::Handle;
+use super::migrate::{ozarr_progress, tell};
+use super::spec::snapshot;
+use super::status::ozarr_status;
+use super::store::format_of;
+use super::strings::{not_null, put, text};
+use super::types::{Specification, create, overflow, ozarr_array, ozarr_create, ozarr_overflow, ozarr_spec, ozarr_store, read_struct};
+use crate::error::{Result, bail, err};
+use crate::metadata::Format;
+use crate::node::{Context, Mode, Reshaping, Spec, Store};
+use std::ffi::{CString, c_char, c_void};
+
+/// `ozarr_node_copy`: read everything again, and compare it with the source.
+pub const OZARR_COPY_VERIFY: u32 = 1;
+
+/// `ozarr_copy`: chunks whose bytes stay the same become hard links to those of the source, where that is
+/// possible. No program may change them in place from then on; ozarr never does.
+pub const OZARR_COPY_LINK: u32 = 2;
+
+/// Is called for each array that is copied, with its path in the source's store and what its copy is to be:
+/// change it by the functions for specifications. It is freed afterwards. Anything but 0 ends the copy, with
+/// `OZARR_ERR_CANCELLED`. `user` is that of the options.
+#[allow(non_camel_case_types)]
+pub type ozarr_copy_change = Option<unsafe extern "C" fn(user: *mut c_void, path: *const c_char, spec: *mut ozarr_spec) -> i32>;
+
+/// How a copy is made; begin with `OZARR_COPY_OPTIONS_INIT`.
+#[allow(non_camel_case_types)]
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ozarr_copy_options {
+    /// Its size in bytes.
+    pub struct_size: usize,
+    /// The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3).
+    pub zarr_format: i32,
+    /// Where a node stands already: OZARR_NEW or OZARR_OVERWRITE.
+    pub exists: ozarr_create,
+    /// What becomes of values that do not fit into another type.
+    pub overflow: ozarr_overflow,
+    /// 0 or OZARR_COPY_LINK.
+    pub flags: u32,
+    /// The memory to use, about, in bytes; 0 is 512 MiB. Twice the source's and the target's chunk (inner
+    /// chunk) for a thread are needed in any case, and one whole chunk of a target without shards.
+    pub memory: usize,
+    /// Of a single array: what the copy is, as of `ozarr_array_spec`. NULL: as the source is.
+    pub spec: *const ozarr_spec,
+    /// Changes what the copy of each array is; NULL: they are as the source is.
+    pub change: ozarr_copy_change,
+    /// Is told of the progress (chunks and nodes), in the calling thread; NULL: nobody.
+    pub progress: ozarr_progress,
+    /// Given to both.
+    pub user: *mut c_void,
+}
+
+/// What a copy of the array is in that format (2, 3; 0: the array's own): its shape, chunks, codecs, fill
+/// value, names of dimensions and attributes. Each can be changed on its own; a compressor, say, takes the
+/// place of the compressor in the list of codecs.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_spec(array: *const ozarr_array, zarr_format: i32, out: *mut *mut ozarr_spec) -> ozarr_status {
+    entry!("ozarr_array_spec", {
+        not_null(out, "out")?;
+        let spec = ozarr_array::get(array, "array")?.spec(format(zarr_format)?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_spec::insert(Specification::new(spec))?, out, "out") }
+    })
+}
+
+/// Copies the array at `source`, or the group with all below it, to `dest`, where nothing is yet (or see
+/// `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not stored; each
+/// chunk or shard of the target is written once, whole; chunks whose bytes stay the same are copied as they
+/// are. Nothing is written unless every node can be copied. A document is written behind what it speaks of,
+/// that of `dest` last: a copy that was cut short is no node, and the same call begins it anew.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_copy(source: *const c_char, dest: *const c_char, options: *const ozarr_copy_options) -> ozarr_status {
+    entry!("ozarr_copy", {
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (source, dest) = unsafe { (text(source, "source")?, text(dest, "dest")?) };
+        let (from, path) = Store::locate(&Context::default(), source, Mode::Read)?;
+        let (to, to_path) = Store::locate(&Context::default(), dest, Mode::ReadWrite)?;
+        // SAFETY: NULL or options, by the function's contract.
+        unsafe { copy((&from, &path), (&to, &to_path), options) }
+    })
+}
+
+/// As `ozarr_copy`, from and to paths in open stores. The stores may be the same.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_copy_at(
+    store: *const ozarr_store,
+    path: *const c_char,
+    dest_store: *mut ozarr_store,
+    dest_path: *const c_char,
+    options: *const ozarr_copy_options,
+) -> ozarr_status {
+    entry!("ozarr_copy_at", {
+        let (from, to) = (ozarr_store::get(store, "store")?, ozarr_store::get(dest_store, "dest_store")?);
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (path, to_path) = unsafe { (text(path, "path")?, text(dest_path, "dest_path")?) };
+        // SAFETY: as for `ozarr_copy`.
+        unsafe { copy((&from, path), (&to, to_path), options) }
+    })
+}
+
+/// Copies the array at `source`, or the group with all below it, to `dest`: every stored object as it is,
+/// several at a time, from any store to any other. `exists`: OZARR_NEW or OZARR_OVERWRITE. `flags`: 0 or
+/// OZARR_COPY_VERIFY; a difference is `OZARR_ERR_CHECKSUM`. The document of `dest` is written last, after the
+/// comparison. `progress` may be NULL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_copy(
+    source: *const c_char,
+    dest: *const c_char,
+    exists: ozarr_create,
+    flags: u32,
+    progress: ozarr_progress,
+    user: *mut c_void,
+) -> ozarr_status {
+    entry!("ozarr_node_copy", {
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (source, dest) = unsafe { (text(source, "source")?, text(dest, "dest")?) };
+        let (how, verify) = (create(exists)?, one_flag(flags, OZARR_COPY_VERIFY, "OZARR_COPY_VERIFY")?);
+        let (from, path) = Store::locate(&Context::default(), source, Mode::Read)?;
+        let (to, to_path) = Store::locate(&Context::default(), dest, Mode::ReadWrite)?;
+        from.copy_node(&path, (&to, &to_path), how, verify, &mut |done, total| tell(progress, user, done, total))?;
+        to.flush()
+    })
+}
+
+/// As `ozarr_node_copy`, from and to paths in open stores.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_copy_at(
+    store: *const ozarr_store,
+    path: *const c_char,
+    dest_store: *mut ozarr_store,
+    dest_path: *const c_char,
+    exists: ozarr_create,
+    flags: u32,
+    progress: ozarr_progress,
+    user: *mut c_void,
+) -> ozarr_status {
+    entry!("ozarr_node_copy_at", {
+        let (from, to) = (ozarr_store::get(store, "store")?, ozarr_store::get(dest_store, "dest_store")?);
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (path, to_path) = unsafe { (text(path, "path")?, text(dest_path, "dest_path")?) };
+        let (how, verify) = (create(exists)?, one_flag(flags, OZARR_COPY_VERIFY, "OZARR_COPY_VERIFY")?);
+        from.copy_node(path, (&to, to_path), how, verify, &mut |done, total| tell(progress, user, done, total))
+    })
+}
+
+/// The first version of the options.
+const OPTIONS_V1: usize = size_of::<ozarr_copy_options>();
+
+/// # Safety
+/// `options` is NULL or points to options, whose functions may be called with their `user`.
+unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_copy_options) -> Result<()> {
+    // SAFETY: options without anything are zero.
+    let mut given: ozarr_copy_options = unsafe { std::mem::zeroed() };
+    if !options.is_null() {
+        // SAFETY: options, by the caller's promise; zero bytes are options.
+        given = unsafe { read_struct(options, "options", OPTIONS_V1) }?;
+    }
+    let reshaping = Reshaping {
+        format: format(given.zarr_format)?,
+        memory: given.memory as u64,
+        link: one_flag(given.flags, OZARR_COPY_LINK, "OZARR_COPY_LINK")?,
+        how: create(given.exists)?,
+        overflow: overflow(given.overflow)?,
+    };
+    let spec = if given.spec.is_null() { None } else { Some(snapshot(given.spec)?) };
+    let root = from.1.trim_matches('/');
+    let mut change = |path: &str, target: &mut Spec| {
+        if let Some(spec) = &spec {
+            if path != root {
+                bail!(Argument, "found `options`->spec for a group, expected the copy of one array; use `change`");
+            }
+            target.clone_from(spec);
+        }
+        changed(&given, path, target)
+    };
+    from.0.reshape_node(from.1, to, reshaping, &mut change, &mut |done, total| tell(given.progress, given.user, done, total))?;
+    Ok(())
+}
+
+/// Lets the caller change what a copy is.
+fn changed(options: &ozarr_copy_options, path: &str, target: &mut Spec) -> Result<()> {
+    let Some(change) = options.change else { return Ok(()) };
+    let path = CString::new(path).map_err(|_| err!(Name, "the path {path:?} holds a NUL"))?;
+    let handle = ozarr_spec::insert(Specification::new(target.clone()))?;
+    // SAFETY: the caller gave this function for such calls, and `user` with it; the texts live until it returns.
+    let status = super::host::call_back(|| unsafe { change(options.user, path.as_ptr(), handle) });
+    let wanted = snapshot(handle);
+    // One that the function freed by itself is no more to be had.
+    let _ = ozarr_spec::free(handle, "spec");
+    if status != 0 {
+        bail!(Cancelled, "the function that changes specifications gave {status}, expected 0");
+    }
+    *target = wanted?;
+    Ok(())
+}
+
+/// The format of a number from C; 0 is none.
+fn format(raw: i32) -> Result<Option<Format>> {
+    if raw == 0 { Ok(None) } else { format_of(raw).map(Some) }
+}
+
+/// Whether the one flag that a function has is set.
+fn one_flag(flags: u32, flag: u32, name: &str) -> Result<bool> {
+    if flags & !flag != 0 {
+        bail!(Argument, "`flags` is {flags}, expected 0 or {name}");
+    }
+    Ok(flags == flag)
+}

@@ -1,0 +1,116 @@
+//! Changing one thing in a v3 list of codecs: the compressor, the shards, an order. Everything else in it stays.
+
+use crate::codec::registry;
+use crate::dtype::{ByteOrder, DataType};
+use crate::error::Result;
+use crate::metadata::extension::Extension;
+use crate::metadata::v3::number_list;
+use crate::metadata::{Map, Value, v3};
+
+const SHARDS: &str = "sharding_indexed";
+
+/// The list with another one in the place of its codecs for elements: of the whole, or of the chunks in its shards.
+fn inside(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Extension>) -> Result<Vec<Extension>> {
+    match list.as_slice() {
+        [shards] if shards.name == SHARDS => {
+            let mut shards = shards.clone();
+            let codecs = v3::codec_list(shards.configuration.get("codecs").unwrap_or(&Value::Null))?;
+            let changed = inside(codecs, change)?.iter().map(Extension::to_v3).collect();
+            shards.configuration.insert("codecs".into(), Value::Array(changed));
+            Ok(vec![shards])
+        }
+        _ => Ok(change(list)),
+    }
+}
+
+/// With `compressor`, or none, in the place of all codecs behind that which makes bytes of elements.
+pub(super) fn with_compressor(list: Vec<Extension>, compressor: Option<Extension>) -> Result<Vec<Extension>> {
+    inside(list, |mut list| {
+        while list.pop_if(|codec| registry::takes_bytes(&codec.name)).is_some() {}
+        list.extend(compressor);
+        list
+    })
+}
+
+/// With inner chunks of that shape: of its shards, or of shards that it did not have.
+pub(super) fn with_inner_chunks(list: Vec<Extension>, inner: &[u64], index: Value) -> Vec<Extension> {
+    match list.as_slice() {
+        [shards] if shards.name == SHARDS => {
+            let mut shards = shards.clone();
+            shards.configuration.insert("chunk_shape".into(), number_list(inner));
+            vec![shards]
+        }
+        _ => vec![shards(inner, &list, index)],
+    }
+}
+
+/// The codec of shards with inner chunks of that shape, which go through `codecs`.
+pub(super) fn shards(inner: &[u64], codecs: &[Extension], index: Value) -> Extension {
+    let members = [
+        ("chunk_shape", number_list(inner)),
+        ("codecs", Value::Array(codecs.iter().map(Extension::to_v3).collect())),
+        ("index_codecs", index),
+        ("index_location", "end".into()),
+    ];
+    Extension::new(SHARDS, members.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
+}
+
+/// Without shards: the list of their inner chunks.
+pub(super) fn without_shards(list: Vec<Extension>) -> Result<Vec<Extension>> {
+    match list.as_slice() {
+        [shards] if shards.name == SHARDS => v3::codec_list(shards.configuration.get("codecs").unwrap_or(&Value::Null)),
+        _ => Ok(list),
+    }
+}
+
+/// With elements in that order: `reversed` is the transpose of F order.
+pub(super) fn with_order(list: Vec<Extension>, reversed: Option<Extension>) -> Result<Vec<Extension>> {
+    inside(list, |mut list| {
+        list.retain(|codec| codec.name != "transpose");
+        reversed.into_iter().chain(list).collect()
+    })
+}
+
+/// With elements of another type, in that order of bytes where they have one.
+pub(super) fn for_type(
+    list: Vec<Extension>,
+    (old, new): (DataType, DataType),
+    order: ByteOrder,
+    serial: Extension,
+) -> Result<Vec<Extension>> {
+    inside(list, |mut list| {
+        for codec in &mut list {
+            if matches!(codec.name.as_str(), "bytes" | "vlen-utf8" | "vlen-bytes") && old.is_variable() != new.is_variable() {
+                *codec = serial.clone();
+            }
+            if codec.name == "bytes" {
+                let said = codec.configuration.contains_key("endian");
+                match (new.has_order(), said) {
+                    (true, false) => set_endian(codec, order),
+                    (false, true) => drop(codec.configuration.shift_remove("endian")),
+                    _ => {}
+                }
+            }
+            let size = |t: DataType| if t.is_variable() { 1 } else { t.size() };
+            if codec.name == "blosc" && codec.configuration.get("typesize") == Some(&size(old).into()) {
+                codec.configuration.insert("typesize".into(), size(new).into());
+            }
+        }
+        list
+    })
+}
+
+/// With bytes in that order.
+pub(super) fn with_byte_order(list: Vec<Extension>, order: ByteOrder) -> Result<Vec<Extension>> {
+    inside(list, |mut list| {
+        list.iter_mut().filter(|c| c.name == "bytes" && c.configuration.contains_key("endian")).for_each(|c| set_endian(c, order));
+        list
+    })
+}
+
+fn set_endian(codec: &mut Extension, order: ByteOrder) {
+    let word = if order == ByteOrder::Big { "big" } else { "little" };
+    let mut configuration = Map::new();
+    configuration.insert("endian".into(), word.into());
+    codec.configuration = configuration;
+}

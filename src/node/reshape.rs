@@ -1,0 +1,342 @@
+//! Copying an array, or a group with all below it, while chunks, shards, codecs, type and format change.
+//!
+//! A first pass says what each node becomes, and refuses what cannot be; then chunks are copied, and documents behind them, from the
+//! leaves to the root, whose document comes last: a copy that was cut short is no node. A marker tells a second run that what it finds is
+//! left from the first. Chunks whose bytes would be the same are moved as they are, others go through `engine::reshape`.
+
+use super::array::{State, write_documents};
+use super::document::{self, Stored, find, require};
+use super::transfer::{Elements, Moves, Progress, Way, at_node, each_chunk, moved_path, nodes_below};
+use super::{Create, Group, NodeKind, Spec, Store, catalog, copy, draft, hierarchy, path, spec};
+use crate::dtype::Overflow;
+use crate::error::{Result, bail, err};
+use crate::limits;
+use crate::metadata::v3::Document;
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, upgrade, v2, v3};
+use crate::store::{Condition, get};
+
+/// Stands beside the root of what is being made, until it is whole.
+const MARKER: &str = "ozarr-copy.json";
+/// So many notes are kept, at most.
+const NOTES: usize = 1000;
+
+/// How a copy is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Reshaping {
+    /// The version that all nodes get; `None`: the one that they have (3 for drafts).
+    pub format: Option<Format>,
+    /// The bytes of memory to use, about; 0 is the default, 512 MiB.
+    pub memory: u64,
+    /// Chunks whose bytes stay the same get a second name, where that is possible, instead of being copied.
+    pub link: bool,
+    /// What is done where a node stands: `New` or `Overwrite`.
+    pub how: Create,
+    /// What becomes of values that do not fit into another type.
+    pub overflow: Overflow,
+}
+
+impl Default for Reshaping {
+    fn default() -> Reshaping {
+        Reshaping { format: None, memory: 0, link: false, how: Create::New, overflow: Overflow::Error }
+    }
+}
+
+/// What a copy did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reshaped {
+    /// The nodes.
+    pub nodes: u64,
+    /// Chunks that got a second name.
+    pub linked: u64,
+    /// Chunks that were copied as they are.
+    pub copied: u64,
+    /// Chunks of the target that were made of decoded elements; those of nothing but the fill value, which are not stored, count.
+    pub encoded: u64,
+    /// What could not be kept, a line for each (a thousand at most).
+    pub notes: Vec<String>,
+}
+
+/// Is told the path of an array (in the source) and what its copy is to be, to change it.
+pub type Change<'a> = dyn FnMut(&str, &mut Spec) -> Result<()> + 'a;
+
+/// What a node becomes.
+enum New {
+    Group(Format, Map<String, Value>),
+    Array(Box<NewArray>),
+}
+
+struct NewArray {
+    old: State,
+    new: ArrayMeta,
+    attributes: Map<String, Value>,
+    /// Chunks keep their bytes.
+    same_bytes: bool,
+}
+
+struct Job<'a> {
+    way: Way<'a>,
+    from_path: String,
+    to_path: String,
+    options: Reshaping,
+    done: u64,
+    total: u64,
+    report: Reshaped,
+    progress: &'a mut Progress<'a>,
+}
+
+impl Store {
+    /// Copies the node at `path` with all below it to `to_path` in `to`. Each array's copy is as the array itself (in the version that
+    /// `options` say), unless `change` changes it; its shape stays. Nothing is written unless everything can be copied.
+    ///
+    /// The source is only read; what other programs write to it meanwhile may or may not be in the copy. `progress` is told after
+    /// each chunk and node how many are done of how many; its error ends the copy. After an interruption the same call begins anew in
+    /// what it left. Errors: `Exists`, `Argument` (one place lies in the other), `Unsupported`, `Range` (a value does not
+    /// fit into another type), and those of reading and writing.
+    pub fn reshape_node(
+        &self,
+        path: &str,
+        (to, to_path): (&Store, &str),
+        options: Reshaping,
+        change: &mut Change<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Reshaped> {
+        to.check_writable()?;
+        draft::refuse(to)?;
+        let (from_path, to_path) = (path::normalize(path)?, path::normalize(to_path)?);
+        path::check_new(&to_path)?;
+        hierarchy::need_listing(self)?;
+        let found = require(self, &from_path, NodeKind::None)?;
+        copy::refuse_overlap((self, &from_path), (to, &to_path))?;
+        if options.how == Create::OpenIfSame {
+            bail!(Argument, "a copy is new or overwrites; there is nothing to open");
+        }
+        let format = options.format.unwrap_or(if found.dialect == Dialect::Final { found.format } else { Format::V3 });
+        let way = Way { from: self, to, link: options.link };
+        let mut job = Job { way, from_path, to_path, options, done: 0, total: 0, report: Reshaped::default(), progress };
+        let nodes = job.plan(change)?;
+        let changed = hierarchy::ensure_ancestors(to, &job.to_path, format)?;
+        job.run(nodes, changed)?;
+        Ok(job.report)
+    }
+}
+
+impl Job<'_> {
+    /// What every node becomes, and how many objects that makes; everything that can be wrong before anything is written.
+    fn plan(&mut self, change: &mut Change<'_>) -> Result<Vec<(String, New)>> {
+        let mut plan = Vec::new();
+        for node in nodes_below(self.way.from, &self.from_path)? {
+            let target = moved_path(&node, &self.from_path, &self.to_path);
+            path::check_new(&target).map_err(|e| at_node(e, &node))?;
+            let Some(found) = find(self.way.from, &node)? else { continue };
+            let new = self.convert(&node, found, change).map_err(|e| at_node(e, &node))?;
+            self.total += 1;
+            if let New::Array(array) = &new {
+                self.total += self.count(&node, array).map_err(|e| at_node(e, &node))?;
+            }
+            plan.push((node, new));
+        }
+        Ok(plan)
+    }
+
+    fn convert(&mut self, node: &str, found: Stored, change: &mut Change<'_>) -> Result<New> {
+        let from = self.way.from;
+        let (format, dialect, document) = (found.format, found.dialect, found.document.clone());
+        let attributes = match format {
+            Format::V2 => document::attributes_v2(from, node)?,
+            Format::V3 => v3::attributes(&document).cloned().unwrap_or_default(),
+        };
+        let to = self.options.format.unwrap_or(if dialect == Dialect::Final { format } else { Format::V3 });
+        match found.parse(from)? {
+            Document::Group(_) if (format, dialect, to) == (Format::V3, Dialect::Final, Format::V3) => {
+                let mut document = document;
+                document.shift_remove(v3::CONSOLIDATED);
+                Ok(New::Group(to, document))
+            }
+            Document::Group(_) if (format, to) == (Format::V2, Format::V2) => Ok(New::Group(to, attributes)),
+            Document::Group(meta) => {
+                let attributes = upgrade::group_attributes(&meta.document, attributes);
+                Ok(New::Group(to, if to == Format::V3 { v3::write_group(attributes) } else { attributes }))
+            }
+            Document::Array(meta) => {
+                // What the state knows of the chunks' keys may be more than what the document says.
+                let old = State::new(from, node, *meta, false)?;
+                let mut notes = Vec::new();
+                let mut spec = Spec::like(&old.meta, attributes, Some(to), &mut notes)?;
+                change(node, &mut spec)?;
+                let (new, attributes) = spec.resolve(None)?;
+                if new.shape != old.meta.shape {
+                    let found = new.shape.as_slice();
+                    return Err(err!(Argument, "found {found:?}, a copy keeps the shape {:?}", old.meta.shape.as_slice()).at_field("shape"));
+                }
+                let room = NOTES.saturating_sub(self.report.notes.len());
+                self.report.notes.extend(notes.into_iter().take(room).map(|note| format!("{}: {note}", path::display(node))));
+                let lenient = from.options().clipped || from.options().empty_is_missing;
+                let same_bytes = !lenient && same_bytes(&old.meta, &new);
+                Ok(New::Array(Box::new(NewArray { old, new, attributes, same_bytes })))
+            }
+        }
+    }
+
+    /// The number of objects of an array.
+    fn count(&self, node: &str, array: &NewArray) -> Result<u64> {
+        if !array.same_bytes {
+            return Ok(self.elements(node, array)?.chunks());
+        }
+        let mut count = 0;
+        each_chunk(self.way.from, &array.old, &mut |_, _| {
+            count += 1;
+            Ok(())
+        })?;
+        Ok(count)
+    }
+
+    fn elements(&self, node: &str, array: &NewArray) -> Result<Elements> {
+        let target = moved_path(node, &self.from_path, &self.to_path);
+        let source = array.old.bound(node)?;
+        let dest = State::new(self.way.to, &target, array.new.clone(), false)?.bound(&target)?;
+        let same_fill = same_fill(&array.old.meta, &array.new);
+        let how = (self.options.memory, self.options.overflow);
+        Elements::new((self.way.from, &array.old, &source), &dest, same_fill, how)
+    }
+
+    fn run(&mut self, nodes: Vec<(String, New)>, mut changed: Vec<String>) -> Result<()> {
+        let to = self.way.to;
+        let lock = document::lock_place(to, &self.to_path)?;
+        let replaced = self.make_room()?;
+        let mut consolidated = Vec::new();
+        // Children first.
+        for (node, new) in nodes.iter().rev() {
+            let target = moved_path(node, &self.from_path, &self.to_path);
+            if matches!(new, New::Group(..)) && is_consolidated(self.way.from, node)? {
+                consolidated.push(target.clone());
+            }
+            self.node(node, &target, new).map_err(|e| if e.key().is_some() { e } else { at_node(e, node) })?;
+            changed.push(target);
+        }
+        to.flush()?;
+        catalog::changed(to);
+        for group in &consolidated {
+            Group::open(to, group)?.consolidate()?;
+        }
+        if to.shared().capabilities().erasable {
+            let marker = path::join(&self.to_path, MARKER);
+            to.shared().erase(&marker).map_err(|e| e.at_key(marker))?;
+        }
+        drop(lock);
+        hierarchy::refresh(to, &changed, replaced.then_some(self.to_path.as_str()))?;
+        to.flush()
+    }
+
+    /// Erases what is in the way as far as that was asked for, and what an interrupted run left; refuses anything else.
+    fn make_room(&self) -> Result<bool> {
+        let (to, place) = (self.way.to, &self.to_path);
+        if let (Create::New, Some(there)) = (self.options.how, hierarchy::found_on_create(to, place)?) {
+            return Err(hierarchy::exists(to, place, there.kind, ""));
+        }
+        let replaced = hierarchy::clear(to, place)?;
+        let capabilities = to.shared().capabilities();
+        let (key, source) = (path::join(place, MARKER), format!("{} {}", self.way.from.shared().describe(), self.from_path));
+        if capabilities.erasable && self.was_interrupted(&key, &source)? {
+            let prefix = path::prefix(place);
+            to.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))?;
+        } else if capabilities.listable {
+            let listing = to.shared().list_dir(&path::prefix(place))?;
+            if !listing.keys.is_empty() || !listing.prefixes.is_empty() {
+                let store = to.shared().describe();
+                bail!(Exists, "{} of {store} holds something already; copy to where nothing is", path::display(place));
+            }
+        }
+        if capabilities.erasable {
+            let marker = [("from".to_string(), Value::from(source))].into_iter().collect();
+            document::publish(to, &key, &marker, Condition::None)?;
+        }
+        Ok(replaced)
+    }
+
+    fn was_interrupted(&self, key: &str, source: &str) -> Result<bool> {
+        let Some(bytes) = get(&**self.way.to.shared(), key, limits::MAX_DOCUMENT)? else { return Ok(false) };
+        let marker = json::parse_object(&bytes, limits::MAX_DOCUMENT).map_err(|e| e.at_key(key))?;
+        if marker.get("from").and_then(Value::as_str) != Some(source) {
+            return Err(err!(Exists, "a copy of something else was interrupted here; complete it, or erase what it left").at_key(key));
+        }
+        Ok(true)
+    }
+
+    fn node(&mut self, node: &str, target: &str, new: &New) -> Result<()> {
+        let to = self.way.to;
+        if let New::Array(array) = new {
+            self.chunks(node, target, array)?;
+        }
+        // What the document speaks of is durable before it is there.
+        if target == self.to_path {
+            to.flush()?;
+        }
+        match new {
+            New::Array(array) => write_documents(to, target, &array.new, &array.attributes)?,
+            New::Group(Format::V3, document) => hierarchy::publish_new(to, target, v3::DOCUMENT, document)?,
+            New::Group(Format::V2, attributes) => {
+                if !attributes.is_empty() {
+                    document::publish(to, &path::join(target, v2::ATTRIBUTES), attributes, Condition::None)?;
+                }
+                hierarchy::publish_new(to, target, v2::GROUP, &v2::write_group())?;
+            }
+        }
+        self.report.nodes += 1;
+        self.done += 1;
+        (self.progress)(self.done, self.total.max(self.done))
+    }
+
+    fn chunks(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
+        let (before, total) = (self.done, self.total);
+        if !array.same_bytes {
+            let elements = self.elements(node, array)?;
+            let (chunks, progress) = (elements.chunks(), &mut self.progress);
+            elements.run(&mut |done| progress(before + done, total.max(before + done)))?;
+            self.report.encoded += chunks;
+            self.done += chunks;
+            return Ok(());
+        }
+        let (prefix, mut keys) = (path::prefix(target), Vec::new());
+        each_chunk(self.way.from, &array.old, &mut |key, index| {
+            let mut to_key = prefix.clone();
+            array.new.keys.push(index.iter().copied(), &mut to_key);
+            keys.push((key.to_string(), to_key));
+            Ok(())
+        })?;
+        let (moves, progress) = (Moves::default(), &mut self.progress);
+        self.way.move_all(&keys, &moves, &mut |done| progress(before + done, total.max(before + done)))?;
+        self.report.linked += moves.linked.into_inner();
+        self.report.copied += moves.copied.into_inner();
+        self.done += keys.len() as u64;
+        Ok(())
+    }
+}
+
+/// Whether a group has consolidated metadata, which the copy gets, too.
+fn is_consolidated(store: &Store, node: &str) -> Result<bool> {
+    let key = path::join(node, v2::CONSOLIDATED);
+    if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some() {
+        return Ok(true);
+    }
+    Ok(find(store, node)?.is_some_and(|found| found.document.get(v3::CONSOLIDATED).is_some_and(|c| !c.is_null())))
+}
+
+/// Whether missing chunks of both hold the same.
+fn same_fill(old: &ArrayMeta, new: &ArrayMeta) -> bool {
+    if old.data_type == new.data_type {
+        return old.fill.element(old.data_type) == new.fill.element(new.data_type);
+    }
+    // Converted as the elements would be.
+    let converted = spec::converted_fill(&old.fill, old.data_type, new.data_type);
+    converted.is_some_and(|fill| fill.element(new.data_type) == new.fill.element(new.data_type))
+}
+
+/// Whether each chunk of the one array is, byte by byte, the chunk of that index of the other.
+fn same_bytes(old: &ArrayMeta, new: &ArrayMeta) -> bool {
+    let codecs = |meta: &ArrayMeta| upgrade::codecs(&meta.codecs, meta.data_type, meta.shape.len());
+    let same_codecs = match (&old.codecs, &new.codecs) {
+        (a @ Codecs::V2 { .. }, b @ Codecs::V2 { .. }) if a == b => true,
+        _ => matches!((codecs(old), codecs(new)), (Ok(a), Ok(b)) if a == b),
+    };
+    old.grid == new.grid && old.data_type == new.data_type && same_codecs && same_fill(old, new)
+}

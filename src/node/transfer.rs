@@ -1,0 +1,235 @@
+//! What copying and migrating share: the nodes of a hierarchy, the stored chunks of an array, and the way of both to another place, as
+//! bytes or as elements.
+
+use super::array::State;
+use super::document::find;
+use super::{NodeKind, Store, draft, path, resize};
+use crate::dtype::Overflow;
+use crate::engine::pool::Pool;
+use crate::engine::reshape::{self, Reshape};
+use crate::engine::{BoundArray, tasks};
+use crate::error::{Error, Result};
+use crate::limits::{self, Dims};
+use crate::metadata::{Dialect, Format};
+use crate::store::{Condition, Object};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Objects up to this size are read at once, larger ones piece by piece.
+const PIECE: u64 = 8 << 20;
+/// Threads that wait for a store with latency, most of the time.
+const WAITING: usize = 32;
+
+/// What is told while something long goes on: how many objects are done of how many. An error ends it.
+pub(super) type Progress<'a> = dyn FnMut(u64, u64) -> Result<()> + 'a;
+
+/// The paths of the node at `root` and of all below it, parents before their children.
+pub(super) fn nodes_below(store: &Store, root: &str) -> Result<Vec<String>> {
+    let (mut nodes, mut todo) = (Vec::new(), vec![root.to_string()]);
+    while let Some(node) = todo.pop() {
+        let Some(found) = find(store, &node)? else { continue };
+        if found.kind == NodeKind::Group {
+            let mut names = match found.dialect {
+                Dialect::D0 => draft::child_names(store, &node)?,
+                _ => store.shared().list_dir(&path::prefix(&node))?.prefixes,
+            };
+            // V3-05; in v2 such names are legal, and have no form in v3.
+            names.retain(|name| found.format == Format::V2 || !name.starts_with("__"));
+            if found.dialect == Dialect::D0 && node.is_empty() && draft::is_consolidated_only(store)? {
+                names.retain(|name| name != draft::CONSOLIDATED_GROUP);
+            }
+            todo.extend(names.iter().rev().map(|name| path::join(&node, name)));
+        }
+        nodes.push(node);
+    }
+    Ok(nodes)
+}
+
+/// The path below `to_root` of the node that is at `node`, below `root`.
+pub(super) fn moved_path(node: &str, root: &str, to_root: &str) -> String {
+    let name = if node == root { "" } else { path::relative(root, node) };
+    if name.is_empty() { to_root.to_string() } else { path::join(to_root, name) }
+}
+
+/// An error that names the node.
+pub(super) fn at_node(e: Error, node: &str) -> Error {
+    e.at_key(path::display(node))
+}
+
+/// Calls `each` with the key and the index of every stored chunk that lies inside of the array's shape.
+pub(super) fn each_chunk(store: &Store, array: &State, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
+    let (prefix, keys) = &array.chunks;
+    let shape = &array.meta.shape;
+    let counts: Dims = shape.iter().enumerate().map(|(d, &n)| array.meta.grid.count(d, n)).collect();
+    let folder = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
+    store.shared().list(folder, &mut |key| {
+        let index = key.strip_prefix(prefix.as_str()).and_then(|tail| resize::parse_key(*keys, tail, shape.len()));
+        match index {
+            Some(index) if index.iter().zip(&counts).all(|(i, n)| i < n) => each(key, &index),
+            _ => Ok(()),
+        }
+    })
+}
+
+/// What became of objects.
+#[derive(Default)]
+pub(super) struct Moves {
+    /// Got a second name.
+    pub linked: AtomicU64,
+    /// Were copied.
+    pub copied: AtomicU64,
+}
+
+/// From where to where objects go.
+#[derive(Clone, Copy)]
+pub(super) struct Way<'a> {
+    pub from: &'a Store,
+    pub to: &'a Store,
+    /// By hard links, where that is possible.
+    pub link: bool,
+}
+
+impl Way<'_> {
+    /// Brings objects to the keys beside theirs, several at a time. `told` gets the number of those that are done.
+    pub fn move_all(&self, keys: &[(String, String)], moves: &Moves, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        let task = |i: u64, _: &tasks::Running<'_>| {
+            let (key, to_key) = &keys[i as usize];
+            self.move_object(key, to_key, moves)
+        };
+        let (pool, width) = self.threads();
+        tasks::run(&pool, keys.len() as u64, width, &task, told)
+    }
+
+    /// As many threads as the stores keep busy; this one alone where only threads inside of a call of the program's may use them.
+    pub fn threads(&self) -> (Arc<Pool>, usize) {
+        let (pool, stores) = (&self.to.context().pool, [self.from, self.to]);
+        if stores.iter().any(|store| !store.shared().any_thread()) {
+            return (Pool::new(1), 1);
+        }
+        let latency = stores.iter().any(|store| store.shared().capabilities().latency);
+        if latency && pool.threads() < WAITING { (Pool::new(WAITING), WAITING) } else { (pool.clone(), pool.threads()) }
+    }
+
+    /// Brings one object to another key. One that another program erased meanwhile is missing in the new place, too.
+    pub fn move_object(&self, key: &str, to_key: &str, moves: &Moves) -> Result<()> {
+        let file = if self.link { self.from.shared().file(key) } else { None };
+        if let Some(file) = file
+            && self.to.shared().link(to_key, &file).map_err(|e| e.at_key(to_key))?
+        {
+            moves.linked.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
+        if let Some(object) = self.from.shared().open(key).map_err(|e| e.at_key(key))? {
+            self.copy_object(&object, key, to_key)?;
+            moves.copied.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn copy_object(&self, object: &Object, key: &str, to_key: &str) -> Result<()> {
+        let len = object.len().map_err(|e| e.at_key(key))?;
+        let mut buffer = Vec::new();
+        if len <= PIECE {
+            let bytes = limits::grow(&mut buffer, len as usize)?;
+            object.read_exact_whole(bytes).map_err(|e| e.at_key(key))?;
+            return self.to.shared().put(to_key, &[bytes], Condition::None).map_err(|e| e.at_key(to_key));
+        }
+        let mut staged = self.to.shared().stage(to_key).map_err(|e| e.at_key(to_key))?;
+        let mut at = 0;
+        while at < len {
+            let piece = limits::grow(&mut buffer, (len - at).min(PIECE) as usize)?;
+            object.read_exact_at(at, piece).map_err(|e| e.at_key(key))?;
+            staged.append(piece).map_err(|e| e.at_key(to_key))?;
+            at += piece.len() as u64;
+        }
+        self.to.shared().publish(to_key, staged).map_err(|e| e.at_key(to_key))
+    }
+
+    /// An error where two keys do not hold the same bytes.
+    pub fn compare(&self, key: &str, to_key: &str) -> Result<()> {
+        let open = |store: &Store, key: &str| store.shared().open(key).map_err(|e| e.at_key(key));
+        let Some(source) = open(self.from, key)? else { return Ok(()) };
+        let differs = |what: &str| Err(crate::error::err!(Checksum, "the copy {what}, compared with {key}").at_key(to_key));
+        let Some(copy) = open(self.to, to_key)? else { return differs("is missing") };
+        let len = source.len().map_err(|e| e.at_key(key))?;
+        if copy.len().map_err(|e| e.at_key(to_key))? != len {
+            return differs("has another length");
+        }
+        let (mut a, mut b, mut at) = (Vec::new(), Vec::new(), 0);
+        while at < len {
+            let n = (len - at).min(PIECE) as usize;
+            let (a, b) = (limits::grow(&mut a, n)?, limits::grow(&mut b, n)?);
+            source.read_exact_at(at, a).map_err(|e| e.at_key(key))?;
+            copy.read_exact_at(at, b).map_err(|e| e.at_key(to_key))?;
+            if a != b {
+                return differs("has other bytes");
+            }
+            at += n as u64;
+        }
+        Ok(())
+    }
+}
+
+/// The elements of an array on their way into other chunks.
+pub(super) struct Elements {
+    reshape: Reshape,
+    /// The boxes that hold anything; `None`: all.
+    boxes: Option<Vec<u64>>,
+}
+
+impl Elements {
+    /// From `old` in `store` to `dest`. `same_fill`: where nothing is stored, nothing needs to be.
+    pub fn new(
+        (store, old, source): (&Store, &State, &Arc<BoundArray>),
+        dest: &Arc<BoundArray>,
+        same_fill: bool,
+        (memory, overflow): (u64, Overflow),
+    ) -> Result<Elements> {
+        let beside = if source.data_type.is_variable() { sampled_length(store, old, source)? } else { 0 };
+        let reshape = Reshape::new(source, dest, memory, beside, overflow)?;
+        if !same_fill || dest.store_fill_chunks || !store.shared().capabilities().listable {
+            return Ok(Elements { reshape, boxes: None });
+        }
+        let (mut boxes, mut room) = (Vec::new(), 1 << 16);
+        each_chunk(store, old, &mut |_, index| {
+            reshape.reached(index, &mut boxes);
+            // Chunks come in any order; many share a box.
+            if boxes.len() > room {
+                boxes.sort_unstable();
+                boxes.dedup();
+                room = boxes.len().saturating_mul(2).max(1 << 16);
+            }
+            Ok(())
+        })?;
+        boxes.sort_unstable();
+        boxes.dedup();
+        Ok(Elements { reshape, boxes: Some(boxes) })
+    }
+
+    /// The number of chunks that are written.
+    pub fn chunks(&self) -> u64 {
+        let of = |number: u64| self.reshape.chunks_in(number);
+        match &self.boxes {
+            Some(boxes) => boxes.iter().map(|&b| of(b)).fold(0, u64::saturating_add),
+            None => (0..self.reshape.boxes()).map(of).fold(0, u64::saturating_add),
+        }
+    }
+
+    /// Copies them; `told` gets the number of chunks that are done.
+    pub fn run(&self, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        self.reshape.run(self.boxes.as_deref(), told)
+    }
+}
+
+/// The bytes that elements of variable length have, by a look at the first chunks.
+fn sampled_length(store: &Store, old: &State, source: &Arc<BoundArray>) -> Result<u64> {
+    const SAMPLES: usize = 3;
+    let mut chunks: Vec<Dims> = Vec::new();
+    each_chunk(store, old, &mut |_, index| {
+        if chunks.len() < SAMPLES {
+            chunks.push(index.clone());
+        }
+        Ok(())
+    })?;
+    chunks.iter().map(|chunk| reshape::average_length(source, chunk)).try_fold(0, |most, n| Ok(most.max(n?)))
+}
