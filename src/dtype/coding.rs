@@ -1,0 +1,478 @@
+//! Numbers that are stored in another form than they mean: packed by a scale and an offset, with values that stand for "missing", or
+//! counts of time since some moment. Both are undone, and done, in the pass that converts the elements.
+//!
+//! Packed: value = stored · scale + offset, computed as doubles and rounded once to the type in memory; a missing value is NaN.
+//! Times: count = (stored · num + add) / den, exact for integers (rounded down) and to the nearest for real numbers; missing is the
+//! least integer of 64 bits, numpy's "not a time".
+
+use super::convert::Transfer;
+use super::{DataType, Element, ElementType, Kind, Overflow};
+use crate::error::{Result, bail};
+use std::mem::MaybeUninit;
+
+/// Elements of a block.
+const BLOCK: usize = 256;
+/// "Not a time".
+pub const NOT_A_TIME: i64 = i64::MIN;
+
+/// What stored numbers mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coding {
+    /// Elements of the stored type, in this host's byte order, that stand for "missing"; the first is what is written for it.
+    pub missing: Vec<Element>,
+    /// Stored integers with a sign mean those without one that have the same bits (`_Unsigned`).
+    pub unsigned: bool,
+    /// What is made of the others.
+    pub rule: Rule,
+}
+
+/// What is made of a stored number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// stored · scale + offset, a real number.
+    Scale {
+        /// `scale_factor`.
+        scale: f64,
+        /// `add_offset`.
+        offset: f64,
+    },
+    /// (stored · num + add) / den, a count of 64 bits.
+    Time {
+        /// The unit of the stored counts, in parts.
+        num: i128,
+        /// The moment of the stored count 0, in parts.
+        add: i128,
+        /// The unit in memory, in parts.
+        den: i128,
+    },
+}
+
+/// Which way the elements go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Decode,
+    Encode,
+}
+
+/// A conversion that undoes or does a coding.
+#[derive(Clone, Debug)]
+pub(super) struct Coded {
+    coding: Coding,
+    way: Way,
+    /// The stored elements' type.
+    stored: ElementType,
+    /// Between the outside on the left and what the rule works on: stored elements in native order (decoding), memory (encoding).
+    first: Transfer,
+    /// Decoding: native stored elements to doubles or counts.
+    wide: Transfer,
+    /// To the outside on the right.
+    last: Transfer,
+}
+
+/// Memory for one block of numbers of up to 8 bytes.
+#[repr(align(16))]
+struct Scratch(MaybeUninit<[u64; BLOCK]>);
+
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch(MaybeUninit::uninit())
+    }
+
+    fn at(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+impl Coded {
+    /// From stored elements to memory.
+    pub fn decoding(stored: ElementType, memory: ElementType, coding: &Coding, overflow: Overflow) -> Result<Coded> {
+        let stored = meant(stored, coding.unsigned);
+        let native = ElementType::native(stored.data_type);
+        let (middle, memory) = middle(native, memory, coding)?;
+        Ok(Coded {
+            coding: coding.clone(),
+            way: Way::Decode,
+            stored,
+            first: Transfer::new(stored, native)?,
+            // Real counts of time are computed with as doubles.
+            wide: Transfer::new(native, if is_real(native) { ElementType::native(DataType::Float64) } else { middle })?,
+            last: Transfer::new(middle, memory)?.with_overflow(overflow),
+        })
+    }
+
+    /// From memory to stored elements.
+    pub fn encoding(memory: ElementType, stored: ElementType, coding: &Coding, overflow: Overflow) -> Result<Coded> {
+        let stored = meant(stored, coding.unsigned);
+        let native = ElementType::native(stored.data_type);
+        let (middle, memory) = middle(native, memory, coding)?;
+        let wide = if is_real(native) { ElementType::native(DataType::Float64) } else { middle };
+        Ok(Coded {
+            coding: coding.clone(),
+            way: Way::Encode,
+            stored,
+            first: Transfer::new(memory, middle)?,
+            wide: Transfer::new(native, wide)?,
+            last: Transfer::new(wide, stored)?.with_overflow(overflow),
+        })
+    }
+
+    /// See [`Transfer::run`].
+    ///
+    /// # Safety
+    /// As for [`Transfer::run`].
+    pub unsafe fn run(
+        &self,
+        src: *const u8,
+        src_stride: isize,
+        dst: *mut u8,
+        dst_stride: isize,
+        n: usize,
+    ) -> std::result::Result<(), usize> {
+        let (mut a, mut b) = (Scratch::new(), Scratch::new());
+        let mut first = 0;
+        while first < n {
+            let count = BLOCK.min(n - first);
+            let (s, d) = (src.wrapping_offset(src_stride * first as isize), dst.wrapping_offset(dst_stride * first as isize));
+            // SAFETY: elements among those that the caller vouches for.
+            let done = unsafe {
+                match self.way {
+                    Way::Decode => self.decode(s, src_stride, d, dst_stride, count, a.at(), b.at()),
+                    Way::Encode => self.encode(s, src_stride, d, dst_stride, count, a.at()),
+                }
+            };
+            done.map_err(|i| first + i)?;
+            first += count;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`Transfer::run`], for up to [`BLOCK`] elements; `a` and `b` have room for as many of 8 bytes, aligned.
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn decode(
+        &self,
+        src: *const u8,
+        src_stride: isize,
+        dst: *mut u8,
+        dst_stride: isize,
+        n: usize,
+        a: *mut u8,
+        b: *mut u8,
+    ) -> std::result::Result<(), usize> {
+        let size = self.stored.size();
+        let step = |s: usize| s as isize;
+        // SAFETY: the caller vouches for both sides and for the scratch memory; every byte of it is written before it is read.
+        unsafe {
+            self.first.run(src, src_stride, a, step(size), n)?;
+            self.wide.run(a, step(size), b, 8, n)?;
+            match self.coding.rule {
+                Rule::Scale { scale, offset } => {
+                    let values = std::slice::from_raw_parts_mut(b.cast::<f64>(), n);
+                    if (scale, offset) != (1.0, 0.0) {
+                        values.iter_mut().for_each(|v| *v = *v * scale + offset);
+                    }
+                    self.mark(a, n, |i| values[i] = f64::NAN);
+                }
+                Rule::Time { num, add, den } => {
+                    let counts = b.cast::<i64>();
+                    for i in 0..n {
+                        let count = match is_real(self.stored) {
+                            true => real_count(b.cast::<f64>().add(i).read(), num, add, den),
+                            false => count_of(counts.add(i).read(), num, add, den),
+                        };
+                        // One that is missing may be anything.
+                        let Some(count) = count.or_else(|| self.is_missing(a.add(i * size)).then_some(NOT_A_TIME)) else { return Err(i) };
+                        counts.add(i).write(count);
+                    }
+                    self.mark(a, n, |i| counts.add(i).write(NOT_A_TIME));
+                }
+            }
+            self.last.run(b, 8, dst, dst_stride, n)
+        }
+    }
+
+    /// # Safety
+    /// As for [`Coded::decode`].
+    unsafe fn encode(
+        &self,
+        src: *const u8,
+        src_stride: isize,
+        dst: *mut u8,
+        dst_stride: isize,
+        n: usize,
+        a: *mut u8,
+    ) -> std::result::Result<(), usize> {
+        let mut gone = [false; BLOCK];
+        let real = is_real(self.stored);
+        // SAFETY: the caller vouches for both sides and for the scratch memory; every byte of it is written before it is read.
+        unsafe {
+            self.first.run(src, src_stride, a, 8, n)?;
+            match self.coding.rule {
+                Rule::Scale { scale, offset } => {
+                    let values = std::slice::from_raw_parts_mut(a.cast::<f64>(), n);
+                    for (value, gone) in values.iter_mut().zip(&mut gone) {
+                        *gone = value.is_nan();
+                        *value = (*value - offset) / scale;
+                        if !real {
+                            *value = if *gone { 0.0 } else { value.round_ties_even() };
+                        }
+                    }
+                }
+                Rule::Time { num, add, den } => {
+                    for (i, gone) in gone.iter_mut().enumerate().take(n) {
+                        let count = a.cast::<i64>().add(i).read();
+                        *gone = count == NOT_A_TIME;
+                        let parts = if *gone { Some(0) } else { i128::from(count).checked_mul(den).and_then(|p| p.checked_sub(add)) };
+                        let parts = parts.ok_or(i)?;
+                        if real {
+                            let value = (parts / num) as f64 + (parts % num) as f64 / num as f64;
+                            a.cast::<f64>().add(i).write(if *gone { f64::NAN } else { value });
+                        } else {
+                            // Stored counts are whole: others would lose time.
+                            let stored = Some(parts).filter(|p| p % num == 0).and_then(|p| i64::try_from(p / num).ok());
+                            a.cast::<i64>().add(i).write(stored.ok_or(i)?);
+                        }
+                    }
+                }
+            }
+            self.last.run(a, 8, dst, dst_stride, n)?;
+            let any = gone[..n].iter().position(|gone| *gone);
+            let Some(any) = any else { return Ok(()) };
+            let Some(missing) = self.coding.missing.first() else { return if real { Ok(()) } else { Err(any) } };
+            let mut bytes = missing.clone();
+            if self.stored.swapped() {
+                bytes.reverse();
+            }
+            for i in (any..n).filter(|i| gone[*i]) {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), dst.wrapping_offset(dst_stride * i as isize), bytes.len());
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `set` with the numbers of the stored elements (native, dense) that are missing.
+    ///
+    /// # Safety
+    /// `n` stored elements at `a`.
+    unsafe fn mark(&self, a: *const u8, n: usize, mut set: impl FnMut(usize)) {
+        for missing in &self.coding.missing {
+            // SAFETY: the caller's promise; the scratch memory is aligned.
+            unsafe {
+                match missing.len() {
+                    1 => equal::<u8>(a, n, missing, &mut set),
+                    2 => equal::<u16>(a, n, missing, &mut set),
+                    4 => equal::<u32>(a, n, missing, &mut set),
+                    8 => equal::<u64>(a, n, missing, &mut set),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// One stored element at `a`, in this host's byte order.
+    unsafe fn is_missing(&self, a: *const u8) -> bool {
+        // SAFETY: the caller's promise.
+        let element = unsafe { std::slice::from_raw_parts(a, self.stored.size()) };
+        self.coding.missing.iter().any(|m| m.as_slice() == element)
+    }
+
+    /// Why the element at `src` does not fit.
+    ///
+    /// # Safety
+    /// One element of the source's type is readable at `src`.
+    pub unsafe fn explain(&self, src: *const u8) -> String {
+        // SAFETY: the caller's promise, of one element of the type that comes first.
+        let what = unsafe { self.first.shown(src) };
+        let stored = self.stored.data_type.name();
+        match (self.way, self.coding.rule) {
+            (Way::Decode, _) => format!("{what}, which as a decoded number does not fit into the type in memory"),
+            (Way::Encode, Rule::Scale { scale, offset }) if what == "NaN" && self.coding.missing.is_empty() => {
+                format!("{what}, and the array has no value for \"missing\" (scale_factor {scale}, add_offset {offset}, {stored})")
+            }
+            (Way::Encode, Rule::Scale { scale, offset }) => {
+                format!("{what}, which packed by scale_factor {scale} and add_offset {offset} does not fit into {stored}")
+            }
+            (Way::Encode, Rule::Time { .. }) => format!("{what}, no count of the array's unit that {stored} holds"),
+        }
+    }
+}
+
+/// What the rule works on, and the type in memory, checked.
+fn middle(stored: ElementType, memory: ElementType, coding: &Coding) -> Result<(ElementType, ElementType)> {
+    let kind = stored.data_type.kind();
+    if !matches!(kind, Kind::Int | Kind::UInt | Kind::Float | Kind::Bool) && kind != Kind::Time || stored.size() > 8 {
+        bail!(Type, "{} is no real number, and cannot be decoded", stored.data_type.name());
+    }
+    if coding.missing.iter().any(|m| m.len() != stored.size()) {
+        bail!(Type, "a missing value is not of the type {}", stored.data_type.name());
+    }
+    match coding.rule {
+        Rule::Scale { .. } if memory.data_type.kind() == Kind::Float => Ok((ElementType::native(DataType::Float64), memory)),
+        Rule::Scale { .. } => {
+            bail!(Type, "decoded numbers are floating-point numbers, and missing ones are NaN; found {} in memory", memory.data_type.name())
+        }
+        Rule::Time { .. } if memory.data_type == DataType::Int64 => Ok((memory, memory)),
+        Rule::Time { .. } => bail!(Type, "counts of time are int64; found {} in memory", memory.data_type.name()),
+    }
+}
+
+/// The type that stored elements are taken as.
+fn meant(stored: ElementType, unsigned: bool) -> ElementType {
+    let data_type = match stored.data_type {
+        DataType::Int8 => DataType::UInt8,
+        DataType::Int16 => DataType::UInt16,
+        DataType::Int32 => DataType::UInt32,
+        DataType::Int64 => DataType::UInt64,
+        other => other,
+    };
+    if unsigned { ElementType { data_type, ..stored } } else { stored }
+}
+
+fn is_real(element: ElementType) -> bool {
+    element.data_type.kind() == Kind::Float
+}
+
+fn count_of(stored: i64, num: i128, add: i128, den: i128) -> Option<i64> {
+    let count = i128::from(stored).checked_mul(num)?.checked_add(add)?.div_euclid(den);
+    i64::try_from(count).ok().filter(|c| *c != NOT_A_TIME)
+}
+
+fn real_count(stored: f64, num: i128, add: i128, den: i128) -> Option<i64> {
+    if stored.is_nan() {
+        return Some(NOT_A_TIME);
+    }
+    // What is left of the whole counts keeps its digits.
+    let (whole, part) = (stored.trunc(), stored.fract());
+    if whole.abs() >= 9.2e18 {
+        return None;
+    }
+    let scaled = (whole as i128).checked_mul(num)?.checked_add(add)?;
+    let rest = scaled.rem_euclid(den) as f64 + part * num as f64;
+    let count = scaled.div_euclid(den).checked_add((rest / den as f64).round_ties_even() as i128)?;
+    i64::try_from(count).ok().filter(|c| *c != NOT_A_TIME)
+}
+
+/// # Safety
+/// `n` aligned numbers at `a`.
+unsafe fn equal<T: Copy + PartialEq>(a: *const u8, n: usize, missing: &[u8], set: &mut impl FnMut(usize)) {
+    // SAFETY: the caller's promise; `missing` has the bytes of one `T`.
+    let (all, wanted) = unsafe { (std::slice::from_raw_parts(a.cast::<T>(), n), missing.as_ptr().cast::<T>().read_unaligned()) };
+    all.iter().enumerate().filter(|(_, v)| **v == wanted).for_each(|(i, _)| set(i));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::ByteOrder;
+
+    fn scaled(missing: &[&[u8]], scale: f64, offset: f64) -> Coding {
+        let missing = missing.iter().map(|m| Element::from_slice(m)).collect();
+        Coding { missing, unsigned: false, rule: Rule::Scale { scale, offset } }
+    }
+
+    fn times(missing: &[&[u8]], num: i128, den: i128, add: i128) -> Coding {
+        Coding { rule: Rule::Time { num, add, den }, ..scaled(missing, 1.0, 0.0) }
+    }
+
+    /// Decodes stored bytes to doubles (or counts, as their bits).
+    fn decode(stored: ElementType, coding: &Coding, bytes: &[u8], memory: DataType) -> std::result::Result<Vec<u64>, usize> {
+        let n = bytes.len() / stored.size();
+        let mut out = vec![0u64; n];
+        let coded = Coded::decoding(stored, ElementType::native(memory), coding, Overflow::Error).unwrap();
+        // SAFETY: both sides have n elements.
+        unsafe { coded.run(bytes.as_ptr(), stored.size() as isize, out.as_mut_ptr().cast(), 8, n) }.map(|()| out)
+    }
+
+    #[test]
+    fn packed_numbers_become_real_ones_and_back_in_any_order_and_type() {
+        let values: Vec<i16> = (-300..300).collect();
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            let stored = ElementType::new(DataType::Int16, order);
+            let bytes: Vec<u8> =
+                values.iter().flat_map(|v| if order == ByteOrder::Big { v.to_be_bytes() } else { v.to_le_bytes() }).collect();
+            let coding = scaled(&[&(-99i16).to_ne_bytes(), &7i16.to_ne_bytes()], 0.5, 10.0);
+            let got = decode(stored, &coding, &bytes, DataType::Float64).unwrap();
+            for (v, got) in values.iter().zip(&got) {
+                let got = f64::from_bits(*got);
+                let missing = [-99, 7].contains(v);
+                assert!(if missing { got.is_nan() } else { got == f64::from(*v) * 0.5 + 10.0 }, "{v}: {got}");
+            }
+            let coded = Coded::encoding(ElementType::native(DataType::Float64), stored, &coding, Overflow::Error).unwrap();
+            let mut back = vec![0u8; bytes.len()];
+            // SAFETY: both sides have as many elements.
+            unsafe { coded.run(got.as_ptr().cast(), 8, back.as_mut_ptr(), 2, values.len()) }.unwrap();
+            for (i, v) in values.iter().enumerate() {
+                let want = if *v == 7 { -99 } else { *v };
+                assert_eq!(back[2 * i..2 * i + 2], if order == ByteOrder::Big { want.to_be_bytes() } else { want.to_le_bytes() });
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_packed_is_named_by_its_place() {
+        let stored = ElementType::native(DataType::Int8);
+        let run = |coding: &Coding, values: &[f64]| {
+            let coded = Coded::encoding(ElementType::native(DataType::Float64), stored, coding, Overflow::Error).unwrap();
+            let mut out = vec![0u8; values.len()];
+            // SAFETY: both sides have as many elements.
+            let done = unsafe { coded.run(values.as_ptr().cast(), 8, out.as_mut_ptr(), 1, values.len()) };
+            // SAFETY: an element of the values.
+            (done, out, done.err().map(|i| unsafe { coded.explain(values[i..].as_ptr().cast()) }))
+        };
+        let none = scaled(&[], 0.1, 0.0);
+        assert_eq!(run(&none, &[0.1, -0.24, 12.7]).1, [1, 254, 127]);
+        let (done, _, why) = run(&none, &[0.0, 20.0]);
+        assert_eq!((done, why.unwrap().contains("scale_factor 0.1")), (Err(1), true));
+        let (done, _, why) = run(&none, &[0.0, 1.0, f64::NAN]);
+        assert_eq!((done, why.unwrap().contains("no value for \"missing\"")), (Err(2), true));
+        assert_eq!(run(&scaled(&[&[0x80]], 0.1, 0.0), &[f64::NAN, 1.0]).1, [0x80, 10]);
+    }
+
+    #[test]
+    fn integers_of_64_bits_are_compared_exactly_and_signs_can_be_dropped() {
+        let big = (1i64 << 53) + 1;
+        let bytes: Vec<u8> = [big, big - 1].iter().flat_map(|v| v.to_ne_bytes()).collect();
+        let got =
+            decode(ElementType::native(DataType::Int64), &scaled(&[&big.to_ne_bytes()], 1.0, 0.0), &bytes, DataType::Float64).unwrap();
+        assert!(f64::from_bits(got[0]).is_nan() && f64::from_bits(got[1]) == (big - 1) as f64);
+        let unsigned = Coding { unsigned: true, ..scaled(&[&[0xff]], 1.0, 0.0) };
+        let got = decode(ElementType::native(DataType::Int8), &unsigned, &[0xff, 0xfe, 3], DataType::Float64).unwrap();
+        assert!(f64::from_bits(got[0]).is_nan());
+        assert_eq!(got[1..].iter().map(|g| f64::from_bits(*g)).collect::<Vec<_>>(), [254.0, 3.0]);
+    }
+
+    #[test]
+    fn times_are_exact_and_missing_ones_are_none() {
+        let hours: Vec<u8> = [0i32, 25, -1, -9].iter().flat_map(|v| v.to_be_bytes()).collect();
+        let stored = ElementType::new(DataType::Int32, ByteOrder::Big);
+        let got = decode(stored, &times(&[&(-9i32).to_ne_bytes()], 3600, 1, 100), &hours, DataType::Int64).unwrap();
+        assert_eq!(got.iter().map(|g| *g as i64).collect::<Vec<_>>(), [100, 90_100, -3500, NOT_A_TIME]);
+        // Days of hours: rounded down.
+        let got = decode(stored, &times(&[], 1, 24, 0), &hours, DataType::Int64).unwrap();
+        assert_eq!(got.iter().map(|g| *g as i64).collect::<Vec<_>>(), [0, 1, -1, -1]);
+        let real: Vec<u8> = [0.5f64, f64::NAN, -0.25, 100_000.000_000_1].iter().flat_map(|v| v.to_ne_bytes()).collect();
+        let got = decode(ElementType::native(DataType::Float64), &times(&[], 86_400_000_000, 1, 0), &real, DataType::Int64).unwrap();
+        let got: Vec<i64> = got.iter().map(|g| *g as i64).collect();
+        assert_eq!(got[..3], [43_200_000_000, NOT_A_TIME, -21_600_000_000]);
+        assert!((got[3] - 8_640_000_000_008_640).abs() <= 1, "{}", got[3]);
+        assert_eq!(
+            decode(ElementType::native(DataType::Int64), &times(&[], 1 << 40, 1, 0), &i64::MAX.to_ne_bytes(), DataType::Int64),
+            Err(0)
+        );
+    }
+
+    #[test]
+    fn counts_that_the_stored_unit_does_not_have_are_refused() {
+        let stored = ElementType::native(DataType::Int16);
+        let coded = Coded::encoding(ElementType::native(DataType::Int64), stored, &times(&[&[1, 2]], 3600, 1, 0), Overflow::Error).unwrap();
+        let run = |values: &[i64]| {
+            let mut out = vec![0i16; values.len()];
+            // SAFETY: both sides have as many elements.
+            let done = unsafe { coded.run(values.as_ptr().cast(), 8, out.as_mut_ptr().cast(), 2, values.len()) };
+            done.map(|()| out)
+        };
+        assert_eq!(run(&[7200, -3600, NOT_A_TIME]), Ok(vec![2, -1, i16::from_ne_bytes([1, 2])]));
+        assert_eq!((run(&[0, 1800]), run(&[3600 << 20])), (Err(1), Err(0)));
+    }
+}

@@ -1,0 +1,465 @@
+//! Datasets: dimensions, variables, coordinates
+//!
+//! A dataset is a group as netCDF and xarray see it: its arrays are variables, which share named
+//! dimensions, and those that give the values of a dimension are its coordinates. What is written so opens
+//! in xarray with its coordinates, units, times and missing values, in both formats:
+//!
+//! ```c
+//! ozarr_dataset *ds = NULL;
+//! ozarr_array *time = NULL, *t = NULL;
+//! const char *const dims[] = {"time", "x"};
+//! if (ozarr_dataset_create("run.zarr", 0, OZARR_NEW, &ds)) goto fail;
+//! if (ozarr_dataset_define_time(ds, "time", 24, "hours since 2026-01-01", NULL, &time)) goto fail;
+//! if (ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 100, x, sizeof x, "m", NULL)) goto fail;
+//! if (ozarr_dataset_define_variable(ds, "t", OZARR_FLOAT32, 2, dims, &t)) goto fail;
+//! if (ozarr_array_attr_set_string(t, "units", "K")) goto fail;
+//! ...
+//! if (ozarr_dataset_close(ds)) goto fail;
+//! ```
+//!
+//! Dimensions are stored with the arrays that have them: one that no variable has is forgotten with the
+//! handle.
+
+use super::entry;
+use super::handle::Handle;
+use super::status::ozarr_status;
+use super::strings::{lengths, not_null, optional_texts, put, put_text, rank, text};
+use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type, read_struct};
+use crate::dtype::Element;
+use crate::error::{Result, bail, err};
+use crate::metadata::Format;
+use crate::node::{Context, Create, Dataset, Group, Mode, Store, Variable};
+use std::ffi::{c_char, c_void};
+
+/// Creates a group for a dataset, with the groups above it that are missing. `zarr_format` is 2 or 3; 0 is
+/// that of the group above it, else 3.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_create(
+    location: *const c_char,
+    zarr_format: i32,
+    flags: ozarr_create,
+    out: *mut *mut ozarr_dataset,
+) -> ozarr_status {
+    entry!("ozarr_dataset_create", {
+        not_null(out, "out")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let location = unsafe { text(location, "location") }?;
+        let format = match zarr_format {
+            0 => None,
+            2 => Some(Format::V2),
+            3 => Some(Format::V3),
+            other => bail!(Argument, "the argument `zarr_format` is {other}, expected 0, 2 or 3"),
+        };
+        let flags = create(flags)?;
+        let (store, path) = Store::locate(&Context::default(), location, Mode::ReadWrite)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_dataset::insert(Dataset::create(&store, &path, format, flags)?)?, out, "out") }
+    })
+}
+
+/// Opens a dataset. A variable that has a dimension without a name, and two that disagree on a dimension's
+/// length, are `OZARR_ERR_METADATA` with their names. Mode `"r"` or `"r+"`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_dataset) -> ozarr_status {
+    entry!("ozarr_dataset_open", {
+        not_null(out, "out")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
+        let (store, path) = Store::locate(&Context::default(), location, Mode::parse(mode)?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_dataset::insert(Dataset::open(Group::open(&store, &path)?)?)?, out, "out") }
+    })
+}
+
+/// The dataset that a group is, in the group's mode; as for `ozarr_dataset_open`. The group stays open.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_dataset(group: *const ozarr_group, out: *mut *mut ozarr_dataset) -> ozarr_status {
+    entry!("ozarr_group_dataset", {
+        not_null(out, "out")?;
+        let group = Group::clone(&*ozarr_group::get(group, "group")?);
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_dataset::insert(Dataset::open(group)?)?, out, "out") }
+    })
+}
+
+/// The group that the dataset is, for its attributes; a handle of its own.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_group(dataset: *const ozarr_dataset, out: *mut *mut ozarr_group) -> ozarr_status {
+    entry!("ozarr_dataset_group", {
+        not_null(out, "out")?;
+        let group = ozarr_dataset::get(dataset, "dataset")?.group().clone();
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_group::insert(group)?, out, "out") }
+    })
+}
+
+/// Defines a dimension. One of that name and length may be there already; another length is
+/// `OZARR_ERR_EXISTS`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_define_dimension(dataset: *mut ozarr_dataset, name: *const c_char, length: i64) -> ozarr_status {
+    entry!("ozarr_dataset_define_dimension", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        dataset.define_dimension(unsafe { text(name, "name") }?, length_of(length)?)
+    })
+}
+
+/// Changes the length of a dimension: all variables that have it are resized, as by `ozarr_array_resize`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_dataset, name: *const c_char, length: i64) -> ozarr_status {
+    entry!("ozarr_dataset_resize_dimension", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        dataset.resize_dimension(unsafe { text(name, "name") }?, length_of(length)?)
+    })
+}
+
+/// The number of dimensions.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dataset, count: *mut usize) -> ozarr_status {
+    entry!("ozarr_dataset_dimension_count", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: `count` points to room for it.
+        unsafe { put(dataset.dimensions().len(), count, "count") }
+    })
+}
+
+/// Name and length (`extent` may be NULL) of dimension number `index`, from 0.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_dimension(
+    dataset: *const ozarr_dataset,
+    index: usize,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+    extent: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_dataset_dimension", {
+        let all = ozarr_dataset::get(dataset, "dataset")?.dimensions();
+        let found = all.get(index).ok_or_else(|| out_of(index, all.len(), "dimensions"))?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe {
+            put_text(&found.name, buf, cap, len)?;
+            if extent.is_null() { Ok(()) } else { put(found.length as i64, extent, "extent") }
+        }
+    })
+}
+
+/// The length of a dimension. `OZARR_ERR_NOT_FOUND` if there is none of that name.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_dimension_length(
+    dataset: *const ozarr_dataset,
+    name: *const c_char,
+    length: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_dataset_dimension_length", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: a NUL-terminated text and room for the number, by the function's contract.
+        unsafe { put(dataset.dimension_length(text(name, "name")?)? as i64, length, "length") }
+    })
+}
+
+/// Defines a variable and creates its array: the type of its elements and its `rank` dimensions, which are
+/// defined before (`OZARR_ERR_NOT_FOUND`). Floating-point variables are filled with NaN. `out` may be NULL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_define_variable(
+    dataset: *mut ozarr_dataset,
+    name: *const c_char,
+    r#type: ozarr_type,
+    rank: i32,
+    dimensions: *const *const c_char,
+    out: *mut *mut ozarr_array,
+) -> ozarr_status {
+    entry!("ozarr_dataset_define_variable", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: texts, by the function's contract.
+        let (name, dimensions) = unsafe { (text(name, "name")?, names(rank, dimensions, "dimensions")?) };
+        let variable = Variable { dimensions, ..Variable::new(data_type(r#type, None)?, &[]) };
+        // SAFETY: NULL or room for a handle.
+        unsafe { define(&dataset, name, &variable, Create::New, out) }
+    })
+}
+
+/// What variable to define. To be set to `OZARR_VARIABLE_INIT` first; what is NULL or 0 is left out.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(non_camel_case_types)]
+pub struct ozarr_variable {
+    /// `sizeof(ozarr_variable)`; set by `OZARR_VARIABLE_INIT`.
+    pub struct_size: usize,
+    /// The type of the stored elements; 0 with `spec`: that of it.
+    pub r#type: ozarr_type,
+    /// The number of dimensions.
+    pub rank: i32,
+    /// Their names.
+    pub dimensions: *const *const c_char,
+    /// The shape of a chunk.
+    pub chunks: *const i64,
+    /// All other choices about the array, such as its codecs; its shape is that of the dimensions.
+    pub spec: *const ozarr_spec,
+    /// The attribute `units`.
+    pub units: *const c_char,
+    /// The attribute `calendar`, where units are those of time.
+    pub calendar: *const c_char,
+    /// The attribute `long_name`.
+    pub long_name: *const c_char,
+    /// The attribute `standard_name`.
+    pub standard_name: *const c_char,
+    /// Further attributes, as a JSON object.
+    pub attributes: *const c_char,
+    /// The value that stands for "missing", one element of `type`: also what is read where nothing was
+    /// written.
+    pub missing: *const c_void,
+    /// Stored numbers are multiplied with it; 0 is none.
+    pub scale_factor: f64,
+    /// Then this is added.
+    pub add_offset: f64,
+    /// Unused, NULL.
+    pub reserved: *const c_void,
+}
+
+/// As `ozarr_dataset_define_variable`, with every choice; `flags`: what if something stands there already.
+/// How packed numbers and missing values are written: `ozarr_array_write_packed`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
+    dataset: *mut ozarr_dataset,
+    name: *const c_char,
+    variable: *const ozarr_variable,
+    flags: ozarr_create,
+    out: *mut *mut ozarr_array,
+) -> ozarr_status {
+    entry!("ozarr_dataset_define_variable_ex", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        not_null(variable, "variable")?;
+        // SAFETY: a text, and a struct that begins with its size, by the function's contract.
+        let (name, variable) = unsafe { (text(name, "name")?, read_struct(variable, "variable", size_of::<ozarr_variable>())?) };
+        // SAFETY: its members are as they say, by the function's contract.
+        let variable = unsafe { variable_of(&variable) }?;
+        // SAFETY: NULL or room for a handle.
+        unsafe { define(&dataset, name, &variable, create(flags)?, out) }
+    })
+}
+
+/// Defines a dimension of `length` values and its coordinate: the variable of the same name, which is
+/// written from `data`: `length` numbers of the type `type`, `size` bytes; NULL with `size` 0 writes none.
+/// `units` is its attribute, or NULL. `out` may be NULL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
+    dataset: *mut ozarr_dataset,
+    name: *const c_char,
+    r#type: ozarr_type,
+    length: i64,
+    data: *const c_void,
+    size: usize,
+    units: *const c_char,
+    out: *mut *mut ozarr_array,
+) -> ozarr_status {
+    entry!("ozarr_dataset_define_coordinate", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: texts, by the function's contract.
+        let (name, units) = unsafe { (text(name, "name")?, optional(units, "units")?) };
+        let (number, length) = (data_type(r#type, None)?, length_of(length)?);
+        if data.is_null() && size > 0 {
+            bail!(Null, "the argument `data` is NULL and `size` is {size}");
+        }
+        let memory = match data.is_null() {
+            true => None,
+            false => Some(super::array::contiguous_of(&[length], r#type, data.cast_mut(), size, "data")?),
+        };
+        let array = dataset.define_coordinate(name, length, number, units, Create::New)?;
+        if let Some(memory) = memory {
+            // SAFETY: `data` has `size` bytes, by the function's contract.
+            unsafe { array.write(&crate::engine::Selection::all(&[length]), &memory) }?;
+        }
+        // SAFETY: NULL or room for a handle.
+        if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
+    })
+}
+
+/// Defines a time axis: a dimension of `length` and the variable of the same name, counts of 64 bits of
+/// `units`, such as `"hours since 2026-01-01"`. `calendar` is one of the CF conventions, NULL is
+/// `"standard"`. `out` may be NULL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_define_time(
+    dataset: *mut ozarr_dataset,
+    name: *const c_char,
+    length: i64,
+    units: *const c_char,
+    calendar: *const c_char,
+    out: *mut *mut ozarr_array,
+) -> ozarr_status {
+    entry!("ozarr_dataset_define_time", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: texts, by the function's contract.
+        let (name, units, calendar) = unsafe { (text(name, "name")?, text(units, "units")?, optional(calendar, "calendar")?) };
+        let array = dataset.define_time(name, length_of(length)?, units, calendar.unwrap_or("standard"), Create::New)?;
+        // SAFETY: NULL or room for a handle.
+        if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
+    })
+}
+
+/// Makes a variable a coordinate that has not the name of its only dimension: the variables along its
+/// dimensions name it in their attribute `coordinates` from `ozarr_dataset_close` on.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_set_coordinate(dataset: *mut ozarr_dataset, name: *const c_char) -> ozarr_status {
+    entry!("ozarr_dataset_set_coordinate", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        dataset.set_coordinate(unsafe { text(name, "name") }?)
+    })
+}
+
+/// The number of variables, coordinates among them.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_dataset, count: *mut usize) -> ozarr_status {
+    entry!("ozarr_dataset_variable_count", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: `count` points to room for it.
+        unsafe { put(dataset.variables().len(), count, "count") }
+    })
+}
+
+/// The name of variable number `index`, from 0, in the order of the names, and whether it is a coordinate
+/// (`coordinate` may be NULL).
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_variable(
+    dataset: *const ozarr_dataset,
+    index: usize,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+    coordinate: *mut bool,
+) -> ozarr_status {
+    entry!("ozarr_dataset_variable", {
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        let all = dataset.variables();
+        let name = all.get(index).ok_or_else(|| out_of(index, all.len(), "variables"))?;
+        let is_coordinate = dataset.is_coordinate(name)?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe {
+            put_text(name, buf, cap, len)?;
+            if coordinate.is_null() { Ok(()) } else { put(is_coordinate, coordinate, "coordinate") }
+        }
+    })
+}
+
+/// Opens the array of a variable; a handle of its own. `ozarr_array_dimension_name` tells its dimensions.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_open_variable(
+    dataset: *const ozarr_dataset,
+    name: *const c_char,
+    out: *mut *mut ozarr_array,
+) -> ozarr_status {
+    entry!("ozarr_dataset_open_variable", {
+        not_null(out, "out")?;
+        let dataset = ozarr_dataset::get(dataset, "dataset")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let array = dataset.variable(unsafe { text(name, "name") }?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_array::insert(array)?, out, "out") }
+    })
+}
+
+/// Writes which variables are coordinates, consolidates the metadata of what was made, flushes and frees.
+/// The handle is gone, whatever the status says. Variables that disagree on the length of a dimension by
+/// now (because one was appended to) are `OZARR_ERR_METADATA`, after all of that.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_dataset_close(dataset: *mut ozarr_dataset) -> ozarr_status {
+    entry!("ozarr_dataset_close", { ozarr_dataset::close(dataset, "dataset")?.close() })
+}
+
+/// Frees the handle, without what `ozarr_dataset_close` writes; NULL is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_dataset_free(dataset: *mut ozarr_dataset) {
+    entry!("ozarr_dataset_free", else (), { ozarr_dataset::free(dataset, "dataset") })
+}
+
+/// # Safety `out` is NULL or points to room for a handle.
+unsafe fn define(dataset: &Dataset, name: &str, variable: &Variable, how: Create, out: *mut *mut ozarr_array) -> Result<()> {
+    let array = dataset.define_variable(name, variable, how)?;
+    // SAFETY: the caller's promise.
+    if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
+}
+
+/// # Safety The members are as the struct says.
+unsafe fn variable_of(v: &ozarr_variable) -> Result<Variable> {
+    let spec = if v.spec.is_null() { None } else { Some(super::spec::snapshot(v.spec)?) };
+    let stored = match (&spec, v.r#type) {
+        (Some(spec), 0) => spec.data_type(),
+        (_, raw) => data_type(raw, None)?,
+    };
+    // SAFETY: the caller's promise.
+    let dimensions = unsafe { names(v.rank, v.dimensions, "variable->dimensions") }?;
+    let mut variable = Variable { dimensions, spec, ..Variable::new(stored, &[]) };
+    if !v.chunks.is_null() {
+        // SAFETY: the caller's promise.
+        variable.chunks = Some(unsafe { lengths(v.chunks, variable.dimensions.len(), "variable->chunks", 1) }?.to_vec());
+    }
+    let members = [("units", v.units), ("calendar", v.calendar), ("long_name", v.long_name), ("standard_name", v.standard_name)];
+    for (name, value) in members {
+        // SAFETY: the caller's promise.
+        if let Some(value) = unsafe { optional(value, name) }? {
+            variable = variable.with(name, value);
+        }
+    }
+    // SAFETY: the caller's promise.
+    if let Some(json) = unsafe { optional(v.attributes, "variable->attributes") }? {
+        variable = variable.with_json(json)?;
+    }
+    if !v.missing.is_null() {
+        if stored.is_variable() {
+            bail!(Type, "elements of {} have no missing value", stored.name());
+        }
+        // SAFETY: one element of the type, by the caller's promise.
+        variable.missing = Some(Element::from_slice(unsafe { std::slice::from_raw_parts(v.missing.cast::<u8>(), stored.size()) }));
+    }
+    if (v.scale_factor, v.add_offset) != (0.0, 0.0) {
+        variable.scale = Some(if v.scale_factor == 0.0 { 1.0 } else { v.scale_factor });
+        variable.offset = Some(v.add_offset);
+    }
+    Ok(variable)
+}
+
+/// # Safety NULL or a NUL-terminated text.
+unsafe fn optional<'a>(value: *const c_char, argument: &str) -> Result<Option<&'a str>> {
+    // SAFETY: the caller's promise.
+    if value.is_null() { Ok(None) } else { unsafe { text(value, argument) }.map(Some) }
+}
+
+/// # Safety `list` is NULL or has as many texts as `count` says.
+unsafe fn names(count: i32, list: *const *const c_char, argument: &str) -> Result<Vec<String>> {
+    let count = rank(count)?;
+    if count > 0 {
+        not_null(list, argument)?;
+    }
+    // SAFETY: the caller's promise.
+    let names = unsafe { optional_texts(list, count, argument) }?.unwrap_or_default();
+    let name = |(d, name): (usize, Option<String>)| name.ok_or_else(|| err!(Null, "the argument `{argument}[{d}]` is NULL"));
+    names.into_iter().enumerate().map(name).collect()
+}
+
+fn length_of(length: i64) -> Result<u64> {
+    u64::try_from(length).map_err(|_| err!(Argument, "the argument `length` is {length}, expected at least 0"))
+}
+
+fn out_of(index: usize, count: usize, what: &str) -> crate::error::Error {
+    err!(Bounds, "found the index {index}, expected less than {count}, the number of {what}")
+}

@@ -1,0 +1,170 @@
+//! OME-Zarr: images in several resolutions
+//!
+//! A group with the metadata of OME-Zarr (0.4 in format 2, 0.5 in format 3) holds images, each as arrays of
+//! falling resolution. These functions only read the metadata; the arrays are opened by their paths.
+
+use super::entry;
+use super::handle::Handle;
+use super::status::ozarr_status;
+use super::strings::{put, put_text};
+use super::types::ozarr_group;
+use crate::error::{Result, bail};
+use crate::node::{Axis, ImageLevel, Multiscale};
+use std::ffi::c_char;
+
+/// Image number `image` of a group.
+fn image_of(group: *const ozarr_group, image: usize) -> Result<Multiscale> {
+    let mut all = ozarr_group::get(group, "group")?.multiscales()?;
+    if image >= all.len() {
+        bail!(Bounds, "the argument `image` is {image}, there are {} images", all.len());
+    }
+    Ok(all.swap_remove(image))
+}
+
+fn level_of(image: &Multiscale, level: usize) -> Result<&ImageLevel> {
+    match image.levels.get(level) {
+        Some(found) => Ok(found),
+        None => bail!(Bounds, "the argument `level` is {level}, there are {} levels", image.levels.len()),
+    }
+}
+
+fn axis_of(image: &Multiscale, axis: usize) -> Result<&Axis> {
+    match image.axes.get(axis) {
+        Some(found) => Ok(found),
+        None => bail!(Bounds, "the argument `axis` is {axis}, there are {} axes", image.axes.len()),
+    }
+}
+
+/// The number of images that the group holds: 0 for groups of other kinds. Metadata of images that are not
+/// as OME-Zarr has them are `OZARR_ERR_METADATA`, with the field.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_image_count(group: *const ozarr_group, count: *mut usize) -> ozarr_status {
+    entry!("ozarr_group_image_count", {
+        let all = ozarr_group::get(group, "group")?.multiscales()?;
+        // SAFETY: `count` is checked, and points to a number by the function's contract.
+        unsafe { put(all.len(), count, "count") }
+    })
+}
+
+/// The numbers of levels and of axes of an image (from 0); either may be NULL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_image_size(
+    group: *const ozarr_group,
+    image: usize,
+    levels: *mut usize,
+    axes: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_image_size", {
+        let found = image_of(group, image)?;
+        // SAFETY: numbers, or NULL, by the function's contract.
+        unsafe {
+            if !levels.is_null() {
+                put(found.levels.len(), levels, "levels")?;
+            }
+            if axes.is_null() { Ok(()) } else { put(found.axes.len(), axes, "axes") }
+        }
+    })
+}
+
+/// The path of a level's array below the group; level 0 has the highest resolution.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_image_level(
+    group: *const ozarr_group,
+    image: usize,
+    level: usize,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_image_level", {
+        let found = image_of(group, image)?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&level_of(&found, level)?.path, buf, cap, len) }
+    })
+}
+
+/// The distance between neighbours, and the place of the first element, along each axis of a level: `room`
+/// numbers each, at least as many as there are axes. Either may be NULL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_image_scale(
+    group: *const ozarr_group,
+    image: usize,
+    level: usize,
+    room: usize,
+    scale: *mut f64,
+    translation: *mut f64,
+) -> ozarr_status {
+    entry!("ozarr_group_image_scale", {
+        let found = image_of(group, image)?;
+        let level = level_of(&found, level)?;
+        for (numbers, out) in [(&level.scale, scale), (&level.translation, translation)] {
+            if out.is_null() {
+                continue;
+            }
+            if numbers.len() > room {
+                bail!(BufferSize, "found room for {room} numbers, expected {}", numbers.len());
+            }
+            // SAFETY: room for so many numbers, by the function's contract.
+            numbers.iter().enumerate().for_each(|(i, x)| unsafe { out.add(i).write(*x) });
+        }
+        Ok(())
+    })
+}
+
+/// The name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_image_axis_name(
+    group: *const ozarr_group,
+    image: usize,
+    axis: usize,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_image_axis_name", {
+        let found = image_of(group, image)?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&axis_of(&found, axis)?.name, buf, cap, len) }
+    })
+}
+
+/// The kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_image_axis_kind(
+    group: *const ozarr_group,
+    image: usize,
+    axis: usize,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_image_axis_kind", {
+        let found = image_of(group, image)?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&axis_of(&found, axis)?.kind, buf, cap, len) }
+    })
+}
+
+/// The unit of an axis, such as `"micrometer"`; may be an empty text.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_image_axis_unit(
+    group: *const ozarr_group,
+    image: usize,
+    axis: usize,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_image_axis_unit", {
+        let found = image_of(group, image)?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&axis_of(&found, axis)?.unit, buf, cap, len) }
+    })
+}

@@ -1,0 +1,153 @@
+//! NCZarr: what netCDF-C adds
+//!
+//! netCDF-C writes keys of its own into hierarchies of format 2 (`_nczarr_group` and its like, in four
+//! generations): dimensions that groups define, unlimited ones among them, and the types of attributes.
+//! They are read here; dimensions' names of arrays come with `ozarr_array_dimension_name` as all others do.
+//! The option `"nczarr"` of `ozarr_store_open_ex` says when they are written, so that netCDF-C opens
+//! `file://PATH#mode=nczarr,file`. Without them it opens what has names of dimensions by `mode=zarr`.
+
+use super::entry;
+use super::handle::Handle;
+use super::status::ozarr_status;
+use super::strings::{not_null, put, put_text, text};
+use super::types::{ozarr_array, ozarr_group};
+use crate::error::{bail, err};
+use crate::node::NcType;
+use std::ffi::c_char;
+
+/// The version in the superblock that the root of NCZarr has (`"2.0.0"`), or an empty text.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_nc_version(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_group_nc_version", {
+        let version = ozarr_group::get(group, "group")?.nc_version()?.unwrap_or_default();
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&version, buf, cap, len) }
+    })
+}
+
+/// The number of dimensions that the group itself defines for netCDF: 0 where netCDF-C did not write it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_group, count: *mut usize) -> ozarr_status {
+    entry!("ozarr_group_nc_dimension_count", {
+        let all = ozarr_group::get(group, "group")?.nc_dimensions()?.unwrap_or_default();
+        // SAFETY: `count` is checked, and points to a number by the function's contract.
+        unsafe { put(all.len(), count, "count") }
+    })
+}
+
+/// Name, length (`extent` may be NULL) and whether it is unlimited (`unlimited` may be NULL) of dimension
+/// number `index`, from 0.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_nc_dimension(
+    group: *const ozarr_group,
+    index: usize,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+    extent: *mut i64,
+    unlimited: *mut bool,
+) -> ozarr_status {
+    entry!("ozarr_group_nc_dimension", {
+        let all = ozarr_group::get(group, "group")?.nc_dimensions()?.unwrap_or_default();
+        let Some(found) = all.get(index) else { bail!(Bounds, "the argument `index` is {index}, there are {} dimensions", all.len()) };
+        let length = i64::try_from(found.length).map_err(|_| err!(Limit, "the dimension {:?} is {} long", found.name, found.length))?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe {
+            put_text(&found.name, buf, cap, len)?;
+            if !extent.is_null() {
+                put(length, extent, "extent")?;
+            }
+            if unlimited.is_null() { Ok(()) } else { put(found.is_unlimited, unlimited, "unlimited") }
+        }
+    })
+}
+
+/// Defines a dimension of the group for netCDF, of format 2, or changes one. An unlimited one may grow, and
+/// is as long as the longest array along it when the store is closed.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_nc_define_dimension(
+    group: *mut ozarr_group,
+    name: *const c_char,
+    length: i64,
+    unlimited: bool,
+) -> ozarr_status {
+    entry!("ozarr_group_nc_define_dimension", {
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let name = unsafe { text(name, "name") }?;
+        let Ok(length) = u64::try_from(length) else { bail!(Argument, "the argument `length` is {length}, expected 0 or more") };
+        group.define_nc_dimension(name, length, unlimited)
+    })
+}
+
+/// Whether netCDF sees a variable without dimensions, which it stores as an array of one element.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_nc_is_scalar(array: *const ozarr_array, scalar: *mut bool) -> ozarr_status {
+    entry!("ozarr_array_nc_is_scalar", {
+        not_null(scalar, "scalar")?;
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: `scalar` is checked, and points to a flag by the function's contract.
+        unsafe { put(array.is_nc_scalar()?, scalar, "scalar") }
+    })
+}
+
+/// The type that netCDF has for the array's elements: `"char"`, `"string"` or that of a number
+/// (`"float32"`); an empty text for what netCDF does not have.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_nc_type(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_array_nc_type", {
+        let found = ozarr_array::get(array, "array")?.nc_type();
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_type(found.as_ref(), buf, cap, len) }
+    })
+}
+
+/// The type that netCDF wrote for an attribute: `"char"`, `"string"`, `"json"` or that of a number; an empty
+/// text where it is not said.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_nc_type(
+    array: *const ozarr_array,
+    name: *const c_char,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_array_attr_nc_type", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let found = ozarr_array::get(array, "array")?.nc_attribute_type(unsafe { text(name, "name") }?)?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_type(found.as_ref(), buf, cap, len) }
+    })
+}
+
+/// `ozarr_array_attr_nc_type` for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_nc_type(
+    group: *const ozarr_group,
+    name: *const c_char,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_attr_nc_type", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let found = ozarr_group::get(group, "group")?.nc_attribute_type(unsafe { text(name, "name") }?)?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_type(found.as_ref(), buf, cap, len) }
+    })
+}
+
+/// # Safety
+/// As `put_text`.
+unsafe fn put_type(found: Option<&NcType>, buf: *mut c_char, cap: usize, len: *mut usize) -> crate::error::Result<()> {
+    // SAFETY: forwarded from the caller.
+    unsafe { put_text(&found.map(NcType::name).unwrap_or_default(), buf, cap, len) }
+}

@@ -1,0 +1,178 @@
+//! What numbers mean: packing, missing values, times
+//!
+//! By the attributes of the CF conventions the numbers of an array may stand for others: a stored one times
+//! `scale_factor` plus `add_offset`, where `_FillValue` (in format 2 the fill value is it) and
+//! `missing_value` mean that there is none; or a count of hours since some day. These functions read and
+//! write what they mean, in the pass that converts the elements; all others move what is stored.
+
+use super::entry;
+use super::handle::Handle;
+use super::region::{both, ozarr_memory, ozarr_region, selection_of};
+use super::status::ozarr_status;
+use super::strings::{not_null, put, put_text, text};
+use super::types::{OZARR_INT64, ozarr_array};
+use crate::error::{Result, bail};
+use crate::node::conventions::time::parse_moment;
+use crate::node::{Calendar, TimeUnits};
+use std::ffi::{c_char, c_void};
+
+/// Reads what a region (NULL: the whole array) means: packed numbers unpacked, as doubles that are rounded
+/// once to the type in memory, a floating-point one; missing ones as NaN.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_read_unpacked(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    memory: *const ozarr_memory,
+) -> ozarr_status {
+    entry!("ozarr_array_read_unpacked", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: structs that begin with their size, by the function's contract.
+        let (selection, memory) = unsafe { both(&array, region, memory) }?;
+        // SAFETY: the memory is as the struct says, by the function's contract.
+        unsafe { array.read_unpacked(&selection, &memory) }
+    })
+}
+
+/// Writes a region (NULL: the whole array) so that it means what the memory holds, which is of a
+/// floating-point type: packed, to the nearest integer in an array of integers; NaN as the missing value.
+/// What does not fit, and NaN where there is no missing value, is `OZARR_ERR_RANGE`. (A number that happens
+/// to be packed into the missing value reads as missing.)
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write_packed(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    memory: *const ozarr_memory,
+) -> ozarr_status {
+    entry!("ozarr_array_write_packed", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: structs that begin with their size, by the function's contract.
+        let (selection, memory) = unsafe { both(&array, region, memory) }?;
+        // SAFETY: the memory is as the struct says, by the function's contract.
+        unsafe { array.write_packed(&selection, &memory) }
+    })
+}
+
+/// Reads the times of a region (NULL: the whole array) as counts of `units`, `"seconds since 1970-01-01"`,
+/// to `counts`: contiguous, the last index fastest, `size` bytes. The date in `units` is one of the array's
+/// own calendar. Counts are rounded down, those of real numbers to the nearest; missing ones are
+/// `INT64_MIN`. The array has an attribute `units` such as `"days since 2000-01-01"`, and perhaps
+/// `calendar`; or it is one of points in time.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_read_times(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    units: *const c_char,
+    counts: *mut i64,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_read_times", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: a NUL-terminated text, and a struct that begins with its size, by the function's contract.
+        let (units, selection) = unsafe { (text(units, "units")?, selection_of(&array, region)?) };
+        let memory = super::array::contiguous_of(selection.shape(), OZARR_INT64, counts.cast(), size, "counts")?;
+        // SAFETY: `counts` has `size` bytes, by the function's contract.
+        unsafe { array.read_times(&selection, units, &memory) }
+    })
+}
+
+/// Writes times to a region (NULL: the whole array), given as counts of `units` as for
+/// `ozarr_array_read_times`; `INT64_MIN` as the missing value. One that is no whole count of the array's own
+/// unit is `OZARR_ERR_RANGE`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write_times(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    units: *const c_char,
+    counts: *const i64,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_write_times", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: a NUL-terminated text, and a struct that begins with its size, by the function's contract.
+        let (units, selection) = unsafe { (text(units, "units")?, selection_of(&array, region)?) };
+        let memory = super::array::contiguous_of(selection.shape(), OZARR_INT64, counts.cast_mut().cast(), size, "counts")?;
+        // SAFETY: `counts` has `size` bytes, by the function's contract.
+        unsafe { array.write_times(&selection, units, &memory) }
+    })
+}
+
+/// The value that stands for "missing" among the stored ones: one element of the array's type at `value`,
+/// which has `size` bytes. `*defined` becomes whether there is one; without, the value is left as it is.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_missing_value(
+    array: *const ozarr_array,
+    value: *mut c_void,
+    size: usize,
+    defined: *mut bool,
+) -> ozarr_status {
+    entry!("ozarr_array_missing_value", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(value, "value")?;
+        not_null(defined, "defined")?;
+        let missing = array.missing_values()?.into_iter().next();
+        if let Some(element) = &missing {
+            if size < element.len() {
+                bail!(BufferSize, "`value` has {size} bytes, expected {}, one element of type {}", element.len(), array.data_type().name());
+            }
+            // SAFETY: `value` has at least as many bytes.
+            unsafe { std::ptr::copy_nonoverlapping(element.as_ptr(), value.cast(), element.len()) };
+        }
+        // SAFETY: `defined` points to room for it.
+        unsafe { put(missing.is_some(), defined, "defined") }
+    })
+}
+
+/// The moment of a count of `units`, as `"2026-01-31 12:30:00"`. `calendar` is one of the CF conventions
+/// (`"standard"`, `"proleptic_gregorian"`, `"julian"`, `"noleap"`, `"all_leap"`, `"360_day"`); NULL is
+/// `"standard"`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_time_to_text(
+    units: *const c_char,
+    calendar: *const c_char,
+    count: i64,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_time_to_text", {
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let units = unsafe { units_of(units, calendar) }?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&units.moment(count)?.to_string(), buf, cap, len) }
+    })
+}
+
+/// The count of `units` of a moment, given as `"2026-01-31"` or `"2026-01-31 12:30:00.5"`; rounded down.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_time_from_text(
+    units: *const c_char,
+    calendar: *const c_char,
+    moment: *const c_char,
+    count: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_time_from_text", {
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (units, moment) = unsafe { (units_of(units, calendar)?, text(moment, "moment")?) };
+        // SAFETY: `count` points to room for it.
+        unsafe { put(units.count(parse_moment(moment)?)?, count, "count") }
+    })
+}
+
+/// # Safety NUL-terminated texts; `calendar` may be NULL.
+unsafe fn units_of(units: *const c_char, calendar: *const c_char) -> Result<TimeUnits> {
+    // SAFETY: the caller's promise.
+    let units = unsafe { text(units, "units") }?;
+    let calendar = match calendar.is_null() {
+        true => Calendar::Standard,
+        // SAFETY: the caller's promise.
+        false => Calendar::parse(unsafe { text(calendar, "calendar") }?)?,
+    };
+    TimeUnits::parse(units, calendar)
+}

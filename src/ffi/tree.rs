@@ -1,0 +1,337 @@
+//! Hierarchies: trees, searches, moves
+//!
+//! Each group is listed once and each document read once (none, where they are consolidated); from stores
+//! that are far away many at the same time. What is found is as of the call. A link in a folder that leads
+//! back to a group above is listed, and not followed.
+
+use super::entry;
+use super::handle::Handle;
+use super::status::ozarr_status;
+use super::strings::{not_null, put, put_bytes, put_text, text};
+use super::types::{
+    Cursor, check_struct_size, create, node_kind, ozarr_array, ozarr_create, ozarr_group, ozarr_iter, ozarr_node_function, ozarr_store,
+};
+use crate::error::{Result, bail, err};
+use crate::node::{Child, Context, Mode, Node, Store};
+use std::ffi::{CString, c_char, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::AtomicUsize;
+
+/// The tree below the group as text, a line for each node. `depth`: so many levels; negative for all.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_tree(
+    group: *const ozarr_group,
+    depth: i32,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_tree", {
+        let group = ozarr_group::get(group, "group")?;
+        let text = format!("/{}\n{}", group.path(), group.tree(levels(depth))?);
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&text, buf, cap, len) }
+    })
+}
+
+/// Lists all nodes below the group, down to `depth` levels (negative: all), under a cursor that stands
+/// before the first. `ozarr_iter_name` gives their paths relative to the group; each is followed by those
+/// below it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_nodes(group: *const ozarr_group, depth: i32, out: *mut *mut ozarr_iter) -> ozarr_status {
+    entry!("ozarr_group_nodes", {
+        not_null(out, "out")?;
+        let children = ozarr_group::get(group, "group")?.nodes(levels(depth))?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(cursor(children)?, out, "out") }
+    })
+}
+
+/// Lists the nodes below the group whose path, relative to it, fits `pattern`: `*` is any characters but a
+/// slash, `?` one of them, `**` any characters at all; after it a slash fits nothing, too, so that two stars,
+/// a slash and a name find each node of that name.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_find(group: *const ozarr_group, pattern: *const c_char, out: *mut *mut ozarr_iter) -> ozarr_status {
+    entry!("ozarr_group_find", {
+        not_null(out, "out")?;
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let children = group.find(unsafe { text(pattern, "pattern") }?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(cursor(children)?, out, "out") }
+    })
+}
+
+/// Calls `each` with every node below the group, down to `depth` levels (negative: all), as
+/// `ozarr_group_nodes` lists them, until it gives false. `user` is handed through.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_walk(
+    group: *const ozarr_group,
+    depth: i32,
+    each: ozarr_node_function,
+    user: *mut c_void,
+) -> ozarr_status {
+    entry!("ozarr_group_walk", {
+        let Some(each) = each else { bail!(Null, "the argument `each` is NULL") };
+        for child in ozarr_group::get(group, "group")?.nodes(levels(depth))? {
+            let path = CString::new(child.name).map_err(|_| err!(Name, "the name of a node has a NUL"))?;
+            let kind = node_kind(child.kind);
+            // SAFETY: the host's function, by its contract; the text lives as long as the call.
+            if !super::host::call_back(|| unsafe { each(path.as_ptr(), kind, user) }) {
+                break;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Moves what stands at `path` below the group, with everything below it, to `to_path` (below the group,
+/// too), where nothing stands. In a folder this renames it at once; elsewhere it is copied and erased.
+/// Handles on what is moved are to be closed before.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *const c_char, to_path: *const c_char) -> ozarr_status {
+    entry!("ozarr_group_rename", {
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (path, to_path) = unsafe { (text(path, "path")?, text(to_path, "to_path")?) };
+        group.store().rename_node(&group.child_path(path)?, &group.child_path(to_path)?)
+    })
+}
+
+/// Copies what stands at `path` below the group, with everything below it, to `to_path` below `to`, which
+/// may be in another store: keys and bytes as they are, the node's own document last. `flags`: `OZARR_NEW`
+/// or `OZARR_OVERWRITE`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_copy(
+    group: *const ozarr_group,
+    path: *const c_char,
+    to: *mut ozarr_group,
+    to_path: *const c_char,
+    flags: ozarr_create,
+) -> ozarr_status {
+    entry!("ozarr_group_copy", {
+        let (group, to) = (ozarr_group::get(group, "group")?, ozarr_group::get(to, "to")?);
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (path, to_path) = unsafe { (text(path, "path")?, text(to_path, "to_path")?) };
+        let place = to.child_path(to_path)?;
+        group.store().copy_node(&group.child_path(path)?, (to.store(), &place), create(flags)?, false, &mut |_, _| Ok(()))
+    })
+}
+
+/// Erases what stands at `path` below the group, with everything below it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_erase(group: *mut ozarr_group, path: *const c_char) -> ozarr_status {
+    entry!("ozarr_group_erase", {
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        group.store().erase_node(&group.child_path(unsafe { text(path, "path") }?)?)
+    })
+}
+
+/// Compares the group's consolidated metadata with the documents below it, all of which are read. `*current`
+/// becomes whether they agree; the text (`buf` may be NULL with `cap` 0) has a line for each difference. A
+/// group without consolidated metadata is not current.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_consolidated_check(
+    group: *const ozarr_group,
+    current: *mut bool,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_consolidated_check", {
+        not_null(current, "current")?;
+        let differences = ozarr_group::get(group, "group")?.consolidated_differences()?;
+        let is_current = differences.as_ref().is_some_and(Vec::is_empty);
+        let lines = differences.unwrap_or_else(|| vec!["there are no consolidated metadata".to_string()]);
+        // SAFETY: room as is said, by the function's contract.
+        unsafe {
+            put_text(&lines.join("\n"), buf, cap, len)?;
+            put(is_current, current, "current")
+        }
+    })
+}
+
+/// How much of an array is stored. To be set to `OZARR_INFO_INIT` first.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(non_camel_case_types)]
+pub struct ozarr_info {
+    /// `sizeof(ozarr_info)`; set by `OZARR_INFO_INIT`.
+    pub struct_size: usize,
+    /// The chunks (shards) that are stored.
+    pub chunks: i64,
+    /// The chunks that the array's shape has room for.
+    pub possible_chunks: i64,
+    /// The bytes of those that are stored.
+    pub stored_bytes: i64,
+    /// The bytes of all elements in memory; -1 where they are of variable length.
+    pub element_bytes: i64,
+    /// `element_bytes` for each stored byte; 0 where it cannot be told.
+    pub ratio: f64,
+}
+
+/// Tells how much of the array is stored, which lists its keys.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_info(array: *const ozarr_array, info: *mut ozarr_info) -> ozarr_status {
+    entry!("ozarr_array_info", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(info, "info")?;
+        // SAFETY: not NULL; the caller vouches for `struct_size` and for as many bytes as it says.
+        let struct_size = unsafe { check_struct_size(info, "info") }?;
+        let usage = array.usage()?;
+        let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let elements = array.element_bytes();
+        let filled = ozarr_info {
+            struct_size,
+            chunks: number(usage.chunks),
+            possible_chunks: number(usage.possible_chunks),
+            stored_bytes: number(usage.bytes),
+            element_bytes: elements.map_or(-1, number),
+            ratio: elements.filter(|_| usage.bytes > 0).map_or(0.0, |n| n as f64 / usage.bytes as f64),
+        };
+        // SAFETY: `struct_size` is at least the size of this struct.
+        unsafe { info.write(filled) };
+        Ok(())
+    })
+}
+
+/// What the array is as text, a line for each thing: type, shape, chunks, codecs; with `stored` also how
+/// many chunks are stored and their bytes, which lists its keys.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_info_text(
+    array: *const ozarr_array,
+    stored: bool,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_array_info_text", {
+        let text = ozarr_array::get(array, "array")?.info_text(stored)?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&text, buf, cap, len) }
+    })
+}
+
+/// The array's metadata as bytes, for `ozarr_node_import` in another process (of an MPI program, say):
+/// `cap` bytes at `data`; `*size` becomes their number also where `cap` is too small, NULL with `cap` 0
+/// asks for it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_export(array: *const ozarr_array, data: *mut c_void, cap: usize, size: *mut usize) -> ozarr_status {
+    entry!("ozarr_array_export", {
+        let bytes = ozarr_array::get(array, "array")?.export()?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_bytes(&bytes, data, cap, size) }
+    })
+}
+
+/// As `ozarr_array_export`: the metadata of the group and of everything below it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_export(group: *const ozarr_group, data: *mut c_void, cap: usize, size: *mut usize) -> ozarr_status {
+    entry!("ozarr_group_export", {
+        let bytes = ozarr_group::get(group, "group")?.export()?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_bytes(&bytes, data, cap, size) }
+    })
+}
+
+/// Opens the node that was exported, in the store at `location` (the root, as for `ozarr_store_open`), of
+/// whose metadata nothing is read for it, nor for what is opened below a group. One of `*array` and
+/// `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_import(
+    location: *const c_char,
+    mode: *const c_char,
+    data: *const c_void,
+    size: usize,
+    array: *mut *mut ozarr_array,
+    group: *mut *mut ozarr_group,
+) -> ozarr_status {
+    entry!("ozarr_node_import", {
+        not_null(array, "array")?;
+        not_null(group, "group")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
+        let store = Store::open(&Context::default(), location, Mode::parse(mode)?, &[])?;
+        // SAFETY: `size` bytes, by the function's contract.
+        let (a, g) = match unsafe { imported(&store, data, size) }? {
+            Node::Array(a) => (ozarr_array::insert(a)?, null_mut()),
+            Node::Group(g) => (null_mut(), ozarr_group::insert(g)?),
+        };
+        // SAFETY: both point to room for a handle.
+        unsafe {
+            put(a, array, "array")?;
+            put(g, group, "group")
+        }
+    })
+}
+
+/// As `ozarr_node_import`, of an array, in a store that is open.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_import(
+    store: *const ozarr_store,
+    data: *const c_void,
+    size: usize,
+    out: *mut *mut ozarr_array,
+) -> ozarr_status {
+    entry!("ozarr_array_import", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: `size` bytes, by the function's contract.
+        match unsafe { imported(&store, data, size) }? {
+            // SAFETY: `out` points to room for a handle.
+            Node::Array(array) => unsafe { put(ozarr_array::insert(array)?, out, "out") },
+            Node::Group(_) => bail!(NodeKind, "the bytes are those of a group, not of an array"),
+        }
+    })
+}
+
+/// As `ozarr_node_import`, of a group, in a store that is open.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_import(
+    store: *const ozarr_store,
+    data: *const c_void,
+    size: usize,
+    out: *mut *mut ozarr_group,
+) -> ozarr_status {
+    entry!("ozarr_group_import", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: `size` bytes, by the function's contract.
+        match unsafe { imported(&store, data, size) }? {
+            // SAFETY: `out` points to room for a handle.
+            Node::Group(group) => unsafe { put(ozarr_group::insert(group)?, out, "out") },
+            Node::Array(_) => bail!(NodeKind, "the bytes are those of an array, not of a group"),
+        }
+    })
+}
+
+/// # Safety `data` is NULL or has `size` bytes.
+unsafe fn imported(store: &Store, data: *const c_void, size: usize) -> Result<Node> {
+    not_null(data, "data")?;
+    // SAFETY: not NULL; the rest is the caller's promise.
+    Node::import(store, unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) })
+}
+
+fn levels(depth: i32) -> usize {
+    usize::try_from(depth).unwrap_or(usize::MAX)
+}
+
+fn cursor(children: Vec<Child>) -> Result<*mut ozarr_iter> {
+    ozarr_iter::insert(Cursor { children, steps: AtomicUsize::new(0) })
+}

@@ -1,0 +1,304 @@
+//! What the numbers of an array mean: packing, missing values and units of time, by its attributes.
+//! Conventions: CF 2.5.1 and 8.1; xarray, "Zarr Encoding Specification", for `_FillValue`.
+
+use super::time::{Calendar, TimeUnits};
+use crate::dtype::coding::{Coding, NOT_A_TIME, Rule};
+use crate::dtype::fill::{Fill, double_from_base64, double_to_base64};
+use crate::dtype::{DataType, Element, Kind, Number};
+use crate::engine::{self, Memory, Selection};
+use crate::error::{Result, bail, err};
+use crate::metadata::json::{self, brief};
+use crate::metadata::{Format, Map, Value};
+use crate::node::Array;
+
+/// The attribute that says which value stands for "missing" in version 3.
+pub(super) const FILL: &str = "_FillValue";
+
+impl Array {
+    /// How the array's numbers are packed, and which of them are missing: `scale_factor`, `add_offset`, `_Unsigned`, `_FillValue` (in
+    /// version 2 the fill value is it), `missing_value`.
+    pub fn packing(&self) -> Result<Coding> {
+        let attributes = self.attributes().view()?;
+        let number = |name: &str, default: f64| match attributes.get(name) {
+            None => Ok(default),
+            Some(value) => real(value).map_err(|e| e.at_field(name)),
+        };
+        let (scale, offset) = (number("scale_factor", 1.0)?, number("add_offset", 0.0)?);
+        if scale == 0.0 || !scale.is_finite() || !offset.is_finite() {
+            bail!(Metadata, "the array {:?} has scale_factor {scale} and add_offset {offset}, which cannot be undone", self.path());
+        }
+        let unsigned = attributes.get("_Unsigned").and_then(Value::as_str).is_some_and(|text| text.eq_ignore_ascii_case("true"));
+        Ok(Coding { missing: self.missing_values()?, unsigned, rule: Rule::Scale { scale, offset } })
+    }
+
+    /// The units of time in which the array counts, by its attributes `units` and `calendar`; an array of `datetime64` by its type.
+    pub fn time_units(&self) -> Result<TimeUnits> {
+        if let DataType::DateTime(unit) = self.data_type() {
+            let name = match unit.name() {
+                "m" => "minutes",
+                other => other,
+            };
+            let text = format!("{name} since 1970-01-01");
+            let units = TimeUnits::parse(&text, Calendar::ProlepticGregorian)?;
+            return Ok(TimeUnits { unit: units.unit * i128::from(unit.scale), ..units });
+        }
+        let attributes = self.attributes().view()?;
+        let text = attributes.get("units").and_then(Value::as_str);
+        let Some(text) = text.filter(|text| TimeUnits::is_one(text)) else {
+            let found = attributes.get("units").map_or("no attribute \"units\"".to_string(), |v| format!("the units {}", brief(v)));
+            bail!(Metadata, "the array {:?} has {found}, expected units of time such as \"days since 2026-01-01\"", self.path());
+        };
+        let calendar = attributes.get("calendar").and_then(Value::as_str).map_or(Ok(Calendar::Standard), Calendar::parse)?;
+        TimeUnits::parse(text, calendar)
+    }
+
+    /// The elements, in this host's byte order, that stand for "missing": first that which is written for it.
+    pub fn missing_values(&self) -> Result<Vec<Element>> {
+        let (data_type, attributes) = (self.data_type(), self.attributes().view()?);
+        let mut missing = Vec::new();
+        if !matches!(data_type.kind(), Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::Time) {
+            return Ok(missing);
+        }
+        if data_type.kind() == Kind::Time {
+            missing.push(Element::from_slice(&NOT_A_TIME.to_ne_bytes()));
+        }
+        let fill = self.fill();
+        if self.format() == Format::V2 && fill.defined {
+            missing.push(fill.element(data_type));
+        }
+        for name in [FILL, "missing_value"] {
+            let values = match attributes.get(name) {
+                None => continue,
+                Some(Value::Array(values)) => values.as_slice(),
+                Some(value) => std::slice::from_ref(value),
+            };
+            for value in values {
+                let element = missing_value(data_type, value).ok_or_else(|| {
+                    err!(Metadata, "the array {:?} has {name} {}, which is no {}", self.path(), brief(value), data_type.name())
+                        .at_field(name)
+                })?;
+                missing.extend(element.filter(|e| !missing.contains(e)));
+            }
+        }
+        // Zero has two forms.
+        if data_type.kind() == Kind::Float {
+            let zero = Element::from_elem(0, data_type.size());
+            let mut minus = zero.clone();
+            if let Some(last) = minus.last_mut() {
+                *last = 0x80;
+            }
+            let other = if missing.contains(&zero) { Some(minus) } else { missing.contains(&minus).then_some(zero) };
+            missing.extend(other);
+        }
+        Ok(missing)
+    }
+
+    /// Reads what the selected elements mean: packed numbers unpacked, missing ones as NaN. The memory's type is a floating-point one.
+    ///
+    /// # Safety
+    /// As for [`engine::read`].
+    pub unsafe fn read_unpacked(&self, selection: &Selection, memory: &Memory) -> Result<()> {
+        let (bound, coding) = (self.bound_for_reading(selection)?, self.packing()?);
+        // SAFETY: the caller vouches for the memory.
+        unsafe { engine::read_decoded(&bound, selection, memory, &coding) }
+    }
+
+    /// Writes elements that mean what the memory holds: packed, NaN as the missing value.
+    ///
+    /// # Safety
+    /// As for [`engine::write`].
+    pub unsafe fn write_packed(&self, selection: &Selection, memory: &Memory) -> Result<()> {
+        let (bound, coding) = (self.bound_for_writing(selection)?, self.packing()?);
+        // SAFETY: the caller vouches for the memory.
+        unsafe { engine::write_encoded(&bound, selection, memory, &coding) }
+    }
+
+    /// Reads times as counts of `units`, which are of the array's calendar; missing ones as the least integer of 64 bits.
+    ///
+    /// # Safety
+    /// As for [`engine::read`].
+    pub unsafe fn read_times(&self, selection: &Selection, units: &str, memory: &Memory) -> Result<()> {
+        let (bound, coding) = (self.bound_for_reading(selection)?, self.time_coding(units)?);
+        // SAFETY: the caller vouches for the memory.
+        unsafe { engine::read_decoded(&bound, selection, memory, &coding) }
+    }
+
+    /// Writes times that are given as counts of `units`, which are of the array's calendar.
+    ///
+    /// # Safety
+    /// As for [`engine::write`].
+    pub unsafe fn write_times(&self, selection: &Selection, units: &str, memory: &Memory) -> Result<()> {
+        let (bound, coding) = (self.bound_for_writing(selection)?, self.time_coding(units)?);
+        // SAFETY: the caller vouches for the memory.
+        unsafe { engine::write_encoded(&bound, selection, memory, &coding) }
+    }
+
+    fn time_coding(&self, units: &str) -> Result<Coding> {
+        let stored = self.time_units()?;
+        let wanted = TimeUnits::parse(units, stored.calendar)?;
+        Ok(Coding { missing: self.missing_values()?, unsigned: false, rule: stored.rule(&wanted) })
+    }
+}
+
+/// A number that an attribute holds, alone or in a list of one.
+fn real(value: &Value) -> Result<f64> {
+    let one = match value {
+        Value::Array(items) if items.len() == 1 => &items[0],
+        other => other,
+    };
+    match one {
+        Value::Number(n) => n.as_str().parse().map_err(|_| err!(Metadata, "found {}, expected a number", brief(value))),
+        _ => bail!(Metadata, "found {}, expected a number", brief(value)),
+    }
+}
+
+/// The element that a value of an attribute stands for; `Some(None)` if the type has none such, `None` if it is nothing of the kind.
+fn missing_value(data_type: DataType, value: &Value) -> Option<Option<Element>> {
+    let read = |value: &Value| Fill::from_json_v3(data_type, value).ok().map(|fill| fill.element(data_type));
+    let is_float = data_type.kind() == Kind::Float;
+    match value {
+        // Eight bytes of a double, whatever the type (XR-12); other writers put the number itself, or its name (XR-14).
+        Value::String(text) if is_float => match double_from_base64(text) {
+            Some(double) => {
+                Some(read(&Value::Number(json::number(double)))).filter(|e| e.is_some()).or_else(|| Some(named(data_type, double)))
+            }
+            None => read(value).map(Some),
+        },
+        Value::Number(n) if is_float => n.as_str().parse().ok().map(|double| read(value).or_else(|| named(data_type, double))),
+        Value::Number(n) => match read(value) {
+            Some(element) => Some(Some(element)),
+            // -9999.0 for an integer; one out of range is none of the type's.
+            None => {
+                Some(n.as_str().parse::<f64>().ok().filter(|x| x.fract() == 0.0 && x.abs() < 9e15).and_then(|x| read(&(x as i64).into())))
+            }
+        },
+        _ => read(value).map(Some),
+    }
+}
+
+/// NaN and the infinities, which JSON has no numbers for.
+fn named(data_type: DataType, double: f64) -> Option<Element> {
+    let name = if double.is_nan() {
+        "NaN"
+    } else if double > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
+    };
+    let fill = Fill::from_json_v3(data_type, &name.into()).ok()?;
+    (!double.is_finite()).then(|| fill.element(data_type))
+}
+
+/// `_FillValue` of a missing value: in version 3 as xarray has it, base64 of a double for real numbers, integers as they are; in version 2
+/// the number, where JSON has one.
+pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]) -> Option<Value> {
+    match (format, Number::load(data_type, element)) {
+        (Format::V3, Some(Number::Float(value))) => Some(double_to_base64(value).into()),
+        (Format::V3, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)),
+        (Format::V2, _) => Some(Fill::from_bytes(element).to_json_v3(data_type)).filter(Value::is_number),
+    }
+}
+
+/// The attributes of packing.
+pub(super) fn packing_attributes(attributes: &mut Map<String, Value>, scale: Option<f64>, offset: Option<f64>) -> Result<()> {
+    for (name, value) in [("scale_factor", scale), ("add_offset", offset)] {
+        let Some(value) = value else { continue };
+        if !value.is_finite() || name == "scale_factor" && value == 0.0 {
+            return Err(err!(Argument, "found {value}, which cannot be undone").at_field(name));
+        }
+        attributes.insert(name.into(), Value::Number(json::number(value)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Overflow;
+    use crate::limits::c_strides;
+    use crate::node::{Context, Create, Mode, Options, Spec, Store};
+    use crate::store::latency::LatencyStore;
+    use crate::store::memory::MemoryStore;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    const ATTRIBUTES: &str = r#"{"scale_factor": 0.25, "add_offset": -3, "_FillValue": -99}"#;
+
+    /// Shards, transposes, both byte orders, raw and compressed chunks, in both versions.
+    fn specs() -> Vec<Spec> {
+        let plain = || Spec::new(DataType::Int16, &[7, 9]).unwrap();
+        let mut all = Vec::new();
+        for format in [Format::V2, Format::V3] {
+            for order in [crate::metadata::Order::C, crate::metadata::Order::F] {
+                for compressor in ["none", "zstd"] {
+                    let mut spec = plain();
+                    spec.set_format(format).unwrap();
+                    spec.set_order(order).unwrap();
+                    spec.set_byte_order(crate::dtype::ByteOrder::Big).unwrap();
+                    spec.set_compressor(compressor, None).unwrap();
+                    spec.set_chunks(&[4, 5]).unwrap();
+                    all.push(spec);
+                }
+            }
+        }
+        let mut shards = plain();
+        shards.set_chunks(&[4, 6]).unwrap();
+        shards.set_inner_chunks(&[2, 3]).unwrap();
+        all.push(shards);
+        for spec in &mut all {
+            spec.set_attributes_json(ATTRIBUTES).unwrap();
+            spec.set_fill(DataType::Int16, &(-99i16).to_ne_bytes()).unwrap();
+        }
+        all
+    }
+
+    fn memory(data: &mut [f64], shape: &[u64]) -> Memory {
+        let (size, data) = (size_of_val(data), data.as_mut_ptr().cast());
+        let (strides, data_type) = (c_strides(shape, 8), DataType::Float64);
+        Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
+    }
+
+    /// Random regions against a list of numbers; written through one store, read through it and one with latency.
+    #[test]
+    fn every_region_means_what_was_written_last() {
+        for (i, spec) in specs().into_iter().enumerate() {
+            let inner = Arc::new(MemoryStore::new());
+            let store = Store::from_shared(&Context::default(), inner.clone(), Mode::ReadWrite);
+            let slow = Store::new(&Context::default(), Arc::new(LatencyStore::new(inner, Duration::ZERO)), Mode::Read, Options::default());
+            let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+            let far = Array::open(&slow, "a").unwrap();
+            let (mut model, mut state) = (vec![f64::NAN; 63], 5u64 + i as u64);
+            let mut below = |n: u64| {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (state >> 33) % n
+            };
+            for round in 0..60 {
+                let start = [below(7), below(9)];
+                let count = [1 + below(7 - start[0]), 1 + below(9 - start[1])];
+                let places: Vec<usize> =
+                    (0..count[0]).flat_map(|y| (0..count[1]).map(move |x| ((start[0] + y) * 9 + start[1] + x) as usize)).collect();
+                let signed = |v: [u64; 2]| [v[0] as i64, v[1] as i64];
+                let region = Selection::new(&[7, 9], &signed(start), &signed(count), None).unwrap();
+                let mut values: Vec<f64> =
+                    places.iter().map(|_| if below(4) == 0 { f64::NAN } else { below(4000) as f64 * 0.25 - 3.0 }).collect();
+                if round % 2 == 0 {
+                    // SAFETY: the memory is this function's.
+                    unsafe { array.write_packed(&region, &memory(&mut values, &count)) }.unwrap();
+                    places.iter().zip(&values).for_each(|(&p, v)| model[p] = *v);
+                } else {
+                    for from in [&array, &far] {
+                        // SAFETY: as above.
+                        unsafe { from.read_unpacked(&region, &memory(&mut values, &count)) }.unwrap();
+                        for (&p, v) in places.iter().zip(&values) {
+                            assert!(
+                                *v == model[p] || v.is_nan() && model[p].is_nan(),
+                                "spec {i}, round {round}: {v}, expected {}",
+                                model[p]
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,586 @@
+//! A dataset: a group as netCDF and xarray see it, with dimensions that its arrays share, variables, and coordinates among them.
+//! Convention: xarray, "Zarr Encoding Specification"; CF 5, "Coordinate Systems".
+
+use super::cf::{self, fill_attribute, packing_attributes};
+use super::time::{Calendar, TimeUnits};
+use crate::dtype::{DataType, Element, Kind};
+use crate::error::{Result, bail, err};
+use crate::fork::Kept;
+use crate::metadata::{Format, Map, Value, json};
+use crate::node::dimensions::{Dimension, Dimensions};
+use crate::node::{Array, Create, Group, Spec, Store, path};
+use std::sync::Arc;
+
+/// The attribute that names coordinates, of a variable or of the group (XR-09).
+const COORDINATES: &str = "coordinates";
+
+/// An open dataset. Clones share it.
+#[derive(Clone)]
+pub struct Dataset(Arc<Inner>);
+
+struct Inner {
+    group: Group,
+    state: Kept<State>,
+}
+
+#[derive(Clone, Default)]
+struct State {
+    dimensions: Dimensions,
+    variables: Vec<Known>,
+    /// Names of variables that were made coordinates.
+    coordinates: Vec<String>,
+    /// Whether attributes `coordinates` are to be written.
+    marked: bool,
+}
+
+#[derive(Clone)]
+struct Known {
+    name: String,
+    dimensions: Vec<String>,
+    array: Array,
+}
+
+impl Known {
+    /// Whether it gives the values of its only dimension.
+    fn is_index(&self) -> bool {
+        self.dimensions.len() == 1 && self.dimensions[0] == self.name
+    }
+}
+
+/// What variable to define.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// The type of the stored elements.
+    pub data_type: DataType,
+    /// Its dimensions, which are defined.
+    pub dimensions: Vec<String>,
+    /// All other choices about the array; its type and shape are those of the variable.
+    pub spec: Option<Spec>,
+    /// The shape of a chunk.
+    pub chunks: Option<Vec<u64>>,
+    /// The element that stands for "missing": also what parts that are never written read as.
+    pub missing: Option<Element>,
+    /// Stored numbers are multiplied with it.
+    pub scale: Option<f64>,
+    /// Then this is added.
+    pub offset: Option<f64>,
+    /// Further attributes.
+    pub attributes: Map<String, Value>,
+}
+
+impl Variable {
+    /// A variable of that type along those dimensions.
+    pub fn new(data_type: DataType, dimensions: &[&str]) -> Variable {
+        Variable {
+            data_type,
+            dimensions: dimensions.iter().map(ToString::to_string).collect(),
+            spec: None,
+            chunks: None,
+            missing: None,
+            scale: None,
+            offset: None,
+            attributes: Map::new(),
+        }
+    }
+
+    /// The same with one more attribute.
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Variable {
+        self.attributes.insert(name.to_string(), value.into());
+        self
+    }
+
+    /// The same with the attributes of a JSON object.
+    pub fn with_json(mut self, text: &str) -> Result<Variable> {
+        match json::parse_given(text).map_err(|e| e.at_field("attributes"))? {
+            Value::Object(more) => self.attributes.extend(more),
+            other => return Err(err!(Type, "found {}, expected an object", json::brief(&other)).at_field("attributes")),
+        }
+        Ok(self)
+    }
+}
+
+impl Dataset {
+    /// Creates a group for a dataset. Without a format it has that of the enclosing group, else 3.
+    pub fn create(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Dataset> {
+        Dataset::open(Group::create(store, path, format, how)?)
+    }
+
+    /// The dataset that a group is. Errors: `Metadata` where an array directly below it has a dimension without a name, or where two
+    /// arrays disagree on a dimension's length; the message names them.
+    pub fn open(group: Group) -> Result<Dataset> {
+        let mut state = State::default();
+        let mut coordinates = words(group.attributes().view()?.get(COORDINATES));
+        for (name, array) in group.arrays()? {
+            let names = array.dimension_names();
+            state.dimensions.add_array(&name, &names, &array.shape())?;
+            coordinates.extend(words(array.attributes().view()?.get(COORDINATES)));
+            state.variables.push(Known { name, dimensions: names.into_iter().flatten().collect(), array });
+        }
+        coordinates.retain(|name| state.variables.iter().any(|v| v.name == *name));
+        coordinates.sort_unstable();
+        coordinates.dedup();
+        state.coordinates = coordinates;
+        Ok(Dataset(Arc::new(Inner { group, state: Kept::new(state) })))
+    }
+
+    /// The group.
+    pub fn group(&self) -> &Group {
+        &self.0.group
+    }
+
+    /// All dimensions: those of the variables, and those that were defined and have none yet (which are not stored).
+    pub fn dimensions(&self) -> Vec<Dimension> {
+        self.0.state.read(|state| state.dimensions.all())
+    }
+
+    /// The length of a dimension.
+    pub fn dimension_length(&self, name: &str) -> Result<u64> {
+        self.0.state.read(|state| state.dimensions.length(name).ok_or_else(|| state.dimensions.missing(name)))
+    }
+
+    /// Defines a dimension. One that is there with the same length stays; with another it is an error of kind `Exists`.
+    pub fn define_dimension(&self, name: &str, length: u64) -> Result<()> {
+        self.0.group.store().check_writable()?;
+        check_name(name)?;
+        if length > i64::MAX as u64 {
+            bail!(Limit, "the dimension {name:?} is {length}, the limit is 2^63 - 1");
+        }
+        self.0.state.write(|state| match state.dimensions.length(name) {
+            Some(there) if there != length => bail!(Exists, "the dimension {name:?} is there with the length {there}, not {length}"),
+            Some(_) => Ok(()),
+            None => state.dimensions.add(name, length, ""),
+        })
+    }
+
+    /// The names of all variables, sorted.
+    pub fn variables(&self) -> Vec<String> {
+        self.0.state.read(|state| state.variables.iter().map(|v| v.name.clone()).collect())
+    }
+
+    /// Whether a variable is a coordinate: of its only dimension, whose name it has, or named in an attribute `coordinates`.
+    pub fn is_coordinate(&self, name: &str) -> Result<bool> {
+        let known = self.known(name)?;
+        Ok(known.is_index() || self.0.state.read(|state| state.coordinates.iter().any(|c| c == name)))
+    }
+
+    /// A variable's array.
+    pub fn variable(&self, name: &str) -> Result<Array> {
+        Ok(self.known(name)?.array)
+    }
+
+    fn known(&self, name: &str) -> Result<Known> {
+        self.0.state.read(|state| {
+            let found = state.variables.iter().find(|v| v.name == name).cloned();
+            found.ok_or_else(|| match state.variables.is_empty() {
+                true => err!(NotFound, "no variable {name:?}; there are none"),
+                false => {
+                    err!(NotFound, "no variable {name:?}; there are {}", path::near(state.variables.iter().map(|v| v.name.as_str()), name))
+                }
+            })
+        })
+    }
+
+    /// Defines a variable and creates its array. Its dimensions must be there, each once; their lengths are the array's shape.
+    pub fn define_variable(&self, name: &str, variable: &Variable, how: Create) -> Result<Array> {
+        check_name(name)?;
+        let shape = self.0.state.read(|state| shape_of(name, &variable.dimensions, &state.dimensions))?;
+        let spec = variable.spec_of(self.0.group.format(), &shape)?;
+        let array = Array::create(self.0.group.store(), &self.0.group.child_path(name)?, &spec, how)?;
+        let known = Known { name: name.to_string(), dimensions: variable.dimensions.clone(), array: array.clone() };
+        self.0.state.write(|state| {
+            state.variables.retain(|v| v.name != name);
+            let place = state.variables.partition_point(|v| v.name.as_str() < name);
+            state.variables.insert(place, known);
+        });
+        Ok(array)
+    }
+
+    /// Makes a variable a coordinate: when the dataset is closed, the variables along its dimensions name it in their attribute
+    /// `coordinates` (the group does where there is none). One that has the name of its only dimension is one anyway.
+    pub fn set_coordinate(&self, name: &str) -> Result<()> {
+        self.0.group.store().check_writable()?;
+        if self.known(name)?.is_index() {
+            return Ok(());
+        }
+        if name.contains(char::is_whitespace) {
+            bail!(Name, "the coordinate {name:?} has a blank in its name, which an attribute `coordinates` cannot tell");
+        }
+        self.0.state.write(|state| {
+            state.marked = true;
+            if !state.coordinates.iter().any(|c| c == name) {
+                state.coordinates.push(name.to_string());
+            }
+        });
+        Ok(())
+    }
+
+    /// Changes the length of a dimension: all variables along it are resized. After an error some are, and the call may be repeated.
+    pub fn resize_dimension(&self, name: &str, length: u64) -> Result<()> {
+        self.dimension_length(name)?;
+        let along = self.0.state.read(|state| {
+            let along = state.variables.iter().filter(|v| v.dimensions.iter().any(|d| d == name));
+            along.map(|v| (v.array.clone(), v.dimensions.clone())).collect::<Vec<_>>()
+        });
+        for (array, dimensions) in along {
+            let mut shape = array.shape();
+            for (n, d) in shape.iter_mut().zip(&dimensions) {
+                *n = if d == name { length } else { *n };
+            }
+            array.resize(&shape, false)?;
+        }
+        self.0.state.write(|state| state.dimensions.set_length(name, length));
+        Ok(())
+    }
+
+    /// Checks that all arrays still agree, as one that was appended to may not: as in [`Dataset::open`].
+    pub fn check(&self) -> Result<()> {
+        let arrays = self.0.state.read(|state| state.variables.clone());
+        let mut all = Dimensions::default();
+        arrays.iter().try_for_each(|v| all.add_array(&v.name, &v.array.dimension_names(), &v.array.shape()))
+    }
+
+    /// Writes which variables are coordinates, consolidates the metadata (unless the store's options forbid it) and flushes.
+    /// Arrays that disagree on a dimension are an error, after all of that.
+    pub fn close(&self) -> Result<()> {
+        let marked = self.0.state.write(|state| std::mem::take(&mut state.marked));
+        let written = if marked { self.write_coordinates() } else { Ok(()) };
+        let checked = self.check();
+        written.and(self.0.group.close()).and(checked)
+    }
+
+    fn write_coordinates(&self) -> Result<()> {
+        let state = self.0.state.read(State::clone);
+        let of = |name: &String| state.variables.iter().find(|v| v.name == *name);
+        let mut of_group = Vec::new();
+        let mut lists: Vec<Vec<&str>> = vec![Vec::new(); state.variables.len()];
+        for coordinate in state.coordinates.iter().filter_map(of).filter(|c| !c.is_index()) {
+            let mut told = false;
+            for (i, variable) in state.variables.iter().enumerate() {
+                let is_data = !variable.is_index() && !state.coordinates.contains(&variable.name);
+                if is_data && coordinate.dimensions.iter().all(|d| variable.dimensions.contains(d)) {
+                    lists[i].push(&coordinate.name);
+                    told = true;
+                }
+            }
+            if !told {
+                of_group.push(coordinate.name.as_str());
+            }
+        }
+        for (variable, list) in state.variables.iter().zip(lists).filter(|(_, list)| !list.is_empty()) {
+            set_words(variable.array.attributes(), &list)?;
+        }
+        if of_group.is_empty() { Ok(()) } else { set_words(self.0.group.attributes(), &of_group) }
+    }
+
+    /// Defines a dimension of that length, and the variable of the same name that gives its values. `units` is its attribute.
+    pub fn define_coordinate(&self, name: &str, length: u64, data_type: DataType, units: Option<&str>, how: Create) -> Result<Array> {
+        let mut variable = Variable::new(data_type, &[name]);
+        if let Some(units) = units {
+            variable = variable.with("units", units);
+        }
+        self.define_dimension(name, length)?;
+        self.define_variable(name, &variable, how)
+    }
+
+    /// Defines a time axis: a dimension of that length and the variable of the same name, counts of 64 bits of `units`
+    /// (`"hours since 2026-01-01"`) in a calendar.
+    pub fn define_time(&self, name: &str, length: u64, units: &str, calendar: &str, how: Create) -> Result<Array> {
+        TimeUnits::parse(units, Calendar::parse(calendar)?)?;
+        let variable =
+            Variable::new(DataType::Int64, &[name]).with("units", units).with("calendar", calendar).with("standard_name", "time");
+        self.define_dimension(name, length)?;
+        self.define_variable(name, &variable, how)
+    }
+}
+
+impl Variable {
+    /// The array that is to be created.
+    fn spec_of(&self, format: Format, shape: &[u64]) -> Result<Spec> {
+        let mut spec = match &self.spec {
+            Some(spec) if spec.shape() != shape || spec.data_type() != self.data_type.native() => {
+                let (found, wanted) = (spec.data_type().name(), self.data_type.name());
+                bail!(
+                    Argument,
+                    "the specification is of {found} and shape {:?}, the variable of {wanted} and shape {shape:?}",
+                    spec.shape()
+                )
+            }
+            Some(spec) => spec.clone(),
+            None => Spec::new(self.data_type, shape)?,
+        };
+        spec.set_format(format)?;
+        spec.set_dimension_names(self.dimensions.iter().cloned().map(Some).collect())?;
+        if let Some(chunks) = &self.chunks {
+            spec.set_chunks(chunks)?;
+        }
+        let mut attributes = self.attributes.clone();
+        packing_attributes(&mut attributes, self.scale, self.offset)?;
+        let is_float = self.data_type.kind() == Kind::Float;
+        match &self.missing {
+            Some(missing) => {
+                spec.set_fill(self.data_type, missing)?;
+                // In version 2 the fill value says it; netCDF wants the attribute, too (XR-11, XR-12, NZ-13).
+                let value = fill_attribute(format, self.data_type, missing);
+                attributes.extend(value.map(|value| (cf::FILL.to_string(), value)));
+            }
+            None if spec.fill_is_set() => {}
+            None if is_float => spec.set_fill(DataType::Float64, &f64::NAN.to_ne_bytes())?,
+            // In version 2 xarray takes any fill value for "missing".
+            None if format == Format::V2 && self.data_type.is_number() => spec.set_fill_json("null")?,
+            None => {}
+        }
+        attributes.into_iter().for_each(|(name, value)| spec.insert_attribute(&name, value));
+        Ok(spec)
+    }
+}
+
+/// The shape of a variable. Errors: `NotFound` for a dimension that is not there, `Argument` for one that stands twice.
+fn shape_of(variable: &str, names: &[String], dimensions: &Dimensions) -> Result<Vec<u64>> {
+    let mut shape = Vec::with_capacity(names.len());
+    for (i, name) in names.iter().enumerate() {
+        if names[..i].contains(name) {
+            bail!(Argument, "the variable {variable:?} has the dimension {name:?} twice");
+        }
+        let length = dimensions.length(name).ok_or_else(|| dimensions.missing(name))?;
+        shape.push(length);
+    }
+    Ok(shape)
+}
+
+/// The name of a dimension or variable: that of one node.
+fn check_name(name: &str) -> Result<()> {
+    if name.is_empty() || path::normalize(name)? != name || name.contains('/') {
+        bail!(Name, "found the name {name:?}, expected one that is not empty and has no slash");
+    }
+    path::check_new(name)
+}
+
+fn words(value: Option<&Value>) -> Vec<String> {
+    value.and_then(Value::as_str).map(|text| text.split_whitespace().map(str::to_string).collect()).unwrap_or_default()
+}
+
+fn set_words(attributes: &crate::node::Attributes, words: &[&str]) -> Result<()> {
+    let text = words.join(" ");
+    let there = attributes.view()?.get(COORDINATES).map(json::to_compact);
+    if there.as_deref() == Some(&json::to_compact(&Value::from(text.as_str()))) {
+        return Ok(());
+    }
+    attributes.set_string(COORDINATES, &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Memory, Overflow, Selection};
+    use crate::error::ErrorKind;
+    use crate::limits::c_strides;
+    use crate::node::{Context, Create, NodeKind};
+
+    fn memory_store() -> Store {
+        Store::memory(&Context::default())
+    }
+
+    fn memory<T>(data: &mut [T], shape: &[u64], data_type: DataType) -> Memory {
+        let strides = c_strides(shape, size_of::<T>());
+        let size = size_of_val(data);
+        Memory { data: data.as_mut_ptr().cast(), size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
+    }
+
+    #[test]
+    fn what_is_defined_is_there_when_it_is_opened_again() {
+        for format in [Format::V2, Format::V3] {
+            let store = memory_store();
+            let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+            ds.define_time("time", 3, "hours since 2026-01-01", "noleap", Create::New).unwrap();
+            ds.define_coordinate("x", 4, DataType::Float64, Some("m"), Create::New).unwrap();
+            ds.define_variable("t", &Variable::new(DataType::Float32, &["time", "x"]).with("units", "K"), Create::New).unwrap();
+            ds.define_variable("lat", &Variable::new(DataType::Float32, &["x"]), Create::New).unwrap();
+            ds.define_variable("crs", &Variable::new(DataType::Int32, &[]), Create::New).unwrap();
+            ds.define_variable("run", &Variable::new(DataType::Int32, &["run"]), Create::New).err().unwrap();
+            ds.set_coordinate("lat").unwrap();
+            ds.set_coordinate("crs").unwrap();
+            ds.close().unwrap();
+
+            let group = Group::open(&store, "").unwrap();
+            assert_eq!(group.consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
+            let ds = Dataset::open(group).unwrap();
+            let dims: Vec<_> = ds.dimensions().into_iter().map(|d| (d.name, d.length)).collect();
+            assert_eq!(dims, [("x".to_string(), 4), ("time".to_string(), 3)]);
+            assert_eq!(ds.variables(), ["crs", "lat", "t", "time", "x"]);
+            let coordinates: Vec<_> = ds.variables().into_iter().filter(|v| ds.is_coordinate(v).unwrap()).collect();
+            assert_eq!(coordinates, ["crs", "lat", "time", "x"]);
+            assert_eq!(ds.variable("t").unwrap().attributes().get_string("coordinates").unwrap(), "lat crs");
+            assert_eq!(ds.variable("t").unwrap().attributes().names().unwrap(), ["units", "coordinates"], "{format:?}");
+            assert_eq!(ds.variable("tt").err().unwrap().kind(), ErrorKind::NotFound);
+        }
+    }
+
+    #[test]
+    fn dimensions_that_are_missing_or_differ_name_the_array() {
+        let store = memory_store();
+        let group = Group::create(&store, "", None, Create::New).unwrap();
+        let make = |name: &str, names: &[Option<&str>], shape: &[u64]| {
+            let mut spec = Spec::new(DataType::Int8, shape).unwrap();
+            spec.set_dimension_names(names.iter().map(|n| n.map(str::to_string)).collect()).unwrap();
+            Array::create(&store, name, &spec, Create::Overwrite).unwrap()
+        };
+        make("alpha", &[Some("x"), Some("y")], &[2, 3]);
+        let beta = make("beta", &[Some("y"), Some("z")], &[3, 4]);
+        assert_eq!(group.dimensions().unwrap().len(), 3);
+        beta.resize(&[5, 4], false).unwrap();
+        let e = group.dimensions().unwrap_err();
+        assert!(e.kind() == ErrorKind::Metadata && ["alpha", "beta", "\"y\"", "5", "3"].iter().all(|w| e.message().contains(w)), "{e}");
+        assert!(Dataset::open(group.clone()).is_err());
+        make("beta", &[Some("y"), None], &[3, 4]);
+        let e = Dataset::open(group.clone()).err().unwrap();
+        assert!(e.message().contains("dimension 1 of the array \"beta\""), "{e}");
+        make("beta", &[Some("x")], &[2]);
+        let ds = Dataset::open(group).unwrap();
+        let e = ds.define_dimension("x", 3).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Exists, "{e}");
+        ds.define_dimension("x", 2).unwrap();
+        ds.define_dimension("unused", 7).unwrap();
+        assert_eq!(ds.dimension_length("unused").unwrap(), 7);
+        for bad in ["", "a/b", "__x", ".", "zarr.json", "a\\b", "a\n"] {
+            assert_eq!(ds.define_dimension(bad, 1).unwrap_err().kind(), ErrorKind::Name, "{bad:?}");
+        }
+        let twice = Variable::new(DataType::Int8, &["x", "x"]);
+        assert_eq!(ds.define_variable("v", &twice, Create::New).err().unwrap().kind(), ErrorKind::Argument);
+        assert_eq!(store.node_kind("v").unwrap(), NodeKind::None);
+    }
+
+    #[test]
+    fn a_dimension_grows_in_all_its_variables() {
+        let store = memory_store();
+        let ds = Dataset::create(&store, "d", None, Create::New).unwrap();
+        ds.define_dimension("t", 0).unwrap();
+        ds.define_dimension("x", 3).unwrap();
+        let a = ds.define_variable("a", &Variable::new(DataType::Int16, &["x", "t"]), Create::New).unwrap();
+        ds.define_variable("b", &Variable::new(DataType::Int16, &["t"]), Create::New).unwrap();
+        ds.resize_dimension("t", 5).unwrap();
+        assert_eq!((a.shape().as_slice(), ds.dimension_length("t").unwrap()), (&[3, 5][..], 5));
+        a.resize(&[3, 6], false).unwrap();
+        let e = ds.close().unwrap_err();
+        assert!(e.message().contains("\"a\"") && e.message().contains("\"b\""), "{e}");
+    }
+
+    /// The stored numbers, and what they mean; regions, missing chunks, fill values, both versions.
+    #[test]
+    fn packed_variables_read_as_what_they_mean() {
+        for format in [Format::V2, Format::V3] {
+            let store = memory_store();
+            let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
+            ds.define_dimension("x", 6).unwrap();
+            let missing = Some(Element::from_slice(&(-9999i16).to_ne_bytes()));
+            let v = Variable {
+                missing,
+                scale: Some(0.5),
+                offset: Some(100.0),
+                chunks: Some(vec![2]),
+                ..Variable::new(DataType::Int16, &["x"])
+            };
+            let array = ds.define_variable("v", &v, Create::New).unwrap();
+            let mut values = [1.0, f64::NAN, 100.5];
+            let part = Selection::new(&[6], &[1], &[3], None).unwrap();
+            // SAFETY: the memory is this function's.
+            unsafe { array.write_packed(&part, &memory(&mut values, &[3], DataType::Float64)) }.unwrap();
+            let mut raw = [0i16; 6];
+            // SAFETY: as above.
+            unsafe { array.read(&Selection::all(&[6]), &memory(&mut raw, &[6], DataType::Int16)) }.unwrap();
+            assert_eq!(raw, [-9999, -198, -9999, 1, -9999, -9999], "{format:?}");
+            let mut got = [0f32; 6];
+            let again = Array::open(&store, "v").unwrap();
+            // SAFETY: as above.
+            unsafe { again.read_unpacked(&Selection::all(&[6]), &memory(&mut got, &[6], DataType::Float32)) }.unwrap();
+            assert_eq!((got[1], got[3]), (1.0, 100.5));
+            assert!([0, 2, 4, 5].iter().all(|&i| got[i].is_nan()), "{format:?}: {got:?}");
+            let mut whole = [0i32; 6];
+            // SAFETY: as above.
+            let e = unsafe { again.read_unpacked(&Selection::all(&[6]), &memory(&mut whole, &[6], DataType::Int32)) }.unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Type);
+            // SAFETY: as above.
+            let e = unsafe { again.write_packed(&part, &memory(&mut [0.0, 0.0, 1e9], &[3], DataType::Float64)) }.unwrap_err();
+            assert!(e.kind() == ErrorKind::Range && e.message().contains("[2]") && e.message().contains("scale_factor 0.5"), "{e}");
+            let has = again.attributes().names().unwrap();
+            assert!(has.contains(&"_FillValue".to_string()), "{has:?}");
+        }
+    }
+
+    #[test]
+    fn missing_values_are_found_in_all_their_forms() {
+        let nan = "\"AAAAAAAA+H8=\"";
+        let cases = [
+            (DataType::Float32, nan, vec![f64::NAN]),
+            (DataType::Float32, "\"AAAAAIhtq8A=\"", vec![-3510.765625]),
+            (DataType::Float64, "-9999.0", vec![-9999.0]),
+            (DataType::Float64, "\"NaN\"", vec![f64::NAN]),
+            (DataType::Float64, "[-1, 1e20]", vec![-1.0, 1e20]),
+            (DataType::Int16, "-9999", vec![-9999.0]),
+            (DataType::Int16, "-9999.0", vec![-9999.0]),
+            (DataType::UInt8, "-9999", vec![]),
+            (DataType::Float64, "0", vec![0.0, -0.0]),
+        ];
+        for (data_type, text, want) in cases {
+            let store = memory_store();
+            let mut spec = Spec::new(data_type, &[1]).unwrap();
+            spec.set_attributes_json(&format!("{{\"_FillValue\": {text}}}")).unwrap();
+            let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+            let got: Vec<f64> = array
+                .missing_values()
+                .unwrap()
+                .iter()
+                .map(|e| match crate::dtype::Number::load(data_type, e).unwrap() {
+                    crate::dtype::Number::Int(n) => n as f64,
+                    crate::dtype::Number::Float(x) => x,
+                })
+                .collect();
+            let same = got.len() == want.len() && got.iter().zip(&want).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
+            assert!(same, "{data_type:?} {text}: {got:?}");
+        }
+        let store = memory_store();
+        let mut spec = Spec::new(DataType::Int16, &[1]).unwrap();
+        spec.set_attributes_json("{\"_FillValue\": {}, \"scale_factor\": 0}").unwrap();
+        let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+        assert_eq!(array.missing_values().unwrap_err().field(), Some("_FillValue"));
+        assert_eq!(array.packing().unwrap_err().kind(), ErrorKind::Metadata);
+    }
+
+    #[test]
+    fn times_are_read_and_written_in_the_units_that_are_asked_for() {
+        let store = memory_store();
+        let ds = Dataset::create(&store, "", Some(Format::V3), Create::New).unwrap();
+        let time = ds.define_time("time", 3, "hours since 2000-02-28", "noleap", Create::New).unwrap();
+        let all = Selection::all(&[3]);
+        let mut seconds = [0i64, 3600, 86_400];
+        // SAFETY: the memory is this function's.
+        unsafe { time.write_times(&all, "seconds since 2000-03-01", &memory(&mut seconds, &[3], DataType::Int64)) }.unwrap();
+        let mut raw = [0i64; 3];
+        // SAFETY: as above.
+        unsafe { time.read(&all, &memory(&mut raw, &[3], DataType::Int64)) }.unwrap();
+        assert_eq!(raw, [24, 25, 48]);
+        let mut got = [0i64; 3];
+        // SAFETY: as above.
+        unsafe { time.read_times(&all, "milliseconds since 2000-03-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap();
+        assert_eq!(got, [0, 3_600_000, 86_400_000]);
+        let mut half = [1i64, 0, 0];
+        // SAFETY: as above.
+        let e = unsafe { time.write_times(&all, "minutes since 2000-03-01", &memory(&mut half, &[3], DataType::Int64)) }.unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Range, "{e}");
+        let plain = ds.define_coordinate("x", 3, DataType::Int64, Some("m"), Create::New).unwrap();
+        // SAFETY: as above.
+        let e = unsafe { plain.read_times(&all, "days since 2000-01-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap_err();
+        assert!(e.message().contains("\"x\"") && e.message().contains("\"m\""), "{e}");
+        let stamps = Array::create(
+            &store,
+            "stamps",
+            &Spec::new(DataType::DateTime(crate::dtype::Unit::new("D", 1).unwrap()), &[3]).unwrap(),
+            Create::New,
+        )
+        .unwrap();
+        // SAFETY: as above.
+        unsafe { stamps.write(&all, &memory(&mut [1i64, i64::MIN, 3], &[3], DataType::Int64)) }.unwrap();
+        // SAFETY: as above.
+        unsafe { stamps.read_times(&all, "hours since 1970-01-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap();
+        assert_eq!(got, [24, i64::MIN, 72]);
+    }
+}

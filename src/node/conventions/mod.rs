@@ -1,0 +1,15 @@
+//! What programs agree on beyond the specification of Zarr: netCDF's data model and the CF conventions, as xarray stores them.
+//!
+//! [`dataset`] is the layer that a program writes and reads them with; `cf` says what the numbers of an array mean, `time` what a count
+//! of hours since some day does. Everything here is attributes and names of arrays that can be used without it.
+
+pub mod cf;
+pub mod dataset;
+pub mod nczarr;
+pub mod ome;
+pub mod time;
+
+pub use dataset::{Dataset, Variable};
+pub use nczarr::{NcArray, NcDimension, NcType};
+pub use ome::{Axis, Level, Multiscale};
+pub use time::{Calendar, Moment, TimeUnits};

@@ -1,0 +1,640 @@
+//! NCZarr: what netCDF-C adds to Zarr version 2 so that a hierarchy holds all of netCDF's data model. Read in all four generations of
+//! its keys; written in the newest.
+//! Convention: netCDF-C, "NetCDF-4 Zarr Implementation" (checklist NZ-01 to NZ-22).
+
+use crate::dtype::{DataType, Kind};
+use crate::error::{ErrorKind, Result, bail, err};
+use crate::limits::MAX_DOCUMENT;
+use crate::metadata::odd::{Note, Weight};
+use crate::metadata::{Format, Map, Value, json};
+use crate::node::{Array, Attributes, Group, NodeKind, Store, path};
+use crate::store::get;
+
+/// The dimension of a variable that has none, as some readers see it (NZ-07).
+const SCALAR: &str = "_scalar_";
+
+/// The version of the keys that are written.
+const VERSION: &str = "2.0.0";
+
+/// A dimension that a group defines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NcDimension {
+    /// Its name.
+    pub name: String,
+    /// Its length; of an unlimited one that which it has now.
+    pub length: u64,
+    /// Whether variables along it may grow.
+    pub is_unlimited: bool,
+}
+
+/// What NCZarr says of an array.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NcArray {
+    /// Its dimensions by their whole paths (`/group/x`).
+    pub dimensions: Vec<String>,
+    /// Whether the variable has no dimensions, though the array has one of length 1.
+    pub is_scalar: bool,
+}
+
+/// What the type of an attribute or variable is in netCDF.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NcType {
+    /// `NC_CHAR`.
+    Char,
+    /// `NC_STRING`.
+    String,
+    /// Any JSON.
+    Json,
+    /// A number of that type.
+    Number(DataType),
+}
+
+impl NcType {
+    /// The type of one attribute, as `_nczarr_attr` has it (NZ-08).
+    pub fn parse(text: &str) -> Option<NcType> {
+        let (order, rest) = text.split_at_checked(1)?;
+        match (order, rest) {
+            (">", "S1") => Some(NcType::Char),
+            (_, "J0") => Some(NcType::Json),
+            (_, rest) if rest.starts_with('S') => Some(NcType::String),
+            _ => {
+                // One writer has numbers in "the order of this host".
+                let plain = format!("{}{rest}", if order == "|" || order == "=" { "<" } else { order });
+                let element = crate::dtype::parse_v2::parse(&plain.as_str().into()).ok()?;
+                element.data_type.is_number().then_some(NcType::Number(element.data_type))
+            }
+        }
+    }
+
+    /// The name of the type: `char`, `string`, `json`, or that of a number.
+    pub fn name(&self) -> String {
+        match self {
+            NcType::Char => "char".into(),
+            NcType::String => "string".into(),
+            NcType::Json => "json".into(),
+            NcType::Number(data_type) => data_type.name().into(),
+        }
+    }
+}
+
+/// The part of NCZarr's keys about one thing.
+#[derive(Clone, Copy)]
+enum Part {
+    Superblock,
+    Group,
+    Array,
+    Attributes,
+}
+
+impl Part {
+    /// Its member in documents, in newer and older writers' spelling.
+    fn members(self) -> [&'static str; 2] {
+        match self {
+            Part::Superblock => ["_nczarr_superblock", "_NCZARR_SUPERBLOCK"],
+            Part::Group => ["_nczarr_group", "_NCZARR_GROUP"],
+            Part::Array => ["_nczarr_array", "_NCZARR_ARRAY"],
+            Part::Attributes => ["_nczarr_attr", "_NCZARR_ATTR"],
+        }
+    }
+
+    /// The objects that the oldest generation had instead.
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Part::Superblock => &[".nczarr"],
+            Part::Group => &[".nczgroup"],
+            Part::Array => &[".nczarray", ".nczvar"],
+            Part::Attributes => &[".nczattr", ".nczattrs"],
+        }
+    }
+
+    /// Attributes first, then the node's own document, newer names before older ones, then the objects (NZ-01).
+    fn find(self, node: &impl NcNode) -> Result<Option<Map<String, Value>>> {
+        let attributes = node.attributes().view()?;
+        let in_map = |map: &Map<String, Value>| self.members().iter().find_map(|name| map.get(*name)?.as_object().cloned());
+        if let Some(found) = in_map(&attributes) {
+            return Ok(Some(found));
+        }
+        if node.format() != Format::V2 {
+            return Ok(None);
+        }
+        if let Some(found) = json::parse_object(node.document().as_bytes(), usize::MAX).ok().and_then(|document| in_map(&document)) {
+            return Ok(Some(found));
+        }
+        if !has_objects(node.store())? {
+            return Ok(None);
+        }
+        for name in self.keys() {
+            let key = path::join(node.path(), name);
+            if let Some(bytes) = get(&**node.store().shared(), &key, MAX_DOCUMENT)? {
+                return json::parse_object(&bytes, MAX_DOCUMENT).map(Some).map_err(|e| e.at_key(key));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether the root has the object of the oldest generation.
+fn has_objects(store: &Store) -> Result<bool> {
+    Ok(store.shared().open(".nczarr").map_err(|e| e.at_key(".nczarr"))?.is_some())
+}
+
+/// What is the same of arrays and groups here.
+trait NcNode {
+    fn store(&self) -> &Store;
+    fn path(&self) -> &str;
+    fn format(&self) -> Format;
+    fn document(&self) -> String;
+    fn attributes(&self) -> &Attributes;
+}
+
+macro_rules! nodes {
+    ($($t:ty)*) => { $(impl NcNode for $t {
+        fn store(&self) -> &Store {
+            self.store()
+        }
+        fn path(&self) -> &str {
+            self.path()
+        }
+        fn format(&self) -> Format {
+            self.format()
+        }
+        fn document(&self) -> String {
+            self.metadata_json()
+        }
+        fn attributes(&self) -> &Attributes {
+            self.attributes()
+        }
+    })* };
+}
+
+nodes!(Array Group);
+
+/// A length, alone or in an object with whether it is unlimited (NZ-03); `None` for anything else.
+fn dimension(name: &str, value: &Value) -> Option<NcDimension> {
+    let is_set = |value: &Value| value.as_bool().or_else(|| value.as_i64().map(|n| n != 0)).unwrap_or(false);
+    let (length, is_unlimited) = match value {
+        Value::Object(members) => (members.get("size")?.as_u64()?, members.get("unlimited").is_some_and(is_set)),
+        other => (other.as_u64()?, false),
+    };
+    Some(NcDimension { name: name.to_string(), length, is_unlimited })
+}
+
+/// The dimensions that a group defines: an object of lengths, in the documents of version 3 a list of objects (NZ-19).
+fn dimensions_of(group: &Map<String, Value>) -> Result<Vec<NcDimension>> {
+    let Some(value) = group.get("dimensions").or_else(|| group.get("dims")) else { return Ok(Vec::new()) };
+    let found: Option<Vec<NcDimension>> = match value {
+        Value::Object(all) => all.iter().map(|(name, value)| dimension(name, value)).collect(),
+        Value::Array(all) => all.iter().map(|value| dimension(value.get("name")?.as_str()?, value)).collect(),
+        _ => None,
+    };
+    found.ok_or_else(|| err!(Metadata, "found {}, expected lengths of dimensions", json::brief(value)).at_field("_nczarr_group.dimensions"))
+}
+
+impl Group {
+    /// The dimensions that the group itself defines, where netCDF-C wrote it: also those that no array has. `None` for pure Zarr.
+    pub fn nc_dimensions(&self) -> Result<Option<Vec<NcDimension>>> {
+        Part::Group.find(self)?.map(|group| dimensions_of(&group)).transpose()
+    }
+
+    /// The version in the superblock, which only the root of an NCZarr hierarchy has (NZ-02).
+    pub fn nc_version(&self) -> Result<Option<String>> {
+        let text = |block: &Map<String, Value>| Some(block.get("version").or_else(|| block.get("nczarr_version"))?.as_str()?.to_string());
+        Ok(Part::Superblock.find(self)?.map(|block| text(&block).unwrap_or_default()))
+    }
+
+    /// The type that netCDF has for an attribute; `None` where that is not said.
+    pub fn nc_attribute_type(&self, name: &str) -> Result<Option<NcType>> {
+        attribute_type(self, name)
+    }
+
+    /// Defines a dimension of the group for netCDF, or changes one: in a hierarchy of version 2.
+    pub fn define_nc_dimension(&self, name: &str, length: u64, is_unlimited: bool) -> Result<()> {
+        path::check_new(name)?;
+        if self.format() != Format::V2 {
+            bail!(Unsupported, "dimensions of NCZarr are written for zarr_format 2, {} has 3", path::display(self.path()));
+        }
+        let mut group = Part::Group.find(self)?.unwrap_or_default();
+        let mut all = dimensions_of(&group)?;
+        all.retain(|d| d.name != name);
+        all.push(NcDimension { name: name.into(), length, is_unlimited });
+        group.shift_remove("dims");
+        group.insert("dimensions".into(), dimensions_value(&all));
+        self.attributes().set(Part::Group.members()[0], Value::Object(group))
+    }
+}
+
+impl Array {
+    /// What netCDF-C wrote about the array; `None` for pure Zarr.
+    pub fn nczarr(&self) -> Result<Option<NcArray>> {
+        let Some(array) = Part::Array.find(self)? else { return Ok(None) };
+        let references = array.get("dimension_references").or_else(|| array.get("dimrefs"));
+        let references = references.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let dimensions = references.iter().filter_map(|r| r.as_str().map(str::to_string)).collect();
+        let is_set = |value: &Value| value.as_i64() == Some(1) || value.as_bool() == Some(true);
+        let is_scalar = array.get("scalar").is_some_and(is_set) || array.get("storage").and_then(Value::as_str) == Some("scalar");
+        Ok(Some(NcArray { dimensions, is_scalar: is_scalar && self.shape().iter().product::<u64>() == 1 }))
+    }
+
+    /// Whether netCDF sees a variable without dimensions (NZ-07).
+    pub fn is_nc_scalar(&self) -> Result<bool> {
+        let named = self.rank() == 1 && self.dimension_names() == [Some(SCALAR.to_string())];
+        Ok(self.rank() == 0 || named || self.nczarr()?.is_some_and(|nc| nc.is_scalar))
+    }
+
+    /// The type of the elements in netCDF; `None` for types that it does not have (NZ-09, NZ-10).
+    pub fn nc_type(&self) -> Option<NcType> {
+        let stored = self.stored_type();
+        match self.data_type() {
+            // The order tells the two apart, though a byte has none.
+            DataType::Bytes(1) if self.type_text().starts_with('>') => Some(NcType::Char),
+            DataType::Bytes(_) => Some(NcType::String),
+            t if matches!(t.kind(), Kind::Int | Kind::UInt | Kind::Float) && DataType::NUMPY.contains(&t) && t != DataType::Float16 => {
+                Some(NcType::Number(stored.data_type))
+            }
+            _ => None,
+        }
+    }
+
+    /// The type that netCDF has for an attribute; `None` where that is not said.
+    pub fn nc_attribute_type(&self, name: &str) -> Result<Option<NcType>> {
+        attribute_type(self, name)
+    }
+
+    /// The names that NCZarr's references give the dimensions, where there are as many; unnamed ones are `None` (NZ-06, NZ-11).
+    pub(in crate::node) fn nc_names(&self) -> Option<Vec<Option<String>>> {
+        let nc = self.nczarr().ok()??;
+        if nc.is_scalar && self.rank() == 1 {
+            return Some(vec![Some(SCALAR.into())]);
+        }
+        (nc.dimensions.len() == self.rank()).then(|| nc.dimensions.iter().map(|whole| named(whole)).collect())
+    }
+
+    /// The type as the document has it.
+    fn type_text(&self) -> String {
+        let document = json::parse_object(self.metadata_json().as_bytes(), usize::MAX).unwrap_or_default();
+        document.get("dtype").and_then(Value::as_str).unwrap_or_default().to_string()
+    }
+}
+
+fn attribute_type(node: &impl NcNode, name: &str) -> Result<Option<NcType>> {
+    let types = Part::Attributes.find(node)?.and_then(|all| all.get("types").cloned());
+    Ok(types.as_ref().and_then(|types| NcType::parse(types.get(name)?.as_str()?)))
+}
+
+/// The last name of a whole path; `None` for dimensions that have no name in truth.
+fn named(whole: &str) -> Option<String> {
+    let name = whole.rsplit('/').next().unwrap_or(whole);
+    let unnamed = ["_Anonymous_Dim_", "_Anonymous_Dimension_", "_zdim_"]
+        .iter()
+        .any(|start| name.strip_prefix(start).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit())));
+    (!unnamed && !name.is_empty()).then(|| name.to_string())
+}
+
+fn dimensions_value(all: &[NcDimension]) -> Value {
+    let mut members = Map::new();
+    for d in all {
+        let value = if d.is_unlimited {
+            let mut object = Map::new();
+            object.insert("size".into(), d.length.into());
+            object.insert("unlimited".into(), 1.into());
+            Value::Object(object)
+        } else {
+            d.length.into()
+        };
+        members.insert(d.name.clone(), value);
+    }
+    Value::Object(members)
+}
+
+/// Writes NCZarr's keys for a whole hierarchy of version 2, or brings them up to date: what netCDF-C walks by. Dimensions that are
+/// there stay, unlimited ones as long as the longest of their arrays; others are defined in the group of the first array that has them.
+///
+/// Arrays of types that netCDF does not have are an error of kind `Unsupported` that names them, unless `tolerant`: then they are left
+/// out of the lists, which is told to the log as NZ-10.
+pub(in crate::node) fn write(store: &Store, tolerant: bool) -> Result<()> {
+    let root = match Group::open(store, "") {
+        Ok(root) if root.format() == Format::V2 => root,
+        Ok(_) => return Ok(()),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NodeKind) => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    if tolerant && Part::Superblock.find(&root)?.is_none() {
+        return Ok(());
+    }
+    write_group(&root, &mut Scope { groups: Vec::new(), tolerant })
+}
+
+/// The dimensions of the groups from the root down.
+struct Scope {
+    groups: Vec<(String, Vec<NcDimension>)>,
+    tolerant: bool,
+}
+
+/// Arrays first, so that the groups below find the dimensions that they define; the group's own keys last, for arrays below may define
+/// dimensions here.
+fn write_group(group: &Group, scope: &mut Scope) -> Result<()> {
+    let own = group.nc_dimensions()?.unwrap_or_default();
+    scope.groups.push((group.path().to_string(), own));
+    let (mut arrays, mut groups) = (Vec::new(), Vec::new());
+    for child in group.children()? {
+        match child.kind {
+            NodeKind::Array => arrays.push(group.open_array(&child.name)?),
+            NodeKind::Group => groups.push(group.open_group(&child.name)?),
+            _ => {}
+        }
+    }
+    arrays.retain(|array| array.format() == Format::V2);
+    groups.retain(|group| group.format() == Format::V2);
+    let mut names = Vec::new();
+    for array in &arrays {
+        if array.nc_type().is_none() {
+            let message = format!("the array {:?} is of {}, which netCDF does not have", array.path(), array.data_type().name());
+            if !scope.tolerant {
+                bail!(Unsupported, "{message}");
+            }
+            group.store().context().report(array.path(), &[Note::new(Weight::Warning, "NZ-10", message)])?;
+            continue;
+        }
+        scope.write_array(array)?;
+        names.push(last(array.path()));
+    }
+    groups.iter().try_for_each(|below| write_group(below, scope))?;
+    let dimensions = scope.groups.pop().map(|(_, dimensions)| dimensions).unwrap_or_default();
+    let mut member = Map::new();
+    member.insert("dimensions".into(), dimensions_value(&dimensions));
+    member.insert("arrays".into(), names.into());
+    member.insert("groups".into(), groups.iter().map(|g| last(g.path())).collect::<Vec<_>>().into());
+    let mut parts = vec![(Part::Group, Value::Object(member))];
+    if group.path().is_empty() {
+        let mut block = Map::new();
+        block.insert("version".into(), VERSION.into());
+        parts.push((Part::Superblock, Value::Object(block)));
+    }
+    put(group, parts, None)
+}
+
+fn last(path: &str) -> Value {
+    path.rsplit('/').next().unwrap_or(path).into()
+}
+
+impl Scope {
+    fn write_array(&mut self, array: &Array) -> Result<()> {
+        let is_scalar = array.is_nc_scalar()?;
+        let mut references = Vec::new();
+        if !is_scalar {
+            for (name, &length) in array.dimension_names().iter().zip(array.shape().iter()) {
+                references.push(Value::from(self.reference(array, name.as_deref(), length)?));
+            }
+        }
+        let mut member = Map::new();
+        member.insert("dimension_references".into(), references.into());
+        if is_scalar {
+            member.insert("scalar".into(), 1.into());
+        }
+        member.insert("storage".into(), "chunked".into());
+        put(array, vec![(Part::Array, Value::Object(member))], Some(array))
+    }
+
+    /// The whole path of a dimension: the nearest one of that name, else a new one of the array's group; of one without a name one of
+    /// the root's that says its length.
+    fn reference(&mut self, array: &Array, name: Option<&str>, length: u64) -> Result<String> {
+        let anonymous = format!("_Anonymous_Dim_{length}");
+        let depth = if name.is_none() { 1 } else { self.groups.len() };
+        let name = name.unwrap_or(&anonymous);
+        for (group, dimensions) in self.groups[..depth].iter_mut().rev() {
+            let Some(d) = dimensions.iter_mut().find(|d| d.name == name) else { continue };
+            if d.is_unlimited {
+                d.length = d.length.max(length);
+            } else if d.length != length {
+                bail!(
+                    Metadata,
+                    "the array {:?} is {length} long along {name:?}, which is defined as {} in {}",
+                    array.path(),
+                    d.length,
+                    path::display(group)
+                );
+            }
+            return Ok(format!("/{}", path::join(group, name)));
+        }
+        let Some((group, dimensions)) = self.groups[..depth].last_mut() else { bail!(Internal, "an array outside of groups") };
+        dimensions.push(NcDimension { name: name.into(), length, is_unlimited: false });
+        Ok(format!("/{}", path::join(group, name)))
+    }
+}
+
+/// Sets parts of a node's keys, and the types of all its attributes with them, in one write and only if something changes.
+fn put(node: &impl NcNode, parts: Vec<(Part, Value)>, array: Option<&Array>) -> Result<()> {
+    let old = node.attributes().all()?;
+    let known = Part::Attributes.find(node)?.and_then(|all| all.get("types")?.as_object().cloned()).unwrap_or_default();
+    let mut all = old.clone();
+    for (part, value) in parts {
+        all.shift_remove(part.members()[1]);
+        all.insert(part.members()[0].into(), value);
+    }
+    let own = Part::Attributes.members();
+    all.shift_remove(own[1]);
+    let mut types = Map::new();
+    for (name, value) in all.iter().filter(|(name, _)| *name != own[0] && *name != crate::node::array::DIMENSIONS_V2) {
+        let fill = array.filter(|_| name == "_FillValue").map(Array::type_text);
+        let kept = known.get(name).and_then(Value::as_str).filter(|text| fits(text, value)).map(str::to_string);
+        types.insert(name.clone(), fill.or(kept).unwrap_or_else(|| type_of(value).into()).into());
+    }
+    types.insert(own[0].into(), "|J0".into());
+    let mut member = Map::new();
+    member.insert("types".into(), Value::Object(types));
+    all.insert(own[0].into(), Value::Object(member));
+    if all == old { Ok(()) } else { node.attributes().replace(all) }
+}
+
+/// Whether a value can be of the type that was written for it.
+fn fits(text: &str, value: &Value) -> bool {
+    match (NcType::parse(text), NcType::parse(type_of(value))) {
+        (Some(NcType::Number(_)), Some(NcType::Number(_))) => true,
+        (Some(NcType::Char | NcType::String), Some(NcType::Char)) => true,
+        (Some(a), Some(b)) => a == b,
+        _ => false,
+    }
+}
+
+/// The type that an attribute is given: text is characters, numbers have the least type that holds all of them.
+fn type_of(value: &Value) -> &'static str {
+    let integer = |value: &Value| match (value.as_i64(), value.as_u64()) {
+        (Some(n), _) if i32::try_from(n).is_ok() => Some("<i4"),
+        (Some(_), _) => Some("<i8"),
+        (None, Some(_)) => Some("<u8"),
+        (None, None) => None,
+    };
+    let number = |value: &Value| value.is_number().then(|| integer(value).unwrap_or("<f8"));
+    match value {
+        Value::String(_) => ">S1",
+        Value::Number(_) => number(value).unwrap_or("<f8"),
+        Value::Array(items) if !items.is_empty() => {
+            let types: Option<Vec<&'static str>> = items.iter().map(number).collect();
+            let widest = ["<f8", "<u8", "<i8", "<i4"];
+            types.and_then(|types| widest.into_iter().find(|t| types.contains(t))).unwrap_or("|J0")
+        }
+        _ => "|J0",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::{Context, Create, Mode, Nczarr, Options, Spec};
+    use crate::store::memory::MemoryStore;
+    use std::sync::Arc;
+
+    fn filled(documents: &[(&str, &str)]) -> Store {
+        let store = Store::memory(&Context::default());
+        documents.iter().for_each(|(key, text)| store.key_put(key, text.as_bytes()).unwrap());
+        store
+    }
+
+    const ARRAY: &str = r#""zarr_format": 2, "shape": [2, 4], "dtype": "<f4", "chunks": [1, 4], "fill_value": 0, "order": "C", "compressor": null, "filters": null"#;
+    const GROUP_KEYS: &str = r#"{"OLDdims": {"x": 4, "time": {"size": 2, "unlimited": 1}}, "vars": ["t"], "groups": []}"#;
+
+    /// One hierarchy in the keys of each generation: all say the same.
+    #[test]
+    fn every_generation_of_keys_is_read() {
+        let array = format!("{{{ARRAY}}}");
+        let with = |member: &str, value: &str| format!("{{{ARRAY}, \"{member}\": {value}}}");
+        let group_with = |member: &str, value: &str| format!("{{\"zarr_format\": 2, \"{member}\": {value}}}");
+        let old = GROUP_KEYS.replace("OLDdims", "dims");
+        let new = GROUP_KEYS.replace("OLDdims", "dimensions");
+        let refs = |name: &str| format!("{{\"{name}\": [\"/time\", \"/x\"], \"storage\": \"chunked\"}}");
+        let types = r#"{"types": {"units": ">S1", "n": "<i2", "j": "|J0", "s": "|S7"}}"#;
+        let plain = r#"{"units": "K"}"#;
+        let in_attributes = |group: &str| format!("{{\"_nczarr_group\": {group}, \"_nczarr_superblock\": {{\"version\": \"2.0.0\"}}}}");
+        let array_attributes =
+            format!("{{\"units\": \"K\", \"_nczarr_array\": {}, \"_nczarr_attr\": {types}}}", refs("dimension_references"));
+        let upper = group_with("_NCZARR_GROUP", &old).replace("2, ", "2, \"_NCZARR_SUPERBLOCK\": {\"version\": \"2.0.0\"}, ");
+        let upper_types = format!("{{\"units\": \"K\", \"_NCZARR_ATTR\": {types}}}");
+        let lower = group_with("_nczarr_group", &old).replace("2, ", "2, \"_nczarr_superblock\": {\"version\": \"2.0.0\"}, ");
+        let (upper_array, lower_array) = (with("_NCZARR_ARRAY", &refs("dimrefs")), with("_nczarr_array", &refs("dimrefs")));
+        let lower_types = upper_types.replace("_NCZARR_ATTR", "_nczarr_attr");
+        let (newest, refs_1) = (in_attributes(&new), refs("dimrefs"));
+        let one = r#"{"zarr_format": 2, "nczarr_version": "2.0.0"}"#;
+        let group = r#"{"zarr_format": 2}"#;
+        let generations: [&[(&str, &str)]; 4] = [
+            &[
+                (".zgroup", group),
+                (".nczarr", one),
+                (".nczgroup", &old),
+                ("t/.zarray", &array),
+                ("t/.nczarray", &refs_1),
+                ("t/.zattrs", plain),
+                ("t/.nczattr", types),
+            ],
+            &[(".zgroup", &upper), ("t/.zarray", &upper_array), ("t/.zattrs", &upper_types)],
+            &[(".zgroup", &lower), ("t/.zarray", &lower_array), ("t/.zattrs", &lower_types)],
+            &[(".zgroup", group), (".zattrs", &newest), ("t/.zarray", &array), ("t/.zattrs", &array_attributes)],
+        ];
+        for documents in generations {
+            let store = filled(documents);
+            let root = Group::open(&store, "").unwrap();
+            assert_eq!(root.nc_version().unwrap().as_deref(), Some("2.0.0"), "{documents:?}");
+            let found = root.nc_dimensions().unwrap().unwrap();
+            let want =
+                [("x", 4, false), ("time", 2, true)].map(|(n, length, is_unlimited)| NcDimension { name: n.into(), length, is_unlimited });
+            assert_eq!(found, want);
+            let array = Array::open(&store, "t").unwrap();
+            assert_eq!(array.dimension_names(), [Some("time".to_string()), Some("x".to_string())], "{documents:?}");
+            assert_eq!(array.nczarr().unwrap().unwrap().dimensions, ["/time", "/x"]);
+            let names: Vec<_> =
+                ["units", "n", "j", "s", "none"].iter().map(|n| array.nc_attribute_type(n).unwrap().map(|t| t.name())).collect();
+            let want = ["char", "int16", "json", "string"].map(|n| Some(n.to_string()));
+            assert_eq!((&names[..4], &names[4]), (&want[..], &None));
+            assert_eq!(root.attributes().names().unwrap(), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn scalars_anonymous_dimensions_and_odd_lengths_are_told_apart() {
+        let scalar =
+            r#"{"_nczarr_array": {"dimension_references": [], "scalar": 1, "storage": "chunked"}, "_ARRAY_DIMENSIONS": ["_scalar_"]}"#;
+        let one = ARRAY.replace("[2, 4]", "[1]").replace("[1, 4]", "[1]");
+        let unnamed = r#"{"_nczarr_array": {"dimension_references": ["/_Anonymous_Dim_2", "/g/_zdim_4"]}}"#;
+        let documents = [
+            (".zgroup", r#"{"zarr_format": 2}"#.to_string()),
+            (".zattrs", r#"{"_nczarr_group": {"dimensions": {"x": "4"}}}"#.into()),
+            ("s/.zarray", format!("{{{one}}}")),
+            ("s/.zattrs", scalar.into()),
+            ("a/.zarray", format!("{{{ARRAY}}}")),
+            ("a/.zattrs", unnamed.into()),
+        ];
+        let store = filled(&documents.each_ref().map(|(key, text)| (*key, text.as_str())));
+        let (s, a) = (Array::open(&store, "s").unwrap(), Array::open(&store, "a").unwrap());
+        assert!(s.is_nc_scalar().unwrap() && !a.is_nc_scalar().unwrap());
+        assert_eq!((s.rank(), a.dimension_names()), (1, vec![None, None]));
+        let e = Group::open(&store, "").unwrap().nc_dimensions().unwrap_err();
+        assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some("_nczarr_group.dimensions")), "{e}");
+    }
+
+    fn array(store: &Store, at: &str, data_type: DataType, shape: &[u64], names: Option<&[&str]>) -> Array {
+        let mut spec = Spec::new(data_type, shape).unwrap();
+        spec.set_format(Format::V2).unwrap();
+        if let Some(names) = names {
+            spec.set_dimension_names(names.iter().map(|n| Some(n.to_string())).collect()).unwrap();
+        }
+        Array::create(store, at, &spec, Create::New).unwrap()
+    }
+
+    #[test]
+    fn closing_writes_what_netcdf_walks_by_and_keeps_it_right() {
+        let shared = Arc::new(MemoryStore::new());
+        let open = |nczarr| Store::new(&Context::default(), shared.clone(), Mode::ReadWrite, Options { nczarr, ..Options::default() });
+        let store = open(Nczarr::On);
+        let root = Group::create(&store, "", Some(Format::V2), Create::New).unwrap();
+        root.define_nc_dimension("time", 0, true).unwrap();
+        let t = array(&store, "t", DataType::Float32, &[3, 4], Some(&["time", "x"]));
+        t.attributes().replace_json(r#"{"units": "K", "n": [1, 5000000000], "o": {"a": 1}}"#).unwrap();
+        array(&store, "g/w", DataType::Int16, &[4, 5], Some(&["x", "y"]));
+        array(&store, "g/u", DataType::UInt8, &[6], None);
+        array(&store, "s", DataType::Float64, &[], None);
+        store.close(None).unwrap();
+
+        let again = open(Nczarr::Keep);
+        let root = Group::open(&again, "").unwrap();
+        let member = |group: &Group, name: &str| json::to_compact(&group.attributes().all().unwrap()["_nczarr_group"][name]);
+        assert_eq!(member(&root, "dimensions"), r#"{"time":{"size":3,"unlimited":1},"x":4,"_Anonymous_Dim_6":6}"#);
+        assert_eq!((member(&root, "arrays"), member(&root, "groups")), (r#"["s","t"]"#.into(), r#"["g"]"#.into()));
+        let g = Group::open(&again, "g").unwrap();
+        assert_eq!((member(&g, "dimensions"), member(&g, "arrays")), (r#"{"y":5}"#.into(), r#"["u","w"]"#.into()));
+        assert_eq!(Array::open(&again, "g/w").unwrap().nczarr().unwrap().unwrap().dimensions, ["/x", "/g/y"]);
+        let t = Array::open(&again, "t").unwrap();
+        let types: Vec<_> = ["units", "n", "o"].iter().map(|n| t.nc_attribute_type(n).unwrap().unwrap().name()).collect();
+        assert_eq!(types, ["char", "int64", "json"]);
+        assert!(Array::open(&again, "s").unwrap().is_nc_scalar().unwrap());
+
+        // A hierarchy that has the keys keeps them right; a type that netCDF lacks is left out.
+        t.resize(&[7, 4], false).unwrap();
+        array(&again, "c", DataType::Complex64, &[4], Some(&["x"]));
+        again.erase_node("g/w").unwrap();
+        again.close(None).unwrap();
+        let root = Group::open(&open(Nczarr::Keep), "").unwrap();
+        assert!(member(&root, "dimensions").starts_with(r#"{"time":{"size":7,"unlimited":1}"#));
+        assert_eq!(member(&root, "arrays"), r#"["s","t"]"#);
+        assert_eq!(member(&root.open_group("g").unwrap(), "arrays"), r#"["u"]"#);
+
+        // Where they are wanted, it is an error; so is a dimension of two lengths.
+        let strict = open(Nczarr::On);
+        strict.erase_node("s").unwrap();
+        let e = strict.close(None).unwrap_err();
+        assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("\"c\""), "{e}");
+        strict.erase_node("c").unwrap();
+        array(&strict, "v", DataType::Int8, &[9], Some(&["x"]));
+        let e = strict.close(None).unwrap_err();
+        assert!(e.kind() == ErrorKind::Metadata && e.message().contains("\"v\"") && e.message().contains("\"x\""), "{e}");
+    }
+
+    #[test]
+    fn pure_hierarchies_stay_pure() {
+        let store = Store::memory(&Context::default());
+        array(&store, "t", DataType::Float32, &[3], Some(&["x"]));
+        store.close(None).unwrap();
+        assert!(store.key_list("").unwrap().iter().all(|key| {
+            let text = String::from_utf8(store.key_get(key).unwrap().unwrap()).unwrap();
+            !text.to_lowercase().contains("nczarr")
+        }));
+    }
+}

@@ -1,0 +1,199 @@
+//! The names of dimensions: `dimension_names` in version 3, the attribute `_ARRAY_DIMENSIONS` in version 2, and what they make of the
+//! arrays of a group together. Convention: xarray, "Zarr Encoding Specification".
+
+use super::array::DIMENSIONS_V2;
+use super::walk::Found;
+use super::{Array, Group, Node, NodeKind, document, hierarchy, path};
+use crate::error::{Error, Result, bail, err};
+use crate::metadata::odd::{Note, Weight};
+use crate::metadata::{Format, Value, v3};
+use crate::store::Condition;
+
+/// A dimension that arrays of a group share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// Its name.
+    pub name: String,
+    /// Its length.
+    pub length: u64,
+}
+
+/// Collects the dimensions of arrays; one that differs between two of them is an error that names both.
+#[derive(Clone, Debug, Default)]
+pub struct Dimensions {
+    /// Each dimension, and the array that had it first.
+    known: Vec<(Dimension, String)>,
+}
+
+impl Dimensions {
+    /// Adds a dimension of the array `of`. Errors: `Metadata` where another array has it with another length.
+    pub fn add(&mut self, name: &str, length: u64, of: &str) -> Result<()> {
+        match self.known.iter().find(|(d, _)| d.name == name) {
+            Some((d, _)) if d.length == length => Ok(()),
+            Some((d, first)) => {
+                let found = if of.is_empty() { "is to be".to_string() } else { format!("of the array {of:?} is") };
+                let there = if first.is_empty() { "defined as".to_string() } else { format!("that of {first:?} is") };
+                bail!(Metadata, "the dimension {name:?} {found} {length} long, {there} {}", d.length)
+            }
+            None => {
+                self.known.push((Dimension { name: name.to_string(), length }, of.to_string()));
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds all dimensions of an array. Errors: `Metadata` where one has no name, stands twice, or has another length elsewhere.
+    pub fn add_array(&mut self, of: &str, names: &[Option<String>], shape: &[u64]) -> Result<()> {
+        for (d, (name, &length)) in names.iter().zip(shape).enumerate() {
+            let Some(name) = name.as_deref().filter(|name| !name.is_empty()) else {
+                return Err(err!(Metadata, "dimension {d} of the array {of:?} has no name").at_field("dimension_names"));
+            };
+            self.add(name, length, of)?;
+        }
+        Ok(())
+    }
+
+    /// The length of a dimension, where it is known.
+    pub fn length(&self, name: &str) -> Option<u64> {
+        self.known.iter().find(|(d, _)| d.name == name).map(|(d, _)| d.length)
+    }
+
+    /// Sets the length of a dimension that is known.
+    pub fn set_length(&mut self, name: &str, length: u64) {
+        self.known.iter_mut().filter(|(d, _)| d.name == name).for_each(|(d, _)| d.length = length);
+    }
+
+    /// All of them, in the order in which they came.
+    pub fn all(&self) -> Vec<Dimension> {
+        self.known.iter().map(|(d, _)| d.clone()).collect()
+    }
+
+    /// The error of a dimension that is not there.
+    pub fn missing(&self, name: &str) -> Error {
+        if self.known.is_empty() {
+            return err!(NotFound, "no dimension {name:?}; there are none");
+        }
+        err!(NotFound, "no dimension {name:?}; there are {}", path::near(self.known.iter().map(|(d, _)| d.name.as_str()), name))
+    }
+}
+
+impl Array {
+    /// A name or `None` for each dimension: v3 `dimension_names`, v2 the attribute `_ARRAY_DIMENSIONS`. A v3 array whose document has
+    /// none is asked for the attribute, too, as arrays have it that were converted (XR-05). Where there is neither, NCZarr's references
+    /// to dimensions count (XR-06).
+    pub fn dimension_names(&self) -> Vec<Option<String>> {
+        let state = self.state();
+        let rank = state.meta.shape.len();
+        let names = state.meta.dimension_names.clone().filter(|_| state.meta.format == Format::V3);
+        let names = names.or_else(|| self.attributes().view().ok().and_then(|all| names_of(all.get(DIMENSIONS_V2)?, rank)));
+        let names = names.or_else(|| self.nc_names());
+        names.unwrap_or_else(|| vec![None; rank])
+    }
+
+    /// Names the dimensions of an array that is there. Errors: `Rank`; `Unsupported` for unnamed ones beside named ones in v2.
+    pub fn set_dimension_names(&self, names: &[Option<String>]) -> Result<()> {
+        self.store().check_writable()?;
+        self.dialect().refuse()?;
+        let rank = self.rank();
+        if names.len() != rank {
+            let e = err!(Rank, "found {} names, expected {rank}, one for each dimension", names.len());
+            return Err(e.at_field("dimension_names"));
+        }
+        match self.format() {
+            Format::V2 => {
+                let named: Option<Vec<Value>> = names.iter().map(|n| n.clone().map(Value::String)).collect();
+                match named {
+                    Some(named) => self.attributes().set(DIMENSIONS_V2, Value::Array(named)),
+                    None if names.iter().all(Option::is_none) => match self.attributes().view()?.contains_key(DIMENSIONS_V2) {
+                        true => self.attributes().erase(DIMENSIONS_V2),
+                        false => Ok(()),
+                    },
+                    None => Err(v2_unnamed()),
+                }?;
+            }
+            Format::V3 => self.publish_names(names)?,
+        }
+        self.store().note_named(self.path(), names.iter().any(Option::is_some));
+        Ok(())
+    }
+
+    fn publish_names(&self, names: &[Option<String>]) -> Result<()> {
+        {
+            let _lock = document::lock(self.store(), self.path(), v3::DOCUMENT)?;
+            let mut meta = self.read_fresh(Format::V3)?.meta.clone();
+            let member = Value::Array(names.iter().cloned().map(Value::from).collect());
+            match names.iter().any(Option::is_some) {
+                true => drop(meta.document.insert("dimension_names".into(), member)),
+                false => drop(meta.document.shift_remove("dimension_names")),
+            }
+            meta.dimension_names = Some(names.to_vec());
+            document::publish(self.store(), &path::join(self.path(), v3::DOCUMENT), &meta.document, Condition::None)?;
+            self.set_state(self.state_of(meta)?);
+        }
+        hierarchy::refresh(self.store(), &[self.path().to_string()], None)
+    }
+
+    /// What is odd about the names of a v3 array: the attribute of v2 says something else, or stands in for them.
+    pub(super) fn odd_names(&self) -> Option<Note> {
+        let state = self.state();
+        if state.meta.format != Format::V3 {
+            return None;
+        }
+        let attributes = self.attributes().view().ok()?;
+        let said = names_of(attributes.get(DIMENSIONS_V2)?, state.meta.shape.len());
+        let text = match &state.meta.dimension_names {
+            Some(names) if said.as_ref() != Some(names) => {
+                "the attribute \"_ARRAY_DIMENSIONS\" says something else than \"dimension_names\", which counts"
+            }
+            Some(_) => return None,
+            None => "the names of the dimensions are those of the attribute \"_ARRAY_DIMENSIONS\"",
+        };
+        Some(Note::new(Weight::Warning, "XR-05", text))
+    }
+}
+
+impl Group {
+    /// The dimensions of the arrays directly below the group, in the order in which the arrays, sorted by name, have them.
+    ///
+    /// Errors: `Metadata` where an array has a dimension without a name, or two arrays disagree on a length; the message names them.
+    pub fn dimensions(&self) -> Result<Vec<Dimension>> {
+        let mut all = Dimensions::default();
+        for (name, array) in self.arrays()? {
+            all.add_array(&name, &array.dimension_names(), &array.shape())?;
+        }
+        Ok(all.all())
+    }
+
+    /// The arrays directly below the group, by name. One that cannot be understood is an error.
+    pub fn arrays(&self) -> Result<Vec<(String, Array)>> {
+        let mut arrays = Vec::new();
+        for Found { path, node } in self.walk(1, true)? {
+            let node = node?;
+            if node.kind == NodeKind::Array
+                && let Node::Array(array) = self.open_found(path::join(self.path(), &path), node)?
+            {
+                arrays.push((path, array));
+            }
+        }
+        Ok(arrays)
+    }
+}
+
+/// The names in an attribute or a member; `None` where it is no list of as many names.
+pub(super) fn names_of(value: &Value, rank: usize) -> Option<Vec<Option<String>>> {
+    let names: Vec<Option<String>> = value.as_array()?.iter().map(|v| v.as_str().map(str::to_string)).collect();
+    (names.len() == rank).then_some(names)
+}
+
+/// The error of v2 arrays that are to have unnamed dimensions beside named ones.
+pub(super) fn v2_unnamed() -> Error {
+    err!(Unsupported, "found named and unnamed dimensions; zarr_format 2 can name all of them or none").at_field("dimension_names")
+}
+
+/// Whether an attribute of a node is for programs only, as xarray has it: the names of a v2 array's dimensions, and what NCZarr adds
+/// (XR-02, XR-07).
+pub(super) fn is_hidden(name: &str, format: Format, kind: NodeKind) -> bool {
+    let is_names = name == DIMENSIONS_V2 && (format, kind) == (Format::V2, NodeKind::Array);
+    let is_nczarr = name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("_nc"));
+    is_names || is_nczarr && (format == Format::V2 || kind == NodeKind::Group)
+}

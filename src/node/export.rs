@@ -1,0 +1,151 @@
+//! The metadata of an open node as bytes, and a node of such bytes: one process reads, all others open what it tells them.
+//!
+//! The bytes are JSON: what is needed to open the node, and of a group all below it, as its consolidated metadata would have it. They are
+//! believed as far as those: for reading; whatever changes something reads the documents themselves first.
+
+use super::document::Stored;
+use super::{Array, Group, Node, NodeKind, Store, catalog, hierarchy, path};
+use crate::error::{Result, bail, err};
+use crate::limits::MAX_CONSOLIDATED;
+use crate::metadata::json::{self, member};
+use crate::metadata::{Dialect, Format, Map, Value, consolidated, v2, v3};
+use std::sync::Arc;
+
+/// The version of these bytes.
+const VERSION: u64 = 1;
+
+impl Array {
+    /// The array's metadata as bytes for [`Node::import`], as this handle knows them.
+    pub fn export(&self) -> Result<Vec<u8>> {
+        let document = document_of(&self.metadata_json())?;
+        export(self.path(), self.format(), self.dialect(), NodeKind::Array, document, self.attributes().all()?, None)
+    }
+}
+
+impl Group {
+    /// The group's metadata and those of all below it, each document read once.
+    pub fn export(&self) -> Result<Vec<u8>> {
+        let (store, path) = (self.store(), self.path());
+        hierarchy::need_listing(store)?;
+        let entries = match self.format() {
+            Format::V2 => hierarchy::collect_v2(store, path)?,
+            Format::V3 => hierarchy::collect_v3(store, path)?,
+        };
+        let mut document = document_of(&self.metadata_json())?;
+        document.shift_remove(v3::CONSOLIDATED);
+        export(path, self.format(), self.dialect(), NodeKind::Group, document, self.attributes().all()?, Some(entries))
+    }
+}
+
+fn document_of(text: &str) -> Result<Map<String, Value>> {
+    json::parse_object(text.as_bytes(), MAX_CONSOLIDATED)
+}
+
+fn export(
+    path: &str,
+    format: Format,
+    dialect: Dialect,
+    kind: NodeKind,
+    document: Map<String, Value>,
+    attributes: Map<String, Value>,
+    entries: Option<Map<String, Value>>,
+) -> Result<Vec<u8>> {
+    if dialect != Dialect::Final {
+        bail!(Unsupported, "{} is in a draft of Zarr v3, of which nothing is exported; migrate it first", path::display(path));
+    }
+    let mut out = Map::new();
+    out.insert("ozarr_export".into(), VERSION.into());
+    out.insert("node_type".into(), if kind == NodeKind::Array { "array" } else { "group" }.into());
+    out.insert("zarr_format".into(), format.number().into());
+    out.insert("path".into(), path.into());
+    out.insert("document".into(), Value::Object(document));
+    if format == Format::V2 {
+        out.insert("attributes".into(), Value::Object(attributes));
+    }
+    out.extend(entries.map(|entries| ("below".to_string(), Value::Object(entries))));
+    Ok(json::to_compact(&Value::Object(out)).into_bytes())
+}
+
+impl Node {
+    /// The node that was exported, in `store`, from which nothing is read for it.
+    pub fn import(store: &Store, bytes: &[u8]) -> Result<Node> {
+        let mut all = json::parse_object(bytes, MAX_CONSOLIDATED)?;
+        if !json::get_u64(member(&all, "ozarr_export")?).is_ok_and(|n| n == VERSION) {
+            return Err(err!(Metadata, "found another version, expected {VERSION}").at_field("ozarr_export"));
+        }
+        let path = path::normalize(text(&all, "path")?)?;
+        let kind = match text(&all, "node_type")? {
+            "array" => NodeKind::Array,
+            "group" => NodeKind::Group,
+            other => return Err(err!(Metadata, "found {other:?}, expected \"array\" or \"group\"").at_field("node_type")),
+        };
+        let format = match json::get_u64(member(&all, "zarr_format")?) {
+            Ok(2) => Format::V2,
+            Ok(3) => Format::V3,
+            _ => return Err(err!(Metadata, "expected 2 or 3").at_field("zarr_format")),
+        };
+        let mut document = take(&mut all, "document")?;
+        let attributes = if format == Format::V2 { Some(take(&mut all, "attributes")?) } else { None };
+        let below = if all.contains_key("below") { Some(take(&mut all, "below")?) } else { None };
+        let as_of = catalog::changes(store);
+        let catalog = below.map(|entries| {
+            let whole = match format {
+                Format::V2 => consolidated::write_v2(entries),
+                Format::V3 => Map::from_iter([(v3::CONSOLIDATED.to_string(), consolidated::write_v3(entries))]),
+            };
+            Arc::new(catalog::Catalog::of(&path, format, Arc::new(whole), as_of))
+        });
+        document.shift_remove(v3::CONSOLIDATED);
+        let name = match (format, kind) {
+            (Format::V3, _) => v3::DOCUMENT,
+            (Format::V2, NodeKind::Array) => v2::ARRAY,
+            (Format::V2, _) => v2::GROUP,
+        };
+        let key = path::join(&path, name);
+        let found = Stored { format, dialect: Dialect::Final, kind, key, document, as_of, listed: true, attributes, notes: Vec::new() };
+        match kind {
+            NodeKind::Array => Array::from_stored(store, path, found).map(Node::Array),
+            _ => Group::imported(store, path, found, catalog).map(Node::Group),
+        }
+    }
+}
+
+fn text<'a>(all: &'a Map<String, Value>, name: &str) -> Result<&'a str> {
+    let value = member(all, name)?;
+    value.as_str().ok_or_else(|| err!(Metadata, "found {}, expected a text", json::brief(value)).at_field(name))
+}
+
+fn take(all: &mut Map<String, Value>, name: &str) -> Result<Map<String, Value>> {
+    match all.shift_remove(name) {
+        Some(Value::Object(object)) => Ok(object),
+        Some(other) => Err(err!(Metadata, "found {}, expected an object", json::brief(&other)).at_field(name)),
+        None => Err(err!(Metadata, "the member is missing").at_field(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::{Context, Create};
+
+    #[test]
+    fn other_bytes_are_refused() {
+        let store = Store::memory(&Context::default());
+        Group::create(&store, "", Some(Format::V3), Create::New).unwrap();
+        let good = String::from_utf8(Group::open(&store, "").unwrap().export().unwrap()).unwrap();
+        assert!(Node::import(&store, good.as_bytes()).is_ok());
+        for (from, to) in [
+            ("\"ozarr_export\":1", "\"ozarr_export\":2"),
+            ("\"path\":\"\"", "\"path\":\"../x\""),
+            ("\"path\":\"\"", "\"path\":7"),
+            ("\"node_type\":\"group\"", "\"node_type\":\"x\""),
+            ("\"document\"", "\"else\""),
+            ("{", "["),
+            ("\"below\":{}", "\"below\":[]"),
+            ("\"zarr_format\":3", "\"zarr_format\":4"),
+        ] {
+            let bad = good.replacen(from, to, 1);
+            assert!(bad != good && Node::import(&store, bad.as_bytes()).is_err(), "{from} {to}: {bad}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Giving a node another path in its store, with all below it.
+
+use super::document::{self, require};
+use super::walk::{self, Place, Wanted};
+use super::{Create, NodeKind, Store, copy, draft, hierarchy, path};
+use crate::error::Result;
+
+impl Store {
+    /// Moves the node at `path`, with all below it, to `to_path`, where nothing stands; groups above it that are missing are made. In a
+    /// folder it is renamed at once; elsewhere its keys are copied, its document last, and then erased. Handles on the node and on
+    /// those below it are to be closed before.
+    ///
+    /// Errors: `NotFound`, `Exists`; `Argument` where one of the places lies in the other.
+    pub fn rename_node(&self, path: &str, to_path: &str) -> Result<()> {
+        self.check_writable()?;
+        draft::refuse(self)?;
+        let (path, to_path) = (path::normalize(path)?, path::normalize(to_path)?);
+        path::check_new(&to_path)?;
+        let found = require(self, &path, NodeKind::None)?;
+        copy::refuse_overlap((self, &path), (self, &to_path))?;
+        hierarchy::need_erasing(self)?;
+        let mut changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;
+        let renamed = {
+            let _lock = document::lock_place(self, &to_path)?;
+            if let Some(there) = hierarchy::found_on_create(self, &to_path)? {
+                return Err(hierarchy::exists(self, &to_path, there.kind, ""));
+            }
+            // From here on nothing says any more that it is where it was.
+            hierarchy::refresh(self, &[], Some(&path))?;
+            self.shared().rename_prefix(&path::prefix(&path), &path::prefix(&to_path))?
+        };
+        if !renamed {
+            hierarchy::refresh(self, &changed, None)?;
+            self.copy_node(&path, (self, &to_path), Create::New, false, &mut |_, _| Ok(()))?;
+            return self.erase_node(&path);
+        }
+        let top = Place::new(&to_path, found.format, found.dialect, None).fresh();
+        let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None })?;
+        changed.push(to_path);
+        changed.extend(below.into_iter().map(|found| found.path));
+        hierarchy::refresh(self, &changed, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dtype::DataType;
+    use crate::engine::Selection;
+    use crate::error::ErrorKind;
+    use crate::metadata::Format;
+    use crate::node::tests::view;
+    use crate::node::{Array, Context, Create, Group, Mode, NodeKind, Spec, Store};
+
+    #[test]
+    fn a_node_moves_with_all_below_it_and_consolidated_metadata_follow() {
+        let folder = std::env::temp_dir().join(format!("ozarr-rename-{}", std::process::id()));
+        drop(std::fs::remove_dir_all(&folder));
+        let local = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+        for (store, format) in
+            [(&local, Format::V3), (&Store::memory(&Context::default()), Format::V3), (&Store::memory(&Context::default()), Format::V2)]
+        {
+            let root = Group::create(store, "", Some(format), Create::New).unwrap();
+            let mut spec = Spec::new(DataType::Int32, &[2]).unwrap();
+            spec.set_format(format).unwrap();
+            let array = Array::create(store, "a/b/c", &spec, Create::New).unwrap();
+            let whole = Selection::all(&[2]);
+            // SAFETY: the memory is this function's.
+            unsafe { array.write(&whole, &view(&mut [5, 6], &[2])) }.unwrap();
+            Array::create(store, "ab", &spec, Create::New).unwrap();
+            root.consolidate().unwrap();
+            let kind = |path: &str, to: &str| store.rename_node(path, to).unwrap_err().kind();
+            assert_eq!((kind("x", "y"), kind("a", "ab"), kind("a", "a/d")), (ErrorKind::NotFound, ErrorKind::Exists, ErrorKind::Argument));
+            assert_eq!((kind("a/b", "ab/x"), kind("a", "__x"), kind("", "z")), (ErrorKind::NodeKind, ErrorKind::Name, ErrorKind::Argument));
+            store.rename_node("a/b", "new/er/name").unwrap();
+            assert_eq!((store.node_kind("a/b").unwrap(), store.node_kind("a").unwrap()), (NodeKind::None, NodeKind::Group));
+            let root = Group::open(store, "").unwrap();
+            assert_eq!(root.consolidated_differences().unwrap(), Some(vec![]));
+            let mut got = [0; 2];
+            // SAFETY: as above.
+            unsafe { root.open_array("new/er/name/c").unwrap().read(&whole, &view(&mut got, &[2])) }.unwrap();
+            assert_eq!(got, [5, 6]);
+            store.rename_node("new/er/name/c", "c").unwrap();
+            assert_eq!(store.node_kind("c").unwrap(), NodeKind::Array);
+            store.flush().unwrap();
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

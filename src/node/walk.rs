@@ -1,0 +1,441 @@
+//! All nodes below a group: level by level, each group listed once and each document read once; over a store with latency side by side.
+
+use super::catalog::Catalog;
+use super::document::Stored;
+use super::{Child, Group, Node, NodeKind, Store, draft, gather, hierarchy, path};
+use crate::error::{Result, bail, err};
+use crate::limits::MAX_KEY;
+use crate::metadata::odd::{Note, Weight};
+use crate::metadata::{ArrayMeta, Dialect, Format, json, v2, v3};
+use crate::store::os::block_signals;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// So many groups are listed at the same time, at most.
+const LISTINGS: usize = 32;
+
+/// A group that is to be listed.
+pub(super) struct Place {
+    pub path: String,
+    pub format: Format,
+    pub dialect: Dialect,
+    /// Consolidated metadata that may be used.
+    pub catalog: Option<Arc<Catalog>>,
+    /// Consolidated metadata of groups below are not used, either.
+    is_fresh: bool,
+    /// Where it and the groups above it are, in files.
+    above: Option<Arc<Trail>>,
+}
+
+struct Trail {
+    folder: PathBuf,
+    up: Option<Arc<Trail>>,
+}
+
+/// What of the nodes is wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// How many levels.
+    pub depth: usize,
+    /// The attributes of v2 nodes, too.
+    pub attributes: bool,
+    /// Only nodes of this version, whatever stands beside them.
+    pub format: Option<Format>,
+}
+
+/// A node below the group that was begun at, by its path in the store.
+pub(super) struct Found {
+    pub path: String,
+    pub node: Result<Stored>,
+}
+
+impl Place {
+    pub fn new(path: &str, format: Format, dialect: Dialect, catalog: Option<Arc<Catalog>>) -> Place {
+        Place { path: path.to_string(), format, dialect, catalog, is_fresh: false, above: None }
+    }
+
+    /// The same, where the documents of all nodes are read, whatever consolidated metadata say.
+    pub fn fresh(self) -> Place {
+        Place { is_fresh: true, ..self }
+    }
+}
+
+/// The nodes below a group, sorted so that each is followed by those below it. A link that leads back to a group above is not followed.
+pub(super) fn walk(store: &Store, top: Place, wanted: Wanted) -> Result<Vec<Found>> {
+    let (mut all, mut level) = (Vec::new(), vec![top]);
+    for _ in 0..wanted.depth {
+        if level.is_empty() {
+            break;
+        }
+        let mut next = Vec::new();
+        for (place, children) in level.iter().zip(read_level(store, &level, wanted)?) {
+            for found in children {
+                next.extend(found.node.as_ref().ok().and_then(|node| below(store, place, node, &found.path)));
+                all.push(found);
+            }
+        }
+        level = next;
+    }
+    all.sort_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
+    Ok(all)
+}
+
+/// The place of a node that is a group, unless a link leads from it back to where it came from.
+fn below(store: &Store, above: &Place, node: &Stored, path: &str) -> Option<Place> {
+    if node.kind != NodeKind::Group {
+        return None;
+    }
+    let own = || (node.format == Format::V3).then(|| Catalog::of_v3(path, &Arc::new(node.document.clone()), node.as_of)).flatten();
+    let catalog = above.catalog.clone().or_else(|| if store.uses_consolidated() && !above.is_fresh { own() } else { None });
+    let folder = if node.listed { None } else { store.shared().file(&node.key).and_then(|file| file.parent().map(PathBuf::from)) };
+    let mut trail = above.above.as_ref();
+    while let (Some(step), Some(folder)) = (trail, &folder) {
+        if step.folder == *folder {
+            return None;
+        }
+        trail = step.up.as_ref();
+    }
+    let trail = folder.map(|folder| Arc::new(Trail { folder, up: above.above.clone() })).or_else(|| above.above.clone());
+    let is_fresh = above.is_fresh;
+    Some(Place { path: path.to_string(), format: node.format, dialect: node.dialect, catalog, is_fresh, above: trail })
+}
+
+/// The nodes directly below each of the groups.
+fn read_level(store: &Store, places: &[Place], wanted: Wanted) -> Result<Vec<Vec<Found>>> {
+    let mut names = list_many(store, places)?;
+    for (place, names) in places.iter().zip(&mut names) {
+        // V3-05; in v2 such names are legal.
+        names.retain(|name| place.format == Format::V2 || !name.starts_with("__"));
+    }
+    let listed = |place: &Place, name: &str| {
+        let found = place.catalog.as_ref()?.find(&path::join(&place.path, name))?;
+        found.clone().parse(store).is_ok().then_some(found)
+    };
+    let each = || places.iter().zip(&names).flat_map(|(place, names)| names.iter().map(move |name| (place, name)));
+    let known: Vec<Option<Stored>> = each().map(|(place, name)| listed(place, name)).collect();
+    let child = |(place, name): (&Place, &String)| path::join(&place.path, name);
+    let unknown: Vec<String> =
+        each().zip(&known).filter(|(_, k)| k.is_none()).map(|(c, _)| child(c)).filter(|p| p.len() <= MAX_KEY).collect();
+    let format = wanted.format.or(store.options().format);
+    let mut read = gather::find_many(store, &unknown, wanted.attributes, format).into_iter();
+    let mut known = known.into_iter();
+    let mut levels = Vec::with_capacity(places.len());
+    for (place, names) in places.iter().zip(&names) {
+        let (mut children, mut unlisted) = (Vec::with_capacity(names.len()), Vec::new());
+        for name in names {
+            let path = path::join(&place.path, name);
+            let found = match known.next().flatten() {
+                Some(found) => Some(Ok(found)),
+                None if path.len() > MAX_KEY => Some(Err(err!(Limit, "the hierarchy is too deep: its path has more than {MAX_KEY} bytes"))),
+                None => read.next().and_then(Result::transpose).inspect(|_| unlisted.push(path.clone())),
+            };
+            children.extend(found.map(|node| Found { path, node }));
+        }
+        if let (Some(catalog), true) = (&place.catalog, store.context().watches()) {
+            report_stale(store, place, catalog, names, &unlisted)?;
+        }
+        levels.push(children);
+    }
+    Ok(levels)
+}
+
+/// Tells the context of consolidated metadata that do not name the children that are there.
+fn report_stale(store: &Store, place: &Place, catalog: &Catalog, names: &[String], unlisted: &[String]) -> Result<()> {
+    let gone: Vec<String> = catalog.names(&place.path).into_iter().filter(|name| !names.contains(name)).collect();
+    let mut notes = Vec::new();
+    let mut note = |what: &str, names: &[String]| {
+        if let Some(first) = names.first() {
+            let text = format!("the consolidated metadata {what}: {} such nodes, {first:?} among them", names.len());
+            notes.push(Note::new(Weight::Warning, "XR-16", text));
+        }
+    };
+    note("name nodes that are not there", &gone);
+    note("do not name nodes that are there", unlisted);
+    let document = if place.format == Format::V2 { v2::CONSOLIDATED } else { v3::DOCUMENT };
+    store.context().report(&path::join(&place.path, document), &notes)
+}
+
+/// The names under which nodes may stand below each group, sorted.
+fn list_many(store: &Store, places: &[Place]) -> Result<Vec<Vec<String>>> {
+    let many = store.shared().capabilities().latency && store.shared().any_thread();
+    let threads = if many { places.len().min(LISTINGS) } else { 1 };
+    if threads < 2 {
+        return places.iter().map(|place| list(store, place)).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((i, place)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, places.get(i)?))) {
+            done.push((i, list(store, place)));
+        }
+        done
+    };
+    let mut all: Vec<(usize, Result<Vec<String>>)> = std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads)
+            .filter_map(|_| {
+                let helper = || {
+                    block_signals();
+                    work()
+                };
+                std::thread::Builder::new().name("ozarr-list".to_string()).spawn_scoped(scope, helper).ok()
+            })
+            .collect();
+        let mut all = work();
+        for helper in helpers {
+            all.extend(helper.join().unwrap_or_default());
+        }
+        all
+    });
+    if all.len() != places.len() {
+        bail!(Internal, "{} of {} groups were listed", all.len(), places.len());
+    }
+    all.sort_by_key(|(i, _)| *i);
+    all.into_iter().map(|(_, names)| names).collect()
+}
+
+fn list(store: &Store, place: &Place) -> Result<Vec<String>> {
+    match &place.catalog {
+        Some(catalog) if !store.shared().capabilities().listable => Ok(catalog.names(&place.path)),
+        _ if place.dialect == Dialect::D0 => draft::child_names(store, &place.path),
+        _ => {
+            hierarchy::need_listing(store)?;
+            Ok(store.shared().list_dir(&path::prefix(&place.path))?.prefixes)
+        }
+    }
+}
+
+impl Group {
+    /// The nodes below the group that were found, by their paths relative to it.
+    pub(super) fn walk(&self, depth: usize, attributes: bool) -> Result<Vec<Found>> {
+        let place = Place::new(self.path(), self.format(), self.dialect(), self.catalog()?);
+        let mut all = walk(self.store(), place, Wanted { depth, attributes, format: None })?;
+        all.iter_mut().for_each(|found| found.path = path::relative(self.path(), &found.path).to_string());
+        Ok(all)
+    }
+
+    /// All nodes below the group down to `depth` levels (1: its children), each followed by those below it; their names are paths
+    /// relative to the group. One that cannot be understood is there with its error.
+    pub fn nodes(&self, depth: usize) -> Result<Vec<Child>> {
+        let kind = |found: Stored| {
+            let kind = found.kind;
+            found.parse(self.store()).map(|_| kind)
+        };
+        let children = self.walk(depth, false)?.into_iter().map(|Found { path, node }| match node.and_then(kind) {
+            Ok(kind) => Child { name: path, kind, error: None },
+            Err(e) => Child { name: path, kind: NodeKind::Unknown, error: Some(e) },
+        });
+        Ok(children.collect())
+    }
+
+    /// Those nodes below the group whose path fits `pattern`: `*` is any characters but a slash, `?` one of them, `**` any at all.
+    pub fn find(&self, pattern: &str) -> Result<Vec<Child>> {
+        let wanted = path::normalize(pattern)?;
+        let depth = if wanted.contains("**") { usize::MAX } else { path::segments(&wanted).count() };
+        let mut nodes = self.nodes(depth)?;
+        nodes.retain(|node| fits(wanted.as_bytes(), node.name.as_bytes()));
+        Ok(nodes)
+    }
+
+    /// The tree below the group as text, a line for each node down to `depth` levels.
+    pub fn tree(&self, depth: usize) -> Result<String> {
+        let nodes = self.walk(depth, false)?;
+        let mut text = String::new();
+        // For each level whether a sibling follows.
+        let mut open: Vec<bool> = Vec::new();
+        for (i, Found { path, node }) in nodes.iter().enumerate() {
+            let (level, name) = (path.matches('/').count(), path.rsplit('/').next().unwrap_or(path));
+            let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+            let inside = |other: &Found| parent.is_empty() || other.path.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'));
+            let follows = nodes[i + 1..].iter().take_while(|n| inside(n)).any(|n| n.path.matches('/').count() == level);
+            open.truncate(level);
+            open.iter().for_each(|open| text.push_str(if *open { "│   " } else { "    " }));
+            open.push(follows);
+            text.push_str(if follows { "├── " } else { "└── " });
+            text.push_str(&one_line(name));
+            match node.as_ref().map_err(Clone::clone).and_then(|found| found.clone().parse(self.store())) {
+                Ok(v3::Document::Array(meta)) => text.push_str(&format!("  {}", describe(&meta))),
+                Ok(v3::Document::Group(_)) => {}
+                Err(e) => text.push_str(&format!("  unreadable: {}", one_line(&e.to_string()))),
+            }
+            text.push('\n');
+        }
+        Ok(text)
+    }
+
+    /// The node of a document that was found directly below: opened, with what is odd in it told.
+    pub(super) fn open_found(&self, path: String, found: Stored) -> Result<Node> {
+        let store = self.store();
+        if found.kind == NodeKind::Array {
+            return super::Array::from_stored(store, path, found).map(Node::Array);
+        }
+        Group::from_stored(store, path, found).map(Node::Group)
+    }
+}
+
+/// An array in a few words: `float64 [100, 64, 64] in chunks of [50, 32, 64]`.
+pub(super) fn describe(meta: &ArrayMeta) -> String {
+    let name = if meta.data_type.code().is_some() { meta.data_type.name().to_string() } else { meta.data_type.numpy() };
+    let chunks = json::to_compact(&super::array::chunks_json(meta)).replace(',', ", ");
+    format!("{name} {:?} in chunks of {chunks}", meta.shape.as_slice())
+}
+
+/// A text without control characters: names come from files, and must not speak to the terminal.
+fn one_line(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+/// Whether a path fits a pattern.
+fn fits(pattern: &[u8], path: &[u8]) -> bool {
+    // Where the last star is, and how much of the path it has taken: of one and of two stars.
+    let (mut p, mut s, mut one, mut two) = (0, 0, None, None);
+    loop {
+        if pattern[p..].starts_with(b"**") {
+            // `a/**/b` fits `a/b`, too; what two stars and a slash take ends in a slash.
+            let whole = pattern[p + 2..].starts_with(b"/") && (p == 0 || pattern[p - 1] == b'/');
+            p += if whole { 3 } else { 2 };
+            (one, two) = (None, Some((p, s, whole)));
+            continue;
+        }
+        match (pattern.get(p), path.get(s)) {
+            (None, None) => return true,
+            (Some(b'*'), _) => {
+                p += 1;
+                one = Some((p, s));
+                continue;
+            }
+            (Some(b'?'), Some(c)) if *c != b'/' => {
+                // One character, not one byte.
+                (p, s) = (p + 1, s + 1);
+                while path.get(s).is_some_and(|c| c & 0xc0 == 0x80) {
+                    s += 1;
+                }
+                continue;
+            }
+            (Some(a), Some(b)) if a == b => {
+                (p, s) = (p + 1, s + 1);
+                continue;
+            }
+            _ => {}
+        }
+        if let Some((after, taken)) = one
+            && path.get(taken).is_some_and(|c| *c != b'/')
+        {
+            one = Some((after, taken + 1));
+            (p, s) = (after, taken + 1);
+        } else if let Some((after, taken, whole)) = two
+            && let Some(next) = path
+                .get(taken..)
+                .and_then(|rest| if whole { Some(rest.iter().position(|c| *c == b'/')? + 1) } else { rest.first().map(|_| 1) })
+        {
+            two = Some((after, taken + next, whole));
+            (one, p, s) = (None, after, taken + next);
+        } else {
+            return false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DataType;
+    use crate::node::{Array, Context, Create, Mode, Options, Spec};
+    use crate::store::latency::LatencyStore;
+    use crate::store::memory::MemoryStore;
+    use std::time::{Duration, Instant};
+
+    fn array(store: &Store, path: &str, format: Format) {
+        let mut spec = Spec::new(DataType::Int16, &[3]).unwrap();
+        spec.set_format(format).unwrap();
+        spec.set_dimension_names(vec![Some("x".into())]).unwrap();
+        Array::create(store, path, &spec, Create::New).unwrap();
+    }
+
+    fn names(children: &[Child]) -> Vec<&str> {
+        children.iter().map(|c| c.name.as_str()).collect()
+    }
+
+    #[test]
+    fn patterns_fit_as_in_a_shell() {
+        let cases = [
+            ("*", "a", true),
+            ("*", "a/b", false),
+            ("a/*", "a/b", true),
+            ("**", "a/b/c", true),
+            ("**/c", "a/b/c", true),
+            ("**/c", "c", true),
+            ("**/c", "ac", false),
+            ("a/**/c", "a/c", true),
+            ("a/**/c", "a/x/y/c", true),
+            ("a/**", "a/b/c", true),
+            ("t?me", "time", true),
+            ("t?me", "tüme", true),
+            ("t?me", "t/me", false),
+            ("*me*", "time_bnds", true),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b*c", "aXbY", false),
+            ("*/*_b", "g/a_b_b", true),
+            ("", "", true),
+        ];
+        for (pattern, path, want) in cases {
+            assert_eq!(fits(pattern.as_bytes(), path.as_bytes()), want, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn nodes_come_before_those_below_them_and_can_be_found() {
+        for format in [Format::V2, Format::V3] {
+            let store = Store::memory(&Context::default());
+            for path in ["b/c/d", "b/a", "a", "b-x", "b/c.d", "größe/ü"] {
+                array(&store, path, format);
+            }
+            let group = Group::open(&store, "").unwrap();
+            let all = group.nodes(usize::MAX).unwrap();
+            assert_eq!(names(&all), ["a", "b", "b/a", "b/c", "b/c/d", "b/c.d", "b-x", "größe", "größe/ü"]);
+            assert_eq!(names(&group.nodes(1).unwrap()), ["a", "b", "b-x", "größe"]);
+            assert_eq!(names(&group.find("b*").unwrap()), ["b", "b-x"]);
+            assert_eq!(names(&group.find("**/?").unwrap()), ["a", "b", "b/a", "b/c", "b/c/d", "größe/ü"]);
+            assert_eq!(names(&group.open_group("b").unwrap().find("c/*").unwrap()), ["c/d"]);
+            store.key_put("b/c/d/zarr.json", b"{").unwrap();
+            store.key_put("b/c/d/.zarray", b"{").unwrap();
+            let text = group.tree(usize::MAX).unwrap();
+            let want =
+                "├── a  int16 [3] in chunks of [3]\n├── b\n│   ├── a  int16 [3] in chunks of [3]\n│   ├── c\n│   │   └── d  unreadable: ";
+            assert!(text.starts_with(want), "{text}");
+            let end = "│   └── c.d  int16 [3] in chunks of [3]\n├── b-x  int16 [3] in chunks of [3]\n└── größe\n    └── ü  int16 [3] in chunks of [3]\n";
+            assert!(text.ends_with(end), "{text}");
+            assert_eq!(group.tree(1).unwrap().lines().count(), 4);
+        }
+    }
+
+    #[test]
+    fn a_node_of_unknown_version_takes_one_round_trip() {
+        for format in [Format::V2, Format::V3] {
+            let inner = Arc::new(MemoryStore::new());
+            array(&Store::from_shared(&Context::default(), inner.clone(), Mode::ReadWrite), "a", format);
+            let slow = Arc::new(LatencyStore::new(inner, Duration::from_millis(30)));
+            let store = Store::new(&Context::default(), slow.clone(), Mode::Read, Options::default());
+            let start = Instant::now();
+            Array::open(&store, "a").unwrap();
+            let (took, stats) = (start.elapsed(), slow.stats());
+            assert!(stats.requests <= 3 && stats.most_in_flight >= 2 && took < Duration::from_millis(60), "{stats:?} {took:?}");
+        }
+    }
+
+    #[test]
+    fn links_that_lead_back_are_not_followed() {
+        let folder = std::env::temp_dir().join(format!("ozarr-walk-{}", std::process::id()));
+        drop(std::fs::remove_dir_all(&folder));
+        let store = Store::open(&Context::default(), folder.to_str().unwrap(), Mode::ReadWrite, &[("consolidate", "never")]).unwrap();
+        array(&store, "g/h/a", Format::V3);
+        std::os::unix::fs::symlink("..", folder.join("g/h/up")).unwrap();
+        std::os::unix::fs::symlink("../../g", folder.join("g/h/again")).unwrap();
+        let group = Group::open(&store, "").unwrap();
+        let all = group.nodes(usize::MAX).unwrap();
+        assert_eq!(names(&all), ["g", "g/h", "g/h/a", "g/h/again", "g/h/up"]);
+        group.consolidate().unwrap();
+        assert_eq!(group.consolidated_differences().unwrap(), Some(vec![]));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
