@@ -25,6 +25,11 @@ else()
   set(_profile_folder ${OZARR_PROFILE})
 endif()
 
+set(_features)
+if(OZARR_CLOUD)
+  set(_features --features cloud)
+endif()
+
 set(OZARR_ARCHIVE "${PROJECT_BINARY_DIR}/lib/libozarr.a")
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.rs")
@@ -32,7 +37,7 @@ list(APPEND _sources "${PROJECT_SOURCE_DIR}/Cargo.toml" "${PROJECT_SOURCE_DIR}/C
 add_custom_command(
   OUTPUT "${OZARR_ARCHIVE}"
   COMMAND ${CMAKE_COMMAND} -E env ${_env} "${OZARR_CARGO}" rustc --package ozarr --lib --crate-type staticlib --locked
-    --profile ${OZARR_PROFILE} ${_target_args} --manifest-path "${PROJECT_SOURCE_DIR}/Cargo.toml"
+    --profile ${OZARR_PROFILE} ${_features} ${_target_args} --manifest-path "${PROJECT_SOURCE_DIR}/Cargo.toml"
     --target-dir "${OZARR_TARGET_DIR}" ${OZARR_CARGO_ARGS}
   COMMAND ${CMAKE_COMMAND} -E copy "${OZARR_TARGET_DIR}/${_target_folder}${_profile_folder}/libozarr.a" "${OZARR_ARCHIVE}"
   DEPENDS ${_sources}

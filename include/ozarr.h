@@ -101,11 +101,20 @@ typedef struct ozarr_chunk_iter ozarr_chunk_iter;
 /** A shard that is being written, inner chunk by inner chunk. */
 typedef struct ozarr_shard_writer ozarr_shard_writer;
 
+/** A dataset: a group whose arrays share named dimensions. */
+typedef struct ozarr_dataset ozarr_dataset;
+
 /** Settings that stores are opened with, such as the number of threads. */
 typedef struct ozarr_context ozarr_context;
 
 /** A data type: what an element is, where a number does not say it. */
 typedef struct ozarr_dtype ozarr_dtype;
+
+/** What a function of a store of your own gives for a key. */
+typedef struct ozarr_answer ozarr_answer;
+
+/** Where a function of a store of your own lists keys. */
+typedef struct ozarr_keys ozarr_keys;
 
 /**
  * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`.
@@ -201,6 +210,12 @@ typedef int32_t ozarr_node_kind;
 #define OZARR_NODE_ARRAY          1      /**< An array. */
 #define OZARR_NODE_GROUP          2      /**< A group. */
 #define OZARR_NODE_UNKNOWN        3      /**< A node whose metadata cannot be understood. */
+
+/**
+ * Told of a node by `ozarr_group_walk`: its path relative to the group, and what it is. True to go on,
+ * false to stop.
+ */
+typedef bool (*ozarr_node_function)(const char *path, ozarr_node_kind kind, void *user);
 
 /** The kinds of JSON values, for attributes. */
 typedef int32_t ozarr_json_kind;
@@ -332,6 +347,14 @@ typedef struct ozarr_error_info {
  */
 OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
 
+/**
+ * For callbacks that fail: makes `message` the calling thread's last error, and gives `status` back, as in
+ * `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then fails
+ * with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is allowed. A
+ * `status` that is none becomes `OZARR_ERR_CALLBACK`.
+ */
+OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *message);
+
 /* ========================================================================================================
  * The library
  * ======================================================================================================== */
@@ -347,8 +370,8 @@ int32_t ozarr_abi_version(void);
 
 /**
  * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`,
- * `"sharding"`, `"transpose"`, `"memory"`, `"v2"`, ... Codecs have their names in metadata, of v2 or v3.
- * False for names that it does not know, and for NULL.
+ * `"sharding"`, `"transpose"`, `"memory"`, `"cloud"`, `"v2"`, ... Codecs have their names in metadata, of
+ * v2 or v3. False for names that it does not know, and for NULL.
  */
 bool ozarr_has_feature(const char *name);
 
@@ -477,6 +500,12 @@ OZARR_CHECKED ozarr_status ozarr_array_dimension_name(const ozarr_array *array, 
     size_t cap, size_t *len, bool *named);
 
 /**
+ * Names the dimensions of an array that is there: one text for each dimension, NULL for one without a name
+ * (format 2 has names for all of them or for none; NULL for `names` takes all names away).
+ */
+OZARR_CHECKED ozarr_status ozarr_array_set_dimension_names(ozarr_array *array, const char *const *names);
+
+/**
  * The fill value, what parts that were never written read as: one element of the array's type at `value`,
  * which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined`
  * may be NULL) and the value is 0.
@@ -517,6 +546,9 @@ OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, i
  *
  * - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the
  *   default) leaves them out, they read the same.
+ * - `"raw_attributes"`: `"true"` shows attributes that are for programs only, too, where attributes are
+ *   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
+ *   those of NCZarr (`_nc...`). By its name each is found in any case.
  */
 OZARR_CHECKED ozarr_status ozarr_array_set(ozarr_array *array, const char *key, const char *value);
 
@@ -573,6 +605,9 @@ OZARR_CHECKED ozarr_status ozarr_group_metadata(const ozarr_group *group, char *
  */
 OZARR_CHECKED ozarr_status ozarr_group_consolidate(ozarr_group *group);
 
+/** Changes a rarely used setting of this handle: `"raw_attributes"`, as of `ozarr_array_set`. */
+OZARR_CHECKED ozarr_status ozarr_group_set(ozarr_group *group, const char *key, const char *value);
+
 /** Makes durable what was written to the group's store. */
 OZARR_CHECKED ozarr_status ozarr_group_flush(ozarr_group *group);
 
@@ -616,6 +651,120 @@ OZARR_CHECKED ozarr_status ozarr_iter_error(const ozarr_iter *iter, char *buf, s
 
 /** Frees the cursor; NULL is allowed. */
 void ozarr_iter_free(ozarr_iter *iter);
+
+/* ========================================================================================================
+ * Hierarchies: trees, searches, moves
+ * ========================================================================================================
+ *
+ * Each group is listed once and each document read once (none, where they are consolidated); from stores
+ * that are far away many at the same time. What is found is as of the call. A link in a folder that leads
+ * back to a group above is listed, and not followed. */
+
+/** The tree below the group as text, a line for each node. `depth`: so many levels; negative for all. */
+OZARR_CHECKED ozarr_status ozarr_group_tree(const ozarr_group *group, int32_t depth, char *buf, size_t cap,
+    size_t *len);
+
+/**
+ * Lists all nodes below the group, down to `depth` levels (negative: all), under a cursor that stands
+ * before the first. `ozarr_iter_name` gives their paths relative to the group; each is followed by those
+ * below it.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_nodes(const ozarr_group *group, int32_t depth, ozarr_iter **out);
+
+/**
+ * Lists the nodes below the group whose path, relative to it, fits `pattern`: `*` is any characters but a
+ * slash, `?` one of them, `**` any characters at all; after it a slash fits nothing, too, so that two stars,
+ * a slash and a name find each node of that name.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_find(const ozarr_group *group, const char *pattern, ozarr_iter **out);
+
+/**
+ * Calls `each` with every node below the group, down to `depth` levels (negative: all), as
+ * `ozarr_group_nodes` lists them, until it gives false. `user` is handed through.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_walk(const ozarr_group *group, int32_t depth, ozarr_node_function each,
+    void *user);
+
+/**
+ * Moves what stands at `path` below the group, with everything below it, to `to_path` (below the group,
+ * too), where nothing stands. In a folder this renames it at once; elsewhere it is copied and erased.
+ * Handles on what is moved are to be closed before.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_rename(ozarr_group *group, const char *path, const char *to_path);
+
+/**
+ * Copies what stands at `path` below the group, with everything below it, to `to_path` below `to`, which
+ * may be in another store: keys and bytes as they are, the node's own document last. `flags`: `OZARR_NEW`
+ * or `OZARR_OVERWRITE`.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_copy(const ozarr_group *group, const char *path, ozarr_group *to,
+    const char *to_path, ozarr_create flags);
+
+/** Erases what stands at `path` below the group, with everything below it. */
+OZARR_CHECKED ozarr_status ozarr_group_erase(ozarr_group *group, const char *path);
+
+/**
+ * Compares the group's consolidated metadata with the documents below it, all of which are read. `*current`
+ * becomes whether they agree; the text (`buf` may be NULL with `cap` 0) has a line for each difference. A
+ * group without consolidated metadata is not current.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_consolidated_check(const ozarr_group *group, bool *current, char *buf,
+    size_t cap, size_t *len);
+
+/** How much of an array is stored. To be set to `OZARR_INFO_INIT` first. */
+typedef struct ozarr_info {
+    /** `sizeof(ozarr_info)`; set by `OZARR_INFO_INIT`. */
+    size_t struct_size;
+    /** The chunks (shards) that are stored. */
+    int64_t chunks;
+    /** The chunks that the array's shape has room for. */
+    int64_t possible_chunks;
+    /** The bytes of those that are stored. */
+    int64_t stored_bytes;
+    /** The bytes of all elements in memory; -1 where they are of variable length. */
+    int64_t element_bytes;
+    /** `element_bytes` for each stored byte; 0 where it cannot be told. */
+    double ratio;
+} ozarr_info;
+
+/** The value of a new `ozarr_info`. */
+#define OZARR_INFO_INIT {sizeof(ozarr_info), 0, 0, 0, 0, 0}
+
+/** Tells how much of the array is stored, which lists its keys. */
+OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info *info);
+
+/**
+ * What the array is as text, a line for each thing: type, shape, chunks, codecs; with `stored` also how
+ * many chunks are stored and their bytes, which lists its keys.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_info_text(const ozarr_array *array, bool stored, char *buf, size_t cap,
+    size_t *len);
+
+/**
+ * The array's metadata as bytes, for `ozarr_node_import` in another process (of an MPI program, say):
+ * `cap` bytes at `data`; `*size` becomes their number also where `cap` is too small, NULL with `cap` 0
+ * asks for it.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_export(const ozarr_array *array, void *data, size_t cap, size_t *size);
+
+/** As `ozarr_array_export`: the metadata of the group and of everything below it. */
+OZARR_CHECKED ozarr_status ozarr_group_export(const ozarr_group *group, void *data, size_t cap, size_t *size);
+
+/**
+ * Opens the node that was exported, in the store at `location` (the root, as for `ozarr_store_open`), of
+ * whose metadata nothing is read for it, nor for what is opened below a group. One of `*array` and
+ * `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
+ */
+OZARR_CHECKED ozarr_status ozarr_node_import(const char *location, const char *mode, const void *data,
+    size_t size, ozarr_array **array, ozarr_group **group);
+
+/** As `ozarr_node_import`, of an array, in a store that is open. */
+OZARR_CHECKED ozarr_status ozarr_array_import(const ozarr_store *store, const void *data, size_t size,
+    ozarr_array **out);
+
+/** As `ozarr_node_import`, of a group, in a store that is open. */
+OZARR_CHECKED ozarr_status ozarr_group_import(const ozarr_store *store, const void *data, size_t size,
+    ozarr_group **out);
 
 /* ========================================================================================================
  * Attributes
@@ -667,6 +816,38 @@ OZARR_CHECKED ozarr_status ozarr_array_attr_set_string(ozarr_array *array, const
 
 /** Sets an attribute to any value, given as JSON. What is no JSON is `OZARR_ERR_ARGUMENT`. */
 OZARR_CHECKED ozarr_status ozarr_array_attr_set_json(ozarr_array *array, const char *name, const char *json);
+
+/** The value of an attribute that is an integer from 0 to 2^64 - 1. */
+OZARR_CHECKED ozarr_status ozarr_array_attr_get_uint64(const ozarr_array *array, const char *name,
+    uint64_t *value);
+
+/**
+ * The values of an attribute that is a list of integers, or one of them: `cap` numbers have room at `values`,
+ * `*count` becomes how many there are, also where that is more; NULL with `cap` 0 asks for it.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_attr_get_int64s(const ozarr_array *array, const char *name,
+    int64_t *values, size_t cap, size_t *count);
+
+/** Sets an attribute to a list of `count` integers. */
+OZARR_CHECKED ozarr_status ozarr_array_attr_set_int64s(ozarr_array *array, const char *name,
+    const int64_t *values, size_t count);
+
+/**
+ * The values of an attribute that is a list of numbers, or one of them: `cap` numbers have room at `values`,
+ * `*count` becomes how many there are, also where that is more; NULL with `cap` 0 asks for it.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_attr_get_doubles(const ozarr_array *array, const char *name,
+    double *values, size_t cap, size_t *count);
+
+/**
+ * Sets an attribute to a list of `count` numbers. NaN and infinities are `OZARR_ERR_RANGE`, as of
+ * `ozarr_array_attr_set_double`.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_attr_set_doubles(ozarr_array *array, const char *name,
+    const double *values, size_t count);
+
+/** Sets an attribute to an integer from 0 to 2^64 - 1. */
+OZARR_CHECKED ozarr_status ozarr_array_attr_set_uint64(ozarr_array *array, const char *name, uint64_t value);
 
 /** Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
 OZARR_CHECKED ozarr_status ozarr_array_attr_erase(ozarr_array *array, const char *name);
@@ -726,6 +907,29 @@ OZARR_CHECKED ozarr_status ozarr_group_attr_set_string(ozarr_group *group, const
 
 /** As `ozarr_array_attr_set_json`, for a group. */
 OZARR_CHECKED ozarr_status ozarr_group_attr_set_json(ozarr_group *group, const char *name, const char *json);
+
+/** As `ozarr_array_attr_get_uint64`, for a group. */
+OZARR_CHECKED ozarr_status ozarr_group_attr_get_uint64(const ozarr_group *group, const char *name,
+    uint64_t *value);
+
+/** As `ozarr_array_attr_get_int64s`, for a group. */
+OZARR_CHECKED ozarr_status ozarr_group_attr_get_int64s(const ozarr_group *group, const char *name,
+    int64_t *values, size_t cap, size_t *count);
+
+/** As `ozarr_array_attr_set_int64s`, for a group. */
+OZARR_CHECKED ozarr_status ozarr_group_attr_set_int64s(ozarr_group *group, const char *name,
+    const int64_t *values, size_t count);
+
+/** As `ozarr_array_attr_get_doubles`, for a group. */
+OZARR_CHECKED ozarr_status ozarr_group_attr_get_doubles(const ozarr_group *group, const char *name,
+    double *values, size_t cap, size_t *count);
+
+/** As `ozarr_array_attr_set_doubles`, for a group. */
+OZARR_CHECKED ozarr_status ozarr_group_attr_set_doubles(ozarr_group *group, const char *name,
+    const double *values, size_t count);
+
+/** As `ozarr_array_attr_set_uint64`, for a group. */
+OZARR_CHECKED ozarr_status ozarr_group_attr_set_uint64(ozarr_group *group, const char *name, uint64_t value);
 
 /** As `ozarr_array_attr_erase`, for a group. */
 OZARR_CHECKED ozarr_status ozarr_group_attr_erase(ozarr_group *group, const char *name);
@@ -839,6 +1043,323 @@ OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const o
 /** Writes a region (NULL: the whole array) from memory. */
 OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
+
+/* ========================================================================================================
+ * Datasets: dimensions, variables, coordinates
+ * ========================================================================================================
+ *
+ * A dataset is a group as netCDF and xarray see it: its arrays are variables, which share named
+ * dimensions, and those that give the values of a dimension are its coordinates. What is written so opens
+ * in xarray with its coordinates, units, times and missing values, in both formats:
+ *
+ *     ozarr_dataset *ds = NULL;
+ *     ozarr_array *time = NULL, *t = NULL;
+ *     const char *const dims[] = {"time", "x"};
+ *     if (ozarr_dataset_create("run.zarr", 0, OZARR_NEW, &ds)) goto fail;
+ *     if (ozarr_dataset_define_time(ds, "time", 24, "hours since 2026-01-01", NULL, &time)) goto fail;
+ *     if (ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 100, x, sizeof x, "m", NULL)) goto fail;
+ *     if (ozarr_dataset_define_variable(ds, "t", OZARR_FLOAT32, 2, dims, &t)) goto fail;
+ *     if (ozarr_array_attr_set_string(t, "units", "K")) goto fail;
+ *     ...
+ *     if (ozarr_dataset_close(ds)) goto fail;
+ *
+ * Dimensions are stored with the arrays that have them: one that no variable has is forgotten with the
+ * handle. */
+
+/**
+ * Creates a group for a dataset, with the groups above it that are missing. `zarr_format` is 2 or 3; 0 is
+ * that of the group above it, else 3.
+ */
+OZARR_CHECKED ozarr_status ozarr_dataset_create(const char *location, int32_t zarr_format, ozarr_create flags,
+    ozarr_dataset **out);
+
+/**
+ * Opens a dataset. A variable that has a dimension without a name, and two that disagree on a dimension's
+ * length, are `OZARR_ERR_METADATA` with their names. Mode `"r"` or `"r+"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_dataset_open(const char *location, const char *mode, ozarr_dataset **out);
+
+/** The dataset that a group is, in the group's mode; as for `ozarr_dataset_open`. The group stays open. */
+OZARR_CHECKED ozarr_status ozarr_group_dataset(const ozarr_group *group, ozarr_dataset **out);
+
+/** The group that the dataset is, for its attributes; a handle of its own. */
+OZARR_CHECKED ozarr_status ozarr_dataset_group(const ozarr_dataset *dataset, ozarr_group **out);
+
+/**
+ * Defines a dimension. One of that name and length may be there already; another length is
+ * `OZARR_ERR_EXISTS`.
+ */
+OZARR_CHECKED ozarr_status ozarr_dataset_define_dimension(ozarr_dataset *dataset, const char *name,
+    int64_t length);
+
+/** Changes the length of a dimension: all variables that have it are resized, as by `ozarr_array_resize`. */
+OZARR_CHECKED ozarr_status ozarr_dataset_resize_dimension(ozarr_dataset *dataset, const char *name,
+    int64_t length);
+
+/** The number of dimensions. */
+OZARR_CHECKED ozarr_status ozarr_dataset_dimension_count(const ozarr_dataset *dataset, size_t *count);
+
+/** Name and length (`extent` may be NULL) of dimension number `index`, from 0. */
+OZARR_CHECKED ozarr_status ozarr_dataset_dimension(const ozarr_dataset *dataset, size_t index, char *buf,
+    size_t cap, size_t *len, int64_t *extent);
+
+/** The length of a dimension. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
+OZARR_CHECKED ozarr_status ozarr_dataset_dimension_length(const ozarr_dataset *dataset, const char *name,
+    int64_t *length);
+
+/**
+ * Defines a variable and creates its array: the type of its elements and its `rank` dimensions, which are
+ * defined before (`OZARR_ERR_NOT_FOUND`). Floating-point variables are filled with NaN. `out` may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_dataset_define_variable(ozarr_dataset *dataset, const char *name,
+    ozarr_type type, int32_t rank, const char *const *dimensions, ozarr_array **out);
+
+/** What variable to define. To be set to `OZARR_VARIABLE_INIT` first; what is NULL or 0 is left out. */
+typedef struct ozarr_variable {
+    /** `sizeof(ozarr_variable)`; set by `OZARR_VARIABLE_INIT`. */
+    size_t struct_size;
+    /** The type of the stored elements; 0 with `spec`: that of it. */
+    ozarr_type type;
+    /** The number of dimensions. */
+    int32_t rank;
+    /** Their names. */
+    const char *const *dimensions;
+    /** The shape of a chunk. */
+    const int64_t *chunks;
+    /** All other choices about the array, such as its codecs; its shape is that of the dimensions. */
+    const struct ozarr_spec *spec;
+    /** The attribute `units`. */
+    const char *units;
+    /** The attribute `calendar`, where units are those of time. */
+    const char *calendar;
+    /** The attribute `long_name`. */
+    const char *long_name;
+    /** The attribute `standard_name`. */
+    const char *standard_name;
+    /** Further attributes, as a JSON object. */
+    const char *attributes;
+    /**
+     * The value that stands for "missing", one element of `type`: also what is read where nothing was
+     * written.
+     */
+    const void *missing;
+    /** Stored numbers are multiplied with it; 0 is none. */
+    double scale_factor;
+    /** Then this is added. */
+    double add_offset;
+    /** Unused, NULL. */
+    const void *reserved;
+} ozarr_variable;
+
+/** The value of a new `ozarr_variable`. */
+#define OZARR_VARIABLE_INIT \
+    {sizeof(ozarr_variable), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL}
+
+/**
+ * As `ozarr_dataset_define_variable`, with every choice; `flags`: what if something stands there already.
+ * How packed numbers and missing values are written: `ozarr_array_write_packed`.
+ */
+OZARR_CHECKED ozarr_status ozarr_dataset_define_variable_ex(ozarr_dataset *dataset, const char *name,
+    const ozarr_variable *variable, ozarr_create flags, ozarr_array **out);
+
+/**
+ * Defines a dimension of `length` values and its coordinate: the variable of the same name, which is
+ * written from `data`: `length` numbers of the type `type`, `size` bytes; NULL with `size` 0 writes none.
+ * `units` is its attribute, or NULL. `out` may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_dataset_define_coordinate(ozarr_dataset *dataset, const char *name,
+    ozarr_type type, int64_t length, const void *data, size_t size, const char *units, ozarr_array **out);
+
+/**
+ * Defines a time axis: a dimension of `length` and the variable of the same name, counts of 64 bits of
+ * `units`, such as `"hours since 2026-01-01"`. `calendar` is one of the CF conventions, NULL is
+ * `"standard"`. `out` may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_dataset_define_time(ozarr_dataset *dataset, const char *name, int64_t length,
+    const char *units, const char *calendar, ozarr_array **out);
+
+/**
+ * Makes a variable a coordinate that has not the name of its only dimension: the variables along its
+ * dimensions name it in their attribute `coordinates` from `ozarr_dataset_close` on.
+ */
+OZARR_CHECKED ozarr_status ozarr_dataset_set_coordinate(ozarr_dataset *dataset, const char *name);
+
+/** The number of variables, coordinates among them. */
+OZARR_CHECKED ozarr_status ozarr_dataset_variable_count(const ozarr_dataset *dataset, size_t *count);
+
+/**
+ * The name of variable number `index`, from 0, in the order of the names, and whether it is a coordinate
+ * (`coordinate` may be NULL).
+ */
+OZARR_CHECKED ozarr_status ozarr_dataset_variable(const ozarr_dataset *dataset, size_t index, char *buf,
+    size_t cap, size_t *len, bool *coordinate);
+
+/** Opens the array of a variable; a handle of its own. `ozarr_array_dimension_name` tells its dimensions. */
+OZARR_CHECKED ozarr_status ozarr_dataset_open_variable(const ozarr_dataset *dataset, const char *name,
+    ozarr_array **out);
+
+/**
+ * Writes which variables are coordinates, consolidates the metadata of what was made, flushes and frees.
+ * The handle is gone, whatever the status says. Variables that disagree on the length of a dimension by
+ * now (because one was appended to) are `OZARR_ERR_METADATA`, after all of that.
+ */
+OZARR_CHECKED ozarr_status ozarr_dataset_close(ozarr_dataset *dataset);
+
+/** Frees the handle, without what `ozarr_dataset_close` writes; NULL is allowed. */
+void ozarr_dataset_free(ozarr_dataset *dataset);
+
+/* ========================================================================================================
+ * What numbers mean: packing, missing values, times
+ * ========================================================================================================
+ *
+ * By the attributes of the CF conventions the numbers of an array may stand for others: a stored one times
+ * `scale_factor` plus `add_offset`, where `_FillValue` (in format 2 the fill value is it) and
+ * `missing_value` mean that there is none; or a count of hours since some day. These functions read and
+ * write what they mean, in the pass that converts the elements; all others move what is stored. */
+
+/**
+ * Reads what a region (NULL: the whole array) means: packed numbers unpacked, as doubles that are rounded
+ * once to the type in memory, a floating-point one; missing ones as NaN.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_unpacked(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory);
+
+/**
+ * Writes a region (NULL: the whole array) so that it means what the memory holds, which is of a
+ * floating-point type: packed, to the nearest integer in an array of integers; NaN as the missing value.
+ * What does not fit, and NaN where there is no missing value, is `OZARR_ERR_RANGE`. (A number that happens
+ * to be packed into the missing value reads as missing.)
+ */
+OZARR_CHECKED ozarr_status ozarr_array_write_packed(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory);
+
+/**
+ * Reads the times of a region (NULL: the whole array) as counts of `units`, `"seconds since 1970-01-01"`,
+ * to `counts`: contiguous, the last index fastest, `size` bytes. The date in `units` is one of the array's
+ * own calendar. Counts are rounded down, those of real numbers to the nearest; missing ones are
+ * `INT64_MIN`. The array has an attribute `units` such as `"days since 2000-01-01"`, and perhaps
+ * `calendar`; or it is one of points in time.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_times(const ozarr_array *array, const ozarr_region *region,
+    const char *units, int64_t *counts, size_t size);
+
+/**
+ * Writes times to a region (NULL: the whole array), given as counts of `units` as for
+ * `ozarr_array_read_times`; `INT64_MIN` as the missing value. One that is no whole count of the array's own
+ * unit is `OZARR_ERR_RANGE`.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_write_times(const ozarr_array *array, const ozarr_region *region,
+    const char *units, const int64_t *counts, size_t size);
+
+/**
+ * The value that stands for "missing" among the stored ones: one element of the array's type at `value`,
+ * which has `size` bytes. `*defined` becomes whether there is one; without, the value is left as it is.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_missing_value(const ozarr_array *array, void *value, size_t size,
+    bool *defined);
+
+/**
+ * The moment of a count of `units`, as `"2026-01-31 12:30:00"`. `calendar` is one of the CF conventions
+ * (`"standard"`, `"proleptic_gregorian"`, `"julian"`, `"noleap"`, `"all_leap"`, `"360_day"`); NULL is
+ * `"standard"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_time_to_text(const char *units, const char *calendar, int64_t count,
+    char *buf, size_t cap, size_t *len);
+
+/** The count of `units` of a moment, given as `"2026-01-31"` or `"2026-01-31 12:30:00.5"`; rounded down. */
+OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *calendar, const char *moment,
+    int64_t *count);
+
+/* ========================================================================================================
+ * NCZarr: what netCDF-C adds
+ * ========================================================================================================
+ *
+ * netCDF-C writes keys of its own into hierarchies of format 2 (`_nczarr_group` and its like, in four
+ * generations): dimensions that groups define, unlimited ones among them, and the types of attributes.
+ * They are read here; dimensions' names of arrays come with `ozarr_array_dimension_name` as all others do.
+ * The option `"nczarr"` of `ozarr_store_open_ex` says when they are written, so that netCDF-C opens
+ * `file://PATH#mode=nczarr,file`. Without them it opens what has names of dimensions by `mode=zarr`. */
+
+/** The version in the superblock that the root of NCZarr has (`"2.0.0"`), or an empty text. */
+OZARR_CHECKED ozarr_status ozarr_group_nc_version(const ozarr_group *group, char *buf, size_t cap,
+    size_t *len);
+
+/** The number of dimensions that the group itself defines for netCDF: 0 where netCDF-C did not write it. */
+OZARR_CHECKED ozarr_status ozarr_group_nc_dimension_count(const ozarr_group *group, size_t *count);
+
+/**
+ * Name, length (`extent` may be NULL) and whether it is unlimited (`unlimited` may be NULL) of dimension
+ * number `index`, from 0.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_nc_dimension(const ozarr_group *group, size_t index, char *buf,
+    size_t cap, size_t *len, int64_t *extent, bool *unlimited);
+
+/**
+ * Defines a dimension of the group for netCDF, of format 2, or changes one. An unlimited one may grow, and
+ * is as long as the longest array along it when the store is closed.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_nc_define_dimension(ozarr_group *group, const char *name,
+    int64_t length, bool unlimited);
+
+/** Whether netCDF sees a variable without dimensions, which it stores as an array of one element. */
+OZARR_CHECKED ozarr_status ozarr_array_nc_is_scalar(const ozarr_array *array, bool *scalar);
+
+/**
+ * The type that netCDF has for the array's elements: `"char"`, `"string"` or that of a number
+ * (`"float32"`); an empty text for what netCDF does not have.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_nc_type(const ozarr_array *array, char *buf, size_t cap, size_t *len);
+
+/**
+ * The type that netCDF wrote for an attribute: `"char"`, `"string"`, `"json"` or that of a number; an empty
+ * text where it is not said.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_attr_nc_type(const ozarr_array *array, const char *name, char *buf,
+    size_t cap, size_t *len);
+
+/** `ozarr_array_attr_nc_type` for a group. */
+OZARR_CHECKED ozarr_status ozarr_group_attr_nc_type(const ozarr_group *group, const char *name, char *buf,
+    size_t cap, size_t *len);
+
+/* ========================================================================================================
+ * OME-Zarr: images in several resolutions
+ * ========================================================================================================
+ *
+ * A group with the metadata of OME-Zarr (0.4 in format 2, 0.5 in format 3) holds images, each as arrays of
+ * falling resolution. These functions only read the metadata; the arrays are opened by their paths. */
+
+/**
+ * The number of images that the group holds: 0 for groups of other kinds. Metadata of images that are not
+ * as OME-Zarr has them are `OZARR_ERR_METADATA`, with the field.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_image_count(const ozarr_group *group, size_t *count);
+
+/** The numbers of levels and of axes of an image (from 0); either may be NULL. */
+OZARR_CHECKED ozarr_status ozarr_group_image_size(const ozarr_group *group, size_t image, size_t *levels,
+    size_t *axes);
+
+/** The path of a level's array below the group; level 0 has the highest resolution. */
+OZARR_CHECKED ozarr_status ozarr_group_image_level(const ozarr_group *group, size_t image, size_t level,
+    char *buf, size_t cap, size_t *len);
+
+/**
+ * The distance between neighbours, and the place of the first element, along each axis of a level: `room`
+ * numbers each, at least as many as there are axes. Either may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_image_scale(const ozarr_group *group, size_t image, size_t level,
+    size_t room, double *scale, double *translation);
+
+/** The name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`. */
+OZARR_CHECKED ozarr_status ozarr_group_image_axis_name(const ozarr_group *group, size_t image, size_t axis,
+    char *buf, size_t cap, size_t *len);
+
+/** The kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text. */
+OZARR_CHECKED ozarr_status ozarr_group_image_axis_kind(const ozarr_group *group, size_t image, size_t axis,
+    char *buf, size_t cap, size_t *len);
+
+/** The unit of an axis, such as `"micrometer"`; may be an empty text. */
+OZARR_CHECKED ozarr_status ozarr_group_image_axis_unit(const ozarr_group *group, size_t image, size_t axis,
+    char *buf, size_t cap, size_t *len);
 
 /* ========================================================================================================
  * Chunks as they are
@@ -965,10 +1486,10 @@ void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
  * Text and bytes of variable length
  * ========================================================================================================
  *
- * Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own. They
- * are read into an object of the library, whose layout is that of Apache Arrow's variable-size arrays:
- * element i is `data[offsets[i]]` to `data[offsets[i + 1]]`, in C order of the region. There is no NUL
- * between them.
+ * Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own. They,
+ * and text and bytes of a fixed length (without the NULs at their end), are read into an object of the
+ * library, whose layout is that of Apache Arrow's variable-size arrays: element i is `data[offsets[i]]` to
+ * `data[offsets[i + 1]]`, in C order of the region. There is no NUL between them.
  *
  *     ozarr_varlen *names = NULL;
  *     int64_t n = 0;
@@ -996,7 +1517,8 @@ OZARR_CHECKED ozarr_status ozarr_array_read_varlen(const ozarr_array *array, con
  * element i is `data[offsets[i]]` to `data[offsets[i + 1]]`. There is one offset more than elements;
  * `size` is that of `data` in bytes.
  *
- * Bytes that are not what the type holds (text that is not UTF-8) are `OZARR_ERR_RANGE`.
+ * Bytes that are not what the type holds (text that is not UTF-8, or too long for a type of a fixed length)
+ * are `OZARR_ERR_RANGE`.
  */
 OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, const ozarr_region *region,
     const int64_t *offsets, const void *data, size_t size);
@@ -1097,6 +1619,18 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const int64_t *chunks);
 
+/**
+ * Chunks that are no shards: takes back `ozarr_spec_set_inner_chunks`, and of a copy (`ozarr_array_spec`) the
+ * shards, whose inner chunks' codecs stay.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_unset_inner_chunks(ozarr_spec *spec);
+
+/**
+ * Another type of the elements. The fill value is converted; where it does not fit, it becomes the default of
+ * the new type.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_type(ozarr_spec *spec, ozarr_type type);
+
 /** The fill value: one element of type `type` (`OZARR_AS_STORED`: of the array's) at `value`. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_type type, const void *value);
 
@@ -1105,6 +1639,13 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_typ
  * (format 2: undefined).
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(ozarr_spec *spec, const char *json);
+
+/**
+ * Format 3: a member of the document that has no setter of its own, as JSON: `"storage_transformers"` (a
+ * list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
+ * (`ozarr_register_member`), or one with `"must_understand": false`.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_member_json(ozarr_spec *spec, const char *name, const char *json);
 
 /** The dimensions' names, as many as the rank; NULL among them is a dimension without a name. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_dimension_names(ozarr_spec *spec, const char *const *names);
@@ -1342,6 +1883,15 @@ OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype
  * freed without that finishes the archive, too, but cannot say whether it worked; after a kill see
  * `ozarr_zip_repair`.
  *
+ * An object store or web server is a location like any other: `s3://bucket/run.zarr`, `gs://`,
+ * `az://container/run.zarr`, `abfs://container@account/run.zarr`, `https://host/run.zarr`. Credentials
+ * are taken from the options below, else from the environment and the files of the service's own tools
+ * (`AWS_...` and `~/.aws`, `GOOGLE_...`, `AZURE_...`); where there are none, requests go out unsigned,
+ * so that a public bucket needs nothing. The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON,
+ * for calls that take none. Web servers are read by keys and cannot list. Only 404 means that a chunk is
+ * missing; every other failure is an error, after tries within the deadline. A library that was built
+ * without the feature `cloud` answers such a location with `OZARR_ERR_UNSUPPORTED`.
+ *
  * A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
  * the empty text is the root. */
 
@@ -1355,22 +1905,56 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * As `ozarr_store_open`, with settings (`context`, or NULL) and options (NULL, or key, value, key, value,
  * ..., NULL):
  *
- * - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced
- *   at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
- *   Against a kill of the process everything stored is whole in any case.
+ * - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is
+ *   replaced at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the
+ *   system. Against a kill of the process everything stored is whole in any case.
  * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
  *   consolidated metadata, if it has any, as they were when the group was opened; a change through this
  *   process ends that. `"never"` reads every node's own document.
+ * - `"consolidate"`: when consolidated metadata are written without `ozarr_group_consolidate`. `"named"`
+ *   (the default): when the store, a group, or an array that was created by its location is closed, for
+ *   the root and for each group in which arrays with named dimensions were made (xarray warns without
+ *   them); `"close"`: the same for nodes of any kind; `"step"`: with the first change, and in step with
+ *   every further one; `"never"`. Those that are there already are kept in step with every change in any
+ *   case.
+ * - `"nczarr"`: when netCDF-C's own keys of format 2 (`_nczarr_group` and its like) are written: at the
+ *   times of `"consolidate"`, `"keep"` (the default) where the root has them, for netCDF-C finds nodes by
+ *   them; `"on"` in every hierarchy of format 2, and arrays of types that netCDF does not have are an
+ *   error; `"off"` never.
  * - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both, and
  *   v3 where both stand.
  * - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not say;
  *   `"auto"` (the default) takes `"."`, unless chunks are found in folders.
  * - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
- * - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of the
- *   array; `"error"` is the default.
+ * - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of
+ *   the array; `"error"` is the default.
  * - `"checksums"`: `"ignore"` reads chunks whose checksums do not match; `"verify"` is the default.
  * - `"unknown_members"`: `"ignore"` reads v3 nodes with metadata that must be understood and are not (the
  *   data may be other than they seem); `"error"` is the default.
+ *
+ * For object stores and web servers (they are checked, and of no effect, for other locations):
+ *
+ * - `"cloud.endpoint"`: the URL of a server that speaks the service's language (MinIO, Ceph, ...).
+ *   `"cloud.region"`; `"cloud.path_style"`: `"false"` has the bucket in the host's name.
+ * - `"cloud.access_key_id"`, `"cloud.secret_access_key"`, `"cloud.session_token"` (S3);
+ *   `"cloud.profile"`, `"cloud.credentials_file"`: of the AWS tools; `"cloud.account_name"`,
+ *   `"cloud.account_key"`, `"cloud.sas_token"` (Azure); `"cloud.service_account"`: a file (Google);
+ *   `"cloud.bearer_token"`. `"cloud.anonymous"`: `"true"` or `"false"`; `"auto"` (the default) signs
+ *   requests where credentials are found. No message shows a credential.
+ * - `"cloud.deadline"`: seconds for one operation with all its tries (300; a second more for each 64
+ *   KiB); `"cloud.connect_timeout"` (10), `"cloud.idle_timeout"` (30): seconds; `"cloud.retries"` (10).
+ * - `"cloud.requests"` (64) and `"cloud.bytes"` (268435456): what is in flight at the same time;
+ *   `"cloud.merge_gap"` (1048576): ranges with at most so many bytes between them are read as one;
+ *   `"cloud.part_size"` (16777216): larger values are put in parts of so many bytes.
+ * - `"cloud.proxy"`: a URL; `"cloud.allow_http"`: `"true"` allows endpoints without TLS (on this machine
+ *   they are); `"cloud.user_agent"`.
+ * - `"cloud.conditional_put"`: whether the server keeps conditions of puts, `"always"`, `"never"`, or
+ *   `"auto"` (the default), which finds out. Where it does not, two writers that change one metadata
+ *   document at the same moment are not kept apart.
+ * - `"cloud.forbidden"`: `"missing"` takes a key that the server forbids to read for a missing one, as
+ *   S3 says so of missing keys where listing is not permitted; `"error"` is the default.
+ * - `"cloud.options"`: a JSON object with any of these (without `cloud.`), and with what else the crate
+ *   `object_store` knows of the service.
  */
 OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, const char *location,
     const char *mode, const char *const *options, ozarr_store **out);
@@ -1380,6 +1964,28 @@ OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, con
  * array's.
  */
 OZARR_CHECKED ozarr_status ozarr_store_memory(ozarr_store **out);
+
+/**
+ * What lies below `path` of another store, as a store of its own; an empty path is all of it, which with
+ * mode `"r"` makes a store for reading only of any store. `mode` is `"r"` or `"r+"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_below(const ozarr_store *store, const char *path, const char *mode,
+    ozarr_store **out);
+
+/**
+ * Another store behind a cache of `bytes` bytes in memory: what is read is kept, and given again while the
+ * key holds the same version. Each use asks the store for the version, and for nothing else. A single
+ * read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_cached(const ozarr_store *store, size_t bytes, const char *mode,
+    ozarr_store **out);
+
+/**
+ * For tests: another store each of whose requests takes `microseconds` more, as over a network. Reads that
+ * are in flight together do not delay each other. `mode` is `"r"` or `"r+"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_delayed(const ozarr_store *store, uint32_t microseconds,
+    const char *mode, ozarr_store **out);
 
 /**
  * Creates the array `path` as `spec` says, with the groups above it that are missing; `flags` as for
@@ -1502,6 +2108,103 @@ OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, u
     ozarr_progress progress, void *user);
 
 /* ========================================================================================================
+ * Copying
+ * ========================================================================================================
+ *
+ * `ozarr_node_copy` copies what is stored, key by key. `ozarr_copy` copies elements: into other chunks and
+ * shards, with other codecs, of another type or format. What is not said stays as it is:
+ *
+ *     static int32_t change(void *user, const char *path, ozarr_spec *spec) {
+ *         const int64_t chunks[] = {512, 512, 512}, inner[] = {64, 64, 64};
+ *         if (ozarr_spec_set_chunks(spec, chunks)) return 1;
+ *         return ozarr_spec_set_inner_chunks(spec, inner) != OZARR_OK;
+ *     }
+ *
+ *     ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
+ *     options.change = change;
+ *     if (ozarr_copy("run.zarr/temperature", "archive.zarr/temperature", &options)) goto fail; */
+
+/** `ozarr_node_copy`: read everything again, and compare it with the source. */
+#define OZARR_COPY_VERIFY 1
+/**
+ * `ozarr_copy`: chunks whose bytes stay the same become hard links to those of the source, where that is
+ * possible. No program may change them in place from then on; ozarr never does.
+ */
+#define OZARR_COPY_LINK 2
+
+/**
+ * Is called for each array that is copied, with its path in the source's store and what its copy is to be:
+ * change it by the functions for specifications. It is freed afterwards. Anything but 0 ends the copy, with
+ * `OZARR_ERR_CANCELLED`. `user` is that of the options.
+ */
+typedef int32_t (*ozarr_copy_change)(void *user, const char *path, ozarr_spec *spec);
+
+/** How a copy is made; begin with `OZARR_COPY_OPTIONS_INIT`. */
+typedef struct ozarr_copy_options {
+    /** Its size in bytes. */
+    size_t struct_size;
+    /** The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3). */
+    int32_t zarr_format;
+    /** Where a node stands already: OZARR_NEW or OZARR_OVERWRITE. */
+    ozarr_create exists;
+    /** What becomes of values that do not fit into another type. */
+    ozarr_overflow overflow;
+    /** 0 or OZARR_COPY_LINK. */
+    uint32_t flags;
+    /**
+     * The memory to use, about, in bytes; 0 is 512 MiB. Twice the source's and the target's chunk (inner
+     * chunk) for a thread are needed in any case, and one whole chunk of a target without shards.
+     */
+    size_t memory;
+    /** Of a single array: what the copy is, as of `ozarr_array_spec`. NULL: as the source is. */
+    const struct ozarr_spec *spec;
+    /** Changes what the copy of each array is; NULL: they are as the source is. */
+    ozarr_copy_change change;
+    /** Is told of the progress (chunks and nodes), in the calling thread; NULL: nobody. */
+    ozarr_progress progress;
+    /** Given to both. */
+    void *user;
+} ozarr_copy_options;
+
+/** The value of a new `ozarr_copy_options`. */
+#define OZARR_COPY_OPTIONS_INIT {sizeof(ozarr_copy_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL}
+
+/**
+ * What a copy of the array is in that format (2, 3; 0: the array's own): its shape, chunks, codecs, fill
+ * value, names of dimensions and attributes. Each can be changed on its own; a compressor, say, takes the
+ * place of the compressor in the list of codecs.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_spec(const ozarr_array *array, int32_t zarr_format, ozarr_spec **out);
+
+/**
+ * Copies the array at `source`, or the group with all below it, to `dest`, where nothing is yet (or see
+ * `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not stored; each
+ * chunk or shard of the target is written once, whole; chunks whose bytes stay the same are copied as they
+ * are. Nothing is written unless every node can be copied. A document is written behind what it speaks of,
+ * that of `dest` last: a copy that was cut short is no node, and the same call begins it anew.
+ */
+OZARR_CHECKED ozarr_status ozarr_copy(const char *source, const char *dest,
+    const ozarr_copy_options *options);
+
+/** As `ozarr_copy`, from and to paths in open stores. The stores may be the same. */
+OZARR_CHECKED ozarr_status ozarr_copy_at(const ozarr_store *store, const char *path, ozarr_store *dest_store,
+    const char *dest_path, const ozarr_copy_options *options);
+
+/**
+ * Copies the array at `source`, or the group with all below it, to `dest`: every stored object as it is,
+ * several at a time, from any store to any other. `exists`: OZARR_NEW or OZARR_OVERWRITE. `flags`: 0 or
+ * OZARR_COPY_VERIFY; a difference is `OZARR_ERR_CHECKSUM`. The document of `dest` is written last, after the
+ * comparison. `progress` may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_node_copy(const char *source, const char *dest, ozarr_create exists,
+    uint32_t flags, ozarr_progress progress, void *user);
+
+/** As `ozarr_node_copy`, from and to paths in open stores. */
+OZARR_CHECKED ozarr_status ozarr_node_copy_at(const ozarr_store *store, const char *path,
+    ozarr_store *dest_store, const char *dest_path, ozarr_create exists, uint32_t flags,
+    ozarr_progress progress, void *user);
+
+/* ========================================================================================================
  * Contexts
  * ========================================================================================================
  *
@@ -1540,6 +2243,442 @@ OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_l
 
 /** Frees a context; stores that were opened with it are not affected. NULL is allowed. */
 void ozarr_context_free(ozarr_context *context);
+
+/* ========================================================================================================
+ * Stores of your own
+ * ========================================================================================================
+ *
+ * A store can be a table of functions of your program: a database, an archive, another library. Arrays and
+ * groups live in it as in any other. Fill an `ozarr_store_table` and give it to `ozarr_store_from_table`.
+ *
+ * Functions give `OZARR_OK`, or the status of what went wrong, best through `ozarr_set_error`; anything but
+ * a status is `OZARR_ERR_CALLBACK`. `OZARR_ERR_NOT_FOUND` means that a key holds nothing: no other error is
+ * ever taken for that. Keys are checked before they come to you (`"run/t/c/0/0"`: UTF-8, no empty, `.` or
+ * `..` parts); a prefix is empty or ends in `/`. What the functions give is checked, too.
+ *
+ * Unless the table says `OZARR_CALLBACK_ANY_THREAD`, the functions of all such tables are called one at a
+ * time, and only by threads that are inside a call of yours: reads and writes of arrays there use the
+ * calling thread alone. A function may call ozarr, on other stores; others have their turn until that call
+ * returns. It must not touch the array or the document that it is called for, nor let a C++ exception or
+ * `longjmp` out. `errno` and the floating-point environment are the host's own in it.
+ *
+ * The same functions and flags stand in the tables by which codecs, data types and more are registered (see
+ * "Extensions"). */
+
+/** In the flags of a table: its functions may be called by any thread, also by several at once. */
+#define OZARR_CALLBACK_ANY_THREAD 256
+/**
+ * In the flags of a store's table: every answer has a version (`ozarr_answer_version`). Without it, whole
+ * values are read and compared.
+ */
+#define OZARR_STORE_VERSIONS 512
+#define OZARR_RANGE_WHOLE         0      /**< All bytes. `offset` and `size` are 0. */
+#define OZARR_RANGE_SPAN          1      /**< `size` bytes from `offset` on. */
+#define OZARR_RANGE_SUFFIX        2      /**< The last `size` bytes. `offset` is 0. */
+
+/** Which bytes of what a key holds. */
+typedef struct ozarr_byte_range {
+    /** One of `OZARR_RANGE_...`. */
+    int32_t kind;
+    /** The first byte of a span. */
+    uint64_t offset;
+    /** The number of bytes of a span or suffix. */
+    uint64_t size;
+} ozarr_byte_range;
+
+/** The value of a new `ozarr_byte_range`. */
+#define OZARR_BYTE_RANGE_INIT {OZARR_RANGE_WHOLE, 0, 0}
+
+/** Gives back what belongs to `context`: called once, after the last use of a table. */
+typedef void (*ozarr_destroy_function)(void *context);
+
+/** Puts all bytes of a key into `answer`, as one part. */
+typedef ozarr_status (*ozarr_get_function)(void *context, const char *key, ozarr_answer *answer);
+
+/**
+ * Puts the bytes of each range into `answer`, in order. All are of one version. A range that reaches over
+ * the end is `OZARR_ERR_TRUNCATED`. `count` may be 0: then only the version is wanted.
+ */
+typedef ozarr_status (*ozarr_get_ranges_function)(void *context, const char *key,
+    const ozarr_byte_range *ranges, size_t count, ozarr_answer *answer);
+
+/** Stores `size` bytes under a key: readers see the old value or the new one, whole. */
+typedef ozarr_status (*ozarr_put_function)(void *context, const char *key, const void *data, size_t size);
+
+/**
+ * As `put`, if the key holds the value of that version still, or (`version` NULL) holds nothing; else
+ * `OZARR_ERR_CONFLICT`.
+ */
+typedef ozarr_status (*ozarr_put_if_function)(void *context, const char *key, const void *data, size_t size,
+    const void *version, size_t version_size);
+
+/** Does something to a key or a prefix. */
+typedef ozarr_status (*ozarr_erase_function)(void *context, const char *key);
+
+/** Adds keys to `keys`, in any order. */
+typedef ozarr_status (*ozarr_list_function)(void *context, const char *prefix, ozarr_keys *keys);
+
+/** Makes durable what was put. */
+typedef ozarr_status (*ozarr_flush_function)(void *context);
+
+/**
+ * A store as functions. `get` is needed; what else is NULL the store cannot do, or ozarr does it by the
+ * others.
+ */
+typedef struct ozarr_store_table {
+    /** `sizeof(ozarr_store_table)`. */
+    size_t struct_size;
+    /**
+     * A sum of `OZARR_CALLBACK_ANY_THREAD`, `OZARR_STORE_VERSIONS`, and `OZARR_IS_REMOTE` (reads are worth
+     * having in flight together), or 0.
+     */
+    uint32_t flags;
+    /** What the store is called in messages, such as `"sqlite:run.db"`; NULL is `"user:"`. Copied. */
+    const char *name;
+    /** Handed on to every function. */
+    void *context;
+    /**
+     * Called when the last handle is gone and the last call has ended, which with functions that any thread
+     * may call, or that answer later, can be a moment after the call that frees the handle. May be NULL.
+     */
+    ozarr_destroy_function destroy;
+    /** All bytes of a key. */
+    ozarr_get_function get;
+    /** Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else whole values are read. */
+    ozarr_get_ranges_function get_ranges;
+    /**
+     * As `get_ranges`, without waiting: `OZARR_OK` says that the read was started, and that some thread
+     * will call `ozarr_answer_done` exactly once, perhaps before this returns. `ranges` goes when it
+     * returns. An error ends the read here.
+     */
+    ozarr_get_ranges_function start_get_ranges;
+    /** Stores a value. Without it the store is for reading only. */
+    ozarr_put_function put;
+    /**
+     * Stores a value on a condition. Without it the condition is looked at before, and two programs may both
+     * think that they were first.
+     */
+    ozarr_put_if_function put_if;
+    /** Removes a key. Without it nothing can be erased. */
+    ozarr_erase_function erase;
+    /** Removes all keys that begin with a prefix; may be NULL. */
+    ozarr_erase_function erase_prefix;
+    /** All keys that begin with a prefix. Without it groups cannot be listed. */
+    ozarr_list_function list;
+    /** The names directly below a prefix, without it; those of sub-prefixes end in `/`. May be NULL. */
+    ozarr_list_function list_dir;
+    /** May be NULL. */
+    ozarr_flush_function flush;
+} ozarr_store_table;
+
+/** The value of a new `ozarr_store_table`. */
+#define OZARR_STORE_TABLE_INIT {sizeof(ozarr_store_table), 0, NULL, NULL, NULL, NULL, NULL, NULL, \
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL}
+
+/**
+ * Makes a store of functions. Mode `"r"` never calls those that change it; `"r+"` does. `context` has
+ * settings, or is NULL. The table is copied. After an error `destroy` is not called, and `table->context`
+ * stays yours.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_from_table(const ozarr_context *context,
+    const ozarr_store_table *table, const char *mode, ozarr_store **out);
+
+/**
+ * Gives the next part of an answer: `size` bytes, which are copied. In an answer for ranges the parts are
+ * those of the ranges, in order, and their sizes are checked.
+ */
+OZARR_CHECKED ozarr_status ozarr_answer_put(ozarr_answer *answer, const void *data, size_t size);
+
+/**
+ * Makes room for the next part of an answer: `*data` points to `size` bytes of 0, to be filled before the
+ * function returns (of a read that was started: before `ozarr_answer_done`).
+ */
+OZARR_CHECKED ozarr_status ozarr_answer_room(ozarr_answer *answer, size_t size, void **data);
+
+/**
+ * Says which version of the key's value the answer is of: any bytes (an ETag, a counter), at most 1,024,
+ * that never come back for another value of that key.
+ */
+OZARR_CHECKED ozarr_status ozarr_answer_version(ozarr_answer *answer, const void *version, size_t size);
+
+/**
+ * Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given, or
+ * with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone then.
+ */
+OZARR_CHECKED ozarr_status ozarr_answer_done(ozarr_answer *answer, ozarr_status status);
+
+/** Tells of one key (or, for `list_dir`, of one name). */
+OZARR_CHECKED ozarr_status ozarr_keys_add(ozarr_keys *keys, const char *key);
+
+/* ========================================================================================================
+ * Extensions
+ * ========================================================================================================
+ *
+ * What the specification leaves open a program can fill: storage transformers, codecs, data types, chunk
+ * key encodings, and members of `zarr.json` that must be understood. They are registered under their names
+ * for the whole process, as tables of functions like those of a store of your own, and then used by every
+ * array whose metadata name them; new arrays name them through `ozarr_spec_set_codecs_json`,
+ * `ozarr_spec_set_member_json` and the like.
+ *
+ * A name that is taken, by the library or by another registration, is `OZARR_ERR_EXISTS` unless
+ * `OZARR_REGISTER_REPLACE` is among the flags. Arrays that are open keep what they were opened with. A
+ * registration lives until it is unregistered or replaced and its last user is gone: then `destroy` is
+ * called with its `context`. After an error of the registering call it is not called.
+ *
+ * Functions give `OZARR_OK` or a status, best through `ozarr_set_error`, and follow the rules of "Stores of
+ * your own". Without `OZARR_CALLBACK_ANY_THREAD`, arrays that use them are read and written by the calling
+ * thread alone. */
+
+/** In the flags of a registration: a name that is taken is replaced. */
+#define OZARR_REGISTER_REPLACE 1024
+#define OZARR_EXTENSION_TRANSFORMER 1    /**< `ozarr_unregister`: a storage transformer. */
+#define OZARR_EXTENSION_MEMBER    2      /**< `ozarr_unregister`: a member of `zarr.json`. */
+/** `ozarr_unregister`: a codec, by its name or id; both names go. */
+#define OZARR_EXTENSION_CODEC 3
+/** `ozarr_unregister`: a data type, by its name in v3 or v2; both names go. */
+#define OZARR_EXTENSION_DTYPE 4
+#define OZARR_EXTENSION_KEY_ENCODING 5   /**< `ozarr_unregister`: a chunk key encoding. */
+
+/**
+ * Fills `table`, which is empty but for its size, with a store over `inner`. `configuration` is a JSON
+ * object (`"{}"` where the metadata have none). `inner` holds the chunks of the array, under their keys
+ * (`"c/0/0"`) or whatever keys the transformer likes; it is valid until `table->destroy` has been called,
+ * and not to be freed.
+ */
+typedef ozarr_status (*ozarr_transformer_open_function)(void *context, const char *configuration,
+    ozarr_store *inner, ozarr_store_table *table);
+
+/** Whether a value, as JSON, is one that the program understands. */
+typedef ozarr_status (*ozarr_member_check_function)(void *context, const char *value);
+
+/** A storage transformer: it makes stores over the store that holds an array's chunks. */
+typedef struct ozarr_transformer_table {
+    /** `sizeof(ozarr_transformer_table)`. */
+    size_t struct_size;
+    /**
+     * A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD` (which concerns `open`; the store's
+     * functions have flags of their own), or 0.
+     */
+    uint32_t flags;
+    /** The name in `storage_transformers`. Copied. */
+    const char *name;
+    /** Handed on to `open`. */
+    void *context;
+    /** May be NULL. */
+    ozarr_destroy_function destroy;
+    /** Called whenever an array with this transformer is opened, created or resized. */
+    ozarr_transformer_open_function open;
+} ozarr_transformer_table;
+
+/** The value of a new `ozarr_transformer_table`. */
+#define OZARR_TRANSFORMER_TABLE_INIT {sizeof(ozarr_transformer_table), 0, NULL, NULL, NULL, NULL}
+
+/**
+ * The end of the key of the chunk `index` (as many numbers as `rank`; NULL for 0), behind the array's
+ * prefix: `buf` has `cap` bytes, and `*len` becomes the length without the NUL. Two chunks have two keys,
+ * and none is `"zarr.json"`.
+ */
+typedef ozarr_status (*ozarr_key_encode_function)(void *context, const char *configuration, int32_t rank,
+    const int64_t *index, char *buf, size_t cap, size_t *len);
+
+/** The reverse, for listings: whether `key`, behind the array's prefix, is a chunk's, and then its index. */
+typedef ozarr_status (*ozarr_key_decode_function)(void *context, const char *configuration, int32_t rank,
+    const char *key, int64_t *index, bool *is_chunk);
+
+/** A chunk key encoding as functions. */
+typedef struct ozarr_key_encoding_table {
+    /** `sizeof(ozarr_key_encoding_table)`. */
+    size_t struct_size;
+    /** A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0. */
+    uint32_t flags;
+    /** The name in `chunk_key_encoding`. Copied. */
+    const char *name;
+    /** Handed on to every function. */
+    void *context;
+    /** May be NULL. */
+    ozarr_destroy_function destroy;
+    /** Checks a configuration (a JSON object). NULL takes every one. */
+    ozarr_member_check_function check;
+    /** From indices to keys. */
+    ozarr_key_encode_function encode;
+    /** From keys to indices. */
+    ozarr_key_decode_function decode;
+} ozarr_key_encoding_table;
+
+/** The value of a new `ozarr_key_encoding_table`. */
+#define OZARR_KEY_ENCODING_TABLE_INIT {sizeof(ozarr_key_encoding_table), 0, NULL, NULL, NULL, \
+    NULL, NULL, NULL}
+
+/** Registers a chunk key encoding. The table is copied. `"default"` and `"v2"` cannot be replaced. */
+OZARR_CHECKED ozarr_status ozarr_register_key_encoding(const ozarr_key_encoding_table *table);
+
+/** Registers a storage transformer. The table is copied. */
+OZARR_CHECKED ozarr_status ozarr_register_transformer(const ozarr_transformer_table *table);
+
+/**
+ * Says that the program understands a member of `zarr.json` (of arrays or groups) of that name, whatever
+ * its `"must_understand"`: nodes with it can be opened, and it is kept when they are changed. `check` is
+ * called with its value when one is opened, and may refuse it; it may be NULL, as may `destroy`. `flags` are
+ * `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
+ */
+OZARR_CHECKED ozarr_status ozarr_register_member(const char *name, uint32_t flags,
+    ozarr_member_check_function check, void *context, ozarr_destroy_function destroy);
+
+/**
+ * Takes back a registration: `extension` is one of `OZARR_EXTENSION_...`. What was built in under the name
+ * is back. `OZARR_ERR_NOT_FOUND` if there is no such registration.
+ */
+OZARR_CHECKED ozarr_status ozarr_unregister(int32_t extension, const char *name);
+
+/* ========================================================================================================
+ * Codecs of your own
+ * ========================================================================================================
+ *
+ * A codec is a table of functions, registered under its name in v3, its id in v2, or both. Elements come to
+ * it in this machine's byte order, one after the other in the order of the buffer; it is not told the
+ * shape. */
+
+/** `ozarr_codec_table.kind`: bytes to bytes, as compressors and checksums. */
+#define OZARR_CODEC_BYTES 1
+/** `ozarr_codec_table.kind`: elements to as many elements, perhaps of another type. */
+#define OZARR_CODEC_ARRAY 2
+#define OZARR_CODEC_ARRAY_TO_BYTES 3     /**< `ozarr_codec_table.kind`: elements to bytes. */
+/** In the flags of an `OZARR_CODEC_ARRAY`: what an element becomes does not depend on the others. */
+#define OZARR_CODEC_ELEMENTWISE 2048
+
+/**
+ * Checks a configuration (a JSON object; in v2 the parameters beside the id) for elements of that type
+ * (`OZARR_BY_DTYPE` where no number says it) and size in bytes; for bytes those are `OZARR_UINT8` or what
+ * the bytes are, and can be ignored. `*state` may become what the other functions get. `*encoded` is
+ * `type`: an `OZARR_CODEC_ARRAY` whose elements have another type afterwards sets it.
+ */
+typedef ozarr_status (*ozarr_codec_open_function)(void *context, const char *configuration,
+    int32_t zarr_format, ozarr_type type, size_t item_size, void **state, ozarr_type *encoded);
+
+/** Gives back what `open` has put into `*state`. */
+typedef void (*ozarr_codec_close_function)(void *context, void *state);
+
+/** How many bytes `decoded` bytes are encoded to: at most, or, if it sets `*exact`, exactly. */
+typedef ozarr_status (*ozarr_codec_size_function)(void *context, void *state, size_t decoded, size_t *size,
+    bool *exact);
+
+/**
+ * Encodes or decodes `size` bytes into `dst`, which has `cap` bytes; `*len` becomes the number that was
+ * written. A `dst` that is too small for what is decoded is `OZARR_ERR_BUFFER_SIZE`: where nobody knows the
+ * decoded size, the function is called again with a larger one.
+ */
+typedef ozarr_status (*ozarr_codec_function)(void *context, void *state, const void *src, size_t size,
+    void *dst, size_t cap, size_t *len);
+
+/** A codec as functions. */
+typedef struct ozarr_codec_table {
+    /** `sizeof(ozarr_codec_table)`. */
+    size_t struct_size;
+    /** A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_CODEC_ELEMENTWISE`, or 0. */
+    uint32_t flags;
+    /** One of `OZARR_CODEC_...`: where it stands in a v3 list. In v2 all kinds stand anywhere. */
+    int32_t kind;
+    /** The name in v3, or NULL. Copied. */
+    const char *name;
+    /** The id in v2, or NULL. Copied. */
+    const char *id;
+    /** Handed on to every function. */
+    void *context;
+    /** May be NULL. */
+    ozarr_destroy_function destroy;
+    /** Called for each array that uses the codec. NULL takes every configuration and type. */
+    ozarr_codec_open_function open;
+    /** May be NULL. */
+    ozarr_codec_close_function close;
+    /** Not used by an `OZARR_CODEC_ARRAY`. */
+    ozarr_codec_size_function encoded_size;
+    /** Encodes. `cap` is what `encoded_size` said. */
+    ozarr_codec_function encode;
+    /** Decodes. What comes from a file can be anything. */
+    ozarr_codec_function decode;
+} ozarr_codec_table;
+
+/** The value of a new `ozarr_codec_table`. */
+#define OZARR_CODEC_TABLE_INIT {sizeof(ozarr_codec_table), 0, OZARR_CODEC_BYTES, NULL, NULL, NULL, \
+    NULL, NULL, NULL, NULL, NULL, NULL}
+
+/**
+ * Registers a codec. The table is copied. A chain or shard's own codecs (`"bytes"`, `"transpose"`,
+ * `"sharding_indexed"`, `"vlen-utf8"` and their like) cannot be replaced.
+ */
+OZARR_CHECKED ozarr_status ozarr_register_codec(const ozarr_codec_table *table);
+
+/* ========================================================================================================
+ * Data types of your own
+ * ========================================================================================================
+ *
+ * A data type that nobody else has, or another meaning of one that somebody has: its elements have a fixed
+ * size in the file. In memory they are elements of a number type that the table names and converts from and
+ * to, and are read and written as any other array of that type, in any other number type, too. Without
+ * conversion they are, in memory, the bytes themselves: raw bits of that size, or, where their bytes have an
+ * order, unsigned integers of 2, 4 or 8 bytes.
+ *
+ * An `ozarr_dtype` of it comes from `ozarr_dtype_parse`, by its name. */
+
+/**
+ * In the flags of a data type: the bytes of an element have an order, which the codec `"bytes"` turns; the
+ * functions see this machine's.
+ */
+#define OZARR_DTYPE_ORDERED 4096
+
+/**
+ * Converts `count` elements from `src` to `dst`, which do not overlap. Elements may lie unaligned. A value
+ * that does not fit is `OZARR_ERR_RANGE`.
+ */
+typedef ozarr_status (*ozarr_dtype_convert_function)(void *context, const void *src, void *dst, size_t count);
+
+/** Reads a fill value, as JSON, into one element in memory. */
+typedef ozarr_status (*ozarr_dtype_fill_function)(void *context, const char *json, void *element);
+
+/**
+ * Writes the fill value of one element in memory as JSON: `buf` has `cap` bytes, and `*len` becomes the
+ * length without the NUL. Too small a buffer is `OZARR_ERR_BUFFER_SIZE`, with `*len` what is needed.
+ */
+typedef ozarr_status (*ozarr_dtype_json_function)(void *context, const void *element, char *buf, size_t cap,
+    size_t *len);
+
+/** A data type as functions. */
+typedef struct ozarr_dtype_table {
+    /** `sizeof(ozarr_dtype_table)`. */
+    size_t struct_size;
+    /** A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_DTYPE_ORDERED`, or 0. */
+    uint32_t flags;
+    /**
+     * The type in memory (`OZARR_INT8` ...), which `encode` and `decode` convert; `OZARR_AS_STORED` (0)
+     * without conversion.
+     */
+    ozarr_type type;
+    /** Bytes of an element in the file. */
+    size_t item_size;
+    /** The name in v3, or NULL. Copied. */
+    const char *name;
+    /** The name in v2, or NULL. Copied. */
+    const char *name_v2;
+    /** Handed on to every function. */
+    void *context;
+    /** May be NULL. */
+    ozarr_destroy_function destroy;
+    /** From memory to the file. */
+    ozarr_dtype_convert_function encode;
+    /** From the file to memory. */
+    ozarr_dtype_convert_function decode;
+    /** NULL, with `fill_to_json`, for the JSON of the type in memory. */
+    ozarr_dtype_fill_function fill_from_json;
+    /** See `fill_from_json`. */
+    ozarr_dtype_json_function fill_to_json;
+} ozarr_dtype_table;
+
+/** The value of a new `ozarr_dtype_table`. */
+#define OZARR_DTYPE_TABLE_INIT {sizeof(ozarr_dtype_table), 0, OZARR_AS_STORED, 0, NULL, NULL, NULL, \
+    NULL, NULL, NULL, NULL, NULL}
+
+/** Registers a data type. The table is copied. Types cannot be the fields of structs. */
+OZARR_CHECKED ozarr_status ozarr_register_dtype(const ozarr_dtype_table *table);
 
 #ifdef __cplusplus
 }

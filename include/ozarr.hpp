@@ -32,6 +32,7 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -1193,6 +1194,85 @@ public:
     }
 };
 
+#ifndef OZARR_NO_EXCEPTIONS
+/// A store of a program's own: derive from it, and give an object to `store::own`. Keys and prefixes come as in ozarr.h, "Stores of
+/// your own". What is thrown becomes the error of the call that needed the store: an ozarr::error with its status, anything else
+/// OZARR_ERR_CALLBACK. What `can()` does not promise is not called.
+class own_store {
+public:
+    using bytes = std::vector<unsigned char>;
+
+    virtual ~own_store() = default;
+    /// What messages call it.
+    virtual std::string name() const { return "user:"; }
+    /// A sum of OZARR_CAN_WRITE, OZARR_CAN_ERASE, OZARR_CAN_LIST; and OZARR_CALLBACK_ANY_THREAD where any threads may call it at once.
+    virtual std::uint32_t can() const { return 0; }
+    /// All bytes of a key; nothing if it holds nothing.
+    virtual std::optional<bytes> get(const std::string &key) = 0;
+    virtual void put(const std::string &, const void *, std::size_t) { throw error(OZARR_ERR_UNSUPPORTED, "put"); }
+    /// False if the key held nothing.
+    virtual bool erase(const std::string &) { throw error(OZARR_ERR_UNSUPPORTED, "erase"); }
+    virtual std::vector<std::string> list(const std::string &) { throw error(OZARR_ERR_UNSUPPORTED, "list"); }
+    virtual void flush() {}
+};
+
+namespace detail {
+
+/// Runs a member of an own_store; what it throws becomes a status.
+template <class F>
+ozarr_status caught(F &&call) noexcept {
+    try {
+        return call();
+    } catch (const error &e) {
+        return ozarr_set_error(e.status(), e.what());
+    } catch (const std::bad_alloc &) {
+        return OZARR_ERR_NO_MEMORY;
+    } catch (const std::exception &e) {
+        return ozarr_set_error(OZARR_ERR_CALLBACK, e.what());
+    } catch (...) {
+        return ozarr_set_error(OZARR_ERR_CALLBACK, "something was thrown that is no std::exception");
+    }
+}
+
+inline own_store &own(void *context) { return *static_cast<own_store *>(context); }
+
+/// The functions of an own_store as C calls them.
+inline ozarr_store_table own_table(own_store &functions, const std::string &name) {
+    ozarr_store_table t = OZARR_STORE_TABLE_INIT;
+    const std::uint32_t can = functions.can();
+    t.flags = can & OZARR_CALLBACK_ANY_THREAD;
+    t.name = name.c_str();
+    t.context = &functions;
+    t.destroy = [](void *context) { delete &own(context); };
+    t.get = [](void *context, const char *key, ozarr_answer *answer) {
+        return caught([&] {
+            const auto value = own(context).get(key);
+            return value ? ozarr_answer_put(answer, value->data(), value->size()) : OZARR_ERR_NOT_FOUND;
+        });
+    };
+    if ((can & OZARR_CAN_WRITE) != 0)
+        t.put = [](void *context, const char *key, const void *data, std::size_t size) {
+            return caught([&] { return own(context).put(key, data, size), OZARR_OK; });
+        };
+    if ((can & OZARR_CAN_ERASE) != 0)
+        t.erase = [](void *context, const char *key) {
+            return caught([&] { return own(context).erase(key) ? OZARR_OK : OZARR_ERR_NOT_FOUND; });
+        };
+    if ((can & OZARR_CAN_LIST) != 0)
+        t.list = [](void *context, const char *prefix, ozarr_keys *keys) {
+            return caught([&]() -> ozarr_status {
+                for (const std::string &key : own(context).list(prefix))
+                    if (const ozarr_status status = ozarr_keys_add(keys, key.c_str())) return status;
+                return OZARR_OK;
+            });
+        };
+    t.flush = [](void *context) { return caught([&] { return own(context).flush(), OZARR_OK; }); };
+    return t;
+}
+
+} // namespace detail
+#endif
+
 /// A place that holds a hierarchy: a folder, or memory.
 class store : public detail::handle<ozarr_store, ozarr_store_free> {
 public:
@@ -1209,6 +1289,31 @@ public:
         OZARR_HPP_TRY(ozarr_store_open_ex(settings == nullptr ? nullptr : settings->get(), location.c_str(), mode, list.data(), &s.h_));
         return s;
     }
+#ifndef OZARR_NO_EXCEPTIONS
+    /// A store of the program's own functions. The object lives as long as any handle on the store.
+    static store own(std::unique_ptr<own_store> functions, const char *mode = "r+", const context *settings = nullptr) {
+        if (!functions) throw error(OZARR_ERR_NULL, "the store has no functions");
+        const std::string name = functions->name();
+        const ozarr_store_table table = detail::own_table(*functions, name);
+        store s;
+        OZARR_HPP_TRY(ozarr_store_from_table(settings == nullptr ? nullptr : settings->get(), &table, mode, &s.h_));
+        static_cast<void>(functions.release());
+        return s;
+    }
+#endif
+    /// What lies below a path of this store, as a store of its own; all of it if the path is empty.
+    returned<store> below(const std::string &path, const char *mode = "r") const {
+        store s;
+        OZARR_HPP_TRY(ozarr_store_below(h_, path.c_str(), mode, &s.h_));
+        return s;
+    }
+    /// This store behind a cache of so many bytes in memory.
+    returned<store> cached(std::size_t bytes, const char *mode = "r") const {
+        store s;
+        OZARR_HPP_TRY(ozarr_store_cached(h_, bytes, mode, &s.h_));
+        return s;
+    }
+
     /// An empty store in memory.
     static returned<store> memory() {
         store s;
@@ -1256,6 +1361,117 @@ public:
     /// Flushes and frees; the handle is empty afterwards.
     returned<void> close() {
         OZARR_HPP_TRY(ozarr_store_close(release()));
+        return returned<void>();
+    }
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Datasets
+// ---------------------------------------------------------------------------------------------------------------------
+
+/// A dimension of a dataset.
+struct dimension {
+    std::string name;
+    std::int64_t length = 0;
+};
+
+/// A group as netCDF and xarray see it: named dimensions, variables, coordinates. It is to be closed: only then is written which
+/// variables are coordinates, and are the metadata consolidated.
+class dataset : public detail::handle<ozarr_dataset, ozarr_dataset_free> {
+public:
+    /// `zarr_format`: 2, 3, or 0 for that of the group above.
+    static returned<dataset> create(const std::string &location, existing flags = existing::fail, int zarr_format = 0) {
+        dataset d;
+        OZARR_HPP_TRY(ozarr_dataset_create(location.c_str(), zarr_format, static_cast<ozarr_create>(flags), &d.h_));
+        return d;
+    }
+    static returned<dataset> open(const std::string &location, const char *mode = "r") {
+        dataset d;
+        OZARR_HPP_TRY(ozarr_dataset_open(location.c_str(), mode, &d.h_));
+        return d;
+    }
+
+    returned<void> define_dimension(const std::string &name, std::int64_t length) {
+        OZARR_HPP_TRY(ozarr_dataset_define_dimension(h_, name.c_str(), length));
+        return returned<void>();
+    }
+    /// Resizes all variables that have the dimension.
+    returned<void> resize_dimension(const std::string &name, std::int64_t length) {
+        OZARR_HPP_TRY(ozarr_dataset_resize_dimension(h_, name.c_str(), length));
+        return returned<void>();
+    }
+    returned<std::vector<dimension>> dimensions() const {
+        std::size_t n = 0;
+        OZARR_HPP_TRY(ozarr_dataset_dimension_count(h_, &n));
+        std::vector<dimension> all(n);
+        for (std::size_t i = 0; i < n; i++) {
+            OZARR_HPP_TRY(detail::text(all[i].name, [&](char *b, std::size_t c, std::size_t *l) { return ozarr_dataset_dimension(h_, i, b, c, l, &all[i].length); }));
+        }
+        return all;
+    }
+
+    /// A variable of elements of type T along dimensions that are defined.
+    template <class T>
+    returned<array> define_variable(const std::string &name, const std::vector<std::string> &along) {
+        std::vector<const char *> names;
+        for (const std::string &d : along) names.push_back(d.c_str());
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_define_variable(h_, name.c_str(), static_cast<ozarr_type>(type_of<T>::value), static_cast<std::int32_t>(names.size()),
+                                                    names.data(), &h));
+        return array::adopt(h);
+    }
+    /// As above, with every choice of the struct of C.
+    returned<array> define_variable(const std::string &name, const ozarr_variable &v, existing flags = existing::fail) {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_define_variable_ex(h_, name.c_str(), &v, static_cast<ozarr_create>(flags), &h));
+        return array::adopt(h);
+    }
+    /// A dimension of as many values, and the variable that holds them.
+    template <class T>
+    returned<array> define_coordinate(const std::string &name, const std::vector<T> &values, const char *units = nullptr) {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_define_coordinate(h_, name.c_str(), static_cast<ozarr_type>(type_of<T>::value), static_cast<std::int64_t>(values.size()),
+                                                      values.data(), values.size() * sizeof(T), units, &h));
+        return array::adopt(h);
+    }
+    /// A time axis, counts of units such as "hours since 2026-01-01".
+    returned<array> define_time(const std::string &name, std::int64_t length, const std::string &units, const char *calendar = nullptr) {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_define_time(h_, name.c_str(), length, units.c_str(), calendar, &h));
+        return array::adopt(h);
+    }
+    returned<void> set_coordinate(const std::string &name) {
+        OZARR_HPP_TRY(ozarr_dataset_set_coordinate(h_, name.c_str()));
+        return returned<void>();
+    }
+
+    /// The names of all variables; with `coordinates` only of those.
+    returned<std::vector<std::string>> variables(bool coordinates = false) const {
+        std::size_t n = 0;
+        OZARR_HPP_TRY(ozarr_dataset_variable_count(h_, &n));
+        std::vector<std::string> all;
+        for (std::size_t i = 0; i < n; i++) {
+            std::string name;
+            bool is_coordinate = false;
+            OZARR_HPP_TRY(detail::text(name, [&](char *b, std::size_t c, std::size_t *l) { return ozarr_dataset_variable(h_, i, b, c, l, &is_coordinate); }));
+            if (is_coordinate || !coordinates) all.push_back(std::move(name));
+        }
+        return all;
+    }
+    returned<array> variable(const std::string &name) const {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_open_variable(h_, name.c_str(), &h));
+        return array::adopt(h);
+    }
+    /// The group that it is, for its attributes.
+    returned<group> as_group() const {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_group(h_, &h));
+        return group(h);
+    }
+    /// Writes what closing writes, and frees; the handle is empty afterwards.
+    returned<void> close() {
+        OZARR_HPP_TRY(ozarr_dataset_close(release()));
         return returned<void>();
     }
 };

@@ -160,6 +160,7 @@ struct Inner {
     field: Option<String>,
     element: Option<i64>,
     os_errno: i32,
+    http_status: i32,
 }
 
 /// The library's result type.
@@ -169,7 +170,7 @@ impl Error {
     /// An error of `kind` that says `message` (one line, no trailing full stop).
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, message: message.into(), key: None, field: None, element: None, os_errno: 0 }))
+        Error(Box::new(Inner { kind, message: message.into(), key: None, field: None, element: None, os_errno: 0, http_status: 0 }))
     }
 
     /// The error of a failed system call: `errno` decides the kind, `what` says what was tried.
@@ -192,6 +193,12 @@ impl Error {
     /// Sets the operating system's error number.
     pub fn with_errno(mut self, errno: i32) -> Error {
         self.0.os_errno = errno;
+        self
+    }
+
+    /// Sets the status that a server answered.
+    pub fn with_http_status(mut self, status: i32) -> Error {
+        self.0.http_status = status;
         self
     }
 
@@ -257,6 +264,11 @@ impl Error {
     /// The operating system's error number, 0 if none.
     pub fn os_errno(&self) -> i32 {
         self.0.os_errno
+    }
+
+    /// The status that a server answered, 0 if none did.
+    pub fn http_status(&self) -> i32 {
+        self.0.http_status
     }
 }
 

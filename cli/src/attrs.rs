@@ -1,8 +1,8 @@
 //! `ozarr attrs`: the attributes of an array or a group.
 
-use crate::create::json_or_string;
 use crate::failure::{Failure, Outcome};
 use crate::info::text_for_non_finite;
+use crate::layout::json_or_string;
 use crate::output::line;
 use crate::place::Place;
 use clap::{Args, Subcommand};
@@ -115,7 +115,7 @@ fn change(location: &str, path: &str, non_finite: bool, f: impl FnOnce(&Attribut
     let node = Node::open(&store, &format!("{above}/{path}"))?;
     f(of(&node))?;
     match node {
-        Node::Array(array) => Ok(array.flush()?),
-        Node::Group(group) => Ok(group.flush()?),
+        Node::Array(array) => Ok(array.store().close(None)?),
+        Node::Group(group) => Ok(group.store().close(None)?),
     }
 }

@@ -1,6 +1,7 @@
 //! `ozarr consolidate`: the metadata of all nodes below a group in one document.
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
+use crate::output::{one_line, print};
 use crate::place::Place;
 use clap::Args;
 use ozarr::node::Mode;
@@ -10,12 +11,30 @@ use ozarr::node::Mode;
 pub struct Consolidate {
     #[command(flatten)]
     place: Place,
+    /// Only compare those that are there with the documents, a line for each difference
+    #[arg(long)]
+    check: bool,
 }
 
 impl Consolidate {
     pub fn run(&self) -> Outcome {
+        if self.check {
+            return self.compare();
+        }
         let group = self.place.group(Mode::ReadWrite)?;
         group.consolidate()?;
         Ok(group.flush()?)
+    }
+
+    fn compare(&self) -> Outcome {
+        let name = self.place.name();
+        match self.place.group(Mode::Read)?.consolidated_differences()? {
+            None => Err(Failure::Error(format!("{name} has no consolidated metadata"))),
+            Some(lines) if lines.is_empty() => Ok(()),
+            Some(lines) => {
+                print(&lines.iter().map(|line| format!("{}\n", one_line(line))).collect::<String>())?;
+                Err(Failure::Error(format!("the consolidated metadata of {name} differ from the documents in {} places", lines.len())))
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::place::locate;
 use clap::Args;
 use ozarr::node::{Create, Mode};
 
-/// Copy an array, or a group with all below it; every stored object stays as it is
+/// Copy an array, or a group with all below it; every stored object stays as it is (`ozarr copy` changes chunks and formats)
 #[derive(Args)]
 pub struct Cp {
     /// The store or node to copy
@@ -16,6 +16,9 @@ pub struct Cp {
     /// Erase what stands there, with all below it
     #[arg(long)]
     overwrite: bool,
+    /// Read everything again, and compare it with the source
+    #[arg(long)]
+    verify: bool,
 }
 
 impl Cp {
@@ -24,11 +27,12 @@ impl Cp {
         let (to, to_path) = locate(&self.dest, "/", Mode::ReadWrite)?;
         let bar = progress(0, Some("objects"), false);
         let how = if self.overwrite { Create::Overwrite } else { Create::New };
-        from.copy_node(&path, &to, &to_path, how, &mut |done, all| {
+        from.copy_node(&path, (&to, &to_path), how, self.verify, &mut |done, all| {
             bar.set_length(all);
             bar.set_position(done);
+            Ok(())
         })?;
         bar.finish_and_clear();
-        Ok(to.flush()?)
+        Ok(to.close(None)?)
     }
 }

@@ -1,13 +1,13 @@
 //! `ozarr create`: a new array or group.
 
 use crate::failure::{Failure, Outcome};
+use crate::layout::{Layout, format, json_or_string};
 use crate::list::List;
 use crate::place::{Place, lengths, locate};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ozarr::dtype::resolve::{self, Grammar};
 use ozarr::dtype::{ByteOrder, DataType, ElementType};
-use ozarr::node::{Array, Create, Format, Group, KeyEncoding, Map, Mode, Order, Separator, Spec, Value, json};
-use std::str::FromStr;
+use ozarr::node::{Array, Create, Format, Group, Mode, Spec, Value, json};
 
 /// Create an array, or a group with --group, and the groups above it
 #[derive(Args)]
@@ -21,20 +21,8 @@ pub struct CreateNode {
     /// The lengths of the dimensions; `--shape=` for none
     #[arg(long, value_name = "N,M,..", required_unless_present_any = ["group", "metadata"])]
     shape: Option<List>,
-    /// The shape of a chunk (one of about 1 MiB); with --inner-chunks that of a shard. Zarr 3: with extents listed, [count times]
-    /// in pairs, for a dimension: [[8,8,4],[[16,10],7],32]
-    #[arg(long, value_name = "N,M,..|JSON")]
-    chunks: Option<Chunks>,
-    /// Zarr 3: chunks become shards that hold chunks of this shape
-    #[arg(long, value_name = "N,M,..")]
-    inner_chunks: Option<List>,
-    /// A codec as its JSON, or a bare name, in the order of encoding; may be given again. In Zarr 3 they are all the codecs, in
-    /// Zarr 2 filters and at the end the compressor
-    #[arg(long, value_name = "JSON")]
-    codec: Vec<String>,
-    /// none, zstd, gzip, zlib (Zarr 2) or blosc, and its level; in Zarr 2 also its JSON
-    #[arg(long, value_name = "NAME[:LEVEL]")]
-    compressor: Option<String>,
+    #[command(flatten)]
+    layout: Layout,
     /// The version of Zarr (that of the group above, else 3)
     #[arg(long, value_name = "2|3", value_parser = format)]
     format: Option<Format>,
@@ -47,18 +35,9 @@ pub struct CreateNode {
     /// The attributes: a JSON object
     #[arg(long, value_name = "JSON")]
     attrs: Option<String>,
-    /// The order of the elements in a chunk: C, or F (first index fastest)
-    #[arg(long, value_name = "C|F")]
-    order: Option<OrderName>,
     /// Store the most significant bytes first
     #[arg(long)]
     big_endian: bool,
-    /// What stands between the indices in the keys of chunks: / or . (/ in Zarr 3, . in Zarr 2)
-    #[arg(long, value_name = "/|.", value_parser = separator)]
-    separator: Option<Separator>,
-    /// Zarr 3: keys of chunks as in Zarr 3 (default) or 2 (v2)
-    #[arg(long, value_name = "default|v2")]
-    key_encoding: Option<KeyName>,
     /// A file with a metadata document (.zarray, zarr.json) that says it all; the other options change it
     #[arg(long, value_name = "FILE")]
     metadata: Option<String>,
@@ -73,53 +52,6 @@ pub struct CreateNode {
     #[arg(long, conflicts_with = "overwrite")]
     exists_ok: bool,
 }
-
-/// Chunks of one shape, or extents as a rectilinear grid has them.
-#[derive(Clone)]
-enum Chunks {
-    Shape(List),
-    Json(String),
-}
-
-impl FromStr for Chunks {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Chunks, String> {
-        if text.trim_start().starts_with('[') { Ok(Chunks::Json(text.into())) } else { text.parse().map(Chunks::Shape) }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum OrderName {
-    #[value(name = "C")]
-    C,
-    #[value(name = "F")]
-    F,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum KeyName {
-    Default,
-    V2,
-}
-
-/// numcodecs' filters: at the end of `--codec` they stay filters, where any other codec is the compressor.
-const FILTERS: &[&str] = &[
-    "delta",
-    "astype",
-    "shuffle",
-    "fixedscaleoffset",
-    "quantize",
-    "bitround",
-    "categorize",
-    "packbits",
-    "json2",
-    "msgpack2",
-    "pickle",
-    "vlen-utf8",
-    "vlen-bytes",
-    "vlen-array",
-];
 
 impl CreateNode {
     pub fn run(&self) -> Outcome {
@@ -137,7 +69,7 @@ impl CreateNode {
         } else {
             Array::create(&store, &path, &self.spec()?, how)?;
         }
-        Ok(store.flush()?)
+        Ok(store.close(None)?)
     }
 
     fn spec(&self) -> Outcome<Spec> {
@@ -155,8 +87,7 @@ impl CreateNode {
             }
             _ => return Err(Failure::Usage("--type and --shape are needed".into())),
         };
-        self.layout(&mut spec)?;
-        self.codecs(&mut spec)?;
+        self.layout.apply(&mut spec, self.format)?;
         if let Some(fill) = &self.fill {
             spec.set_fill_json(&json_or_string(fill))?;
         }
@@ -168,94 +99,6 @@ impl CreateNode {
         }
         Ok(spec)
     }
-
-    fn layout(&self, spec: &mut Spec) -> Outcome {
-        if let Some(format) = self.format {
-            spec.set_format(format)?;
-        }
-        match &self.chunks {
-            Some(Chunks::Shape(list)) => spec.set_chunks(&lengths("chunks", &list.0)?)?,
-            Some(Chunks::Json(text)) => spec.set_chunks_json(text)?,
-            None => {}
-        }
-        if let Some(order) = self.order {
-            spec.set_order(if matches!(order, OrderName::F) { Order::F } else { Order::C })?;
-        }
-        match self.key_encoding {
-            Some(KeyName::V2) => spec.set_key_encoding(KeyEncoding::V2(Separator::Dot))?,
-            Some(KeyName::Default) => spec.set_key_encoding(KeyEncoding::Default(Separator::Slash))?,
-            None => {}
-        }
-        if let Some(separator) = self.separator {
-            spec.set_separator(separator)?;
-        }
-        Ok(())
-    }
-
-    fn codecs(&self, spec: &mut Spec) -> Outcome {
-        let mut codecs = Vec::new();
-        for text in &self.codec {
-            match json::parse_text(&json_or_string(text)).map_err(|e| e.at_field("--codec"))? {
-                Value::Array(all) => codecs.extend(all),
-                one => codecs.push(one),
-            }
-        }
-        let is_v2 = self.format == Some(Format::V2) || codecs.iter().any(|c| c.get("id").is_some());
-        let inner = self.inner_chunks.as_ref().map(|list| lengths("inner-chunks", &list.0)).transpose()?;
-        match (&self.compressor, codecs.is_empty()) {
-            (_, true) => {}
-            (None, _) if is_v2 => {
-                let is_filter = |c: &Value| c.get("id").and_then(Value::as_str).is_some_and(|id| FILTERS.contains(&id));
-                let compressor = codecs.pop_if(|c| !is_filter(c));
-                spec.set_compressor_json(&json::to_text(&compressor.unwrap_or(Value::Null)))?;
-                spec.set_filters_json(&json::to_text(&Value::Array(codecs)))?;
-            }
-            (Some(_), _) if is_v2 => spec.set_filters_json(&json::to_text(&Value::Array(codecs)))?,
-            (Some(_), _) => return Err(Failure::Usage("--codec gives all codecs in Zarr 3; leave --compressor out".into())),
-            (None, _) => {
-                let all = if let Some(inner) = &inner { vec![sharding(inner, codecs)] } else { codecs };
-                return Ok(spec.set_codecs_json(&json::to_text(&Value::Array(all)))?);
-            }
-        }
-        if let Some(inner) = inner {
-            spec.set_inner_chunks(&inner)?;
-        }
-        match self.compressor.as_deref() {
-            None => {}
-            Some(text) if text.starts_with('{') || text == "null" => spec.set_compressor_json(text)?,
-            Some(text) => {
-                let (name, level) = match text.split_once(':') {
-                    None => (text, None),
-                    Some((name, level)) => {
-                        let wrong = |_| Failure::Usage(format!("--compressor: the level {level:?} is not an integer"));
-                        (name, Some(level.parse().map_err(wrong)?))
-                    }
-                };
-                spec.set_compressor(name, level)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The codec of shards whose chunks of shape `inner` go through `codecs`.
-fn sharding(inner: &[u64], codecs: Vec<Value>) -> Value {
-    let object =
-        |members: Vec<(&str, Value)>| -> Value { members.into_iter().map(|(k, v)| (k.to_string(), v)).collect::<Map<_, _>>().into() };
-    let bytes = object(vec![("name", "bytes".into()), ("configuration", object(vec![("endian", "little".into())]))]);
-    let configuration = object(vec![
-        ("chunk_shape", Value::from(inner.to_vec())),
-        ("codecs", Value::Array(codecs)),
-        ("index_codecs", Value::Array(vec![bytes, object(vec![("name", "crc32c".into())])])),
-        ("index_location", "end".into()),
-    ]);
-    object(vec![("name", "sharding_indexed".into()), ("configuration", configuration)])
-}
-
-/// JSON as it is; anything else that does not look like it as a JSON string: `NaN`, `crc32c`.
-pub fn json_or_string(text: &str) -> String {
-    let looks_like_json = text.trim_start().starts_with(['{', '[', '"']);
-    if looks_like_json || json::parse_text(text).is_ok() { text.to_string() } else { json::to_compact(&Value::from(text)) }
 }
 
 fn names(text: &str) -> Outcome<Vec<Option<String>>> {
@@ -279,20 +122,4 @@ fn element_type(text: &str) -> Result<ElementType, String> {
 /// A type in memory, which has no byte order.
 pub fn native_type(text: &str) -> Result<DataType, String> {
     element_type(text).map(|element| element.data_type.native())
-}
-
-fn format(text: &str) -> Result<Format, String> {
-    match text {
-        "2" => Ok(Format::V2),
-        "3" => Ok(Format::V3),
-        _ => Err("expected 2 or 3".into()),
-    }
-}
-
-fn separator(text: &str) -> Result<Separator, String> {
-    match text {
-        "/" => Ok(Separator::Slash),
-        "." => Ok(Separator::Dot),
-        _ => Err("expected / or .".into()),
-    }
 }

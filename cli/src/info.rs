@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{line, one_line, print};
 use crate::place::Place;
 use clap::Args;
-use ozarr::node::{Array, Attributes, Dialect, Format, Map, Mode, Node, Value, json};
+use ozarr::node::{Array, Attributes, Axis, Dialect, Format, Group, Map, Mode, NcDimension, Node, Value, json};
 
 /// Show what an array or a group is: shape, chunks, type, codecs, attributes
 #[derive(Args)]
@@ -31,6 +31,8 @@ impl Info {
                 members.insert("node_type".into(), "group".into());
                 members.insert("zarr_format".into(), group.format().number().into());
                 members.extend(draft(group.dialect()));
+                images(&group, &mut members)?;
+                netcdf(&group, &mut members)?;
                 members.insert("attributes".into(), attributes(group.attributes())?);
                 members
             }
@@ -42,6 +44,42 @@ impl Info {
 /// The member that names the draft of version 3, if it is one.
 fn draft(dialect: Dialect) -> Option<(String, Value)> {
     dialect.draft().map(|name| ("draft".to_string(), name.into()))
+}
+
+/// The images of OME-Zarr that a group holds.
+fn images(group: &Group, members: &mut Map<String, Value>) -> Outcome {
+    let mut all = Vec::new();
+    for image in group.multiscales()? {
+        let axis = |a: &Axis| [a.name.as_str(), a.kind.as_str(), a.unit.as_str()].map(Value::from).to_vec();
+        let mut levels = Vec::new();
+        for level in &image.levels {
+            let shape = group.open_array(&level.path).map(|array| Value::from(array.shape().to_vec())).unwrap_or_default();
+            levels.push(object(&[("path", level.path.as_str().into()), ("shape", shape), ("scale", level.scale.clone().into())]));
+        }
+        let axes: Vec<Vec<Value>> = image.axes.iter().map(axis).collect();
+        let (name, version) = (image.name.as_str().into(), image.version.as_str().into());
+        all.push(object(&[("name", name), ("version", version), ("axes", axes.into()), ("levels", levels.into())]));
+    }
+    if !all.is_empty() {
+        members.insert("images".into(), all.into());
+    }
+    Ok(())
+}
+
+/// The dimensions that netCDF-C defined.
+fn netcdf(group: &Group, members: &mut Map<String, Value>) -> Outcome {
+    if let Some(all) = group.nc_dimensions()? {
+        let one = |d: &NcDimension| {
+            let length = Value::from(d.length);
+            (d.name.clone(), if d.is_unlimited { object(&[("size", length), ("unlimited", true.into())]) } else { length })
+        };
+        members.insert("netcdf_dimensions".into(), Value::Object(all.iter().map(one).collect()));
+    }
+    Ok(())
+}
+
+fn object(members: &[(&str, Value)]) -> Value {
+    Value::Object(members.iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
 }
 
 fn of_array(array: &Array, stored: bool) -> Outcome<Map<String, Value>> {
@@ -135,6 +173,18 @@ fn usage(array: &Array) -> Outcome<Value> {
     Ok(Value::Object(members))
 }
 
+/// An image: what it is, and a line for each level.
+fn image_rows(image: &Value, row: &mut impl FnMut(&str, &str)) {
+    let text = |value: &Value| value.as_str().map_or_else(|| json::to_text(value), str::to_string);
+    let axes = image["axes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let axis = |a: &Value| [&a[0], &a[1], &a[2]].map(text).join(" ").trim_end().to_string();
+    let axes: Vec<String> = axes.iter().map(axis).collect();
+    row("image", &format!("{} (OME-Zarr {}): {}", text(&image["name"]), text(&image["version"]), axes.join(", ")));
+    for level in image["levels"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        row("", &format!("{}: {} at {}", text(&level["path"]), text(&level["shape"]), text(&level["scale"])));
+    }
+}
+
 /// A line for each member; attributes and codecs one below the other.
 fn table(members: &Map<String, Value>) -> String {
     let mut text = String::new();
@@ -153,6 +203,7 @@ fn table(members: &Map<String, Value>) -> String {
                     row(if i == 0 { member } else { "" }, &format!("{name}: {}", json::to_compact(item)));
                 }
             }
+            Value::Array(items) if member == "images" => items.iter().for_each(|image| image_rows(image, &mut row)),
             Value::Object(items) if member == "stored" => {
                 let part = |name: &str| items.get(name).map(json::to_compact).unwrap_or_default();
                 row(

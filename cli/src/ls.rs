@@ -4,7 +4,7 @@ use crate::failure::Outcome;
 use crate::output::{line, one_line, print};
 use crate::place::Place;
 use clap::Args;
-use ozarr::node::{Array, Group, Mode, Node, Value, json};
+use ozarr::node::{Group, Mode, Node, Value, json};
 
 /// List the nodes directly below a group
 #[derive(Args)]
@@ -39,16 +39,8 @@ impl Ls {
 
 fn what(group: &Group, name: &str) -> String {
     match Node::open(group.store(), &format!("{}/{name}", group.path())) {
-        Ok(Node::Array(array)) => describe(&array),
+        Ok(Node::Array(array)) => array.describe(),
         Ok(Node::Group(_)) => "group".into(),
         Err(e) => format!("unreadable: {}", one_line(&e.to_string())),
     }
-}
-
-/// An array in a few words: `float64 [100, 64, 64] in chunks of [50, 32, 64]`.
-pub fn describe(array: &Array) -> String {
-    let data_type = array.data_type();
-    let name = if data_type.code().is_some() { data_type.name().to_string() } else { data_type.numpy() };
-    let chunks = json::to_compact(&array.chunks_json()).replace(',', ", ");
-    format!("{name} {:?} in chunks of {chunks}", array.shape().as_slice())
 }

@@ -6,11 +6,13 @@
 mod attrs;
 mod completions;
 mod consolidate;
+mod copy;
 mod cp;
 mod create;
 mod element;
 mod failure;
 mod info;
+mod layout;
 mod list;
 mod ls;
 mod man;
@@ -56,6 +58,7 @@ enum Command {
     Rm(rm::Rm),
     Consolidate(consolidate::Consolidate),
     Cp(cp::Cp),
+    Copy(copy::Copy),
     ZipRepair(zip_repair::ZipRepair),
     Migrate(migrate::Migrate),
     Completions(completions::Completions),
@@ -75,6 +78,7 @@ fn run(command: Command) -> Outcome {
         Command::Rm(c) => c.run(),
         Command::Consolidate(c) => c.run(),
         Command::Cp(c) => c.run(),
+        Command::Copy(c) => c.run(),
         Command::ZipRepair(c) => c.run(),
         Command::Migrate(c) => c.run(),
         Command::Completions(c) => c.run(),

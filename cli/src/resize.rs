@@ -23,6 +23,6 @@ impl Resize {
     pub fn run(&self) -> Outcome {
         let array = self.place.array(Mode::ReadWrite)?;
         array.resize(&lengths("shape", &self.shape.0)?, self.keep_outside)?;
-        Ok(array.flush()?)
+        Ok(array.store().close(None)?)
     }
 }

@@ -29,6 +29,6 @@ impl Rm {
             }
         }
         store.erase_node(&path)?;
-        Ok(store.flush()?)
+        Ok(store.close(None)?)
     }
 }

@@ -59,7 +59,7 @@ impl Write {
         input.expect(size, header.as_ref().map_or(0, |h| h.len))?;
         let (big_endian, fortran) = header.map_or((false, false), |h| (h.big_endian, h.fortran));
         copy(&mut input, &array, &selection, Elements { data_type, big_endian, fortran, size })?;
-        Ok(array.flush()?)
+        Ok(array.store().close(None)?)
     }
 
     fn open(&self) -> Outcome<Input> {

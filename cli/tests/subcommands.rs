@@ -21,7 +21,7 @@ fn store(name: &str) -> Folder {
 fn help_names_every_subcommand_and_every_option_says_what_it_does() {
     let folder = Folder::new("help");
     let help = folder.ok("--help");
-    for name in "tree ls info read create write attrs resize rm consolidate cp zip-repair migrate completions man".split(' ') {
+    for name in "tree ls info read create write attrs resize rm consolidate cp copy zip-repair migrate completions man".split(' ') {
         assert!(help.contains(&format!("\n  {name} ")), "{name}");
         assert!(folder.ok(&format!("{name} --help")).contains("Usage: ozarr "), "{name}");
     }
@@ -70,6 +70,47 @@ fn migrating_makes_version_3_and_tells_what_changed_besides() {
     }
     assert_eq!(folder.ok("migrate old.zarr/g copy.zarr --copy"), "");
     assert_eq!(folder.ok("ls copy.zarr --json"), "[\"u\"]\n");
+}
+
+#[test]
+fn copies_have_the_chunks_codecs_and_formats_that_are_asked_for() {
+    let folder = Folder::new("copy");
+    folder.ok("create run.zarr t --type float64 --shape 4,6 --chunks 1,6 --dims y,x --attrs {\"units\":\"K\"}");
+    folder.ok("create run.zarr g/n --type int32 --shape 5 --chunks 2 --fill 7");
+    let values: Vec<u8> = (0..24).flat_map(|i| f64::from(i).to_le_bytes()).collect();
+    folder.bytes("write run.zarr t --raw", &values);
+    let cases: &[(&str, &[&str])] = &[
+        ("run.zarr/t a.zarr", &["\"chunks\": [1, 6]", "\"zstd\""]),
+        ("run.zarr/t b.zarr --chunks 4,2 --compressor gzip:3", &["\"chunks\": [4, 2]", "\"gzip\"", "\"level\": 3"]),
+        ("run.zarr/t c.zarr --chunks 4,6 --inner-chunks 2,3 --memory 1M", &["\"inner_chunks\": [2, 3]", "\"zstd\""]),
+        ("c.zarr d.zarr --no-shards", &["\"chunks\": [4, 6]", "\"inner_chunks\": null", "\"zstd\""]),
+        ("c.zarr e.zarr --inner-chunks 4,1", &["\"inner_chunks\": [4, 1]"]),
+        ("c.zarr f.zarr --format 2", &["\"zarr_format\": 2", "\"chunks\": [2, 3]", "\"id\": \"zstd\""]),
+        ("f.zarr g.zarr --format 3 --order F --link", &["\"zarr_format\": 3", "\"transpose\""]),
+        (
+            r#"run.zarr/t h.zarr --codec {"name":"bytes","configuration":{"endian":"big"}} --codec crc32c --inner-chunks 1,2"#,
+            &["sharding_indexed", "\"crc32c\""],
+        ),
+        ("run.zarr/t h.zarr --type float32 --overwrite", &["\"dtype\": \"float32\""]),
+    ];
+    for (arguments, members) in cases {
+        assert_eq!(folder.ok(&format!("copy {arguments}")), "", "{arguments}");
+        let dest = arguments.split(' ').nth(1).unwrap();
+        let info = folder.ok(&format!("info {dest} --json"));
+        assert!(
+            members.iter().all(|m| info.contains(m)) && info.contains("\"units\": \"K\"") && info.contains("\"y\""),
+            "{arguments}: {info}"
+        );
+        assert_eq!(folder.bytes(&format!("read {dest} --raw --type float64"), &[]), values, "{arguments}");
+    }
+    // Of a group those arrays get the chunks whose rank is theirs.
+    folder.ok("copy run.zarr all.zarr --chunks 2,2 --format 2");
+    assert!(folder.ok("info all.zarr t --json").contains("\"chunks\": [2, 2]"));
+    let n = folder.ok("info all.zarr g/n --json");
+    assert!(n.contains("\"chunks\": [2]") && n.contains("\"fill_value\": 7"), "{n}");
+    // What cannot be kept is told.
+    folder.ok("create odd.zarr t --shape 4 --codec {\"name\":\"bitround\",\"configuration\":{\"keepbits\":2}} --codec {\"name\":\"bytes\",\"configuration\":{\"endian\":\"little\"}} --type float32");
+    assert!(folder.ok("copy odd.zarr old.zarr --format 2").contains("t: encoded anew: the codec \"bitround\" has no form in Zarr v2"));
 }
 
 #[test]
@@ -294,7 +335,7 @@ fn nodes_are_changed_copied_and_erased() {
     folder.ok("resize run.zarr t --shape 4,5");
     assert_eq!(folder.ok("read run.zarr t --csv --start 2,3"), "13.0,14.0\nnan,nan\n");
 
-    folder.ok("cp run.zarr other.zarr");
+    folder.ok("cp run.zarr other.zarr --verify");
     assert_eq!(folder.ok("tree other.zarr").replace("other", "run"), folder.ok("tree run.zarr"));
     assert_eq!(folder.bytes("read other.zarr t --raw", &[]), folder.bytes("read run.zarr t --raw", &[]));
     folder.ok("cp run.zarr/g/u other.zarr/deep/down");
@@ -302,6 +343,7 @@ fn nodes_are_changed_copied_and_erased() {
     assert_eq!(folder.ok("ls other.zarr/deep"), "down  float64 [4, 5] in chunks of [2, 5]\n");
     let consolidated = std::fs::read_to_string(folder.0.join("other.zarr/zarr.json")).unwrap();
     assert!(consolidated.contains("deep/down"), "{consolidated}");
+    assert_eq!(folder.ok("consolidate --check other.zarr"), "");
 
     folder.ok("rm run.zarr t");
     folder.ok("rm run.zarr/g -r");

@@ -133,6 +133,24 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_BYTES_MIXED = 3_c_int32_t
   integer(c_int32_t), parameter :: OZARR_MIGRATE_IN_PLACE = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_MIGRATE_COPY = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_COPY_VERIFY = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_COPY_LINK = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CALLBACK_ANY_THREAD = 256_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_STORE_VERSIONS = 512_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_RANGE_WHOLE = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_RANGE_SPAN = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_RANGE_SUFFIX = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_REGISTER_REPLACE = 1024_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_EXTENSION_TRANSFORMER = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_EXTENSION_MEMBER = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_EXTENSION_CODEC = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_EXTENSION_DTYPE = 4_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_EXTENSION_KEY_ENCODING = 5_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CODEC_BYTES = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CODEC_ARRAY = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CODEC_ARRAY_TO_BYTES = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CODEC_ELEMENTWISE = 2048_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_ORDERED = 4096_c_int32_t
 
   type, bind(c) :: ozarr_error_info
     integer(c_size_t) :: struct_size = 0
@@ -143,6 +161,15 @@ module ozarr_c
     type(c_ptr) :: key = c_null_ptr
     type(c_ptr) :: field = c_null_ptr
   end type ozarr_error_info
+
+  type, bind(c) :: ozarr_info
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int64_t) :: chunks = 0
+    integer(c_int64_t) :: possible_chunks = 0
+    integer(c_int64_t) :: stored_bytes = 0
+    integer(c_int64_t) :: element_bytes = 0
+    real(c_double) :: ratio = 0
+  end type ozarr_info
 
   type, bind(c) :: ozarr_region
     integer(c_size_t) :: struct_size = 0
@@ -164,6 +191,111 @@ module ozarr_c
     type(c_ptr) :: field = c_null_ptr
   end type ozarr_memory
 
+  type, bind(c) :: ozarr_variable
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int32_t) :: type_ = 0
+    integer(c_int32_t) :: rank = 0
+    type(c_ptr) :: dimensions = c_null_ptr
+    type(c_ptr) :: chunks = c_null_ptr
+    type(c_ptr) :: spec = c_null_ptr
+    type(c_ptr) :: units = c_null_ptr
+    type(c_ptr) :: calendar = c_null_ptr
+    type(c_ptr) :: long_name = c_null_ptr
+    type(c_ptr) :: standard_name = c_null_ptr
+    type(c_ptr) :: attributes = c_null_ptr
+    type(c_ptr) :: missing = c_null_ptr
+    real(c_double) :: scale_factor = 0
+    real(c_double) :: add_offset = 0
+    type(c_ptr) :: reserved = c_null_ptr
+  end type ozarr_variable
+
+  type, bind(c) :: ozarr_copy_options
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int32_t) :: zarr_format = 0
+    integer(c_int32_t) :: exists = 0
+    integer(c_int32_t) :: overflow = 0
+    integer(c_int32_t) :: flags = 0
+    integer(c_size_t) :: memory = 0
+    type(c_ptr) :: spec = c_null_ptr
+    type(c_funptr) :: change = c_null_funptr
+    type(c_funptr) :: progress = c_null_funptr
+    type(c_ptr) :: user = c_null_ptr
+  end type ozarr_copy_options
+
+  type, bind(c) :: ozarr_byte_range
+    integer(c_int32_t) :: kind = 0
+    integer(c_int64_t) :: offset = 0
+    integer(c_int64_t) :: bytes = 0
+  end type ozarr_byte_range
+
+  type, bind(c) :: ozarr_store_table
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int32_t) :: flags = 0
+    type(c_ptr) :: name = c_null_ptr
+    type(c_ptr) :: context = c_null_ptr
+    type(c_funptr) :: destroy = c_null_funptr
+    type(c_funptr) :: get = c_null_funptr
+    type(c_funptr) :: get_ranges = c_null_funptr
+    type(c_funptr) :: start_get_ranges = c_null_funptr
+    type(c_funptr) :: put = c_null_funptr
+    type(c_funptr) :: put_if = c_null_funptr
+    type(c_funptr) :: erase = c_null_funptr
+    type(c_funptr) :: erase_prefix = c_null_funptr
+    type(c_funptr) :: list = c_null_funptr
+    type(c_funptr) :: list_dir = c_null_funptr
+    type(c_funptr) :: flush = c_null_funptr
+  end type ozarr_store_table
+
+  type, bind(c) :: ozarr_transformer_table
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int32_t) :: flags = 0
+    type(c_ptr) :: name = c_null_ptr
+    type(c_ptr) :: context = c_null_ptr
+    type(c_funptr) :: destroy = c_null_funptr
+    type(c_funptr) :: open = c_null_funptr
+  end type ozarr_transformer_table
+
+  type, bind(c) :: ozarr_key_encoding_table
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int32_t) :: flags = 0
+    type(c_ptr) :: name = c_null_ptr
+    type(c_ptr) :: context = c_null_ptr
+    type(c_funptr) :: destroy = c_null_funptr
+    type(c_funptr) :: check = c_null_funptr
+    type(c_funptr) :: encode = c_null_funptr
+    type(c_funptr) :: decode = c_null_funptr
+  end type ozarr_key_encoding_table
+
+  type, bind(c) :: ozarr_codec_table
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int32_t) :: flags = 0
+    integer(c_int32_t) :: kind = 0
+    type(c_ptr) :: name = c_null_ptr
+    type(c_ptr) :: id = c_null_ptr
+    type(c_ptr) :: context = c_null_ptr
+    type(c_funptr) :: destroy = c_null_funptr
+    type(c_funptr) :: open = c_null_funptr
+    type(c_funptr) :: close = c_null_funptr
+    type(c_funptr) :: encoded_size = c_null_funptr
+    type(c_funptr) :: encode = c_null_funptr
+    type(c_funptr) :: decode = c_null_funptr
+  end type ozarr_codec_table
+
+  type, bind(c) :: ozarr_dtype_table
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int32_t) :: flags = 0
+    integer(c_int32_t) :: type_ = 0
+    integer(c_size_t) :: item_size = 0
+    type(c_ptr) :: name = c_null_ptr
+    type(c_ptr) :: name_v2 = c_null_ptr
+    type(c_ptr) :: context = c_null_ptr
+    type(c_funptr) :: destroy = c_null_funptr
+    type(c_funptr) :: encode = c_null_funptr
+    type(c_funptr) :: decode = c_null_funptr
+    type(c_funptr) :: fill_from_json = c_null_funptr
+    type(c_funptr) :: fill_to_json = c_null_funptr
+  end type ozarr_dtype_table
+
   interface
     function ozarr_status_name(status) bind(c, name="ozarr_status_name") result(r)
       import :: c_int32_t, c_ptr
@@ -179,6 +311,12 @@ module ozarr_c
       type(c_ptr), value :: info
       integer(c_int32_t) :: r
     end function ozarr_last_error_info
+    function ozarr_set_error(status, message) bind(c, name="ozarr_set_error") result(r)
+      import :: c_char, c_int32_t
+      integer(c_int32_t), value :: status
+      character(kind=c_char), intent(in) :: message(*)
+      integer(c_int32_t) :: r
+    end function ozarr_set_error
     function ozarr_version() bind(c, name="ozarr_version") result(r)
       import :: c_ptr
       type(c_ptr) :: r
@@ -340,6 +478,12 @@ module ozarr_c
       type(c_ptr), value :: named
       integer(c_int32_t) :: r
     end function ozarr_array_dimension_name
+    function ozarr_array_set_dimension_names(array, names) bind(c, name="ozarr_array_set_dimension_names") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: names
+      integer(c_int32_t) :: r
+    end function ozarr_array_set_dimension_names
     function ozarr_array_fill_value(array, value, bytes, defined) bind(c, name="ozarr_array_fill_value") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: array
@@ -467,6 +611,13 @@ module ozarr_c
       type(c_ptr), value :: group
       integer(c_int32_t) :: r
     end function ozarr_group_consolidate
+    function ozarr_group_set(group, key, value) bind(c, name="ozarr_group_set") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: key(*)
+      character(kind=c_char), intent(in) :: value(*)
+      integer(c_int32_t) :: r
+    end function ozarr_group_set
     function ozarr_group_flush(group) bind(c, name="ozarr_group_flush") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: group
@@ -519,6 +670,127 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: iter
     end subroutine ozarr_iter_free
+    function ozarr_group_tree(group, depth, buf, cap, length) bind(c, name="ozarr_group_tree") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_int32_t), value :: depth
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_tree
+    function ozarr_group_nodes(group, depth, out) bind(c, name="ozarr_group_nodes") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t), value :: depth
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_nodes
+    function ozarr_group_find(group, pattern, out) bind(c, name="ozarr_group_find") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: pattern(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_find
+    function ozarr_group_walk(group, depth, each, user) bind(c, name="ozarr_group_walk") result(r)
+      import :: c_funptr, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t), value :: depth
+      type(c_funptr), value :: each
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: r
+    end function ozarr_group_walk
+    function ozarr_group_rename(group, path, to_path) bind(c, name="ozarr_group_rename") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      character(kind=c_char), intent(in) :: to_path(*)
+      integer(c_int32_t) :: r
+    end function ozarr_group_rename
+    function ozarr_group_copy(group, path, to, to_path, flags) bind(c, name="ozarr_group_copy") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: to
+      character(kind=c_char), intent(in) :: to_path(*)
+      integer(c_int32_t), value :: flags
+      integer(c_int32_t) :: r
+    end function ozarr_group_copy
+    function ozarr_group_erase(group, path) bind(c, name="ozarr_group_erase") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t) :: r
+    end function ozarr_group_erase
+    function ozarr_group_consolidated_check(group, current, buf, cap, length) bind(c, &
+      name="ozarr_group_consolidated_check") result(r)
+      import :: c_bool, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      logical(c_bool), intent(inout) :: current
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_consolidated_check
+    function ozarr_array_info(array, info) bind(c, name="ozarr_array_info") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: info
+      integer(c_int32_t) :: r
+    end function ozarr_array_info
+    function ozarr_array_info_text(array, stored, buf, cap, length) bind(c, name="ozarr_array_info_text") result(r)
+      import :: c_bool, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      logical(c_bool), value :: stored
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_info_text
+    function ozarr_array_export(array, data, cap, bytes) bind(c, name="ozarr_array_export") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_export
+    function ozarr_group_export(group, data, cap, bytes) bind(c, name="ozarr_group_export") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_group_export
+    function ozarr_node_import(location, mode, data, bytes, array, group) bind(c, &
+      name="ozarr_node_import") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: array
+      type(c_ptr), intent(inout) :: group
+      integer(c_int32_t) :: r
+    end function ozarr_node_import
+    function ozarr_array_import(store, data, bytes, out) bind(c, name="ozarr_array_import") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_import
+    function ozarr_group_import(store, data, bytes, out) bind(c, name="ozarr_group_import") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_import
     function ozarr_array_attr_count(array, count) bind(c, name="ozarr_array_attr_count") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: array
@@ -603,6 +875,58 @@ module ozarr_c
       character(kind=c_char), intent(in) :: json(*)
       integer(c_int32_t) :: r
     end function ozarr_array_attr_set_json
+    function ozarr_array_attr_get_uint64(array, name, value) bind(c, name="ozarr_array_attr_get_uint64") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(inout) :: value
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_get_uint64
+    function ozarr_array_attr_get_int64s(array, name, values, cap, count) bind(c, &
+      name="ozarr_array_attr_get_int64s") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(inout) :: values(*)
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_get_int64s
+    function ozarr_array_attr_set_int64s(array, name, values, count) bind(c, &
+      name="ozarr_array_attr_set_int64s") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(in) :: values(*)
+      integer(c_size_t), value :: count
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_set_int64s
+    function ozarr_array_attr_get_doubles(array, name, values, cap, count) bind(c, &
+      name="ozarr_array_attr_get_doubles") result(r)
+      import :: c_char, c_double, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), intent(inout) :: values(*)
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_get_doubles
+    function ozarr_array_attr_set_doubles(array, name, values, count) bind(c, &
+      name="ozarr_array_attr_set_doubles") result(r)
+      import :: c_char, c_double, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), intent(in) :: values(*)
+      integer(c_size_t), value :: count
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_set_doubles
+    function ozarr_array_attr_set_uint64(array, name, value) bind(c, name="ozarr_array_attr_set_uint64") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: value
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_set_uint64
     function ozarr_array_attr_erase(array, name) bind(c, name="ozarr_array_attr_erase") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: array
@@ -717,6 +1041,58 @@ module ozarr_c
       character(kind=c_char), intent(in) :: json(*)
       integer(c_int32_t) :: r
     end function ozarr_group_attr_set_json
+    function ozarr_group_attr_get_uint64(group, name, value) bind(c, name="ozarr_group_attr_get_uint64") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(inout) :: value
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_get_uint64
+    function ozarr_group_attr_get_int64s(group, name, values, cap, count) bind(c, &
+      name="ozarr_group_attr_get_int64s") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(inout) :: values(*)
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_get_int64s
+    function ozarr_group_attr_set_int64s(group, name, values, count) bind(c, &
+      name="ozarr_group_attr_set_int64s") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(in) :: values(*)
+      integer(c_size_t), value :: count
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_set_int64s
+    function ozarr_group_attr_get_doubles(group, name, values, cap, count) bind(c, &
+      name="ozarr_group_attr_get_doubles") result(r)
+      import :: c_char, c_double, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), intent(inout) :: values(*)
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_get_doubles
+    function ozarr_group_attr_set_doubles(group, name, values, count) bind(c, &
+      name="ozarr_group_attr_set_doubles") result(r)
+      import :: c_char, c_double, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), intent(in) :: values(*)
+      integer(c_size_t), value :: count
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_set_doubles
+    function ozarr_group_attr_set_uint64(group, name, value) bind(c, name="ozarr_group_attr_set_uint64") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: value
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_set_uint64
     function ozarr_group_attr_erase(group, name) bind(c, name="ozarr_group_attr_erase") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
@@ -761,6 +1137,358 @@ module ozarr_c
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_ex
+    function ozarr_dataset_create(location, zarr_format, flags, out) bind(c, name="ozarr_dataset_create") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      integer(c_int32_t), value :: zarr_format
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_create
+    function ozarr_dataset_open(location, mode, out) bind(c, name="ozarr_dataset_open") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_open
+    function ozarr_group_dataset(group, out) bind(c, name="ozarr_group_dataset") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_dataset
+    function ozarr_dataset_group(dataset, out) bind(c, name="ozarr_dataset_group") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_group
+    function ozarr_dataset_define_dimension(dataset, name, length) bind(c, &
+      name="ozarr_dataset_define_dimension") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: length
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_define_dimension
+    function ozarr_dataset_resize_dimension(dataset, name, length) bind(c, &
+      name="ozarr_dataset_resize_dimension") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: length
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_resize_dimension
+    function ozarr_dataset_dimension_count(dataset, count) bind(c, name="ozarr_dataset_dimension_count") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dataset
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_dimension_count
+    function ozarr_dataset_dimension(dataset, index, buf, cap, length, extent) bind(c, &
+      name="ozarr_dataset_dimension") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: dataset
+      integer(c_size_t), value :: index
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int64_t), intent(inout) :: extent
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_dimension
+    function ozarr_dataset_dimension_length(dataset, name, length) bind(c, &
+      name="ozarr_dataset_dimension_length") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_dimension_length
+    function ozarr_dataset_define_variable(dataset, name, type_, rank, dimensions, out) bind(c, &
+      name="ozarr_dataset_define_variable") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: type_
+      integer(c_int32_t), value :: rank
+      type(c_ptr), value :: dimensions
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_define_variable
+    function ozarr_dataset_define_variable_ex(dataset, name, variable, flags, out) bind(c, &
+      name="ozarr_dataset_define_variable_ex") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: variable
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_define_variable_ex
+    function ozarr_dataset_define_coordinate(dataset, name, type_, length, data, bytes, units, out) bind(c, &
+      name="ozarr_dataset_define_coordinate") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: type_
+      integer(c_int64_t), value :: length
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      character(kind=c_char), intent(in) :: units(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_define_coordinate
+    function ozarr_dataset_define_time(dataset, name, length, units, calendar, out) bind(c, &
+      name="ozarr_dataset_define_time") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: length
+      character(kind=c_char), intent(in) :: units(*)
+      character(kind=c_char), intent(in) :: calendar(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_define_time
+    function ozarr_dataset_set_coordinate(dataset, name) bind(c, name="ozarr_dataset_set_coordinate") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_set_coordinate
+    function ozarr_dataset_variable_count(dataset, count) bind(c, name="ozarr_dataset_variable_count") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dataset
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_variable_count
+    function ozarr_dataset_variable(dataset, index, buf, cap, length, coordinate) bind(c, &
+      name="ozarr_dataset_variable") result(r)
+      import :: c_bool, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dataset
+      integer(c_size_t), value :: index
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      logical(c_bool), intent(inout) :: coordinate
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_variable
+    function ozarr_dataset_open_variable(dataset, name, out) bind(c, name="ozarr_dataset_open_variable") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_open_variable
+    function ozarr_dataset_close(dataset) bind(c, name="ozarr_dataset_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_close
+    subroutine ozarr_dataset_free(dataset) bind(c, name="ozarr_dataset_free")
+      import :: c_ptr
+      type(c_ptr), value :: dataset
+    end subroutine ozarr_dataset_free
+    function ozarr_array_read_unpacked(array, region, memory) bind(c, name="ozarr_array_read_unpacked") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_unpacked
+    function ozarr_array_write_packed(array, region, memory) bind(c, name="ozarr_array_write_packed") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_packed
+    function ozarr_array_read_times(array, region, units, counts, bytes) bind(c, &
+      name="ozarr_array_read_times") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      character(kind=c_char), intent(in) :: units(*)
+      integer(c_int64_t), intent(inout) :: counts(*)
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_times
+    function ozarr_array_write_times(array, region, units, counts, bytes) bind(c, &
+      name="ozarr_array_write_times") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      character(kind=c_char), intent(in) :: units(*)
+      integer(c_int64_t), intent(in) :: counts(*)
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_times
+    function ozarr_array_missing_value(array, value, bytes, defined) bind(c, &
+      name="ozarr_array_missing_value") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: value
+      integer(c_size_t), value :: bytes
+      type(c_ptr), value :: defined
+      integer(c_int32_t) :: r
+    end function ozarr_array_missing_value
+    function ozarr_time_to_text(units, calendar, count, buf, cap, length) bind(c, &
+      name="ozarr_time_to_text") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      character(kind=c_char), intent(in) :: units(*)
+      character(kind=c_char), intent(in) :: calendar(*)
+      integer(c_int64_t), value :: count
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_time_to_text
+    function ozarr_time_from_text(units, calendar, moment, count) bind(c, name="ozarr_time_from_text") result(r)
+      import :: c_char, c_int32_t, c_int64_t
+      character(kind=c_char), intent(in) :: units(*)
+      character(kind=c_char), intent(in) :: calendar(*)
+      character(kind=c_char), intent(in) :: moment(*)
+      integer(c_int64_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_time_from_text
+    function ozarr_group_nc_version(group, buf, cap, length) bind(c, name="ozarr_group_nc_version") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_nc_version
+    function ozarr_group_nc_dimension_count(group, count) bind(c, name="ozarr_group_nc_dimension_count") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_group_nc_dimension_count
+    function ozarr_group_nc_dimension(group, index, buf, cap, length, extent, unlimited) bind(c, &
+      name="ozarr_group_nc_dimension") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: index
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int64_t), intent(inout) :: extent
+      logical(c_bool), intent(inout) :: unlimited
+      integer(c_int32_t) :: r
+    end function ozarr_group_nc_dimension
+    function ozarr_group_nc_define_dimension(group, name, length, unlimited) bind(c, &
+      name="ozarr_group_nc_define_dimension") result(r)
+      import :: c_bool, c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: length
+      logical(c_bool), value :: unlimited
+      integer(c_int32_t) :: r
+    end function ozarr_group_nc_define_dimension
+    function ozarr_array_nc_is_scalar(array, scalar) bind(c, name="ozarr_array_nc_is_scalar") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      logical(c_bool), intent(inout) :: scalar
+      integer(c_int32_t) :: r
+    end function ozarr_array_nc_is_scalar
+    function ozarr_array_nc_type(array, buf, cap, length) bind(c, name="ozarr_array_nc_type") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_nc_type
+    function ozarr_array_attr_nc_type(array, name, buf, cap, length) bind(c, &
+      name="ozarr_array_attr_nc_type") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_nc_type
+    function ozarr_group_attr_nc_type(group, name, buf, cap, length) bind(c, &
+      name="ozarr_group_attr_nc_type") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_nc_type
+    function ozarr_group_image_count(group, count) bind(c, name="ozarr_group_image_count") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_count
+    function ozarr_group_image_size(group, image, levels, axes) bind(c, name="ozarr_group_image_size") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), intent(inout) :: levels
+      integer(c_size_t), intent(inout) :: axes
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_size
+    function ozarr_group_image_level(group, image, level, buf, cap, length) bind(c, &
+      name="ozarr_group_image_level") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), value :: level
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_level
+    function ozarr_group_image_scale(group, image, level, room, scale, translation) bind(c, &
+      name="ozarr_group_image_scale") result(r)
+      import :: c_double, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), value :: level
+      integer(c_size_t), value :: room
+      real(c_double), intent(inout) :: scale
+      real(c_double), intent(inout) :: translation
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_scale
+    function ozarr_group_image_axis_name(group, image, axis, buf, cap, length) bind(c, &
+      name="ozarr_group_image_axis_name") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), value :: axis
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_axis_name
+    function ozarr_group_image_axis_kind(group, image, axis, buf, cap, length) bind(c, &
+      name="ozarr_group_image_axis_kind") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), value :: axis
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_axis_kind
+    function ozarr_group_image_axis_unit(group, image, axis, buf, cap, length) bind(c, &
+      name="ozarr_group_image_axis_unit") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), value :: axis
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_axis_unit
     function ozarr_array_chunk_count(array, inner, count) bind(c, name="ozarr_array_chunk_count") result(r)
       import :: c_bool, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
@@ -995,6 +1723,17 @@ module ozarr_c
       type(c_ptr), value :: chunks
       integer(c_int32_t) :: r
     end function ozarr_spec_set_inner_chunks
+    function ozarr_spec_unset_inner_chunks(spec) bind(c, name="ozarr_spec_unset_inner_chunks") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      integer(c_int32_t) :: r
+    end function ozarr_spec_unset_inner_chunks
+    function ozarr_spec_set_type(spec, type_) bind(c, name="ozarr_spec_set_type") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      integer(c_int32_t), value :: type_
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_type
     function ozarr_spec_set_fill_value(spec, type_, value) bind(c, name="ozarr_spec_set_fill_value") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: spec
@@ -1008,6 +1747,13 @@ module ozarr_c
       character(kind=c_char), intent(in) :: json(*)
       integer(c_int32_t) :: r
     end function ozarr_spec_set_fill_json
+    function ozarr_spec_set_member_json(spec, name, json) bind(c, name="ozarr_spec_set_member_json") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      character(kind=c_char), intent(in) :: name(*)
+      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_member_json
     function ozarr_spec_set_dimension_names(spec, names) bind(c, name="ozarr_spec_set_dimension_names") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: spec
@@ -1307,6 +2053,30 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_store_memory
+    function ozarr_store_below(store, path, mode, out) bind(c, name="ozarr_store_below") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_below
+    function ozarr_store_cached(store, bytes, mode, out) bind(c, name="ozarr_store_cached") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      integer(c_size_t), value :: bytes
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_cached
+    function ozarr_store_delayed(store, microseconds, mode, out) bind(c, name="ozarr_store_delayed") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int32_t), value :: microseconds
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_delayed
     function ozarr_array_create_at(store, path, spec, flags, out) bind(c, name="ozarr_array_create_at") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: store
@@ -1441,6 +2211,52 @@ module ozarr_c
       type(c_ptr), value :: user
       integer(c_int32_t) :: r
     end function ozarr_migrate
+    function ozarr_array_spec(array, zarr_format, out) bind(c, name="ozarr_array_spec") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: zarr_format
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_spec
+    function ozarr_copy(source, dest, options) bind(c, name="ozarr_copy") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: source(*)
+      type(c_ptr), value :: dest
+      type(c_ptr), value :: options
+      integer(c_int32_t) :: r
+    end function ozarr_copy
+    function ozarr_copy_at(store, path, dest_store, dest_path, options) bind(c, name="ozarr_copy_at") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: dest_store
+      character(kind=c_char), intent(in) :: dest_path(*)
+      type(c_ptr), value :: options
+      integer(c_int32_t) :: r
+    end function ozarr_copy_at
+    function ozarr_node_copy(source, dest, exists, flags, progress, user) bind(c, name="ozarr_node_copy") result(r)
+      import :: c_char, c_funptr, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: source(*)
+      type(c_ptr), value :: dest
+      integer(c_int32_t), value :: exists
+      integer(c_int32_t), value :: flags
+      type(c_funptr), value :: progress
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: r
+    end function ozarr_node_copy
+    function ozarr_node_copy_at(store, path, dest_store, dest_path, exists, flags, progress, user) bind(c, &
+      name="ozarr_node_copy_at") result(r)
+      import :: c_char, c_funptr, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: dest_store
+      character(kind=c_char), intent(in) :: dest_path(*)
+      integer(c_int32_t), value :: exists
+      integer(c_int32_t), value :: flags
+      type(c_funptr), value :: progress
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: r
+    end function ozarr_node_copy_at
     function ozarr_context_new(out) bind(c, name="ozarr_context_new") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), intent(inout) :: out
@@ -1471,5 +2287,82 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: context
     end subroutine ozarr_context_free
+    function ozarr_store_from_table(context, table, mode, out) bind(c, name="ozarr_store_from_table") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      type(c_ptr), value :: table
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_from_table
+    function ozarr_answer_put(answer, data, bytes) bind(c, name="ozarr_answer_put") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: answer
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_answer_put
+    function ozarr_answer_room(answer, bytes, data) bind(c, name="ozarr_answer_room") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: answer
+      integer(c_size_t), value :: bytes
+      type(c_ptr), value :: data
+      integer(c_int32_t) :: r
+    end function ozarr_answer_room
+    function ozarr_answer_version(answer, version, bytes) bind(c, name="ozarr_answer_version") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: answer
+      type(c_ptr), value :: version
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_answer_version
+    function ozarr_answer_done(answer, status) bind(c, name="ozarr_answer_done") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: answer
+      integer(c_int32_t), value :: status
+      integer(c_int32_t) :: r
+    end function ozarr_answer_done
+    function ozarr_keys_add(keys, key) bind(c, name="ozarr_keys_add") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: keys
+      character(kind=c_char), intent(in) :: key(*)
+      integer(c_int32_t) :: r
+    end function ozarr_keys_add
+    function ozarr_register_key_encoding(table) bind(c, name="ozarr_register_key_encoding") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: table
+      integer(c_int32_t) :: r
+    end function ozarr_register_key_encoding
+    function ozarr_register_transformer(table) bind(c, name="ozarr_register_transformer") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: table
+      integer(c_int32_t) :: r
+    end function ozarr_register_transformer
+    function ozarr_register_member(name, flags, check, context, destroy) bind(c, &
+      name="ozarr_register_member") result(r)
+      import :: c_char, c_funptr, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: flags
+      type(c_funptr), value :: check
+      type(c_ptr), value :: context
+      type(c_funptr), value :: destroy
+      integer(c_int32_t) :: r
+    end function ozarr_register_member
+    function ozarr_unregister(extension, name) bind(c, name="ozarr_unregister") result(r)
+      import :: c_char, c_int32_t
+      integer(c_int32_t), value :: extension
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t) :: r
+    end function ozarr_unregister
+    function ozarr_register_codec(table) bind(c, name="ozarr_register_codec") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: table
+      integer(c_int32_t) :: r
+    end function ozarr_register_codec
+    function ozarr_register_dtype(table) bind(c, name="ozarr_register_dtype") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: table
+      integer(c_int32_t) :: r
+    end function ozarr_register_dtype
   end interface
 end module ozarr_c

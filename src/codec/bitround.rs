@@ -145,6 +145,10 @@ impl Stage for BitRound {
         "bitround"
     }
 
+    fn elements(&self) -> Option<(ElementType, ElementType)> {
+        Some((self.from, self.to))
+    }
+
     fn encoded_size(&self, decoded: Size) -> Size {
         decoded
     }

@@ -8,7 +8,7 @@
 
 use super::filters::{self, Kernel, Wide, check_whole, converted, converted_size, output};
 use super::registry::{Config, decode_known};
-use super::scale::{BLOCK, blocks};
+use super::scale::{self, BLOCK, blocks};
 use super::{Dest, Size, Stage};
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType, Kind, parse_v3};
@@ -248,6 +248,10 @@ impl Cast {
     fn block(&self, src: &[u8], from: ElementType, dst: &mut [u8], to: ElementType) -> bool {
         let t = to.data_type;
         let mut fits = true;
+        if t.kind() == Kind::Float && t.size() > 2 && (from.data_type.kind() != Kind::Float || from.size() <= to.size()) {
+            // None is out of range.
+            return scale::convert(from, src, to, dst);
+        }
         if t.kind() == Kind::Float {
             let largest = if t.size() == 2 { 65504.0 } else { f64::from(f32::MAX) };
             let all = t.size() == 8;
@@ -301,6 +305,10 @@ fn shown(x: Wide) -> String {
 impl Stage for CastValue {
     fn name(&self) -> &'static str {
         "cast_value"
+    }
+
+    fn elements(&self) -> Option<(ElementType, ElementType)> {
+        Some((self.from, self.to))
     }
 
     fn encoded_size(&self, decoded: Size) -> Size {

@@ -6,6 +6,9 @@
 //! elements in the order of the buffer, the last of which writes the byte order that `bytes` asks for.
 
 use super::filters::Kernel;
+use super::foreign::{self, Class};
+use super::fused::Fused;
+use super::offsets;
 use super::registry::{self, BYTES, Built, Config, Make, Style};
 use super::reshape::{self, Reshape};
 use super::sharding::{self, Shards};
@@ -15,7 +18,7 @@ use crate::dtype::{ByteOrder, DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
 use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
-use crate::metadata::{Codecs, Order};
+use crate::metadata::{Codecs, Map, Order, Value};
 use std::sync::Arc;
 
 /// A chain whose names, configuration and types are checked; the shape of the chunks is still open.
@@ -94,6 +97,12 @@ impl Chain {
         self
     }
 
+    /// Whether any thread may encode and decode with it.
+    pub fn any_thread(&self) -> bool {
+        let inside = if let Body::Shards(shards, _) = &self.body { shards.any_thread() } else { true };
+        inside && self.stages.iter().all(|stage| stage.any_thread())
+    }
+
     /// Whether chunks are shards.
     pub fn is_sharded(&self) -> bool {
         matches!(self.body, Body::Shards(..))
@@ -141,7 +150,9 @@ impl Chain {
             }
             sizes.push(size);
         }
-        Ok(Leaf { shape: shape.into(), layout: Layout { element, strides, bytes }, variable, stages, sizes })
+        let mut leaf = Leaf { shape: shape.into(), layout: Layout { element, strides, bytes }, variable, stages, sizes, fused: None };
+        leaf.fused = Fused::of(&leaf).map(Arc::new);
+        Ok(leaf)
     }
 
     /// The shape behind the reshapes.
@@ -207,12 +218,25 @@ fn check_count(n: usize) -> Result<()> {
     Ok(())
 }
 
-fn parse_v2(mut permutation: Permutation, element: ElementType, filters: &[Extension], compressor: Option<&Extension>) -> Result<Chain> {
+fn parse_v2(
+    mut permutation: Permutation,
+    mut element: ElementType,
+    filters: &[Extension],
+    compressor: Option<&Extension>,
+) -> Result<Chain> {
     check_count(filters.len()).map_err(|e| e.at_field("filters"))?;
     let fields = (0..).map(|i| format!("filters[{i}]"));
     let listed = filters.iter().zip(fields).chain(compressor.map(|c| (c, "compressor".to_string())));
     let mut stages = Vec::with_capacity(filters.len() + 1);
     let mut item = element;
+    if let DataType::Foreign(registered) = element.data_type {
+        item = ElementType::new(registered.carrier(), element.order);
+        element = item;
+        if let Some(kernel) = foreign::type_kernel(registered)? {
+            element = kernel.from;
+            stages.push(kernel.stage(element, item));
+        }
+    }
     let mut body = None;
     for (codec, field) in listed {
         if element.data_type.is_variable() && body.is_none() {
@@ -239,7 +263,7 @@ fn parse_v2(mut permutation: Permutation, element: ElementType, filters: &[Exten
 /// Reads a v3 list of codecs at that depth of shards. Fields of errors begin with the place in the list.
 pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, depth: usize) -> Result<Chain> {
     check_count(list.len())?;
-    if list.is_empty() && !data_type.has_order() && !data_type.is_variable() {
+    if list.is_empty() && !data_type.has_order() && !data_type.is_variable() && !matches!(data_type, DataType::Foreign(_)) {
         // Drafts were written without any codec; where elements have no byte order, that can mean one thing only.
         return Ok(Chain {
             permutation: transpose::identity(rank),
@@ -284,11 +308,23 @@ struct Parser {
 impl Parser {
     fn codec(&mut self, at: usize, codec: &Extension) -> Result<()> {
         let name = registry::canonical(&codec.name);
+        if !matches!(name.as_str(), "transpose" | "sharding_indexed" | "reshape" | "zarrs.squeeze") {
+            self.settle_type()?;
+        }
         let config = Config::new(&codec.configuration, if name.starts_with("numcodecs.") { Style::Numcodecs } else { Style::V3 });
+        if let Some(foreign) = foreign::find_v3(&codec.name) {
+            return self.foreign(&codec.name, &*foreign, &codec.configuration);
+        }
         match name.as_str() {
             "transpose" => self.array_codec(&name).and_then(|()| self.transpose(&config)),
             "bytes" | "endian" => self.array_codec(&name).and_then(|()| self.bytes(&config)),
             "sharding_indexed" => self.array_codec(&name).and_then(|()| self.shards(at, &config)),
+            // The second is what its URL, and older releases, call it.
+            "zarrs.vlen" | "vlen" => {
+                self.array_codec(&name)?;
+                self.serial(offsets::build(&config, self.data_type, self.depth)?);
+                Ok(())
+            }
             _ if registry::is_variable(&name) => self.array_codec(&name).and_then(|()| self.variable(&name, &config)),
             "n5_default" => self.array_codec(&name).and_then(|()| self.n5(&config)),
             "reshape" | "zarrs.squeeze" => {
@@ -312,6 +348,34 @@ impl Parser {
                 None if codec.must_understand => Err(registry::unknown_v3(&codec.name)),
                 None => Ok(()),
             },
+        }
+    }
+
+    /// A registered data type becomes what it is in the file, by a kernel unless that is what it is in memory. Shards leave this to
+    /// their inner chunks.
+    fn settle_type(&mut self) -> Result<()> {
+        let DataType::Foreign(registered) = self.data_type else { return Ok(()) };
+        self.data_type = registered.memory();
+        match foreign::type_kernel(registered)? {
+            Some(kernel) => self.kernel(registered.name(), kernel),
+            None => Ok(()),
+        }
+    }
+
+    /// A codec that the program has registered.
+    fn foreign(&mut self, name: &str, codec: &dyn foreign::Codec, configuration: &Map<String, Value>) -> Result<()> {
+        match codec.class() {
+            Class::Bytes => self.stage(name, |item| foreign::build(name, codec, configuration, false, item)),
+            Class::Array { .. } => {
+                self.array_codec(name)?;
+                let kernel = foreign::kernel(name, codec, configuration, false, ElementType::native(self.data_type))?;
+                self.kernel(name, kernel)
+            }
+            Class::Serial => {
+                self.array_codec(name)?;
+                self.elements(ByteOrder::NATIVE);
+                self.stage(name, |item| foreign::build(name, codec, configuration, false, item))
+            }
         }
     }
 
@@ -410,10 +474,14 @@ impl Parser {
     }
 
     fn variable(&mut self, name: &str, config: &Config<'_>) -> Result<()> {
-        let codec = registry::build_variable(name, config, self.data_type)?;
+        self.serial(registry::build_variable(name, config, self.data_type)?);
+        Ok(())
+    }
+
+    /// The codec that makes bytes of elements of variable length.
+    fn serial(&mut self, codec: Arc<dyn VariableCodec>) {
         self.item = codec.encoded_item();
         self.body = Some(Body::Variable(self.data_type, codec));
-        Ok(())
     }
 
     fn shards(&mut self, at: usize, config: &Config<'_>) -> Result<()> {
@@ -454,7 +522,6 @@ mod tests {
     use super::*;
     use crate::codec::IndexLocation;
     use crate::error::ErrorKind;
-    use crate::metadata::Value;
 
     const I32: ElementType = ElementType { data_type: DataType::Int32, order: ByteOrder::Little };
 

@@ -450,6 +450,10 @@ impl Stage for AsType {
         "astype"
     }
 
+    fn elements(&self) -> Option<(ElementType, ElementType)> {
+        Some((self.from, self.to))
+    }
+
     fn encoded_size(&self, decoded: Size) -> Size {
         converted_size(decoded, self.from, self.to)
     }

@@ -19,11 +19,14 @@ pub mod chain;
 pub mod checksum;
 pub mod conditional;
 pub mod filters;
+pub mod foreign;
+pub mod fused;
 pub mod gzip;
 pub mod lz4;
 pub mod lzma;
 pub mod n5;
 pub mod objects;
+pub mod offsets;
 pub mod packbits;
 pub mod pcodec;
 pub mod registry;
@@ -97,6 +100,17 @@ pub trait Stage: Send + Sync {
         None
     }
 
+    /// The decoded and the encoded elements, of a codec that decodes each element by itself: then any run of whole elements can be
+    /// decoded alone.
+    fn elements(&self) -> Option<(ElementType, ElementType)> {
+        None
+    }
+
+    /// Whether any thread may use it: not so for codecs of the program that do not say so.
+    fn any_thread(&self) -> bool {
+        true
+    }
+
     /// The same stage for buffers of elements of that shape (C order), where its bytes depend on it; called once, when the chain
     /// is bound.
     fn for_shape(&self, shape: &[u64]) -> Result<Option<StageRef>> {
@@ -127,6 +141,7 @@ pub trait VariableCodec: Send + Sync {
 }
 
 /// A codec chain for chunks of one shape: a tree, because shards hold chunks.
+#[allow(clippy::large_enum_variant)] // one for each shape of chunks, never moved
 pub enum BoundChain {
     /// Elements, then bytes→bytes stages.
     Leaf(Leaf),
@@ -159,6 +174,8 @@ pub struct Leaf {
     /// What is known of the sizes: `sizes[i]` before stage `i`, the last one of the stored bytes. `sizes[0]` is exact
     /// unless elements are of variable length.
     pub sizes: Vec<Size>,
+    /// The first stages, if they decode each element by itself.
+    pub fused: Option<std::sync::Arc<fused::Fused>>,
 }
 
 impl Leaf {

@@ -5,8 +5,8 @@
 
 use super::filters::{self, Kernel};
 use super::{
-    Dest, Size, StageRef, VariableCodec, base64, bitround, blosc, bz2, cast, categorize, checksum, conditional, gzip, lz4, lzma, objects,
-    packbits, pcodec, scale, vlen, zfp, zlib, zstd,
+    Dest, Size, StageRef, VariableCodec, base64, bitround, blosc, bz2, cast, categorize, checksum, conditional, foreign, gzip, lz4, lzma,
+    objects, packbits, pcodec, scale, vlen, zfp, zlib, zstd,
 };
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
@@ -210,7 +210,7 @@ fn pickle() -> Error {
 }
 
 /// The v3 names that [`super::chain`] handles itself.
-const SHAPES: &[&str] = &["bytes", "endian", "n5_default", "reshape", "sharding_indexed", "transpose", "zarrs.squeeze"];
+const SHAPES: &[&str] = &["bytes", "endian", "n5_default", "reshape", "sharding_indexed", "transpose", "zarrs.squeeze", "zarrs.vlen"];
 
 /// The registered name of a v3 codec that may be written as a URL.
 pub(super) fn canonical(name: &str) -> String {
@@ -226,13 +226,31 @@ pub(super) fn canonical(name: &str) -> String {
 /// Whether a codec of that name can be used, in v2 or in v3.
 pub fn has(name: &str) -> bool {
     let name = canonical(name);
-    SHAPES.contains(&name.as_str())
-        || VARIABLE.contains(&name.as_str())
-        || TABLE.iter().any(|row| row.v2 == Some(&name) || row.v3.iter().any(|(n, _)| *n == name))
+    has_built_in(&name) || foreign::find_v3(&name).is_some() || foreign::find_v2(&name).is_some()
+}
+
+/// Whether a name is that of a codec which shapes, not values, are known by: it cannot be replaced.
+pub(super) fn is_structural(name: &str) -> bool {
+    SHAPES.contains(&name) || is_variable(name)
+}
+
+/// Whether the library itself has a codec of that name.
+pub(super) fn has_built_in(name: &str) -> bool {
+    SHAPES.contains(&name)
+        || VARIABLE.contains(&name)
+        || TABLE.iter().any(|row| row.v2 == Some(name) || row.v3.iter().any(|(n, _)| *n == name))
+}
+
+/// Whether a v3 codec makes bytes of bytes.
+pub fn takes_bytes(name: &str) -> bool {
+    matches!(find_v3(&canonical(name)), Some((Make::Bytes(_), _)))
 }
 
 /// The stage of a v2 filter or compressor.
 pub(super) fn build_v2(id: &str, configuration: &Map<String, Value>, item: ElementType) -> Result<Built> {
+    if let Some(codec) = foreign::find_v2(id) {
+        return foreign::build(id, &*codec, configuration, true, item);
+    }
     let config = Config::new(configuration, Style::V2);
     match TABLE.iter().find(|row| row.v2 == Some(id)).map(|row| row.make) {
         Some(Make::Bytes(build) | Make::Serial(build)) => build(&config, item),

@@ -126,6 +126,8 @@ macro_rules! with_type {
 /// A number type: to binary64 and back as C casts.
 trait Number: Copy {
     fn widen(self) -> f64;
+    /// As binary32, rounded once.
+    fn single(self) -> f32;
     fn narrow(x: f64) -> Self;
     fn of_signed(n: i64) -> Self;
     fn of_unsigned(n: u64) -> Self;
@@ -144,8 +146,13 @@ fn whole(x: f64) -> i32 {
 
 macro_rules! integers {
     ($($t:ty)*) => { $(impl Number for $t {
+        #[inline(always)]
         fn widen(self) -> f64 {
             self as f64
+        }
+        #[inline(always)]
+        fn single(self) -> f32 {
+            self as f32
         }
         fn narrow(x: f64) -> Self {
             // By way of the register that C compilers use: what does not fit in a short type wraps.
@@ -170,6 +177,9 @@ impl Number for half::f16 {
     fn widen(self) -> f64 {
         self.to_f64()
     }
+    fn single(self) -> f32 {
+        self.to_f32()
+    }
     fn narrow(x: f64) -> Self {
         binary16(x)
     }
@@ -186,6 +196,9 @@ impl Number for f32 {
     fn widen(self) -> f64 {
         self.into()
     }
+    fn single(self) -> f32 {
+        self
+    }
     fn narrow(x: f64) -> Self {
         x as f32
     }
@@ -201,6 +214,9 @@ impl Number for f64 {
     fn widen(self) -> f64 {
         self
     }
+    fn single(self) -> f32 {
+        self as f32
+    }
     fn narrow(x: f64) -> Self {
         x
     }
@@ -209,6 +225,46 @@ impl Number for f64 {
     }
     fn of_unsigned(n: u64) -> Self {
         n as f64
+    }
+}
+
+/// binary32 or binary64, native, in a buffer.
+trait Floating {
+    type Bytes;
+    fn slots(buffer: &mut [u8]) -> &mut [Self::Bytes];
+    fn store(x: f64, slot: &mut Self::Bytes);
+    fn store_number<T: Number>(x: T, slot: &mut Self::Bytes);
+}
+
+impl Floating for f32 {
+    type Bytes = [u8; 4];
+    #[inline(always)]
+    fn slots(buffer: &mut [u8]) -> &mut [[u8; 4]] {
+        buffer.as_chunks_mut().0
+    }
+    #[inline(always)]
+    fn store(x: f64, slot: &mut [u8; 4]) {
+        *slot = (x as f32).to_le_bytes();
+    }
+    #[inline(always)]
+    fn store_number<T: Number>(x: T, slot: &mut [u8; 4]) {
+        *slot = x.single().to_le_bytes();
+    }
+}
+
+impl Floating for f64 {
+    type Bytes = [u8; 8];
+    #[inline(always)]
+    fn slots(buffer: &mut [u8]) -> &mut [[u8; 8]] {
+        buffer.as_chunks_mut().0
+    }
+    #[inline(always)]
+    fn store(x: f64, slot: &mut [u8; 8]) {
+        *slot = x.to_le_bytes();
+    }
+    #[inline(always)]
+    fn store_number<T: Number>(x: T, slot: &mut [u8; 8]) {
+        *slot = x.widen().to_le_bytes();
     }
 }
 
@@ -256,6 +312,16 @@ wide! {
         }
     }
 
+    /// `(x - offset) * scale`.
+    fn shifted(block: &mut [f64], single: bool, offset: f64, scale: f64) {
+        if single {
+            let (offset, scale) = (offset as f32, scale as f32);
+            block.iter_mut().for_each(|x| *x = (((*x as f32) - offset) * scale).into());
+        } else {
+            block.iter_mut().for_each(|x| *x = (*x - offset) * scale);
+        }
+    }
+
     /// `x / scale + offset`.
     fn unscaled(block: &mut [f64], single: bool, offset: f64, scale: f64) {
         if single {
@@ -276,14 +342,30 @@ wide! {
         }
     }
 
+    /// The same in one loop, of native numbers of that type.
+    fn unscale_in_double<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, scale: f64) {
+        with_type!(t, T, {
+            let numbers = src.as_chunks::<{ size_of::<T>() }>().0.iter().map(|s| T::from_le_bytes(*s).widen());
+            numbers.zip(D::slots(dst)).for_each(|(x, d)| D::store(x / scale + offset, d));
+        })
+    }
+
+    fn unscale_singles(src: &[u8], dst: &mut [u8], offset: f32, scale: f32) {
+        let items = src.as_chunks().0.iter().zip(dst.as_chunks_mut().0);
+        items.for_each(|(s, d)| *d = (f32::from_le_bytes(*s) / scale + offset).to_le_bytes());
+    }
+
+    /// Native numbers of that type, as C casts them.
+    fn to_floating<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8]) {
+        with_type!(t, T, {
+            let numbers = src.as_chunks::<{ size_of::<T>() }>().0.iter().map(|s| T::from_le_bytes(*s));
+            numbers.zip(D::slots(dst)).for_each(|(x, d)| D::store_number(x, d));
+        })
+    }
+
     fn single_to_int(src: &[u8], dst: &mut [u8]) {
         let items = src.as_chunks().0.iter().zip(dst.as_chunks_mut().0);
         items.for_each(|(s, d)| *d = whole(f32::from_le_bytes(*s).into()).to_le_bytes());
-    }
-
-    fn int_to_single(src: &[u8], dst: &mut [u8]) {
-        let items = src.as_chunks().0.iter().zip(dst.as_chunks_mut().0);
-        items.for_each(|(s, d)| *d = (i32::from_le_bytes(*s) as f32).to_le_bytes());
     }
 
     /// Integers of 64 bits to any number.
@@ -302,6 +384,58 @@ wide! {
     }
 }
 
+/// `x / scale + offset` in binary64, of native numbers.
+fn quotients<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, scale: f64) {
+    #[cfg(target_arch = "x86_64")]
+    if t.kind() != Kind::Float
+        && t.size() <= 4
+        && (1e-100..1e100).contains(&scale.abs())
+        && std::arch::is_x86_feature_detected!("avx2")
+        && std::arch::is_x86_feature_detected!("fma")
+    {
+        // SAFETY: the processor has the instructions.
+        return unsafe { quotients_by_fma::<D>(t, src, dst, offset, scale) };
+    }
+    unscale_in_double::<D>(t, src, dst, offset, scale);
+}
+
+/// The same without divisions, which take twice as long: the product with the reciprocal, corrected twice by what is left. After the
+/// first correction the quotient is one of the two neighbours of the exact one; the remainder of such a quotient is exact, and with
+/// it and the nearest number to the reciprocal the second gives the nearest one (Markstein's theorem). Nothing here is so small or
+/// large that it leaves the normal numbers: integers have up to 32 bits.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn quotients_by_fma<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, scale: f64) {
+    let reciprocal = 1.0 / scale;
+    with_type!(t, T, {
+        let numbers = src.as_chunks::<{ size_of::<T>() }>().0.iter().map(|s| T::from_le_bytes(*s).widen());
+        numbers.zip(D::slots(dst)).for_each(|(x, d)| {
+            let near = x * reciprocal;
+            let near = (-near).mul_add(scale, x).mul_add(reciprocal, near);
+            let quotient = (-near).mul_add(scale, x).mul_add(reciprocal, near);
+            D::store(quotient + offset, d);
+        });
+    })
+}
+
+/// `x / scale + offset` of every element.
+fn unscale(p: Precision, (from, src): (ElementType, &[u8]), (to, dst): (ElementType, &mut [u8]), offset: f64, scale: f64) {
+    let native = !from.swapped() && !to.swapped();
+    match (p, to.data_type) {
+        (Precision::Double, DataType::Float32) if native => return quotients::<f32>(from.data_type, src, dst, offset, scale),
+        (Precision::Double, DataType::Float64) if native => return quotients::<f64>(from.data_type, src, dst, offset, scale),
+        (Precision::Single, DataType::Float32) if native => return unscale_singles(src, dst, offset as f32, scale as f32),
+        _ => {}
+    }
+    match p.single() {
+        Some(single) => blocks(from, src, to, dst, |block| unscaled(block, single, offset, scale)),
+        None => blocks(from, src, to, dst, |block| {
+            p.step(block, |x| x / scale);
+            p.step(block, |x| x + offset);
+        }),
+    }
+}
+
 /// Casts numbers as C does. False where one of the types is no real number: nothing is done.
 pub(super) fn convert(from: ElementType, src: &[u8], to: ElementType, dst: &mut [u8]) -> bool {
     if !is_real(from.data_type) || !is_real(to.data_type) {
@@ -310,8 +444,10 @@ pub(super) fn convert(from: ElementType, src: &[u8], to: ElementType, dst: &mut 
     let native = !from.swapped() && !to.swapped();
     if native && (from.data_type, to.data_type) == (DataType::Float32, DataType::Int32) {
         single_to_int(src, dst);
-    } else if native && (from.data_type, to.data_type) == (DataType::Int32, DataType::Float32) {
-        int_to_single(src, dst);
+    } else if native && to.data_type == DataType::Float32 {
+        to_floating::<f32>(from.data_type, src, dst);
+    } else if native && to.data_type == DataType::Float64 {
+        to_floating::<f64>(from.data_type, src, dst);
     } else if from.data_type.kind() != Kind::Float && from.size() == 8 {
         convert_words(from, src, to, dst);
     } else {
@@ -405,6 +541,10 @@ impl Stage for FixedScaleOffset {
         "fixedscaleoffset"
     }
 
+    fn elements(&self) -> Option<(ElementType, ElementType)> {
+        Some((self.from, self.to))
+    }
+
     fn encoded_size(&self, decoded: Size) -> Size {
         converted_size(decoded, self.from, self.to)
     }
@@ -434,13 +574,7 @@ impl Stage for FixedScaleOffset {
         let p = Precision::of(self.to.data_type);
         let (offset, scale) = (p.round(self.offset.f64()), p.round(self.scale.f64()));
         decode_known(dst, converted(src.len(), self.to, self.from), |out| {
-            match p.single() {
-                Some(single) => blocks(self.to, src, self.from, out, |block| unscaled(block, single, offset, scale)),
-                None => blocks(self.to, src, self.from, out, |block| {
-                    p.step(block, |x| x / scale);
-                    p.step(block, |x| x + offset);
-                }),
-            }
+            unscale(p, (self.to, src), (self.from, out), offset, scale);
             Ok(())
         })
     }
@@ -474,6 +608,10 @@ struct Quantize {
 impl Stage for Quantize {
     fn name(&self) -> &'static str {
         "quantize"
+    }
+
+    fn elements(&self) -> Option<(ElementType, ElementType)> {
+        Some((self.from, self.to))
     }
 
     fn encoded_size(&self, decoded: Size) -> Size {
@@ -580,6 +718,10 @@ impl Stage for ScaleOffset {
         "scale_offset"
     }
 
+    fn elements(&self) -> Option<(ElementType, ElementType)> {
+        Some((self.from, self.to))
+    }
+
     fn encoded_size(&self, decoded: Size) -> Size {
         decoded
     }
@@ -591,10 +733,13 @@ impl Stage for ScaleOffset {
             return self.integers(src, out, false);
         }
         let (p, offset, scale) = (Precision::of(self.from.data_type), self.offset.f64(), self.scale.f64());
-        blocks(self.from, src, self.to, out, |block| {
-            p.step(block, |x| x - offset);
-            p.step(block, |x| x * scale);
-        });
+        match p.single() {
+            Some(single) => blocks(self.from, src, self.to, out, |block| shifted(block, single, offset, scale)),
+            None => blocks(self.from, src, self.to, out, |block| {
+                p.step(block, |x| x - offset);
+                p.step(block, |x| x * scale);
+            }),
+        }
         Ok(())
     }
 
@@ -604,11 +749,7 @@ impl Stage for ScaleOffset {
             if !self.is_float() {
                 return self.integers(src, out, true);
             }
-            let (p, offset, scale) = (Precision::of(self.from.data_type), self.offset.f64(), self.scale.f64());
-            blocks(self.to, src, self.from, out, |block| {
-                p.step(block, |x| x / scale);
-                p.step(block, |x| x + offset);
-            });
+            unscale(Precision::of(self.from.data_type), (self.to, src), (self.from, out), self.offset.f64(), self.scale.f64());
             Ok(())
         })
     }
@@ -633,6 +774,24 @@ mod tests {
         let mut out = Vec::new();
         stage.decode(data, Dest::AtMost(&mut out, 1 << 20)).unwrap();
         out
+    }
+
+    #[test]
+    fn products_with_reciprocals_are_the_quotients() {
+        let words: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+        let longs: Vec<u8> = (0..=u16::MAX).flat_map(|i| ((u32::from(i) * 65537) ^ 0x5a5a_1234).to_le_bytes()).collect();
+        let scales = [3.0, -7.0, 10.0, 0.1, 1e-3, 1.0 / 3.0, 1e99, 1e-99, 0.999_999_999_999_999_9, 1.000_000_000_000_000_2, 16777217.0];
+        for scale in scales.into_iter().chain((1..200).map(|i| f64::from(i) * 0.37)) {
+            for (t, src) in [(DataType::Int16, &words), (DataType::UInt16, &words), (DataType::Int32, &longs), (DataType::UInt32, &longs)] {
+                for offset in [0.0, 273.15] {
+                    let mut found = vec![0; src.len() / t.size() * 8];
+                    let mut expected = found.clone();
+                    quotients::<f64>(t, src, &mut found, offset, scale);
+                    unscale_in_double::<f64>(t, src, &mut expected, offset, scale);
+                    assert!(found == expected, "{} by {scale}", t.name());
+                }
+            }
+        }
     }
 
     fn fso(json: &str) -> StageRef {

@@ -32,6 +32,11 @@ pub(super) struct Shards {
 }
 
 impl Shards {
+    /// Whether any thread may encode and decode with it.
+    pub fn any_thread(&self) -> bool {
+        self.inner.any_thread() && self.index.any_thread()
+    }
+
     /// The same, whose checksums are not compared when decoding.
     pub fn unverified(&self) -> Shards {
         let (inner, index) = (self.inner.clone().unverified(), self.index.clone().unverified());

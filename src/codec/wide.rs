@@ -12,15 +12,15 @@ macro_rules! wide {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2")]
             fn avx2 $(<$generic: $bound>)? ($($arg: $t),*) $(-> $result)? {
-                plain($($arg),*)
+                plain $(::<$generic>)? ($($arg),*)
             }
 
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") {
                 // SAFETY: the processor has the instructions.
-                return unsafe { avx2($($arg),*) };
+                return unsafe { avx2 $(::<$generic>)? ($($arg),*) };
             }
-            plain($($arg),*)
+            plain $(::<$generic>)? ($($arg),*)
         }
     )* };
 }

@@ -11,20 +11,58 @@
 //! numbers narrower than binary32 become it, one contiguous kernel converts and notes whether something did not fit,
 //! and the result is scattered. Only then is the place looked for, element by element; what becomes of such numbers
 //! under other policies than an error is `number.rs`'s work.
+//!
+//! Elements may come from a [`Source`] that decodes them first, block by block, and may go past the caches where the destination is
+//! so large that it would drive everything else out of them.
 
+use super::coding::{Coded, Coding};
 use super::fields::Fields;
 use super::narrow::{self, odd, odd_integer, odd_unsigned};
+use super::stream;
 use super::text::Text;
 use super::time::Time;
 use super::{DataType, ElementType, Kind, Narrow, Number, Overflow};
-use crate::error::{Result, bail};
+use crate::error::{Error, Result, bail, err};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 /// Elements of a block.
-const BLOCK: usize = 256;
+pub const BLOCK: usize = 256;
+
+/// Memory for one block of the largest type, of which every byte has a value.
+pub type Room = [u8; BLOCK * 16];
+
+/// What makes elements of stored ones, each by itself, before they are converted.
+pub trait Source: Send + Sync {
+    /// Decodes as many elements as `dst` has room for, at most [`BLOCK`]; `src` has exactly as many. The rooms are for what is in
+    /// between.
+    fn decode(&self, src: &[u8], dst: &mut [u8], rooms: &mut [Room; 2]) -> Result<()>;
+}
+
+/// Rooms for a block that is gathered, one that is decoded, and what is in between.
+struct Rooms {
+    gathered: Room,
+    decoded: Room,
+    between: [Room; 2],
+}
+
+impl Rooms {
+    const NEW: Rooms = Rooms { gathered: [0; BLOCK * 16], decoded: [0; BLOCK * 16], between: [[0; BLOCK * 16]; 2] };
+
+    /// Runs `f` with the thread's rooms, which are not cleared between: a row may be far shorter than they are.
+    fn with<R>(f: impl FnOnce(&mut Rooms) -> R) -> R {
+        thread_local! {
+            static ROOMS: std::cell::RefCell<Rooms> = const { std::cell::RefCell::new(Rooms::NEW) };
+        }
+        ROOMS.with(|rooms| match rooms.try_borrow_mut() {
+            Ok(mut rooms) => f(&mut rooms),
+            // A source that converts elements itself.
+            Err(_) => f(&mut { Rooms::NEW }),
+        })
+    }
+}
 
 /// Converts n contiguous, native numbers (alignment is of no matter); true if one of them does not fit.
 type Kernel = unsafe fn(*const u8, *mut u8, usize) -> bool;
@@ -36,6 +74,8 @@ pub struct Transfer {
     to: ElementType,
     path: Path,
     overflow: Overflow,
+    /// Whether what is contiguous at the destination is stored past the caches.
+    streams: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -54,6 +94,23 @@ enum Path {
     Text(Text),
     /// A time to one of another unit.
     Time(Time),
+    /// A coding that is undone or done.
+    Coded(Arc<Coded>),
+    /// What a source decodes, then as another transfer has it.
+    Decoded(Decoded),
+}
+
+#[derive(Clone)]
+struct Decoded {
+    source: Arc<dyn Source>,
+    /// From the decoded elements on.
+    rest: Box<Transfer>,
+}
+
+impl std::fmt::Debug for Decoded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoded").field("rest", &self.rest).finish_non_exhaustive()
+    }
 }
 
 /// The path of what is no number, where there is one.
@@ -90,7 +147,7 @@ impl Transfer {
     pub fn new(from: ElementType, to: ElementType) -> Result<Transfer> {
         let (from, to) = (ElementType::new(from.data_type, from.order), ElementType::new(to.data_type, to.order));
         if let Some(path) = special(from, to)? {
-            return Ok(Transfer { from, to, path, overflow: Overflow::Error });
+            return Ok(Transfer { from, to, path, overflow: Overflow::Error, streams: false });
         }
         let complex = |e: ElementType| e.data_type.kind() == Kind::Complex;
         if complex(from) && !complex(to) {
@@ -113,7 +170,29 @@ impl Transfer {
             true => Path::Swap,
             false => Path::Convert(kernel(from.data_type, to.data_type)),
         };
-        Ok(Transfer { from, to, path, overflow: Overflow::Error })
+        Ok(Transfer { from, to, path, overflow: Overflow::Error, streams: false })
+    }
+
+    /// The conversion from stored elements to memory that undoes a coding.
+    pub fn decoding(from: ElementType, to: ElementType, coding: &Coding, overflow: Overflow) -> Result<Transfer> {
+        let path = Path::Coded(Arc::new(Coded::decoding(from, to, coding, overflow)?));
+        Ok(Transfer { from, to, path, overflow, streams: false })
+    }
+
+    /// The conversion from memory to stored elements that does a coding.
+    pub fn encoding(from: ElementType, to: ElementType, coding: &Coding, overflow: Overflow) -> Result<Transfer> {
+        let path = Path::Coded(Arc::new(Coded::encoding(from, to, coding, overflow)?));
+        Ok(Transfer { from, to, path, overflow, streams: false })
+    }
+
+    /// The element at `src` as text.
+    ///
+    /// # Safety
+    /// One element of the source's type is readable at `src`.
+    pub(super) unsafe fn shown(&self, src: *const u8) -> String {
+        // SAFETY: the caller's promise.
+        let number = unsafe { load(self.from, src) };
+        number.map_or_else(|| format!("an element of {}", self.from.data_type.name()), |n| n.to_string())
     }
 
     /// The same with another policy for numbers that do not fit.
@@ -122,6 +201,37 @@ impl Transfer {
             self.path = Path::Fields(Arc::new(fields.with_overflow(overflow)));
         }
         Transfer { overflow, ..self }
+    }
+
+    /// The same for elements that a source decodes from `stored` ones.
+    pub fn behind(self, source: Arc<dyn Source>, stored: ElementType) -> Transfer {
+        let (to, overflow) = (self.to, self.overflow);
+        Transfer { from: stored, to, path: Path::Decoded(Decoded { source, rest: Box::new(self) }), overflow, streams: false }
+    }
+
+    /// The same, past the caches where elements are contiguous at the destination: for destinations that no cache holds, which are
+    /// written faster so, as their old content is not read before. What was written is visible to other threads after
+    /// [`Transfer::settle`].
+    pub fn streaming(mut self) -> Transfer {
+        match &mut self.path {
+            Path::Decoded(decoded) => decoded.rest.streams = true,
+            _ => self.streams = true,
+        }
+        self
+    }
+
+    /// To be called after the last of the runs before anybody else is told of them.
+    #[inline]
+    pub fn settle(&self) {
+        if self.streams() {
+            stream::settle();
+        }
+    }
+
+    /// Whether [`Transfer::streaming`] made it.
+    #[inline]
+    pub fn streams(&self) -> bool {
+        if let Path::Decoded(decoded) = &self.path { decoded.rest.streams } else { self.streams }
     }
 
     /// The size of an element where its bytes are moved as they are.
@@ -144,9 +254,11 @@ impl Transfer {
             Path::Fields(fields) => unsafe { fields.explain(src) },
             // SAFETY: forwarded from the caller.
             Path::Text(text) => unsafe { text.explain(src) },
+            // SAFETY: forwarded from the caller.
+            Path::Coded(coded) => unsafe { coded.explain(src) },
             Path::Time(_) => "its count has more than 64 bits in the other unit".into(),
             // SAFETY: forwarded from the caller.
-            _ => unsafe { self.misfit(src) },
+            _ => unsafe { self.number_text(src) },
         }
     }
 
@@ -184,10 +296,18 @@ impl Transfer {
             Path::Text(text) => return unsafe { text.run(src, src_stride, dst, dst_stride, n) },
             // SAFETY: as for this function.
             Path::Time(time) => return unsafe { time.run(src, src_stride, dst, dst_stride, n) },
+            // SAFETY: as for this function.
+            Path::Coded(coded) => return unsafe { coded.run(src, src_stride, dst, dst_stride, n) },
             Path::Copy | Path::Swap => {
                 // SAFETY: the caller vouches for both sides; the types are the same.
-                unsafe { relocate(self.from.data_type, matches!(self.path, Path::Swap), src, src_stride, dst, dst_stride, n) };
+                unsafe { self.relocate(src, src_stride, dst, dst_stride, n) };
                 return Ok(());
+            }
+            // SAFETY: as for this function.
+            Path::Decoded(decoded) => {
+                return Rooms::with(|rooms|
+                    // SAFETY: as for this function.
+                    unsafe { self.run_decoded(decoded, rooms, src, src_stride, dst, dst_stride, n) });
             }
             Path::Tidy => {
                 // SAFETY: the caller vouches for both sides; the types are the same, of one byte or two.
@@ -200,10 +320,10 @@ impl Transfer {
         let wraps = self.overflow == Overflow::Wrap && is_integer(self.from) && is_integer(self.to);
         let mut scratch = [Scratch::new(), Scratch::new(), Scratch::new()];
         let mut first = 0;
+        let place = |i: usize| (at(src, src_stride, i), at(dst.cast_const(), dst_stride, i).cast_mut());
         while first < n {
-            let count = BLOCK.min(n - first);
-            let place = |i: usize| (at(src, src_stride, i), at(dst.cast_const(), dst_stride, i).cast_mut());
             let (s, d) = place(first);
+            let count = self.block_len(d, dst_stride, n - first);
             // SAFETY: the elements first..first + count are among those that the caller vouches for.
             if unsafe { self.block(kernel, &mut scratch, s, src_stride, d, dst_stride, count) } && !wraps {
                 for i in first..first + count {
@@ -213,6 +333,97 @@ impl Transfer {
                         return Err(i);
                     }
                 }
+            }
+            first += count;
+        }
+        Ok(())
+    }
+
+    /// Elements of the next block. Blocks that are streamed begin at lines of the cache, if elements do.
+    fn block_len(&self, dst: *const u8, dst_stride: isize, left: usize) -> usize {
+        let size = self.to.size();
+        if !self.streams || dst_stride != size as isize || !dst.addr().is_multiple_of(size) {
+            return BLOCK.min(left);
+        }
+        match dst.align_offset(stream::LINE) / size {
+            0 => BLOCK.min(left),
+            head => head.min(left),
+        }
+    }
+
+    /// Moves elements as they are, or turned around.
+    ///
+    /// # Safety
+    /// As for [`Transfer::run`].
+    unsafe fn relocate(&self, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
+        let (size, swap) = (self.from.size(), matches!(self.path, Path::Swap));
+        if !self.streams || dst_stride != size as isize || size > 16 {
+            // SAFETY: forwarded from the caller; the types are the same.
+            unsafe { relocate(self.from.data_type, swap, src, src_stride, dst, dst_stride, n) };
+            return;
+        }
+        let (mut first, mut scratch) = (0, Scratch::new());
+        while first < n {
+            let (s, d) = (at(src, src_stride, first), dst.wrapping_add(first * size));
+            let count = self.block_len(d, dst_stride, n - first);
+            // SAFETY: a block of the elements; the scratch has room for it.
+            unsafe {
+                let moved = if swap || src_stride != size as isize {
+                    relocate(self.from.data_type, swap, s, src_stride, scratch.at(), dst_stride, count);
+                    scratch.at().cast_const()
+                } else {
+                    s
+                };
+                stream::copy(moved, d, count * size);
+            }
+            first += count;
+        }
+    }
+
+    /// [`Transfer::run`] where the elements are decoded first. A source that fails counts as an element that does not fit.
+    ///
+    /// # Safety
+    /// As for [`Transfer::run`].
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn run_decoded(
+        &self,
+        decoded: &Decoded,
+        rooms: &mut Rooms,
+        src: *const u8,
+        src_stride: isize,
+        dst: *mut u8,
+        dst_stride: isize,
+        n: usize,
+    ) -> std::result::Result<(), usize> {
+        let (rest, size, middle) = (&*decoded.rest, self.from.size(), decoded.rest.from.size());
+        let in_place = rest.plain_copy().is_some() && dst_stride == middle as isize && !rest.streams;
+        // Elements first..first + count.
+        let mut block = |first: usize, count: usize| -> std::result::Result<(), usize> {
+            let (s, d) = (at(src, src_stride, first), at(dst.cast_const(), dst_stride, first).cast_mut());
+            let input = if src_stride == size as isize {
+                // SAFETY: the caller vouches for these elements.
+                unsafe { std::slice::from_raw_parts(s, count * size) }
+            } else {
+                // SAFETY: as above; the room holds a block of any type.
+                unsafe { relocate(self.from.data_type, false, s, src_stride, rooms.gathered.as_mut_ptr(), size as isize, count) };
+                &rooms.gathered[..count * size]
+            };
+            if in_place {
+                // SAFETY: the caller vouches for these elements, which are contiguous.
+                let out = unsafe { std::slice::from_raw_parts_mut(d, count * middle) };
+                return decoded.source.decode(input, out, &mut rooms.between).map_err(|_| first);
+            }
+            let out = &mut rooms.decoded[..count * middle];
+            decoded.source.decode(input, out, &mut rooms.between).map_err(|_| first)?;
+            // SAFETY: a block of decoded elements, to places that the caller vouches for.
+            unsafe { rest.run(out.as_ptr(), middle as isize, d, dst_stride, count) }.map_err(|i| first + i)
+        };
+        let mut first = 0;
+        while first < n {
+            let count = rest.block_len(at(dst.cast_const(), dst_stride, first), dst_stride, n - first);
+            if block(first, count).is_err() {
+                // One of them: those before it are stored.
+                (first..first + count).try_for_each(|i| block(i, 1))?;
             }
             first += count;
         }
@@ -248,15 +459,38 @@ impl Transfer {
         true
     }
 
-    /// What the element at `src` is and why it does not fit: `70000, int16 ends at 32767`. Empty where it fits.
+    /// The error of the element at `src`, which does not fit: of kind `Range`, or what its source says of it.
     ///
     /// # Safety
-    /// An element of the source's type is readable at `src`.
-    pub unsafe fn misfit(&self, src: *const u8) -> String {
-        if matches!(self.path, Path::Fields(_) | Path::Text(_) | Path::Time(_)) {
+    /// An element of the type that is read is readable at `src`.
+    pub unsafe fn misfit(&self, src: *const u8) -> Error {
+        match &self.path {
+            Path::Decoded(decoded) => {
+                let (mut element, mut rooms) = ([0u8; 16], Rooms::NEW.between);
+                // SAFETY: forwarded from the caller.
+                let stored = unsafe { std::slice::from_raw_parts(src, self.from.size()) };
+                match decoded.source.decode(stored, &mut element[..decoded.rest.from.size()], &mut rooms) {
+                    Err(e) => e,
+                    // SAFETY: an element that was just decoded.
+                    Ok(()) => unsafe { decoded.rest.misfit(element.as_ptr()) },
+                }
+            }
             // SAFETY: forwarded from the caller.
-            return format!("unfit: {}", unsafe { self.explain(src) });
+            Path::Coded(coded) => err!(Range, "an element is {}", unsafe { coded.explain(src) }),
+            Path::Fields(_) | Path::Text(_) | Path::Time(_) => {
+                // SAFETY: forwarded from the caller.
+                err!(Range, "an element is unfit: {}", unsafe { self.explain(src) })
+            }
+            // SAFETY: forwarded from the caller.
+            _ => err!(Range, "an element is {}", unsafe { self.number_text(src) }),
         }
+    }
+
+    /// What the number at `src` is and why it does not fit: `70000, int16 ends at 32767`. Empty where it fits.
+    ///
+    /// # Safety
+    /// A number of the source's type is readable at `src`.
+    unsafe fn number_text(&self, src: *const u8) -> String {
         let parts = if self.from.data_type.kind() == Kind::Complex { 2 } else { 1 };
         for part in 0..parts {
             // SAFETY: the caller vouches for the element; this part is in it.
@@ -295,17 +529,17 @@ impl Transfer {
         // SAFETY: the caller vouches for n <= BLOCK elements at src and dst; each scratch holds BLOCK elements of any
         // type, is aligned for all of them, and every byte of it is written before it is read.
         unsafe {
-            let direct =
-                !matches!(from, DataType::Bool | DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_)) && !is_padded(from);
+            let direct = !matches!(from, DataType::Bool | DataType::Float16) && !is_padded(from);
             let as_is = src_stride == from.size() as isize && !self.from.swapped() && direct;
             if !as_is {
                 relocate(from, self.from.swapped(), src, src_stride, a, from.size() as isize, n);
             }
             let input = match from {
                 DataType::Bool => truth(a, n),
-                DataType::Float16 | DataType::ComplexNarrow(Narrow::Float16) => halves_to_singles(a.cast(), b.cast(), numbers),
+                DataType::Float16 => halves_to_singles(a.cast(), b.cast(), numbers),
+                DataType::ComplexNarrow(Narrow::Float16) if !as_is => halves_to_singles(a.cast(), b.cast(), numbers),
                 DataType::Narrow(f) | DataType::ComplexNarrow(f) => {
-                    narrow::decode(f, a, b, numbers);
+                    narrow::decode(f, if as_is { src } else { a }, b, numbers);
                     b
                 }
                 _ if is_padded(from) => tidy(from, a, numbers),
@@ -314,7 +548,14 @@ impl Transfer {
             };
             let plain = !widen && !matches!(to, DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_)) && !is_padded(to);
             if dst_stride == to.size() as isize && !self.to.swapped() && plain {
-                return kernel(input, dst, numbers);
+                if !self.streams {
+                    return kernel(input, dst, numbers);
+                }
+                // What became binary32 on its way need not be copied by a kernel.
+                let done = matches!(from, DataType::Float16 | DataType::Narrow(_)) && to == DataType::Float32;
+                let bad = !done && kernel(input, c, numbers);
+                stream::copy(if done { input } else { c }, dst, n * to.size());
+                return bad;
             }
             let mut bad = kernel(input, c, numbers);
             // What the kernel read is free now.
@@ -1092,7 +1333,7 @@ mod tests {
     fn misfits_name_the_value_and_the_limit() {
         let text = |from: ElementType, to, element: &[u8]| {
             // SAFETY: one element.
-            unsafe { Transfer::new(from, ElementType::native(to)).unwrap().misfit(element.as_ptr()) }
+            unsafe { Transfer::new(from, ElementType::native(to)).unwrap().number_text(element.as_ptr()) }
         };
         assert_eq!(text(ElementType::new(Int32, ByteOrder::Big), Int16, &70000i32.to_be_bytes()), "70000, int16 ends at 32767");
         let pair = [1f64.to_le_bytes(), (-1e300f64).to_le_bytes()].concat();

@@ -59,6 +59,9 @@ impl Fill {
 
     /// Reads `fill_value` of a `zarr.json`; `null` is refused.
     pub fn from_json_v3(data_type: DataType, value: &Value) -> Result<Fill> {
+        if let DataType::Foreign(registered) = data_type {
+            return registered.fill_from_json(value);
+        }
         match data_type.kind() {
             Kind::Complex => complex(data_type, value),
             Kind::Opaque | Kind::Time => opaque(data_type, value),
@@ -73,6 +76,9 @@ impl Fill {
     pub fn from_json_v2(element: impl Into<ElementType>, value: &Value) -> Result<Fill> {
         let element = element.into();
         let data_type = element.data_type;
+        if let (DataType::Foreign(registered), false) = (data_type, value.is_null()) {
+            return registered.fill_from_json(value);
+        }
         match (value, data_type.kind()) {
             (Value::Null, Kind::Variable) => Ok(Fill { defined: false, ..variable(data_type, value)? }),
             // Other writers leave chunks of nothing but NaT out then.
@@ -113,6 +119,8 @@ impl Fill {
     fn json(&self, data_type: DataType, hex: bool) -> Value {
         let v = &self.value;
         match data_type {
+            // That there is one is checked where it is chosen.
+            DataType::Foreign(registered) => registered.fill_to_json(self).unwrap_or(Value::Null),
             DataType::Bool => Value::Bool(v[0] != 0),
             _ if matches!(data_type.kind(), Kind::Int | Kind::UInt) => integer_to_json(data_type, v),
             _ if data_type.kind() == Kind::Float => float_to_json(data_type, v, hex),
@@ -213,6 +221,16 @@ fn structure(element: ElementType, value: &Value) -> Result<Fill> {
 /// Whether a text is base64, padded.
 pub fn is_base64(text: &str) -> bool {
     STANDARD.decode(text).is_ok()
+}
+
+/// A double as base64 of its eight bytes, the least significant first: how xarray writes `_FillValue` in version 3.
+pub fn double_to_base64(value: f64) -> String {
+    STANDARD.encode(value.to_le_bytes())
+}
+
+/// The double of such a text.
+pub fn double_from_base64(text: &str) -> Option<f64> {
+    STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok()).map(f64::from_le_bytes)
 }
 
 /// The first bytes of a slice that has them.

@@ -3,15 +3,18 @@
 //! A [`DataType`] has no byte order; an [`ElementType`] is a data type as it lies in some buffer, with one.
 //! Conversion kernels between element types are in `convert.rs`, fill values in `fill.rs`.
 
+pub mod coding;
 pub mod convert;
 mod fields;
 pub mod fill;
+pub mod foreign;
 pub mod narrow;
 pub mod number;
 pub mod parse_v2;
 pub mod parse_v3;
 pub mod record;
 pub mod resolve;
+pub mod stream;
 mod struct_json;
 mod text;
 mod time;
@@ -108,6 +111,9 @@ pub enum DataType {
     VarJson,
     /// Any number of numbers of that type (v2 `|O` with `vlen-array`), in this host's byte order.
     VarArray(&'static DataType),
+    /// One that a program has registered. In memory it is another ([`DataType::in_memory`]), and size, kind and alignment are that
+    /// one's.
+    Foreign(&'static foreign::Foreign),
 }
 
 /// The floating-point formats narrower than binary32; the names are those of the registry of extensions. `Float16` stands
@@ -316,6 +322,7 @@ impl DataType {
             ComplexNarrow(n) => n.size() * 2,
             Struct(s) => s.size(),
             VarText | VarBytes | VarJson | VarArray(_) => size_of::<variable::Item>(),
+            Foreign(f) => f.memory().size(),
         }
     }
 
@@ -326,6 +333,7 @@ impl DataType {
             DataType::Bytes(_) | DataType::Raw(_) | DataType::Chars(_) | DataType::Struct(_) => 1,
             DataType::VarText | DataType::VarBytes | DataType::VarJson | DataType::VarArray(_) => 1,
             DataType::Text(_) => 4,
+            DataType::Foreign(f) => f.memory().swap_unit(),
             _ if self.kind() == Kind::Complex => self.size() / 2,
             _ => self.size(),
         }
@@ -344,6 +352,7 @@ impl DataType {
             Bytes(_) | Text(_) | Raw(_) | Chars(_) => Kind::Opaque,
             Struct(_) => Kind::Struct,
             VarText | VarBytes | VarJson | VarArray(_) => Kind::Variable,
+            Foreign(f) => f.memory().kind(),
         }
     }
 
@@ -363,6 +372,11 @@ impl DataType {
         }
     }
 
+    /// The type that the library deals with in memory: another one for types that a program has registered.
+    pub fn in_memory(self) -> DataType {
+        if let DataType::Foreign(f) = self { f.memory() } else { self }
+    }
+
     /// The same type as it lies in memory: every field of a struct in the order of this host.
     pub fn native(self) -> DataType {
         match self {
@@ -375,6 +389,7 @@ impl DataType {
     pub fn has_order(self) -> bool {
         match self {
             DataType::Struct(s) => s.fields().iter().any(|f| f.element.data_type.has_order()),
+            DataType::Foreign(f) => f.carrier().has_order(),
             other => other.swap_unit() > 1,
         }
     }
@@ -448,6 +463,7 @@ impl DataType {
             VarBytes => "bytes",
             VarJson => "object(json)",
             VarArray(_) => "object(vlen-array)",
+            Foreign(f) => f.name(),
         }
     }
 }

@@ -2,14 +2,17 @@
 //! Specification: v2 "Data type encoding"; NumPy's array interface for the string itself.
 
 use super::fill::brief;
-use super::{ByteOrder, DataType, ElementType, MAX_LENGTH, Unit, struct_json};
+use super::{ByteOrder, DataType, ElementType, MAX_LENGTH, Unit, foreign, struct_json};
 use crate::error::{Result, bail};
 use serde_json::Value;
 
 /// Reads the `dtype` member of a `.zarray`. What this library does not read is `Unsupported`, named.
 pub fn parse(value: &Value) -> Result<ElementType> {
     match value {
-        Value::String(text) => parse_text(text),
+        Value::String(text) => match foreign::find_v2(text) {
+            Some(registered) => Ok(ElementType::native(registered)),
+            None => parse_text(text),
+        },
         Value::Array(list) => Ok(ElementType::native(DataType::Struct(struct_json::parse_list(list)?))),
         _ => bail!(Metadata, "found {}, expected a data type such as \"<f8\"", brief(value)),
     }
@@ -144,6 +147,7 @@ pub(super) fn text(element: ElementType) -> String {
         DateTime(unit) => &format!("M8{}", brackets(unit)),
         TimeDelta(unit) => &format!("m8{}", brackets(unit)),
         VarText | VarBytes | VarJson | VarArray(_) => return "|O".into(),
+        Foreign(f) => return f.name_v2().unwrap_or(f.name()).to_string(),
         other => return other.name().to_string(),
     };
     let order = match element.order {

@@ -2,7 +2,7 @@
 //! Specification: v3 core, "Data types", and the registry of extensions.
 
 use super::fill::brief;
-use super::{DataType, MAX_LENGTH, Unit, struct_json};
+use super::{DataType, MAX_LENGTH, Unit, foreign, struct_json};
 use crate::error::{Error, Result, bail, err};
 use serde_json::{Map, Value, json};
 
@@ -43,6 +43,12 @@ pub(super) fn parse_at(value: &Value, depth: usize) -> Result<DataType> {
 
 /// The type of that name; its configuration must have exactly the members that the type knows.
 fn named(name: &str, configuration: &Map<String, Value>, depth: usize) -> Result<DataType> {
+    if let Some(registered) = foreign::find_v3(name) {
+        return match configuration.keys().next() {
+            None => Ok(registered),
+            Some(member) => Err(err!(Metadata, "found the member {member:?}, expected nothing").at_field("configuration")),
+        };
+    }
     let (data_type, members): (_, &[&str]) = match name {
         "null_terminated_bytes" => (DataType::Bytes(length(configuration, 1)?), &["length_bytes"]),
         "raw_bytes" => (DataType::Raw(length(configuration, 1)?), &["length_bytes"]),

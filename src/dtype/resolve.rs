@@ -97,6 +97,7 @@ fn other_names(name: &str) -> Vec<ElementType> {
 
 /// The value of elements that nobody gave one: 0, false, no text, "not a time".
 pub fn default_scalar(data_type: DataType) -> Fill {
+    let data_type = data_type.in_memory();
     match data_type.kind() {
         Kind::Time => Fill::from_bytes(&i64::MIN.to_ne_bytes()),
         _ => Fill::from_bytes(&vec![0; data_type.size()]),

@@ -111,6 +111,11 @@ pub(super) fn to_object(s: &Struct) -> Value {
 
 /// Refuses structs that v3 has no form for: fields with shapes, without names, or in different byte orders.
 pub fn check_v3(data_type: DataType) -> Result<()> {
+    if let DataType::Foreign(f) = data_type
+        && f.name_v3().is_none()
+    {
+        bail!(Unsupported, "the data type {:?} was registered without a name in zarr_format 3", f.name());
+    }
     let DataType::Struct(s) = data_type else { return Ok(()) };
     if data_type.has_order() && data_type.field_order().is_none() {
         bail!(Unsupported, "the fields have different byte orders, which zarr_format 3 cannot say");

@@ -8,17 +8,23 @@ use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis, Item};
 use super::scratch::ChainScratch;
 use super::shard::Cut;
+use super::shard_open::OpenShard;
 use super::stats;
+use crate::codec::fused::Fused;
 use crate::codec::{BoundChain, Dest, IndexLocation, Leaf, Sharded, Size, StageRef, VariableCodec, sharding};
+use crate::dtype::coding::Coding;
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
 use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, grow, max_chunk, reserve};
-use crate::store::ByteRange;
+use crate::store::{ByteRange, Store};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+
+/// From so many bytes on, memory is written past the caches where elements are converted: about what a core's share of them is.
+const STREAM_BYTES: u64 = 16 << 20;
 
 /// Where elements go: memory, the conversion on the way, and what stands for missing chunks.
 pub(super) struct Target {
@@ -26,6 +32,8 @@ pub(super) struct Target {
     pub base: *mut u8,
     /// From the chain's element type to the memory's.
     pub transfer: Transfer,
+    /// From the elements behind the leaf's fused stages to the memory's, where there are such.
+    fused: Option<Transfer>,
     /// The fill value in the memory's type; `None` if it does not fit.
     pub fill: Option<Element>,
     /// What keeps the bytes of elements of variable length, where the memory holds items; else they live until they are placed.
@@ -58,8 +66,37 @@ impl Target {
         let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
         let leaf = leaf_of(root);
         let transfer = Transfer::new(leaf.layout.element, memory)?.with_overflow(overflow);
+        let fused = leaf.fused.as_ref().map(|f| transfer.clone().behind(f.clone(), f.stored()));
         let patch = convert_fill.is_partial().then(|| (Element::from_slice(fill), convert_fill));
-        Ok(Target { base, transfer, fill: fits.then_some(converted), arena, patch, order: by_stride(leaf) })
+        Ok(Target { base, transfer, fused, fill: fits.then_some(converted), arena, patch, order: by_stride(leaf) })
+    }
+
+    /// The same for so many bytes of memory in all.
+    pub fn for_bytes(self, bytes: u64) -> Target {
+        if bytes < STREAM_BYTES {
+            return self;
+        }
+        Target { transfer: self.transfer.streaming(), fused: self.fused.map(Transfer::streaming), ..self }
+    }
+
+    /// The same, where memory of `memory_type` holds what the elements mean, not what is stored.
+    pub fn decoding(
+        self,
+        root: &BoundChain,
+        data_type: DataType,
+        fill: &[u8],
+        (memory_type, overflow): (DataType, Overflow),
+        coding: &Coding,
+    ) -> Result<Target> {
+        let memory = ElementType::native(memory_type);
+        let mut converted = Element::from_elem(0, memory.size());
+        let convert_fill = Transfer::decoding(ElementType::native(data_type), memory, coding, overflow)?;
+        // SAFETY: both hold one element of their type.
+        let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
+        let leaf = leaf_of(root);
+        let transfer = Transfer::decoding(leaf.layout.element, memory, coding, overflow)?;
+        let fused = leaf.fused.as_ref().map(|f| transfer.clone().behind(f.clone(), f.stored()));
+        Ok(Target { transfer, fused, fill: fits.then_some(converted), patch: None, ..self })
     }
 
     /// Fills the selected elements of a missing chunk.
@@ -102,8 +139,15 @@ pub(super) struct Cost {
 impl Cost {
     /// Files and memory (measured: 0.6 µs a call, 9.5 GB/s).
     pub const LOCAL: Cost = Cost { call: 600.0, byte: 1.0 / 9.5, merge: 4 << 20 };
-    /// A network (10 ms, 100 MB/s).
-    pub const LATENCY: Cost = Cost { call: 10e6, byte: 10.0, merge: 8 << 20 };
+    /// A network of 100 MB/s on which a gap of so many bytes costs as much as a request (1 MB: 10 ms).
+    pub fn latency(gap: u64) -> Cost {
+        Cost { call: gap.max(1) as f64 * 10.0, byte: 10.0, merge: 8 << 20 }
+    }
+
+    /// What reading from that store costs.
+    pub fn of(store: &dyn Store) -> Cost {
+        if store.capabilities().latency { Cost::latency(store.tuning().gap) } else { Cost::LOCAL }
+    }
 
     /// The gap that is cheaper to read than to skip.
     pub fn gap(self) -> u64 {
@@ -142,6 +186,30 @@ fn chain_at(root: &BoundChain, depth: u8) -> &BoundChain {
     }
 }
 
+/// A leaf's buffer behind its first stages: the same layout, of the elements that are there.
+struct View<'a> {
+    leaf: &'a Leaf,
+    skip: usize,
+    /// The size of an element.
+    item: usize,
+}
+
+impl<'a> View<'a> {
+    /// Before all stages.
+    fn of(leaf: &'a Leaf) -> View<'a> {
+        View { leaf, skip: 0, item: leaf.layout.element.size() }
+    }
+
+    fn behind(leaf: &'a Leaf, fused: &Fused) -> View<'a> {
+        View { leaf, skip: fused.stages(), item: fused.stored().size() }
+    }
+
+    /// A distance in the leaf's own buffer, in this one.
+    fn bytes(&self, of_leaf: i64) -> i64 {
+        if self.skip == 0 { of_leaf } else { of_leaf / self.leaf.layout.element.size() as i64 * self.item as i64 }
+    }
+}
+
 /// What all steps of one chunk share.
 pub(super) struct Machine<'a> {
     /// The array's chain.
@@ -150,6 +218,8 @@ pub(super) struct Machine<'a> {
     pub target: &'a Target,
     /// What reading costs.
     pub cost: Cost,
+    /// The open shard that the spans of parts are in: it keeps the indexes of shards inside of it.
+    pub kept: Option<&'a OpenShard>,
 }
 
 impl Machine<'_> {
@@ -160,6 +230,18 @@ impl Machine<'_> {
         self.expand(Part { depth: 0, state: State::Encoded, number: 0, span: None, axes, memory: item.memory }, out)?;
         sort_for_popping(&mut out[mark..]);
         Ok(())
+    }
+
+    /// Whether a part is the index of an inner shard that is kept; its inner chunks are put onto `out` then, instead of reading it.
+    pub fn skip(&self, part: &Part, out: &mut Vec<Part>) -> Result<bool> {
+        let (BoundChain::Sharded(shard), Some(index)) = (chain_at(self.root, part.depth), self.known_index(part)) else { return Ok(false) };
+        self.push_inner(shard, &index, part.span.map(|s| s.1), part, out).map_err(|e| part.name(e))?;
+        Ok(true)
+    }
+
+    /// The index that a part is to read, where it is kept.
+    pub fn known_index(&self, part: &Part) -> Option<Arc<Vec<u8>>> {
+        if part.state == State::Index && part.depth > 0 { self.kept?.inner(part.span?) } else { None }
     }
 
     fn expand(&self, part: Part, out: &mut Vec<Part>) -> Result<()> {
@@ -271,7 +353,9 @@ impl Machine<'_> {
     /// Gives a part its bytes. Elements are placed; further parts are put onto `out`, the next one last.
     pub fn advance(&self, part: &Part, bytes: &[u8], scratch: &mut ChainScratch, out: &mut Vec<Part>) -> Result<()> {
         match (chain_at(self.root, part.depth), part.state) {
-            (BoundChain::Leaf(leaf), State::Raw { first }) => self.place(leaf, bytes, first as usize, part),
+            (BoundChain::Leaf(leaf), State::Raw { first }) => {
+                self.place(&View::of(leaf), bytes, first as usize, part, &self.target.transfer)
+            }
             (BoundChain::Leaf(leaf), _) => self.decode_leaf(leaf, bytes, part, scratch),
             (BoundChain::Sharded(shard), State::Index) => self.open_shard(shard, bytes, part, scratch, out),
             (BoundChain::Sharded(shard), _) => self.decode_shard(shard, bytes, part, scratch),
@@ -293,16 +377,15 @@ impl Machine<'_> {
         self.push_inner(shard, index, len, &part, out)
     }
 
-    fn place(&self, leaf: &Leaf, buf: &[u8], first: usize, part: &Part) -> Result<()> {
+    fn place(&self, view: &View, buf: &[u8], first: usize, part: &Part, transfer: &Transfer) -> Result<()> {
         let axes: PlaceAxes = part
             .axes
             .iter()
-            .zip(&leaf.layout.strides)
-            .map(|(a, stride)| PlaceAxis { count: a.count, src: stride.wrapping_mul(a.step), dst: a.memory })
+            .zip(&view.leaf.layout.strides)
+            .map(|(a, stride)| PlaceAxis { count: a.count, src: view.bytes(*stride).wrapping_mul(a.step), dst: a.memory })
             .collect();
         // SAFETY: the plan stays within the checked memory, and the axes within the leaf's buffer.
-        let placed =
-            unsafe { place::place(buf.as_ptr().add(first), self.target.base.offset(part.memory as isize), &axes, &self.target.transfer) };
+        let placed = unsafe { place::place(buf.as_ptr().add(first), self.target.base.offset(part.memory as isize), &axes, transfer) };
         placed.map_err(|m| {
             let memory = m.dst as isize - self.target.base as isize;
             m.at(memory)
@@ -315,13 +398,19 @@ impl Machine<'_> {
             return self.decode_variable(leaf, codec.as_ref(), encoded, part, scratch);
         }
         let total = leaf.layout.bytes;
-        if contiguous_run(leaf, &part.axes, &self.target.transfer, &self.target.order) == Some(total as u64) {
+        let whole =
+            leaf.fused.is_none() && contiguous_run(leaf, &part.axes, &self.target.transfer, &self.target.order) == Some(total as u64);
+        if whole {
             // SAFETY: the run covers exactly these bytes of the checked memory.
             let dst = unsafe { std::slice::from_raw_parts_mut(self.target.base.offset(part.memory as isize), total) };
             return decode_stages(&leaf.stages, &leaf.sizes, encoded, dst, scratch);
         }
+        let way = match (&leaf.fused, &self.target.fused) {
+            (Some(fused), Some(transfer)) => (&View::behind(leaf, fused), transfer),
+            _ => (&View::of(leaf), &self.target.transfer),
+        };
         let mut buf = std::mem::take(&mut scratch.gather);
-        let result = self.decode_and_place(leaf, encoded, part, &mut buf, scratch);
+        let result = self.decode_and_place(way, encoded, part, &mut buf, scratch);
         scratch.gather = buf;
         result
     }
@@ -346,7 +435,7 @@ impl Machine<'_> {
         let mut items = std::mem::take(&mut scratch.gather);
         let result = grow(&mut items, leaf.layout.bytes).and_then(|dst| {
             let kept = codec.decode(bytes, dst).map_err(|e| e.at_field(codec.name()))?;
-            self.place(leaf, dst, first_byte(leaf, &part.axes) as usize, part)?;
+            self.place(&View::of(leaf), dst, first_byte(leaf, &part.axes) as usize, part, &self.target.transfer)?;
             if let Some(arena) = &self.target.arena {
                 arena.keep(kept);
             }
@@ -356,20 +445,32 @@ impl Machine<'_> {
         result
     }
 
-    fn decode_and_place(&self, leaf: &Leaf, encoded: &[u8], part: &Part, buf: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
-        let total = leaf.layout.bytes;
-        let (first, low) = (first_byte(leaf, &part.axes) as usize, low_byte(leaf, &part.axes) as usize);
-        let span = (0..leaf.shape.len()).map(|d| reach(leaf, &part.axes, d)).sum::<u64>() as usize + leaf.layout.element.size();
+    fn decode_and_place(
+        &self,
+        (view, transfer): (&View, &Transfer),
+        encoded: &[u8],
+        part: &Part,
+        buf: &mut Vec<u8>,
+        scratch: &mut ChainScratch,
+    ) -> Result<()> {
+        let (leaf, at) = (view.leaf, |byte: u64| view.bytes(byte as i64) as usize);
+        let (total, first, low) = (at(leaf.layout.bytes as u64), at(first_byte(leaf, &part.axes)), at(low_byte(leaf, &part.axes)));
+        let stages = &leaf.stages[view.skip..];
+        if stages.is_empty() {
+            crate::store::check_exact(encoded.len() as u64, total)?;
+            return self.place(view, encoded, first, part, transfer);
+        }
+        let span = at((0..leaf.shape.len()).map(|d| reach(leaf, &part.axes, d)).sum::<u64>()) + view.item;
         let dst = grow(buf, total)?;
-        if let [stage] = leaf.stages.as_slice()
+        if let [stage] = stages
             && span < total
             && let Some(result) = stage.decode_range(encoded, total, low, &mut dst[..span])
         {
             result?;
-            return self.place(leaf, &dst[..span], first - low, part);
+            return self.place(view, &dst[..span], first - low, part, transfer);
         }
-        decode_stages(&leaf.stages, &leaf.sizes, encoded, dst, scratch)?;
-        self.place(leaf, dst, first, part)
+        decode_stages(stages, &leaf.sizes[view.skip..], encoded, dst, scratch)?;
+        self.place(view, dst, first, part, transfer)
     }
 
     /// A decoded index becomes the inner chunks that the part's selection touches.
@@ -377,6 +478,9 @@ impl Machine<'_> {
         let mut index = std::mem::take(&mut scratch.index);
         let decoded = decode_index(shard, encoded, &mut index, scratch);
         let result = decoded.and_then(|()| self.push_inner(shard, &index, part.span.map(|s| s.1), part, out));
+        if let (Ok(()), Some(kept), Some(span), 1..) = (&result, self.kept, part.span, part.depth) {
+            kept.keep_inner(span, &index);
+        }
         scratch.index = index;
         result
     }
@@ -412,12 +516,14 @@ impl Machine<'_> {
 
     /// Carries out parts whose bytes are all in `whole`.
     fn walk(&self, whole: &[u8], mut parts: Vec<Part>, scratch: &mut ChainScratch) -> Result<()> {
+        // Spans in the buffer are none of the object.
+        let machine = Machine { root: self.root, target: self.target, cost: self.cost, kept: None };
         while let Some(part) = parts.pop() {
-            let ByteRange::Span { offset, len } = self.want(&part)? else { bail!(Internal, "a part of a buffer without a span") };
+            let ByteRange::Span { offset, len } = machine.want(&part)? else { bail!(Internal, "a part of a buffer without a span") };
             let bytes = offset.checked_add(len).and_then(|end| whole.get(offset as usize..end as usize));
             let bytes =
                 bytes.ok_or_else(|| err!(ShardIndex, "an inner chunk ends at {offset} + {len}, the shard has {} bytes", whole.len()))?;
-            self.advance(&part, bytes, scratch, &mut parts)?;
+            machine.advance(&part, bytes, scratch, &mut parts)?;
         }
         Ok(())
     }

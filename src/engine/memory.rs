@@ -89,7 +89,8 @@ impl Memory {
     }
 }
 
-fn check_types(memory: DataType, file: DataType, way: Use) -> Result<()> {
+/// An error where elements of the one type cannot become ones of the other.
+pub(super) fn check_types(memory: DataType, file: DataType, way: Use) -> Result<()> {
     let (from, to) = if way == Use::Destination { (file, memory) } else { (memory, file) };
     if from.kind() == Kind::Complex && to.kind() != Kind::Complex {
         bail!(Type, "{} cannot be converted to {}: the imaginary part would be lost", from.name(), to.name());

@@ -4,16 +4,19 @@
 //! [`request`] whose items are claimed by the calling thread and the [`pool`] → for each item the state machine of `decode`,
 //! which does no I/O and is run by one of two drivers → `place`. The way of a write: the same plan → `write` → `encode` → put.
 
+mod boxes;
 mod decode;
 mod encode;
 mod lenient;
 pub mod lock;
 pub mod memory;
+mod outlet;
 pub mod place;
 mod plan;
 pub mod pool;
 mod read;
 pub mod request;
+pub mod reshape;
 mod scratch;
 pub mod selection;
 pub mod shapes;
@@ -22,6 +25,7 @@ mod shard_open;
 mod shard_stored;
 mod shard_stream;
 pub mod stats;
+pub mod tasks;
 mod write;
 
 pub use lenient::Lenient;
@@ -34,6 +38,7 @@ pub use shard_stream::ShardWriter;
 
 use crate::codec::BoundChain;
 use crate::dtype::DataType;
+use crate::dtype::coding::Coding;
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::grid::key::KeyEncoding;
@@ -83,7 +88,16 @@ pub struct BoundArray {
 /// `memory` must describe memory that stays valid and unaliased until this returns.
 pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
     memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
-    request::run(read::plan(array, selection, memory)?)
+    request::run(read::plan(array, selection, memory, None)?)
+}
+
+/// Reads what the selected elements mean into `memory`.
+///
+/// # Safety
+/// As for [`read()`].
+pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
+    memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
+    request::run(read::plan(array, selection, memory, Some(coding))?)
 }
 
 /// Writes the selected elements from `memory`.
@@ -92,5 +106,14 @@ pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
 /// `memory` must describe memory that stays valid and unchanged until this returns.
 pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
     memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
-    request::run(write::plan(array, selection, memory)?)
+    request::run(write::plan(array, selection, memory, None)?)
+}
+
+/// Writes elements that mean what `memory` holds.
+///
+/// # Safety
+/// As for [`write()`].
+pub unsafe fn write_encoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
+    memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
+    request::run(write::plan(array, selection, memory, Some(coding))?)
 }

@@ -6,7 +6,8 @@
 
 use super::stats;
 use crate::dtype::convert::Transfer;
-use crate::error::{Error, err};
+use crate::dtype::stream;
+use crate::error::Error;
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering::Relaxed;
@@ -30,6 +31,9 @@ const TILE: u64 = 16;
 /// The elements of each of them.
 const STRIP: u64 = 64;
 
+/// Bytes of a row from which on it pays to write its lines past the caches.
+const STREAM_ROW: usize = 256;
+
 /// An element that does not fit its new type.
 #[derive(Debug)]
 pub struct Misfit {
@@ -38,13 +42,13 @@ pub struct Misfit {
     /// Where it would have been stored.
     pub dst: *const u8,
     /// What it is, and why it does not fit.
-    text: String,
+    error: Error,
 }
 
 impl Misfit {
-    /// An error of kind `Range` about the element at that distance in bytes from the region's first one in memory.
+    /// The error about the element, at that distance in bytes from the region's first one in memory.
     pub fn at(self, memory: isize) -> Error {
-        err!(Range, "an element is {}", self.text).at_element(memory as i64)
+        self.error.at_element(memory as i64)
     }
 }
 
@@ -62,14 +66,17 @@ pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: 
     if let Some(size) = size {
         stats::COPIED.fetch_add(copy.elements() * size as u64, Relaxed);
         // SAFETY: forwarded from the caller.
-        unsafe { copy_plain(src, dst, &copy.axes, size) };
+        unsafe { copy_plain(src, dst, &copy.axes, size, transfer.streams()) };
+        transfer.settle();
         return Ok(());
     }
     // SAFETY: forwarded from the caller.
-    unsafe { convert(src, dst, &copy.axes, transfer) }.map_err(|(src, dst)| {
+    let result = unsafe { convert(src, dst, &copy.axes, transfer) };
+    transfer.settle();
+    result.map_err(|(src, dst)| {
         // SAFETY: an element of the copy.
-        let text = unsafe { transfer.misfit(src) };
-        Misfit { src, dst, text }
+        let error = unsafe { transfer.misfit(src) };
+        Misfit { src, dst, error }
     })
 }
 
@@ -181,18 +188,18 @@ unsafe fn each_outer<F: FnMut(*const u8, *mut u8) -> bool>(axes: &[PlaceAxis], s
 
 /// # Safety
 /// As [`place`], both sides of `size` bytes an element.
-unsafe fn copy_plain(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], size: usize) {
+unsafe fn copy_plain(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], size: usize, streams: bool) {
     match size {
         // SAFETY: forwarded from the caller; reads and writes are unaligned ones.
-        1 => unsafe { copy_as::<u8>(src, dst, axes) },
+        1 => unsafe { copy_as::<u8>(src, dst, axes, streams) },
         // SAFETY: as above.
-        2 => unsafe { copy_as::<u16>(src, dst, axes) },
+        2 => unsafe { copy_as::<u16>(src, dst, axes, streams) },
         // SAFETY: as above.
-        4 => unsafe { copy_as::<u32>(src, dst, axes) },
+        4 => unsafe { copy_as::<u32>(src, dst, axes, streams) },
         // SAFETY: as above.
-        8 => unsafe { copy_as::<u64>(src, dst, axes) },
+        8 => unsafe { copy_as::<u64>(src, dst, axes, streams) },
         // SAFETY: as above.
-        16 => unsafe { copy_as::<u128>(src, dst, axes) },
+        16 => unsafe { copy_as::<u128>(src, dst, axes, streams) },
         // SAFETY: as above.
         _ => unsafe { copy_blocks(src, dst, axes, size) },
     }
@@ -218,7 +225,7 @@ unsafe fn copy_blocks(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], size: us
 
 /// # Safety
 /// As [`copy_plain`], with `T` as wide as an element.
-unsafe fn copy_as<T: Copy>(src: *const u8, dst: *mut u8, axes: &[PlaceAxis]) {
+unsafe fn copy_as<T: Copy>(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], streams: bool) {
     let size = size_of::<T>() as i64;
     let Some((&inner, outer)) = axes.split_last() else {
         // SAFETY: one element, valid on both sides.
@@ -229,10 +236,17 @@ unsafe fn copy_as<T: Copy>(src: *const u8, dst: *mut u8, axes: &[PlaceAxis]) {
         let bytes = inner.count as usize * size as usize;
         // SAFETY: the row is contiguous on both sides.
         unsafe {
-            each(outer, src, dst, &mut |src, dst| {
-                std::ptr::copy_nonoverlapping(src, dst, bytes);
-                true
-            })
+            if streams && bytes >= STREAM_ROW {
+                each(outer, src, dst, &mut |src, dst| {
+                    stream::copy(src, dst, bytes);
+                    true
+                })
+            } else {
+                each(outer, src, dst, &mut |src, dst| {
+                    std::ptr::copy_nonoverlapping(src, dst, bytes);
+                    true
+                })
+            }
         };
     } else if let Some(t) = transposed_axis(outer, inner, size) {
         let across = outer[t];
@@ -439,7 +453,7 @@ unsafe fn convert(
                         PlaceAxis { count: bn, src: inner.src, dst: size as i64 },
                     ];
                     // SAFETY: a tile of the copy; the memory holds as many elements.
-                    unsafe { copy_plain(from, rows, &there, size) };
+                    unsafe { copy_plain(from, rows, &there, size, false) };
                 }
                 (0..an as isize).all(|i| {
                     let (from, to) = (from.wrapping_offset(i * across.src as isize), to.wrapping_offset(i * across.dst as isize));

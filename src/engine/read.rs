@@ -9,11 +9,13 @@ use super::plan::{Item, Plan};
 use super::pool::Pool;
 use super::request::{INLINE_BYTES, Outcome, Request, Work};
 use super::scratch::{self, ChainScratch, Scratch};
+use super::shard_open::OpenShard;
 use super::{BoundArray, Memory, Selection, lenient};
 use crate::codec::{BoundChain, Sharded};
+use crate::dtype::coding::Coding;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{grow, reserve};
-use crate::store::{ByteRange, Fetched, Object, Version, check_exact};
+use crate::store::{ByteRange, Fetched, Object, Tuning, Version, check_exact};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -23,17 +25,24 @@ const ATTEMPTS: usize = 5;
 /// Reads of at least this many bytes are checked against the object's length before memory is taken for them.
 const CHECK_LENGTH: u64 = 1 << 20;
 
-/// The work of reading `selection` into `memory`.
-pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<Box<dyn Work>> {
+/// The work of reading `selection` into `memory`, which holds what the elements mean where a coding says so.
+pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
     // SAFETY: `Memory::check` found the offset inside, or there are no elements.
     let base = memory.data.wrapping_add(memory.offset);
     let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
         share_out(&mut plan, shard, array.pool.threads() as u64)?;
     }
+    let in_memory = (memory.data_type, memory.overflow);
+    let target = Target::new(&array.chain, array.data_type, &array.fill, in_memory, base, memory.arena.clone())?;
+    let target = match coding {
+        Some(coding) => target.decoding(&array.chain, array.data_type, &array.fill, in_memory, coding)?,
+        None => target,
+    };
     let job = Job {
+        target: target.for_bytes(plan.bytes()),
         plan,
-        target: Target::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base, memory.arena.clone())?,
+        cost: Cost::of(&*array.store),
         // Clipped chunks are told by their length, which reads in flight do not ask for.
         latency: array.store.capabilities().latency && array.lenient.clipped.is_none(),
         array: array.clone(),
@@ -72,11 +81,16 @@ struct Job {
     plan: Plan,
     target: Target,
     latency: bool,
+    cost: Cost,
 }
 
 impl Work for Read {
-    fn plan(&self) -> &Plan {
-        &self.0.plan
+    fn items(&self) -> u64 {
+        self.0.plan.items()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.plan.bytes()
     }
 
     fn pool(&self) -> &Pool {
@@ -85,6 +99,10 @@ impl Work for Read {
 
     fn finish_others(&self) -> bool {
         false
+    }
+
+    fn tuning(&self) -> Tuning {
+        self.0.array.store.tuning()
     }
 
     fn run(&self, request: &Arc<Request>, item: u64) -> Outcome {
@@ -124,7 +142,7 @@ impl Job {
         let Some(held) = self.array.open_shard(shard, &s.key, &mut s.chain)? else {
             return self.target.fill(&item.axes, item.memory);
         };
-        let machine = self.machine(chain, Cost::LOCAL);
+        let machine = self.machine(chain, Cost::LOCAL, Some(held.shard()));
         s.parts.clear();
         machine.start_inner(shard, held.index(), Some(held.len), item, &mut s.parts)?;
         read_parts(held.object()?, &machine, true, s)
@@ -134,7 +152,7 @@ impl Job {
     /// that they must have.
     fn first_parts(&self, item: &Item, key: &str, attempt: usize, version: &OnceLock<Version>, parts: &mut Vec<Part>) -> Result<()> {
         let chain = self.array.chain_of(&item.chunk)?;
-        let machine = self.machine(&chain, Cost::LATENCY);
+        let machine = self.machine(&chain, self.cost, None);
         if let Some(shard) = plain_shard(&chain) {
             if attempt > 0 {
                 self.array.open_shards.forget(key);
@@ -150,8 +168,8 @@ impl Job {
         machine.start(item, parts)
     }
 
-    fn machine<'a>(&'a self, root: &'a BoundChain, cost: Cost) -> Machine<'a> {
-        Machine { root, target: &self.target, cost }
+    fn machine<'a>(&'a self, root: &'a BoundChain, cost: Cost, kept: Option<&'a OpenShard>) -> Machine<'a> {
+        Machine { root, target: &self.target, cost, kept }
     }
 }
 
@@ -165,7 +183,9 @@ pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: &Item, s
 /// Runs the machine until no parts are left. `inside`: that spans end inside the object is known.
 fn read_parts(object: &Object, machine: &Machine<'_>, inside: bool, s: &mut Scratch) -> Result<()> {
     while let Some(part) = s.parts.pop() {
-        read_part(object, machine, part, inside, s)?;
+        if !machine.skip(&part, &mut s.parts)? {
+            read_part(object, machine, part, inside, s)?;
+        }
     }
     Ok(())
 }
@@ -195,10 +215,12 @@ fn read_part(object: &Object, machine: &Machine<'_>, part: Part, inside: bool, s
 }
 
 fn read_whole(object: &Object, machine: &Machine<'_>, part: &Part, s: &mut Scratch) -> Result<()> {
-    s.io.clear();
+    // What the buffer holds is overwritten; some stores need not zero their room for it.
+    let more = |io: &Vec<u8>, room: usize| room.saturating_sub(io.len());
     if let Some(exact) = machine.exact_bytes(part) {
         // Room for one byte more: then one short read tells that there are not more.
-        reserve(&mut s.io, exact + 1)?;
+        let more = more(&s.io, exact + 1);
+        reserve(&mut s.io, more)?;
         let too_long =
             |e: Error| if e.kind() == ErrorKind::Limit { err!(Chunk, "found more than {exact} bytes, expected {exact}") } else { e };
         object.read_whole(&mut s.io, exact).map_err(too_long)?;
@@ -207,7 +229,8 @@ fn read_whole(object: &Object, machine: &Machine<'_>, part: &Part, s: &mut Scrat
     }
     let most = machine.most_bytes(part);
     // Room for what our own encoders write: then one call reads it all.
-    reserve(&mut s.io, (most / 2).min(4 << 20))?;
+    let more = more(&s.io, (most / 2).min(4 << 20));
+    reserve(&mut s.io, more)?;
     object.read_whole(&mut s.io, most)?;
     let result = machine.advance(part, &s.io, &mut s.chain, &mut s.parts);
     match result {
@@ -257,7 +280,8 @@ impl Group {
         let ByteRange::Span { offset, len } = machine.want(next)? else { return Ok(None) };
         let near = offset >= self.end && offset - self.end <= machine.cost.gap();
         let end = offset.saturating_add(len);
-        if !near || end - self.start > machine.cost.merge || (spare_direct && machine.direct(next).is_some()) {
+        let others_way = (spare_direct && machine.direct(next).is_some()) || machine.known_index(next).is_some();
+        if !near || end - self.start > machine.cost.merge || others_way {
             return Ok(None);
         }
         self.end = end;
@@ -317,7 +341,11 @@ impl Flight {
 
     fn launch_group(self: &Arc<Self>, request: &Arc<Request>, part: Part, parts: &mut Vec<Part>) -> Result<()> {
         let chain = self.job.array.chain_of(&self.item.chunk)?;
-        let machine = self.job.machine(&chain, Cost::LATENCY);
+        let kept = self.kept();
+        let machine = self.job.machine(&chain, self.job.cost, kept.as_deref());
+        if machine.skip(&part, parts)? {
+            return Ok(());
+        }
         let mut range = machine.want(&part).map_err(|e| part.name(e))?;
         let mut group = match range {
             ByteRange::Span { offset, len } => Group::new(part, offset, len)?,
@@ -331,7 +359,12 @@ impl Flight {
             range = ByteRange::Span { offset, len: group.end - offset };
         }
         self.outstanding.fetch_add(1, Ordering::AcqRel);
-        request.flight_started();
+        let bytes = match range {
+            // What is compressed is perhaps half as long.
+            ByteRange::Whole => machine.exact_bytes(&group.first).unwrap_or_else(|| machine.most_bytes(&group.first) / 2) as u64,
+            ByteRange::Span { len, .. } | ByteRange::Suffix { len } => len,
+        };
+        request.flight_started(bytes);
         let (flight, request) = (self.clone(), request.clone());
         self.job.array.store.start_read(
             &self.key,
@@ -340,10 +373,20 @@ impl Flight {
             Box::new(move |result| {
                 request.flight_landed();
                 let again = request.clone();
-                again.resume(Box::new(move |request| flight.arrived(request, group, result)));
+                again.resume(Box::new(move |request| {
+                    let used = request.clone();
+                    flight.arrived(request, group, result);
+                    used.bytes_used(bytes);
+                }));
             }),
         );
         Ok(())
+    }
+
+    /// What is kept of the shard that is read, of the version that all reads see.
+    fn kept(&self) -> Option<Arc<OpenShard>> {
+        let version = *self.version.get()?;
+        self.job.array.open_shards.version(&self.key).filter(|(known, _)| *known == version).map(|(_, kept)| kept)
     }
 
     fn arrived(self: Arc<Self>, request: &Arc<Request>, group: Group, result: Result<Option<Fetched>>) {
@@ -361,7 +404,8 @@ impl Flight {
             bail!(Conflict, "the object was replaced while it was read");
         }
         let chain = self.job.array.chain_of(&self.item.chunk)?;
-        let machine = self.job.machine(&chain, Cost::LATENCY);
+        let kept = self.kept();
+        let machine = self.job.machine(&chain, self.job.cost, kept.as_deref());
         let bytes = fetched.parts.first().map_or(&[][..], |p| p);
         if group.first_len == u64::MAX {
             if let Some(exact) = machine.exact_bytes(&group.first) {

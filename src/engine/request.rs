@@ -4,16 +4,13 @@
 //! key are parked: a continuation comes back through `resume`, and any helper runs it.
 
 use super::lock::lock;
-use super::plan::Plan;
 use super::pool::Pool;
 use crate::error::{Error, Result, err};
+use crate::store::Tuning;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-
-/// Reads that one request has under way at the same time in a store with latency.
-pub(super) const MAX_IN_FLIGHT: usize = 64;
 
 /// Work below this many bytes and items is done by the calling thread: waking another costs more (about 20 µs) than it gains.
 pub(super) const INLINE_BYTES: u64 = 256 << 10;
@@ -29,12 +26,18 @@ pub(super) enum Outcome {
 
 /// A plan that can be carried out item by item, from any threads.
 pub(super) trait Work: Send + Sync {
-    /// What is to be done.
-    fn plan(&self) -> &Plan;
+    /// How many items there are.
+    fn items(&self) -> u64;
+    /// How many bytes they move, about.
+    fn bytes(&self) -> u64;
     /// The threads to use.
     fn pool(&self) -> &Pool;
     /// Whether the other items are carried out after one failed (writes: what can be stored is stored).
     fn finish_others(&self) -> bool;
+    /// What may be in flight, in a store with latency.
+    fn tuning(&self) -> Tuning {
+        Tuning::default()
+    }
     /// Carries out one item.
     fn run(&self, request: &Arc<Request>, item: u64) -> Outcome;
 }
@@ -44,10 +47,15 @@ type Task = Box<dyn FnOnce(&Arc<Request>) + Send>;
 /// See the module.
 pub struct Request {
     work: Box<dyn Work>,
+    /// Each item that is done wakes the thread that waits.
+    tells: bool,
     next: AtomicU64,
     finished: AtomicU64,
     failed: AtomicBool,
+    tuning: Tuning,
     in_flight: AtomicUsize,
+    /// Bytes that are waited for, or have come and are not used yet.
+    bytes: AtomicU64,
     ready: AtomicUsize,
     state: Mutex<State>,
     wake: Condvar,
@@ -62,20 +70,11 @@ struct State {
 
 /// Carries out `work`, with the help of its pool where that gains, and returns when all of it is done.
 pub(super) fn run(work: Box<dyn Work>) -> Result<()> {
-    let (items, bytes) = (work.plan().items(), work.plan().bytes());
+    let (items, bytes) = (work.items(), work.bytes());
     if items == 0 {
         return Ok(());
     }
-    let request = Arc::new(Request {
-        work,
-        next: AtomicU64::new(0),
-        finished: AtomicU64::new(0),
-        failed: AtomicBool::new(false),
-        in_flight: AtomicUsize::new(0),
-        ready: AtomicUsize::new(0),
-        state: Mutex::default(),
-        wake: Condvar::new(),
-    });
+    let request = Request::new(work, false);
     if items > 1 && (bytes > INLINE_BYTES || items > INLINE_ITEMS) {
         request.work.pool().offer(&request, (items - 1).min(1024) as usize);
     }
@@ -84,15 +83,95 @@ pub(super) fn run(work: Box<dyn Work>) -> Result<()> {
     request.result()
 }
 
+/// Carries out `work` with up to `width` threads, and calls `told` in this thread with the number of items that are done, whenever
+/// it grew. An error of it ends the request before the next item.
+pub(super) fn run_and_tell(work: Box<dyn Work>, width: usize, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+    if work.items() == 0 {
+        return Ok(());
+    }
+    let request = Request::new(work, true);
+    let helpers = usize::try_from(request.work.items() - 1).unwrap_or(usize::MAX).min(width.saturating_sub(1));
+    request.work.pool().offer(&request, helpers);
+    request.help_and_tell(told);
+    request.result()
+}
+
 impl Request {
+    fn new(work: Box<dyn Work>, tells: bool) -> Arc<Request> {
+        Arc::new(Request {
+            tuning: work.tuning(),
+            work,
+            tells,
+            next: AtomicU64::new(0),
+            finished: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+            in_flight: AtomicUsize::new(0),
+            bytes: AtomicU64::new(0),
+            ready: AtomicUsize::new(0),
+            state: Mutex::default(),
+            wake: Condvar::new(),
+        })
+    }
+
+    /// Helps until every item is done, and tells how many are. Returns in any case, so that what the items use may go afterwards.
+    fn help_and_tell(self: &Arc<Self>, told: &mut dyn FnMut(u64) -> Result<()>) {
+        let (total, mut before) = (self.work.items(), 0);
+        loop {
+            let done = self.finished.load(Ordering::Acquire);
+            if done > before && !self.failed() {
+                let result = catch_unwind(AssertUnwindSafe(|| told(done))).unwrap_or_else(|panic| Err(panicked(&*panic)));
+                if let Err(e) = result {
+                    self.fail(e);
+                }
+            }
+            before = done;
+            if done >= total {
+                return;
+            }
+            if self.ready.load(Ordering::Acquire) > 0 && self.run_ready() {
+                continue;
+            }
+            if self.next.load(Ordering::Relaxed) < total {
+                let item = self.next.fetch_add(1, Ordering::Relaxed);
+                if item < total {
+                    self.run_item(item);
+                    continue;
+                }
+            }
+            let mut state = lock(&self.state);
+            while state.ready.is_empty() && self.finished.load(Ordering::Acquire) == done {
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Whether an item failed.
+    pub(super) fn failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    fn fail(&self, e: Error) {
+        let mut state = lock(&self.state);
+        state.failures += 1;
+        state.error.get_or_insert(e);
+        self.failed.store(true, Ordering::Relaxed);
+        drop(state);
+        if !self.work.finish_others() {
+            // Items that nobody has begun count as done.
+            let total = self.work.items();
+            let begun = self.next.swap(total, Ordering::Relaxed);
+            self.finished.fetch_add(total.saturating_sub(begun), Ordering::AcqRel);
+        }
+    }
+
     /// Runs ready continuations and unclaimed items until there are none.
     pub(super) fn help(self: &Arc<Self>) {
-        let total = self.work.plan().items();
+        let total = self.work.items();
         loop {
             if self.ready.load(Ordering::Acquire) > 0 && self.run_ready() {
                 continue;
             }
-            if self.in_flight.load(Ordering::Relaxed) >= MAX_IN_FLIGHT || self.next.load(Ordering::Relaxed) >= total {
+            if !self.claimable(total) {
                 return;
             }
             let item = self.next.fetch_add(1, Ordering::Relaxed);
@@ -143,7 +222,7 @@ impl Request {
 
     /// Whether fewer items are left to be begun than other threads could begin.
     pub(super) fn has_idle_threads(&self) -> bool {
-        let left = self.work.plan().items().saturating_sub(self.next.load(Ordering::Relaxed));
+        let left = self.work.items().saturating_sub(self.next.load(Ordering::Relaxed));
         left + 1 < self.threads() as u64
     }
 
@@ -184,25 +263,28 @@ impl Request {
         }
     }
 
-    /// Counts a read that was started.
-    pub(super) fn flight_started(&self) {
+    /// Counts a read or put that was started, of about so many bytes.
+    pub(super) fn flight_started(&self, bytes: u64) {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts a read that came back.
+    /// Counts one that came back. Its bytes count until they are used.
     pub(super) fn flight_landed(&self) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Its bytes are used.
+    pub(super) fn bytes_used(&self, bytes: u64) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Completes one item.
     pub(super) fn finish(&self, result: Result<()>) {
         if let Err(e) = result {
-            let mut state = lock(&self.state);
-            state.failures += 1;
-            state.error.get_or_insert(e);
-            self.failed.store(true, Ordering::Relaxed);
+            self.fail(e);
         }
-        if self.finished.fetch_add(1, Ordering::AcqRel) + 1 == self.work.plan().items() {
+        if self.finished.fetch_add(1, Ordering::AcqRel) + 1 == self.work.items() || self.tells {
             // The lock orders this after the waiter's check and before its sleep.
             drop(lock(&self.state));
             self.wake.notify_all();
@@ -211,7 +293,7 @@ impl Request {
 
     /// Helps until every item is done.
     fn wait(self: &Arc<Self>) {
-        let total = self.work.plan().items();
+        let total = self.work.items();
         while self.finished.load(Ordering::Acquire) < total {
             let mut state = lock(&self.state);
             while state.ready.is_empty() && self.finished.load(Ordering::Acquire) < total && !self.claimable(total) {
@@ -223,12 +305,14 @@ impl Request {
     }
 
     fn claimable(&self, total: u64) -> bool {
-        self.in_flight.load(Ordering::Relaxed) < MAX_IN_FLIGHT && self.next.load(Ordering::Relaxed) < total
+        self.in_flight.load(Ordering::Relaxed) < self.tuning.requests
+            && self.bytes.load(Ordering::Relaxed) < self.tuning.bytes
+            && self.next.load(Ordering::Relaxed) < total
     }
 
     fn result(&self) -> Result<()> {
         let mut state = lock(&self.state);
-        let (failures, total) = (state.failures, self.work.plan().items());
+        let (failures, total) = (state.failures, self.work.items());
         let Some(e) = state.error.take() else { return Ok(()) };
         if !self.work.finish_others() || total == 1 {
             return Err(e);
@@ -280,7 +364,7 @@ impl Fan {
 }
 
 fn err_like(e: &Error, message: String) -> Error {
-    Error::new(e.kind(), message).with_errno(e.os_errno())
+    Error::new(e.kind(), message).with_errno(e.os_errno()).with_http_status(e.http_status())
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
@@ -292,6 +376,7 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
 mod tests {
     use super::*;
     use crate::engine::Selection;
+    use crate::engine::plan::Plan;
     use crate::error::ErrorKind;
     use crate::grid::Grid;
     use crate::limits::Dims;
@@ -305,8 +390,12 @@ mod tests {
     }
 
     impl Work for Pieces {
-        fn plan(&self) -> &Plan {
-            &self.plan
+        fn items(&self) -> u64 {
+            self.plan.items()
+        }
+
+        fn bytes(&self) -> u64 {
+            self.plan.bytes()
         }
 
         fn pool(&self) -> &Pool {

@@ -7,6 +7,7 @@
 
 use super::decode::{Cost, Machine, Target, decode_index, index_bytes, inner_name};
 use super::encode::{Source, encode_index, encode_into};
+use super::outlet::Outlet;
 use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis};
 use super::request::{INLINE_BYTES, Request};
@@ -297,6 +298,7 @@ impl Shared {
 }
 
 /// What is to be written into shards, and from where.
+#[derive(Clone, Copy)]
 pub(super) struct Edit<'a> {
     /// The array.
     pub array: &'a BoundArray,
@@ -306,6 +308,8 @@ pub(super) struct Edit<'a> {
     pub change: &'a Transfer,
     /// Who may help.
     pub request: Option<&'a Arc<Request>>,
+    /// Where the shard goes.
+    pub outlet: Outlet<'a>,
 }
 
 /// A box of elements to be written into a chunk.
@@ -326,16 +330,18 @@ impl Edit<'_> {
         if self.covers(selected.axes, selected.inside) {
             return self.put(shard, key, selected, &Old::default(), s);
         }
-        let _process = array.store.lock_key(&array.prefix, key)?;
+        let process = array.store.lock_key(&array.prefix, key)?;
+        // Another process may not come in before the shard is stored.
+        let at_once = Edit { outlet: if process.is_some() { Outlet::now(array) } else { self.outlet }, ..*self };
         match array.store.open(key)? {
-            None => self.put(shard, key, selected, &Old::default(), s),
+            None => at_once.put(shard, key, selected, &Old::default(), s),
             Some(object) => {
                 let mut buf = std::mem::take(&mut s.io);
                 let result = self.read_old(&object, shard, selected, &mut buf, s).and_then(|(index, len, runs)| {
                     drop(object);
                     let room = sharding::room(shard.location, index_bytes(shard), len);
                     let old = Old { index, len, room, bytes: &buf, runs };
-                    self.put(shard, key, selected, &old, s)
+                    at_once.put(shard, key, selected, &old, s)
                 });
                 s.io = buf;
                 result
@@ -350,7 +356,7 @@ impl Edit<'_> {
 
     fn put(&self, shard: &Sharded, key: &str, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<()> {
         let (slots, pieces) = self.encode(shard, selected, old, s)?;
-        put_shard(self.array, shard, key, &slots, &pieces, old, &mut s.chain)?;
+        put_shard(self.outlet, shard, key, &slots, &pieces, old, &mut s.chain)?;
         if let Some(piece) = pieces.into_iter().next() {
             s.chain.shard = piece.bytes;
         }
@@ -367,7 +373,7 @@ impl Edit<'_> {
         buf: &mut Vec<u8>,
         s: &mut Scratch,
     ) -> Result<(Vec<u8>, u64, Vec<(u64, u64, usize)>)> {
-        let cost = if self.array.store.capabilities().latency { Cost::LATENCY } else { Cost::LOCAL };
+        let cost = Cost::of(&*self.array.store);
         let count = inner_count(shard);
         let mut replaced = vec![false; count];
         let cut = Cut::new(shard, selected.axes);
@@ -472,7 +478,7 @@ impl Edit<'_> {
             None => Old::default(),
             Some(bytes) => Old::whole(shard, bytes, &mut s.chain)?,
         };
-        let alone = Edit { request: None, array: self.array, source: self.source, change: self.change };
+        let alone = Edit { request: None, ..*self };
         let (slots, pieces) = alone.encode(shard, selected, &old, s)?;
         let Some(whole) = assemble(shard, &slots, &pieces, &old, &mut s.chain)? else { return Ok(false) };
         for part in whole.all() {
@@ -506,7 +512,7 @@ impl Edit<'_> {
             match bytes {
                 None => target.fill(&all, 0)?,
                 Some(bytes) => {
-                    let machine = Machine { root: chain, target: &target, cost: Cost::LOCAL };
+                    let machine = Machine { root: chain, target: &target, cost: Cost::LOCAL, kept: None };
                     machine.run_over(bytes, all.clone(), &mut s.chain).map_err(name)?;
                 }
             }
@@ -567,7 +573,7 @@ fn slots_of(shard: &Sharded, old: &Old<'_>, touched: &mut Touched<'_>) -> Result
 
 /// Stores a shard, or removes it if it has no inner chunks.
 fn put_shard(
-    array: &BoundArray,
+    outlet: Outlet<'_>,
     shard: &Sharded,
     key: &str,
     slots: &[Slot],
@@ -575,8 +581,10 @@ fn put_shard(
     old: &Old<'_>,
     s: &mut ChainScratch,
 ) -> Result<()> {
+    let array = outlet.array();
     let done = match assemble(shard, slots, pieces, old, s)? {
-        Some(whole) => array.store.put(key, &whole.all().collect::<Vec<_>>(), Condition::None),
+        Some(whole) => outlet.put(key, &whole.all().collect::<Vec<_>>()),
+        None if array.store.capabilities().erasable => outlet.erase(key),
         None => remove_shard(array, shard, key, s),
     };
     array.open_shards.forget(key);
@@ -674,7 +682,7 @@ pub(super) fn replace_inner(
     }
     let mut buf = std::mem::take(&mut s.io);
     let result = (|| {
-        let cost = if array.store.capabilities().latency { Cost::LATENCY } else { Cost::LOCAL };
+        let cost = Cost::of(&*array.store);
         let old = match &object {
             None => Old::default(),
             Some(object) => {
@@ -698,7 +706,7 @@ pub(super) fn replace_inner(
             slots[number] = Slot::New(0, 0, bytes.len() as u64);
             pieces.push(piece);
         }
-        put_shard(array, shard, key, &slots, &pieces, &old, &mut s.chain)?;
+        put_shard(Outlet::now(array), shard, key, &slots, &pieces, &old, &mut s.chain)?;
         Ok(there)
     })();
     s.io = buf;

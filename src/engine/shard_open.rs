@@ -41,7 +41,44 @@ pub(super) struct OpenShard {
     version: Option<Version>,
     /// In the native form.
     pub index: Vec<u8>,
+    /// The indexes of shards inside of it, by their places in the object.
+    inner: Kept<Vec<(Span, Arc<Vec<u8>>)>>,
     used: AtomicU64,
+}
+
+/// Offset and length in an object.
+type Span = (u64, u64);
+
+impl OpenShard {
+    /// The index of the inner shard that is there, in the native form.
+    pub(super) fn inner(&self, span: Span) -> Option<Arc<Vec<u8>>> {
+        self.inner.read(|all| all.binary_search_by_key(&span, |(at, _)| *at).ok().map(|i| all[i].1.clone()))
+    }
+
+    /// Keeps the index of an inner shard, as far as a shard's part of [`MOST_BYTES`] goes; beyond it the others are forgotten.
+    pub(super) fn keep_inner(&self, span: Span, index: &[u8]) {
+        let room = (MOST_BYTES / MOST).saturating_sub(self.index.len());
+        let mut copy = Vec::new();
+        if index.len() > room || crate::limits::reserve(&mut copy, index.len()).is_err() {
+            return;
+        }
+        copy.extend_from_slice(index);
+        let _gone = self.inner.write(|all| {
+            let known: usize = all.iter().map(|(_, index)| index.len()).sum();
+            let gone = if known + copy.len() > room { std::mem::take(all) } else { Vec::new() };
+            if let Err(i) = all.binary_search_by_key(&span, |(at, _)| *at)
+                && all.try_reserve(1).is_ok()
+            {
+                all.insert(i, (span, Arc::new(copy)));
+            }
+            gone
+        });
+    }
+
+    /// The bytes that it may have in all.
+    fn most_bytes(&self) -> usize {
+        self.index.len().max(MOST_BYTES / MOST)
+    }
 }
 
 /// A file that is counted.
@@ -88,6 +125,11 @@ impl Held {
         self.object.as_ref().or(kept).ok_or_else(|| crate::error::err!(Internal, "an open shard without an object"))
     }
 
+    /// What is kept of the shard.
+    pub fn shard(&self) -> &OpenShard {
+        &self.shard
+    }
+
     /// The index in the native form.
     pub fn index(&self) -> &[u8] {
         &self.shard.index
@@ -131,10 +173,10 @@ impl OpenShards {
             if let Some(i) = all.iter().position(|other| other.key == shard.key) {
                 remove(all, i);
             }
-            let mut bytes = shard.index.len() + all.iter().map(|s| s.index.len()).sum::<usize>();
+            let mut bytes = shard.most_bytes() + all.iter().map(|s| s.most_bytes()).sum::<usize>();
             while all.len() >= MOST || bytes > MOST_BYTES {
                 let Some(i) = (0..all.len()).min_by_key(|&i| all[i].used.load(Relaxed)) else { break };
-                bytes -= all[i].index.len();
+                bytes -= all[i].most_bytes();
                 remove(all, i);
             }
             all.push(shard);
@@ -155,7 +197,15 @@ impl OpenShards {
         }
         copy.extend_from_slice(index);
         let (key, version) = (key.to_string(), Some(version));
-        self.keep(Arc::new(OpenShard { key, file: None, mark: None, version, index: copy, used: AtomicU64::new(0) }));
+        self.keep(Arc::new(OpenShard {
+            key,
+            file: None,
+            mark: None,
+            version,
+            index: copy,
+            inner: Kept::new(Vec::new()),
+            used: AtomicU64::new(0),
+        }));
     }
 }
 
@@ -203,7 +253,15 @@ impl BoundArray {
         };
         // Of files beyond the limit nothing is kept.
         let keep = mark.current && !matches!(rest, Some(Object::File(_)));
-        let open = OpenShard { key: key.to_string(), file, mark: Some(mark), version: None, index, used: AtomicU64::new(0) };
+        let open = OpenShard {
+            key: key.to_string(),
+            file,
+            mark: Some(mark),
+            version: None,
+            index,
+            inner: Kept::new(Vec::new()),
+            used: AtomicU64::new(0),
+        };
         let held = Held { shard: Arc::new(open), object: rest, len: mark.len };
         if keep {
             self.open_shards.keep(held.shard.clone());
@@ -294,6 +352,41 @@ mod tests {
                 assert_eq!(calls(at, Call::Read), (2, 1));
             }
         }
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn the_indexes_of_inner_shards_are_kept_too_within_the_same_limit() {
+        let root = std::env::temp_dir().join(format!("ozarr-open-nested-{}", std::process::id()));
+        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        let sharding = |inner: &str, shape: &str| {
+            format!(
+                r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[{shape}],"codecs":[{inner}],"index_codecs":[{little},"crc32c"]}}}}"#
+            )
+        };
+        let array = array(&root, &format!("[{}]", sharding(&sharding(little, "2"), "8")));
+        let mut values: Vec<i32> = (1..65).collect();
+        // SAFETY: the memory lives as long as the calls.
+        unsafe { write(&array, &Selection::all(&[64]), &view(&mut values)).unwrap() };
+        let element = |at: i64| {
+            let mut value = [0];
+            let one = Selection::new(&[64], &[at], &[1], None).unwrap();
+            // SAFETY: as above.
+            unsafe { read(&array, &one, &view(&mut value)).unwrap() };
+            assert_eq!(value[0], at as i32 + 1);
+        };
+        // Both indexes and the chunk; the chunk alone; the index of the other inner shard and a chunk; of both then chunks only.
+        let reads = |at: i64| fault::count(Call::Read, || element(at));
+        assert_eq!([0, 7, 8, 15, 1, 9].map(reads), [3, 1, 2, 1, 1, 1]);
+        array.open_shards.forget_all();
+        assert_eq!(reads(3), 3);
+        let kept = array.open_shards.find("a/c.0").unwrap();
+        let share = MOST_BYTES / MOST;
+        kept.keep_inner((1, 1), &vec![7; share]);
+        assert!(kept.inner((1, 1)).is_none());
+        kept.keep_inner((1, 1), &vec![7; share - 100]);
+        kept.keep_inner((2, 1), &[8; 90]);
+        assert!(kept.inner((1, 1)).is_none() && kept.inner((2, 1)).is_some_and(|index| *index == [8; 90]));
         std::fs::remove_dir_all(&root).unwrap();
     }
 

@@ -3,7 +3,8 @@
 
 use super::decode::Target;
 use super::encode::{Source, encode_chunk};
-use super::lock::ChunkGuard;
+use super::lock::{self, ChunkGuard};
+use super::outlet::{Change, Outlet};
 use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis, Item, Plan};
 use super::pool::Pool;
@@ -14,23 +15,30 @@ use super::shard::{self, Edit, Selected};
 use super::{BoundArray, Memory, Overflow, Selection, lenient};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::ElementType;
+use crate::dtype::coding::Coding;
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Result, bail};
 use crate::limits::{Dims, c_strides, chunk_bytes, grow};
-use crate::store::Condition;
-use std::sync::Arc;
+use crate::store::Tuning;
+use std::sync::{Arc, Mutex};
 
-/// The work of writing `selection` from `memory`.
-pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<Box<dyn Work>> {
+/// The work of writing `selection` from `memory`, which holds what the elements mean where a coding says so.
+pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
     let base = memory.data.wrapping_add(memory.offset).cast_const();
     let mut source = Source::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
     source.store_fill = array.store_fill_chunks;
-    let native = ElementType::native(array.data_type);
+    let (native, from) = (ElementType::native(array.data_type), ElementType::native(memory.data_type));
+    let mut change = Transfer::new(from, native)?.with_overflow(memory.overflow);
+    if let Some(coding) = coding {
+        source.transfer = Transfer::encoding(from, source.transfer.to(), coding, memory.overflow)?;
+        change = Transfer::encoding(from, native, coding, memory.overflow)?;
+    }
     let job = Job {
         plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
         source,
-        change: Transfer::new(ElementType::native(memory.data_type), native)?.with_overflow(memory.overflow),
+        change,
+        latency: array.store.capabilities().latency,
         array: array.clone(),
     };
     Ok(Box::new(Write(Arc::new(job))))
@@ -44,11 +52,17 @@ struct Job {
     source: Source,
     /// From the memory's type to the array's, for chunks that are changed in part.
     change: Transfer,
+    /// Puts are started, and waited for by nobody but the request.
+    latency: bool,
 }
 
 impl Work for Write {
-    fn plan(&self) -> &Plan {
-        &self.0.plan
+    fn items(&self) -> u64 {
+        self.0.plan.items()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.plan.bytes()
     }
 
     fn pool(&self) -> &Pool {
@@ -57,6 +71,10 @@ impl Work for Write {
 
     fn finish_others(&self) -> bool {
         true
+    }
+
+    fn tuning(&self) -> Tuning {
+        self.0.array.store.tuning()
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
@@ -68,15 +86,15 @@ impl Work for Write {
                 move |guard: ChunkGuard| {
                     let again = request.clone();
                     again.resume(Box::new(move |request| {
-                        let result = job.write_later(number, request);
-                        drop(guard);
-                        request.finish(result);
+                        if let Outcome::Done(result) = job.write_later(number, request, guard) {
+                            request.finish(result);
+                        }
                     }));
                 }
             });
             match guard {
                 None => Outcome::Parked,
-                Some(_guard) => Outcome::Done(self.0.write(&item, request, s)),
+                Some(guard) => self.0.begin(&item, request, guard, s),
             }
         })
     }
@@ -84,31 +102,74 @@ impl Work for Write {
 
 impl Job {
     /// An item whose lock was taken when it came to its turn.
-    fn write_later(&self, number: u64, request: &Arc<Request>) -> Result<()> {
+    fn write_later(self: &Arc<Self>, number: u64, request: &Arc<Request>, guard: ChunkGuard) -> Outcome {
         let item = self.plan.item(number);
         scratch::with(|s| {
             self.array.chunk_key(&item.chunk, &mut s.key);
-            self.write(&item, request, s)
+            self.begin(&item, request, guard, s)
         })
     }
 
-    /// Writes an item, whose key is in `s` and locked.
-    fn write(&self, item: &Item, request: &Arc<Request>, s: &mut Scratch) -> Result<()> {
+    /// Writes an item, whose key is in `s` and locked, or starts its put.
+    fn begin(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+        let later = self.latency.then(Mutex::default);
+        let result = self.write(item, request, Outlet::later(&self.array, later.as_ref()), s);
+        let change = later.and_then(|later| lock::lock(&later).take());
+        match (result, change) {
+            (Ok(()), Some(change)) => {
+                self.send(change, &s.key, request, guard);
+                Outcome::Parked
+            }
+            (result, _) => Outcome::Done(result),
+        }
+    }
+
+    /// Starts a put or an erasing. The lock is given back, and the item done, when it has ended.
+    fn send(self: &Arc<Self>, change: Change, key: &str, request: &Arc<Request>, guard: ChunkGuard) {
+        let bytes = if let Change::Put(bytes) = &change { bytes.len() as u64 } else { 0 };
+        request.flight_started(bytes);
+        let (job, again, name) = (self.clone(), request.clone(), key.to_string());
+        let done = Box::new(move |result: Result<()>| {
+            again.flight_landed();
+            again.bytes_used(bytes);
+            let request = again.clone();
+            request.resume(Box::new(move |request| {
+                // Who read meanwhile may have kept the old one.
+                job.array.open_shards.forget(&name);
+                drop(guard);
+                request.finish(result.map_err(|e| e.at_key(&name)));
+            }));
+        });
+        match change {
+            Change::Put(bytes) => self.array.store.start_put(key, bytes, done),
+            Change::Erase => self.array.store.start_erase(key, done),
+        }
+    }
+
+    /// Encodes an item and hands it to the outlet.
+    fn write(&self, item: &Item, request: &Arc<Request>, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
         let result = self.array.chain_of(&item.chunk).and_then(|chain| {
             let inside = self.inside(item);
             if let Some(shard) = plain_shard(&chain) {
-                self.write_shard(shard, item, &inside, request, s)
+                self.write_shard(shard, item, (&inside, outlet), request, s)
             } else if !self.source.transfer.is_partial() && shard::covers(&item.axes, &inside) {
-                self.put(&chain, &item.axes, item.memory, &self.source, s)
+                self.put((&chain, outlet), &item.axes, item.memory, &self.source, s)
             } else {
-                self.change(&chain, item, s)
+                self.change(&chain, item, outlet, s)
             }
         });
         result.map_err(|e| self.plan.name_element(item, e).at_key(&s.key))
     }
 
-    fn write_shard(&self, shard: &Sharded, item: &Item, inside: &[u64], request: &Arc<Request>, s: &mut Scratch) -> Result<()> {
-        let edit = Edit { array: &self.array, source: &self.source, change: &self.change, request: Some(request) };
+    fn write_shard(
+        &self,
+        shard: &Sharded,
+        item: &Item,
+        (inside, outlet): (&[u64], Outlet<'_>),
+        request: &Arc<Request>,
+        s: &mut Scratch,
+    ) -> Result<()> {
+        let edit = Edit { array: &self.array, source: &self.source, change: &self.change, request: Some(request), outlet };
         let key = std::mem::take(&mut s.key);
         let result = edit.write(shard, &key, Selected { axes: &item.axes, memory: item.memory, inside }, s);
         s.key = key;
@@ -123,14 +184,14 @@ impl Job {
     }
 
     /// Encodes a whole chunk and stores it, or removes it if it holds only the fill value.
-    fn put(&self, chain: &BoundChain, axes: &Axes, memory: i64, source: &Source, s: &mut Scratch) -> Result<()> {
+    fn put(&self, (chain, outlet): (&BoundChain, Outlet<'_>), axes: &Axes, memory: i64, source: &Source, s: &mut Scratch) -> Result<()> {
         match encode_chunk(chain, source, axes, memory, &mut s.chain)? {
-            Some(bytes) => self.array.store.put(&s.key, &[bytes], Condition::None),
-            None if self.array.store.capabilities().erasable => self.array.store.erase(&s.key).map(drop),
+            Some(bytes) => outlet.put(&s.key, &[bytes]),
+            None if self.array.store.capabilities().erasable => outlet.erase(&s.key),
             None if self.array.store.open(&s.key)?.is_none() => Ok(()),
             // What cannot be removed is replaced, by a chunk that holds the fill value.
             None => match encode_chunk(chain, &source.storing_fill(), axes, memory, &mut s.chain)? {
-                Some(bytes) => self.array.store.put(&s.key, &[bytes], Condition::None),
+                Some(bytes) => outlet.put(&s.key, &[bytes]),
                 None => bail!(Internal, "a chunk that is to be stored was left out"),
             },
         }
@@ -138,14 +199,16 @@ impl Job {
 
     /// Reads a chunk, changes the selected elements and stores it again, with other processes kept out.
     /// What lies beyond the array's edge is stored again as it was found.
-    fn change(&self, chain: &BoundChain, item: &Item, s: &mut Scratch) -> Result<()> {
+    fn change(&self, chain: &BoundChain, item: &Item, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
         let shape = chain.shape();
         let size = self.array.data_type.size();
         let strides = c_strides(shape, size);
         let bytes = chunk_bytes(shape, size)?;
         let mut chunk = std::mem::take(&mut s.chunk);
         let result = grow(&mut chunk, bytes).map(|buf| buf.as_mut_ptr()).and_then(|base| {
-            let _process = self.array.store.lock_key(&self.array.prefix, &s.key)?;
+            let process = self.array.store.lock_key(&self.array.prefix, &s.key)?;
+            // Another process may not come in before the chunk is stored.
+            let outlet = if process.is_some() { Outlet::now(&self.array) } else { outlet };
             // Keeps the bytes of old elements of variable length until the chunk is stored again.
             let arena = self.array.data_type.is_variable().then(Arc::<Arena>::default);
             self.read_chunk(chain, item, base, &strides, arena.clone(), s)?;
@@ -153,7 +216,7 @@ impl Job {
             let as_stored = (self.array.data_type, Overflow::Error);
             let mut source = Source::new(chain, self.array.data_type, &self.array.fill, as_stored, base)?;
             source.store_fill = self.source.store_fill;
-            self.put(chain, &whole(shape, &strides), 0, &source, s)
+            self.put((chain, outlet), &whole(shape, &strides), 0, &source, s)
         });
         s.chunk = chunk;
         result

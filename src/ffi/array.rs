@@ -12,7 +12,7 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{dimension, lengths, not_null, numbers, put, put_numbers, put_text, rank, text};
+use super::strings::{dimension, lengths, not_null, numbers, optional_texts, put, put_numbers, put_text, rank, text};
 use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_type, type_code};
 use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow, Selection};
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn ozarr_array_flush(array: *mut ozarr_array) -> ozarr_sta
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_status {
-    entry!("ozarr_array_close", { ozarr_array::close(array, "array")?.flush() })
+    entry!("ozarr_array_close", { ozarr_array::close(array, "array")?.close() })
 }
 
 /// Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
@@ -312,6 +312,19 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
     })
 }
 
+/// Names the dimensions of an array that is there: one text for each dimension, NULL for one without a name
+/// (format 2 has names for all of them or for none; NULL for `names` takes all names away).
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_set_dimension_names(array: *mut ozarr_array, names: *const *const c_char) -> ozarr_status {
+    entry!("ozarr_array_set_dimension_names", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: NULL, or a text or NULL for each dimension, by the function's contract.
+        let names = unsafe { optional_texts(names, array.rank(), "names") }?;
+        array.set_dimension_names(&names.unwrap_or_else(|| vec![None; array.rank()]))
+    })
+}
+
 /// The fill value, what parts that were never written read as: one element of the array's type at `value`,
 /// which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined`
 /// may be NULL) and the value is 0.
@@ -420,6 +433,9 @@ pub unsafe extern "C" fn ozarr_array_append(
 ///
 /// - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the
 ///   default) leaves them out, they read the same.
+/// - `"raw_attributes"`: `"true"` shows attributes that are for programs only, too, where attributes are
+///   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
+///   those of NCZarr (`_nc...`). By its name each is found in any case.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_set(array: *mut ozarr_array, key: *const c_char, value: *const c_char) -> ozarr_status {
@@ -427,16 +443,22 @@ pub unsafe extern "C" fn ozarr_array_set(array: *mut ozarr_array, key: *const c_
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (key, value) = unsafe { (text(key, "key")?, text(value, "value")?) };
-        if key != "write_fill_chunks" {
-            bail!(Argument, "found the setting {key:?}, expected one of: \"write_fill_chunks\"");
-        }
-        match value {
-            "true" => array.set_write_fill_chunks(true),
-            "false" => array.set_write_fill_chunks(false),
-            _ => bail!(Argument, "the setting {key:?} is {value:?}, expected \"true\" or \"false\""),
+        match key {
+            "write_fill_chunks" => array.set_write_fill_chunks(truth(key, value)?),
+            "raw_attributes" => array.attributes().set_raw(truth(key, value)?),
+            _ => bail!(Argument, "found the setting {key:?}, expected one of: \"write_fill_chunks\", \"raw_attributes\""),
         }
         Ok(())
     })
+}
+
+/// `"true"` or `"false"`.
+pub(super) fn truth(key: &str, value: &str) -> Result<bool> {
+    match value {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => bail!(Argument, "the setting {key:?} is {value:?}, expected \"true\" or \"false\""),
+    }
 }
 
 /// A specification of type, shape and perhaps chunks.
@@ -467,13 +489,21 @@ unsafe fn box_of(array: &Array, start: *const i64, shape: *const i64) -> Result<
 
 /// A dense block in C order at `data`, which must have enough bytes.
 pub(super) fn contiguous(array: &Array, shape: &[u64], raw_type: ozarr_type, data: *mut c_void, size: usize) -> Result<Memory> {
-    let data_type = data_type(raw_type, Some(array.data_type()))?;
+    dense(shape, data_type(raw_type, Some(array.data_type()))?, data, size, "data")
+}
+
+/// The same of numbers of that type, whatever the array has.
+pub(super) fn contiguous_of(shape: &[u64], raw_type: ozarr_type, data: *mut c_void, size: usize, argument: &str) -> Result<Memory> {
+    dense(shape, data_type(raw_type, None)?, data, size, argument)
+}
+
+fn dense(shape: &[u64], data_type: DataType, data: *mut c_void, size: usize, argument: &str) -> Result<Memory> {
     let needed = dense_bytes(shape, data_type)?;
     if needed > 0 {
-        not_null(data, "data")?;
+        not_null(data, argument)?;
     }
     if size < needed {
-        bail!(BufferSize, "`data` has {size} bytes, expected {needed} for a block of shape {shape:?} and type {}", data_type.name());
+        bail!(BufferSize, "`{argument}` has {size} bytes, expected {needed} for a block of shape {shape:?} and type {}", data_type.name());
     }
     let strides = c_strides(shape, data_type.size());
     Ok(Memory { data: data.cast(), size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None })

@@ -7,9 +7,10 @@
 use super::entry;
 use super::handle::{Handle, Ref};
 use super::status::ozarr_status;
-use super::strings::{put, put_text, text};
+use super::strings::{not_null, put, put_text, text};
 use super::types::{ozarr_array, ozarr_group, ozarr_json_kind};
-use crate::error::{Result, err};
+use crate::error::{Result, bail, err};
+use crate::limits::MAX_JSON_VALUES;
 use crate::node::{Array, Attributes, Group};
 use std::ffi::c_char;
 
@@ -38,6 +39,37 @@ where
 {
     let node: Ref<H::Object> = H::get(handle, argument)?;
     each(node.attributes())
+}
+
+/// Numbers for the caller's list of `cap`; `*count` becomes how many there are, in any case.
+///
+/// # Safety `values` is NULL or has room for `cap` numbers; `count` is NULL or points to a `size_t`.
+unsafe fn put_values<T: Copy>(all: &[T], values: *mut T, cap: usize, count: *mut usize) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { put(all.len(), count, "count") }?;
+    if values.is_null() && cap == 0 {
+        return Ok(());
+    }
+    not_null(values, "values")?;
+    if cap < all.len() {
+        bail!(BufferSize, "`values` has room for {cap} numbers, expected {}", all.len());
+    }
+    // SAFETY: not NULL, with room for all of them.
+    unsafe { std::ptr::copy_nonoverlapping(all.as_ptr(), values, all.len()) };
+    Ok(())
+}
+
+/// # Safety `values` is NULL or has `count` numbers.
+unsafe fn values_of<'a, T>(values: *const T, count: usize) -> Result<&'a [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    not_null(values, "values")?;
+    if count > MAX_JSON_VALUES {
+        bail!(Limit, "found {count} numbers, the limit is {MAX_JSON_VALUES}");
+    }
+    // SAFETY: not NULL; the rest is the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts(values, count) })
 }
 
 fn name_at(attrs: &Attributes, index: usize) -> Result<String> {
@@ -196,6 +228,103 @@ pub unsafe extern "C" fn ozarr_array_attr_set_json(array: *mut ozarr_array, name
         of(array, "array", |attrs| {
             // SAFETY: NUL-terminated texts, by the function's contract.
             unsafe { attrs.set_json(text(name, "name")?, text(json, "json")?) }
+        })
+    })
+}
+
+/// The value of an attribute that is an integer from 0 to 2^64 - 1.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_get_uint64(array: *const ozarr_array, name: *const c_char, value: *mut u64) -> ozarr_status {
+    entry!("ozarr_array_attr_get_uint64", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
+            unsafe { put(attrs.get_u64(text(name, "name")?)?, value, "value") }
+        })
+    })
+}
+
+/// The values of an attribute that is a list of integers, or one of them: `cap` numbers have room at `values`,
+/// `*count` becomes how many there are, also where that is more; NULL with `cap` 0 asks for it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_get_int64s(
+    array: *const ozarr_array,
+    name: *const c_char,
+    values: *mut i64,
+    cap: usize,
+    count: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_array_attr_get_int64s", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
+            unsafe { put_values(&attrs.get_i64s(text(name, "name")?)?, values, cap, count) }
+        })
+    })
+}
+
+/// Sets an attribute to a list of `count` integers.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_set_int64s(
+    array: *mut ozarr_array,
+    name: *const c_char,
+    values: *const i64,
+    count: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_attr_set_int64s", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text, and `count` numbers, by the function's contract.
+            unsafe { attrs.set_i64s(text(name, "name")?, values_of(values, count)?) }
+        })
+    })
+}
+
+/// The values of an attribute that is a list of numbers, or one of them: `cap` numbers have room at `values`,
+/// `*count` becomes how many there are, also where that is more; NULL with `cap` 0 asks for it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_get_doubles(
+    array: *const ozarr_array,
+    name: *const c_char,
+    values: *mut f64,
+    cap: usize,
+    count: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_array_attr_get_doubles", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
+            unsafe { put_values(&attrs.get_f64s(text(name, "name")?)?, values, cap, count) }
+        })
+    })
+}
+
+/// Sets an attribute to a list of `count` numbers. NaN and infinities are `OZARR_ERR_RANGE`, as of
+/// `ozarr_array_attr_set_double`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_set_doubles(
+    array: *mut ozarr_array,
+    name: *const c_char,
+    values: *const f64,
+    count: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_attr_set_doubles", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text, and `count` numbers, by the function's contract.
+            unsafe { attrs.set_f64s(text(name, "name")?, values_of(values, count)?) }
+        })
+    })
+}
+
+/// Sets an attribute to an integer from 0 to 2^64 - 1.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_attr_set_uint64(array: *mut ozarr_array, name: *const c_char, value: u64) -> ozarr_status {
+    entry!("ozarr_array_attr_set_uint64", {
+        of(array, "array", |attrs| {
+            // SAFETY: a NUL-terminated text, by the function's contract.
+            attrs.set_u64(unsafe { text(name, "name") }?, value)
         })
     })
 }
@@ -397,6 +526,100 @@ pub unsafe extern "C" fn ozarr_group_attr_set_json(group: *mut ozarr_group, name
         of(group, "group", |attrs| {
             // SAFETY: NUL-terminated texts, by the function's contract.
             unsafe { attrs.set_json(text(name, "name")?, text(json, "json")?) }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_get_uint64`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_get_uint64(group: *const ozarr_group, name: *const c_char, value: *mut u64) -> ozarr_status {
+    entry!("ozarr_group_attr_get_uint64", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
+            unsafe { put(attrs.get_u64(text(name, "name")?)?, value, "value") }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_get_int64s`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_get_int64s(
+    group: *const ozarr_group,
+    name: *const c_char,
+    values: *mut i64,
+    cap: usize,
+    count: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_attr_get_int64s", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
+            unsafe { put_values(&attrs.get_i64s(text(name, "name")?)?, values, cap, count) }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_set_int64s`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_set_int64s(
+    group: *mut ozarr_group,
+    name: *const c_char,
+    values: *const i64,
+    count: usize,
+) -> ozarr_status {
+    entry!("ozarr_group_attr_set_int64s", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text, and `count` numbers, by the function's contract.
+            unsafe { attrs.set_i64s(text(name, "name")?, values_of(values, count)?) }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_get_doubles`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_get_doubles(
+    group: *const ozarr_group,
+    name: *const c_char,
+    values: *mut f64,
+    cap: usize,
+    count: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_group_attr_get_doubles", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
+            unsafe { put_values(&attrs.get_f64s(text(name, "name")?)?, values, cap, count) }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_set_doubles`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_set_doubles(
+    group: *mut ozarr_group,
+    name: *const c_char,
+    values: *const f64,
+    count: usize,
+) -> ozarr_status {
+    entry!("ozarr_group_attr_set_doubles", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text, and `count` numbers, by the function's contract.
+            unsafe { attrs.set_f64s(text(name, "name")?, values_of(values, count)?) }
+        })
+    })
+}
+
+/// As `ozarr_array_attr_set_uint64`, for a group.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_attr_set_uint64(group: *mut ozarr_group, name: *const c_char, value: u64) -> ozarr_status {
+    entry!("ozarr_group_attr_set_uint64", {
+        of(group, "group", |attrs| {
+            // SAFETY: a NUL-terminated text, by the function's contract.
+            attrs.set_u64(unsafe { text(name, "name") }?, value)
         })
     })
 }

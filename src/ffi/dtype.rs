@@ -131,7 +131,7 @@ fn element_of(dtype: *const ozarr_dtype, argument: &str) -> Result<ElementType> 
 
 /// The type as it lies in memory.
 pub(super) fn memory_type(dtype: *const ozarr_dtype, argument: &str) -> Result<DataType> {
-    Ok(element_of(dtype, argument)?.data_type.native())
+    Ok(element_of(dtype, argument)?.data_type.native().in_memory())
 }
 
 fn grammar(format: i32) -> Result<Grammar> {

@@ -5,6 +5,7 @@ use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
 use super::types::{create, ozarr_array, ozarr_create, ozarr_group, ozarr_spec};
+use crate::error::bail;
 use crate::node::{Array, Context, Group, Mode, Store};
 use std::ffi::c_char;
 
@@ -160,6 +161,22 @@ pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> oza
     entry!("ozarr_group_consolidate", { ozarr_group::get(group, "group")?.consolidate() })
 }
 
+/// Changes a rarely used setting of this handle: `"raw_attributes"`, as of `ozarr_array_set`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_set(group: *mut ozarr_group, key: *const c_char, value: *const c_char) -> ozarr_status {
+    entry!("ozarr_group_set", {
+        let group = ozarr_group::get(group, "group")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (key, value) = unsafe { (text(key, "key")?, text(value, "value")?) };
+        if key != "raw_attributes" {
+            bail!(Argument, "found the setting {key:?}, expected one of: \"raw_attributes\"");
+        }
+        group.attributes().set_raw(super::array::truth(key, value)?);
+        Ok(())
+    })
+}
+
 /// Makes durable what was written to the group's store.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -171,7 +188,7 @@ pub unsafe extern "C" fn ozarr_group_flush(group: *mut ozarr_group) -> ozarr_sta
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_close(group: *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_group_close", { ozarr_group::close(group, "group")?.flush() })
+    entry!("ozarr_group_close", { ozarr_group::close(group, "group")?.close() })
 }
 
 /// Frees the handle; NULL is allowed.

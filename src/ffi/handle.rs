@@ -56,10 +56,16 @@ pub(crate) enum Kind {
     ChunkIter = 9,
     /// `ozarr_shard_writer`
     ShardWriter = 10,
+    /// `ozarr_dataset`
+    Dataset = 14,
+    /// `ozarr_answer`
+    Answer = 32,
+    /// `ozarr_keys`
+    Keys = 33,
 }
 
 impl Kind {
-    const ALL: [Kind; 10] = [
+    const ALL: [Kind; 13] = [
         Kind::Context,
         Kind::Store,
         Kind::Group,
@@ -70,6 +76,9 @@ impl Kind {
         Kind::Dtype,
         Kind::ChunkIter,
         Kind::ShardWriter,
+        Kind::Dataset,
+        Kind::Answer,
+        Kind::Keys,
     ];
 
     fn c_name(self) -> &'static str {
@@ -84,6 +93,9 @@ impl Kind {
             Kind::Dtype => "ozarr_dtype",
             Kind::ChunkIter => "ozarr_chunk_iter",
             Kind::ShardWriter => "ozarr_shard_writer",
+            Kind::Dataset => "ozarr_dataset",
+            Kind::Answer => "ozarr_answer",
+            Kind::Keys => "ozarr_keys",
         }
     }
 }

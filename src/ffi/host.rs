@@ -1,10 +1,14 @@
 //! The host's world, kept while the library works: `errno`, the floating-point environment, and silence
 //! about panics.
 
+use crate::fork::{ForkSafe, Lazy};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 thread_local! {
+    /// Whether this thread runs a callback that no other may run beside.
+    static IN_TURN: Cell<bool> = const { Cell::new(false) };
     /// How many guarded calls this thread is in (a callback of the host may call the library again).
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     /// What the innermost guarded call saved.
@@ -41,15 +45,64 @@ impl World {
 pub(super) struct Host {
     /// What was saved by the call around this one, if this one comes from a callback.
     outer: Option<World>,
+    /// Whether it comes from a callback whose turn it was: others may have theirs meanwhile.
+    turn: bool,
 }
 
 impl Host {
     /// Saves the host's environment and sets the default one.
     pub(super) fn leave() -> Host {
         silence_panics();
+        let turn = IN_TURN.replace(false);
+        if turn {
+            Turns::of_process().give_back();
+        }
         DEPTH.set(DEPTH.get() + 1);
-        Host { outer: WORLD.replace(Some(World::leave())) }
+        Host { outer: WORLD.replace(Some(World::leave())), turn }
     }
+}
+
+/// Whose turn it is among the callbacks that may not run beside each other.
+#[derive(Default)]
+struct Turns {
+    taken: Mutex<bool>,
+    free: Condvar,
+}
+
+impl Turns {
+    fn of_process() -> &'static Turns {
+        static TURNS: Lazy<ForkSafe<Turns>> = Lazy::new(|| ForkSafe::new(Turns::default));
+        TURNS.get().get()
+    }
+
+    fn take(&self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        while *taken {
+            taken = self.free.wait(taken).unwrap_or_else(PoisonError::into_inner);
+        }
+        *taken = true;
+    }
+
+    fn give_back(&self) {
+        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.free.notify_one();
+    }
+}
+
+/// As [`call_back`], while no other such callback runs in the process. A callback that calls the library lets others have their turn
+/// until that call returns, so that none waits for what another holds.
+pub(super) fn call_back_in_turn<T>(f: impl FnOnce() -> T) -> T {
+    struct Mine;
+    impl Drop for Mine {
+        fn drop(&mut self) {
+            IN_TURN.set(false);
+            Turns::of_process().give_back();
+        }
+    }
+    Turns::of_process().take();
+    let _mine = Mine;
+    IN_TURN.set(true);
+    call_back(f)
 }
 
 /// Calls the host's code from within a guarded call: in the host's own world, which it may change.
@@ -63,6 +116,10 @@ pub(super) fn call_back<T>(f: impl FnOnce() -> T) -> T {
 
 impl Drop for Host {
     fn drop(&mut self) {
+        if self.turn {
+            Turns::of_process().take();
+            IN_TURN.set(true);
+        }
         if let Some(world) = WORLD.replace(self.outer) {
             world.enter();
         }
@@ -175,6 +232,31 @@ mod float {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn callbacks_take_turns_and_let_others_have_theirs_while_they_call_the_library() {
+        use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+        let (running, inside) = (AtomicU32::new(0), std::sync::Barrier::new(2));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let _host = Host::leave();
+                    for _ in 0..200 {
+                        call_back_in_turn(|| {
+                            assert_eq!(running.fetch_add(1, SeqCst), 0);
+                            std::thread::yield_now();
+                            running.fetch_sub(1, SeqCst);
+                        });
+                    }
+                    call_back_in_turn(|| {
+                        let _again = Host::leave();
+                        // Both are here at once, or nobody goes on.
+                        inside.wait();
+                    });
+                });
+            }
+        });
+    }
 
     #[test]
     fn errno_and_the_floating_point_environment_come_back() {

@@ -7,6 +7,9 @@ use std::ffi::c_char;
 /// What can be asked by name besides the codecs, which the registry knows.
 const FEATURES: &[&str] = &["v2", "v3", "file", "memory", "sharding"];
 
+/// What comes with the cargo feature `cloud`.
+const CLOUD: &[&str] = if cfg!(feature = "cloud") { &["cloud", "s3", "gs", "az", "http"] } else { &[] };
+
 /// The version of the library that runs, such as `"0.1.0"`. Never to be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_version() -> *const c_char {
@@ -21,13 +24,13 @@ pub unsafe extern "C" fn ozarr_abi_version() -> i32 {
 }
 
 /// Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`,
-/// `"sharding"`, `"transpose"`, `"memory"`, `"v2"`, ... Codecs have their names in metadata, of v2 or v3.
-/// False for names that it does not know, and for NULL.
+/// `"sharding"`, `"transpose"`, `"memory"`, `"cloud"`, `"v2"`, ... Codecs have their names in metadata, of
+/// v2 or v3. False for names that it does not know, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_has_feature(name: *const c_char) -> bool {
     entry!("ozarr_has_feature", else false, {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let name = unsafe { strings::text(name, "name") }?;
-        Ok(FEATURES.contains(&name) || has_codec(name))
+        Ok(FEATURES.contains(&name) || CLOUD.contains(&name) || has_codec(name))
     })
 }

@@ -57,7 +57,7 @@ pub unsafe extern "C" fn ozarr_migrate(
 }
 
 /// Calls the caller's function, if there is one.
-fn tell(progress: ozarr_progress, user: *mut c_void, done: u64, total: u64) -> Result<()> {
+pub(super) fn tell(progress: ozarr_progress, user: *mut c_void, done: u64, total: u64) -> Result<()> {
     let Some(progress) = progress else { return Ok(()) };
     // SAFETY: the caller gave this function for such calls, and `user` with it.
     match super::host::call_back(|| unsafe { progress(user, done, total) }) {

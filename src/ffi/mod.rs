@@ -11,17 +11,27 @@
 pub mod array;
 pub mod attr;
 pub mod chunk;
+pub mod codec;
 pub mod context;
+pub mod copy;
+pub mod dataset;
 pub mod dtype;
 pub mod group;
+pub mod image;
 pub mod iter;
 pub mod library;
 pub mod migrate;
+pub mod nczarr;
+pub mod newtype;
 pub mod node;
+pub mod packing;
 pub mod region;
+pub mod register;
 pub mod spec;
 pub mod status;
 pub mod store;
+pub mod table;
+pub mod tree;
 pub mod types;
 pub mod varlen;
 

@@ -128,7 +128,7 @@ pub unsafe extern "C" fn ozarr_array_write_ex(
 
 /// # Safety
 /// `region` and `memory` are NULL or point to structs that begin with their size.
-unsafe fn both(array: &Array, region: *const ozarr_region, memory: *const ozarr_memory) -> Result<(Selection, Memory)> {
+pub(super) unsafe fn both(array: &Array, region: *const ozarr_region, memory: *const ozarr_memory) -> Result<(Selection, Memory)> {
     // SAFETY: the caller's promise.
     let selection = unsafe { selection_of(array, region) }?;
     // SAFETY: the caller's promise.

@@ -19,7 +19,7 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{dimension, lengths, not_null, put, put_text, rank, text};
+use super::strings::{dimension, lengths, not_null, optional_texts, put, put_text, rank, text};
 use super::types::{Specification, create, data_type, is_order_f, ozarr_array, ozarr_create, ozarr_order, ozarr_spec, ozarr_type};
 use crate::dtype::ByteOrder;
 use crate::error::{Result, bail};
@@ -129,6 +129,22 @@ pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chun
     })
 }
 
+/// Chunks that are no shards: takes back `ozarr_spec_set_inner_chunks`, and of a copy (`ozarr_array_spec`) the
+/// shards, whose inner chunks' codecs stay.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_spec_unset_inner_chunks(spec: *mut ozarr_spec) -> ozarr_status {
+    entry!("ozarr_spec_unset_inner_chunks", { change(spec, Spec::unset_inner_chunks) })
+}
+
+/// Another type of the elements. The fill value is converted; where it does not fit, it becomes the default of
+/// the new type.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozarr_type) -> ozarr_status {
+    entry!("ozarr_spec_set_type", { change(spec, |s| s.set_data_type(data_type(r#type, None)?)) })
+}
+
 /// The fill value: one element of type `type` (`OZARR_AS_STORED`: of the array's) at `value`.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -155,6 +171,19 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_json(spec: *mut ozarr_spec, json: *
     })
 }
 
+/// Format 3: a member of the document that has no setter of its own, as JSON: `"storage_transformers"` (a
+/// list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
+/// (`ozarr_register_member`), or one with `"must_understand": false`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name: *const c_char, json: *const c_char) -> ozarr_status {
+    entry!("ozarr_spec_set_member_json", {
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (name, json) = unsafe { (text(name, "name")?, text(json, "json")?) };
+        change(spec, |s| s.set_member_json(name, json))
+    })
+}
+
 /// The dimensions' names, as many as the rank; NULL among them is a dimension without a name.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -165,13 +194,8 @@ pub unsafe extern "C" fn ozarr_spec_set_dimension_names(spec: *mut ozarr_spec, n
             if rank > 0 {
                 not_null(names, "names")?;
             }
-            let mut all = Vec::with_capacity(rank);
-            for d in 0..rank {
-                // SAFETY: a text or NULL for each dimension, by the function's contract.
-                let name = unsafe { names.add(d).read() };
-                // SAFETY: as above.
-                all.push(if name.is_null() { None } else { Some(unsafe { text(name, "names") }?.to_string()) });
-            }
+            // SAFETY: a text or NULL for each dimension, by the function's contract.
+            let all = unsafe { optional_texts(names, rank, "names") }?.unwrap_or_default();
             s.set_dimension_names(all)
         })
     })

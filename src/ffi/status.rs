@@ -204,7 +204,7 @@ pub unsafe extern "C" fn ozarr_last_error_info(info: *mut ozarr_error_info) -> o
                 struct_size: size,
                 status: l.status,
                 os_errno: l.os_errno,
-                http_status: 0,
+                http_status: l.http_status,
                 message: l.message.as_ptr(),
                 key: l.key.as_ptr(),
                 field: l.field.as_ptr(),
@@ -213,6 +213,55 @@ pub unsafe extern "C" fn ozarr_last_error_info(info: *mut ozarr_error_info) -> o
         // SAFETY: `struct_size` is at least the size of this struct.
         unsafe { info.write(filled) };
         Ok(())
+    })
+}
+
+/// For callbacks that fail: makes `message` the calling thread's last error, and gives `status` back, as in
+/// `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then fails
+/// with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is allowed. A
+/// `status` that is none becomes `OZARR_ERR_CALLBACK`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c_char) -> ozarr_status {
+    entry!("ozarr_set_error", {
+        let kind = kind_of(status).unwrap_or(ErrorKind::Callback);
+        let text = match message.is_null() {
+            true => "a callback failed".into(),
+            // SAFETY: not NULL, hence a NUL-terminated text, by the function's contract.
+            false => unsafe { CStr::from_ptr(message) }.to_string_lossy(),
+        };
+        Err(Error::new(kind, text))
+    })
+}
+
+/// The kind of a number from C; `None` if it is no error.
+fn kind_of(status: ozarr_status) -> Option<ErrorKind> {
+    TABLE.iter().find(|row| row.1 == status).map(|row| row.0)
+}
+
+/// How many errors there were in this thread, to tell later whether another came.
+pub(super) fn error_count() -> u64 {
+    LAST.with(|last| last.with(|l| l.count))
+}
+
+/// What the status of a callback means, called `what` in messages. `before` is [`error_count`] from before the call: an error
+/// that came since, of the same status, tells the cause.
+pub(super) fn of_callback(status: ozarr_status, what: &str, before: Option<u64>) -> Result<()> {
+    if status == OZARR_OK {
+        return Ok(());
+    }
+    let Some(kind) = kind_of(status) else {
+        return Err(Error::new(ErrorKind::Callback, format!("{what} gave {status}, which is no status")));
+    };
+    let cause = LAST.with(|last| {
+        last.with(|l| {
+            let is_new = before.is_none_or(|before| l.count > before) && l.status == status;
+            is_new.then(|| (CStr::from_bytes_until_nul(&l.message.0).unwrap_or_default().to_string_lossy().into_owned(), l.os_errno))
+        })
+    });
+    Err(match cause {
+        Some((message, errno)) => Error::new(kind, format!("{what}: {message}")).with_errno(errno),
+        None => Error::new(kind, format!("{what} failed and did not say why")),
     })
 }
 
@@ -242,7 +291,10 @@ impl<const N: usize> Text<N> {
 
 struct LastError {
     status: ozarr_status,
+    /// How many errors there were in this thread.
+    count: u64,
     os_errno: i32,
+    http_status: i32,
     message: Text<1024>,
     key: Text<1025>,
     field: Text<256>,
@@ -260,7 +312,7 @@ impl Last {
 
 thread_local! {
     static LAST: Last = const {
-        Last(UnsafeCell::new(LastError { status: OZARR_OK, os_errno: 0, message: Text::EMPTY, key: Text::EMPTY, field: Text::EMPTY }))
+        Last(UnsafeCell::new(LastError { status: OZARR_OK, count: 0, os_errno: 0, http_status: 0, message: Text::EMPTY, key: Text::EMPTY, field: Text::EMPTY }))
     };
 }
 
@@ -270,7 +322,9 @@ pub(super) fn fail(error: &Error) -> ozarr_status {
     LAST.with(|last| {
         last.with(|l| {
             l.status = error.kind().status();
+            l.count += 1;
             l.os_errno = error.os_errno();
+            l.http_status = error.http_status();
             l.message.set(&text);
             l.key.set(error.key().unwrap_or(""));
             l.field.set(error.field().unwrap_or(""));

@@ -9,6 +9,15 @@
 //! freed without that finishes the archive, too, but cannot say whether it worked; after a kill see
 //! `ozarr_zip_repair`.
 //!
+//! An object store or web server is a location like any other: `s3://bucket/run.zarr`, `gs://`,
+//! `az://container/run.zarr`, `abfs://container@account/run.zarr`, `https://host/run.zarr`. Credentials
+//! are taken from the options below, else from the environment and the files of the service's own tools
+//! (`AWS_...` and `~/.aws`, `GOOGLE_...`, `AZURE_...`); where there are none, requests go out unsigned,
+//! so that a public bucket needs nothing. The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON,
+//! for calls that take none. Web servers are read by keys and cannot list. Only 404 means that a chunk is
+//! missing; every other failure is an error, after tries within the deadline. A library that was built
+//! without the feature `cloud` answers such a location with `OZARR_ERR_UNSUPPORTED`.
+//!
 //! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
 //! the empty text is the root.
 
@@ -48,22 +57,56 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// As `ozarr_store_open`, with settings (`context`, or NULL) and options (NULL, or key, value, key, value,
 /// ..., NULL):
 ///
-/// - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is replaced
-///   at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the system.
-///   Against a kill of the process everything stored is whole in any case.
+/// - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is
+///   replaced at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the
+///   system. Against a kill of the process everything stored is whole in any case.
 /// - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
 ///   consolidated metadata, if it has any, as they were when the group was opened; a change through this
 ///   process ends that. `"never"` reads every node's own document.
+/// - `"consolidate"`: when consolidated metadata are written without `ozarr_group_consolidate`. `"named"`
+///   (the default): when the store, a group, or an array that was created by its location is closed, for
+///   the root and for each group in which arrays with named dimensions were made (xarray warns without
+///   them); `"close"`: the same for nodes of any kind; `"step"`: with the first change, and in step with
+///   every further one; `"never"`. Those that are there already are kept in step with every change in any
+///   case.
+/// - `"nczarr"`: when netCDF-C's own keys of format 2 (`_nczarr_group` and its like) are written: at the
+///   times of `"consolidate"`, `"keep"` (the default) where the root has them, for netCDF-C finds nodes by
+///   them; `"on"` in every hierarchy of format 2, and arrays of types that netCDF does not have are an
+///   error; `"off"` never.
 /// - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both, and
 ///   v3 where both stand.
 /// - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not say;
 ///   `"auto"` (the default) takes `"."`, unless chunks are found in folders.
 /// - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
-/// - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of the
-///   array; `"error"` is the default.
+/// - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of
+///   the array; `"error"` is the default.
 /// - `"checksums"`: `"ignore"` reads chunks whose checksums do not match; `"verify"` is the default.
 /// - `"unknown_members"`: `"ignore"` reads v3 nodes with metadata that must be understood and are not (the
 ///   data may be other than they seem); `"error"` is the default.
+///
+/// For object stores and web servers (they are checked, and of no effect, for other locations):
+///
+/// - `"cloud.endpoint"`: the URL of a server that speaks the service's language (MinIO, Ceph, ...).
+///   `"cloud.region"`; `"cloud.path_style"`: `"false"` has the bucket in the host's name.
+/// - `"cloud.access_key_id"`, `"cloud.secret_access_key"`, `"cloud.session_token"` (S3);
+///   `"cloud.profile"`, `"cloud.credentials_file"`: of the AWS tools; `"cloud.account_name"`,
+///   `"cloud.account_key"`, `"cloud.sas_token"` (Azure); `"cloud.service_account"`: a file (Google);
+///   `"cloud.bearer_token"`. `"cloud.anonymous"`: `"true"` or `"false"`; `"auto"` (the default) signs
+///   requests where credentials are found. No message shows a credential.
+/// - `"cloud.deadline"`: seconds for one operation with all its tries (300; a second more for each 64
+///   KiB); `"cloud.connect_timeout"` (10), `"cloud.idle_timeout"` (30): seconds; `"cloud.retries"` (10).
+/// - `"cloud.requests"` (64) and `"cloud.bytes"` (268435456): what is in flight at the same time;
+///   `"cloud.merge_gap"` (1048576): ranges with at most so many bytes between them are read as one;
+///   `"cloud.part_size"` (16777216): larger values are put in parts of so many bytes.
+/// - `"cloud.proxy"`: a URL; `"cloud.allow_http"`: `"true"` allows endpoints without TLS (on this machine
+///   they are); `"cloud.user_agent"`.
+/// - `"cloud.conditional_put"`: whether the server keeps conditions of puts, `"always"`, `"never"`, or
+///   `"auto"` (the default), which finds out. Where it does not, two writers that change one metadata
+///   document at the same moment are not kept apart.
+/// - `"cloud.forbidden"`: `"missing"` takes a key that the server forbids to read for a missing one, as
+///   S3 says so of missing keys where listing is not permitted; `"error"` is the default.
+/// - `"cloud.options"`: a JSON object with any of these (without `cloud.`), and with what else the crate
+///   `object_store` knows of the service.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_open_ex(
@@ -93,6 +136,68 @@ pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr
         not_null(out, "out")?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_store::insert(Store::memory(&Context::default()))?, out, "out") }
+    })
+}
+
+/// What lies below `path` of another store, as a store of its own; an empty path is all of it, which with
+/// mode `"r"` makes a store for reading only of any store. `mode` is `"r"` or `"r+"`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_below(
+    store: *const ozarr_store,
+    path: *const c_char,
+    mode: *const c_char,
+    out: *mut *mut ozarr_store,
+) -> ozarr_status {
+    entry!("ozarr_store_below", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (path, mode) = unsafe { (text(path, "path")?, text(mode, "mode")?) };
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_store::insert(store.below(path, Mode::parse(mode)?)?)?, out, "out") }
+    })
+}
+
+/// Another store behind a cache of `bytes` bytes in memory: what is read is kept, and given again while the
+/// key holds the same version. Each use asks the store for the version, and for nothing else. A single
+/// read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_cached(
+    store: *const ozarr_store,
+    bytes: usize,
+    mode: *const c_char,
+    out: *mut *mut ozarr_store,
+) -> ozarr_status {
+    entry!("ozarr_store_cached", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let mode = Mode::parse(unsafe { text(mode, "mode") }?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_store::insert(store.cached(bytes, mode)?)?, out, "out") }
+    })
+}
+
+/// For tests: another store each of whose requests takes `microseconds` more, as over a network. Reads that
+/// are in flight together do not delay each other. `mode` is `"r"` or `"r+"`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_delayed(
+    store: *const ozarr_store,
+    microseconds: u32,
+    mode: *const c_char,
+    out: *mut *mut ozarr_store,
+) -> ozarr_status {
+    entry!("ozarr_store_delayed", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let mode = Mode::parse(unsafe { text(mode, "mode") }?)?;
+        let delay = std::time::Duration::from_micros(microseconds.into());
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_store::insert(store.delayed(delay, mode)?)?, out, "out") }
     })
 }
 
@@ -370,7 +475,7 @@ pub unsafe extern "C" fn ozarr_store_flush(store: *mut ozarr_store) -> ozarr_sta
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_close(store: *mut ozarr_store) -> ozarr_status {
-    entry!("ozarr_store_close", { ozarr_store::close(store, "store")?.flush() })
+    entry!("ozarr_store_close", { ozarr_store::close(store, "store")?.close(None) })
 }
 
 /// Frees the handle; NULL is allowed. Groups and arrays that were opened from it stay usable.

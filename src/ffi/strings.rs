@@ -2,7 +2,7 @@
 
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_RANK;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 
 /// An error of kind `Null` that names the argument, if it is NULL.
 pub(super) fn not_null<T>(pointer: *const T, argument: &str) -> Result<()> {
@@ -21,6 +21,22 @@ pub(super) unsafe fn text<'a>(text: *const c_char, argument: &str) -> Result<&'a
     // SAFETY: not NULL; the rest is the caller's promise.
     let bytes = unsafe { CStr::from_ptr(text) };
     bytes.to_str().map_err(|e| err!(Argument, "the argument `{argument}` is not UTF-8 at byte {}", e.valid_up_to()))
+}
+
+/// `count` texts that the caller gives, of which each may be NULL; `None` if the list is NULL.
+///
+/// # Safety `list` is NULL or points to `count` pointers, each NULL or to a NUL-terminated text.
+pub(super) unsafe fn optional_texts(list: *const *const c_char, count: usize, argument: &str) -> Result<Option<Vec<Option<String>>>> {
+    if list.is_null() {
+        return Ok(None);
+    }
+    let one = |i: usize| {
+        // SAFETY: the caller's promise.
+        let pointer = unsafe { list.add(i).read() };
+        // SAFETY: as above.
+        Ok(if pointer.is_null() { None } else { Some(unsafe { text(pointer, argument) }?.to_string()) })
+    };
+    (0..count).map(one).collect::<Result<Vec<_>>>().map(Some)
 }
 
 /// Numbers that the caller gives, one for each dimension. NULL is allowed for rank 0.
@@ -89,6 +105,24 @@ pub(super) unsafe fn put<T>(value: T, out: *mut T, argument: &str) -> Result<()>
     not_null(out, argument)?;
     // SAFETY: not NULL, with room.
     unsafe { out.write(value) };
+    Ok(())
+}
+
+/// Bytes for the caller's buffer of `cap` bytes. `*size` becomes their number, in any case. NULL with `cap` 0 asks for that only.
+///
+/// # Safety `data` is NULL or has room for `cap` bytes; `size` is NULL or points to a `size_t`.
+pub(super) unsafe fn put_bytes(bytes: &[u8], data: *mut c_void, cap: usize, size: *mut usize) -> Result<()> {
+    // SAFETY: NULL or room for it.
+    unsafe { put(bytes.len(), size, "size") }?;
+    if data.is_null() && cap == 0 {
+        return Ok(());
+    }
+    not_null(data, "data")?;
+    if cap < bytes.len() {
+        bail!(BufferSize, "`data` has {cap} bytes, expected {}", bytes.len());
+    }
+    // SAFETY: not NULL, with room for all of them.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), data.cast(), bytes.len()) };
     Ok(())
 }
 

@@ -64,6 +64,12 @@ pub struct ozarr_shard_writer {
     _bits: [u8; 0],
 }
 
+/// A dataset: a group whose arrays share named dimensions.
+#[allow(non_camel_case_types)]
+pub struct ozarr_dataset {
+    _bits: [u8; 0],
+}
+
 /// Settings that stores are opened with, such as the number of threads.
 #[allow(non_camel_case_types)]
 pub struct ozarr_context {
@@ -73,6 +79,18 @@ pub struct ozarr_context {
 /// A data type: what an element is, where a number does not say it.
 #[allow(non_camel_case_types)]
 pub struct ozarr_dtype {
+    _bits: [u8; 0],
+}
+
+/// What a function of a store of your own gives for a key.
+#[allow(non_camel_case_types)]
+pub struct ozarr_answer {
+    _bits: [u8; 0],
+}
+
+/// Where a function of a store of your own lists keys.
+#[allow(non_camel_case_types)]
+pub struct ozarr_keys {
     _bits: [u8; 0],
 }
 
@@ -216,6 +234,12 @@ pub const OZARR_NODE_GROUP: ozarr_node_kind = 2;
 /// A node whose metadata cannot be understood.
 pub const OZARR_NODE_UNKNOWN: ozarr_node_kind = 3;
 
+/// Told of a node by `ozarr_group_walk`: its path relative to the group, and what it is. True to go on,
+/// false to stop.
+#[allow(non_camel_case_types)]
+pub type ozarr_node_function =
+    Option<unsafe extern "C" fn(path: *const std::ffi::c_char, kind: ozarr_node_kind, user: *mut std::ffi::c_void) -> bool>;
+
 /// The kinds of JSON values, for attributes.
 #[allow(non_camel_case_types)]
 pub type ozarr_json_kind = i32;
@@ -329,9 +353,13 @@ handle!(ozarr_varlen, Varlen, node::variable::Variable);
 handle!(ozarr_dtype, Dtype, super::dtype::Description);
 handle!(ozarr_chunk_iter, ChunkIter, Turn<ChunkCursor>);
 handle!(ozarr_shard_writer, ShardWriter, Turn<node::ArrayShardWriter>);
+handle!(ozarr_dataset, Dataset, node::Dataset);
+handle!(ozarr_answer, Answer, Turn<super::table::Pending>);
+handle!(ozarr_keys, Keys, Turn<Vec<String>>);
 
 /// The data type of a number from C; `OZARR_AS_STORED` is `stored`, where there is one.
 pub(super) fn data_type(raw: ozarr_type, stored: Option<DataType>) -> Result<DataType> {
+    let stored = stored.map(DataType::in_memory);
     match (raw, stored) {
         (_, Some(stored)) if stored.is_variable() => {
             bail!(Type, "the elements are {}, of variable length; use ozarr_array_read_varlen and ozarr_array_write_varlen", stored.name())
@@ -351,7 +379,7 @@ pub(super) fn data_type(raw: ozarr_type, stored: Option<DataType>) -> Result<Dat
 
 /// The number of an array's type in C.
 pub(super) fn type_code(data_type: DataType) -> ozarr_type {
-    match data_type {
+    match data_type.in_memory() {
         DataType::VarText => OZARR_STRING,
         DataType::VarBytes => OZARR_BYTES,
         DataType::VarJson => OZARR_JSON,

@@ -1,6 +1,8 @@
 //! Chunk-key encodings: from a chunk's index to the end of its key, without allocation.
 //! Specification: v3 core, "Chunk key encoding" (`default`, `v2`); v2, "Chunks".
 
+use super::own::Own;
+
 /// How chunk indices become keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyEncoding {
@@ -10,6 +12,8 @@ pub enum KeyEncoding {
     V2(Separator),
     /// As `default`, with a text behind: one writer's `zarrs.default_suffix`.
     Suffixed(Separator, Suffix),
+    /// One that a program has registered.
+    Own(&'static Own),
 }
 
 /// A short text behind every key.
@@ -67,6 +71,7 @@ impl KeyEncoding {
     pub fn separator(self) -> Separator {
         match self {
             KeyEncoding::Default(s) | KeyEncoding::V2(s) | KeyEncoding::Suffixed(s, _) => s,
+            KeyEncoding::Own(_) => Separator::Slash,
         }
     }
 
@@ -76,6 +81,7 @@ impl KeyEncoding {
             KeyEncoding::Default(_) => KeyEncoding::Default(separator),
             KeyEncoding::V2(_) => KeyEncoding::V2(separator),
             KeyEncoding::Suffixed(_, suffix) => KeyEncoding::Suffixed(separator, suffix),
+            KeyEncoding::Own(own) => KeyEncoding::Own(own),
         }
     }
 
@@ -88,6 +94,7 @@ impl KeyEncoding {
                 (s.char(), false)
             }
             KeyEncoding::V2(s) => (s.char(), true),
+            KeyEncoding::Own(own) => return own.push(&index.collect::<crate::limits::Dims>(), key),
         };
         for i in index {
             if !first {

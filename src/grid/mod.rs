@@ -2,6 +2,7 @@
 //! Specification: v3 core, "Regular grids"; zarr-extensions, "Rectilinear chunk grid".
 
 pub mod key;
+pub mod own;
 pub mod rectilinear;
 
 use crate::error::{Result, bail};

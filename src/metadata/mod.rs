@@ -4,9 +4,11 @@
 //! source text, members in their order), so that rewriting one member preserves the rest.
 
 pub mod consolidated;
+pub mod downgrade;
 pub mod draft;
 pub mod extension;
 pub use crate::json;
+pub mod known;
 pub mod odd;
 pub mod upgrade;
 pub mod v2;

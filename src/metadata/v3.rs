@@ -3,12 +3,13 @@
 
 use super::extension::Extension;
 use super::json::{self, member};
-use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value};
+use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, known};
 use crate::dtype::fill::Fill;
 use crate::dtype::parse_v3;
 use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator, Suffix};
+use crate::grid::own::{self, Own};
 use crate::grid::rectilinear::{Extents, Runs};
 use crate::limits::{self, Dims};
 use std::borrow::Cow;
@@ -152,7 +153,7 @@ fn order_of_structured(codec: &mut Extension) {
 pub fn without_unknown(node_type: NodeType, document: &Map<String, Value>) -> Map<String, Value> {
     let known = if node_type == NodeType::Array { ARRAY_MEMBERS } else { GROUP_MEMBERS };
     let mut known_only = document.clone();
-    known_only.retain(|name, value| known.contains(&name.as_str()) || may_be_ignored(value));
+    known_only.retain(|name, value| known.contains(&name.as_str()) || may_be_ignored(value) || known::is_member(name));
     known_only
 }
 
@@ -181,7 +182,11 @@ pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
         out.insert("dimension_names".into(), Value::Array(names));
     }
     for (name, value) in &meta.document {
-        if !ARRAY_MEMBERS.contains(&name.as_str()) && may_be_ignored(value) {
+        let stays = match value {
+            Value::Array(list) if name == "storage_transformers" => !list.is_empty(),
+            _ => !ARRAY_MEMBERS.contains(&name.as_str()) && (may_be_ignored(value) || known::is_member(name)),
+        };
+        if stays {
             out.insert(name.clone(), value.clone());
         }
     }
@@ -225,7 +230,10 @@ fn may_be_ignored(value: &Value) -> bool {
 /// V3-27: an unknown member is an extension that must be understood unless it says otherwise.
 fn refuse_unknown(document: &Map<String, Value>, known: &[&str]) -> Result<()> {
     for (name, value) in document {
-        if !known.contains(&name.as_str()) && !may_be_ignored(value) {
+        if known.contains(&name.as_str()) || may_be_ignored(value) {
+            continue;
+        }
+        if !known::understands(name, value).map_err(|e| e.at_field(name))? {
             let e = err!(Extension, "unknown member without \"must_understand\": false; it may change what the data mean");
             return Err(e.at_field(name));
         }
@@ -248,11 +256,32 @@ fn check_storage_transformers(document: &Map<String, Value>) -> Result<()> {
     };
     for (i, value) in list.iter().enumerate() {
         let extension = Extension::from_v3(value).map_err(|e| e.at_field(format!("[{i}]")))?;
-        if extension.must_understand {
-            bail!(Extension, "unknown storage transformer {:?}; none is supported", extension.name);
+        if extension.must_understand && known::TRANSFORMERS.get().find("", &extension.name).is_none() {
+            bail!(Extension, "unknown storage transformer {:?}; none is built in, and none of that name is registered", extension.name);
         }
     }
     Ok(())
+}
+
+/// The storage transformers of an array's document, the first one next to the array. Those that may be ignored are among them.
+pub fn storage_transformers(document: &Map<String, Value>) -> Result<Vec<Extension>> {
+    let Some(Value::Array(list)) = document.get("storage_transformers") else { return Ok(Vec::new()) };
+    list.iter().map(Extension::from_v3).collect()
+}
+
+/// Checks a member that a new array's document shall have besides those that say what the array is.
+pub fn check_further_member(name: &str, value: &Value) -> Result<()> {
+    let one = Map::from_iter([(name.to_string(), value.clone())]);
+    match name {
+        "storage_transformers" => check_storage_transformers(&one).map_err(|e| e.at_field(name)),
+        _ if is_own_member(name) => Err(err!(Argument, "is set by a setter of its own").at_field(name)),
+        _ => refuse_unknown(&one, &[]),
+    }
+}
+
+/// Whether the specification names a member of a document.
+pub fn is_own_member(name: &str) -> bool {
+    ARRAY_MEMBERS.contains(&name) || GROUP_MEMBERS.contains(&name)
 }
 
 fn chunk_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
@@ -367,7 +396,13 @@ fn only_members(extension: &Extension, known: &[&str]) -> Result<()> {
 }
 
 /// HD-42: some writers put `separator` beside the name instead of into the configuration.
-fn key_encoding(value: &Value) -> Result<KeyEncoding> {
+/// The encoding that a program has registered under that name.
+fn own_keys(extension: &Extension) -> Result<Option<&'static Own>> {
+    own::find(&extension.name, &json::to_compact(&Value::Object(extension.configuration.clone())))
+}
+
+/// Reads a chunk key encoding.
+pub fn key_encoding(value: &Value) -> Result<KeyEncoding> {
     let mut extension = match value {
         Value::Object(object) if object.contains_key("separator") && !object.contains_key("configuration") => {
             let mut rest = object.clone();
@@ -378,6 +413,9 @@ fn key_encoding(value: &Value) -> Result<KeyEncoding> {
         }
         _ => Extension::from_v3(value)?,
     };
+    if let Some(own) = own_keys(&extension)? {
+        return Ok(KeyEncoding::Own(own));
+    }
     let (plain, known): (KeyEncoding, &[&str]) = match extension.name.as_str() {
         "default" => (KeyEncoding::Default(Separator::Slash), &["separator"]),
         "v2" => (KeyEncoding::V2(Separator::Dot), &["separator"]),
@@ -476,6 +514,10 @@ pub fn keep_grid(document: &mut Map<String, Value>, grid: &Grid, shape: &[u64]) 
 
 fn keys_to_json(keys: KeyEncoding) -> Value {
     let name = match keys {
+        KeyEncoding::Own(own) => {
+            let configuration = json::parse_text(own.configuration()).ok().and_then(|c| c.as_object().cloned());
+            return Extension::new(own.name(), configuration.unwrap_or_default()).to_v3();
+        }
         KeyEncoding::Default(_) => "default",
         KeyEncoding::V2(_) => "v2",
         KeyEncoding::Suffixed(..) => SUFFIXED,

@@ -3,21 +3,25 @@
 
 use super::context::not_finite;
 use super::document::{self, Stored};
-use super::{Attributes, Create, NodeKind, Spec, Store, draft, hierarchy, path};
+use super::{Attributes, Create, NodeKind, Spec, Store, draft, hierarchy, path, transform};
 use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
 use crate::dtype::fill::Fill;
+use crate::dtype::foreign::Calls;
 use crate::dtype::variable::Item;
 use crate::dtype::{DataType, ElementType, parse_v3};
+use crate::engine::pool::Pool;
 use crate::engine::{self, BoundArray, ByShape, Lenient, Memory, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
+use crate::grid::own;
 use crate::limits::Dims;
 use crate::metadata::odd::{Note, Weight};
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, v3};
+use crate::store::SharedStore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,9 +59,15 @@ pub(super) struct State {
     inner_chunk: Dims,
     /// In front of every chunk's key, and the keys behind that.
     pub chunks: (String, KeyEncoding),
+    /// Where the chunks are: the store, or storage transformers over it.
+    pub chunk_store: SharedStore,
     /// The document does not say how the chunks' keys are, and it was found that they are nested.
     guessed: bool,
+    /// Keeps the functions of a registered data type and chunk key encoding for as long as the array is open.
+    functions: Functions,
 }
+
+type Functions = (Option<Arc<dyn Calls>>, Option<Arc<dyn own::Calls>>);
 
 impl Array {
     /// Opens the array at `path`.
@@ -74,6 +84,11 @@ impl Array {
         if array.state().guessed {
             let text = "\"dimension_separator\" is missing and the chunks lie in folders; \"/\" is taken";
             store.context().report(&path::join(array.path(), v2::ARRAY), &[Note::new(Weight::Odd, "HD-11", text)])?;
+        }
+        if store.context().watches()
+            && let Some(note) = array.odd_names()
+        {
+            store.context().report(&path::join(array.path(), v3::DOCUMENT), &[note])?;
         }
         Ok(array)
     }
@@ -125,6 +140,8 @@ impl Array {
         };
         changed.push(path.clone());
         hierarchy::refresh(store, &changed, replaced.then_some(path.as_str()))?;
+        let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(DIMENSIONS_V2);
+        store.note_named(&path, named);
         Array::new(store, path, meta, None, false)
     }
 
@@ -167,10 +184,12 @@ impl Array {
 
     /// The chunks as the document has them: `[4, 3]` for chunks of one shape, `[[4, 4, 2], 3]` with extents that are listed.
     pub fn chunks_json(&self) -> Value {
-        let meta = &self.state().meta;
-        let said = meta.document.get("chunk_grid").and_then(|grid| grid.get("configuration"));
-        let said = said.and_then(|c| c.get("chunk_shapes").or_else(|| c.get("chunk_shape")));
-        said.cloned().unwrap_or_else(|| v3::chunk_shapes(&meta.grid))
+        chunks_json(&self.state().meta)
+    }
+
+    /// The array in a few words: `float64 [100, 64, 64] in chunks of [50, 32, 64]`.
+    pub fn describe(&self) -> String {
+        super::walk::describe(&self.state().meta)
     }
 
     /// How the array is cut into chunks.
@@ -217,17 +236,6 @@ impl Array {
         }
     }
 
-    /// A name or `None` for each dimension: v3 `dimension_names`, v2 the attribute `_ARRAY_DIMENSIONS`.
-    pub fn dimension_names(&self) -> Vec<Option<String>> {
-        let state = self.state();
-        let rank = state.meta.shape.len();
-        let names = match state.meta.format {
-            Format::V3 => state.meta.dimension_names.clone(),
-            Format::V2 => self.0.attributes.view().ok().and_then(|all| names_of(all.get(DIMENSIONS_V2)?, rank)),
-        };
-        names.unwrap_or_else(|| vec![None; rank])
-    }
-
     /// What missing chunks hold.
     pub fn fill(&self) -> Fill {
         self.state().meta.fill.clone()
@@ -242,13 +250,19 @@ impl Array {
         json::to_text(&Value::Object(document))
     }
 
+    /// What a copy of the array is, in `format` (`None`: the array's, of a draft 3): the same shape, chunks, codecs, fill value,
+    /// names of dimensions and attributes. Each setting of it can be changed on its own.
+    pub fn spec(&self, format: Option<Format>) -> Result<Spec> {
+        let attributes = self.0.attributes.view()?;
+        Spec::like(&self.state().meta, (*attributes).clone(), format, &mut Vec::new())
+    }
+
     /// Reads the selected elements into `memory`.
     ///
     /// # Safety
     /// As for [`engine::read`].
     pub unsafe fn read(&self, selection: &Selection, memory: &Memory) -> Result<()> {
-        let bound = self.state().bound(&self.0.path)?;
-        check_inside(&bound.shape, selection)?;
+        let bound = self.bound_for_reading(selection)?;
         // SAFETY: the caller vouches for the memory.
         unsafe { engine::read(&bound, selection, memory) }
     }
@@ -258,6 +272,20 @@ impl Array {
     /// # Safety
     /// As for [`engine::write`].
     pub unsafe fn write(&self, selection: &Selection, memory: &Memory) -> Result<()> {
+        let bound = self.bound_for_writing(selection)?;
+        // SAFETY: the caller vouches for the memory.
+        unsafe { engine::write(&bound, selection, memory) }
+    }
+
+    /// What the engine needs to read a selection, which was looked at again.
+    pub(super) fn bound_for_reading(&self, selection: &Selection) -> Result<Arc<BoundArray>> {
+        let bound = self.state().bound(&self.0.path)?;
+        check_inside(&bound.shape, selection)?;
+        Ok(bound)
+    }
+
+    /// What the engine needs to write to a selection.
+    pub(super) fn bound_for_writing(&self, selection: &Selection) -> Result<Arc<BoundArray>> {
         self.0.store.check_writable()?;
         if self.0.listed.load(Ordering::Acquire) {
             self.set_state(self.read_fresh(self.format())?);
@@ -266,8 +294,7 @@ impl Array {
         state.meta.dialect.refuse()?;
         let bound = state.bound(&self.0.path)?;
         check_inside(&bound.shape, selection)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { engine::write(&bound, selection, memory) }
+        Ok(bound)
     }
 
     /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)
@@ -282,7 +309,9 @@ impl Array {
                 bound,
                 inner_chunk: state.inner_chunk.clone(),
                 chunks: state.chunks.clone(),
+                chunk_store: state.chunk_store.clone(),
                 guessed: state.guessed,
+                functions: state.functions.clone(),
             };
             Some(std::mem::replace(state, Arc::new(changed)))
         }));
@@ -293,8 +322,17 @@ impl Array {
         &self.0.attributes
     }
 
+    /// The program closes the array: if it was opened by its location, groups that are to be consolidated are; all is flushed.
+    pub fn close(&self) -> Result<()> {
+        self.0.store.close(Some(&self.0.path))
+    }
+
     /// Makes durable what was written, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
+        let chunks = self.state().chunk_store.clone();
+        if !Arc::ptr_eq(&chunks, self.0.store.shared()) && self.0.store.capabilities().writable {
+            chunks.flush()?;
+        }
         self.0.store.flush()
     }
 
@@ -330,21 +368,30 @@ impl State {
             Dialect::Final | Dialect::D2 => (path::prefix(path), meta.keys),
         };
         let chain = if store.options().verify { chain } else { chain.map(|chain| chain.unverified()) };
+        // Functions of the program that may not run anywhere keep the whole work in the calling thread.
+        let functions = (
+            if let DataType::Foreign(registered) = meta.data_type { Some(registered.calls()?) } else { None },
+            if let KeyEncoding::Own(registered) = meta.keys { Some(registered.calls()?) } else { None },
+        );
+        let chunk_store = transform::chunk_store(store, path, &meta)?;
+        let any_thread = functions.1.as_ref().is_none_or(|keys| keys.any_thread())
+            && chunk_store.any_thread()
+            && chain.as_ref().map_or(true, |chain| chain.any_thread());
         let clipped = chain.as_ref().ok().filter(|_| store.options().clipped).map(|chain| Arc::new(chain.clone()));
         let bound = match chain.and_then(|chain| Ok((bind_largest(&chain, &meta.grid, &meta.shape)?, chain))) {
             Ok((bound, chain)) => Ok(Arc::new(BoundArray {
-                store: store.shared().clone(),
+                store: chunk_store.clone(),
                 prefix: chunks.0.clone(),
                 shape: meta.shape.clone(),
                 grid: meta.grid.clone(),
                 keys: chunks.1,
-                data_type: meta.data_type,
+                data_type: meta.data_type.in_memory(),
                 chain: Arc::new(bound),
                 fill,
                 fill_bytes,
                 by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new(chain)),
                 store_fill_chunks: write_fill_chunks || !meta.fill.defined,
-                pool: store.context().pool.clone(),
+                pool: if any_thread { store.context().pool.clone() } else { Pool::new(1) },
                 locks: store.context().chunk_locks.clone(),
                 open_shards: Arc::default(),
                 lenient: Lenient { empty_is_missing: store.options().empty_is_missing, clipped },
@@ -352,7 +399,7 @@ impl State {
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),
         };
-        Ok(State { meta, bound, inner_chunk, chunks, guessed })
+        Ok(State { meta, bound, inner_chunk, chunks, chunk_store, guessed, functions })
     }
 
     /// What the engine needs, or why it cannot be had.
@@ -414,6 +461,13 @@ fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<b
     Ok(nested)
 }
 
+/// See [`Array::chunks_json`].
+pub(super) fn chunks_json(meta: &ArrayMeta) -> Value {
+    let said = meta.document.get("chunk_grid").and_then(|grid| grid.get("configuration"));
+    let said = said.and_then(|c| c.get("chunk_shapes").or_else(|| c.get("chunk_shape")));
+    said.cloned().unwrap_or_else(|| v3::chunk_shapes(&meta.grid))
+}
+
 /// The name of an array's document.
 pub(super) fn document_name(format: Format) -> &'static str {
     if format == Format::V3 { v3::DOCUMENT } else { v2::ARRAY }
@@ -435,11 +489,6 @@ fn check_inside(shape: &[u64], selection: &Selection) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn names_of(value: &Value, rank: usize) -> Option<Vec<Option<String>>> {
-    let names: Vec<Option<String>> = value.as_array()?.iter().map(|v| v.as_str().map(str::to_string)).collect();
-    (names.len() == rank).then_some(names)
 }
 
 /// What stands at the path already: the array to be used in the place of a new one, or an error, or nothing in the way.
@@ -465,7 +514,8 @@ fn difference(found: &ArrayMeta, wanted: &ArrayMeta) -> Option<String> {
     // The form of v3 tells every bit.
     let fill = |m: &ArrayMeta| if m.fill.defined { m.fill.to_json_v3(m.data_type).to_string() } else { "null".into() };
     let codecs = |m: &ArrayMeta| {
-        let names: &[&str] = if m.format == Format::V3 { &["codecs"] } else { &["dtype", "order", "filters", "compressor"] };
+        let names: &[&str] =
+            if m.format == Format::V3 { &["codecs", "storage_transformers"] } else { &["dtype", "order", "filters", "compressor"] };
         let fresh = if m.format == Format::V3 { v3::write_array(m) } else { v2::write_array(m) };
         names.iter().map(|n| fresh.get(*n).map(Value::to_string).unwrap_or_default()).collect::<Vec<_>>().join(", ")
     };
@@ -495,7 +545,13 @@ fn chunks_text(meta: &ArrayMeta) -> String {
 /// Erases what lies at the keys of the new array's chunks without a document, as a kill while erasing leaves it: it would be
 /// taken for the new array's. Nothing else is touched.
 fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta) -> Result<()> {
-    let (shared, prefix) = (store.shared(), path::prefix(path));
+    let (plain, chunks) = (store.shared(), transform::chunk_store(store, path, meta)?);
+    erase_chunks(plain, path, meta)?;
+    if Arc::ptr_eq(plain, &chunks) { Ok(()) } else { erase_chunks(&chunks, path, meta) }
+}
+
+fn erase_chunks(shared: &SharedStore, path: &str, meta: &ArrayMeta) -> Result<()> {
+    let prefix = path::prefix(path);
     if !shared.capabilities().listable {
         return Ok(());
     }
@@ -518,7 +574,7 @@ fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta) -> Result<()> {
 }
 
 /// Writes the documents of a new array, the one that makes it an array last.
-fn write_documents(store: &Store, path: &str, meta: &ArrayMeta, attributes: &Map<String, Value>) -> Result<()> {
+pub(super) fn write_documents(store: &Store, path: &str, meta: &ArrayMeta, attributes: &Map<String, Value>) -> Result<()> {
     if meta.format == Format::V2 {
         let key = path::join(path, v2::ATTRIBUTES);
         if attributes.is_empty() {

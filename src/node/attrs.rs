@@ -2,6 +2,7 @@
 //! Specification: v2, "Attributes" (`.zattrs`); v3 core, `attributes`.
 
 use super::context::not_finite;
+use super::dimensions::is_hidden;
 use super::{NodeKind, Store, document, hierarchy, path};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
@@ -11,6 +12,7 @@ use crate::metadata::{Dialect, Format, Map, Value, v2, v3};
 use crate::store::{Condition, get};
 use serde_json::Number;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How deep an attribute's value may be nested: what a reader takes, less what consolidated metadata puts around it.
 const MAX_DEPTH: usize = 100;
@@ -24,6 +26,8 @@ pub struct Attributes {
     format: Format,
     dialect: Dialect,
     kind: NodeKind,
+    /// Whether [`Attributes::shown`] shows all of them.
+    raw: AtomicBool,
     state: Kept<State>,
 }
 
@@ -82,6 +86,14 @@ impl JsonKind {
     }
 }
 
+/// The items of a list; anything else is a list of itself.
+fn items(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(items) => items,
+        one => std::slice::from_ref(one),
+    }
+}
+
 fn is_integer(number: &Number) -> bool {
     number.as_str().bytes().all(|b| b.is_ascii_digit() || b == b'-')
 }
@@ -91,7 +103,7 @@ impl Attributes {
     pub(super) fn new(store: &Store, path: &str, format: Format, kind: NodeKind, current: Option<Map<String, Value>>) -> Attributes {
         let state = State { current: current.map(Arc::new), pending: None };
         let (path, dialect, state) = (path.to_string(), Dialect::Final, Kept::new(state));
-        Attributes { store: store.clone(), path, format, dialect, kind, state }
+        Attributes { store: store.clone(), path, format, dialect, kind, raw: AtomicBool::new(false), state }
     }
 
     /// The same of a node of a draft of version 3, where nothing is changed.
@@ -102,6 +114,31 @@ impl Attributes {
     /// All attributes.
     pub fn all(&self) -> Result<Map<String, Value>> {
         Ok((*self.view()?).clone())
+    }
+
+    /// Those that are the user's: without the names of a v2 array's dimensions, and without what NCZarr keeps here (XR-02, XR-07),
+    /// unless [`Attributes::set_raw`] asked for them. By their names these are found in any case.
+    pub fn shown(&self) -> Result<Map<String, Value>> {
+        let mut all = self.all()?;
+        all.retain(|name, _| !self.hides(name));
+        Ok(all)
+    }
+
+    /// Whether lists of the attributes have all of them, and a replacement of all replaces all.
+    pub fn set_raw(&self, raw: bool) {
+        self.raw.store(raw, Ordering::Relaxed);
+    }
+
+    /// Replaces those that are shown.
+    pub fn replace_shown(&self, all: Map<String, Value>) -> Result<()> {
+        let mut kept = self.all()?;
+        kept.retain(|name, _| self.hides(name) && !all.contains_key(name));
+        kept.extend(all);
+        self.replace(kept)
+    }
+
+    fn hides(&self, name: &str) -> bool {
+        !self.raw.load(Ordering::Relaxed) && is_hidden(name, self.format, self.kind)
     }
 
     /// One attribute; an error of kind `NotFound` names those that are there.
@@ -169,6 +206,60 @@ impl Attributes {
         })
     }
 
+    /// An attribute that is an integer from 0 to 2^64 - 1.
+    pub fn get_u64(&self, name: &str) -> Result<u64> {
+        self.with(name, |value| match value {
+            Value::Number(n) if is_integer(n) => n
+                .as_str()
+                .parse()
+                .map_err(|_| err!(Range, "attribute {name:?} of {} is {}, expected 0 to 2^64 - 1", self.name(), brief(value))),
+            other => Err(self.wrong_kind(name, other, "an integer")),
+        })
+    }
+
+    /// An attribute that is a list of integers of 64 bits, or one of them.
+    pub fn get_i64s(&self, name: &str) -> Result<Vec<i64>> {
+        self.with(name, |value| {
+            let one = |item: &Value| match item {
+                Value::Number(n) if is_integer(n) => n
+                    .as_str()
+                    .parse()
+                    .map_err(|_| err!(Range, "attribute {name:?} of {} has {}, which does not fit into 64 bits", self.name(), brief(item))),
+                _ => Err(self.wrong_kind(name, value, "a list of integers")),
+            };
+            items(value).iter().map(one).collect()
+        })
+    }
+
+    /// An attribute that is a list of numbers, or one of them.
+    pub fn get_f64s(&self, name: &str) -> Result<Vec<f64>> {
+        self.with(name, |value| {
+            let one = |item: &Value| match item {
+                Value::Number(n) => match n.as_str().parse::<f64>() {
+                    Ok(x) if x.is_finite() || json::is_non_finite(n) => Ok(x),
+                    _ => bail!(Range, "attribute {name:?} of {} has {}, which no double can hold", self.name(), brief(item)),
+                },
+                _ => Err(self.wrong_kind(name, value, "a list of numbers")),
+            };
+            items(value).iter().map(one).collect()
+        })
+    }
+
+    /// Sets an integer from 0 to 2^64 - 1.
+    pub fn set_u64(&self, name: &str, value: u64) -> Result<()> {
+        self.set(name, value.into())
+    }
+
+    /// Sets a list of integers.
+    pub fn set_i64s(&self, name: &str, values: &[i64]) -> Result<()> {
+        self.set(name, Value::Array(values.iter().map(|v| (*v).into()).collect()))
+    }
+
+    /// Sets a list of numbers; NaN and infinities as for [`Attributes::set_f64`].
+    pub fn set_f64s(&self, name: &str, values: &[f64]) -> Result<()> {
+        self.set(name, Value::Array(values.iter().map(|v| Value::Number(json::number(*v))).collect()))
+    }
+
     /// An attribute that is a number, an integer or a bare `NaN` or `Infinity` among them.
     pub fn get_f64(&self, name: &str) -> Result<f64> {
         self.with(name, |value| match value {
@@ -218,20 +309,20 @@ impl Attributes {
         self.with(name, |value| Ok(JsonKind::of(value)))
     }
 
-    /// The names, in the order of the document.
+    /// The names of those that are shown, in the order of the document.
     pub fn names(&self) -> Result<Vec<String>> {
-        Ok(self.view()?.keys().cloned().collect())
+        Ok(self.view()?.keys().filter(|name| !self.hides(name)).cloned().collect())
     }
 
-    /// All attributes as a JSON object.
+    /// Those that are shown as a JSON object.
     pub fn to_json(&self) -> Result<String> {
-        Ok(json::to_text(&Value::Object(self.all()?)))
+        Ok(json::to_text(&Value::Object(self.shown()?)))
     }
 
-    /// Replaces all attributes by those of a JSON object.
+    /// Replaces those that are shown by those of a JSON object.
     pub fn replace_json(&self, text: &str) -> Result<()> {
         match json::parse_allowed(text, self.store.context().allows_non_finite())? {
-            Value::Object(all) => self.replace(all),
+            Value::Object(all) => self.replace_shown(all),
             other => bail!(Type, "found {}, expected an object of attributes", brief(&other)),
         }
     }

@@ -51,6 +51,11 @@ impl Catalog {
         Some(Arc::new(Catalog { group: group.to_string(), format: Format::V3, document: document.clone(), as_of }))
     }
 
+    /// That of a group with that `zarr.json` or `.zmetadata`.
+    pub fn of(group: &str, format: Format, document: Arc<Map<String, Value>>, as_of: u64) -> Catalog {
+        Catalog { group: group.to_string(), format, document, as_of }
+    }
+
     /// Reads that of a v2 group; `None` if there is none, or it cannot be understood.
     pub fn read_v2(store: &Store, group: &str) -> Result<Option<Arc<Catalog>>> {
         let as_of = changes(store);
@@ -113,7 +118,8 @@ impl Catalog {
         names.into_iter().map(str::to_string).collect()
     }
 
-    fn entries(&self) -> Option<&Map<String, Value>> {
+    /// All entries, by their keys relative to the group.
+    pub fn entries(&self) -> Option<&Map<String, Value>> {
         match self.format {
             Format::V3 => consolidated::entries_v3(&self.document),
             Format::V2 => self.document.get("metadata")?.as_object(),

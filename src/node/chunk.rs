@@ -103,7 +103,7 @@ impl Array {
             (chunk, None) => {
                 let key = self.key_of(&chunk);
                 let place = |object: crate::store::Object| object.len().map(|size| ChunkPlace { offset: 0, size });
-                self.store().shared().open(&key).and_then(|found| found.map(place).transpose()).map_err(|e| e.at_key(key))
+                self.state().chunk_store.open(&key).and_then(|found| found.map(place).transpose()).map_err(|e| e.at_key(key))
             }
         }
     }
@@ -128,7 +128,7 @@ impl Array {
                 stored.read(&mut buf[..n]).map_err(|e| e.at_key(&key))
             }
             None => {
-                let object = self.store().shared().open(&key).map_err(|e| e.at_key(&key))?.ok_or_else(missing)?;
+                let object = self.state().chunk_store.open(&key).map_err(|e| e.at_key(&key))?.ok_or_else(missing)?;
                 let n = fit(object.len().map_err(|e| e.at_key(&key))?, buf.len())?;
                 object.read_exact_at(0, &mut buf[..n]).map_err(|e| e.at_key(&key))
             }
@@ -140,7 +140,7 @@ impl Array {
         self.store().check_writable()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, Some(bytes)).map(drop),
-            (chunk, None) => self.change_chunk(&chunk, |key| self.store().shared().put(key, &[bytes], Condition::None)),
+            (chunk, None) => self.change_chunk(&chunk, |key| self.state().chunk_store.put(key, &[bytes], Condition::None)),
         }
     }
 
@@ -149,7 +149,7 @@ impl Array {
         self.store().check_writable()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, None),
-            (chunk, None) => self.change_chunk(&chunk, |key| self.store().shared().erase(key)),
+            (chunk, None) => self.change_chunk(&chunk, |key| self.state().chunk_store.erase(key)),
         }
     }
 
@@ -166,11 +166,10 @@ impl Array {
     /// Lists the chunks, or the inner chunks, that are stored; those outside of the array's shape are not among them.
     pub fn chunks(&self, inner: bool) -> Result<Chunks> {
         let cutting = Cutting::new(self, inner)?;
-        let store = self.store();
-        hierarchy::need_listing(store)?;
+        hierarchy::need_listing(self.store())?;
         let (prefix, counts) = (path::prefix(self.path()), Cutting { inner: None, state: cutting.state.clone() }.counts());
         let mut chunks = Vec::new();
-        store.shared().list(&prefix, &mut |key| {
+        cutting.state.chunk_store.list(&prefix, &mut |key| {
             let index = resize::parse_key(cutting.state.meta.keys, key.strip_prefix(&prefix).unwrap_or_default(), counts.len());
             chunks.extend(index.filter(|index| index.iter().zip(&counts).all(|(i, n)| i < n)));
             Ok(())

@@ -1,19 +1,30 @@
-//! Copying a node with all below it, key by key, into the same or another store.
+//! Copying a node with all below it, key by key, into the same or another store: several objects at a time, compared afterwards if that is
+//! asked for.
 
 use super::document::{self, require};
+use super::transfer::{Moves, Progress, Way};
 use super::{Create, NodeKind, Store, draft, hierarchy, path};
+use crate::engine::tasks;
 use crate::error::{Result, bail};
 use crate::metadata::{v2, v3};
-use crate::store::{Condition, get};
 
-/// Documents that make a node be there: copied last, so that a copy that was cut short is no node.
+/// Documents that make a node be there: they come after all other keys.
 const MAKES_A_NODE: &[&str] = &[v3::DOCUMENT, v2::ARRAY, v2::GROUP];
 
 impl Store {
     /// Copies the node at `path` with all below it to `to_path` in `to`, keys and bytes as they are, and makes the groups above
-    /// it that are missing there. The node's own document comes last. `how` is `New` or `Overwrite` (else `Argument`); a
-    /// place inside of the other is an error of kind `Argument`. `progress` is told after each key how many are done of how many.
-    pub fn copy_node(&self, path: &str, to: &Store, to_path: &str, how: Create, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    /// it that are missing there. The documents of nodes come after all else, the node's own last. `how` is `New` or `Overwrite` (else
+    /// `Argument`); a place inside of the other is an error of kind `Argument`. With `verify` every object is read again and compared with
+    /// its source, before the node's own document is there; a difference is an error of kind `Checksum`. `progress` is told after
+    /// each key how many are done of how many (twice as many with `verify`); its error ends the copy.
+    pub fn copy_node(
+        &self,
+        path: &str,
+        (to, to_path): (&Store, &str),
+        how: Create,
+        verify: bool,
+        progress: &mut Progress<'_>,
+    ) -> Result<()> {
         to.check_writable()?;
         [self, to].into_iter().try_for_each(draft::refuse)?;
         let (path, to_path) = (path::normalize(path)?, path::normalize(to_path)?);
@@ -31,37 +42,51 @@ impl Store {
                 return Err(hierarchy::exists(to, &to_path, there.kind, ""));
             }
             let replaced = hierarchy::clear(to, &to_path)?;
-            changed.extend(self.copy_keys(&path, to, &to_path, progress)?);
+            changed.extend(self.copy_keys(&path, (to, &to_path), verify, progress)?);
             replaced
         };
         hierarchy::refresh(to, &changed, replaced.then_some(to_path.as_str()))
     }
 
     /// Copies all keys below `path`; returns the paths of the nodes that were made by it.
-    fn copy_keys(&self, path: &str, to: &Store, to_path: &str, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<String>> {
+    fn copy_keys(&self, path: &str, (to, to_path): (&Store, &str), verify: bool, progress: &mut Progress<'_>) -> Result<Vec<String>> {
         let (from_prefix, to_prefix) = (path::prefix(path), path::prefix(to_path));
-        let mut tails = Vec::new();
+        // What holds the data, the documents of the nodes below, and those of the node itself.
+        let mut steps: [Vec<(String, String)>; 3] = Default::default();
         self.shared().list(&from_prefix, &mut |key| {
-            tails.push(key.strip_prefix(&from_prefix).unwrap_or(key).to_string());
+            let tail = key.strip_prefix(&from_prefix).unwrap_or(key);
+            let name = tail.rsplit('/').next().unwrap_or(tail);
+            let step = if MAKES_A_NODE.contains(&tail) { 2 } else { usize::from(MAKES_A_NODE.contains(&name)) };
+            steps[step].push((key.to_string(), format!("{to_prefix}{tail}")));
             Ok(())
         })?;
-        tails.sort_by_key(|tail| MAKES_A_NODE.contains(&tail.as_str()));
-        let mut nodes = Vec::new();
-        for (done, tail) in tails.iter().enumerate() {
-            let key = format!("{from_prefix}{tail}");
-            // A key that another program erased meanwhile is not copied.
-            if let Some(bytes) = get(&**self.shared(), &key, usize::MAX)? {
-                let to_key = format!("{to_prefix}{tail}");
-                to.shared().put(&to_key, &[&bytes], Condition::None).map_err(|e| e.at_key(&to_key))?;
-                let (folder, name) = to_key.rsplit_once('/').unwrap_or(("", &to_key));
-                if MAKES_A_NODE.contains(&name) {
-                    nodes.push(folder.to_string());
+        let (way, moves) = (Way { from: self, to, link: false }, Moves::default());
+        let total = steps.iter().map(|keys| keys.len() as u64).sum::<u64>() * if verify { 2 } else { 1 };
+        let mut done = 0;
+        for keys in &steps {
+            way.move_all(keys, &moves, &mut |n| progress(done + n, total))?;
+            done += keys.len() as u64;
+            // The node's own document comes when all else is compared.
+            if verify && std::ptr::eq(keys, &steps[1]) {
+                for keys in &steps[..2] {
+                    compare_all(&way, keys, &mut |n| progress(done + n, total))?;
+                    done += keys.len() as u64;
                 }
             }
-            progress(done as u64 + 1, tails.len() as u64);
         }
-        Ok(nodes)
+        if verify {
+            compare_all(&way, &steps[2], &mut |n| progress(done + n, total))?;
+        }
+        let folder = |key: &String| key.rsplit_once('/').map_or("", |(folder, _)| folder).to_string();
+        Ok(steps[1..].iter().flatten().map(|(_, to_key)| folder(to_key)).collect())
     }
+}
+
+/// Compares objects with their copies, several at a time.
+fn compare_all(way: &Way<'_>, keys: &[(String, String)], told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+    let (pool, width) = way.threads();
+    let task = |i: u64, _: &tasks::Running<'_>| way.compare(&keys[i as usize].0, &keys[i as usize].1);
+    tasks::run(&pool, keys.len() as u64, width, &task, told)
 }
 
 /// Refuses to copy a node into itself, or over a node that holds it.

@@ -1,7 +1,7 @@
 //! The documents of a node in its store: finding them, and changing them under their lock.
 
 use super::path::{self, prefix};
-use super::{NodeKind, Store, catalog, draft};
+use super::{NodeKind, Store, catalog, draft, gather};
 use crate::engine::lock::KeyGuard;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
@@ -9,7 +9,8 @@ use crate::metadata::draft as drafts;
 use crate::metadata::odd::{self, Note, Weight};
 use crate::metadata::v3::{Document, NodeType};
 use crate::metadata::{ArrayMeta, Dialect, Format, GroupMeta, Map, Value, json, v2, v3};
-use crate::store::{Condition, ProcessLock, get};
+use crate::store::{Condition, ProcessLock, get, get_many};
+use std::cell::RefCell;
 
 /// A node's document as it is stored: JSON whose kind of node is known, and no more.
 #[derive(Clone)]
@@ -90,57 +91,124 @@ fn oddities(store: &Store, bytes: &[u8]) -> Vec<Note> {
 /// The document at a path: `zarr.json` before `.zarray` before `.zgroup`, unless the store's options want one version (V2-33),
 /// before those of a draft of version 3. Malformed JSON is an error.
 pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
+    if store.shared().capabilities().latency {
+        // All of them at once: one round trip.
+        let found = gather::find_many(store, &[path.to_string()], false, store.options().format);
+        return found.into_iter().next().unwrap_or(Ok(None));
+    }
     if store.options().format == Some(Format::V2) {
         return find_v2(store, path);
     }
-    match find_v3(store, path) {
-        Ok(Some(found)) => return Ok(Some(found)),
+    let expects_v3 = store.expects_v3();
+    let early = if expects_v3 { Early::none(store) } else { Early::documents(store, path, &[v3::DOCUMENT, v2::ARRAY, v2::GROUP]) };
+    match find_v3_in(store, path, &early) {
+        Ok(Some(found)) => {
+            store.set_expects_v3(true);
+            return Ok(Some(found));
+        }
         Err(e) if path.is_empty() && e.kind() == ErrorKind::Unsupported && draft::entry(store)?.is_some() => {}
         Err(e) => return Err(e),
         Ok(None) => {}
     }
-    let found = if store.options().format == Some(Format::V3) { None } else { find_v2(store, path)? };
+    let early = if expects_v3 { Early::documents(store, path, &[v2::ARRAY, v2::GROUP]) } else { early };
+    let found = if store.options().format == Some(Format::V3) { None } else { find_v2_in(store, path, &early)? };
     match found {
-        Some(found) => Ok(Some(found)),
+        Some(found) => {
+            store.set_expects_v3(false);
+            Ok(Some(found))
+        }
         None => draft::find(store, path),
+    }
+}
+
+/// What reading a document gave.
+type Found = Result<Option<Vec<u8>>>;
+
+/// Documents that were read before it is known whether they are wanted: over a network that takes no longer than one of them.
+struct Early {
+    /// How often metadata had changed before they were read.
+    as_of: u64,
+    read: RefCell<Vec<(String, Found)>>,
+}
+
+impl Early {
+    fn none(store: &Store) -> Early {
+        Early { as_of: catalog::changes(store), read: RefCell::default() }
+    }
+
+    /// The documents of those names at a path, if the store has latency and its options leave the version open.
+    fn documents(store: &Store, path: &str, names: &[&str]) -> Early {
+        let early = Early::none(store);
+        if store.options().format.is_none() && store.shared().capabilities().latency {
+            let keys: Vec<String> = names.iter().map(|name| path::join(path, name)).collect();
+            let read = get_many(store.shared(), &keys, MAX_CONSOLIDATED);
+            early.read.replace(keys.into_iter().zip(read).collect());
+        }
+        early
+    }
+
+    /// What a key holds, at most `max` bytes.
+    fn get(&self, store: &Store, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+        let mut read = self.read.borrow_mut();
+        match read.iter().position(|(other, _)| other == key) {
+            None => get(&**store.shared(), key, max),
+            Some(i) => match read.swap_remove(i).1 {
+                Ok(Some(bytes)) if bytes.len() > max => Err(err!(Limit, "found {} bytes, the limit is {max}", bytes.len()).at_key(key)),
+                other => other,
+            },
+        }
     }
 }
 
 /// The `zarr.json` at a path. The entry point of a draft's hierarchy is an error of kind `Unsupported`.
 pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
-    let (key, as_of) = (path::join(path, v3::DOCUMENT), catalog::changes(store));
-    let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
-    let read = || {
-        let document = json::parse_object(&bytes, MAX_CONSOLIDATED)?;
-        if drafts::is_entry(&document) {
-            drafts::Entry::from_document(&document)?;
-            bail!(Unsupported, "the root of a hierarchy in a draft of Zarr v3 (d0); open the store there");
-        }
-        let kind = match v3::node_type(&document)? {
-            NodeType::Array => NodeKind::Array,
-            NodeType::Group => NodeKind::Group,
-        };
-        Ok((document, kind))
-    };
-    let (document, kind) = read().map_err(|e: Error| e.at_key(&key))?;
-    let notes = oddities(store, &bytes);
-    let (format, dialect) = (Format::V3, Dialect::Final);
-    Ok(Some(Stored { format, dialect, kind, key, document, as_of, listed: false, attributes: None, notes }))
+    find_v3_in(store, path, &Early::none(store))
+}
+
+fn find_v3_in(store: &Store, path: &str, early: &Early) -> Result<Option<Stored>> {
+    let (key, as_of) = (path::join(path, v3::DOCUMENT), early.as_of);
+    let Some(bytes) = early.get(store, &key, MAX_CONSOLIDATED)? else { return Ok(None) };
+    stored_of(store, v3::DOCUMENT, key, &bytes, as_of).map(Some)
 }
 
 /// The `.zarray` or `.zgroup` at a path.
 pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
-    for (name, kind) in [(v2::ARRAY, NodeKind::Array), (v2::GROUP, NodeKind::Group)] {
-        let (key, as_of) = (path::join(path, name), catalog::changes(store));
-        let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { continue };
-        let read =
-            || if kind == NodeKind::Array { json::parse_object(&bytes, MAX_DOCUMENT) } else { Ok(v2::parse_group(&bytes)?.document) };
-        let document = read().map_err(|e: Error| e.at_key(&key))?;
-        let notes = oddities(store, &bytes);
-        let (format, dialect) = (Format::V2, Dialect::Final);
-        return Ok(Some(Stored { format, dialect, kind, key, document, as_of, listed: false, attributes: None, notes }));
+    find_v2_in(store, path, &Early::none(store))
+}
+
+fn find_v2_in(store: &Store, path: &str, early: &Early) -> Result<Option<Stored>> {
+    for name in [v2::ARRAY, v2::GROUP] {
+        let (key, as_of) = (path::join(path, name), early.as_of);
+        let Some(bytes) = early.get(store, &key, MAX_DOCUMENT)? else { continue };
+        return stored_of(store, name, key, &bytes, as_of).map(Some);
     }
     Ok(None)
+}
+
+/// The document of that name, with those bytes.
+pub(super) fn stored_of(store: &Store, name: &str, key: String, bytes: &[u8], as_of: u64) -> Result<Stored> {
+    let read = || match name {
+        v3::DOCUMENT => read_v3(bytes),
+        v2::ARRAY => Ok((json::parse_object(bytes, MAX_DOCUMENT)?, NodeKind::Array)),
+        _ => Ok((v2::parse_group(bytes)?.document, NodeKind::Group)),
+    };
+    let (document, kind) = read().map_err(|e: Error| e.at_key(&key))?;
+    let format = if name == v3::DOCUMENT { Format::V3 } else { Format::V2 };
+    let (dialect, notes) = (Dialect::Final, oddities(store, bytes));
+    Ok(Stored { format, dialect, kind, key, document, as_of, listed: false, attributes: None, notes })
+}
+
+fn read_v3(bytes: &[u8]) -> Result<(Map<String, Value>, NodeKind)> {
+    let document = json::parse_object(bytes, MAX_CONSOLIDATED)?;
+    if drafts::is_entry(&document) {
+        drafts::Entry::from_document(&document)?;
+        bail!(Unsupported, "the root of a hierarchy in a draft of Zarr v3 (d0); open the store there");
+    }
+    let kind = match v3::node_type(&document)? {
+        NodeType::Array => NodeKind::Array,
+        NodeType::Group => NodeKind::Group,
+    };
+    Ok((document, kind))
 }
 
 /// Whether an error says that a document is there but cannot be understood (rather than that it cannot be had).
@@ -226,7 +294,9 @@ pub(super) fn publish(store: &Store, key: &str, document: &Map<String, Value>, c
     if text.len() > limit {
         return Err(err!(Limit, "a document of {} bytes exceeds the limit of {limit} bytes", text.len()).at_key(key));
     }
-    store.shared().put(key, &[text.as_bytes()], condition).map_err(|e| e.at_key(key))
+    store.shared().put(key, &[text.as_bytes()], condition).map_err(|e| e.at_key(key))?;
+    store.note_document(key);
+    Ok(())
 }
 
 /// The error of a node that is not there: what was looked for, and what the nearest existing node above it holds.

@@ -2,7 +2,7 @@
 //! Specification: v2, "Groups"; v3 core, "Group metadata".
 
 use super::catalog::{self, Catalog};
-use super::document::{self, Stored, find};
+use super::document::{self, Stored};
 use super::{Array, Attributes, Create, NodeKind, Store, draft, hierarchy, path};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::Kept;
@@ -60,12 +60,19 @@ impl Group {
     }
 
     /// The same, and nothing is told: a lock may be held.
-    fn quietly(store: &Store, path: String, found: Stored) -> Result<Group> {
+    pub(super) fn quietly(store: &Store, path: String, found: Stored) -> Result<Group> {
         let (key, as_of, attributes) = (found.key.clone(), found.as_of, found.attributes.clone());
         match found.parse(store)? {
             Document::Group(meta) => Ok(Group::new(store, path, meta, as_of, attributes)),
             Document::Array(_) => Err(err!(NodeKind, "found an array, expected a group").at_key(key)),
         }
+    }
+
+    /// A group whose consolidated metadata are given.
+    pub(super) fn imported(store: &Store, path: String, found: Stored, catalog: Option<Arc<Catalog>>) -> Result<Group> {
+        let group = Group::from_stored(store, path, found)?;
+        drop(group.0.catalog.replace(Known::All(catalog)));
+        Ok(group)
     }
 
     fn new(store: &Store, path: String, meta: GroupMeta, as_of: u64, attributes: Option<Map<String, Value>>) -> Group {
@@ -112,6 +119,7 @@ impl Group {
         };
         changed.push(path.clone());
         hierarchy::refresh(store, &changed, replaced.then_some(path.as_str()))?;
+        store.note_named(&path, false);
         let meta = GroupMeta { format, dialect: Dialect::Final, document };
         Ok(Group::new(store, path, meta, catalog::changes(store), None))
     }
@@ -195,7 +203,7 @@ impl Group {
     }
 
     /// The consolidated metadata that this handle may use; v2: read when first asked for.
-    fn catalog(&self) -> Result<Option<Arc<Catalog>>> {
+    pub(super) fn catalog(&self) -> Result<Option<Arc<Catalog>>> {
         let store = &self.0.store;
         if !store.uses_consolidated() {
             return Ok(None);
@@ -214,41 +222,7 @@ impl Group {
     /// The nodes directly below, sorted by name. One that cannot be understood is there with its error. A store that cannot list
     /// has those that the consolidated metadata name.
     pub fn children(&self) -> Result<Vec<Child>> {
-        let store = &self.0.store;
-        let catalog = self.catalog()?;
-        let names = match &catalog {
-            Some(catalog) if !store.shared().capabilities().listable => catalog.names(&self.0.path),
-            _ if self.0.dialect == Dialect::D0 => draft::child_names(store, &self.0.path)?,
-            _ => {
-                hierarchy::need_listing(store)?;
-                store.shared().list_dir(&path::prefix(&self.0.path))?.prefixes
-            }
-        };
-        let mut children = Vec::with_capacity(names.len());
-        for name in names {
-            // V3-05; in v2 such names are legal.
-            if self.0.format == Format::V3 && name.starts_with("__") {
-                continue;
-            }
-            let child = path::join(&self.0.path, &name);
-            let kind_of = |found: Stored| {
-                let kind = found.kind;
-                found.parse(store).map(|_| kind)
-            };
-            let found = match catalog.as_ref().and_then(|c| c.find(&child)).map(kind_of) {
-                Some(Ok(kind)) => Ok(kind),
-                _ => match find(store, &child) {
-                    Ok(None) => continue,
-                    Ok(Some(found)) => kind_of(found),
-                    Err(e) => Err(e),
-                },
-            };
-            children.push(match found {
-                Ok(kind) => Child { name, kind, error: None },
-                Err(e) => Child { name, kind: NodeKind::Unknown, error: Some(e) },
-            });
-        }
-        Ok(children)
+        self.nodes(1)
     }
 
     /// Writes consolidated metadata of all nodes below: into the group's `zarr.json`, or as `.zmetadata`. Later changes through
@@ -281,9 +255,36 @@ impl Group {
         }
     }
 
+    /// Where the consolidated metadata of the group differ from the documents below it, a line for each node; `None` where there are
+    /// none. All documents are read for it.
+    pub fn consolidated_differences(&self) -> Result<Option<Vec<String>>> {
+        let (store, path) = (&self.0.store, &self.0.path);
+        hierarchy::need_listing(store)?;
+        Ok(match self.0.format {
+            Format::V2 => match Catalog::read_v2(store, path)? {
+                None => None,
+                Some(catalog) => catalog
+                    .entries()
+                    .map(|e| hierarchy::collect_v2(store, path).map(|fresh| hierarchy::differences(e, &fresh)))
+                    .transpose()?,
+            },
+            Format::V3 => match document::find_v3(store, path)? {
+                None => None,
+                Some(found) => consolidated::entries_v3(&found.document)
+                    .map(|e| hierarchy::collect_v3(store, path).map(|fresh| hierarchy::differences(e, &fresh)))
+                    .transpose()?,
+            },
+        })
+    }
+
     /// The attributes.
     pub fn attributes(&self) -> &Attributes {
         &self.0.attributes
+    }
+
+    /// The program closes the group: groups that are to be consolidated are, and all is flushed.
+    pub fn close(&self) -> Result<()> {
+        self.0.store.close(None)
     }
 
     /// Makes durable what was written, as far as the store's mode promises it.

@@ -1,12 +1,16 @@
 //! The tree around a node: ancestor groups on creation, erasing, and consolidated metadata that stays right.
 //! Specification: v2, "Groups"; v3 core, "Group metadata", "Operations", "Consolidated metadata".
 
+use super::catalog::{self, Catalog};
 use super::document::{self, Stored, find, find_v2, find_v3};
-use super::{NodeKind, Store, catalog, path};
+use super::walk::{self, Found, Place, Wanted};
+use super::{Group, NodeKind, Store, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
-use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
+use crate::metadata::{Dialect, Format, Map, Value, consolidated, json, v2, v3};
 use crate::store::{Condition, get};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The format of the nearest group above `path`, if there is one.
 pub(super) fn enclosing_format(store: &Store, path: &str) -> Result<Option<Format>> {
@@ -61,7 +65,8 @@ pub(super) fn erase_all(store: &Store, path: &str) -> Result<()> {
     refresh(store, &[], Some(path))?;
     for name in [v3::DOCUMENT, v2::ARRAY, v2::GROUP] {
         let key = format!("{prefix}{name}");
-        store.shared().erase(&key).map_err(|e| e.at_key(key))?;
+        store.shared().erase(&key).map_err(|e| e.at_key(&key))?;
+        store.note_document(&key);
     }
     store.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))
 }
@@ -114,6 +119,32 @@ pub(super) fn publish_new(store: &Store, path: &str, name: &str, document: &Map<
 /// `erased` are paths of which everything went first.
 pub(super) fn refresh(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
     let done = refresh_above(store, paths, erased);
+    catalog::changed(store);
+    done?;
+    if store.consolidates_each_step() {
+        paths.iter().for_each(|path| store.note_named(path, true));
+        store.consolidate_pending()?;
+    }
+    Ok(())
+}
+
+/// Consolidates a group, whose document was just found. One that is consolidated already is kept in step with every change; only what
+/// another process missed that did it at the same time is added, of the `nodes` that this one has made.
+pub(super) fn consolidate_unless(store: &Store, path: &str, found: Stored, nodes: &BTreeSet<String>) -> Result<()> {
+    if found.dialect != Dialect::Final || found.clone().parse(store).is_err() {
+        return Ok(());
+    }
+    let catalog = match found.format {
+        Format::V3 => Catalog::of_v3(path, &Arc::new(found.document.clone()), found.as_of),
+        Format::V2 => Catalog::read_v2(store, path)?,
+    };
+    let Some(catalog) = catalog else { return Group::quietly(store, path.to_string(), found)?.consolidate() };
+    let below = |node: &&String| path.is_empty() || node.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+    let missed: Vec<String> = nodes.iter().filter(below).filter(|node| catalog.find(node).is_none()).cloned().collect();
+    if missed.is_empty() {
+        return Ok(());
+    }
+    let done = refresh_above(store, &missed, None);
     catalog::changed(store);
     done
 }
@@ -191,22 +222,48 @@ fn insert_v2(store: &Store, entries: &mut Map<String, Value>, group: &str, path:
     let name = path::relative(group, path);
     let own = if found.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP };
     entries.insert(path::join(name, own), Value::Object(found.document));
-    let attributes = document::attributes_v2(store, path)?;
+    let attributes = found.attributes.map_or_else(|| document::attributes_v2(store, path), Ok)?;
     if !attributes.is_empty() {
         entries.insert(path::join(name, v2::ATTRIBUTES), Value::Object(attributes));
     }
     Ok(())
 }
 
+/// What consolidated entries and the documents themselves do not agree on, a line for each node or document.
+pub(super) fn differences(listed: &Map<String, Value>, fresh: &Map<String, Value>) -> Vec<String> {
+    // Writers differ in what they leave out where it says nothing.
+    let plain = |value: &Value| {
+        let mut value = value.clone();
+        if let Some(object) = value.as_object_mut() {
+            object.shift_remove(v3::CONSOLIDATED);
+            object.retain(|name, member| name != "attributes" || member.as_object().is_none_or(|all| !all.is_empty()));
+        }
+        value
+    };
+    let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
+    let mut lines = Vec::new();
+    for (key, value) in fresh {
+        match listed.get(key) {
+            None => lines.push(format!("{key} is not listed")),
+            Some(old) if plain(old) != plain(value) => lines.push(format!("{key} is listed with other contents")),
+            Some(_) => {}
+        }
+    }
+    lines.extend(
+        listed
+            .iter()
+            .filter(|(key, value)| !fresh.contains_key(*key) && !is_empty(value))
+            .map(|(k, _)| format!("{k} is listed and not there")),
+    );
+    lines
+}
+
 /// The consolidated entries of all nodes below a v3 group.
 pub(super) fn collect_v3(store: &Store, group: &str) -> Result<Map<String, Value>> {
     let mut entries = Map::new();
-    walk(store, group, &mut |child| {
-        let Some(found) = find_v3(store, child)? else { return Ok(None) };
-        let kind = found.kind;
-        entries.insert(path::relative(group, child).to_string(), consolidated::entry_v3(found.document));
-        Ok(Some(kind))
-    })?;
+    for found in walk_fresh(store, group, Format::V3)? {
+        entries.insert(path::relative(group, &found.path).to_string(), consolidated::entry_v3(found.node?.document));
+    }
     Ok(entries)
 }
 
@@ -216,32 +273,20 @@ pub(super) fn collect_v2(store: &Store, group: &str) -> Result<Map<String, Value
     if let Some(found) = find_v2(store, group)? {
         insert_v2(store, &mut entries, group, group, found)?;
     }
-    walk(store, group, &mut |child| {
-        let Some(found) = find_v2(store, child)? else { return Ok(None) };
-        let kind = found.kind;
-        insert_v2(store, &mut entries, group, child, found)?;
-        Ok(Some(kind))
-    })?;
+    for found in walk_fresh(store, group, Format::V2)? {
+        insert_v2(store, &mut entries, group, &found.path, found.node?)?;
+    }
     Ok(entries)
 }
 
-/// Calls `visit` with the path of every sub-prefix below `group`, sorted; goes on below those that are groups.
-fn walk(store: &Store, group: &str, visit: &mut dyn FnMut(&str) -> Result<Option<NodeKind>>) -> Result<()> {
-    let mut todo = vec![group.to_string()];
-    while let Some(above) = todo.pop() {
-        let mut groups = Vec::new();
-        for name in store.shared().list_dir(&path::prefix(&above))?.prefixes {
-            let child = path::join(&above, &name);
-            if child.len() > MAX_KEY {
-                bail!(Limit, "the hierarchy is too deep: {child:?} has more than {MAX_KEY} bytes");
-            }
-            if !name.starts_with("__") && visit(&child)? == Some(NodeKind::Group) {
-                groups.push(child);
-            }
-        }
-        todo.extend(groups.into_iter().rev());
+/// All nodes of one version below a group, from their own documents.
+fn walk_fresh(store: &Store, group: &str, format: Format) -> Result<Vec<Found>> {
+    let wanted = Wanted { depth: usize::MAX, attributes: format == Format::V2, format: Some(format) };
+    let all = walk::walk(store, Place::new(group, format, Dialect::Final, None).fresh(), wanted)?;
+    if let Some(deep) = all.iter().find(|found| found.path.len() > MAX_KEY) {
+        bail!(Limit, "the hierarchy is too deep: {:?} has more than {MAX_KEY} bytes", deep.path);
     }
-    Ok(())
+    Ok(all)
 }
 
 /// The error of a store that cannot list.

@@ -6,11 +6,12 @@
 
 use super::array::State;
 use super::document::{self, Stored, find, find_v2, require};
-use super::{Group, NodeKind, Store, catalog, copy, draft, hierarchy, path, resize};
-use crate::engine::{self, Memory, Overflow, Selection};
+use super::transfer::{self, Elements, Moves, Progress, Way, at_node, each_chunk};
+use super::{Group, NodeKind, Store, catalog, copy, draft, hierarchy, path};
+use crate::dtype::Overflow;
 use crate::error::{Error, Result, bail, err};
 use crate::grid::key::KeyEncoding;
-use crate::limits::{self, Dims, c_strides};
+use crate::limits;
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, json, upgrade, v2, v3};
 use crate::store::{Condition, get};
@@ -49,7 +50,7 @@ struct Job<'a> {
     done: u64,
     total: u64,
     report: Migrated,
-    progress: &'a mut dyn FnMut(u64, u64) -> Result<()>,
+    progress: &'a mut Progress<'a>,
 }
 
 /// What a node becomes.
@@ -73,13 +74,7 @@ impl Store {
     /// Chunks are linked where the stores can (so that no program may change them in place), unless `copy`. `progress` is told after each
     /// object how many are done of how many; its error ends the migration. Errors: `Exists`, `Argument` (one place lies in the
     /// other), `Unsupported`, `Metadata`, and those of reading and writing.
-    pub fn migrate(
-        &self,
-        path: &str,
-        to: Option<(&Store, &str)>,
-        copy: bool,
-        progress: &mut dyn FnMut(u64, u64) -> Result<()>,
-    ) -> Result<Migrated> {
+    pub fn migrate(&self, path: &str, to: Option<(&Store, &str)>, copy: bool, progress: &mut Progress<'_>) -> Result<Migrated> {
         let from_path = path::normalize(path)?;
         let (to, to_path, in_place) = match to {
             Some((to, path)) => (to, path::normalize(path)?, false),
@@ -107,7 +102,7 @@ impl Job<'_> {
         }
         let lock = document::lock_place(self.to, &self.to_path)?;
         let marker = self.read_marker()?;
-        let nodes = self.nodes()?;
+        let nodes = transfer::nodes_below(self.from, &self.from_path)?;
         self.check(&nodes)?;
         // What an interrupted run in place began with may be replaced by now.
         self.d0 |= marker.as_ref().is_some_and(|marker| marker.get("draft").and_then(Value::as_str) == Dialect::D0.draft());
@@ -144,8 +139,7 @@ impl Job<'_> {
 
     /// The path that a node gets.
     fn target(&self, node: &str) -> String {
-        let name = if node == self.from_path { "" } else { path::relative(&self.from_path, node) };
-        if name.is_empty() { self.to_path.clone() } else { path::join(&self.to_path, name) }
+        transfer::moved_path(node, &self.from_path, &self.to_path)
     }
 
     /// What an interrupted run left. A place that holds anything else is refused.
@@ -179,28 +173,6 @@ impl Job<'_> {
         let marker = members.into_iter().map(|(name, value)| (name.to_string(), Value::from(value))).collect();
         document::publish(self.to, &path::join(&self.to_path, MARKER), &marker, Condition::None)?;
         self.to.flush()
-    }
-
-    /// The paths of all nodes, parents before their children.
-    fn nodes(&self) -> Result<Vec<String>> {
-        let (mut nodes, mut todo) = (Vec::new(), vec![self.from_path.clone()]);
-        while let Some(node) = todo.pop() {
-            let Some(found) = find(self.from, &node)? else { continue };
-            if found.kind == NodeKind::Group {
-                let mut names = match found.dialect {
-                    Dialect::D0 => draft::child_names(self.from, &node)?,
-                    _ => self.from.shared().list_dir(&path::prefix(&node))?.prefixes,
-                };
-                // V3-05; in v2 such names are legal, and have no form in v3.
-                names.retain(|name| found.format == Format::V2 || !name.starts_with("__"));
-                if found.dialect == Dialect::D0 && node.is_empty() && draft::is_consolidated_only(self.from)? {
-                    names.retain(|name| name != draft::CONSOLIDATED_GROUP);
-                }
-                todo.extend(names.iter().rev().map(|name| path::join(&node, name)));
-            }
-            nodes.push(node);
-        }
-        Ok(nodes)
     }
 
     /// Everything that can be wrong, before anything is written; and how many objects there are.
@@ -338,33 +310,23 @@ impl Job<'_> {
         if array.recode.is_some() {
             return self.recode(node, target, array);
         }
-        let prefix = path::prefix(target);
-        let from = self.from;
-        let mut to_key = String::new();
-        each_chunk(from, &array.old, &mut |key, index| {
-            to_key.clear();
-            to_key.push_str(&prefix);
+        let (prefix, mut keys) = (path::prefix(target), Vec::new());
+        each_chunk(self.from, &array.old, &mut |key, index| {
+            let mut to_key = prefix.clone();
             array.new.keys.push(index.iter().copied(), &mut to_key);
             if !(self.in_place && key == to_key) {
-                self.move_chunk(key, &to_key)?;
+                keys.push((key.to_string(), to_key));
+            } else {
+                self.done += 1;
             }
-            self.step()
-        })
-    }
-
-    fn move_chunk(&mut self, key: &str, to_key: &str) -> Result<()> {
-        let file = if self.copy { None } else { self.from.shared().file(key) };
-        if let Some(file) = file
-            && self.to.shared().link(to_key, &file).map_err(|e| e.at_key(to_key))?
-        {
-            self.report.linked += 1;
-            return Ok(());
-        }
-        // One that another program erased meanwhile is missing in the new place, too.
-        if let Some(bytes) = get(&**self.from.shared(), key, usize::MAX)? {
-            self.to.shared().put(to_key, &[&bytes], Condition::None).map_err(|e| e.at_key(to_key))?;
-            self.report.copied += 1;
-        }
+            Ok(())
+        })?;
+        let (before, total, moves) = (self.done, self.total, Moves::default());
+        let (way, progress) = (Way { from: self.from, to: self.to, link: !self.copy }, &mut self.progress);
+        way.move_all(&keys, &moves, &mut |done| progress(before + done, total.max(before + done)))?;
+        self.report.linked += moves.linked.into_inner();
+        self.report.copied += moves.copied.into_inner();
+        self.done += keys.len() as u64;
         Ok(())
     }
 
@@ -372,31 +334,13 @@ impl Job<'_> {
     fn recode(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
         let source = array.old.bound(node)?;
         let dest = State::new(self.to, target, array.new.clone(), false)?.bound(target)?;
-        let (meta, mut buffer) = (&array.old.meta, Vec::new());
-        each_chunk(self.from, &array.old, &mut |_, index| {
-            let (mut start, mut shape) = (Vec::new(), Vec::new());
-            for (d, &i) in index.iter().enumerate() {
-                let origin = meta.grid.origin(d, i);
-                start.push(origin as i64);
-                shape.push(meta.grid.extent(d, i).min(meta.shape[d].saturating_sub(origin)) as i64);
-            }
-            let selection = Selection::new(&meta.shape, &start, &shape, None)?;
-            let bytes = limits::chunk_bytes(selection.shape(), meta.data_type.size())?;
-            buffer.clear();
-            limits::grow(&mut buffer, bytes)?;
-            let strides = c_strides(selection.shape(), meta.data_type.size());
-            let (data, data_type) = (buffer.as_mut_ptr(), meta.data_type);
-            // Keeps the bytes of elements of variable length from reading to writing.
-            let arena = data_type.is_variable().then(Default::default);
-            let memory = Memory { data, size: bytes, offset: 0, strides, data_type, overflow: Overflow::Error, arena };
-            // SAFETY: the buffer lives, unaliased, until both calls have returned.
-            unsafe {
-                engine::read(&source, &selection, &memory)?;
-                engine::write(&dest, &selection, &memory)?;
-            }
-            self.report.recoded += 1;
-            self.step()
-        })
+        let elements = Elements::new((self.from, &array.old, &source), &dest, true, (0, Overflow::Error))?;
+        let (before, total, progress) = (self.done, self.total, &mut self.progress);
+        elements.run(&mut |done| progress(before + done, total.max(before + done)))?;
+        let chunks = elements.chunks();
+        self.report.recoded += chunks;
+        self.done += chunks;
+        Ok(())
     }
 
     /// In place: what nobody needs any more. Old documents go after old chunks, so that a second run finds what is left.
@@ -449,30 +393,12 @@ impl Job<'_> {
     }
 }
 
-/// Calls `each` with the key and the index of every stored chunk that lies inside of the array's shape.
-fn each_chunk(store: &Store, array: &State, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
-    let (prefix, keys) = &array.chunks;
-    let shape = &array.meta.shape;
-    let counts: Dims = shape.iter().enumerate().map(|(d, &n)| array.meta.grid.count(d, n)).collect();
-    let folder = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
-    store.shared().list(folder, &mut |key| {
-        let index = key.strip_prefix(prefix.as_str()).and_then(|tail| resize::parse_key(*keys, tail, shape.len()));
-        match index {
-            Some(index) if index.iter().zip(&counts).all(|(i, n)| i < n) => each(key, &index),
-            _ => Ok(()),
-        }
-    })
-}
-
-/// An error that names the node.
-fn at_node(e: Error, node: &str) -> Error {
-    e.at_key(path::display(node))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{Memory, Selection};
     use crate::error::ErrorKind;
+    use crate::limits::c_strides;
     use crate::node::{Context, Create, Mode, Node, Spec};
     use crate::store::memory::MemoryStore;
     use crate::store::{Capabilities, Listing, Object, SharedStore};
@@ -870,7 +796,7 @@ mod tests {
             Group::create(&store, "a", None, Create::OpenIfSame).map(drop),
             store.erase_node("a"),
             store.erase_node(""),
-            store.copy_node("a", &elsewhere, "a", Create::New, &mut |_, _| ()),
+            store.copy_node("a", (&elsewhere, "a"), Create::New, false, &mut |_, _| Ok(())),
         ];
         for (i, result) in results.into_iter().enumerate() {
             let e = result.unwrap_err();

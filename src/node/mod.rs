@@ -9,34 +9,53 @@ pub mod attrs;
 mod catalog;
 mod chunk;
 pub mod context;
+pub mod conventions;
 mod copy;
+mod dimensions;
 mod document;
 mod draft;
+mod export;
+mod gather;
 pub mod group;
 mod hierarchy;
+mod info;
 mod migrate;
 pub mod path;
+mod relist;
+mod rename;
+mod reshape;
 mod resize;
 pub mod spec;
 pub mod store;
+mod transfer;
+mod transform;
 mod usage;
 pub mod variable;
+mod walk;
 
+pub use crate::codec::foreign as foreign_codec;
 pub use crate::codec::registry::has as has_codec;
+pub use crate::dtype::foreign as foreign_type;
 pub use array::Array;
 pub use attrs::{Attributes, JsonKind};
 pub use chunk::{ArrayShardWriter, ChunkPlace, Chunks};
 pub use context::{Context, Level, Log, Settings};
+pub use conventions::{Axis, Calendar, Dataset, Level as ImageLevel, Multiscale, NcArray, NcDimension, NcType, TimeUnits, Variable};
+pub use dimensions::{Dimension, Dimensions};
 pub use group::{Child, Group};
 pub use migrate::Migrated;
+pub use reshape::{Reshaped, Reshaping};
 pub use spec::Spec;
-pub use store::{Options, Repaired, Store, repair_zip};
+pub use store::{Nczarr, Options, Repaired, Store, repair_zip};
+pub use transform::{Member, Transformer, register_member, register_transformer, unregister_member, unregister_transformer};
 pub use usage::Usage;
 
 // The plain values that the facade's signatures speak of.
 pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
+pub use crate::grid::own as own_keys;
 pub use crate::metadata::{Dialect, Format, Map, Order, Value, json};
+pub use crate::store::callback;
 
 use crate::error::{Result, bail};
 
@@ -107,5 +126,7 @@ impl Node {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_hier;
 #[cfg(test)]
 mod tests_odd;

@@ -319,6 +319,7 @@ fn each_in(ranges: &[(u64, u64)], visit: &mut dyn FnMut(&[u64]) -> Result<()>) -
 pub(super) fn parse_key(keys: KeyEncoding, tail: &str, rank: usize) -> Option<Dims> {
     let separator = keys.separator();
     let numbers = match keys {
+        KeyEncoding::Own(own) => return own.parse(tail, rank),
         KeyEncoding::Suffixed(_, suffix) => return parse_key(KeyEncoding::Default(separator), tail.strip_suffix(suffix.as_str())?, rank),
         KeyEncoding::Default(_) if rank == 0 => return (tail == "c").then(Dims::new),
         KeyEncoding::V2(_) if rank == 0 => return (tail == "0").then(Dims::new),

@@ -4,12 +4,14 @@
 //! asked for, or that of the enclosing group.
 
 use super::array::{DIMENSIONS_V2, bind_largest};
+use super::dimensions::v2_unnamed;
+use super::relist;
 use crate::codec::chain::Chain;
 use crate::dtype::convert::Transfer;
 use crate::dtype::fill::Fill;
 use crate::dtype::resolve::default_scalar;
 use crate::dtype::{ByteOrder, DataType, ElementType, check_v3};
-use crate::error::{Result, bail, err};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
 use crate::grid::rectilinear::{Extents, Runs};
@@ -17,7 +19,7 @@ use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
 use crate::metadata::json::{self, brief};
 use crate::metadata::v3::{NodeType, number_list};
-use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Order, Value, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Order, Value, downgrade, upgrade, v2, v3};
 
 /// About so many bytes a suggested chunk has.
 const SUGGESTED_BYTES: u128 = 1 << 20;
@@ -34,6 +36,8 @@ pub struct Spec {
     extents: Vec<(usize, Extents)>,
     inner_chunks: Option<Dims>,
     fill: FillSetting,
+    /// Whether the fill value was set, or is that of the type.
+    fill_is_set: bool,
     dimension_names: Option<Vec<Option<String>>>,
     order: Order,
     byte_order: ByteOrder,
@@ -47,6 +51,10 @@ pub struct Spec {
     attributes: Map<String, Value>,
     /// The document that the settings come from, for its members that are not settings.
     document: Map<String, Value>,
+    /// The codecs are those of an array that is copied: a setting changes one thing in the list, instead of contradicting it.
+    loose: bool,
+    /// v3: further members.
+    members: Map<String, Value>,
 }
 
 #[derive(Clone, Debug)]
@@ -92,6 +100,7 @@ impl Spec {
             extents: Vec::new(),
             inner_chunks: None,
             fill: FillSetting::Element(default_scalar(data_type)),
+            fill_is_set: false,
             dimension_names: None,
             order: Order::C,
             byte_order,
@@ -102,6 +111,8 @@ impl Spec {
             filters: None,
             attributes: Map::new(),
             document: Map::new(),
+            loose: false,
+            members: Map::new(),
         })
     }
 
@@ -131,6 +142,7 @@ impl Spec {
         spec.format = Some(meta.format);
         spec.set_grid(&meta.grid);
         spec.fill = FillSetting::Element(meta.fill);
+        spec.fill_is_set = true;
         spec.keys = Some(meta.keys);
         spec.dimension_names = meta.dimension_names;
         match meta.codecs {
@@ -150,9 +162,61 @@ impl Spec {
         Ok(spec)
     }
 
+    /// The copy of an array that stands at `path`, with these attributes: the same in `format` (that of the array; of a draft 3). Every
+    /// setting can be changed on its own. What cannot be kept is noted.
+    pub(super) fn like(meta: &ArrayMeta, attributes: Map<String, Value>, format: Option<Format>, notes: &mut Vec<String>) -> Result<Spec> {
+        let is_draft = meta.dialect != Dialect::Final;
+        let format = format.unwrap_or(if is_draft { Format::V3 } else { meta.format });
+        let mut spec = if (format, meta.format, is_draft) == (Format::V2, Format::V2, false) {
+            let mut spec = Spec::from_meta(meta.clone())?;
+            spec.attributes = attributes;
+            spec
+        } else {
+            let v3 = upgraded(meta, attributes, notes)?;
+            let mut spec = Spec::from_meta(v3)?;
+            if meta.format == Format::V2 || is_draft {
+                spec.keys = None;
+            }
+            if format == Format::V2 {
+                spec.downgrade(notes)?;
+            }
+            spec
+        };
+        spec.loose = true;
+        Ok(spec)
+    }
+
+    /// From version 3 to 2.
+    fn downgrade(&mut self, notes: &mut Vec<String>) -> Result<()> {
+        let list = self.codecs.take().unwrap_or_default();
+        (self.format, self.keys, self.document) = (Some(Format::V2), None, Map::new());
+        match downgrade::codecs(&list, self.rank()) {
+            Ok(members) => {
+                self.order = members.order();
+                self.byte_order = members.byte_order.unwrap_or(self.byte_order);
+                if let Some(inner) = &members.inner {
+                    self.set_chunks(inner)?;
+                }
+                (self.filters, self.compressor) = (Some(members.filters), Compressor::Json(members.compressor));
+            }
+            Err(e) if e.kind() == ErrorKind::Unsupported => notes.push(format!("encoded anew: {}", located(&e))),
+            Err(e) => return Err(e),
+        }
+        if self.dimension_names.as_ref().is_some_and(|n| n.iter().any(Option::is_some) && n.iter().any(Option::is_none)) {
+            self.dimension_names = None;
+            notes.push("the dimensions' names are lost: zarr_format 2 can name all or none".into());
+        }
+        Ok(())
+    }
+
     /// The type of the elements, as it lies in memory.
     pub fn data_type(&self) -> DataType {
         self.data_type.native()
+    }
+
+    /// The version, where it is said.
+    pub fn format(&self) -> Option<Format> {
+        self.format
     }
 
     /// The number of dimensions.
@@ -201,15 +265,55 @@ impl Spec {
 
     /// v3: chunks become shards that hold chunks of this shape, which must divide that of the shard.
     pub fn set_inner_chunks(&mut self, chunks: &[u64]) -> Result<()> {
-        self.inner_chunks = Some(self.check_chunks(chunks).map_err(|e| e.at_field("inner_chunks"))?);
+        let chunks = self.check_chunks(chunks).map_err(|e| e.at_field("inner_chunks"))?;
+        match self.loose_codecs() {
+            Some(list) => self.codecs = Some(relist::with_inner_chunks(list, &chunks, index_codecs())),
+            None => self.inner_chunks = Some(chunks),
+        }
+        Ok(())
+    }
+
+    /// Chunks that are no shards.
+    pub fn unset_inner_chunks(&mut self) -> Result<()> {
+        self.inner_chunks = None;
+        if let Some(list) = self.loose_codecs() {
+            self.codecs = Some(relist::without_shards(list)?);
+        }
+        Ok(())
+    }
+
+    /// The list of an array that is copied, to be changed.
+    fn loose_codecs(&mut self) -> Option<Vec<Extension>> {
+        if self.loose { self.codecs.take() } else { None }
+    }
+
+    /// The type of the elements. The fill value is converted; where it does not fit, it becomes the type's own.
+    pub fn set_data_type(&mut self, data_type: DataType) -> Result<()> {
+        let fresh = Spec::new(data_type, &self.shape)?;
+        let (old, new) = (self.data_type.native(), fresh.data_type.native());
+        if let FillSetting::Element(fill) = &self.fill
+            && old != new
+        {
+            self.fill = converted_fill(fill, old, new).map_or(fresh.fill, FillSetting::Element);
+        }
+        self.data_type = fresh.data_type;
+        if old.is_variable() != new.is_variable() && self.filters.as_ref().is_some_and(|filters| filters.len() == 1) {
+            // The codec of objects, or none.
+            self.filters = Some(self.variable_codec()?.into_iter().collect());
+        }
+        if let Some(list) = self.loose_codecs() {
+            let serial = self.variable_codec()?.unwrap_or_else(|| Extension::new("bytes", Map::new()));
+            self.codecs = Some(relist::for_type(list, (old, new), self.byte_order, serial)?);
+        }
         Ok(())
     }
 
     /// The fill value: one native element of type `data_type`, converted to the array's; one that does not fit is an error
     /// of kind `Range`.
     pub fn set_fill(&mut self, data_type: DataType, element: &[u8]) -> Result<()> {
-        let fill = convert_fill(data_type, element, self.data_type.native()).map_err(|e| e.at_field("fill_value"))?;
+        let fill = convert_fill(data_type, element, self.data_type.native().in_memory()).map_err(|e| e.at_field("fill_value"))?;
         self.fill = FillSetting::Element(fill);
+        self.fill_is_set = true;
         Ok(())
     }
 
@@ -224,6 +328,7 @@ impl Spec {
         };
         read?;
         self.fill = FillSetting::Json(value);
+        self.fill_is_set = true;
         Ok(())
     }
 
@@ -240,13 +345,22 @@ impl Spec {
 
     /// The order of elements inside a chunk: v2 `order`, v3 a transpose.
     pub fn set_order(&mut self, order: Order) -> Result<()> {
-        self.order = order;
+        match self.loose_codecs() {
+            Some(list) => {
+                let reversed = if order == Order::F { self.reversal() } else { None };
+                self.codecs = Some(relist::with_order(list, reversed)?);
+            }
+            None => self.order = order,
+        }
         Ok(())
     }
 
     /// The order of bytes inside an element.
     pub fn set_byte_order(&mut self, byte_order: ByteOrder) -> Result<()> {
-        self.byte_order = byte_order;
+        match self.loose_codecs() {
+            Some(list) => self.codecs = Some(relist::with_byte_order(list, byte_order)?),
+            None => self.byte_order = byte_order,
+        }
         Ok(())
     }
 
@@ -281,7 +395,10 @@ impl Spec {
                 return Err(e.at_field("compressor"));
             }
         };
-        self.codecs = None;
+        match self.loose_codecs() {
+            Some(list) => self.codecs = Some(relist::with_compressor(list, self.compressor_v3()?)?),
+            None => self.codecs = None,
+        }
         Ok(())
     }
 
@@ -289,6 +406,19 @@ impl Spec {
     pub fn set_codecs_json(&mut self, text: &str) -> Result<()> {
         let list = json::parse_text(text).and_then(|v| v3::codec_list(&v)).map_err(|e| e.at_field("codecs"))?;
         self.codecs = Some(list);
+        Ok(())
+    }
+
+    /// v3: a member that has no setter of its own: `storage_transformers`, `chunk_key_encoding`, one that a program has registered, or
+    /// one with `"must_understand": false`.
+    pub fn set_member_json(&mut self, name: &str, text: &str) -> Result<()> {
+        let value = json::parse_text(text).map_err(|e| e.at_field(name))?;
+        if name == "chunk_key_encoding" {
+            self.keys = Some(v3::key_encoding(&value).map_err(|e| e.at_field(name))?);
+            return Ok(());
+        }
+        v3::check_further_member(name, &value)?;
+        self.members.insert(name.to_string(), value);
         Ok(())
     }
 
@@ -314,6 +444,21 @@ impl Spec {
             other => return Err(err!(Type, "found {}, expected an object", brief(&other)).at_field("attributes")),
         }
         Ok(())
+    }
+
+    /// The lengths of the dimensions.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Whether a fill value was set.
+    pub(super) fn fill_is_set(&self) -> bool {
+        self.fill_is_set
+    }
+
+    /// Adds an attribute to those that are set.
+    pub(super) fn insert_attribute(&mut self, name: &str, value: Value) {
+        self.attributes.insert(name.to_string(), value);
     }
 
     /// The document that an array of this spec gets: `.zarray` or `zarr.json`.
@@ -354,6 +499,12 @@ impl Spec {
             None => enclosing.unwrap_or(Format::V3),
         };
         self.check_format(format)?;
+        if let (Format::V2, DataType::Foreign(registered)) = (format, self.data_type)
+            && registered.name_v2().is_none()
+        {
+            let e = err!(Unsupported, "the data type {:?} was registered without a name in zarr_format 2", registered.name());
+            return Err(e.at_field("dtype"));
+        }
         if format == Format::V3 {
             check_v3(self.data_type).map_err(|e| e.at_field("data_type"))?;
         }
@@ -363,6 +514,7 @@ impl Spec {
             names_to_attributes(names.take(), &mut attributes)?;
         }
         let mut document = self.document.clone();
+        document.extend(self.members.clone());
         document.insert("attributes".into(), Value::Object(attributes.clone()));
         let mut meta = ArrayMeta {
             format,
@@ -388,7 +540,7 @@ impl Spec {
     }
 
     fn only_v3(&self) -> bool {
-        self.codecs.is_some() || self.inner_chunks.is_some() || self.has_listed_extents()
+        self.codecs.is_some() || self.inner_chunks.is_some() || self.has_listed_extents() || !self.members.is_empty()
     }
 
     fn has_listed_extents(&self) -> bool {
@@ -444,6 +596,7 @@ impl Spec {
         };
         match format {
             Format::V2 if self.codecs.is_some() => refuse("codecs", 3),
+            Format::V2 if !self.members.is_empty() => refuse("a member of its own", 3),
             Format::V2 if self.inner_chunks.is_some() => refuse("inner_chunks", 3),
             Format::V2 if self.has_listed_extents() => refuse("chunks", 3),
             Format::V3 if self.filters.is_some() => refuse("filters", 2),
@@ -493,6 +646,9 @@ impl Spec {
         };
         if format == Format::V3 && !fill.defined {
             return Err(err!(Unsupported, "null exists in zarr_format 2 only").at_field("fill_value"));
+        }
+        if let (DataType::Foreign(registered), true) = (self.data_type, fill.defined) {
+            registered.fill_to_json(&fill).map_err(|e| e.at_field("fill_value"))?;
         }
         Ok(fill)
     }
@@ -553,15 +709,7 @@ impl Spec {
                 return Err(e.at_field("inner_chunks"));
             }
         }
-        let index = [configured("bytes", [("endian", "little".into())]), Extension::new("crc32c", Map::new())];
-        let list = |codecs: &[Extension]| Value::Array(codecs.iter().map(Extension::to_v3).collect());
-        let members = [
-            ("chunk_shape", number_list(inner)),
-            ("codecs", list(&simple)),
-            ("index_codecs", list(&index)),
-            ("index_location", "end".into()),
-        ];
-        Ok(vec![configured("sharding_indexed", members)])
+        Ok(vec![relist::shards(inner, &simple, index_codecs())])
     }
 
     /// A list that is given says everything; other settings of the same things would be lost.
@@ -578,9 +726,8 @@ impl Spec {
     /// The chain without shards.
     fn simple_codecs(&self) -> Result<Vec<Extension>> {
         let mut codecs = Vec::new();
-        if self.order == Order::F && self.rank() > 1 {
-            let reversed: Vec<u64> = (0..self.rank() as u64).rev().collect();
-            codecs.push(configured("transpose", [("order", number_list(&reversed))]));
+        if self.order == Order::F {
+            codecs.extend(self.reversal());
         }
         codecs.push(match (self.data_type.has_order(), self.byte_order) {
             _ if self.data_type.is_variable() => match self.data_type {
@@ -591,10 +738,22 @@ impl Spec {
             (_, ByteOrder::Little) => configured("bytes", [("endian", "little".into())]),
             (_, ByteOrder::Big) => configured("bytes", [("endian", "big".into())]),
         });
-        match &self.compressor {
-            Compressor::None | Compressor::Json(_) => {}
-            Compressor::Zstd(level) => codecs.push(configured("zstd", [("level", (*level).into()), ("checksum", false.into())])),
-            Compressor::Gzip(level) => codecs.push(configured("gzip", [("level", (*level).into())])),
+        codecs.extend(self.compressor_v3()?);
+        Ok(codecs)
+    }
+
+    /// The transpose that makes F order.
+    fn reversal(&self) -> Option<Extension> {
+        let reversed: Vec<u64> = (0..self.rank() as u64).rev().collect();
+        (self.rank() > 1).then(|| configured("transpose", [("order", number_list(&reversed))]))
+    }
+
+    /// The compressor as a codec of v3.
+    fn compressor_v3(&self) -> Result<Option<Extension>> {
+        Ok(match &self.compressor {
+            Compressor::None | Compressor::Json(_) => None,
+            Compressor::Zstd(level) => Some(configured("zstd", [("level", (*level).into()), ("checksum", false.into())])),
+            Compressor::Gzip(level) => Some(configured("gzip", [("level", (*level).into())])),
             Compressor::Zlib(_) => {
                 let e = err!(Unsupported, "found \"zlib\", which zarr_format 3 does not have; use gzip, the same with another frame");
                 return Err(e.at_field("compressor"));
@@ -608,11 +767,16 @@ impl Spec {
                     ("typesize", size.into()),
                     ("blocksize", 0.into()),
                 ];
-                codecs.push(configured("blosc", members));
+                Some(configured("blosc", members))
             }
-        }
-        Ok(codecs)
+        })
     }
+}
+
+/// The codecs of a shard's index.
+fn index_codecs() -> Value {
+    let index = [configured("bytes", [("endian", "little".into())]), Extension::new("crc32c", Map::new())];
+    Value::Array(index.iter().map(Extension::to_v3).collect())
 }
 
 fn configured<const N: usize>(name: &str, members: [(&str, Value); N]) -> Extension {
@@ -623,12 +787,41 @@ fn configured<const N: usize>(name: &str, members: [(&str, Value); N]) -> Extens
 fn names_to_attributes(names: Option<Vec<Option<String>>>, attributes: &mut Map<String, Value>) -> Result<()> {
     let Some(names) = names.filter(|names| names.is_empty() || names.iter().any(Option::is_some)) else { return Ok(()) };
     let all: Option<Vec<Value>> = names.into_iter().map(|n| n.map(Value::String)).collect();
-    let Some(all) = all else {
-        let e = err!(Unsupported, "found named and unnamed dimensions; zarr_format 2 can name all of them or none");
-        return Err(e.at_field("dimension_names"));
-    };
+    let Some(all) = all else { return Err(v2_unnamed()) };
     attributes.insert(DIMENSIONS_V2.into(), Value::Array(all));
     Ok(())
+}
+
+/// The array in version 3; with a plain list of codecs where its own has no form there.
+fn upgraded(meta: &ArrayMeta, attributes: Map<String, Value>, notes: &mut Vec<String>) -> Result<ArrayMeta> {
+    if meta.format == Format::V3 && meta.dialect == Dialect::Final {
+        let mut same = meta.clone();
+        same.document.insert("attributes".into(), Value::Object(attributes));
+        return Ok(same);
+    }
+    if !meta.fill.defined {
+        notes.push("the fill value null became 0".into());
+    }
+    match upgrade::array(meta, attributes.clone()) {
+        Err(e) if upgrade::may_recode(&e) && !meta.data_type.is_variable() => {
+            notes.push(format!("encoded anew: {}", located(&e)));
+            upgrade::recoded(meta, attributes)
+        }
+        other => other,
+    }
+}
+
+/// What an error says, and where.
+fn located(e: &Error) -> String {
+    let field = e.field().map(|f| format!(" ({f})")).unwrap_or_default();
+    format!("{}{field}", e.message())
+}
+
+/// The fill value as one of another type, if it fits.
+pub(super) fn converted_fill(fill: &Fill, from: DataType, to: DataType) -> Option<Fill> {
+    let sized = !from.is_variable() && !to.is_variable();
+    let converted = if sized { convert_fill(from, &fill.element(from), to).ok()? } else { return None };
+    Some(Fill { defined: fill.defined, ..converted })
 }
 
 fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Result<Fill> {
@@ -670,7 +863,6 @@ fn suggested(shape: &[u64], item: usize) -> Dims {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
 
     fn spec() -> Spec {
         Spec::new(DataType::Float32, &[100, 64]).unwrap()

@@ -1,16 +1,24 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
-use super::{Context, Mode, NodeKind, catalog, document, draft, hierarchy, path};
+use super::{Context, Mode, NodeKind, catalog, conventions, document, draft, hierarchy, path};
 use crate::error::{Result, bail};
+use crate::fork::Kept;
 use crate::grid::key::Separator;
-use crate::metadata::Format;
+use crate::metadata::{Format, Value, json, v2};
+use crate::store::cache::CacheStore;
+use crate::store::callback::{CallbackStore, Calls};
+use crate::store::latency::LatencyStore;
 use crate::store::local::SyncMode;
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
+use crate::store::prefix::PrefixStore;
+use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, Condition, SharedStore, get, zip};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 pub use crate::store::zip::Repaired;
 
@@ -31,6 +39,38 @@ struct Inner {
     slot: usize,
     /// The root was looked at, and is not of a draft of version 3.
     no_draft: AtomicBool,
+    /// The last node that was found is of version 3.
+    expects_v3: AtomicBool,
+    /// The node that the store was opened for, by its location.
+    opened_for: Option<String>,
+    /// Nodes whose groups are to be consolidated when their programs close them.
+    unconsolidated: Kept<BTreeSet<String>>,
+    /// Documents of version 2 were changed since NCZarr's keys were looked at.
+    v2_changed: AtomicBool,
+}
+
+/// When consolidated metadata are written without being asked for. Those that are there are kept in step with every change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consolidate {
+    /// Never.
+    Never,
+    /// When the program closes the store or the group, where arrays with named dimensions were made: xarray warns without them.
+    Named,
+    /// When the program closes the store or the group, if it has made nodes.
+    Close,
+    /// With the first change on, and in step with every further one.
+    Step,
+}
+
+/// Whether NCZarr's keys are written when the program closes the store or the group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nczarr {
+    /// Never.
+    Off,
+    /// Where they are already: netCDF-C finds nodes by them.
+    Keep,
+    /// In every hierarchy of version 2.
+    On,
 }
 
 /// How a store is used.
@@ -38,6 +78,10 @@ struct Inner {
 pub struct Options {
     /// Whether groups use their consolidated metadata.
     pub consolidated: bool,
+    /// When consolidated metadata are written without being asked for.
+    pub consolidate: Consolidate,
+    /// When NCZarr's keys are written.
+    pub nczarr: Nczarr,
     /// Only nodes of this version are seen; `None`: version 3 before version 2 where both stand (V2-33).
     pub format: Option<Format>,
     /// The separator of v2 arrays whose documents do not say; `None`: as it is found (HD-11).
@@ -56,6 +100,8 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             consolidated: true,
+            consolidate: Consolidate::Named,
+            nczarr: Nczarr::Keep,
             format: None,
             separator: None,
             empty_is_missing: false,
@@ -80,6 +126,23 @@ impl Options {
             "clipped_chunks" => self.clipped = one_of("error", "read")?,
             "checksums" => self.verify = one_of("ignore", "verify")?,
             "unknown_members" => self.ignore_unknown = one_of("error", "ignore")?,
+            "consolidate" => {
+                self.consolidate = match value {
+                    "never" => Consolidate::Never,
+                    "named" => Consolidate::Named,
+                    "close" => Consolidate::Close,
+                    "step" => Consolidate::Step,
+                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"never\", \"named\", \"close\" or \"step\""),
+                }
+            }
+            "nczarr" => {
+                self.nczarr = match value {
+                    "off" => Nczarr::Off,
+                    "keep" => Nczarr::Keep,
+                    "on" => Nczarr::On,
+                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"off\", \"keep\" or \"on\""),
+                }
+            }
             "zarr_format" => {
                 self.format = match value {
                     "auto" => None,
@@ -103,12 +166,35 @@ impl Options {
 }
 
 /// The names of all options, for messages.
-const OPTIONS: &str = "\"file.sync\", \"consolidated\", \"zarr_format\", \"dimension_separator\", \"empty_chunks\", \"clipped_chunks\", \"checksums\" or \"unknown_members\"";
+const OPTIONS: &str = "one of \"cloud.…\", \"file.sync\", \"consolidated\", \"consolidate\", \"nczarr\", \"zarr_format\", \"dimension_separator\", \"empty_chunks\", \"clipped_chunks\", \"checksums\" or \"unknown_members\"";
+
+/// The variable with options of object stores, for calls that take none.
+const REMOTE_OPTIONS: &str = "OZARR_CLOUD_OPTIONS";
+
+/// Sets options from a JSON object: those of `cloud.` without the prefix, and others that only the service's client knows.
+fn set_remote_json(options: &mut RemoteOptions, text: &str) -> Result<()> {
+    // The parser's own message could show a credential.
+    let Ok(object) = json::parse_object(text.as_bytes(), MAX_OPTIONS) else { bail!(Argument, "expected a JSON object of texts") };
+    for (name, value) in &object {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            _ => bail!(Argument, "the member {name:?} is no text, number or bool"),
+        };
+        if !options.set(name, &text)? {
+            options.set_named(name, &text);
+        }
+    }
+    Ok(())
+}
+
+/// Options as JSON have at most so many bytes.
+const MAX_OPTIONS: usize = 1 << 20;
 
 impl Store {
     /// Opens the store at `location`, all of which is the root. `options` are pairs such as `("file.sync", "each")`.
     pub fn open(context: &Context, location: &str, mode: Mode, options: &[(&str, &str)]) -> Result<Store> {
-        Store::open_root(context, &location::parse(location)?, mode, options)
+        Store::open_root(context, &location::parse(location)?, mode, options, None)
     }
 
     /// An empty store in memory.
@@ -121,31 +207,74 @@ impl Store {
         Store::new(context, shared, mode, Options::default())
     }
 
+    /// A handle on a store of functions.
+    pub fn from_calls(context: &Context, calls: Arc<dyn Calls>, mode: Mode) -> Store {
+        Store::from_shared(context, Arc::new(CallbackStore::new(calls)), mode)
+    }
+
+    /// A handle on what lies below a path of this store, as a store of its own; empty for all of it.
+    pub fn below(&self, path: &str, mode: Mode) -> Result<Store> {
+        let prefix = path::prefix(&path::normalize(path)?);
+        self.wrapped(mode, |inner| Ok(Arc::new(PrefixStore::below(inner, &prefix)?)))
+    }
+
+    /// A handle on this store that keeps what it reads in so many bytes of memory, and looks whether it is still so before it is used.
+    pub fn cached(&self, bytes: usize, mode: Mode) -> Result<Store> {
+        self.wrapped(mode, |inner| Ok(Arc::new(CacheStore::new(inner, bytes))))
+    }
+
+    /// A handle on this store whose requests take so long, for tests.
+    pub fn delayed(&self, delay: Duration, mode: Mode) -> Result<Store> {
+        self.wrapped(mode, |inner| Ok(Arc::new(LatencyStore::new(inner, delay))))
+    }
+
+    fn wrapped(&self, mode: Mode, wrap: impl FnOnce(SharedStore) -> Result<SharedStore>) -> Result<Store> {
+        if mode == Mode::ReadWrite {
+            self.check_writable()?;
+        }
+        Ok(Store::new(&self.0.context, wrap(self.0.shared.clone())?, mode, self.0.options.clone()))
+    }
+
     /// As [`Store::from_shared`], with options.
     pub fn new(context: &Context, shared: SharedStore, mode: Mode, options: Options) -> Store {
+        Store::opened(context, shared, mode, options, None)
+    }
+
+    fn opened(context: &Context, shared: SharedStore, mode: Mode, options: Options, opened_for: Option<String>) -> Store {
         let slot = catalog::slot(&shared.describe());
-        let no_draft = AtomicBool::new(false);
-        Store(Arc::new(Inner { shared, mode, context: context.clone(), options, slot, no_draft }))
+        let (no_draft, expects_v3, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
+        let (context, unconsolidated) = (context.clone(), Kept::default());
+        Store(Arc::new(Inner { shared, mode, context, options, slot, no_draft, expects_v3, opened_for, unconsolidated, v2_changed }))
     }
 
     /// Opens the store that a node's location names, and returns the node's path in it. The root is the shortest prefix whose
     /// last component ends in `.zarr`, `.zip` or `.ozx`, else the whole location.
     pub fn locate(context: &Context, location: &str, mode: Mode) -> Result<(Store, String)> {
         let (root, node) = location::split(location)?;
-        Ok((Store::open_root(context, &root, mode, &[])?, path::normalize(&node)?))
+        let path = path::normalize(&node)?;
+        Ok((Store::open_root(context, &root, mode, &[], Some(path.clone()))?, path))
     }
 
-    fn open_root(context: &Context, root: &Root, mode: Mode, options: &[(&str, &str)]) -> Result<Store> {
-        let (mut sync, mut chosen) = (SyncMode::default(), Options::default());
+    fn open_root(context: &Context, root: &Root, mode: Mode, options: &[(&str, &str)], opened_for: Option<String>) -> Result<Store> {
+        let (mut sync, mut chosen, mut remote) = (SyncMode::default(), Options::default(), RemoteOptions::default());
+        if let (Root::Remote(..), Ok(json)) = (root, std::env::var(REMOTE_OPTIONS)) {
+            set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
+        }
         for (name, value) in options {
             if *name == "file.sync" {
                 sync = SyncMode::parse(value)?;
+            } else if *name == "cloud.options" {
+                set_remote_json(&mut remote, value).map_err(|e| e.at_field(name))?;
+            } else if let Some(short) = name.strip_prefix("cloud.") {
+                if !remote.set(short, value)? {
+                    bail!(Argument, "unknown option {name:?} of a store");
+                }
             } else if !chosen.set(name, value)? {
                 bail!(Argument, "unknown option {name:?} of a store, expected {OPTIONS}");
             }
         }
-        let shared = root.open(mode == Mode::ReadWrite, sync)?;
-        Ok(Store::new(context, shared, mode, chosen))
+        let shared = root.open(mode == Mode::ReadWrite, sync, &remote)?;
+        Ok(Store::opened(context, shared, mode, chosen, opened_for))
     }
 
     /// What the store can do.
@@ -199,6 +328,16 @@ impl Store {
         if self.0.mode == Mode::Read { Ok(()) } else { self.0.shared.flush() }
     }
 
+    /// The program closes a node that it opened: groups that are to be consolidated by then are, and all is flushed. A node that
+    /// stands below one that stays open waits for that.
+    pub fn close(&self, node: Option<&str>) -> Result<()> {
+        let consolidated = match node {
+            Some(path) if self.0.opened_for.as_deref() != Some(path) => Ok(()),
+            _ => self.write_nczarr().and_then(|()| self.consolidate_pending()),
+        };
+        consolidated.and(self.flush())
+    }
+
     /// What stands at `path`.
     pub fn node_kind(&self, path: &str) -> Result<NodeKind> {
         match document::find(self, &path::normalize(path)?) {
@@ -228,6 +367,60 @@ impl Store {
         hierarchy::refresh(self, &[], Some(&path))
     }
 
+    /// A node was made, or the dimensions of an array were named: its group and the root are consolidated when they are closed, if
+    /// the options say so. Those that are consolidated already are kept in step anyway.
+    pub(super) fn note_named(&self, path: &str, named: bool) {
+        let wanted = match self.0.options.consolidate {
+            Consolidate::Never => false,
+            Consolidate::Named => named,
+            Consolidate::Close | Consolidate::Step => true,
+        };
+        if wanted && !path.is_empty() {
+            self.0.unconsolidated.write(|nodes| nodes.insert(path.to_string()));
+        }
+    }
+
+    /// Consolidates the root and the groups of the nodes that wait for it. Where the store cannot list its keys nothing is done.
+    pub(super) fn consolidate_pending(&self) -> Result<()> {
+        let nodes = self.0.unconsolidated.write(std::mem::take);
+        if nodes.is_empty() || !self.0.shared.capabilities().listable || self.check_writable().is_err() {
+            return Ok(());
+        }
+        let groups: BTreeSet<&str> = nodes.iter().filter_map(|node| path::parent(node)).chain([""]).collect();
+        for group in groups {
+            if let Some(found) = document::find(self, group)?
+                && found.kind == NodeKind::Group
+            {
+                hierarchy::consolidate_unless(self, group, found, &nodes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A document was changed.
+    pub(super) fn note_document(&self, key: &str) {
+        if [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&key.rsplit('/').next().unwrap_or(key)) {
+            self.0.v2_changed.store(true, Ordering::Release);
+        }
+    }
+
+    /// Brings NCZarr's keys up to date, where that is wanted and documents of version 2 were changed.
+    fn write_nczarr(&self) -> Result<()> {
+        let wanted = self.0.options.nczarr != Nczarr::Off && self.0.shared.capabilities().listable && self.check_writable().is_ok();
+        if !self.0.v2_changed.swap(false, Ordering::AcqRel) || !wanted {
+            return Ok(());
+        }
+        let written = conventions::nczarr::write(self, self.0.options.nczarr == Nczarr::Keep);
+        // What was just written needs no second look; what could not be is tried again.
+        self.0.v2_changed.store(written.is_err(), Ordering::Release);
+        written
+    }
+
+    /// Whether consolidated metadata are written with each change.
+    pub(super) fn consolidates_each_step(&self) -> bool {
+        self.0.options.consolidate == Consolidate::Step
+    }
+
     /// The store itself.
     pub(super) fn shared(&self) -> &SharedStore {
         &self.0.shared
@@ -251,6 +444,16 @@ impl Store {
     /// The root is not of a draft of version 3.
     pub(super) fn set_no_draft(&self) {
         self.0.no_draft.store(true, Ordering::Release);
+    }
+
+    /// Whether the next node is probably of version 3: then its one document is asked for before those of version 2.
+    pub(super) fn expects_v3(&self) -> bool {
+        self.0.expects_v3.load(Ordering::Relaxed)
+    }
+
+    /// A node of version 3, or of another one, was found.
+    pub(super) fn set_expects_v3(&self, expects: bool) {
+        self.0.expects_v3.store(expects, Ordering::Relaxed);
     }
 
     /// Where changes of the metadata are counted.

@@ -18,19 +18,19 @@ impl Array {
     /// Lists the array's keys and adds up the chunks; those outside of its shape do not count.
     pub fn usage(&self) -> Result<Usage> {
         let state = self.state();
-        let store = self.store();
-        hierarchy::need_listing(store)?;
+        let store = &state.chunk_store;
+        hierarchy::need_listing(self.store())?;
         let counts = state.meta.grid.counts(&state.meta.shape);
         let possible_chunks = counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c));
         let mut usage = Usage { chunks: 0, bytes: 0, possible_chunks };
         let (prefix, keys) = &state.chunks;
         let folder = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
-        store.shared().list(folder, &mut |key| {
+        store.list(folder, &mut |key| {
             let index = key.strip_prefix(prefix.as_str()).and_then(|tail| resize::parse_key(*keys, tail, counts.len()));
             if !index.is_some_and(|index| index.iter().zip(&counts).all(|(i, n)| i < n)) {
                 return Ok(());
             }
-            if let Some(object) = store.shared().open(key).map_err(|e| e.at_key(key))? {
+            if let Some(object) = store.open(key).map_err(|e| e.at_key(key))? {
                 usage.chunks += 1;
                 usage.bytes = usage.bytes.saturating_add(object.len().map_err(|e| e.at_key(key))?);
             }

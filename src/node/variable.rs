@@ -38,9 +38,13 @@ impl Variable {
 impl Array {
     /// Reads the selected elements, which are of variable length, in C order of the selection.
     ///
-    /// Text is UTF-8; JSON values are their text; arrays of numbers are the numbers' bytes in the order of this host.
+    /// Text is UTF-8; JSON values are their text; arrays of numbers are the numbers' bytes in the order of this host. Text and bytes of
+    /// a fixed length come without the NULs at their end.
     pub fn read_variable(&self, selection: &Selection) -> Result<Variable> {
-        let data_type = self.variable_type()?;
+        let data_type = self.item_type()?;
+        if !self.data_type().is_variable() {
+            return self.read_padded(selection);
+        }
         let count = element_count(selection.shape())?;
         let mut buffer = Vec::new();
         let bytes = items_bytes(count)?;
@@ -53,10 +57,32 @@ impl Array {
         unsafe { gather(&buffer) }
     }
 
+    /// [`Array::read_variable`] of text or bytes of a fixed length.
+    fn read_padded(&self, selection: &Selection) -> Result<Variable> {
+        // A code point has at most four bytes in UTF-8, as it has in UTF-32.
+        let data_type = DataType::Bytes(u32::try_from(self.data_type().size()).unwrap_or(u32::MAX));
+        let (size, count) = (data_type.size(), element_count(selection.shape())?);
+        let (bytes, mut buffer, mut all) = (chunk_bytes(&[count], size)?, Vec::new(), Variable::default());
+        let data = grow(&mut buffer, bytes)?.as_mut_ptr();
+        let strides = c_strides(selection.shape(), size);
+        let memory = Memory { data, size: bytes, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+        // SAFETY: the buffer has room for every element and is used by nobody else.
+        unsafe { self.read(selection, &memory) }?;
+        reserve_offsets(&mut all, count as usize)?;
+        let value = |padded: &'_ [u8]| padded.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
+        reserve(&mut all.data, buffer.chunks_exact(size).map(value).sum())?;
+        for padded in buffer.chunks_exact(size) {
+            all.data.extend_from_slice(&padded[..value(padded)]);
+            all.offsets.push(all.data.len() as i64);
+        }
+        Ok(all)
+    }
+
     /// Writes the selected elements, in C order of the selection: element `i` is `data[offsets[i]..offsets[i + 1]]`.
     ///
     /// Errors: `BufferSize` where there are not as many offsets as elements, and one more; `Bounds` where offsets fall, are
-    /// negative or pass the end of `data`; `Range` where bytes are not what the type holds (text that is not UTF-8).
+    /// negative or pass the end of `data`; `Range` where bytes are not what the type holds (text that is not UTF-8, or too long for
+    /// a type of a fixed length).
     pub fn write_variable(&self, selection: &Selection, offsets: &[i64], data: &[u8]) -> Result<()> {
         let count = element_count(selection.shape())?;
         if offsets.len() as u64 != count.saturating_add(1) {
@@ -71,7 +97,7 @@ impl Array {
 
     /// Writes the selected elements, in C order of the selection, from one piece of bytes for each.
     pub fn write_pieces<'a>(&self, selection: &Selection, pieces: impl Iterator<Item = Result<&'a [u8]>>) -> Result<()> {
-        let data_type = self.variable_type()?;
+        let data_type = self.item_type()?;
         let count = element_count(selection.shape())?;
         let bytes = items_bytes(count)?;
         let mut buffer = Vec::new();
@@ -91,12 +117,14 @@ impl Array {
         unsafe { self.write(selection, &memory) }
     }
 
-    fn variable_type(&self) -> Result<DataType> {
-        let data_type = self.data_type();
-        if !data_type.is_variable() {
-            bail!(Type, "the array's elements are {}, which have one size; expected elements of variable length", data_type.name());
+    /// What items of the array's elements are in memory.
+    fn item_type(&self) -> Result<DataType> {
+        match self.data_type() {
+            t if t.is_variable() => Ok(t),
+            DataType::Text(_) => Ok(DataType::VarText),
+            DataType::Bytes(_) => Ok(DataType::VarBytes),
+            t => bail!(Type, "the array's elements are {}, expected text, bytes or elements of variable length", t.name()),
         }
-        Ok(data_type)
     }
 }
 
@@ -109,6 +137,13 @@ fn items_memory(data: *mut u8, size: usize, shape: &[u64], data_type: DataType, 
     Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena }
 }
 
+/// Room for the offsets of so many elements, and the first of them.
+fn reserve_offsets(all: &mut Variable, count: usize) -> Result<()> {
+    all.offsets.try_reserve_exact(count + 1).map_err(|_| err!(NoMemory, "{} offsets", count + 1))?;
+    all.offsets.push(0);
+    Ok(())
+}
+
 /// # Safety
 /// The buffer holds items whose bytes are kept.
 unsafe fn gather(buffer: &[u8]) -> Result<Variable> {
@@ -118,8 +153,7 @@ unsafe fn gather(buffer: &[u8]) -> Result<Variable> {
     let total = total.filter(|n| i64::try_from(*n).is_ok()).ok_or_else(|| err!(Limit, "the elements have more than 2^63 bytes"))?;
     let mut all = Variable::default();
     reserve(&mut all.data, total)?;
-    all.offsets.try_reserve_exact(items().len() + 1).map_err(|_| err!(NoMemory, "{} offsets", items().len() + 1))?;
-    all.offsets.push(0);
+    reserve_offsets(&mut all, items().len())?;
     for item in items() {
         // SAFETY: the caller's promise.
         all.data.extend_from_slice(unsafe { item.bytes() });
@@ -214,6 +248,23 @@ mod tests {
             let again = Array::open(&store, "a").unwrap();
             let got = again.read_variable(&all).unwrap();
             assert_eq!((0..3).map(|i| got.get(i).unwrap()).collect::<Vec<_>>(), values, "{filters}");
+        }
+    }
+
+    #[test]
+    fn text_and_bytes_of_a_fixed_length_are_read_without_their_padding() {
+        for (data_type, long) in [("<U3", "äöüß"), (">U3", "abcd"), ("|S4", "abcde")] {
+            let store = store();
+            let document = format!(
+                r#"{{"zarr_format":2,"shape":[2,2],"chunks":[2,1],"dtype":"{data_type}","fill_value":"","order":"F","filters":null,"compressor":null}}"#
+            );
+            let array = Array::create(&store, "a", &spec(&document), Create::New).unwrap();
+            let row = Selection::new(&[2, 2], &[1, 0], &[1, 2], None).unwrap();
+            array.write_variable(&row, &[0, 2, 5], b"yzx\0w").unwrap();
+            let want = Variable { offsets: vec![0, 0, 0, 2, 5], data: b"yzx\0w".to_vec() };
+            assert_eq!(array.read_variable(&Selection::all(&[2, 2])).unwrap(), want, "{data_type}");
+            let e = array.write_pieces(&row, [&b"x"[..], long.as_bytes()].into_iter().map(Ok)).unwrap_err();
+            assert_eq!(e.kind(), crate::error::ErrorKind::Range, "{e}");
         }
     }
 

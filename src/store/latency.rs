@@ -191,7 +191,7 @@ impl Store for LatencyStore {
 
     /// Returns at once; `done` is called by the store's own thread after the delay.
     fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
-        if !self.has_timer() || self.shared.lock().waiting.len() >= MAX_WAITING {
+        if !self.any_thread() || !self.has_timer() || self.shared.lock().waiting.len() >= MAX_WAITING {
             return done(self.shared.slowly(|inner| read_now(inner, key, ranges, if_match)));
         }
         self.shared.begin();
@@ -199,6 +199,10 @@ impl Store for LatencyStore {
         let read = Read { due, key: key.to_string(), ranges: ranges.to_vec(), if_match, done };
         self.shared.lock().waiting.push_back(read);
         self.shared.changed.notify_one();
+    }
+
+    fn any_thread(&self) -> bool {
+        self.shared.inner.any_thread()
     }
 
     fn describe(&self) -> String {

@@ -545,6 +545,7 @@ impl Store for LocalStore {
         let mut file = match staged {
             Staged::File(file) => file,
             Staged::Memory(bytes) => return self.replace(key, &[&bytes], false),
+            Staged::Other(other) => return other.publish(),
         };
         file.check_process()?;
         let Some(fd) = file.fd.take() else { bail!(Internal, "the staged file was published before") };
@@ -588,6 +589,43 @@ impl Store for LocalStore {
         }
         lock(&self.shared.get().state).unsynced.retain(|key, _| !key.starts_with(prefix));
         self.names_changed(root, changed, &Made::new())
+    }
+
+    fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
+        self.check_writable()?;
+        let (old, new) = (check_prefix(from)?, check_prefix(to)?);
+        if old.is_empty() || new.is_empty() {
+            return Ok(false);
+        }
+        let (old_path, new_path) = (KeyPath::of_folder(old), KeyPath::of_folder(new));
+        let root = self.root_to_write()?;
+        let mut made = Made::new();
+        // What was put there has its new name durable only with the folders above both.
+        for _ in 0..TRIES {
+            match os::rename_new(root, old_path.as_c(), new_path.as_c()) {
+                Ok(()) => {
+                    let moved = |key: &str| key.strip_prefix(from).map(|tail| format!("{to}{tail}"));
+                    let mut state = lock(&self.shared.get().state);
+                    let keys: Vec<String> = state.unsynced.keys().filter(|key| key.starts_with(from)).cloned().collect();
+                    for key in keys {
+                        if let (Some(id), Some(new)) = (state.unsynced.remove(&key), moved(&key)) {
+                            state.unsynced.insert(new, id);
+                        }
+                    }
+                    let folders = state.folders.iter().filter_map(|folder| moved(&format!("{folder}/")));
+                    let folders: Vec<String> = folders.map(|folder| folder.trim_end_matches('/').to_string()).collect();
+                    state.folders.extend(folders);
+                    drop(state);
+                    self.names_changed(root, old, &Made::new())?;
+                    self.names_changed(root, new, &made)?;
+                    return Ok(true);
+                }
+                Err(Errno(libc::ENOENT)) if os::stat_at(root, old_path.as_c(), false).is_ok() => make_parents(root, new, &mut made)?,
+                // Something is there (an empty folder, say), or the file system cannot.
+                Err(_) => return Ok(false),
+            }
+        }
+        Ok(false)
     }
 
     fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {

@@ -6,6 +6,7 @@
 //! | `file:///dir/x%20y.zarr`, `file:/dir/x.zarr`, `file:x.zarr` | a folder, percent-decoded |
 //! | `dir/x.zip`, `dir/x.ozx`, `file:///dir/x.zip` | a zip archive (or a folder, if that is what stands there) |
 //! | `zip:dir/x.data`, `zip:///dir/x.data` | a zip archive, whatever its name ends in |
+//! | `s3:`, `gs:`, `az:`, `abfs:`, `http:`, `https:` | an object store or a web server ([`super::remote`]) |
 //! | `memory:` | a new store in memory |
 //! | `memory:name` | the store of that name in this process's memory, as long as anybody has it open |
 //!
@@ -16,6 +17,7 @@
 use super::SharedStore;
 use super::local::{LocalStore, SyncMode};
 use super::memory::MemoryStore;
+use super::remote::{Remote, RemoteOptions};
 use super::zip;
 use crate::error::{Result, bail, err};
 use crate::fork;
@@ -32,22 +34,52 @@ pub enum Root {
     Folder(PathBuf),
     /// A zip archive.
     Zip(PathBuf),
+    /// A place in an object store or on a web server; a zip archive there if it is said so.
+    Remote(Box<Remote>, bool),
     /// This process's memory: a new store if the name is empty, else the one of that name.
     Memory(String),
 }
 
 impl Root {
-    /// Opens the store. `writable` and `sync` are for folders and archives.
-    pub fn open(&self, writable: bool, sync: SyncMode) -> Result<SharedStore> {
+    /// Opens the store. `writable` is for folders, archives and object stores, `sync` for the first two, `options` for the last.
+    pub fn open(&self, writable: bool, sync: SyncMode, options: &RemoteOptions) -> Result<SharedStore> {
         match self {
             Root::Folder(path) => Ok(Arc::new(LocalStore::open(path, writable, sync)?)),
             // A folder may have any name.
             Root::Zip(path) if path.is_dir() => Ok(Arc::new(LocalStore::open(path, writable, sync)?)),
             Root::Zip(path) => zip::open_shared(path, writable, sync),
+            Root::Remote(remote, is_archive) => open_remote(remote, *is_archive, writable, options),
             Root::Memory(name) if name.is_empty() => Ok(Arc::new(MemoryStore::new())),
             Root::Memory(name) => Ok(named_memory(name)),
         }
     }
+}
+
+#[cfg(feature = "cloud")]
+fn open_remote(remote: &Remote, is_archive: bool, writable: bool, options: &RemoteOptions) -> Result<SharedStore> {
+    use super::object::RemoteStore;
+    if !is_archive {
+        return Ok(Arc::new(RemoteStore::open(remote, options)?));
+    }
+    if writable {
+        bail!(
+            Unsupported,
+            "{}: a zip archive in an object store is for reading only; write it into a file and copy that",
+            remote.describe()
+        );
+    }
+    let (folder, name) = remote.path.rsplit_once('/').unwrap_or(("", &remote.path));
+    Ok(Arc::new(zip::ZipStore::over(Arc::new(RemoteStore::open(&remote.at(folder), options)?), name)?))
+}
+
+#[cfg(not(feature = "cloud"))]
+fn open_remote(remote: &Remote, _: bool, _: bool, _: &RemoteOptions) -> Result<SharedStore> {
+    bail!(Unsupported, "{}: this library was built without the feature \"cloud\" (cmake -DOZARR_CLOUD=ON)", remote.describe())
+}
+
+/// The place in an object store that a location names, if it is one.
+fn remote_of(location: &str) -> Result<Option<Remote>> {
+    scheme(location).map_or(Ok(None), |(scheme, rest)| Remote::parse(scheme, rest))
 }
 
 /// The memory store of that name, a new one if nobody has it open.
@@ -67,6 +99,18 @@ fn named_memory(name: &str) -> SharedStore {
 
 /// Understands a location that is a root as a whole.
 pub fn parse(location: &str) -> Result<Root> {
+    if let Some(remote) = remote_of(location)? {
+        let mut components = remote.path.rsplit('/').map(|component| ends_in(component.as_bytes(), ARCHIVES));
+        let is_archive = components.next() == Some(true);
+        if components.any(|is_archive| is_archive) {
+            bail!(
+                Location,
+                "{}: the root lies inside of an archive; open the archive, and name the node by its path in it",
+                remote.describe()
+            );
+        }
+        return Ok(Root::Remote(Box::new(remote), is_archive));
+    }
     let place = Place::of(location)?;
     let root = place.bytes.clone();
     let mut above = root.split(|&b| b == b'/');
@@ -83,6 +127,9 @@ pub fn parse(location: &str) -> Result<Root> {
 
 /// Splits a location into its root and the path of a node (without slashes at its ends, empty for the root itself).
 pub fn split(location: &str) -> Result<(Root, String)> {
+    if let Some(remote) = remote_of(location)? {
+        return Ok(split_remote(remote));
+    }
     let place = Place::of(location)?;
     let endings: &[&[u8]] = if place.scheme == Scheme::Zip { &[] } else { &[b".zarr"] };
     let mut end = 0;
@@ -101,6 +148,24 @@ pub fn split(location: &str) -> Result<(Root, String)> {
     let rest = std::str::from_utf8(rest).map_err(|_| err!(Location, "{location}: the path in the store is not UTF-8"))?;
     let path: Vec<&str> = rest.split('/').filter(|component| !component.is_empty()).collect();
     Ok((place.root(root.to_vec(), is_archive)?, path.join("/")))
+}
+
+/// As [`split`]. A bucket may have the name of a store, too.
+fn split_remote(remote: Remote) -> (Root, String) {
+    if remote.base.ends_with(".zarr") && !remote.base.contains("://") {
+        return (Root::Remote(Box::new(remote.at("")), false), remote.path.clone());
+    }
+    let (mut end, mut is_archive) = (0, false);
+    for component in remote.path.split('/') {
+        end += component.len();
+        is_archive = ends_in(component.as_bytes(), ARCHIVES);
+        if is_archive || component.ends_with(".zarr") {
+            break;
+        }
+        end = (end + 1).min(remote.path.len());
+    }
+    let (root, rest) = remote.path.split_at(end);
+    (Root::Remote(Box::new(remote.at(root)), is_archive), rest.trim_start_matches('/').to_string())
 }
 
 /// How names of archives end.
@@ -132,14 +197,16 @@ impl Place {
         let (scheme, mut bytes) = match scheme(location) {
             None => (Scheme::File, location.as_bytes().to_vec()),
             Some((scheme, rest)) => match scheme.to_ascii_lowercase().as_str() {
-                "file" => (Scheme::File, file_path(location, rest)?),
+                "file" => match rest.split_once("#mode=") {
+                    // How netCDF-C is told of a Zarr hierarchy.
+                    Some((path, modes)) if modes.split(',').any(|mode| mode == "zip") => (Scheme::Zip, file_path(location, path)?),
+                    Some((path, _)) => (Scheme::File, file_path(location, path)?),
+                    None => (Scheme::File, file_path(location, rest)?),
+                },
                 "zip" if rest.starts_with("//") => (Scheme::Zip, file_path(location, rest)?),
                 "zip" if rest.is_empty() => bail!(Location, "{location} names no archive"),
                 "zip" => (Scheme::Zip, rest.as_bytes().to_vec()),
                 "memory" => (Scheme::Memory, rest.trim_start_matches('/').as_bytes().to_vec()),
-                "s3" | "s3a" | "gs" | "gcs" | "az" | "abfs" | "abfss" | "http" | "https" => {
-                    bail!(Unsupported, "{scheme}: is not built into this library")
-                }
                 _ => bail!(Unsupported, "the scheme {scheme}: is unknown; for a file of that name put ./ in front"),
             },
         };
@@ -194,7 +261,7 @@ fn file_path(location: &str, rest: &str) -> Result<Vec<u8>> {
     percent_decode(path).ok_or_else(|| err!(Location, "{location}: a % is not followed by two hexadecimal digits"))
 }
 
-fn percent_decode(text: &str) -> Option<Vec<u8>> {
+pub(super) fn percent_decode(text: &str) -> Option<Vec<u8>> {
     let digit = |b: Option<u8>| char::from(b?).to_digit(16).map(|d| d as u8);
     let mut decoded = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
@@ -212,6 +279,13 @@ mod tests {
 
     fn folder(path: &str) -> Root {
         Root::Folder(PathBuf::from(path))
+    }
+
+    #[test]
+    fn a_fragment_of_netcdf_is_taken_off() {
+        assert_eq!(parse("file:///d/x.zarr#mode=nczarr,file").unwrap(), folder("/d/x.zarr"));
+        assert_eq!(parse("file:///d/x.nz#mode=nczarr,zip").unwrap(), Root::Zip(PathBuf::from("/d/x.nz")));
+        assert_eq!(parse("/d/x#mode=a").unwrap(), folder("/d/x#mode=a"));
     }
 
     #[test]
@@ -276,8 +350,8 @@ mod tests {
             ("file://host/a", ErrorKind::Location, "host"),
             ("file://", ErrorKind::Location, "no path"),
             ("file:///x.zarr/%FF", ErrorKind::Location, "UTF-8"),
-            ("s3://bucket/x.zarr", ErrorKind::Unsupported, "s3: is not built into this library"),
-            ("https://host/x.zarr", ErrorKind::Unsupported, "https:"),
+            ("s3:bucket/x.zarr", ErrorKind::Location, "s3://"),
+            ("https:///x.zarr", ErrorKind::Location, "no host"),
             ("zip:", ErrorKind::Location, "no archive"),
             ("memory:x.zip/a", ErrorKind::Unsupported, "zip archive in memory"),
             ("ftp://host/x.zarr", ErrorKind::Unsupported, "ftp:"),
@@ -291,8 +365,38 @@ mod tests {
     }
 
     #[test]
+    fn a_url_is_split_like_a_path_and_keeps_its_query() {
+        let cases = [
+            ("s3://b/d/x.zarr/a/b", "s3://b/d/x.zarr", "a/b", false),
+            ("s3://b/d/x", "s3://b/d/x", "", false),
+            ("s3://b", "s3://b", "", false),
+            ("s3://b.zarr/x.zarr/a", "s3://b.zarr", "x.zarr/a", false),
+            ("gs://b/x.zip/a", "gs://b/x.zip", "a", true),
+            ("az://c/x.ozx", "az://c/x.ozx", "", true),
+            ("https://h.zarr/d/x.zarr/a?sig=1", "https://h.zarr/d/x.zarr", "a", false),
+        ];
+        for (location, root, path, archive) in cases {
+            let (found, rest) = split(location).unwrap();
+            let Root::Remote(remote, is_archive) = &found else { panic!("{location}: {found:?}") };
+            assert_eq!((remote.describe().as_str(), rest.as_str(), *is_archive), (root, path, archive), "{location}");
+            assert_eq!(remote.query.is_some(), location.contains('?'), "{location}");
+        }
+        assert!(matches!(parse("s3://b/x.zarr/a").unwrap(), Root::Remote(remote, false) if remote.path == "x.zarr/a"));
+        assert!(matches!(parse("s3://b/x.zip").unwrap(), Root::Remote(_, true)));
+        assert_eq!(parse("s3://b/x.zip/a").unwrap_err().kind(), ErrorKind::Location);
+    }
+
+    #[cfg(not(feature = "cloud"))]
+    #[test]
+    fn without_the_feature_a_url_is_refused_by_its_name() {
+        let e = parse("s3://b/x.zarr").unwrap().open(true, SyncMode::None, &RemoteOptions::default()).err().unwrap();
+        assert_eq!(e.kind(), ErrorKind::Unsupported);
+        assert!(e.message().contains("feature \"cloud\""), "{e}");
+    }
+
+    #[test]
     fn a_named_memory_store_is_shared_as_long_as_it_is_open() {
-        let open = |name: &str| Root::Memory(name.to_string()).open(true, SyncMode::None).unwrap();
+        let open = |name: &str| Root::Memory(name.to_string()).open(true, SyncMode::None, &RemoteOptions::default()).unwrap();
         let (a, b) = (open("shared-test"), open("shared-test"));
         a.put("k", &[b"v"], Condition::None).unwrap();
         assert_eq!(get(&*b, "k", 9).unwrap().unwrap(), b"v");

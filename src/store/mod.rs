@@ -5,11 +5,18 @@
 //! Adding a store: implement [`Store`] (and [`ReadObject`] if it is neither a file nor memory), run
 //! `suite::check` over it, and teach `location.rs` its name.
 
+pub mod cache;
+pub mod callback;
 pub mod latency;
 pub mod local;
 pub mod location;
 pub mod memory;
+mod moment;
+#[cfg(feature = "cloud")]
+pub mod object;
 pub(crate) mod os;
+pub mod prefix;
+pub mod remote;
 #[doc(hidden)]
 pub mod suite;
 pub mod zip;
@@ -104,6 +111,18 @@ pub enum Staged {
     File(Box<local::StagedFile>),
     /// In memory, for stores that take whole values only.
     Memory(Vec<u8>),
+    /// As the store wants it.
+    Other(Box<dyn StagedWrite>),
+}
+
+/// A value that a store of another kind takes piece by piece.
+pub trait StagedWrite: Send {
+    /// Adds bytes at the end.
+    fn append(&mut self, bytes: &[u8]) -> Result<()>;
+    /// Replaces the first bytes, of which there are as many already.
+    fn replace_head(&mut self, bytes: &[u8]) -> Result<()>;
+    /// Makes all of it the value of its key.
+    fn publish(self: Box<Self>) -> Result<()>;
 }
 
 impl Staged {
@@ -111,6 +130,7 @@ impl Staged {
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
             Staged::File(file) => file.append(bytes),
+            Staged::Other(other) => other.append(bytes),
             Staged::Memory(all) => {
                 crate::limits::reserve(all, bytes.len())?;
                 all.extend_from_slice(bytes);
@@ -123,6 +143,7 @@ impl Staged {
     pub fn replace_head(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
             Staged::File(file) => file.replace_head(bytes),
+            Staged::Other(other) => other.replace_head(bytes),
             Staged::Memory(all) => match all.get_mut(..bytes.len()) {
                 Some(head) => {
                     head.copy_from_slice(bytes);
@@ -233,12 +254,33 @@ fn read_whole_by_len(o: &dyn ReadObject, buf: &mut Vec<u8>, max: usize) -> Resul
     if len > max as u64 {
         crate::error::bail!(Limit, "found {len} bytes, the limit is {max}");
     }
-    buf.clear();
+    // Bytes of an earlier value are as good as zeros: all are overwritten.
+    buf.truncate(len as usize);
     o.read_exact_at(0, crate::limits::grow(buf, len as usize)?)
 }
 
 /// What a read that was started gives: the bytes of each range in order, or `None` if the key holds nothing.
 pub type ReadDone = Box<dyn FnOnce(Result<Option<Fetched>>) + Send>;
+
+/// What a put that was started gives.
+pub type PutDone = Box<dyn FnOnce(Result<()>) + Send>;
+
+/// How a store with latency is best used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Requests that one read or write has under way at the same time.
+    pub requests: usize,
+    /// Bytes that it waits for, or has not yet decoded or stored.
+    pub bytes: u64,
+    /// Ranges of an object with at most so many bytes between them are read as one.
+    pub gap: u64,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning { requests: 64, bytes: 256 << 20, gap: 1 << 20 }
+    }
+}
 
 /// The result of [`Store::start_read`].
 pub struct Fetched {
@@ -275,6 +317,7 @@ pub trait Store: Send + Sync {
     fn publish(&self, key: &str, staged: Staged) -> Result<()> {
         match staged {
             Staged::Memory(bytes) => self.put(key, &[&bytes], Condition::None),
+            Staged::Other(other) => other.publish(),
             Staged::File(_) => crate::error::bail!(Internal, "a staged file of another store"),
         }
     }
@@ -284,6 +327,13 @@ pub trait Store: Send + Sync {
 
     /// Removes every key that starts with `prefix` (empty, or ending in `/`).
     fn erase_prefix(&self, prefix: &str) -> Result<()>;
+
+    /// Gives every key that starts with `from` the same name behind `to`, where there is none, all at once; `false`, and nothing done, if
+    /// that is not possible (both end in `/`).
+    fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
+        let _ = (from, to);
+        Ok(false)
+    }
 
     /// Calls `each` with every key that starts with `prefix`, sorted.
     fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
@@ -318,6 +368,27 @@ pub trait Store: Send + Sync {
     /// With `if_match`, a key that holds another version by now gives `Conflict`. The default reads inline.
     fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
         done(read_now(self, key, ranges, if_match));
+    }
+
+    /// Starts to store `bytes` under `key` and calls `done` once, from any thread, perhaps before this returns. The default puts inline.
+    fn start_put(&self, key: &str, bytes: Vec<u8>, done: PutDone) {
+        done(self.put(key, &[&bytes], Condition::None));
+    }
+
+    /// Starts to erase a key and calls `done` once, as [`Store::start_put`] does.
+    fn start_erase(&self, key: &str, done: PutDone) {
+        done(self.erase(key).map(drop));
+    }
+
+    /// How the store is best used, where it has latency.
+    fn tuning(&self) -> Tuning {
+        Tuning::default()
+    }
+
+    /// Whether its methods may be called by any thread. If not (functions of a program that did not say so), only threads that
+    /// are inside of a call of the program's may.
+    fn any_thread(&self) -> bool {
+        true
     }
 
     /// A text for messages: the path or URL, without credentials.
@@ -359,6 +430,37 @@ pub fn read_now<S: Store + ?Sized>(store: &S, key: &str, ranges: &[ByteRange], i
     }
     Ok(Some(Fetched { parts, version }))
 }
+
+/// Reads all bytes of some keys, in a store with latency at the same time; what each holds, or `None`.
+pub fn get_many(store: &SharedStore, keys: &[String], max: usize) -> Vec<Result<Option<Vec<u8>>>> {
+    if !store.capabilities().latency || keys.len() < 2 {
+        return keys.iter().map(|key| get(&**store, key, max)).collect();
+    }
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let mut all: Vec<_> = keys.iter().map(|_| Err(crate::error::err!(Internal, "a read ended without a result"))).collect();
+    let (mut started, mut done) = (0, 0);
+    while done < keys.len() {
+        while started < keys.len() && started - done < MANY {
+            let (sender, number) = (sender.clone(), started);
+            let give = Box::new(move |result| drop(sender.send((number, result))));
+            store.start_read(&keys[started], &[ByteRange::Whole], None, give);
+            started += 1;
+        }
+        let Ok((i, result)) = receiver.recv() else { break };
+        done += 1;
+        let whole = result.map(|fetched: Option<Fetched>| fetched.and_then(|mut fetched| fetched.parts.pop()));
+        all[i] = match whole.map_err(|e: crate::error::Error| e.at_key(&keys[i])) {
+            Ok(Some(bytes)) if bytes.len() > max => {
+                Err(crate::error::err!(Limit, "found {} bytes, the limit is {max}", bytes.len()).at_key(&keys[i]))
+            }
+            other => other,
+        };
+    }
+    all
+}
+
+/// So many reads of [`get_many`] are in flight at once, at most.
+const MANY: usize = 512;
 
 /// Reads all of a key's bytes (at most `max`), or `None` if it holds nothing.
 pub fn get<S: Store + ?Sized>(store: &S, key: &str, max: usize) -> Result<Option<Vec<u8>>> {

@@ -287,10 +287,12 @@ fn odd_keys(store: &dyn Store) {
         ".zarray",
         &deep,
     ];
-    for key in odd {
-        put(store, key, key.as_bytes());
-    }
-    for key in odd {
+    // Object stores refuse some characters, which is better than another key.
+    let refused =
+        |key: &str| matches!(store.put(&at(key), &[key.as_bytes()], Condition::None), Err(e) if e.kind() == ErrorKind::Unsupported);
+    let odd: Vec<&str> = odd.into_iter().filter(|key| !refused(key)).collect();
+    assert!(odd.len() >= 12, "most odd keys are taken: {odd:?}");
+    for &key in &odd {
         assert_eq!(value(store, key).unwrap(), key.as_bytes(), "{key}");
     }
     let mut all: Vec<String> = odd.iter().map(|key| at(key)).collect();
@@ -299,7 +301,7 @@ fn odd_keys(store: &dyn Store) {
     if !store.capabilities().erasable {
         return;
     }
-    for key in odd {
+    for &key in &odd {
         assert!(store.erase(&at(key)).unwrap(), "{key} is erased");
     }
     assert_eq!(keys(store, HOME), [""; 0], "odd keys are gone");

@@ -43,6 +43,8 @@ const MAKES_A_NODE: &[&str] = &["zarr.json", ".zarray", ".zgroup", ".zmetadata"]
 pub struct ZipStore {
     shown: String,
     latency: bool,
+    /// Whether any thread may read the archive.
+    any_thread: bool,
     /// The folder that is the root, with a slash; empty if it is the archive's own.
     top: String,
     content: Kept<Content>,
@@ -115,7 +117,15 @@ impl ZipStore {
     }
 
     fn empty(shown: String) -> ZipStore {
-        ZipStore { shown, latency: false, top: String::new(), content: Kept::default(), append: None, process: fork::forks() }
+        ZipStore {
+            shown,
+            latency: false,
+            any_thread: true,
+            top: String::new(),
+            content: Kept::default(),
+            append: None,
+            process: fork::forks(),
+        }
     }
 
     fn read(shown: String, source: Source, len: u64, writable: bool) -> Result<ZipStore> {
@@ -128,6 +138,7 @@ impl ZipStore {
         let (map, records) = found.map_err(|e| e.at_key(&shown))?;
         let top = top_of(&map);
         let (token, latency) = (source.token()?, matches!(source, Source::Far { .. }));
+        let any_thread = if let Source::Far { store, .. } = &source { store.any_thread() } else { true };
         let append = writable.then(|| Append {
             path: PathBuf::new(),
             sync: SyncMode::default(),
@@ -135,7 +146,7 @@ impl ZipStore {
             writer: Mutex::default(),
         });
         let content = Kept::new(Content { map, source: Some(Arc::new(source)), token });
-        Ok(ZipStore { shown, latency, top, content, append, process: fork::forks() })
+        Ok(ZipStore { shown, latency, any_thread, top, content, append, process: fork::forks() })
     }
 
     /// What an opened key needs.
@@ -319,6 +330,10 @@ impl Store for ZipStore {
         }
         let Some(writer) = self.lock_writer(append)?.clone() else { return Ok(()) };
         writer.finish(|| self.content.read(|content| content.map.values().cloned().collect()))
+    }
+
+    fn any_thread(&self) -> bool {
+        self.any_thread
     }
 
     fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<super::Version>, done: ReadDone) {

@@ -128,6 +128,24 @@ const OZARR_BYTES_BIG = Int32(2)
 const OZARR_BYTES_MIXED = Int32(3)
 const OZARR_MIGRATE_IN_PLACE = Int32(1)
 const OZARR_MIGRATE_COPY = Int32(2)
+const OZARR_COPY_VERIFY = Int32(1)
+const OZARR_COPY_LINK = Int32(2)
+const OZARR_CALLBACK_ANY_THREAD = Int32(256)
+const OZARR_STORE_VERSIONS = Int32(512)
+const OZARR_RANGE_WHOLE = Int32(0)
+const OZARR_RANGE_SPAN = Int32(1)
+const OZARR_RANGE_SUFFIX = Int32(2)
+const OZARR_REGISTER_REPLACE = Int32(1024)
+const OZARR_EXTENSION_TRANSFORMER = Int32(1)
+const OZARR_EXTENSION_MEMBER = Int32(2)
+const OZARR_EXTENSION_CODEC = Int32(3)
+const OZARR_EXTENSION_DTYPE = Int32(4)
+const OZARR_EXTENSION_KEY_ENCODING = Int32(5)
+const OZARR_CODEC_BYTES = Int32(1)
+const OZARR_CODEC_ARRAY = Int32(2)
+const OZARR_CODEC_ARRAY_TO_BYTES = Int32(3)
+const OZARR_CODEC_ELEMENTWISE = Int32(2048)
+const OZARR_DTYPE_ORDERED = Int32(4096)
 
 struct ozarr_error_info
     struct_size::Csize_t
@@ -137,6 +155,15 @@ struct ozarr_error_info
     message::Cstring
     key::Cstring
     field::Cstring
+end
+
+struct ozarr_info
+    struct_size::Csize_t
+    chunks::Int64
+    possible_chunks::Int64
+    stored_bytes::Int64
+    element_bytes::Int64
+    ratio::Cdouble
 end
 
 struct ozarr_region
@@ -159,9 +186,115 @@ struct ozarr_memory
     field::Cstring
 end
 
+struct ozarr_variable
+    struct_size::Csize_t
+    type_::Int32
+    rank::Int32
+    dimensions::Ptr{Ptr{UInt8}}
+    chunks::Ptr{Int64}
+    spec::Ptr{Cvoid}
+    units::Cstring
+    calendar::Cstring
+    long_name::Cstring
+    standard_name::Cstring
+    attributes::Cstring
+    missing::Ptr{Cvoid}
+    scale_factor::Cdouble
+    add_offset::Cdouble
+    reserved::Ptr{Cvoid}
+end
+
+struct ozarr_copy_options
+    struct_size::Csize_t
+    zarr_format::Int32
+    exists::Int32
+    overflow::Int32
+    flags::UInt32
+    memory::Csize_t
+    spec::Ptr{Cvoid}
+    change::Ptr{Cvoid}
+    progress::Ptr{Cvoid}
+    user::Ptr{Cvoid}
+end
+
+struct ozarr_byte_range
+    kind::Int32
+    offset::UInt64
+    size::UInt64
+end
+
+struct ozarr_store_table
+    struct_size::Csize_t
+    flags::UInt32
+    name::Cstring
+    context::Ptr{Cvoid}
+    destroy::Ptr{Cvoid}
+    get::Ptr{Cvoid}
+    get_ranges::Ptr{Cvoid}
+    start_get_ranges::Ptr{Cvoid}
+    put::Ptr{Cvoid}
+    put_if::Ptr{Cvoid}
+    erase::Ptr{Cvoid}
+    erase_prefix::Ptr{Cvoid}
+    list::Ptr{Cvoid}
+    list_dir::Ptr{Cvoid}
+    flush::Ptr{Cvoid}
+end
+
+struct ozarr_transformer_table
+    struct_size::Csize_t
+    flags::UInt32
+    name::Cstring
+    context::Ptr{Cvoid}
+    destroy::Ptr{Cvoid}
+    open::Ptr{Cvoid}
+end
+
+struct ozarr_key_encoding_table
+    struct_size::Csize_t
+    flags::UInt32
+    name::Cstring
+    context::Ptr{Cvoid}
+    destroy::Ptr{Cvoid}
+    check::Ptr{Cvoid}
+    encode::Ptr{Cvoid}
+    decode::Ptr{Cvoid}
+end
+
+struct ozarr_codec_table
+    struct_size::Csize_t
+    flags::UInt32
+    kind::Int32
+    name::Cstring
+    id::Cstring
+    context::Ptr{Cvoid}
+    destroy::Ptr{Cvoid}
+    open::Ptr{Cvoid}
+    close::Ptr{Cvoid}
+    encoded_size::Ptr{Cvoid}
+    encode::Ptr{Cvoid}
+    decode::Ptr{Cvoid}
+end
+
+struct ozarr_dtype_table
+    struct_size::Csize_t
+    flags::UInt32
+    type_::Int32
+    item_size::Csize_t
+    name::Cstring
+    name_v2::Cstring
+    context::Ptr{Cvoid}
+    destroy::Ptr{Cvoid}
+    encode::Ptr{Cvoid}
+    decode::Ptr{Cvoid}
+    fill_from_json::Ptr{Cvoid}
+    fill_to_json::Ptr{Cvoid}
+end
+
 @c_function ozarr_status_name(status::Int32)::Cstring
 @c_function ozarr_last_error()::Cstring
 @c_function ozarr_last_error_info(info::Ptr{ozarr_error_info})::Int32
+@c_function ozarr_set_error(status::Int32, message::Cstring)::Int32
 @c_function ozarr_version()::Cstring
 @c_function ozarr_abi_version()::Int32
 @c_function ozarr_has_feature(name::Cstring)::Bool
@@ -185,6 +318,7 @@ end
 @c_function ozarr_array_zarr_format(array::Ptr{Cvoid}, format::Ptr{Int32})::Int32
 @c_function ozarr_array_draft(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_dimension_name(array::Ptr{Cvoid}, dim::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, named::Ptr{Bool})::Int32
+@c_function ozarr_array_set_dimension_names(array::Ptr{Cvoid}, names::Ptr{Ptr{UInt8}})::Int32
 @c_function ozarr_array_fill_value(array::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t, defined::Ptr{Bool})::Int32
 @c_function ozarr_array_path(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_metadata(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
@@ -202,6 +336,7 @@ end
 @c_function ozarr_group_draft(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_group_metadata(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_group_consolidate(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_set(group::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
 @c_function ozarr_group_flush(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_close(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_free(group::Ptr{Cvoid})::Cvoid
@@ -211,6 +346,21 @@ end
 @c_function ozarr_iter_kind(iter::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
 @c_function ozarr_iter_error(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_iter_free(iter::Ptr{Cvoid})::Cvoid
+@c_function ozarr_group_tree(group::Ptr{Cvoid}, depth::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_nodes(group::Ptr{Cvoid}, depth::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_find(group::Ptr{Cvoid}, pattern::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_walk(group::Ptr{Cvoid}, depth::Int32, each::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_group_rename(group::Ptr{Cvoid}, path::Cstring, to_path::Cstring)::Int32
+@c_function ozarr_group_copy(group::Ptr{Cvoid}, path::Cstring, to::Ptr{Cvoid}, to_path::Cstring, flags::Int32)::Int32
+@c_function ozarr_group_erase(group::Ptr{Cvoid}, path::Cstring)::Int32
+@c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, current::Ptr{Bool}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_info(array::Ptr{Cvoid}, info::Ptr{ozarr_info})::Int32
+@c_function ozarr_array_info_text(array::Ptr{Cvoid}, stored::Bool, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_export(array::Ptr{Cvoid}, data::Ptr{Cvoid}, cap::Csize_t, size::Ptr{Csize_t})::Int32
+@c_function ozarr_group_export(group::Ptr{Cvoid}, data::Ptr{Cvoid}, cap::Csize_t, size::Ptr{Csize_t})::Int32
+@c_function ozarr_node_import(location::Cstring, mode::Cstring, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_attr_count(array::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
 @c_function ozarr_array_attr_name(array::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_attr_kind(array::Ptr{Cvoid}, name::Cstring, kind::Ptr{Int32})::Int32
@@ -222,6 +372,12 @@ end
 @c_function ozarr_array_attr_set_double(array::Ptr{Cvoid}, name::Cstring, value::Cdouble)::Int32
 @c_function ozarr_array_attr_set_string(array::Ptr{Cvoid}, name::Cstring, value::Cstring)::Int32
 @c_function ozarr_array_attr_set_json(array::Ptr{Cvoid}, name::Cstring, json::Cstring)::Int32
+@c_function ozarr_array_attr_get_uint64(array::Ptr{Cvoid}, name::Cstring, value::Ptr{UInt64})::Int32
+@c_function ozarr_array_attr_get_int64s(array::Ptr{Cvoid}, name::Cstring, values::Ptr{Int64}, cap::Csize_t, count::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_set_int64s(array::Ptr{Cvoid}, name::Cstring, values::Ptr{Int64}, count::Csize_t)::Int32
+@c_function ozarr_array_attr_get_doubles(array::Ptr{Cvoid}, name::Cstring, values::Ptr{Cdouble}, cap::Csize_t, count::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_set_doubles(array::Ptr{Cvoid}, name::Cstring, values::Ptr{Cdouble}, count::Csize_t)::Int32
+@c_function ozarr_array_attr_set_uint64(array::Ptr{Cvoid}, name::Cstring, value::UInt64)::Int32
 @c_function ozarr_array_attr_erase(array::Ptr{Cvoid}, name::Cstring)::Int32
 @c_function ozarr_array_attrs_get(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_attrs_set(array::Ptr{Cvoid}, json::Cstring)::Int32
@@ -238,6 +394,12 @@ end
 @c_function ozarr_group_attr_set_double(group::Ptr{Cvoid}, name::Cstring, value::Cdouble)::Int32
 @c_function ozarr_group_attr_set_string(group::Ptr{Cvoid}, name::Cstring, value::Cstring)::Int32
 @c_function ozarr_group_attr_set_json(group::Ptr{Cvoid}, name::Cstring, json::Cstring)::Int32
+@c_function ozarr_group_attr_get_uint64(group::Ptr{Cvoid}, name::Cstring, value::Ptr{UInt64})::Int32
+@c_function ozarr_group_attr_get_int64s(group::Ptr{Cvoid}, name::Cstring, values::Ptr{Int64}, cap::Csize_t, count::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_set_int64s(group::Ptr{Cvoid}, name::Cstring, values::Ptr{Int64}, count::Csize_t)::Int32
+@c_function ozarr_group_attr_get_doubles(group::Ptr{Cvoid}, name::Cstring, values::Ptr{Cdouble}, cap::Csize_t, count::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_set_doubles(group::Ptr{Cvoid}, name::Cstring, values::Ptr{Cdouble}, count::Csize_t)::Int32
+@c_function ozarr_group_attr_set_uint64(group::Ptr{Cvoid}, name::Cstring, value::UInt64)::Int32
 @c_function ozarr_group_attr_erase(group::Ptr{Cvoid}, name::Cstring)::Int32
 @c_function ozarr_group_attrs_get(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_group_attrs_set(group::Ptr{Cvoid}, json::Cstring)::Int32
@@ -245,6 +407,47 @@ end
 @c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
 @c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_dataset_create(location::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_dataset(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_group(dataset::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_define_dimension(dataset::Ptr{Cvoid}, name::Cstring, length::Int64)::Int32
+@c_function ozarr_dataset_resize_dimension(dataset::Ptr{Cvoid}, name::Cstring, length::Int64)::Int32
+@c_function ozarr_dataset_dimension_count(dataset::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_dataset_dimension(dataset::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64})::Int32
+@c_function ozarr_dataset_dimension_length(dataset::Ptr{Cvoid}, name::Cstring, length::Ptr{Int64})::Int32
+@c_function ozarr_dataset_define_variable(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, rank::Int32, dimensions::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_define_variable_ex(dataset::Ptr{Cvoid}, name::Cstring, variable::Ptr{ozarr_variable}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_define_coordinate(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, length::Int64, data::Ptr{Cvoid}, size::Csize_t, units::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_define_time(dataset::Ptr{Cvoid}, name::Cstring, length::Int64, units::Cstring, calendar::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_set_coordinate(dataset::Ptr{Cvoid}, name::Cstring)::Int32
+@c_function ozarr_dataset_variable_count(dataset::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_dataset_variable(dataset::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, coordinate::Ptr{Bool})::Int32
+@c_function ozarr_dataset_open_variable(dataset::Ptr{Cvoid}, name::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_close(dataset::Ptr{Cvoid})::Int32
+@c_function ozarr_dataset_free(dataset::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_read_unpacked(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_packed(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_read_times(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, units::Cstring, counts::Ptr{Int64}, size::Csize_t)::Int32
+@c_function ozarr_array_write_times(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, units::Cstring, counts::Ptr{Int64}, size::Csize_t)::Int32
+@c_function ozarr_array_missing_value(array::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t, defined::Ptr{Bool})::Int32
+@c_function ozarr_time_to_text(units::Cstring, calendar::Cstring, count::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_time_from_text(units::Cstring, calendar::Cstring, moment::Cstring, count::Ptr{Int64})::Int32
+@c_function ozarr_group_nc_version(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_nc_dimension_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_group_nc_dimension(group::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64}, unlimited::Ptr{Bool})::Int32
+@c_function ozarr_group_nc_define_dimension(group::Ptr{Cvoid}, name::Cstring, length::Int64, unlimited::Bool)::Int32
+@c_function ozarr_array_nc_is_scalar(array::Ptr{Cvoid}, scalar::Ptr{Bool})::Int32
+@c_function ozarr_array_nc_type(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_nc_type(array::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_nc_type(group::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_size(group::Ptr{Cvoid}, image::Csize_t, levels::Ptr{Csize_t}, axes::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_level(group::Ptr{Cvoid}, image::Csize_t, level::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_scale(group::Ptr{Cvoid}, image::Csize_t, level::Csize_t, room::Csize_t, scale::Ptr{Cdouble}, translation::Ptr{Cdouble})::Int32
+@c_function ozarr_group_image_axis_name(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_axis_kind(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_axis_unit(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_chunk_count(array::Ptr{Cvoid}, inner::Bool, count::Ptr{Int64})::Int32
 @c_function ozarr_array_chunk_key(array::Ptr{Cvoid}, index::Ptr{Int64}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_chunk_place(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
@@ -277,8 +480,11 @@ end
 @c_function ozarr_spec_set_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
 @c_function ozarr_spec_set_chunk_extents(spec::Ptr{Cvoid}, dim::Int32, count::Int64, extents::Ptr{Int64})::Int32
 @c_function ozarr_spec_set_inner_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
+@c_function ozarr_spec_unset_inner_chunks(spec::Ptr{Cvoid})::Int32
+@c_function ozarr_spec_set_type(spec::Ptr{Cvoid}, type_::Int32)::Int32
 @c_function ozarr_spec_set_fill_value(spec::Ptr{Cvoid}, type_::Int32, value::Ptr{Cvoid})::Int32
 @c_function ozarr_spec_set_fill_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_set_member_json(spec::Ptr{Cvoid}, name::Cstring, json::Cstring)::Int32
 @c_function ozarr_spec_set_dimension_names(spec::Ptr{Cvoid}, names::Ptr{Ptr{UInt8}})::Int32
 @c_function ozarr_spec_set_order(spec::Ptr{Cvoid}, order::Int32)::Int32
 @c_function ozarr_spec_set_big_endian(spec::Ptr{Cvoid}, big::Bool)::Int32
@@ -321,6 +527,9 @@ end
 @c_function ozarr_store_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_open_ex(context::Ptr{Cvoid}, location::Cstring, mode::Cstring, options::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_memory(out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_below(store::Ptr{Cvoid}, path::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_cached(store::Ptr{Cvoid}, bytes::Csize_t, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_delayed(store::Ptr{Cvoid}, microseconds::UInt32, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_create_at(store::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_create_at(store::Ptr{Cvoid}, path::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
@@ -340,8 +549,25 @@ end
 @c_function ozarr_node_open(location::Cstring, mode::Cstring, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_node_erase(location::Cstring)::Int32
 @c_function ozarr_migrate(source::Cstring, dest::Cstring, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_array_spec(array::Ptr{Cvoid}, zarr_format::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_copy(source::Cstring, dest::Cstring, options::Ptr{ozarr_copy_options})::Int32
+@c_function ozarr_copy_at(store::Ptr{Cvoid}, path::Cstring, dest_store::Ptr{Cvoid}, dest_path::Cstring, options::Ptr{ozarr_copy_options})::Int32
+@c_function ozarr_node_copy(source::Cstring, dest::Cstring, exists::Int32, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_node_copy_at(store::Ptr{Cvoid}, path::Cstring, dest_store::Ptr{Cvoid}, dest_path::Cstring, exists::Int32, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_context_new(out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_context_set(context::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
 @c_function ozarr_context_set_non_finite(context::Ptr{Cvoid}, allowed::Bool)::Int32
 @c_function ozarr_context_set_log(context::Ptr{Cvoid}, level::Int32, fn::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_context_free(context::Ptr{Cvoid})::Cvoid
+@c_function ozarr_store_from_table(context::Ptr{Cvoid}, table::Ptr{ozarr_store_table}, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_answer_put(answer::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_answer_room(answer::Ptr{Cvoid}, size::Csize_t, data::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_answer_version(answer::Ptr{Cvoid}, version::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_answer_done(answer::Ptr{Cvoid}, status::Int32)::Int32
+@c_function ozarr_keys_add(keys::Ptr{Cvoid}, key::Cstring)::Int32
+@c_function ozarr_register_key_encoding(table::Ptr{ozarr_key_encoding_table})::Int32
+@c_function ozarr_register_transformer(table::Ptr{ozarr_transformer_table})::Int32
+@c_function ozarr_register_member(name::Cstring, flags::UInt32, check::Ptr{Cvoid}, context::Ptr{Cvoid}, destroy::Ptr{Cvoid})::Int32
+@c_function ozarr_unregister(extension::Int32, name::Cstring)::Int32
+@c_function ozarr_register_codec(table::Ptr{ozarr_codec_table})::Int32
+@c_function ozarr_register_dtype(table::Ptr{ozarr_dtype_table})::Int32
