@@ -60,6 +60,32 @@
         ERR(OZARR_ERR_TYPE, ozarr_##X##_attr_get_double(x, "bool", &f));                                                        \
         ERR(OZARR_ERR_TYPE, ozarr_##X##_attr_get_string(x, "integer", buf, sizeof buf, NULL));                                  \
         ERR_SAYS(OZARR_ERR_NOT_FOUND, "strin", "string", ozarr_##X##_attr_get_string(x, "strin", buf, sizeof buf, NULL));       \
+        uint64_t u = 0, big = UINT64_MAX;                                                                                        \
+        int64_t list[3] = {INT64_MIN, 0, INT64_MAX}, got[3];                                                                     \
+        double reals[2] = {0.1, -1e300}, found[3];                                                                               \
+        OK(ozarr_##X##_attr_set_uint64(x, "u", big));                                                                            \
+        OK(ozarr_##X##_attr_get_uint64(x, "u", &u));                                                                             \
+        CHECK(u == big);                                                                                                         \
+        ERR(OZARR_ERR_RANGE, ozarr_##X##_attr_get_int64(x, "u", &i));                                                            \
+        ERR_SAYS(OZARR_ERR_RANGE, "i", "-9223", ozarr_##X##_attr_get_uint64(x, "i", &u));                                        \
+        OK(ozarr_##X##_attr_set_int64s(x, "list", list, 3));                                                                     \
+        OK(ozarr_##X##_attr_get_int64s(x, "list", got, 3, &len));                                                                \
+        CHECK(len == 3 && memcmp(got, list, sizeof list) == 0);                                                                  \
+        OK(ozarr_##X##_attr_get_doubles(x, "list", found, 3, &len));                                                             \
+        CHECK(found[2] == 9223372036854775807.0);                                                                                \
+        ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "2", "3", ozarr_##X##_attr_get_int64s(x, "list", got, 2, &len));                         \
+        OK(ozarr_##X##_attr_set_doubles(x, "reals", reals, 2));                                                                  \
+        OK(ozarr_##X##_attr_get_doubles(x, "reals", found, 3, &len));                                                            \
+        CHECK(len == 2 && memcmp(found, reals, sizeof reals) == 0);                                                              \
+        OK(ozarr_##X##_attr_get_doubles(x, "f", found, 3, &len));                                                                \
+        CHECK(len == 1 && found[0] == 0.1);                                                                                      \
+        ERR(OZARR_ERR_TYPE, ozarr_##X##_attr_get_int64s(x, "reals", got, 3, &len));                                              \
+        ERR(OZARR_ERR_TYPE, ozarr_##X##_attr_get_doubles(x, "string", found, 3, &len));                                          \
+        reals[1] = NAN;                                                                                                          \
+        ERR(OZARR_ERR_RANGE, ozarr_##X##_attr_set_doubles(x, "reals", reals, 2));                                                \
+        OK(ozarr_##X##_attr_set_int64s(x, "list", NULL, 0));                                                                     \
+        OK(ozarr_##X##_attr_get_json(x, "list", buf, sizeof buf, &len));                                                         \
+        TEXT(buf, "[]");                                                                                                         \
         CHECK(i == INT64_MIN && f == -12);                                                                                      \
     }                                                                                                                           \
     static void batches_##X(ozarr_##X *x, ozarr_##X *other) {                                                                   \

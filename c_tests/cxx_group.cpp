@@ -97,8 +97,33 @@ static void stores() {
     CHECK(ozarr::array::adopt(raw).rank() == 1);
 }
 
+static void datasets() {
+    auto ds = ozarr::dataset::create("ds.zarr");
+    ds.define_coordinate("x", std::vector<double>{0.5, 1.5, 2.5}, "m");
+    ds.define_time("time", 2, "hours since 2026-01-01").write(std::vector<std::int64_t>{0, 6});
+    auto t = ds.define_variable<float>("t", {"time", "x"});
+    t.set_attr("units", "K");
+    ds.define_variable<int>("run", {});
+    ds.set_coordinate("run");
+    ds.as_group().set_attr("title", "from C++");
+    THROWS(OZARR_ERR_NOT_FOUND, (void)ds.define_variable<int>("z", {"y"}));
+    THROWS(OZARR_ERR_EXISTS, ds.define_dimension("x", 4));
+    ozarr_variable v = OZARR_VARIABLE_INIT;
+    const char *const along[] = {"x"};
+    v.type = OZARR_INT8, v.rank = 1, v.dimensions = along, v.scale_factor = 0.5;
+    CHECK(ds.define_variable("packed", v).attr<double>("scale_factor") == 0.5);
+    ds.close();
+    auto again = ozarr::dataset::open("ds.zarr");
+    CHECK((again.variables() == std::vector<std::string>{"packed", "run", "t", "time", "x"}));
+    CHECK((again.variables(true) == std::vector<std::string>{"run", "time", "x"}));
+    auto dims = again.dimensions();
+    CHECK(dims.size() == 2 && dims[0].name == "x" && dims[0].length == 3 && dims[1].name == "time" && dims[1].length == 2);
+    CHECK(again.variable("t").attr<std::string>("units") == "K" && again.as_group().attr<std::string>("title") == "from C++");
+}
+
 int main() {
     children_are_a_range();
+    datasets();
     auto g = ozarr::group::create("attrs.zarr");
     attributes(g);
     auto a = ozarr::array::create<int>("attrs.zarr/a", {1});

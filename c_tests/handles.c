@@ -9,12 +9,14 @@ static char buf[256];
 static size_t len;
 static bool flag;
 static uint32_t flags;
+static uint64_t u64;
 static double real;
 static int32_t i32 = 77;
 static int64_t i64, extents[] = {2, 2};
 
 /* Nothing of these may have been written to by a call that failed on its handle. */
 static ozarr_array *out_array;
+static ozarr_store *out_store;
 static ozarr_group *out_group;
 static ozarr_iter *out_iter;
 static ozarr_varlen *out_varlen;
@@ -22,6 +24,7 @@ static ozarr_dtype *out_dtype;
 static ozarr_spec *out_spec;
 static ozarr_chunk_iter *out_chunks;
 static ozarr_shard_writer *out_writer;
+static ozarr_dataset *out_dataset;
 
 static void every_array_call(ozarr_array *a, ozarr_status want) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -79,12 +82,58 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_attr_set_double(a, "x", 1));
     ERR(want, ozarr_array_attr_set_string(a, "x", "y"));
     ERR(want, ozarr_array_attr_set_json(a, "x", "1"));
+    ERR(want, ozarr_array_attr_get_uint64(a, "x", &u64));
+    ERR(want, ozarr_array_attr_get_int64s(a, "x", &i64, 1, &len));
+    ERR(want, ozarr_array_attr_get_doubles(a, "x", &real, 1, &len));
+    ERR(want, ozarr_array_attr_set_uint64(a, "x", 1));
+    ERR(want, ozarr_array_attr_set_int64s(a, "x", &i64, 1));
+    ERR(want, ozarr_array_attr_set_doubles(a, "x", &real, 1));
     ERR(want, ozarr_array_attr_erase(a, "x"));
     ERR(want, ozarr_array_attrs_get(a, buf, sizeof buf, &len));
     ERR(want, ozarr_array_attrs_set(a, "{}"));
     ERR(want, ozarr_array_attrs_begin(a));
     ERR(want, ozarr_array_attrs_commit(a));
+    ERR(want, ozarr_array_spec(a, 0, &out_spec));
+    ozarr_info info = OZARR_INFO_INIT;
+    ERR(want, ozarr_array_set_dimension_names(a, NULL));
+    ERR(want, ozarr_array_nc_is_scalar(a, &flag));
+    ERR(want, ozarr_array_nc_type(a, buf, sizeof buf, &len));
+    ERR(want, ozarr_array_attr_nc_type(a, "x", buf, sizeof buf, &len));
+    ERR(want, ozarr_array_info(a, &info));
+    ERR(want, ozarr_array_info_text(a, true, buf, sizeof buf, &len));
+    ERR(want, ozarr_array_export(a, buf, sizeof buf, &len));
+    ERR(want, ozarr_array_read_unpacked(a, NULL, &memory));
+    ERR(want, ozarr_array_write_packed(a, NULL, &memory));
+    ERR(want, ozarr_array_read_times(a, NULL, "days since 2026-01-01", &i64, sizeof i64));
+    ERR(want, ozarr_array_write_times(a, NULL, "days since 2026-01-01", &i64, sizeof i64));
+    ERR(want, ozarr_array_missing_value(a, &real, sizeof real, &flag));
     ERR(want, ozarr_array_close(a));
+}
+
+static bool never_node(const char *path, ozarr_node_kind kind, void *user) {
+    (void)user, (void)kind;
+    FAIL("called with %s", path);
+    return true;
+}
+
+static void every_dataset_call(ozarr_dataset *ds, ozarr_status want) {
+    const char *const names[] = {"x"};
+    ozarr_variable variable = OZARR_VARIABLE_INIT;
+    ERR(want, ozarr_dataset_group(ds, &out_group));
+    ERR(want, ozarr_dataset_define_dimension(ds, "x", 1));
+    ERR(want, ozarr_dataset_resize_dimension(ds, "x", 1));
+    ERR(want, ozarr_dataset_dimension_count(ds, &len));
+    ERR(want, ozarr_dataset_dimension(ds, 0, buf, sizeof buf, &len, &i64));
+    ERR(want, ozarr_dataset_dimension_length(ds, "x", &i64));
+    ERR(want, ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, names, &out_array));
+    ERR(want, ozarr_dataset_define_variable_ex(ds, "v", &variable, OZARR_NEW, &out_array));
+    ERR(want, ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 1, &real, sizeof real, "m", &out_array));
+    ERR(want, ozarr_dataset_define_time(ds, "t", 1, "days since 2026-01-01", NULL, &out_array));
+    ERR(want, ozarr_dataset_set_coordinate(ds, "x"));
+    ERR(want, ozarr_dataset_variable_count(ds, &len));
+    ERR(want, ozarr_dataset_variable(ds, 0, buf, sizeof buf, &len, &flag));
+    ERR(want, ozarr_dataset_open_variable(ds, "x", &out_array));
+    ERR(want, ozarr_dataset_close(ds));
 }
 
 static void every_group_call(ozarr_group *g, ozarr_status want) {
@@ -109,11 +158,40 @@ static void every_group_call(ozarr_group *g, ozarr_status want) {
     ERR(want, ozarr_group_attr_set_double(g, "x", 1));
     ERR(want, ozarr_group_attr_set_string(g, "x", "y"));
     ERR(want, ozarr_group_attr_set_json(g, "x", "1"));
+    ERR(want, ozarr_group_attr_get_uint64(g, "x", &u64));
+    ERR(want, ozarr_group_attr_get_int64s(g, "x", &i64, 1, &len));
+    ERR(want, ozarr_group_attr_get_doubles(g, "x", &real, 1, &len));
+    ERR(want, ozarr_group_attr_set_uint64(g, "x", 1));
+    ERR(want, ozarr_group_attr_set_int64s(g, "x", &i64, 1));
+    ERR(want, ozarr_group_attr_set_doubles(g, "x", &real, 1));
     ERR(want, ozarr_group_attr_erase(g, "x"));
     ERR(want, ozarr_group_attrs_get(g, buf, sizeof buf, &len));
     ERR(want, ozarr_group_attrs_set(g, "{}"));
     ERR(want, ozarr_group_attrs_begin(g));
     ERR(want, ozarr_group_attrs_commit(g));
+    ERR(want, ozarr_group_set(g, "raw_attributes", "true"));
+    ERR(want, ozarr_group_tree(g, -1, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_nc_version(g, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_nc_dimension_count(g, &len));
+    ERR(want, ozarr_group_nc_dimension(g, 0, buf, sizeof buf, &len, &i64, &flag));
+    ERR(want, ozarr_group_nc_define_dimension(g, "x", 1, false));
+    ERR(want, ozarr_group_attr_nc_type(g, "x", buf, sizeof buf, &len));
+    ERR(want, ozarr_group_image_count(g, &len));
+    ERR(want, ozarr_group_image_size(g, 0, &len, &len));
+    ERR(want, ozarr_group_image_level(g, 0, 0, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_image_scale(g, 0, 0, 1, &real, &real));
+    ERR(want, ozarr_group_image_axis_name(g, 0, 0, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_image_axis_kind(g, 0, 0, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_image_axis_unit(g, 0, 0, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_nodes(g, -1, &out_iter));
+    ERR(want, ozarr_group_find(g, "*", &out_iter));
+    ERR(want, ozarr_group_walk(g, -1, never_node, NULL));
+    ERR(want, ozarr_group_rename(g, "x", "y"));
+    ERR(want, ozarr_group_copy(g, "x", g, "y", OZARR_NEW));
+    ERR(want, ozarr_group_erase(g, "x"));
+    ERR(want, ozarr_group_consolidated_check(g, &flag, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_export(g, buf, sizeof buf, &len));
+    ERR(want, ozarr_group_dataset(g, &out_dataset));
     ERR(want, ozarr_group_close(g));
 }
 
@@ -123,10 +201,13 @@ static void every_spec_call(ozarr_spec *s, ozarr_status want) {
     ERR(want, ozarr_spec_set_zarr_format(s, 2));
     ERR(want, ozarr_spec_set_chunks(s, extents));
     ERR(want, ozarr_spec_set_inner_chunks(s, extents));
+    ERR(want, ozarr_spec_unset_inner_chunks(s));
+    ERR(want, ozarr_spec_set_type(s, OZARR_INT8));
     ERR(want, ozarr_spec_set_chunk_extents(s, 0, 2, extents));
     ERR(want, ozarr_spec_set_fill_value(s, OZARR_FLOAT64, &real));
     ERR(want, ozarr_spec_set_fill_dtype(s, NULL, &real, sizeof real));
     ERR(want, ozarr_spec_set_fill_json(s, "1"));
+    ERR(want, ozarr_spec_set_member_json(s, "x", "{\"must_understand\": false}"));
     ERR(want, ozarr_spec_set_dimension_names(s, names));
     ERR(want, ozarr_spec_set_order(s, OZARR_ORDER_F));
     ERR(want, ozarr_spec_set_big_endian(s, true));
@@ -154,12 +235,19 @@ static void every_store_call(ozarr_store *st, ozarr_status want) {
     ERR(want, ozarr_store_node_kind(st, "x", &i32));
     ERR(want, ozarr_store_node_erase(st, "x"));
     ERR(want, ozarr_store_capabilities(st, &flags));
+    ERR(want, ozarr_store_below(st, "x", "r", &out_store));
+    ERR(want, ozarr_store_cached(st, 1024, "r", &out_store));
+    ERR(want, ozarr_store_delayed(st, 1, "r", &out_store));
     ERR(want, ozarr_store_key_get(st, "x", buf, sizeof buf, &len));
     ERR(want, ozarr_store_key_put(st, "x", buf, 1));
     ERR(want, ozarr_store_key_erase(st, "x", &flag));
     ERR(want, ozarr_store_key_exists(st, "x", &flag));
     ERR(want, ozarr_store_key_list(st, "", never, NULL));
+    ERR(want, ozarr_array_import(st, buf, 1, &out_array));
+    ERR(want, ozarr_group_import(st, buf, 1, &out_group));
     ERR(want, ozarr_store_flush(st));
+    ERR(want, ozarr_copy_at(st, "x", st, "y", NULL));
+    ERR(want, ozarr_node_copy_at(st, "x", st, "y", OZARR_NEW, 0, NULL, NULL));
     ERR(want, ozarr_store_close(st));
 }
 
@@ -236,8 +324,9 @@ static void every_call(void *p, char but, ozarr_status want) {
     if (but != 'd') every_dtype_call((ozarr_dtype *)p, want);
     if (but != 'k') every_chunk_iter_call((ozarr_chunk_iter *)p, want);
     if (but != 'w') every_shard_writer_call((ozarr_shard_writer *)p, want);
+    if (but != 'D') every_dataset_call((ozarr_dataset *)p, want);
     CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_varlen == NULL && out_dtype == NULL && out_spec == NULL && out_chunks == NULL &&
-          out_writer == NULL);
+          out_writer == NULL && out_dataset == NULL);
     EQUAL(i32, 77);
 }
 
@@ -250,6 +339,7 @@ static void every_free(void *p, char but) {
     if (but != 'v') ozarr_varlen_free((ozarr_varlen *)p);
     if (but != 'k') ozarr_chunk_iter_free((ozarr_chunk_iter *)p);
     if (but != 'w') ozarr_shard_writer_free((ozarr_shard_writer *)p);
+    if (but != 'D') ozarr_dataset_free((ozarr_dataset *)p);
     if (but != 'c') ozarr_context_free((ozarr_context *)p);
     if (but != 'd') ozarr_dtype_free((ozarr_dtype *)p);
 }
@@ -265,6 +355,7 @@ int main(void) {
     ozarr_shard_writer *w = NULL;
     ozarr_context *c = NULL;
     ozarr_dtype *d = NULL;
+    ozarr_dataset *ds = NULL;
     double on_stack = 0;
     int32_t rank = 0;
 
@@ -284,6 +375,7 @@ int main(void) {
     OK(ozarr_spec_set_inner_chunks(s, extents));
     OK(ozarr_group_create_at(st, "", 0, OZARR_NEW, &g));
     OK(ozarr_group_children(g, &it));
+    OK(ozarr_group_dataset(g, &ds));
     OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
     OK(ozarr_array_chunks(a, true, &k));
     int64_t first[] = {0, 0};
@@ -301,10 +393,10 @@ int main(void) {
     every_call((char *)a + 1, 'x', OZARR_ERR_INVALID_HANDLE); /* the next slot, which is vacant */
     every_free(&on_stack, 0);
     CHECK(on_stack == 0);
-    void *live[] = {a, g, s, st, it, v, c, d, k, w};
-    for (int i = 0; i < 10; i++) {
-        every_call(live[i], "agstivcdkw"[i], OZARR_ERR_INVALID_HANDLE);
-        every_free(live[i], "agstivcdkw"[i]);
+    void *live[] = {a, g, s, st, it, v, c, d, k, w, ds};
+    for (int i = 0; i < 11; i++) {
+        every_call(live[i], "agstivcdkwD"[i], OZARR_ERR_INVALID_HANDLE);
+        every_free(live[i], "agstivcdkwD"[i]);
     }
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_group", "ozarr_array", ozarr_array_rank((ozarr_array *)g, &rank));
 
@@ -322,8 +414,9 @@ int main(void) {
     ozarr_shard_writer_free(w);
     ozarr_context_free(c);
     ozarr_dtype_free(d);
-    for (int i = 0; i < 10; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
-    for (int i = 0; i < 10; i++) every_free(live[i], 0);
+    ozarr_dataset_free(ds);
+    for (int i = 0; i < 11; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
+    for (int i = 0; i < 11; i++) every_free(live[i], 0);
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "freed", "", ozarr_array_rank(a, &rank));
 
     /* A new handle in the old one's slot is another handle; a closed one is gone, even if closing it failed. */

@@ -9,6 +9,7 @@ int c99(void) {
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
     ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+    ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
     return region.struct_size == sizeof region && memory.struct_size == sizeof memory && info.struct_size == sizeof info &&
-           memory.type == OZARR_AS_STORED && memory.order == OZARR_ORDER_C && region.step == NULL;
+           options.struct_size == sizeof options && memory.type == OZARR_AS_STORED && memory.order == OZARR_ORDER_C && region.step == NULL;
 }

@@ -13,6 +13,7 @@ static char buf[4096];
 static size_t len;
 static bool flag;
 static double real;
+static uint64_t u64;
 static int32_t i32;
 static ozarr_store *st, *ost;
 static ozarr_group *g, *og;
@@ -25,6 +26,10 @@ static ozarr_chunk_iter *k, *ok;
 static ozarr_shard_writer *w, *ow;
 static ozarr_context *c, *oc;
 static ozarr_dtype *d, *p, *od;
+static ozarr_dataset *ds, *ods;
+static unsigned char exported[4096];
+static ozarr_info usage = OZARR_INFO_INIT;
+static ozarr_variable variable = OZARR_VARIABLE_INIT;
 static ozarr_region region = OZARR_REGION_INIT;
 static ozarr_memory memory = OZARR_MEMORY_INIT;
 static ozarr_error_info info = OZARR_ERROR_INFO_INIT;
@@ -38,12 +43,240 @@ static void forget(void) {
     ozarr_array_free(oa);
     ozarr_varlen_free(ov);
     ozarr_dtype_free(od);
-    ost = NULL, oa = NULL, ov = NULL, od = NULL;
+    ozarr_group_free(og);
+    ost = NULL, oa = NULL, ov = NULL, od = NULL, og = NULL;
 }
 
 static bool each_key(const char *key, void *user) {
     (void)user;
     return key[0] != 0;
+}
+
+static bool each_node(const char *path, ozarr_node_kind kind, void *user) {
+    (void)user;
+    return path[0] != 0 && kind != OZARR_NODE_NONE;
+}
+
+/* Hierarchies, datasets, packing. */
+static void conventions(void) {
+    const char *const x[] = {"x"}, *const no_name[] = {NULL};
+    const int64_t days[] = {1, 2};
+    NULL_OK("names", ozarr_array_set_dimension_names(a, NULL));
+    NULL_IS("key", ozarr_group_set(g, NULL, "true"));
+    NULL_IS("value", ozarr_group_set(g, "raw_attributes", NULL));
+    NULL_IS("buf", ozarr_group_tree(g, -1, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_group_tree(g, -1, buf, sizeof buf, NULL));
+    NULL_IS("out", ozarr_group_nodes(g, -1, NULL));
+    NULL_IS("pattern", ozarr_group_find(g, NULL, &oi));
+    NULL_IS("out", ozarr_group_find(g, "*", NULL));
+    NULL_OK("user", ozarr_group_walk(g, -1, each_node, NULL));
+    ERR(OZARR_ERR_NULL, ozarr_group_walk(g, -1, NULL, NULL));
+    NULL_IS("path", ozarr_group_rename(g, NULL, "moved"));
+    NULL_IS("to_path", ozarr_group_rename(g, "a", NULL));
+    NULL_IS("path", ozarr_group_copy(g, NULL, g, "copied", OZARR_NEW));
+    NULL_IS("to", ozarr_group_copy(g, "a", NULL, "copied", OZARR_NEW));
+    NULL_IS("to_path", ozarr_group_copy(g, "a", g, NULL, OZARR_NEW));
+    NULL_IS("path", ozarr_group_erase(g, NULL));
+    NULL_IS("current", ozarr_group_consolidated_check(g, NULL, buf, sizeof buf, &len));
+    NULL_IS("buf", ozarr_group_consolidated_check(g, &flag, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_group_consolidated_check(g, &flag, buf, sizeof buf, NULL));
+    NULL_IS("info", ozarr_array_info(a, NULL));
+    OK(ozarr_array_info(a, &usage));
+    NULL_IS("buf", ozarr_array_info_text(a, true, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_array_info_text(a, true, buf, sizeof buf, NULL));
+    NULL_IS("data", ozarr_group_export(g, NULL, sizeof exported, &len));
+    NULL_IS("size", ozarr_group_export(g, exported, sizeof exported, NULL));
+    NULL_IS("data", ozarr_array_export(a, NULL, sizeof exported, &len));
+    NULL_IS("size", ozarr_array_export(a, exported, sizeof exported, NULL));
+    OK(ozarr_array_export(a, exported, sizeof exported, &len));
+    NULL_IS("location", ozarr_node_import(NULL, "r", exported, len, &oa, &og));
+    NULL_IS("mode", ozarr_node_import("nulls.zarr", NULL, exported, len, &oa, &og));
+    NULL_IS("data", ozarr_node_import("nulls.zarr", "r", NULL, len, &oa, &og));
+    NULL_IS("array", ozarr_node_import("nulls.zarr", "r", exported, len, NULL, &og));
+    NULL_IS("group", ozarr_node_import("nulls.zarr", "r", exported, len, &oa, NULL));
+    NULL_IS("data", ozarr_array_import(st, NULL, len, &oa));
+    NULL_IS("out", ozarr_array_import(st, exported, len, NULL));
+    NULL_IS("data", ozarr_group_import(st, NULL, len, &og));
+    NULL_IS("out", ozarr_group_import(st, exported, len, NULL));
+
+    NULL_IS("location", ozarr_dataset_create(NULL, 0, OZARR_NEW, &ods));
+    NULL_IS("out", ozarr_dataset_create("nulls-ds.zarr", 0, OZARR_NEW, NULL));
+    NULL_IS("location", ozarr_dataset_open(NULL, "r", &ods));
+    NULL_IS("mode", ozarr_dataset_open("nulls-ds.zarr", NULL, &ods));
+    NULL_IS("out", ozarr_dataset_open("nulls-ds.zarr", "r", NULL));
+    NULL_IS("out", ozarr_group_dataset(g, NULL));
+    OK(ozarr_dataset_create("nulls-ds.zarr", 0, OZARR_NEW, &ds));
+    NULL_IS("out", ozarr_dataset_group(ds, NULL));
+    NULL_IS("name", ozarr_dataset_define_dimension(ds, NULL, 2));
+    OK(ozarr_dataset_define_dimension(ds, "x", 2));
+    NULL_IS("name", ozarr_dataset_resize_dimension(ds, NULL, 2));
+    NULL_IS("count", ozarr_dataset_dimension_count(ds, NULL));
+    NULL_IS("buf", ozarr_dataset_dimension(ds, 0, NULL, sizeof buf, &len, &i64));
+    NULL_OK("len", ozarr_dataset_dimension(ds, 0, buf, sizeof buf, NULL, &i64));
+    NULL_OK("extent", ozarr_dataset_dimension(ds, 0, buf, sizeof buf, &len, NULL));
+    NULL_IS("name", ozarr_dataset_dimension_length(ds, NULL, &i64));
+    NULL_IS("length", ozarr_dataset_dimension_length(ds, "x", NULL));
+    NULL_IS("name", ozarr_dataset_define_variable(ds, NULL, OZARR_INT8, 1, x, &oa));
+    NULL_IS("dimensions", ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, NULL, &oa));
+    ERR_SAYS(OZARR_ERR_NULL, "`dimensions[0]`", "NULL", ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, no_name, &oa));
+    NULL_OK("out", ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, x, NULL));
+    variable.type = OZARR_INT8, variable.rank = 1, variable.dimensions = x;
+    NULL_IS("name", ozarr_dataset_define_variable_ex(ds, NULL, &variable, OZARR_NEW, &oa));
+    NULL_IS("variable", ozarr_dataset_define_variable_ex(ds, "w", NULL, OZARR_NEW, &oa));
+    NULL_OK("out", ozarr_dataset_define_variable_ex(ds, "w", &variable, OZARR_NEW, NULL));
+    NULL_IS("name", ozarr_dataset_define_coordinate(ds, NULL, OZARR_INT8, 2, data, 2, "m", &oa));
+    NULL_IS("data", ozarr_dataset_define_coordinate(ds, "y", OZARR_INT8, 2, NULL, 2, "m", &oa));
+    NULL_OK("units", ozarr_dataset_define_coordinate(ds, "y", OZARR_INT8, 2, data, 2, NULL, &oa));
+    NULL_OK("out", ozarr_dataset_define_coordinate(ds, "z", OZARR_INT8, 2, data, 2, "m", NULL));
+    NULL_IS("name", ozarr_dataset_define_time(ds, NULL, 2, "days since 2026-01-01", "standard", &oa));
+    NULL_IS("units", ozarr_dataset_define_time(ds, "t", 2, NULL, "standard", &oa));
+    NULL_OK("out", ozarr_dataset_define_time(ds, "t", 2, "days since 2026-01-01", "standard", NULL));
+    NULL_OK("calendar", ozarr_dataset_define_time(ds, "t2", 2, "days since 2026-01-01", NULL, &oa));
+    NULL_IS("name", ozarr_dataset_set_coordinate(ds, NULL));
+    NULL_IS("count", ozarr_dataset_variable_count(ds, NULL));
+    NULL_IS("buf", ozarr_dataset_variable(ds, 0, NULL, sizeof buf, &len, &flag));
+    NULL_OK("len", ozarr_dataset_variable(ds, 0, buf, sizeof buf, NULL, &flag));
+    NULL_OK("coordinate", ozarr_dataset_variable(ds, 0, buf, sizeof buf, &len, NULL));
+    NULL_IS("name", ozarr_dataset_open_variable(ds, NULL, &oa));
+    NULL_IS("out", ozarr_dataset_open_variable(ds, "t", NULL));
+
+    ozarr_array *t = NULL, *f = NULL;
+    static float floats[2];
+    OK(ozarr_dataset_open_variable(ds, "t", &t));
+    OK(ozarr_dataset_define_variable(ds, "f", OZARR_FLOAT32, 1, x, &f));
+    memory.data = floats, memory.size = sizeof floats, memory.type = OZARR_FLOAT32;
+    NULL_OK("region", ozarr_array_write_packed(f, NULL, &memory));
+    NULL_IS("memory", ozarr_array_write_packed(f, NULL, NULL));
+    NULL_OK("region", ozarr_array_read_unpacked(f, NULL, &memory));
+    NULL_IS("memory", ozarr_array_read_unpacked(f, NULL, NULL));
+    NULL_IS("units", ozarr_array_write_times(t, NULL, NULL, days, sizeof days));
+    NULL_IS("counts", ozarr_array_write_times(t, NULL, "days since 2026-01-01", NULL, sizeof days));
+    NULL_OK("region", ozarr_array_write_times(t, NULL, "days since 2026-01-01", days, sizeof days));
+    NULL_IS("units", ozarr_array_read_times(t, NULL, NULL, numbers, sizeof numbers));
+    NULL_IS("counts", ozarr_array_read_times(t, NULL, "days since 2026-01-01", NULL, sizeof numbers));
+    NULL_OK("region", ozarr_array_read_times(t, NULL, "days since 2026-01-01", numbers, sizeof numbers));
+    NULL_IS("value", ozarr_array_missing_value(f, NULL, sizeof real, &flag));
+    NULL_IS("defined", ozarr_array_missing_value(f, &real, sizeof real, NULL));
+    NULL_IS("units", ozarr_time_to_text(NULL, "noleap", 1, buf, sizeof buf, &len));
+    NULL_OK("calendar", ozarr_time_to_text("days since 2026-01-01", NULL, 1, buf, sizeof buf, &len));
+    NULL_IS("buf", ozarr_time_to_text("days since 2026-01-01", "noleap", 1, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_time_to_text("days since 2026-01-01", "noleap", 1, buf, sizeof buf, NULL));
+    NULL_IS("units", ozarr_time_from_text(NULL, "noleap", "2026-01-02", &i64));
+    NULL_OK("calendar", ozarr_time_from_text("days since 2026-01-01", NULL, "2026-01-02", &i64));
+    NULL_IS("moment", ozarr_time_from_text("days since 2026-01-01", "noleap", NULL, &i64));
+    NULL_IS("count", ozarr_time_from_text("days since 2026-01-01", "noleap", "2026-01-02", NULL));
+    ozarr_array_free(t);
+    ozarr_array_free(f);
+    CHECK(ods == NULL && oi == NULL);
+    OK(ozarr_dataset_close(ds));
+    memory.data = data, memory.size = sizeof data, memory.type = OZARR_AS_STORED;
+}
+
+/* NCZarr and OME-Zarr. */
+static void other_conventions(void) {
+    ozarr_group *images = NULL;
+    size_t axes = 0;
+    NULL_IS("buf", ozarr_group_nc_version(g, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_group_nc_version(g, buf, sizeof buf, NULL));
+    NULL_IS("count", ozarr_group_nc_dimension_count(g, NULL));
+    NULL_IS("scalar", ozarr_array_nc_is_scalar(a, NULL));
+    NULL_IS("buf", ozarr_array_nc_type(a, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_array_nc_type(a, buf, sizeof buf, NULL));
+    NULL_IS("name", ozarr_array_attr_nc_type(a, NULL, buf, sizeof buf, &len));
+    NULL_IS("buf", ozarr_array_attr_nc_type(a, "x", NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_array_attr_nc_type(a, "x", buf, sizeof buf, NULL));
+    NULL_IS("name", ozarr_group_attr_nc_type(g, NULL, buf, sizeof buf, &len));
+    NULL_IS("buf", ozarr_group_attr_nc_type(g, "x", NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_group_attr_nc_type(g, "x", buf, sizeof buf, NULL));
+    OK(ozarr_group_create_at(st, "nc", 2, OZARR_NEW, &images));
+    NULL_IS("name", ozarr_group_nc_define_dimension(images, NULL, 2, false));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_group_nc_define_dimension(images, "x", -1, false));
+    OK(ozarr_group_nc_define_dimension(images, "x", 2, true));
+    NULL_IS("buf", ozarr_group_nc_dimension(images, 0, NULL, sizeof buf, &len, &i64, &flag));
+    NULL_OK("len", ozarr_group_nc_dimension(images, 0, buf, sizeof buf, NULL, &i64, &flag));
+    NULL_OK("extent", ozarr_group_nc_dimension(images, 0, buf, sizeof buf, &len, NULL, &flag));
+    NULL_OK("unlimited", ozarr_group_nc_dimension(images, 0, buf, sizeof buf, &len, &i64, NULL));
+    CHECK(i64 == 2 && flag && !strcmp(buf, "x"));
+    ERR(OZARR_ERR_BOUNDS, ozarr_group_nc_dimension(images, 1, buf, sizeof buf, &len, &i64, &flag));
+    OK(ozarr_group_attr_set_json(images, "multiscales", "[{\"axes\": [{\"name\": \"x\", \"type\": \"space\", \"unit\": \"m\"}],"
+                                                        " \"datasets\": [{\"path\": \"s0\"}]}]"));
+    NULL_IS("count", ozarr_group_image_count(images, NULL));
+    OK(ozarr_group_image_count(images, &len));
+    CHECK(len == 1);
+    NULL_OK("levels", ozarr_group_image_size(images, 0, NULL, &axes));
+    NULL_OK("axes", ozarr_group_image_size(images, 0, &len, NULL));
+    CHECK(axes == 1 && len == 1);
+    ERR(OZARR_ERR_BOUNDS, ozarr_group_image_size(images, 1, &len, &axes));
+    NULL_IS("buf", ozarr_group_image_level(images, 0, 0, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_group_image_level(images, 0, 0, buf, sizeof buf, NULL));
+    ERR(OZARR_ERR_BOUNDS, ozarr_group_image_level(images, 0, 1, buf, sizeof buf, &len));
+    NULL_OK("scale", ozarr_group_image_scale(images, 0, 0, 1, NULL, &real));
+    NULL_OK("translation", ozarr_group_image_scale(images, 0, 0, 1, &real, NULL));
+    CHECK(real == 1.0);
+    ERR(OZARR_ERR_BUFFER_SIZE, ozarr_group_image_scale(images, 0, 0, 0, &real, NULL));
+    NULL_IS("buf", ozarr_group_image_axis_name(images, 0, 0, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_group_image_axis_name(images, 0, 0, buf, sizeof buf, NULL));
+    NULL_IS("buf", ozarr_group_image_axis_kind(images, 0, 0, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_group_image_axis_kind(images, 0, 0, buf, sizeof buf, NULL));
+    NULL_IS("buf", ozarr_group_image_axis_unit(images, 0, 0, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_group_image_axis_unit(images, 0, 0, buf, sizeof buf, NULL));
+    ERR(OZARR_ERR_BOUNDS, ozarr_group_image_axis_name(images, 0, 7, buf, sizeof buf, &len));
+    ozarr_group_free(images);
+}
+
+/* Inside of a function of a store: what it may do with its answer. */
+static ozarr_status null_get(void *context, const char *key, ozarr_answer *answer) {
+    void *room = NULL;
+    (void)context, (void)key;
+    NULL_IS("answer", ozarr_answer_put(NULL, "x", 1));
+    NULL_IS("data", ozarr_answer_put(answer, NULL, 1));
+    NULL_OK("data", ozarr_answer_put(answer, NULL, 0));
+    NULL_IS("answer", ozarr_answer_room(NULL, 1, &room));
+    NULL_IS("data", ozarr_answer_room(answer, 1, NULL));
+    NULL_IS("answer", ozarr_answer_version(NULL, "x", 1));
+    NULL_IS("version", ozarr_answer_version(answer, NULL, 1));
+    NULL_IS("answer", ozarr_answer_done(NULL, OZARR_OK));
+    return OZARR_OK;
+}
+
+static ozarr_status null_list(void *context, const char *prefix, ozarr_keys *keys) {
+    (void)context, (void)prefix;
+    NULL_IS("keys", ozarr_keys_add(NULL, "x"));
+    NULL_IS("key", ozarr_keys_add(keys, NULL));
+    return OZARR_OK;
+}
+
+static void tables(void) {
+    ozarr_store_table t = OZARR_STORE_TABLE_INIT;
+    t.get = null_get;
+    t.list = null_list;
+    NULL_OK("context", ozarr_store_from_table(NULL, &t, "r", &ost));
+    NULL_IS("table", ozarr_store_from_table(c, NULL, "r", &ost));
+    NULL_IS("mode", ozarr_store_from_table(c, &t, NULL, &ost));
+    NULL_IS("out", ozarr_store_from_table(c, &t, "r", NULL));
+    ozarr_store *own = NULL;
+    OK(ozarr_store_from_table(c, &t, "r", &own));
+    OK(ozarr_store_key_get(own, "k", NULL, 0, &len));
+    OK(ozarr_store_key_list(own, "", each_key, NULL));
+    ozarr_store_free(own);
+    NULL_IS("path", ozarr_store_below(st, NULL, "r", &ost));
+    NULL_IS("mode", ozarr_store_below(st, "", NULL, &ost));
+    NULL_IS("out", ozarr_store_below(st, "", "r", NULL));
+    NULL_IS("mode", ozarr_store_cached(st, 1, NULL, &ost));
+    NULL_IS("out", ozarr_store_cached(st, 1, "r", NULL));
+    NULL_IS("mode", ozarr_store_delayed(st, 1, NULL, &ost));
+    NULL_IS("out", ozarr_store_delayed(st, 1, "r", NULL));
+    NULL_OK("message", ozarr_set_error(OZARR_ERR_IO, NULL) == OZARR_ERR_IO ? OZARR_OK : OZARR_ERR_INTERNAL);
+    NULL_IS("table", ozarr_register_transformer(NULL));
+    NULL_IS("table", ozarr_register_codec(NULL));
+    NULL_IS("table", ozarr_register_dtype(NULL));
+    NULL_IS("table", ozarr_register_key_encoding(NULL));
+    NULL_IS("name", ozarr_register_member(NULL, 0, NULL, NULL, NULL));
+    NULL_OK("context", ozarr_register_member("null.member", 0, NULL, NULL, NULL));
+    NULL_IS("name", ozarr_unregister(OZARR_EXTENSION_MEMBER, NULL));
+    OK(ozarr_unregister(OZARR_EXTENSION_MEMBER, "null.member"));
+    NULL_IS("name", ozarr_spec_set_member_json(s, NULL, "1"));
+    NULL_IS("json", ozarr_spec_set_member_json(s, "x", NULL));
 }
 
 int main(void) {
@@ -58,6 +291,7 @@ int main(void) {
     og = NULL;
     OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
     OK(ozarr_dtype_parse("<M8[s]", 2, &d));
+    tables();
     OK(ozarr_dtype_struct(64, &p));
     OK(ozarr_dtype_add_field(p, "x", 0, d, 2, TWO_TWO));
     OK(ozarr_array_attr_set_int64(a, "number", 1));
@@ -218,6 +452,19 @@ int main(void) {
     NULL_IS("value", ozarr_array_attr_set_string(a, "text", NULL));
     NULL_IS("name", ozarr_array_attr_set_json(a, NULL, "{}"));
     NULL_IS("json", ozarr_array_attr_set_json(a, "number", NULL));
+    NULL_IS("name", ozarr_array_attr_get_uint64(a, NULL, &u64));
+    NULL_IS("value", ozarr_array_attr_get_uint64(a, "number", NULL));
+    NULL_IS("name", ozarr_array_attr_get_int64s(a, NULL, &i64, 1, &len));
+    NULL_IS("values", ozarr_array_attr_get_int64s(a, "number", NULL, 1, &len));
+    NULL_IS("count", ozarr_array_attr_get_int64s(a, "number", &i64, 1, NULL));
+    NULL_IS("name", ozarr_array_attr_get_doubles(a, NULL, &real, 1, &len));
+    NULL_IS("values", ozarr_array_attr_get_doubles(a, "number", NULL, 1, &len));
+    NULL_IS("count", ozarr_array_attr_get_doubles(a, "number", &real, 1, NULL));
+    NULL_IS("name", ozarr_array_attr_set_uint64(a, NULL, 1));
+    NULL_IS("name", ozarr_array_attr_set_int64s(a, NULL, &i64, 1));
+    NULL_IS("values", ozarr_array_attr_set_int64s(a, "list", NULL, 1));
+    NULL_IS("name", ozarr_array_attr_set_doubles(a, NULL, &real, 1));
+    NULL_IS("values", ozarr_array_attr_set_doubles(a, "list", NULL, 1));
     NULL_IS("name", ozarr_array_attr_erase(a, NULL));
     NULL_IS("buf", ozarr_array_attrs_get(a, NULL, sizeof buf, &len));
     NULL_OK("len", ozarr_array_attrs_get(a, buf, sizeof buf, NULL));
@@ -243,10 +490,25 @@ int main(void) {
     NULL_IS("value", ozarr_group_attr_set_string(g, "text", NULL));
     NULL_IS("name", ozarr_group_attr_set_json(g, NULL, "{}"));
     NULL_IS("json", ozarr_group_attr_set_json(g, "number", NULL));
+    NULL_IS("name", ozarr_group_attr_get_uint64(g, NULL, &u64));
+    NULL_IS("value", ozarr_group_attr_get_uint64(g, "number", NULL));
+    NULL_IS("name", ozarr_group_attr_get_int64s(g, NULL, &i64, 1, &len));
+    NULL_IS("values", ozarr_group_attr_get_int64s(g, "number", NULL, 1, &len));
+    NULL_IS("count", ozarr_group_attr_get_int64s(g, "number", &i64, 1, NULL));
+    NULL_IS("name", ozarr_group_attr_get_doubles(g, NULL, &real, 1, &len));
+    NULL_IS("values", ozarr_group_attr_get_doubles(g, "number", NULL, 1, &len));
+    NULL_IS("count", ozarr_group_attr_get_doubles(g, "number", &real, 1, NULL));
+    NULL_IS("name", ozarr_group_attr_set_uint64(g, NULL, 1));
+    NULL_IS("name", ozarr_group_attr_set_int64s(g, NULL, &i64, 1));
+    NULL_IS("values", ozarr_group_attr_set_int64s(g, "list", NULL, 1));
+    NULL_IS("name", ozarr_group_attr_set_doubles(g, NULL, &real, 1));
+    NULL_IS("values", ozarr_group_attr_set_doubles(g, "list", NULL, 1));
     NULL_IS("name", ozarr_group_attr_erase(g, NULL));
     NULL_IS("buf", ozarr_group_attrs_get(g, NULL, sizeof buf, &len));
     NULL_OK("len", ozarr_group_attrs_get(g, buf, sizeof buf, NULL));
     NULL_IS("json", ozarr_group_attrs_set(g, NULL));
+    conventions();
+    other_conventions();
     NULL_OK("region", ozarr_array_read_ex(a, NULL, &memory));
     NULL_IS("memory", ozarr_array_read_ex(a, &region, NULL));
     NULL_OK("region", ozarr_array_write_ex(a, NULL, &memory));
@@ -366,6 +628,21 @@ int main(void) {
     NULL_IS("source", ozarr_migrate(NULL, "made.zarr", 0, NULL, NULL));
     NULL_IS("dest", ozarr_migrate("nulls.zarr", NULL, 0, NULL, NULL));
     NULL_OK("user", ozarr_migrate("nulls.zarr", "migrated.zarr", 0, NULL, NULL));
+    NULL_IS("out", ozarr_array_spec(a, 0, NULL));
+    NULL_IS("source", ozarr_copy(NULL, "made.zarr", NULL));
+    NULL_IS("dest", ozarr_copy("nulls.zarr", NULL, NULL));
+    NULL_OK("options", ozarr_copy("nulls.zarr", "reshaped.zarr", NULL));
+    NULL_IS("path", ozarr_copy_at(st, NULL, st, "made", NULL));
+    NULL_IS("dest_path", ozarr_copy_at(st, "a", st, NULL, NULL));
+    NULL_IS("dest_store", ozarr_copy_at(st, "a", NULL, "made", NULL));
+    NULL_OK("options", ozarr_copy_at(st, "a", st, "copied", NULL));
+    NULL_IS("source", ozarr_node_copy(NULL, "made.zarr", OZARR_NEW, 0, NULL, NULL));
+    NULL_IS("dest", ozarr_node_copy("nulls.zarr", NULL, OZARR_NEW, 0, NULL, NULL));
+    NULL_OK("user", ozarr_node_copy("nulls.zarr", "copied.zarr", OZARR_NEW, 0, NULL, NULL));
+    NULL_IS("dest_store", ozarr_node_copy_at(st, "a", NULL, "made", OZARR_NEW, 0, NULL, NULL));
+    NULL_OK("user", ozarr_node_copy_at(st, "a", st, "again", OZARR_NEW, 0, NULL, NULL));
+    NULL_IS("path", ozarr_node_copy_at(st, NULL, st, "made", OZARR_NEW, 0, NULL, NULL));
+    NULL_IS("dest_path", ozarr_node_copy_at(st, "a", st, NULL, OZARR_NEW, 0, NULL, NULL));
     NULL_IS("out", ozarr_context_new(NULL));
     NULL_IS("key", ozarr_context_set(c, NULL, "1"));
     NULL_IS("value", ozarr_context_set(c, "threads", NULL));

@@ -7,12 +7,12 @@ use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::error::{ErrorKind, Result};
 use ozarr::limits::c_strides;
 use ozarr::metadata::Format;
-use ozarr::node::{Array, Context, Create, Group, Mode, NodeKind, Options, Spec, Store};
+use ozarr::node::{Array, Context, Create, Group, Level, Log, Mode, Node, NodeKind, Options, Settings, Spec, Store};
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::memory::MemoryStore;
 use ozarr::store::{Condition, SharedStore, get};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn alone() -> MutexGuard<'static, ()> {
     static TESTS: Mutex<()> = Mutex::new(());
@@ -75,7 +75,8 @@ fn counted(shared: &SharedStore, consolidated: bool) -> (Store, Arc<LatencyStore
 #[test]
 fn a_consolidated_group_is_listed_and_opened_in_a_few_requests() {
     let _alone = alone();
-    for (format, most) in [(Format::V2, 5), (Format::V3, 2)] {
+    // The first node's documents of both versions in one round trip, then the `.zmetadata`, then a listing.
+    for (format, most) in [(Format::V2, 5), (Format::V3, 4)] {
         let (plain, shared) = memory();
         Group::create(&plain, "run/sub", Some(format), Create::New).unwrap();
         for i in 0..100 {
@@ -176,5 +177,119 @@ fn an_array_from_stale_consolidated_metadata_is_looked_at_again_before_it_is_cha
         assert_eq!(kind(write(&changed, &mut [1, 2, 3, 4])), ErrorKind::Bounds);
         shared.erase(key).unwrap();
         assert_eq!(kind(write(&gone, &mut [1, 2, 3, 4])), ErrorKind::NotFound);
+    }
+}
+
+/// An array with a named dimension.
+fn named(store: &Store, path: &str, format: Format) {
+    let mut spec = Spec::new(DataType::Int16, &[3]).unwrap();
+    spec.set_format(format).unwrap();
+    spec.set_dimension_names(vec![Some("x".into())]).unwrap();
+    Array::create(store, path, &spec, Create::New).unwrap();
+}
+
+/// Requests, and the time that they take when they wait for 20 ms each.
+#[test]
+fn a_tree_of_a_thousand_arrays_is_read_side_by_side() {
+    let _alone = alone();
+    for (format, consolidated) in [(Format::V3, false), (Format::V2, false), (Format::V3, true), (Format::V2, true)] {
+        let inner = Arc::new(MemoryStore::new());
+        let plain = Store::from_shared(&Context::default(), inner.clone(), Mode::ReadWrite);
+        for i in 0..1000 {
+            named(&plain, &format!("g{}/a{i}", i % 20), format);
+        }
+        if consolidated {
+            Group::open(&plain, "").unwrap().consolidate().unwrap();
+        }
+        let slow = Arc::new(LatencyStore::new(inner, Duration::from_millis(20)));
+        let store = Store::new(&Context::default(), slow.clone(), Mode::Read, Options::default());
+        let start = Instant::now();
+        let group = Group::open(&store, "").unwrap();
+        let tree = group.tree(usize::MAX).unwrap();
+        let took = start.elapsed();
+        let requests = slow.stats().requests;
+        assert_eq!(tree.lines().count(), 1020);
+        assert!(took < Duration::from_secs(2), "{format:?} {consolidated}: {took:?}");
+        // Consolidated: the document and the listings. Else up to three documents are asked for, for each node.
+        assert!(requests < if consolidated { 30 } else { 3 * 1021 + 30 }, "{format:?} {consolidated}: {requests}");
+        let listed = slow.stats().requests;
+        assert_eq!(group.open_group("g3").unwrap().arrays().unwrap().len(), 50);
+        let more = slow.stats().requests - listed;
+        // Without: the group's documents, its consolidated metadata that are not there, and its listing.
+        assert!(more <= if consolidated { 1 } else { 3 + 1 + 1 + 4 * 50 }, "{format:?} {consolidated}: {more}");
+    }
+}
+
+#[test]
+fn consolidated_metadata_out_of_step_are_told() {
+    let _alone = alone();
+    for format in [Format::V2, Format::V3] {
+        let shared = Arc::new(MemoryStore::new());
+        let writer = Store::from_shared(&Context::default(), shared.clone(), Mode::ReadWrite);
+        named(&writer, "a", format);
+        named(&writer, "b", format);
+        let group = Group::open(&writer, "").unwrap();
+        assert_eq!(group.consolidated_differences().unwrap(), None);
+        group.consolidate().unwrap();
+        // As another program does it, that knows nothing of them.
+        let document = if format == Format::V3 { "zarr.json" } else { ".zarray" };
+        let bytes = writer.key_get(&format!("a/{document}")).unwrap().unwrap();
+        writer.key_put(&format!("c/{document}"), &bytes).unwrap();
+        writer
+            .key_put(
+                &format!("a/{document}"),
+                &String::from_utf8(bytes).unwrap().replace('3', "4").replace(": 4,\n  \"node", ": 3,\n  \"node").into_bytes(),
+            )
+            .unwrap();
+        for key in writer.key_list("b/").unwrap() {
+            writer.key_erase(&key).unwrap();
+        }
+        let lines = group.consolidated_differences().unwrap().unwrap();
+        let all = lines.join("; ");
+        assert!(lines.len() >= 3 && all.contains("c is") | all.contains("c/.zarray is not listed") && all.contains("not there"), "{all}");
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let sink = told.clone();
+        let call: ozarr::node::context::Listener = Arc::new(move |_: Level, text: &str| sink.lock().unwrap().push(text.to_string()));
+        let settings = Settings { log: Some(Log { level: Level::Warning, call }), ..Settings::default() };
+        let reader = Store::from_shared(&Context::default().with_settings(settings), shared, Mode::Read);
+        let children = Group::open(&reader, "").unwrap().children().unwrap();
+        assert_eq!(children.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+        let told = told.lock().unwrap().join("; ");
+        assert!(told.contains("XR-16") && told.contains("\"b\"") && told.contains("\"c\""), "{told}");
+    }
+}
+
+#[test]
+fn what_was_exported_opens_without_a_request() {
+    let _alone = alone();
+    for format in [Format::V2, Format::V3] {
+        let inner = Arc::new(MemoryStore::new());
+        let store = Store::from_shared(&Context::default(), inner.clone(), Mode::ReadWrite);
+        let root = Group::create(&store, "", Some(format), Create::New).unwrap();
+        root.attributes().set_json("big", "18446744073709551615").unwrap();
+        let mut spec = Spec::new(DataType::Int32, &[4]).unwrap();
+        spec.set_format(format).unwrap();
+        spec.set_dimension_names(vec![Some("x".into())]).unwrap();
+        spec.set_attributes_json("{\"units\":\"m\"}").unwrap();
+        let array = Array::create(&store, "g/a", &spec, Create::New).unwrap();
+        let mut data = [1, 2, 3, 4];
+        write(&array, &mut data).unwrap();
+        let (one, all) = (array.export().unwrap(), root.export().unwrap());
+
+        let slow = Arc::new(LatencyStore::new(inner, Duration::ZERO));
+        let store = Store::new(&Context::default(), slow.clone(), Mode::ReadWrite, Options::default());
+        let Node::Array(a) = Node::import(&store, &one).unwrap() else { panic!("no array") };
+        assert_eq!(
+            (a.path(), a.dimension_names(), a.attributes().get_string("units").unwrap()),
+            ("g/a", vec![Some("x".into())], "m".into())
+        );
+        let Node::Group(g) = Node::import(&store, &all).unwrap() else { panic!("no group") };
+        assert_eq!(g.attributes().get_json("big").unwrap(), "18446744073709551615");
+        let b = g.open_group("g").unwrap().open_array("a").unwrap();
+        assert_eq!(slow.stats().requests, 0, "{format:?}");
+        assert_eq!((read(&b), slow.stats().requests), (vec![1, 2, 3, 4], 1));
+        // Before it writes it looks at the document.
+        array.resize(&[2], false).unwrap();
+        assert!(write(&b, &mut [0; 4]).is_err());
     }
 }

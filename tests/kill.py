@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """The kill sweep: a program is killed before each of its system calls in turn; what is stored is old or new, never anything else.
 
-  kill.py --bin BUILD --build DIR     BUILD holds kill_target, two_processes, heat and heat_read
-  … --program PREFIX/bin/ozarr        also what the program migrates
+  kill.py --bin BUILD --build DIR     BUILD holds kill_target, zip_target, two_processes, heat and heat_read
+  … --program PREFIX/bin/ozarr        also what the program migrates and copies, and archives
 
 One chunk written over an old one, a part of one, and one attribute, in both versions of the format, and the same for a shard, also written
 piece by piece: before every system call of the operation. Then the example heat, sampled: killed, started again, it ends with the same bytes. Then two processes on one chunk. Then a
-migration from version 2, elsewhere and in place: killed, started again, it ends with the same files.
+migration from version 2, elsewhere and in place, and a copy into other chunks: killed, started again, it ends with the same files. Then zip
+archives, new ones and with chunks that are replaced: after the kill the archive opens, or opens when it is repaired, and holds what was flushed.
 The last line is `N passed, N failed`.
 """
-import argparse, collections, os, re, shutil, subprocess, sys
+import argparse, collections, os, re, shutil, struct, subprocess, sys
 from pathlib import Path
 
 ENV = dict(os.environ, OZARR_NUM_THREADS="1")
@@ -141,6 +142,75 @@ class Sweep:
                 return self.result(name, f"killed before {inject[0]} number {inject[1]}, started again: {why(p) if p.returncode else sorted(files())}")
         self.result(name, "" if killed else "nothing was killed", f"{killed} kills and restarts in {len(found)} changes, the same files each time")
 
+    def copy(self, program):
+        """A copy into other chunks: before it is whole it is no node; the same call begins it anew."""
+        name, old, new, log = "copy", self.build / "source.zarr", self.build / "copy.zarr", self.build / "trace"
+        if (p := run(program, "create", old, "g/a", "--type", "int16", "--shape", "6", "--chunks", "2", "--compressor", "none")).returncode:
+            return self.result(name, why(p))
+        subprocess.run([program, "write", old, "g/a", "--raw"], input=bytes(range(12)), env=ENV)
+        line = [program, "copy", old, new, "--chunks", "3"]
+
+        def files(store):
+            return {str(f.relative_to(store)): f.read_bytes() for f in sorted(store.rglob("*")) if f.is_file() and not f.name.startswith(".ozarr")}
+
+        if (p := strace(*line, log=log)).returncode:
+            return self.result(name, why(p))
+        want, source, killed = files(new), files(old), 0
+        found = [c for c in calls(log, False) if c[0] in CHANGES]
+        for inject in sample(found):
+            shutil.rmtree(new, ignore_errors=True)
+            killed += strace(*line, inject=inject).returncode != 0
+            p = run(*line)
+            # What was complete when the last flush was killed is found there by the second run.
+            complete = "stands at" in p.stderr
+            left = {f: b for f, b in files(new).items() if f != "ozarr-copy.json"}
+            if (p.returncode and not complete) or left != want or files(old) != source:
+                return self.result(name, f"killed before {inject[0]} number {inject[1]}, started again: {why(p) if p.returncode else sorted(left)}")
+        self.result(name, "" if killed else "nothing was killed", f"{killed} kills and restarts in {len(found)} changes, the same files each time")
+
+    def archive(self, program, again):
+        """What was flushed is in an archive whose writer died, at the latest when it is repaired."""
+        name, target, ready, store, log = f"archive{', replaced' if again else ''}", self.bin / "zip_target", self.build / "ready.zip", self.build / "run.zip", self.build / "trace"
+        line, steps, came = [target, store, *(["again"] if again else [])], 4, collections.Counter()
+
+        def fresh():
+            store.unlink(missing_ok=True)
+            if again:
+                shutil.copy(ready, store)
+
+        if not ready.exists() and (p := run(target, ready)).returncode:
+            return self.result(name, why(p))
+        fresh()
+        if (p := strace(*line, log=log)).returncode or p.stdout.count("f") != steps + 1:
+            return self.result(name, why(p))
+        found = [c for c in calls(log, False) if c[0] in CHANGES | {"ftruncate", "close", "pwritev", "fallocate"}]
+        read = lambda: subprocess.run([program, "read", store, "a", "--raw"], capture_output=True, env=ENV)
+        for inject in sample(found, 2 * MOST):
+            fresh()
+            p = strace(*line, inject=inject)
+            flushed, where = p.stdout.count("f") - 1, f"killed before {inject[0]} number {inject[1]}"
+            came["killed"] += p.returncode != 0
+            r = read()
+            if r.returncode:
+                came["repaired"] += 1
+                if store.exists() and (q := run(program, "zip-repair", store)).returncode and (flushed >= 0 or again):
+                    return self.result(name, f"{where}: {why(q)}")
+                r = read()
+            if r.returncode:
+                # Nothing was promised before the first flush of a new archive.
+                if flushed >= 0 or again:
+                    return self.result(name, f"{where}, {flushed} steps flushed: {r.stderr.decode().strip()}")
+                came["empty"] += 1
+                continue
+            values = struct.unpack(f"<{4 * steps}i", r.stdout)
+            for i in range(steps):
+                new, old = ([10 * i + k + 1 + more for k in range(4)] for more in (100 * again, 0))
+                chunk = list(values[4 * i:4 * i + 4])
+                if chunk != new and (i < flushed or chunk != (old if again else [0] * 4)):
+                    return self.result(name, f"{where}, {flushed} steps flushed: chunk {i} holds {chunk}")
+        wrong = "" if came["killed"] and came["repaired"] else f"the sweep shows nothing: {dict(came)} of {found}"
+        self.result(name, wrong, f"{came['killed']} kills in {len(found)} system calls, {came['repaired']} repairs, what was flushed each time")
+
     def two_processes(self):
         store = self.build / "two.zarr"
         p = run(self.bin / "two_processes", store)
@@ -166,6 +236,10 @@ def main():
     s.two_processes()
     for in_place in (False, True) if a.program else ():
         s.migration(Path(a.program).resolve(), in_place)
+    if a.program:
+        s.copy(Path(a.program).resolve())
+        for again in (False, True):
+            s.archive(Path(a.program).resolve(), again)
     print(f"{s.passed} passed, {s.failed} failed")
     return 1 if s.failed or not s.passed else 0
 

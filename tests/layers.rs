@@ -9,14 +9,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("limits", &["error"]),
     ("fork", &[]),
+    ("registry", &["error", "fork"]),
     ("json", &["error", "limits"]),
-    ("dtype", &["error", "limits", "fork", "json"]),
-    ("grid", &["error", "limits"]),
+    ("dtype", &["error", "limits", "fork", "registry", "json"]),
+    ("grid", &["error", "limits", "fork", "registry"]),
     ("store", &["error", "limits", "fork"]),
-    ("metadata", &["error", "limits", "json", "dtype", "grid"]),
-    ("codec", &["error", "limits", "dtype", "metadata"]),
+    ("metadata", &["error", "limits", "fork", "registry", "json", "dtype", "grid"]),
+    ("codec", &["error", "limits", "fork", "registry", "dtype", "metadata"]),
     ("engine", &["error", "limits", "fork", "dtype", "grid", "store", "codec"]),
-    ("node", &["error", "limits", "fork", "dtype", "grid", "store", "metadata", "codec", "engine"]),
+    ("node", &["error", "limits", "fork", "registry", "dtype", "grid", "store", "metadata", "codec", "engine"]),
     // The facade, and the plain values that its signatures speak of: no JSON, no codec, no store.
     (
         "ffi",
@@ -34,7 +35,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "grid::key::Separator",
         ],
     ),
-    ("lib", &["error", "limits", "fork", "json", "dtype", "grid", "store", "metadata", "codec", "engine", "node", "ffi"]),
+    ("lib", &["error", "limits", "fork", "registry", "json", "dtype", "grid", "store", "metadata", "codec", "engine", "node", "ffi"]),
 ];
 
 /// Crates that only some layers may name.
@@ -45,7 +46,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("flate2", &["codec"]),
     ("libdeflater", &["codec", "store"]),
     ("crc32c", &["codec"]),
-    ("base64", &["codec", "dtype"]),
+    ("base64", &["codec", "dtype", "store"]),
     ("bzip2", &["codec"]),
     ("bzip2_sys", &["codec"]),
     ("liblzma", &["codec"]),
@@ -53,6 +54,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("lz4_sys", &["codec"]),
     ("pco", &["codec"]),
     ("snap", &["codec"]),
+    ("object_store", &["store"]),
+    ("tokio", &["store"]),
+    ("reqwest", &["store"]),
+    ("rustls", &["store"]),
+    ("futures_util", &["store"]),
 ];
 
 fn sources(folder: &Path, all: &mut Vec<PathBuf>) {

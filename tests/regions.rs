@@ -55,6 +55,8 @@ fn chains() -> Vec<(&'static str, Codecs)> {
         format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":{chunk},"codecs":[{inner}],{SHARD_INDEX}{more}}}}}"#)
     };
     let zstd = r#"{"name":"zstd","configuration":{"level":1}}"#;
+    let scale = r#"{"name":"scale_offset","configuration":{"offset":4,"scale":2}}"#;
+    let cast = r#"{"name":"cast_value","configuration":{"data_type":"int16"}}"#;
     vec![
         ("raw", v3(&format!("[{little}]"))),
         ("raw big-endian", v3(&format!("[{big}]"))),
@@ -109,6 +111,31 @@ fn chains() -> Vec<(&'static str, Codecs)> {
                 ByteOrder::Little,
                 r#"[{"id":"astype","encode_dtype":"<i4","decode_dtype":"<f8"},{"id":"delta","dtype":"<i4","astype":"<i2"}]"#,
                 r#"{"id":"zstd","level":1}"#,
+            ),
+        ),
+        // Chains whose values are decoded while they are placed.
+        (
+            "v2 F fixedscaleoffset",
+            v2(
+                Order::F,
+                ByteOrder::Big,
+                r#"[{"id":"fixedscaleoffset","offset":4,"scale":2,"dtype":">f8","astype":">i2"}]"#,
+                r#"{"id":"zlib","level":1}"#,
+            ),
+        ),
+        (
+            "transposed scale_offset + cast_value",
+            v3(&format!(r#"[{{"name":"transpose","configuration":{{"order":[2,0,1]}}}},{scale},{cast},{big},{zstd}]"#)),
+        ),
+        ("scale_offset + cast_value without a compressor", v3(&format!("[{scale},{cast},{little}]"))),
+        ("shards of cast_value", v3(&format!("[{}]", shard(&format!("{cast},{little}"), "[3,4,2]", "")))),
+        (
+            "v2 astype + quantize behind blosc",
+            v2(
+                Order::C,
+                ByteOrder::Little,
+                r#"[{"id":"astype","encode_dtype":"<f4","decode_dtype":"<f8"},{"id":"quantize","digits":1,"dtype":"<f4"}]"#,
+                r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}"#,
             ),
         ),
     ]
@@ -296,6 +323,43 @@ fn local_files_give_the_same_results() {
         check_against_model(name, &array(store, &codecs, &[13, 17, 9], 2), 40);
     }
     std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn large_regions_are_converted_past_the_caches_with_the_same_result() {
+    let chunk: Dims = Dims::from_slice(&[6, 8, 4]);
+    let shape = [600u64, 80, 44];
+    let elements = shape.iter().product::<u64>() as usize;
+    for (name, codecs) in chains().into_iter().filter(|(n, _)| ["raw big-endian", "zstd", "v2 F", "v2 F fixedscaleoffset"].contains(n)) {
+        let whole: Dims = chunk.iter().map(|n| n * 10).collect();
+        let small = array(Arc::new(MemoryStore::new()), &codecs, &shape, 2);
+        let chain = Arc::new(Chain::parse(&codecs, DataType::Float64, 3).unwrap().bind(&whole).unwrap());
+        let array = Arc::new(BoundArray { grid: Grid::regular(whole).unwrap(), chain, ..(*small).clone() });
+        let mut data: Vec<f64> = (0..elements).map(|i| (i % 4099) as f64).collect();
+        let memory = |data: *mut u8, offset: usize, t: DataType| Memory {
+            data,
+            size: offset + elements * t.size(),
+            offset,
+            strides: ozarr::limits::c_strides(&shape, t.size()),
+            data_type: t,
+            overflow: Overflow::Error,
+            arena: None,
+        };
+        let all = Selection::all(&shape);
+        // SAFETY: `data` outlives the call.
+        unsafe { engine::write(&array, &all, &memory(data.as_mut_ptr().cast(), 0, DataType::Float64)).unwrap() };
+        for (t, offset) in [(DataType::Float64, 0), (DataType::Complex128, 24), (DataType::Int64, 5)] {
+            let mut back = vec![1u8; offset + elements * t.size()];
+            // SAFETY: `back` outlives the call.
+            unsafe { engine::read(&array, &all, &memory(back.as_mut_ptr(), offset, t)).unwrap() };
+            assert!(back[..offset].iter().all(|b| *b == 1));
+            for (i, element) in back[offset..].chunks_exact(t.size()).enumerate() {
+                let (head, tail) = element.split_first_chunk::<8>().unwrap();
+                let value = if t == DataType::Int64 { i64::from_ne_bytes(*head) as f64 } else { f64::from_ne_bytes(*head) };
+                assert!(value == data[i] && tail.iter().all(|b| *b == 0), "{name} as {}: element {i} is {value}", t.name());
+            }
+        }
+    }
 }
 
 #[test]

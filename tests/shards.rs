@@ -410,6 +410,26 @@ fn few_files_stay_open_and_none_after_the_array() {
 }
 
 #[test]
+fn with_latency_a_warm_element_of_a_shard_in_a_shard_is_one_request_too() {
+    let _alone = alone();
+    let slow = Arc::new(LatencyStore::new(memory(), Duration::from_micros(100)));
+    let shared: SharedStore = slow.clone();
+    let nested = shard(&shard(LITTLE, "[2]", LITTLE, "start"), "[8]", LITTLE, "end");
+    let array = create(&shared, &nested, &[32], &[32], 1);
+    write(&array, &[0], &[32], &(1..33).collect::<Vec<i32>>()).unwrap();
+    let requests = |start: i64| {
+        let before = slow.stats().requests;
+        assert_eq!(read(&array, &[start], &[1]).unwrap(), [start as i32 + 1]);
+        slow.stats().requests - before
+    };
+    // Both indexes and the chunk; one chunk; the index of another inner shard and a chunk; one chunk of each.
+    assert_eq!([0, 5, 9, 14, 2].map(requests), [3, 1, 2, 1, 1]);
+    let other = Array::open(&Store::from_shared(&Context::default(), shared.clone(), Mode::ReadWrite), "a").unwrap();
+    write(&other, &[3], &[1], &[40]).unwrap();
+    assert_eq!(read(&array, &[2], &[2]).unwrap(), [3, 40], "a replaced shard is read anew");
+}
+
+#[test]
 fn with_latency_a_warm_element_is_one_request_and_a_replaced_shard_is_read_anew() {
     let _alone = alone();
     let slow = Arc::new(LatencyStore::new(memory(), Duration::from_micros(100)));

@@ -13,14 +13,16 @@ FORTRAN = ROOT / "fortran" / "generated" / "ozarr_c.f90"
 JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
 
 HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_varlen", "ozarr_context", "ozarr_dtype",
-           "ozarr_chunk_iter", "ozarr_shard_writer"]
-STRUCTS = ["ozarr_error_info", "ozarr_region", "ozarr_memory"]
+           "ozarr_chunk_iter", "ozarr_shard_writer", "ozarr_dataset", "ozarr_answer", "ozarr_keys"]
+STRUCTS = ["ozarr_copy_options", "ozarr_error_info", "ozarr_region", "ozarr_memory", "ozarr_info", "ozarr_variable", "ozarr_byte_range",
+           "ozarr_store_table", "ozarr_transformer_table", "ozarr_codec_table", "ozarr_dtype_table", "ozarr_key_encoding_table"]
 NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_overflow", "ozarr_node_kind", "ozarr_json_kind", "ozarr_status", "ozarr_dtype_kind",
            "ozarr_byte_order", "ozarr_log_level"}
 # A C scalar in Fortran and in Julia; the named numbers are int32_t.
-SCALARS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"),
+SCALARS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"), "uint64_t": ("integer(c_int64_t)", "UInt64"),
            "size_t": ("integer(c_size_t)", "Csize_t"), "double": ("real(c_double)", "Cdouble"), "bool": ("logical(c_bool)", "Bool"),
-           "char": ("character(kind=c_char)", "Cchar"), "ozarr_key_function": ("type(c_funptr)", "Ptr{Cvoid}"), "ozarr_progress": ("type(c_funptr)", "Ptr{Cvoid}")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
+           "char": ("character(kind=c_char)", "Cchar"), "ozarr_key_function": ("type(c_funptr)", "Ptr{Cvoid}"), "ozarr_node_function": ("type(c_funptr)", "Ptr{Cvoid}"), "ozarr_progress": ("type(c_funptr)", "Ptr{Cvoid}"),
+           "ozarr_copy_change": ("type(c_funptr)", "Ptr{Cvoid}")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
 JULIA_NAMES = {"type": "type_", "end": "end_"}
 
 
@@ -32,6 +34,7 @@ def parse(text):
     constants = [(n, v.strip("()")) for n, v in re.findall(r"^#define (OZARR_[A-Z0-9_]+) +(\(?-?\d+\)?)(?= |$)", text, re.M)]
     bare = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     bare = "\n".join(line for line in bare.splitlines() if not line.startswith("#"))
+    CALLBACKS.update(re.findall(r"^typedef [^;{]*?\(\*(\w+)\)\(", bare, re.M))
     structs = {}
     for body, name in re.findall(r"typedef struct \w+ \{(.*?)\} (\w+);", bare, re.S):
         structs[name] = [declaration(x) for x in body.split(";") if x.strip()]
@@ -60,7 +63,7 @@ def fortran_argument(kind, name):
     if stars == 1 and base in SCALARS and base != "char":
         kinds = re.findall(r"c_\w+", SCALARS[base][0])
         intent = "in" if "const" in kind else "inout"  # an output is written on success only
-        if name in ("shape", "start", "index"):
+        if name in ("shape", "start", "index", "counts", "values"):
             return f"{SCALARS[base][0]}, intent({intent}) :: {name}(*)", kinds
         if name in ("chunks", "named", "defined"):  # may be NULL
             return f"type(c_ptr), value :: {name}", ["c_ptr"]
@@ -95,8 +98,8 @@ def fortran(functions, constants, structs):
     for name in structs:
         out += ["", f"  type, bind(c) :: {name}"]
         for kind, member in structs[name]:
-            what = "type(c_ptr)" if "*" in kind else SCALARS[kind][0]
-            default = "c_null_ptr" if "*" in kind else "0"
+            what = "type(c_ptr)" if "*" in kind else "type(c_funptr)" if kind in CALLBACKS else SCALARS[kind][0]
+            default = "c_null_ptr" if "*" in kind else "c_null_funptr" if "funptr" in what else "0"
             out.append(f"    {what} :: {fortran_name(member)} = {default}")
         out.append(f"  end type {name}")
     out += ["", "  interface"]

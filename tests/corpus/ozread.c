@@ -239,12 +239,13 @@ static int print_chunks(const ozarr_array *a, const char *document, int32_t rank
     return 0;
 }
 
-static int info_array(const ozarr_array *a) {
+static int info_array(ozarr_array *a) {
     char *document, *attributes, draft[8];
     int32_t format, rank;
     int64_t shape[MAX_RANK];
     TEXT(document, ozarr_array_metadata(a, buf, cap, &len));
     if (!document) return failed();
+    if (ozarr_array_set(a, "raw_attributes", "true")) return failed();
     TEXT(attributes, ozarr_array_attrs_get(a, buf, cap, &len));
     if (!attributes) return failed();
     if (ozarr_array_zarr_format(a, &format) || ozarr_array_rank(a, &rank) || ozarr_array_shape(a, shape)) return failed();
@@ -263,9 +264,10 @@ static int info_array(const ozarr_array *a) {
     return 0;
 }
 
-static int info_group(const ozarr_group *g) {
+static int info_group(ozarr_group *g) {
     char *attributes, draft[8];
     int32_t format;
+    if (ozarr_group_set(g, "raw_attributes", "true")) return failed();
     TEXT(attributes, ozarr_group_attrs_get(g, buf, cap, &len));
     if (!attributes || ozarr_group_zarr_format(g, &format) || ozarr_group_draft(g, draft, sizeof draft, NULL)) return failed();
     printf("{\"node_type\": \"group\", \"zarr_format\": %d, ", (int)format);

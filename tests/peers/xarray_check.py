@@ -26,6 +26,47 @@ assert d.mapping.dims == () and int(d.mapping) == 7
 assert float(d.temperature.sel(x=0.5, y=1.5, time="2026-01-02")) == 132
 """
 
+# What the example `dataset` wrote: packed numbers, missing ones, coordinates of any rank, times.
+DATASET = """
+import numpy as np, xarray as xr, zarr
+d = xr.open_zarr(STORE)
+assert zarr.open_group(STORE, mode="r").metadata.zarr_format == FORMAT
+assert set(d.coords) == {"time", "lat", "lon", "height", "run"} and set(d.data_vars) == {"t"}, d
+assert d.attrs == {"title": "six-hourly temperatures"}, d.attrs
+t = d.t
+assert t.dims == ("time", "lat", "lon") and t.dtype.kind == "f" and t.attrs == {"units": "K", "long_name": "temperature"}, (t, t.attrs)
+want = 273.15 + np.arange(4)[:, None, None] + 0.1 * np.arange(3)[:, None] + 0.01 * np.arange(5)
+want[1, 2, 3] = np.nan
+np.testing.assert_allclose(t.values, want, rtol=0, atol=1e-9)
+assert np.isnan(t.values[1, 2, 3]) and np.isnan(t.values).sum() == 1
+assert t.encoding["scale_factor"] == 0.01 and t.encoding["add_offset"] == 273.15 and t.encoding["_FillValue"] == -32768, t.encoding
+assert t.encoding["dtype"] == np.int16
+assert list(d.time.values.astype("datetime64[h]").astype(str)) == ["2026-01-01T00", "2026-01-01T06", "2026-01-01T12", "2026-01-01T18"], d.time
+np.testing.assert_array_equal(d.lat.values, [-10.0, 0, 10])
+assert d.lat.attrs == {"units": "degrees_north"} and d.height.dims == ("lat", "lon") and d.height.attrs == {"units": "m"}
+assert int(d.run) == 7 and d.run.dims == ()
+np.testing.assert_allclose(float(t.sel(time="2026-01-01T18", lat=0, lon=144)), 276.27)
+both = d.resample(time="12h").mean()
+assert both.sizes["time"] == 2
+# Written again by xarray and opened again it is the same.
+with np.errstate(all="ignore"):
+    d.load().to_zarr(STORE + ".again", zarr_format=FORMAT, mode="w", consolidated=(FORMAT == 2))
+assert xr.open_zarr(STORE + ".again", consolidated=(FORMAT == 2)).equals(d)
+"""
+
+# The reverse: what xarray writes, in the forms that it has for each version.
+FROM_XARRAY = """
+import numpy as np, xarray as xr, warnings
+time = np.array(["2000-02-28", "2000-02-29", "NaT"], dtype="datetime64[ns]")
+t = xr.DataArray(np.array([[1.5, np.nan], [2.5, 3.0], [-4.0, 0.5]]), dims=("time", "x"), attrs={"units": "K"})
+d = xr.Dataset({"t": t, "f": ("x", np.array([np.nan, 2.0], dtype="f4"))}, coords={"x": [10.0, 20.0], "lat": ("x", [1.0, 2.0]), "stamp": ("time", time)})
+d["stamp"].encoding = {"units": "hours since 2000-01-01", "dtype": "int64", "_FillValue": -1}
+d["t"].encoding = {"dtype": "int16", "scale_factor": 0.5, "add_offset": 10.0, "_FillValue": -999}
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # consolidated metadata of version 3 are no standard, it says
+    d.to_zarr(STORE, zarr_format=FORMAT, mode="w")
+"""
+
 HEAT = """
 import numpy as np, xarray as xr
 d = xr.open_zarr(STORE)
@@ -40,11 +81,29 @@ assert t.isel(time=-1).max() < t.isel(time=0).max()
 """
 
 
+def read_back(library, store):
+    """What ozarr finds in a dataset of FROM_XARRAY that is not as it was; an empty text if nothing is."""
+    import numpy as np
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from datasets import Dataset, differences
+    try:
+        ds = Dataset(library, store)
+        found = {"variables": ds.variables(), "length": ds.dimension("time"), "t": ds.unpacked("t", (3, 2)), "f": ds.unpacked("f", 2),
+                 "stamp": ds.times("stamp", 3, "days since 2000-02-28")}
+    except RuntimeError as e:
+        return str(e)
+    return differences(found, {
+        "variables": {"f": False, "lat": True, "stamp": True, "t": False, "x": True}, "length": 3,
+        "t": np.array([[1.5, np.nan], [2.5, 3.0], [-4.0, 0.5]]), "f": np.array([np.nan, 2.0]), "stamp": [0, 1, -2**63]})
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--tool", required=True, help="the program xarray_write")
     ap.add_argument("--build", default="build/xarray")
     ap.add_argument("--heat", help="a store that the example heat wrote")
+    ap.add_argument("--dataset", help="the program of the example dataset")
+    ap.add_argument("--library", help="libozarr.so, which reads what xarray writes")
     a = ap.parse_args()
     build = Path(a.build).resolve()
     shutil.rmtree(build, ignore_errors=True)
@@ -54,15 +113,26 @@ def main():
         store = build / f"v{f}.zarr"
         p = subprocess.run([a.tool, str(store), str(f)], capture_output=True, text=True)
         runs.append((f"a group of version {f}", p.stderr if p.returncode else "", f"STORE, FORMAT = {str(store)!r}, {f}{FROM_C}"))
+        if a.dataset:
+            store = build / f"dataset{f}.zarr"
+            p = subprocess.run([a.dataset, str(store), str(f)], capture_output=True, text=True)
+            wrong = p.stderr if p.returncode else ""
+            if not wrong and p.stdout != "lat = 3, lon = 5, time = 4; the last time is 64800 s, t there 276.15 K; one is missing\n":
+                wrong = f"the example printed {p.stdout!r}"
+            runs.append((f"the example dataset of version {f}", wrong, f"STORE, FORMAT = {str(store)!r}, {f}{DATASET}"))
+        if a.library:
+            store = build / f"xarray{f}.zarr"
+            p = subprocess.run([sys.executable, "-c", f"STORE, FORMAT = {str(store)!r}, {f}{FROM_XARRAY}"], capture_output=True, text=True)
+            runs.append((f"in version {f}: ozarr reads what xarray wrote", p.stderr if p.returncode else read_back(a.library, store), ""))
     if a.heat:
         runs.append(("the example heat", "", f"STORE = {str(Path(a.heat).resolve())!r}{HEAT}"))
     failed = 0
     for name, wrong, program in runs:
-        if not wrong:
+        if not wrong and program:
             p = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
             wrong = (p.stderr or p.stdout or f"exit status {p.returncode}") if p.returncode or p.stderr else ""
         failed += bool(wrong)
-        print(f"FAIL {name}: {wrong.strip()[-600:]}" if wrong else f"ok   xarray opens {name}")
+        print(f"FAIL {name}: {wrong.strip()[-600:]}" if wrong else f"ok   {name}")
     print(f"{len(runs) - failed} passed, {failed} failed")
     return 1 if failed else 0
 

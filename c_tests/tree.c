@@ -1,0 +1,137 @@
+/* Hierarchies: trees, cursors and callbacks, search, move, copy, erase; what is stored; export and import. */
+#include "table.h"
+#include <math.h>
+#include <stdbool.h>
+
+static char buf[8192];
+static size_t len;
+
+/* What a cursor gives, as "path:kind path:kind". */
+static const char *all(ozarr_iter *it) {
+    static char text[1024];
+    bool more = false;
+    size_t n = 0;
+    text[0] = 0;
+    while (OK(ozarr_iter_next(it, &more)) && more) {
+        ozarr_node_kind kind = -1;
+        OK(ozarr_iter_name(it, buf, sizeof buf, &len));
+        OK(ozarr_iter_kind(it, &kind));
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s:%d", n ? " " : "", buf, (int)kind);
+    }
+    ozarr_iter_free(it);
+    return text;
+}
+
+struct visit {
+    char text[256];
+    int left;
+};
+
+static bool visit(const char *path, ozarr_node_kind kind, void *user) {
+    struct visit *v = user;
+    snprintf(v->text + strlen(v->text), sizeof v->text - strlen(v->text), "%s:%d ", path, (int)kind);
+    return --v->left > 0;
+}
+
+static void hierarchy(int32_t format) {
+    static const char *const paths[] = {"a", "b/c/d", "b/e", "größe/ü"};
+    int64_t shape[] = {10, 10}, chunks[] = {4, 5};
+    ozarr_store *st = NULL, *other = NULL;
+    ozarr_group *g = NULL, *to = NULL;
+    ozarr_array *a = NULL;
+    ozarr_spec *s = NULL;
+    ozarr_iter *it = NULL;
+    char place[32];
+    snprintf(place, sizeof place, "v%d.zarr", (int)format);
+    OK(ozarr_store_open(place, "r+", &st));
+    OK(ozarr_group_create_at(st, "", format, OZARR_NEW, &g));
+    OK(ozarr_spec_new(OZARR_INT16, 2, shape, &s));
+    OK(ozarr_spec_set_chunks(s, chunks));
+    OK(ozarr_spec_set_zarr_format(s, format));
+    for (size_t i = 0; i < 4; i++) {
+        OK(ozarr_group_create_array(g, paths[i], s, OZARR_NEW, &a));
+        ozarr_array_free(a);
+    }
+    OK(ozarr_group_tree(g, -1, buf, sizeof buf, &len));
+    TEXT(buf, "/\n├── a  int16 [10, 10] in chunks of [4, 5]\n├── b\n│   ├── c\n│   │   └── d  int16 [10, 10] in chunks of [4, 5]\n"
+              "│   └── e  int16 [10, 10] in chunks of [4, 5]\n└── größe\n    └── ü  int16 [10, 10] in chunks of [4, 5]\n");
+    ERR(OZARR_ERR_BUFFER_SIZE, ozarr_group_tree(g, 1, buf, 5, &len));
+    OK(ozarr_group_nodes(g, -1, &it));
+    TEXT(all(it), "a:1 b:2 b/c:2 b/c/d:1 b/e:1 größe:2 größe/ü:1");
+    OK(ozarr_group_nodes(g, 1, &it));
+    TEXT(all(it), "a:1 b:2 größe:2");
+    OK(ozarr_group_find(g, "**/?", &it));
+    TEXT(all(it), "a:1 b:2 b/c:2 b/c/d:1 b/e:1 größe/ü:1");
+    struct visit v = {"", 3};
+    OK(ozarr_group_walk(g, -1, visit, &v));
+    TEXT(v.text, "a:1 b:2 b/c:2 ");
+
+    OK(ozarr_group_consolidate(g));
+    OK(ozarr_group_rename(g, "b/c", "moved/to"));
+    ERR_SAYS(OZARR_ERR_EXISTS, "moved", "", ozarr_group_rename(g, "a", "moved"));
+    ERR_SAYS(OZARR_ERR_NOT_FOUND, "nothing", "", ozarr_group_rename(g, "nothing", "x"));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_group_rename(g, "b", "b/x"));
+    ERR(OZARR_ERR_NAME, ozarr_group_rename(g, "b", "__x"));
+    OK(ozarr_store_memory(&other));
+    OK(ozarr_group_create_at(other, "", format, OZARR_NEW, &to));
+    OK(ozarr_group_copy(g, "moved", to, "copy", OZARR_NEW));
+    OK(ozarr_group_nodes(to, -1, &it));
+    TEXT(all(it), "copy:2 copy/to:2 copy/to/d:1");
+    OK(ozarr_group_erase(g, "größe"));
+    bool current = false;
+    OK(ozarr_group_consolidated_check(g, &current, buf, sizeof buf, &len));
+    CHECK(current);
+    OK(ozarr_group_nodes(g, -1, &it));
+    TEXT(all(it), "a:1 b:2 b/e:1 moved:2 moved/to:2 moved/to/d:1");
+
+    /* What is stored. */
+    static int16_t data[100];
+    for (int i = 0; i < 100; i++) data[i] = (int16_t)(i + 1);
+    ozarr_info info = OZARR_INFO_INIT;
+    int64_t start[] = {0, 0};
+    OK(ozarr_group_open_array(g, "a", &a));
+    OK(ozarr_array_write_region(a, start, chunks, OZARR_INT16, data, sizeof data));
+    OK(ozarr_array_info(a, &info));
+    CHECK(info.chunks == 1 && info.possible_chunks == 6 && info.element_bytes == 200 && info.stored_bytes > 0);
+    CHECK(fabs(info.ratio * (double)info.stored_bytes - 200) < 1e-9);
+    OK(ozarr_array_info_text(a, true, buf, sizeof buf, &len));
+    CHECK(strstr(buf, "Chunks stored  : 1 of 6\n") != NULL && strstr(buf, "zstd") != NULL && strstr(buf, "[10, 10]") != NULL);
+    info.struct_size = 3;
+    ERR(OZARR_ERR_ARGUMENT, ozarr_array_info(a, &info));
+
+    /* One reads, another opens what it tells. */
+    static char one[8192], tree[16384];
+    size_t one_size = 0, tree_size = 0;
+    ERR(OZARR_ERR_BUFFER_SIZE, ozarr_array_export(a, one, 10, &one_size));
+    OK(ozarr_array_export(a, one, one_size, &one_size));
+    OK(ozarr_group_export(g, NULL, 0, &tree_size));
+    OK(ozarr_group_export(g, tree, sizeof tree, &tree_size));
+    OK(ozarr_array_close(a));
+    OK(ozarr_group_close(g));
+    ozarr_group *g2 = NULL;
+    ozarr_array *a2 = NULL;
+    int16_t got = 0;
+    int64_t single[] = {1, 1};
+    OK(ozarr_node_import(place, "r", one, one_size, &a2, &g2));
+    CHECK(a2 != NULL && g2 == NULL);
+    OK(ozarr_array_read_region(a2, start, single, OZARR_INT16, &got, sizeof got));
+    EQUAL(got, 1);
+    ozarr_array_free(a2);
+    ERR(OZARR_ERR_NODE_KIND, ozarr_array_import(st, tree, tree_size, &a2));
+    ERR(OZARR_ERR_NODE_KIND, ozarr_group_import(st, one, one_size, &g2));
+    ERR(OZARR_ERR_METADATA, ozarr_group_import(st, "{}", 2, &g2));
+    OK(ozarr_group_import(st, tree, tree_size, &g2));
+    OK(ozarr_group_open_array(g2, "moved/to/d", &a2));
+    ozarr_array_free(a2);
+    ozarr_group_free(g2);
+    ozarr_group_free(to);
+    ozarr_store_free(other);
+    ozarr_store_free(st);
+    ozarr_spec_free(s);
+}
+
+int main(void) {
+    hierarchy(3);
+    hierarchy(2);
+    return finish();
+}

@@ -1,0 +1,12 @@
+//! Object stores against real servers on loopback, which `tools/cloud` starts: the behaviour of every store, and what happens when a
+//! server or what lies before it misbehaves.
+#![cfg(feature = "cloud")]
+
+#[path = "cloud/arrays.rs"]
+mod arrays;
+#[path = "cloud/faults.rs"]
+mod faults;
+#[path = "cloud/proxy.rs"]
+mod proxy;
+#[path = "cloud/suite.rs"]
+mod suite;

@@ -1,0 +1,236 @@
+//! Arrays in object stores: what an access costs in requests, how many are on their way at once, and that an error is no fill value.
+
+use crate::proxy::{Action, Fault, Proxy};
+use crate::suite::{KEYS, azure, s3, store, var};
+use ozarr::dtype::DataType;
+use ozarr::engine::{Memory, Overflow, Selection};
+use ozarr::error::{ErrorKind, Result};
+use ozarr::limits::c_strides;
+use ozarr::node::{Array, Context, Create, Mode, Spec, Store};
+use ozarr::store::SharedStore;
+use ozarr::store::object::RemoteStore;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+fn create(shared: &SharedStore, shape: &[u64], chunks: &[u64], inner: Option<&[u64]>) -> Array {
+    let store = Store::from_shared(&Context::with_threads(2), shared.clone(), Mode::ReadWrite);
+    let mut spec = Spec::new(DataType::Int32, shape).unwrap();
+    spec.set_chunks(chunks).unwrap();
+    if let Some(inner) = inner {
+        spec.set_inner_chunks(inner).unwrap();
+    }
+    Array::create(&store, "a", &spec, Create::Overwrite).unwrap()
+}
+
+fn open(shared: &SharedStore) -> Result<Array> {
+    Array::open(&Store::from_shared(&Context::with_threads(2), shared.clone(), Mode::ReadWrite), "a")
+}
+
+fn view(data: &mut [i32], shape: &[u64]) -> Memory {
+    let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
+    Memory { data, size, offset: 0, strides: c_strides(shape, 4), data_type: DataType::Int32, overflow: Overflow::Error, arena: None }
+}
+
+fn write(array: &Array, values: &mut [i32]) -> Result<()> {
+    let all = Selection::all(&array.shape());
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.write(&all, &view(values, all.shape())) }
+}
+
+fn read(array: &Array, start: &[i64], count: &[i64]) -> Result<Vec<i32>> {
+    let selection = Selection::new(&array.shape(), start, count, None).unwrap();
+    let mut values = vec![-7; count.iter().product::<i64>() as usize];
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.read(&selection, &view(&mut values, selection.shape()))? };
+    Ok(values)
+}
+
+/// A store on the S3 server behind a proxy.
+fn behind(path: &str, proxy: &Proxy, more: &[(&str, &str)]) -> Arc<RemoteStore> {
+    let endpoint = proxy.url();
+    let options = [&[("endpoint", endpoint.as_str()), ("retries", "1"), ("conditional_put", "always")], &KEYS[..], more].concat();
+    Arc::new(store(&format!("s3://bucket/arrays/{path}"), &options))
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn arrays_come_back_and_cost_the_requests_that_they_should() {
+    for (name, remote, cold) in [("s3", s3("arrays/cost", &[]), 2), ("azure", azure("arrays/cost"), 3)] {
+        let remote = Arc::new(remote);
+        let shared: SharedStore = remote.clone();
+        for inner in [None, Some(&[5u64, 10][..])] {
+            let mut values: Vec<i32> = (0..40 * 60).collect();
+            let array = create(&shared, &[40, 60], &[20, 20], inner);
+            write(&array, &mut values).unwrap();
+            assert_eq!(read(&array, &[0, 0], &[40, 60]).unwrap(), values, "{name}");
+            let before = remote.requests();
+            let array = open(&shared).unwrap();
+            assert_eq!(remote.requests() - before, 3, "{name}: the documents that an array may have, at once");
+            let cost = |at: [i64; 2]| {
+                let before = remote.requests();
+                assert_eq!(read(&array, &at, &[1, 1]).unwrap(), [(at[0] * 60 + at[1]) as i32], "{name}");
+                remote.requests() - before
+            };
+            if inner.is_some() {
+                // The end of an object is another request more on Azure.
+                assert_eq!([cost([1, 1]), cost([1, 2]), cost([19, 19]), cost([20, 0])], [cold, 1, 1, cold], "{name}");
+            } else {
+                assert_eq!(cost([1, 1]), 1, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn opening_takes_one_round_trip_and_reads_and_writes_are_in_flight_together() {
+    const WAIT: Duration = Duration::from_millis(150);
+    let now = Arc::new(AtomicUsize::new(0));
+    let most = Arc::new(AtomicUsize::new(0));
+    let (counted, highest) = (now.clone(), most.clone());
+    let slowly: Action = Arc::new(move || {
+        highest.fetch_max(counted.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        std::thread::sleep(WAIT);
+        counted.fetch_sub(1, Ordering::SeqCst);
+    });
+    let proxy = Proxy::new(&var("OZARR_TEST_S3"), move |_, _| Fault::After(slowly.clone()));
+    let shared: SharedStore = behind("flight", &proxy, &[]);
+    let array = create(&shared, &[64], &[1], None);
+    let mut values: Vec<i32> = (1..65).collect();
+    // How many were on their way at the same time; time itself is the machine's.
+    let together = |what: &str, least: usize, f: &mut dyn FnMut()| {
+        most.store(0, Ordering::SeqCst);
+        f();
+        let found = most.load(Ordering::SeqCst);
+        assert!(found >= least && found <= 64, "{what}: {found}");
+    };
+    together("writing", 16, &mut || write(&array, &mut values).unwrap());
+    together("opening", 3, &mut || drop(open(&shared).unwrap()));
+    together("reading", 16, &mut || assert_eq!(read(&array, &[0], &[64]).unwrap(), values));
+    together("clearing", 16, &mut || write(&array, &mut [0; 64]).unwrap());
+    assert_eq!(read(&array, &[0], &[64]).unwrap(), [0; 64]);
+    write(&array, &mut values).unwrap();
+    let few = behind("flight", &proxy, &[("requests", "5")]);
+    let array = open(&(few as SharedStore)).unwrap();
+    most.store(0, Ordering::SeqCst);
+    assert_eq!(read(&array, &[0], &[40]).unwrap(), values[..40]);
+    assert!((2..=5).contains(&most.load(Ordering::SeqCst)), "no more than was set: {most:?}");
+    let narrow = behind("flight", &proxy, &[("bytes", "65536")]);
+    assert_eq!(read(&open(&(narrow as SharedStore)).unwrap(), &[0], &[64]).unwrap(), values);
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn an_error_is_never_a_fill_value() {
+    const NO_BUCKET: &str = "<Error><Code>NoSuchBucket</Code></Error>";
+    let direct: SharedStore = Arc::new(s3("arrays/errors", &[]));
+    for inner in [None, Some(&[2u64][..])] {
+        let mut values: Vec<i32> = (1..9).collect();
+        write(&create(&direct, &[8], &[4], inner), &mut values).unwrap();
+        for (fault, kind) in [
+            (Fault::Answer(403, "", ""), ErrorKind::Permission),
+            (Fault::Answer(500, "", ""), ErrorKind::Network),
+            (Fault::Answer(503, "", ""), ErrorKind::Throttled),
+            (Fault::Answer(404, "", NO_BUCKET), ErrorKind::NotFound),
+            (Fault::Answer(200, "Content-Type: text/html\r\nETag: \"1\"\r\n", "<html>0123</html>"), ErrorKind::Network),
+            (Fault::Reset, ErrorKind::Network),
+            (Fault::Cut(0), ErrorKind::Network),
+        ] {
+            let proxy =
+                Proxy::new(&var("OZARR_TEST_S3"), move |_, seen| if seen.target.contains("/c/1") { fault.clone() } else { Fault::None });
+            let array = open(&(behind("errors", &proxy, &[]) as SharedStore)).unwrap();
+            let e = read(&array, &[0], &[8]).unwrap_err();
+            assert_eq!((e.kind(), e.key()), (kind, Some("a/c/1")), "{e:?}");
+            assert_eq!(read(&array, &[0], &[4]).unwrap(), values[..4]);
+        }
+        let proxy = Proxy::new(
+            &var("OZARR_TEST_S3"),
+            |_, seen| if seen.target.contains("/c/1") { Fault::Answer(404, "", "") } else { Fault::None },
+        );
+        assert_eq!(read(&open(&(behind("errors", &proxy, &[]) as SharedStore)).unwrap(), &[2], &[4]).unwrap(), [3, 4, 0, 0]);
+    }
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn a_write_that_fails_in_part_says_so_and_stores_the_rest() {
+    let proxy = Proxy::new(&var("OZARR_TEST_S3"), |_, seen| {
+        let fails = seen.method == "PUT" && seen.target.contains("/c/2");
+        if fails { Fault::Answer(403, "", "") } else { Fault::None }
+    });
+    let shared: SharedStore = behind("partial", &proxy, &[]);
+    let array = create(&shared, &[8], &[2], None);
+    let e = write(&array, &mut (1..9).collect::<Vec<_>>()).unwrap_err();
+    assert_eq!((e.kind(), e.key(), e.http_status()), (ErrorKind::Permission, Some("a/c/2"), 403));
+    assert!(e.message().contains("1 of 4 chunks"), "{e}");
+    assert_eq!(read(&array, &[0], &[8]).unwrap(), [1, 2, 3, 4, 0, 0, 7, 8]);
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn a_host_with_a_runtime_of_its_own_may_call_from_inside_it() {
+    let shared: SharedStore = Arc::new(s3("arrays/host", &[]));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let array = create(&shared, &[4], &[2], None);
+        write(&array, &mut [1, 2, 3, 4]).unwrap();
+        assert_eq!(read(&array, &[1], &[2]).unwrap(), [2, 3]);
+        drop((array, shared));
+    });
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn locations_and_options_open_what_they_name() {
+    let context = Context::with_threads(2);
+    let endpoint = var("OZARR_TEST_S3");
+    let json = r#"{"access_key_id": "planted-id", "secret_access_key": "planted-secret", "region": "us-east-1", "retries": 2, "aws_unsigned_payload": true}"#;
+    let options = [("cloud.endpoint", endpoint.as_str()), ("cloud.options", json), ("cloud.deadline", "20")];
+    let store = Store::open(&context, "s3://public/locations/x.zarr", Mode::ReadWrite, &options).unwrap();
+    let mut spec = Spec::new(DataType::Int32, &[4]).unwrap();
+    spec.set_chunks(&[2]).unwrap();
+    let array = Array::create(&store, "run/t", &spec, Create::Overwrite).unwrap();
+    write(&array, &mut [1, 2, 3, 4]).unwrap();
+    assert_eq!(read(&Array::open(&store, "run/t").unwrap(), &[0], &[4]).unwrap(), [1, 2, 3, 4]);
+    assert_eq!(store.key_list("run/t/c/").unwrap(), ["run/t/c/0", "run/t/c/1"]);
+    for (name, value) in [
+        ("cloud.secret_acess_key", "planted-secret"),
+        ("cloud.options", r#"{"a": ["planted-secret"]}"#),
+        ("cloud.options", "planted-secret"),
+    ] {
+        let e = Store::open(&context, "s3://bucket/x.zarr", Mode::Read, &[(name, value)]).err().unwrap();
+        assert_eq!(e.kind(), ErrorKind::Argument, "{e}");
+        assert!(!e.to_string().contains("planted"), "{e}");
+    }
+    // Without keys requests go out unsigned; this bucket is public.
+    let open = Store::open(&context, "s3://public/locations/x.zarr", Mode::Read, &[("cloud.endpoint", &endpoint)]).unwrap();
+    assert_eq!(read(&Array::open(&open, "run/t").unwrap(), &[0], &[4]).unwrap(), [1, 2, 3, 4]);
+    let e = Array::open(&open, "run/none").err().unwrap();
+    assert!(matches!(e.kind(), ErrorKind::NotFound | ErrorKind::Permission), "{e:?}");
+    ozarr::store::Store::put(&s3("locations/x.zarr/run/t", &[]), "zarr.json", &[b"{}"], ozarr::store::Condition::None).unwrap();
+    let private = Store::open(&context, "s3://bucket/locations/x.zarr", Mode::Read, &[("cloud.endpoint", &endpoint)]).unwrap();
+    assert_eq!(Array::open(&private, "run/t").err().unwrap().kind(), ErrorKind::Permission);
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn a_public_web_server_is_one_call() {
+    let root = std::path::PathBuf::from(var("OZARR_TEST_HTTP_ROOT"));
+    let context = Context::with_threads(2);
+    let local = Store::open(&context, root.join("web.zarr").to_str().unwrap(), Mode::ReadWrite, &[]).unwrap();
+    let mut spec = Spec::new(DataType::Int32, &[40]).unwrap();
+    spec.set_chunks(&[20]).unwrap();
+    spec.set_inner_chunks(&[5]).unwrap();
+    let mut values: Vec<i32> = (0..40).collect();
+    write(&Array::create(&local, "g/a", &spec, Create::Overwrite).unwrap(), &mut values).unwrap();
+    for place in ["", "/norange"] {
+        let (store, path) =
+            Store::locate(&context, &format!("{}{place}/web.zarr/g/a?token=planted", var("OZARR_TEST_HTTP")), Mode::Read).unwrap();
+        assert_eq!(read(&Array::open(&store, &path).unwrap(), &[0], &[40]).unwrap(), values);
+        assert_eq!(read(&Array::open(&store, &path).unwrap(), &[21], &[3]).unwrap(), [21, 22, 23]);
+        let e = Array::open(&store, "g/none").err().unwrap();
+        assert!(e.kind() == ErrorKind::NotFound && !e.to_string().contains("planted"), "{e}");
+        assert_eq!(store.key_list("").unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+}

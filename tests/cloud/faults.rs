@@ -1,0 +1,360 @@
+//! Servers and networks on bad days: the right bytes or a clear error in time; never wrong bytes, never "missing" for an error, and
+//! never a credential in a message.
+
+use crate::proxy::{Action, Fault, Proxy, Seen};
+use crate::suite::{KEYS, s3, store, var};
+use ozarr::error::{Error, ErrorKind, Result};
+use ozarr::store::object::RemoteStore;
+use ozarr::store::{ByteRange, Condition, Fetched, Store, get};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+const BODY: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+const PLANTED: [&str; 3] = ["planted-id", "planted-secret", "planted-token"];
+
+/// A store on the S3 server behind a proxy; the values of the test are put without it.
+struct Case {
+    proxy: Proxy,
+    store: RemoteStore,
+    direct: RemoteStore,
+}
+
+impl Case {
+    fn new(name: &str, more: &[(&str, &str)], rule: impl Fn(usize, &Seen) -> Fault + Send + Sync + 'static) -> Case {
+        let path = format!("faults/{name}");
+        let direct = s3(&path, &[]);
+        direct.put("k", &[BODY], Condition::None).unwrap();
+        let proxy = Proxy::new(&var("OZARR_TEST_S3"), rule);
+        let endpoint = proxy.url();
+        let usual = [
+            ("endpoint", endpoint.as_str()),
+            ("session_token", "planted-token"),
+            ("deadline", "8"),
+            ("idle_timeout", "0.5"),
+            ("retries", "4"),
+        ];
+        let options = [&usual[..], &KEYS[..], more].concat();
+        let store = store(&format!("s3://bucket/{path}"), &options);
+        Case { proxy, store, direct }
+    }
+
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>> {
+        get(&self.store, key, 1 << 30).inspect_err(no_secrets)
+    }
+
+    fn read(&self, key: &str, ranges: &[ByteRange]) -> Result<Option<Fetched>> {
+        let (sender, receiver) = mpsc::channel();
+        self.store.start_read(key, ranges, None, Box::new(move |result| sender.send(result).unwrap()));
+        receiver.recv_timeout(Duration::from_secs(30)).expect("a read ends").inspect_err(no_secrets)
+    }
+
+    fn requests(&self) -> usize {
+        self.proxy.seen().len()
+    }
+}
+
+/// No message holds a credential.
+fn no_secrets(e: &Error) {
+    for text in [e.to_string(), format!("{e:?}"), e.message().to_string()] {
+        assert!(!PLANTED.iter().any(|secret| text.contains(secret)), "{text}");
+    }
+}
+
+const SLOW_DOWN: &str = "<Error><Code>SlowDown</Code><Message>key planted-id token planted-token</Message></Error>";
+const DENIED: &str = "<Error><Code>AccessDenied</Code><Message>no planted-secret</Message></Error>";
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn what_passes_is_waited_for_and_what_stays_is_told() {
+    /// Name, what happens to the first requests, how many of them, what comes of it, requests at most.
+    type Row = (&'static str, Fault, usize, std::result::Result<(), ErrorKind>, usize);
+    let cases: &[Row] = &[
+        ("busy", Fault::Answer(503, "", SLOW_DOWN), 3, Ok(()), 4),
+        ("busy-for-ever", Fault::Answer(503, "", SLOW_DOWN), 99, Err(ErrorKind::Throttled), 5),
+        ("told-to-wait", Fault::Answer(429, "Retry-After: 1\r\n", ""), 1, Ok(()), 2),
+        ("told-to-wait-long", Fault::Answer(429, "Retry-After: 900\r\n", ""), 1, Err(ErrorKind::Throttled), 1),
+        ("broken", Fault::Answer(500, "", "<html>planted-secret</html>"), 99, Err(ErrorKind::Network), 5),
+        ("reset", Fault::Reset, 2, Ok(()), 3),
+        ("reset-for-ever", Fault::Reset, 99, Err(ErrorKind::Network), 5),
+        ("silent", Fault::Hang, 1, Ok(()), 2),
+        ("silent-for-ever", Fault::Hang, 99, Err(ErrorKind::Timeout), 5),
+        ("forbidden", Fault::Answer(403, "", DENIED), 99, Err(ErrorKind::Permission), 1),
+        ("unknown", Fault::Answer(401, "", ""), 99, Err(ErrorKind::Permission), 1),
+        ("no-bucket", Fault::Answer(404, "", "<Error><Code>NoSuchBucket</Code></Error>"), 99, Err(ErrorKind::NotFound), 1),
+        ("not-made", Fault::Answer(501, "", ""), 99, Err(ErrorKind::Unsupported), 1),
+        ("elsewhere", Fault::Answer(301, "", ""), 99, Err(ErrorKind::Network), 1),
+        (
+            "login-page",
+            Fault::Answer(200, "Content-Type: text/html\r\nETag: \"1\"\r\n", "<html>who are you</html>"),
+            99,
+            Err(ErrorKind::Network),
+            1,
+        ),
+        ("cut", Fault::Cut(10), 2, Ok(()), 3),
+        ("cut-for-ever", Fault::Cut(0), 99, Err(ErrorKind::Network), 5),
+        ("short", Fault::Short(10), 1, Ok(()), 2),
+        ("without-ranges", Fault::Whole, 99, Ok(()), 1),
+        ("late", Fault::Late(Duration::from_millis(200)), 1, Ok(()), 1),
+    ];
+    std::thread::scope(|scope| {
+        for (name, fault, times, expected, most) in cases {
+            scope.spawn(move || {
+                for by_start in [false, true] {
+                    let (fault, times) = (fault.clone(), *times);
+                    let case =
+                        Case::new(&format!("{name}-{by_start}"), &[], move |n, _| if n < times { fault.clone() } else { Fault::None });
+                    let began = Instant::now();
+                    let result = match by_start {
+                        false => case.get("k"),
+                        true => case.read("k", &[ByteRange::Span { offset: 0, len: 20 }]).map(|f| f.map(|mut f| f.parts.remove(0))),
+                    };
+                    assert!(began.elapsed() < Duration::from_secs(12), "{name}: {:?}", began.elapsed());
+                    match (expected, result) {
+                        (Ok(()), Ok(Some(bytes))) => assert!(bytes == BODY || (by_start && bytes == BODY[..20]), "{name}: {bytes:?}"),
+                        (Err(kind), Err(e)) => assert_eq!(e.kind(), *kind, "{name}: {e:?}"),
+                        (_, other) => panic!("{name}: {other:?}"),
+                    }
+                    assert!(case.requests() <= *most, "{name}: {} requests", case.requests());
+                }
+            });
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn the_end_of_an_answer_is_asked_for_again_from_where_it_broke_off() {
+    let case = Case::new("resume", &[], |n, _| if n == 0 { Fault::Cut(12) } else { Fault::None });
+    assert_eq!(case.get("k").unwrap().unwrap(), BODY);
+    assert_eq!(case.proxy.seen()[1].range.as_deref(), Some("bytes=12-35"));
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn another_range_than_was_asked_for_is_an_error_and_a_whole_object_is_read_as_one() {
+    let case = Case::new("wrong-range", &[], |_, _| Fault::WrongRange);
+    assert_eq!(case.get("k").unwrap().unwrap(), BODY);
+    for range in [ByteRange::Span { offset: 3, len: 10 }, ByteRange::Suffix { len: 4 }] {
+        assert_eq!(case.read("k", &[range]).err().unwrap().kind(), ErrorKind::Ranges, "{range:?}");
+    }
+    // A server without ranges serves small objects, and says so of large ones.
+    let case = Case::new("no-ranges", &[("idle_timeout", "10")], |_, _| Fault::Whole);
+    case.direct.put("large", &[&vec![7; 20 << 20]], Condition::None).unwrap();
+    let got = case.read("k", &[ByteRange::Span { offset: 3, len: 10 }, ByteRange::Suffix { len: 4 }]).unwrap().unwrap();
+    assert_eq!(got.parts, [&BODY[3..13], &BODY[32..]]);
+    assert_eq!(case.read("large", &[ByteRange::Span { offset: 3, len: 10 }]).err().unwrap().kind(), ErrorKind::Ranges);
+    assert_eq!(case.get("large").unwrap().unwrap().len(), 20 << 20);
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn the_time_that_a_server_asks_for_is_kept() {
+    let case = Case::new("retry-after", &[], |n, _| if n == 0 { Fault::Answer(503, "Retry-After: 2\r\n", "") } else { Fault::None });
+    let began = Instant::now();
+    assert_eq!(case.get("k").unwrap().unwrap(), BODY);
+    assert!(began.elapsed() >= Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn only_the_objects_own_404_is_missing_and_a_403_if_it_is_said_so() {
+    let case = Case::new("missing", &[("forbidden", "missing")], |n, _| if n == 0 { Fault::Answer(403, "", DENIED) } else { Fault::None });
+    assert!(case.get("k").unwrap().is_none());
+    assert_eq!(case.get("k").unwrap().unwrap(), BODY);
+    assert!(case.get("none").unwrap().is_none());
+    let case = Case::new("hint", &[], |_, _| Fault::Answer(403, "", DENIED));
+    let e = case.get("none").unwrap_err();
+    assert!(e.message().contains("cloud.forbidden") && e.http_status() == 403, "{e}");
+    let list = case.store.list_dir("").inspect_err(no_secrets).unwrap_err();
+    assert_eq!(list.kind(), ErrorKind::Permission);
+    let case = Case::new("list-404", &[], |_, _| Fault::Answer(404, "", "<Error><Code>NoSuchBucket</Code></Error>"));
+    assert_eq!(case.store.list_dir("").unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(case.store.list("", &mut |_| Ok(())).unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn an_object_that_is_replaced_between_two_ranges_is_never_mixed() {
+    let large: Vec<u8> = vec![1; 600_000];
+    let direct = s3("faults/replaced", &[]);
+    let replace: Action = Arc::new(move || direct.put("large", &[&vec![2; 600_000]], Condition::None).unwrap());
+    let case = Case::new("replaced", &[], move |n, _| if n == 1 { Fault::After(replace.clone()) } else { Fault::None });
+    case.direct.put("large", &[&large], Condition::None).unwrap();
+    // Opening brings the first part; the rest is of another object by then.
+    assert_eq!(case.get("large").unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(case.get("large").unwrap().unwrap(), vec![2; 600_000]);
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn an_object_that_is_replaced_while_its_body_comes_is_read_anew() {
+    let direct = s3("faults/replaced-body", &[]);
+    let replace: Action = Arc::new(move || direct.put("k", &[b"another value of the same length...."], Condition::None).unwrap());
+    let case = Case::new("replaced-body", &[], move |n, _| match n {
+        0 => Fault::Cut(12),
+        1 => Fault::After(replace.clone()),
+        _ => Fault::None,
+    });
+    assert_eq!(case.get("k").unwrap().unwrap(), b"another value of the same length....");
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn a_put_whose_answer_was_lost_is_known_again() {
+    let lose_first_put = || {
+        let puts = AtomicUsize::new(0);
+        move |_: usize, seen: &Seen| {
+            let lost = seen.method == "PUT" && !seen.target.contains(".ozarr") && puts.fetch_add(1, Ordering::Relaxed) == 0;
+            if lost { Fault::Lost } else { Fault::None }
+        }
+    };
+    // With `always` no probe comes before it.
+    let always = [("conditional_put", "always")];
+    let case = Case::new("lost", &always, lose_first_put());
+    case.store.put("a", &[b"1"], Condition::None).unwrap();
+    assert_eq!(case.get("a").unwrap().unwrap(), b"1");
+    let case = Case::new("lost-absent", &always, lose_first_put());
+    case.store.put("new", &[b"mine"], Condition::Absent).unwrap();
+    assert_eq!(case.get("new").unwrap().unwrap(), b"mine");
+    assert_eq!(case.store.put("new", &[b"mine"], Condition::Absent).unwrap_err().kind(), ErrorKind::Conflict);
+    let case = Case::new("lost-match", &always, lose_first_put());
+    let version = case.direct.open("k").unwrap().unwrap().version().unwrap();
+    case.store.put("k", &[b"changed"], Condition::Match(version)).unwrap();
+    assert_eq!(case.store.put("k", &[b"changed"], Condition::Match(version)).unwrap_err().kind(), ErrorKind::Conflict);
+    // The value of another writer is not taken for one's own, though it has the same bytes.
+    let direct = s3("faults/lost-other", &[]);
+    direct.erase("new").unwrap();
+    let other: Action = Arc::new(move || direct.put("new", &[b"same"], Condition::None).unwrap());
+    let case = Case::new("lost-other", &always, move |n, seen| match (n, seen.method.as_str()) {
+        (0, "PUT") => Fault::Reset,
+        (1, "PUT") => Fault::After(other.clone()),
+        _ => Fault::None,
+    });
+    assert_eq!(case.store.put("new", &[b"same"], Condition::Absent).unwrap_err().kind(), ErrorKind::Conflict);
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn a_server_that_ignores_conditions_is_found_out() {
+    // What it is asked for a probe is always granted.
+    let case = Case::new("no-conditions", &[], |_, seen| match (seen.method.as_str(), seen.target.contains("k.")) {
+        ("PUT", true) => Fault::Answer(200, "ETag: \"1\"\r\n", ""),
+        _ => Fault::None,
+    });
+    assert_eq!(case.store.put("k", &[b"1"], Condition::Absent).unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(case.get("k").unwrap().unwrap(), BODY, "what is there is looked at instead");
+    let before = case.requests();
+    case.store.put("k2", &[b"1"], Condition::Absent).unwrap();
+    assert_eq!(case.requests() - before, 2, "the probe is made once");
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn a_large_value_goes_up_in_parts_and_leaves_nothing_when_it_fails() {
+    let value: Vec<u8> = (0..23_000_001u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let case = Case::new("parts", &[("part_size", "5242880"), ("deadline", "60"), ("idle_timeout", "20")], |n, _| match n {
+        2 => Fault::Lost,
+        4 => Fault::Answer(503, "", SLOW_DOWN),
+        _ => Fault::None,
+    });
+    case.store.put("large", &[&value[..1], &value[1..]], Condition::None).unwrap();
+    assert!(case.get("large").unwrap().unwrap() == value);
+    let uploads = case.proxy.seen().iter().filter(|seen| seen.target.contains("partNumber=")).count();
+    assert!(uploads >= 5, "{uploads}");
+    let mut staged = case.store.stage("staged").unwrap();
+    staged.append(&value).unwrap();
+    staged.replace_head(b"head").unwrap();
+    case.store.publish("staged", staged).unwrap();
+    let stored = case.get("staged").unwrap().unwrap();
+    assert!(stored[..4] == *b"head" && stored[4..] == value[4..]);
+    let mut gone = case.store.stage("gone").unwrap();
+    gone.append(&value).unwrap();
+    drop(gone);
+    let until = Instant::now() + Duration::from_secs(20);
+    while !case.proxy.seen().iter().any(|seen| seen.method == "DELETE" && seen.target.contains("uploadId=")) {
+        assert!(Instant::now() < until, "an upload that was given up is taken back");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(case.direct.open("gone").unwrap().is_none());
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn a_bucket_in_another_region_is_looked_for_there() {
+    let away = |_: usize, seen: &Seen| match seen.signed.contains("/eu-west-1/") {
+        true => Fault::None,
+        false => Fault::Answer(301, "x-amz-bucket-region: eu-west-1\r\n", "<Error><Code>PermanentRedirect</Code></Error>"),
+    };
+    let proxy = Proxy::new(&var("OZARR_TEST_S3"), away);
+    let endpoint = proxy.url();
+    s3("faults/region", &[]).put("k", &[BODY], Condition::None).unwrap();
+    let guessed = store("s3://bucket/faults/region", &[("endpoint", &endpoint), KEYS[0], KEYS[1]]);
+    assert_eq!(get(&guessed, "k", 100).unwrap().unwrap(), BODY);
+    assert_eq!(get(&guessed, "k", 100).unwrap().unwrap(), BODY);
+    assert_eq!(proxy.seen().len(), 3, "once it is known it is kept");
+    let said = store("s3://bucket/faults/region", &[&[("endpoint", endpoint.as_str())], &KEYS[..]].concat());
+    let e = get(&said, "k", 100).unwrap_err();
+    assert!(e.kind() == ErrorKind::Network && e.message().contains("eu-west-1"), "{e:?}");
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn a_web_server_is_told_who_asks_and_nobody_else_is() {
+    let elsewhere = Proxy::new(&var("OZARR_TEST_HTTP"), |_, _| Fault::None);
+    let place: &'static str = Box::leak(format!("Location: http://localhost:{}/ready\r\n", elsewhere.port).into_boxed_str());
+    let proxy = Proxy::new(&var("OZARR_TEST_HTTP"), move |n, _| if n == 0 { Fault::None } else { Fault::Answer(302, place, "") });
+    let host = proxy.url().replace("http://", "");
+    let store = store(&format!("http://us%65r:planted-word@{host}/"), &[]);
+    assert_eq!(get(&store, "ready", 100).unwrap().unwrap(), b"yes");
+    assert_eq!(proxy.seen()[0].signed, "Basic dXNlcjpwbGFudGVkLXdvcmQ=");
+    assert_eq!(get(&store, "ready", 100).unwrap().unwrap(), b"yes");
+    assert_eq!(elsewhere.seen()[0].signed, "", "credentials do not go to another host");
+    let e = get(&store, "none", 1).unwrap_err();
+    assert!(!e.to_string().contains("planted") && !store.describe().contains("planted"), "{e}");
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn erasing_a_prefix_and_listing_go_on_after_failures() {
+    let case = Case::new("list", &[], |n, _| if n % 3 == 0 { Fault::Answer(500, "", "") } else { Fault::None });
+    for i in 0..5 {
+        case.direct.put(&format!("d/{i}"), &[b"1"], Condition::None).unwrap();
+    }
+    let mut keys = Vec::new();
+    let mut each = |key: &str| {
+        keys.push(key.to_string());
+        Ok(())
+    };
+    case.store.list("", &mut each).unwrap();
+    assert_eq!(keys, ["d/0", "d/1", "d/2", "d/3", "d/4", "k"]);
+    case.store.erase_prefix("d/").unwrap();
+    assert_eq!(case.direct.list_dir("").unwrap().keys, ["k"]);
+    assert!(case.direct.list_dir("").unwrap().prefixes.is_empty());
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn requests_are_made_in_a_child_of_fork() {
+    let store = s3("faults/fork", &[]);
+    store.put("k", &[BODY], Condition::None).unwrap();
+    let object = store.open("k").unwrap().unwrap();
+    // SAFETY: the child reads, and ends without unwinding.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        let good = matches!(get(&store, "k", 100), Ok(Some(bytes)) if bytes == BODY) && object.still_current().is_ok_and(|is| is);
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(if good { 42 } else { 1 }) };
+    }
+    let (mut status, until) = (0, Instant::now() + Duration::from_secs(30));
+    // SAFETY: `status` is an int; the child is ours.
+    while unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG) } == 0 {
+        if Instant::now() > until {
+            // SAFETY: as above.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(libc::WEXITSTATUS(status), 42);
+    assert_eq!(get(&store, "k", 100).unwrap().unwrap(), BODY);
+}

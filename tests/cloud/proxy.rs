@@ -1,0 +1,191 @@
+//! A proxy before a real server that does what networks and servers do on bad days.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What is done at some moment.
+pub type Action = Arc<dyn Fn() + Send + Sync>;
+
+/// What becomes of one request.
+#[derive(Clone)]
+pub enum Fault {
+    /// The server's answer.
+    None,
+    /// The server's answer, later.
+    Late(Duration),
+    /// This answer: status, further headers, body.
+    Answer(u16, &'static str, &'static str),
+    /// The server's answer, which ends after so many bytes of its body.
+    Cut(usize),
+    /// The server is not told of the range.
+    Whole,
+    /// The server's answer with another `Content-Range`.
+    WrongRange,
+    /// The server's bytes without a length, so many of them.
+    Short(usize),
+    /// The server does what is asked; its answer is lost.
+    Lost,
+    /// No answer, the connection stays.
+    Hang,
+    /// The connection ends.
+    Reset,
+    /// Something happens first.
+    After(Action),
+}
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub method: String,
+    pub target: String,
+    pub range: Option<String>,
+    /// The header `Authorization`.
+    pub signed: String,
+}
+
+type Rule = Arc<dyn Fn(usize, &Seen) -> Fault + Send + Sync>;
+
+/// The proxy; it ends when dropped.
+pub struct Proxy {
+    pub port: u16,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Proxy {
+    /// A proxy before `upstream` (`http://host:port`); `rule` says what becomes of the request of each number, counted from 0.
+    pub fn new(upstream: &str, rule: impl Fn(usize, &Seen) -> Fault + Send + Sync + 'static) -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (seen, stop) = (Arc::<Mutex<Vec<Seen>>>::default(), Arc::<AtomicBool>::default());
+        let (rule, upstream): (Rule, String) = (Arc::new(rule), upstream.trim_start_matches("http://").to_string());
+        let (all, ended) = (seen.clone(), stop.clone());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if ended.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (rule, upstream, all, ended) = (rule.clone(), upstream.clone(), all.clone(), ended.clone());
+                std::thread::spawn(move || {
+                    let _ = serve(stream.unwrap(), &upstream, &rule, &all, &ended);
+                });
+            }
+        });
+        Proxy { port, seen, stop }
+    }
+
+    /// What was asked so far.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// The address.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+    }
+}
+
+/// A message's head in lines, and what was read behind it.
+fn read_head(stream: &mut TcpStream) -> std::io::Result<Option<(Vec<String>, Vec<u8>)>> {
+    let (mut bytes, mut piece) = (Vec::new(), [0; 16 << 10]);
+    loop {
+        if let Some(end) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&bytes[..end]).split("\r\n").map(str::to_string).collect();
+            return Ok(Some((head, bytes[end + 4..].to_vec())));
+        }
+        match stream.read(&mut piece)? {
+            0 => return Ok(None),
+            n => bytes.extend_from_slice(&piece[..n]),
+        }
+    }
+}
+
+fn header(head: &[String], name: &str) -> Option<String> {
+    let found = head.iter().skip(1).find_map(|line| line.split_once(':').filter(|(key, _)| key.eq_ignore_ascii_case(name)));
+    found.map(|(_, value)| value.trim().to_string())
+}
+
+fn without(head: &mut Vec<String>, names: &[&str]) {
+    let first = head.remove(0);
+    head.retain(|line| !names.iter().any(|name| line.split(':').next().unwrap().eq_ignore_ascii_case(name)));
+    head.insert(0, first);
+}
+
+/// Serves one request; all connections end after it.
+fn serve(mut client: TcpStream, upstream: &str, rule: &Rule, all: &Mutex<Vec<Seen>>, ended: &AtomicBool) -> std::io::Result<()> {
+    let Some((mut head, mut body)) = read_head(&mut client)? else { return Ok(()) };
+    let wanted = header(&head, "content-length").map_or(0, |n| n.parse().unwrap());
+    while body.len() < wanted {
+        let mut piece = [0; 64 << 10];
+        match client.read(&mut piece)? {
+            0 => return Ok(()),
+            n => body.extend_from_slice(&piece[..n]),
+        }
+    }
+    let mut words = head[0].split(' ').map(str::to_string);
+    let seen = Seen {
+        method: words.next().unwrap(),
+        target: words.next().unwrap(),
+        range: header(&head, "range"),
+        signed: header(&head, "authorization").unwrap_or_default(),
+    };
+    let fault = {
+        let mut all = all.lock().unwrap();
+        all.push(seen.clone());
+        rule(all.len() - 1, &seen)
+    };
+    match &fault {
+        Fault::Answer(status, headers, text) => {
+            let text = if seen.method == "HEAD" { "" } else { text };
+            write!(client, "HTTP/1.1 {status} Planned\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len())?;
+            return client.shutdown(Shutdown::Both);
+        }
+        Fault::Hang => {
+            while !ended.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            return Ok(());
+        }
+        Fault::Reset => return client.shutdown(Shutdown::Both),
+        Fault::Late(time) => std::thread::sleep(*time),
+        Fault::After(action) => action(),
+        _ => {}
+    }
+    without(&mut head, &["connection"]);
+    if matches!(fault, Fault::Whole) {
+        without(&mut head, &["range"]);
+    }
+    let mut server = TcpStream::connect(upstream)?;
+    server.write_all(format!("{}\r\nConnection: close\r\n\r\n", head.join("\r\n")).as_bytes())?;
+    server.write_all(&body)?;
+    let Some((mut answer, mut bytes)) = read_head(&mut server)? else { return Ok(()) };
+    server.read_to_end(&mut bytes)?;
+    match fault {
+        Fault::Lost => return client.shutdown(Shutdown::Both),
+        Fault::WrongRange => {
+            if let Some(line) = answer.iter_mut().find(|line| line.to_ascii_lowercase().starts_with("content-range:")) {
+                *line = "Content-Range: bytes 1000-1009/2000".to_string();
+            }
+        }
+        Fault::Cut(n) => bytes.truncate(n),
+        Fault::Short(n) => {
+            bytes.truncate(n);
+            without(&mut answer, &["content-length"]);
+        }
+        _ => {}
+    }
+    without(&mut answer, &["connection"]);
+    client.write_all(format!("{}\r\nConnection: close\r\n\r\n", answer.join("\r\n")).as_bytes())?;
+    client.write_all(&bytes)?;
+    client.shutdown(Shutdown::Write)
+}

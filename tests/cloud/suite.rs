@@ -1,0 +1,85 @@
+//! The store suite over each server.
+
+use ozarr::store::object::RemoteStore;
+use ozarr::store::remote::{Remote, RemoteOptions};
+use ozarr::store::{Store, suite};
+
+/// A variable that `tools/cloud` sets.
+pub fn var(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run tools/cloud"))
+}
+
+/// A store at a URL with options.
+pub fn store(url: &str, pairs: &[(&str, &str)]) -> RemoteStore {
+    let (scheme, rest) = url.split_once(':').unwrap();
+    let mut options = RemoteOptions::default();
+    for (name, value) in pairs {
+        assert!(options.set(name, value).unwrap(), "{name}");
+    }
+    RemoteStore::open(&Remote::parse(scheme, rest).unwrap().unwrap(), &options).unwrap()
+}
+
+/// The keys of the S3 server.
+pub const KEYS: [(&str, &str); 3] = [("access_key_id", "planted-id"), ("secret_access_key", "planted-secret"), ("region", "us-east-1")];
+
+/// A store on the S3 server.
+pub fn s3(path: &str, more: &[(&str, &str)]) -> RemoteStore {
+    let endpoint = var("OZARR_TEST_S3");
+    let options = [&[("endpoint", endpoint.as_str())], &KEYS[..], more].concat();
+    store(&format!("s3://bucket/{path}"), &options)
+}
+
+/// A store on the Azure server.
+pub fn azure(path: &str) -> RemoteStore {
+    let endpoint = var("OZARR_TEST_AZURE");
+    let key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+    store(&format!("az://bucket/{path}"), &[("endpoint", &endpoint), ("account_name", "devstoreaccount1"), ("account_key", key)])
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn s3_behaves_like_every_store() {
+    suite::check(&s3("suite", &[]));
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn a_whole_bucket_behaves_like_every_store() {
+    let endpoint = var("OZARR_TEST_S3");
+    let options = [&[("endpoint", endpoint.as_str())], &KEYS[..]].concat();
+    suite::check(&store("s3://empty", &options));
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn azure_behaves_like_every_store() {
+    suite::check(&azure("suite"));
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud"]
+fn a_web_server_is_read_by_keys_and_says_what_it_cannot_do() {
+    use ozarr::error::ErrorKind;
+    use ozarr::store::{ByteRange, Condition, get, read_now};
+    let root = std::path::PathBuf::from(var("OZARR_TEST_HTTP_ROOT")).join("plain");
+    std::fs::create_dir_all(root.join("d")).unwrap();
+    std::fs::write(root.join("d/a b%41"), b"0123456789").unwrap();
+    std::fs::write(root.join("empty"), b"").unwrap();
+    let large: Vec<u8> = (0..700_001u32).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect();
+    std::fs::write(root.join("large"), &large).unwrap();
+    let store = store(&format!("{}/plain", var("OZARR_TEST_HTTP")), &[]);
+    assert_eq!(get(&store, "d/a b%41", 100).unwrap().unwrap(), b"0123456789");
+    assert_eq!(get(&store, "empty", 100).unwrap().unwrap(), b"");
+    assert!(get(&store, "large", 1 << 20).unwrap().unwrap() == large);
+    assert!(get(&store, "none", 100).unwrap().is_none());
+    let parts = read_now(&store, "large", &[ByteRange::Span { offset: 600_000, len: 5 }, ByteRange::Suffix { len: 3 }], None)
+        .unwrap()
+        .unwrap()
+        .parts;
+    assert_eq!(parts, [&large[600_000..600_005], &large[699_998..]]);
+    let can = store.capabilities();
+    assert!(!can.writable && !can.listable && !can.erasable && can.latency);
+    assert_eq!(store.list_dir("").unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(store.list("", &mut |_| Ok(())).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(store.put("x", &[b"1"], Condition::None).unwrap_err().kind(), ErrorKind::ReadOnly);
+}

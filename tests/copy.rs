@@ -1,0 +1,545 @@
+//! Copies with other chunks, shards, codecs, types and formats: every element against the source, what is stored, how often anything is
+//! read and written, interruptions.
+
+use ozarr::dtype::resolve::{self, Grammar};
+use ozarr::dtype::{DataType, Overflow};
+use ozarr::engine::{Memory, Selection};
+use ozarr::error::{Error, ErrorKind, Result};
+use ozarr::limits::c_strides;
+use ozarr::node::{Array, Context, Create, Format, Group, Mode, Node, NodeKind, Order, Reshaped, Reshaping, Spec, Store};
+use ozarr::store::local::{LocalStore, SyncMode};
+use ozarr::store::memory::MemoryStore;
+use ozarr::store::{Capabilities, Condition, Listing, Object, SharedStore, get};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A store in memory that counts what is opened and put, and fails from some change on, as if the process were killed there.
+struct Watched {
+    store: MemoryStore,
+    left: AtomicI64,
+    opened: Mutex<BTreeMap<String, usize>>,
+    put: Mutex<BTreeMap<String, usize>>,
+    /// The key of which another value is stored than is put.
+    wrong: Mutex<String>,
+}
+
+impl Watched {
+    fn new(left: i64) -> Arc<Watched> {
+        Arc::new(Watched {
+            store: MemoryStore::new(),
+            left: left.into(),
+            opened: Mutex::default(),
+            put: Mutex::default(),
+            wrong: Mutex::default(),
+        })
+    }
+
+    fn change(&self) -> Result<()> {
+        if self.left.fetch_sub(1, Ordering::Relaxed) > 0 { Ok(()) } else { Err(Error::new(ErrorKind::Io, "killed")) }
+    }
+
+    fn forget(&self) {
+        self.opened.lock().unwrap().clear();
+        self.put.lock().unwrap().clear();
+    }
+}
+
+impl ozarr::store::Store for Watched {
+    fn capabilities(&self) -> Capabilities {
+        self.store.capabilities()
+    }
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        *self.opened.lock().unwrap().entry(key.into()).or_default() += 1;
+        self.store.open(key)
+    }
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        self.change()?;
+        *self.put.lock().unwrap().entry(key.into()).or_default() += 1;
+        let wrong = *self.wrong.lock().unwrap() == key;
+        if wrong { self.store.put(key, &[&parts.concat()[1..], b"x"], condition) } else { self.store.put(key, parts, condition) }
+    }
+    fn erase(&self, key: &str) -> Result<bool> {
+        self.change().and_then(|()| self.store.erase(key))
+    }
+    // Key by key, because a kill can come between any two.
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        let mut keys = Vec::new();
+        self.store.list(prefix, &mut |key| {
+            keys.push(key.to_string());
+            Ok(())
+        })?;
+        keys.iter().try_for_each(|key| self.erase(key).map(drop))
+    }
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.store.list(prefix, each)
+    }
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        self.store.list_dir(prefix)
+    }
+    fn flush(&self) -> Result<()> {
+        self.store.flush()
+    }
+    fn describe(&self) -> String {
+        self.store.describe()
+    }
+}
+
+fn handle(shared: &Arc<Watched>) -> Store {
+    Store::from_shared(&Context::with_threads(3), shared.clone(), Mode::ReadWrite)
+}
+
+fn memory() -> Store {
+    Store::memory(&Context::with_threads(3))
+}
+
+fn keys(store: &Store) -> BTreeMap<String, Vec<u8>> {
+    store.key_list("").unwrap().into_iter().map(|key| (key.clone(), store.key_get(&key).unwrap().unwrap())).collect()
+}
+
+fn spec(data_type: &str, shape: &[u64]) -> Spec {
+    let element = resolve::parse(data_type, Grammar::Any).unwrap();
+    Spec::new(element.data_type, shape).unwrap()
+}
+
+/// Pieces of bytes, one for each element in C order: the elements themselves, or text.
+fn elements(array: &Array) -> Vec<Vec<u8>> {
+    let all = Selection::all(&array.shape());
+    if array.data_type().is_variable() {
+        let found = array.read_variable(&all).unwrap();
+        return (0..found.len()).map(|i| found.get(i).unwrap().to_vec()).collect();
+    }
+    read_as(array, array.data_type()).unwrap()
+}
+
+fn read_as(array: &Array, data_type: DataType) -> Result<Vec<Vec<u8>>> {
+    let (shape, item) = (array.shape(), data_type.size());
+    let mut bytes = vec![0xa5; shape.iter().product::<u64>() as usize * item];
+    let (data, size, strides) = (bytes.as_mut_ptr(), bytes.len(), c_strides(&shape, item));
+    let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.read(&Selection::all(&shape), &memory) }?;
+    Ok(bytes.chunks(item).map(<[u8]>::to_vec).collect())
+}
+
+/// Fills a box of the array with elements that differ.
+fn write(array: &Array, start: &[i64], count: &[i64]) {
+    let selection = Selection::new(&array.shape(), start, count, None).unwrap();
+    let n = count.iter().product::<i64>() as usize;
+    if array.data_type().is_variable() {
+        let texts: Vec<String> = (0..n).map(|i| "é".repeat(i % 7) + &i.to_string()).collect();
+        return array.write_pieces(&selection, texts.iter().map(|t| Ok(t.as_bytes()))).unwrap();
+    }
+    let item = array.data_type().size();
+    let one = |i: usize| match array.data_type() {
+        DataType::Bool => vec![u8::from(i.is_multiple_of(3))],
+        DataType::Float32 => (i as f32 * 0.5).to_ne_bytes().to_vec(),
+        DataType::Float64 => (i as f64 * 0.25).to_ne_bytes().to_vec(),
+        // Text in UTF-32.
+        _ if item.is_multiple_of(4) => (0..item / 4).flat_map(|k| (1 + (i as u32 + k as u32) % 90).to_ne_bytes()).collect(),
+        _ => (0..item).map(|k| (1 + (i + k) % 100) as u8).collect(),
+    };
+    let mut bytes: Vec<u8> = (0..n).flat_map(one).collect();
+    let (data, size, strides) = (bytes.as_mut_ptr(), bytes.len(), c_strides(selection.shape(), item));
+    let memory = Memory { data, size, offset: 0, strides, data_type: array.data_type(), overflow: Overflow::Error, arena: None };
+    // SAFETY: as above.
+    unsafe { array.write(&selection, &memory) }.unwrap();
+}
+
+type Change = fn(&mut Spec) -> Result<()>;
+
+fn copy(from: &Store, path: &str, to: (&Store, &str), options: Reshaping, change: Change) -> Result<Reshaped> {
+    from.reshape_node(path, to, options, &mut |_, spec| change(spec), &mut |_, _| Ok(()))
+}
+
+fn open(store: &Store, path: &str) -> Array {
+    match Node::open(store, path).unwrap_or_else(|e| panic!("{path}: {e}")) {
+        Node::Array(array) => array,
+        Node::Group(_) => panic!("{path} is a group"),
+    }
+}
+
+fn to(format: u8, memory: u64) -> Reshaping {
+    let format = match format {
+        2 => Some(Format::V2),
+        3 => Some(Format::V3),
+        _ => None,
+    };
+    Reshaping { format, memory, ..Reshaping::default() }
+}
+
+/// The number of chunks that hold anything but the fill value.
+fn chunks_of_values(array: &Array, elements: &[Vec<u8>]) -> u64 {
+    let fill = if array.data_type().is_variable() { Vec::new() } else { array.fill().element(array.data_type()).to_vec() };
+    let (shape, grid) = (array.shape(), array.grid());
+    let values = elements.iter().enumerate().filter(|(_, element)| **element != fill);
+    let chunks = values.map(|(i, _)| (grid.chunk_of(0, i as u64 / shape[1]), grid.chunk_of(1, i as u64 % shape[1])));
+    chunks.collect::<std::collections::BTreeSet<_>>().len() as u64
+}
+
+/// What a source is stored like.
+const SOURCES: &[(&str, Change)] = &[
+    ("v3", |s| s.set_chunks(&[4, 3])),
+    ("v3 gzip F big", |s| {
+        s.set_chunks(&[5, 7])?;
+        s.set_order(Order::F)?;
+        s.set_byte_order(ozarr::dtype::ByteOrder::Big)?;
+        s.set_compressor("gzip", None)
+    }),
+    ("v3 shards", |s| {
+        s.set_chunks(&[6, 4])?;
+        s.set_inner_chunks(&[3, 2])
+    }),
+    ("v3 uneven", |s| s.set_chunks_json("[[3,8,2],[4,3]]")),
+    ("v2", |s| {
+        s.set_format(Format::V2)?;
+        s.set_chunks(&[4, 3])
+    }),
+    ("v2 F zlib", |s| {
+        s.set_format(Format::V2)?;
+        s.set_chunks(&[13, 2])?;
+        s.set_order(Order::F)?;
+        s.set_compressor("zlib", None)
+    }),
+];
+
+/// What becomes of it: the format (0: the same), and what is changed.
+const CHANGES: &[(&str, u8, Change)] = &[
+    ("nothing", 0, |_| Ok(())),
+    ("to v3", 3, |_| Ok(())),
+    ("to v2", 2, |s| s.set_chunks(&[2, 5])),
+    ("columns", 0, |s| {
+        s.set_chunks(&[13, 1])?;
+        s.unset_inner_chunks()
+    }),
+    ("shards", 3, |s| {
+        s.set_chunks(&[8, 8])?;
+        s.set_inner_chunks(&[2, 4])
+    }),
+    ("one shard", 3, |s| {
+        s.set_chunks(&[16, 8])?;
+        s.set_inner_chunks(&[2, 2])?;
+        s.set_compressor("none", None)
+    }),
+    ("blosc in F", 3, |s| {
+        s.set_compressor("blosc", None)?;
+        s.set_order(Order::F)
+    }),
+    ("list", 3, |s| {
+        s.unset_inner_chunks()?;
+        s.set_codecs_json(if s.data_type() == DataType::VarText {
+            r#"["vlen-utf8","crc32c"]"#
+        } else {
+            r#"[{"name":"bytes","configuration":{"endian":"big"}},"crc32c"]"#
+        })
+    }),
+    ("uneven", 3, |s| {
+        s.unset_inner_chunks()?;
+        s.set_chunks_json("[[1,6,6],7]")
+    }),
+];
+
+const TYPES: &[&str] =
+    &["uint8", "<i2", "float64", "complex64", "bool", "<U3", "|S5", "<M8[s]", r#"[["x", "<f8"], ["id", "<i4"]]"#, "string"];
+
+#[test]
+fn every_copy_holds_the_elements_of_its_source_whatever_changes() {
+    for (source, layout) in SOURCES {
+        for data_type in TYPES {
+            let from = memory();
+            let mut made = spec(data_type, &[13, 7]);
+            layout(&mut made).unwrap();
+            made.set_attributes_json(r#"{"units":"K","n":[1,null]}"#).unwrap();
+            made.set_dimension_names(vec![Some("y".into()), Some("x".into())]).unwrap();
+            if *data_type == "float64" {
+                made.set_fill_json("\"NaN\"").unwrap();
+            }
+            let array = Array::create(&from, "g/a", &made, Create::New).unwrap();
+            // Some chunks are missing, some hold the fill value in parts.
+            write(&array, &[1, 0], &[3, 7]);
+            write(&array, &[6, 4], &[4, 2]);
+            let (want, before) = (elements(&array), keys(&from));
+            for (change, format, how) in CHANGES {
+                for memory_size in [0, 1, 200] {
+                    let case = format!("{source}, {data_type}, {change}, {memory_size}");
+                    let into = memory();
+                    let done = copy(&from, "g/a", (&into, "b/c"), to(*format, memory_size), *how).unwrap_or_else(|e| panic!("{case}: {e}"));
+                    let made = open(&into, "b/c");
+                    assert_eq!(elements(&made), want, "{case}");
+                    assert_eq!(made.dimension_names(), [Some("y".into()), Some("x".into())], "{case}");
+                    assert_eq!(made.attributes().get("units").unwrap(), "K", "{case}");
+                    assert_eq!(made.fill().element(made.data_type()), array.fill().element(array.data_type()), "{case}");
+                    if *format != 0 {
+                        assert_eq!(made.format().number(), i32::from(*format), "{case}");
+                    }
+                    assert_eq!(made.chunk_count(false).unwrap(), chunks_of_values(&made, &want), "{case}");
+                    assert!(!into.key_list("").unwrap().iter().any(|key| key.contains("ozarr-copy")), "{case}");
+                    if *change == "nothing" {
+                        assert_eq!((done.encoded, done.copied), (0, array.chunk_count(false).unwrap()), "{case}");
+                    }
+                }
+            }
+            assert_eq!(keys(&from), before, "{source} {data_type}: the source");
+        }
+    }
+}
+
+#[test]
+fn ranks_without_and_with_many_dimensions_and_no_elements_are_copied() {
+    for shape in [&[][..], &[0, 5], &[3, 2, 4, 1, 5]] {
+        let from = memory();
+        let array = Array::create(&from, "a", &spec("int32", shape), Create::New).unwrap();
+        write(&array, &vec![0; shape.len()], &shape.iter().map(|&n| n as i64).collect::<Vec<_>>());
+        for format in [2, 3] {
+            let into = memory();
+            let change = |s: &mut Spec| {
+                let chunks: Vec<u64> = (0..s.rank() as u64).map(|d| 1 + d % 3).collect();
+                s.set_chunks(&chunks)
+            };
+            copy(&from, "a", (&into, ""), to(format, 64), change).unwrap();
+            assert_eq!(elements(&open(&into, "")), elements(&array), "{shape:?} {format}");
+        }
+    }
+}
+
+#[test]
+fn chunks_whose_bytes_stay_the_same_are_copied_without_a_look_into_them() {
+    let garbage = b"these bytes are no chunk".to_vec();
+    let mut v2 = spec("<i4", &[8]);
+    v2.set_format(Format::V2).unwrap();
+    v2.set_chunks(&[4]).unwrap();
+    let mut v3 = spec("<i4", &[8]);
+    v3.set_chunks(&[4]).unwrap();
+    for (made, format, key, to_key) in
+        [(&v2, 3, "a/0", "b/c/0"), (&v3, 2, "a/c/0", "b/0"), (&v3, 3, "a/c/0", "b/c/0"), (&v2, 2, "a/0", "b/0")]
+    {
+        let (from, into) = (memory(), memory());
+        Array::create(&from, "a", made, Create::New).unwrap();
+        from.key_put(key, &garbage).unwrap();
+        let done = copy(&from, "a", (&into, "b"), to(format, 0), |_| Ok(())).unwrap();
+        assert_eq!((done.copied, done.encoded), (1, 0), "{key}");
+        assert_eq!(into.key_get(to_key).unwrap(), Some(garbage.clone()));
+        // Anything that changes bytes has to decode them.
+        let e = copy(&from, "a", (&into, "c"), to(format, 0), |s| s.set_compressor("gzip", None)).unwrap_err();
+        assert!(e.key().is_some_and(|k| k == key), "{e}");
+        assert_eq!(into.node_kind("c").unwrap(), NodeKind::None);
+    }
+}
+
+/// How often every chunk of the source was opened, at most, and of the target put.
+fn most(counts: &Mutex<BTreeMap<String, usize>>, prefix: &str) -> usize {
+    counts.lock().unwrap().iter().filter(|(key, _)| key.starts_with(prefix)).map(|(_, n)| *n).max().unwrap_or(0)
+}
+
+#[test]
+fn every_chunk_is_written_once_and_read_as_seldom_as_memory_allows() {
+    let (shared, target) = (Watched::new(i64::MAX), Watched::new(i64::MAX));
+    let (from, into) = (handle(&shared), handle(&target));
+    let mut made = spec("float64", &[64, 64]);
+    made.set_chunks(&[4, 64]).unwrap();
+    let array = Array::create(&from, "a", &made, Create::New).unwrap();
+    write(&array, &[0, 0], &[64, 64]);
+    let columns: Change = |s| s.set_chunks(&[64, 4]);
+    let shards: Change = |s| {
+        s.set_chunks(&[64, 32])?;
+        s.set_inner_chunks(&[8, 8])
+    };
+    let before = |n: usize| format!("b{n}/c/");
+    // All at once; a quarter of the columns; less than one column of chunks.
+    for (n, (memory, change, reads)) in
+        [(0, columns, 1), (32 << 10, columns, 16), (0, shards, 1), (1, shards, 1000)].into_iter().enumerate()
+    {
+        shared.forget();
+        target.forget();
+        copy(&from, "a", (&into, &format!("b{n}")), to(0, memory), change).unwrap();
+        assert_eq!(elements(&open(&into, &format!("b{n}"))), elements(&array));
+        assert_eq!(most(&target.put, &before(n)), 1, "{n}");
+        // Once more by `elements`.
+        assert!(most(&shared.opened, "a/c/") <= reads + 1, "{n}: {}", most(&shared.opened, "a/c/"));
+    }
+}
+
+#[test]
+fn objects_that_differ_from_their_source_are_found_before_the_copy_is_a_node() {
+    let from = memory();
+    hierarchy(&from);
+    for (key, verify) in [("x/a/c/0/0", true), ("x/g/deep/c/zarr.json", true), ("", true), ("x/a/c/0/0", false)] {
+        let target = Watched::new(i64::MAX);
+        *target.wrong.lock().unwrap() = key.into();
+        let into = handle(&target);
+        let result = from.copy_node("", (&into, "x"), Create::New, verify, &mut |_, _| Ok(()));
+        if verify && !key.is_empty() {
+            let e = result.unwrap_err();
+            assert_eq!((e.kind(), e.key(), into.node_kind("x").unwrap()), (ErrorKind::Checksum, Some(key), NodeKind::None));
+        } else {
+            result.unwrap();
+            assert_eq!(into.node_kind("x/g/deep").unwrap(), NodeKind::Group);
+        }
+    }
+}
+
+fn hierarchy(store: &Store) {
+    let root = Group::create(store, "", None, Create::New).unwrap();
+    root.attributes().set("title", "t".into()).unwrap();
+    for (path, data_type) in [("a", "int16"), ("g/b", "string"), ("g/deep/c", "float32")] {
+        let mut made = spec(data_type, &[6, 4]);
+        made.set_chunks(&[2, 4]).unwrap();
+        let array = Array::create(store, path, &made, Create::New).unwrap();
+        write(&array, &[1, 0], &[3, 4]);
+    }
+    root.consolidate().unwrap();
+}
+
+#[test]
+fn a_group_is_copied_with_all_below_it_and_stays_consolidated() {
+    let from = memory();
+    hierarchy(&from);
+    for format in [2, 3] {
+        let into = memory();
+        let mut paths = Vec::new();
+        let mut change = |path: &str, spec: &mut Spec| {
+            paths.push(path.to_string());
+            spec.set_chunks(&[3, 3])
+        };
+        let mut told = Vec::new();
+        let done = from
+            .reshape_node("", (&into, ""), to(format, 0), &mut change, &mut |done, all| {
+                told.push((done, all));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!((done.nodes, paths), (6, vec!["a".to_string(), "g/b".into(), "g/deep/c".into()]));
+        assert!(told.is_sorted() && told.last().is_some_and(|(done, all)| done == all), "{told:?}");
+        for path in ["a", "g/b", "g/deep/c"] {
+            assert_eq!(elements(&open(&into, path)), elements(&open(&from, path)), "{path}");
+            assert_eq!(open(&into, path).chunk_shape().as_slice(), [3, 3]);
+        }
+        let root = Group::open(&into, "").unwrap();
+        assert_eq!(root.attributes().get("title").unwrap(), "t");
+        let consolidated = if format == 2 { ".zmetadata" } else { "zarr.json" };
+        assert!(String::from_utf8(into.key_get(consolidated).unwrap().unwrap()).unwrap().contains("g/deep/c"));
+    }
+}
+
+#[test]
+fn a_copy_that_was_cut_short_is_no_node_and_the_same_call_completes_it() {
+    let source = Watched::new(i64::MAX);
+    hierarchy(&handle(&source));
+    let before = keys(&handle(&source));
+    let change: Change = |s| s.set_chunks(&[3, 2]);
+    for place in ["", "x/y"] {
+        let whole = Watched::new(i64::MAX);
+        copy(&handle(&source), "", (&handle(&whole), place), to(0, 0), change).unwrap();
+        let (want, changes) = (keys(&handle(&whole)), i64::MAX - whole.left.load(Ordering::Relaxed));
+        assert!(changes > 20, "{changes}");
+        for left in 0..changes {
+            let killed = Watched::new(left);
+            let e = copy(&handle(&source), "", (&handle(&killed), place), to(0, 0), change).unwrap_err();
+            assert!(e.message().contains("killed"), "{e}");
+            killed.left.store(i64::MAX, Ordering::Relaxed);
+            let is_done = get(&killed.store, if place.is_empty() { "zarr.json" } else { "x/y/zarr.json" }, 1 << 20).unwrap().is_some();
+            if is_done {
+                // Only what is said of it elsewhere is left to do.
+                assert_eq!(elements(&open(&handle(&killed), &format!("{place}/a"))), elements(&open(&handle(&source), "a")));
+                let again = Reshaping { how: Create::Overwrite, ..to(0, 0) };
+                copy(&handle(&source), "", (&handle(&killed), place), again, change).unwrap();
+            } else {
+                assert_eq!(handle(&killed).node_kind(place).unwrap(), NodeKind::None);
+                copy(&handle(&source), "", (&handle(&killed), place), to(0, 0), change).unwrap_or_else(|e| panic!("{left}: {e}"));
+            }
+            assert_eq!(keys(&handle(&killed)), want, "{place:?} after {left} changes");
+        }
+    }
+    assert_eq!(keys(&handle(&source)), before, "the source");
+}
+
+#[test]
+fn progress_can_end_it_and_what_is_in_the_way_is_refused() {
+    let (from, into) = (memory(), memory());
+    hierarchy(&from);
+    let end = &mut |done, _| if done >= 3 { Err(Error::new(ErrorKind::Cancelled, "enough")) } else { Ok(()) };
+    let e = from.reshape_node("g", (&into, "h"), Reshaping::default(), &mut |_, _| Ok(()), end).unwrap_err();
+    assert_eq!((e.kind(), into.node_kind("h").unwrap()), (ErrorKind::Cancelled, NodeKind::None));
+    let same: Change = |_| Ok(());
+    // What is left there is of another copy.
+    assert_eq!(copy(&from, "a", (&into, "h"), to(0, 0), same).unwrap_err().kind(), ErrorKind::Exists);
+    copy(&from, "g", (&into, "h"), to(0, 0), same).unwrap();
+    assert_eq!(copy(&from, "g", (&into, "h"), to(0, 0), same).unwrap_err().kind(), ErrorKind::Exists);
+    let over = Reshaping { how: Create::Overwrite, ..to(0, 0) };
+    copy(&from, "a", (&into, "h"), over, same).unwrap();
+    assert_eq!(elements(&open(&into, "h")), elements(&open(&from, "a")));
+    into.key_put("files/mine.txt", b"x").unwrap();
+    assert_eq!(copy(&from, "a", (&into, "files"), to(0, 0), same).unwrap_err().kind(), ErrorKind::Exists);
+    assert_eq!(into.key_get("files/mine.txt").unwrap().unwrap(), b"x");
+    assert_eq!(copy(&from, "g", (&from, "g/h"), to(0, 0), same).unwrap_err().kind(), ErrorKind::Argument);
+    // Everything is checked before anything is written.
+    let (whole, empty) = (keys(&from), memory());
+    for change in [(|s: &mut Spec| if s.data_type() == DataType::VarText { s.set_chunks(&[1]) } else { Ok(()) }) as Change, |s| {
+        if s.rank() == 2 { s.set_inner_chunks(&[5, 5]) } else { Ok(()) }
+    }] {
+        assert!(copy(&from, "", (&empty, ""), to(0, 0), change).is_err());
+        assert!(keys(&empty).is_empty());
+    }
+    assert_eq!(keys(&from), whole);
+}
+
+#[test]
+fn elements_are_converted_and_those_that_do_not_fit_are_as_they_are_wanted() {
+    let from = memory();
+    let mut made = spec("float64", &[4, 4]);
+    made.set_chunks(&[2, 4]).unwrap();
+    made.set_fill_json("300").unwrap();
+    let array = Array::create(&from, "a", &made, Create::New).unwrap();
+    write(&array, &[0, 0], &[2, 4]);
+    let into = memory();
+    copy(&from, "a", (&into, "f"), to(2, 0), |s| s.set_data_type(DataType::Float32)).unwrap();
+    let single = open(&into, "f");
+    assert_eq!((single.data_type(), single.chunk_count(false).unwrap()), (DataType::Float32, 1));
+    assert_eq!(read_as(&single, DataType::Float64).unwrap(), elements(&array));
+    // 300 does not fit: neither the fill value nor the missing chunks.
+    let small: Change = |s| s.set_data_type(DataType::UInt8);
+    assert_eq!(copy(&from, "a", (&into, "u"), to(0, 0), small).unwrap_err().kind(), ErrorKind::Range);
+    let saturating = Reshaping { overflow: Overflow::Saturate, ..to(0, 0) };
+    copy(&from, "a", (&into, "s"), saturating, small).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(elements(&open(&into, "s"))[8..], vec![vec![255]; 8]);
+    // Another fill value leaves the elements.
+    copy(&from, "a", (&into, "filled"), to(0, 0), |s| s.set_fill_json("1")).unwrap();
+    assert_eq!(elements(&open(&into, "filled")), elements(&array));
+    write(&Array::create(&from, "t", &spec("complex64", &[3]), Create::New).unwrap(), &[0], &[2]);
+    copy(&from, "t", (&into, "t"), to(3, 0), |s| s.set_data_type(DataType::Complex128)).unwrap();
+    let before = keys(&into);
+    let real = copy(&from, "t", (&into, "t2"), to(3, 0), |s| s.set_data_type(DataType::Float64));
+    assert_eq!((real.unwrap_err().kind(), keys(&into)), (ErrorKind::Type, before));
+    let shape = copy(&from, "t", (&into, "t2"), to(3, 0), |s| {
+        *s = Spec::new(s.data_type(), &[9])?;
+        Ok(())
+    });
+    assert_eq!(shape.unwrap_err().field(), Some("shape"));
+}
+
+#[test]
+fn chunks_of_files_are_linked_where_that_is_wanted_and_copied_in_pieces_where_they_are_large() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = std::env::temp_dir().join(format!("ozarr-copy-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let store = |name: &str| {
+        let shared: SharedStore = Arc::new(LocalStore::open(&folder.join(name), true, SyncMode::None).unwrap());
+        Store::from_shared(&Context::with_threads(2), shared, Mode::ReadWrite)
+    };
+    let from = store("from.zarr");
+    let mut made = spec("int64", &[3 << 20]);
+    made.set_chunks(&[2 << 20]).unwrap();
+    made.set_compressor("none", None).unwrap();
+    let array = Array::create(&from, "a", &made, Create::New).unwrap();
+    write(&array, &[0], &[3 << 20]);
+    let link = Reshaping { link: true, ..to(0, 0) };
+    let (linked, copied) = (store("linked.zarr"), store("copied.zarr"));
+    assert_eq!(copy(&from, "a", (&linked, "a"), link, |_| Ok(())).unwrap().linked, 2);
+    assert_eq!(copy(&from, "a", (&copied, "a"), to(0, 0), |_| Ok(())).unwrap().copied, 2);
+    assert_eq!(std::fs::metadata(folder.join("linked.zarr/a/c/0")).unwrap().nlink(), 2);
+    assert_eq!(std::fs::metadata(folder.join("copied.zarr/a/c/0")).unwrap().nlink(), 1);
+    // The source is only ever replaced, and so is the copy.
+    write(&open(&linked, "a"), &[0], &[7]);
+    assert_eq!(elements(&open(&copied, "a")), elements(&array));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

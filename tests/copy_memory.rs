@@ -1,0 +1,97 @@
+//! The memory that a copy uses is bounded: by what was asked for, not by the array.
+
+use ozarr::dtype::{DataType, Overflow};
+use ozarr::engine::{Memory, Selection};
+use ozarr::limits::c_strides;
+use ozarr::node::{Array, Context, Create, Mode, Reshaping, Spec, Store};
+use ozarr::store::SharedStore;
+use ozarr::store::local::{LocalStore, SyncMode};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes that are allocated now, and the most there ever were.
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: forwards to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MOST.fetch_max(now, Ordering::Relaxed);
+        // SAFETY: forwarded.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: forwarded.
+        unsafe { System.dealloc(p, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SHAPE: [u64; 2] = [4096, 2048];
+const ROWS: u64 = 64;
+
+/// The rows from `row` on, as many as the buffer has; each element tells its place.
+fn transfer(array: &Array, row: u64, buffer: &mut [f64], write: bool) {
+    let count = [buffer.len() as i64 / SHAPE[1] as i64, SHAPE[1] as i64];
+    let selection = Selection::new(&SHAPE, &[row as i64, 0], &count, None).unwrap();
+    let (data, size, strides) = (buffer.as_mut_ptr().cast(), size_of_val(buffer), c_strides(selection.shape(), 8));
+    let memory = Memory { data, size, offset: 0, strides, data_type: DataType::Float64, overflow: Overflow::Error, arena: None };
+    // SAFETY: the memory lives as long as the calls.
+    unsafe { if write { array.write(&selection, &memory) } else { array.read(&selection, &memory) } }.unwrap();
+}
+
+#[test]
+fn the_peak_is_what_was_asked_for_whatever_becomes_of_the_chunks() {
+    let folder = std::env::temp_dir().join(format!("ozarr-copy-memory-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let shared: SharedStore = Arc::new(LocalStore::open(&folder, true, SyncMode::None).unwrap());
+    let store = Store::from_shared(&Context::with_threads(4), shared, Mode::ReadWrite);
+    let mut spec = Spec::new(DataType::Float64, &SHAPE).unwrap();
+    spec.set_chunks(&[16, 2048]).unwrap();
+    spec.set_compressor("none", None).unwrap();
+    let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+    let mut buffer = vec![0f64; (ROWS * SHAPE[1]) as usize];
+    for row in (0..SHAPE[0]).step_by(ROWS as usize) {
+        buffer.iter_mut().enumerate().for_each(|(i, x)| *x = (row * SHAPE[1]) as f64 + i as f64);
+        transfer(&array, row, &mut buffer, true);
+    }
+    drop(buffer);
+    type Change = fn(&mut Spec) -> ozarr::error::Result<()>;
+    let cases: &[(&str, u64, Change)] = &[
+        // 64 MiB of rows into columns, and into a single shard that does not fit.
+        ("columns", 16, |s| s.set_chunks(&[4096, 8])),
+        ("blocks", 12, |s| {
+            s.set_chunks(&[256, 256])?;
+            s.set_compressor("zstd", None)
+        }),
+        ("one shard", 16, |s| {
+            s.set_chunks(&[4096, 2048])?;
+            s.set_inner_chunks(&[64, 64])
+        }),
+        ("the same", 12, |_| Ok(())),
+    ];
+    for (name, mib, change) in cases {
+        let before = NOW.load(Ordering::Relaxed);
+        MOST.store(before, Ordering::Relaxed);
+        let options = Reshaping { memory: mib << 20, how: Create::Overwrite, ..Reshaping::default() };
+        store.reshape_node("a", (&store, "b"), options, &mut |_, spec| change(spec), &mut |_, _| Ok(())).unwrap();
+        let used = MOST.load(Ordering::Relaxed) - before;
+        assert!(used <= (*mib as usize) << 20, "{name}: {used} bytes, {mib} MiB were asked for");
+        let copy = Array::open(&store, "b").unwrap();
+        let mut buffer = vec![0f64; (ROWS * SHAPE[1]) as usize];
+        for row in (0..SHAPE[0]).step_by(ROWS as usize) {
+            transfer(&copy, row, &mut buffer, false);
+            let right = |(i, x): (usize, &f64)| *x == (row * SHAPE[1]) as f64 + i as f64;
+            assert!(buffer.iter().enumerate().all(right), "{name}: a row from {row} on");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""netCDF-C opens what C wrote, with NCZarr's keys and as pure Zarr; and the program tells what netCDF-C wrote.
+
+  nczarr_check.py --tool BUILD/nczarr_write --program BUILD/ozarr --build DIR
+
+Values, dimensions (unlimited ones too), groups, attributes and their types are compared. The last line is `N passed, N failed`.
+"""
+import argparse, io, json, shutil, subprocess
+from pathlib import Path
+import netCDF4, numpy as np
+
+
+def equal(what, found, expected):
+    if not (np.array_equal(found, expected, equal_nan=expected.dtype.kind == "f") if isinstance(expected, np.ndarray) else found == expected):
+        raise AssertionError(f"{what}: found {found!r}, expected {expected!r}")
+
+
+def from_c(store, keys):
+    """What nczarr_write wrote, as netCDF-C sees it."""
+    with netCDF4.Dataset(f"file://{store}#mode={'nczarr' if keys else 'zarr'},file", "r") as d:
+        equal("variables", set(d.variables), {"t", "x", "s", "names"})
+        t = d["t"]
+        equal("dimensions of t", t.dimensions, ("time", "x"))
+        equal("t", np.asarray(t[:]), 0.5 * np.arange(12, dtype="f4").reshape(3, 4))
+        equal("units", t.units, "K")
+        equal("levels", np.asarray(t.levels), np.array([1, 2, 3]))
+        equal("scale", float(t.getncattr("scale")), 0.25)
+        equal("title", d.title, "from C")
+        equal("x", np.asarray(d["x"][:]), np.array([0.0, 10, 20, 30]))
+        equal("s", int(d["s"][...]), 7)
+        equal("names", [str(n) for n in d["names"][:]], ["a", "bcd", "", "efghi"])
+        equal("w", np.asarray(d["g/w"][:]), np.arange(1, 9, dtype="i2").reshape(4, 2))
+        equal("u", np.asarray(d["g/u"][:]), np.array([9, 8, 7, 6, 5, 4], "u1"))
+        if keys:
+            equal("time is unlimited", (d.dimensions["time"].isunlimited(), len(d.dimensions["time"])), (True, 3))
+            equal("dimensions of the root", {n for n in d.dimensions if not n.startswith("_")}, {"time", "x"})
+            equal("dimensions of g", set(d["g"].dimensions), {"y"})
+            equal("dimensions of w", d["g/w"].dimensions, ("x", "y"))
+            equal("dimensions of s", d["s"].dimensions, ())
+            equal("type of levels", t.levels.dtype, np.dtype("i4"))
+
+
+def write_netcdf(store):
+    """Everything that NCZarr can hold."""
+    with netCDF4.Dataset(f"file://{store}#mode=nczarr,file", "w") as d:
+        d.createDimension("x", 4)
+        d.createDimension("time", None)
+        d.title = "from netCDF"
+        t = d.createVariable("t", "f4", ("time", "x"), fill_value=-1.0, chunksizes=(1, 4))
+        t.units, t.small = "K", np.array([1, 2, 3], "i2")
+        t[0:2] = np.arange(8).reshape(2, 4)
+        c = d.createVariable("c", "S1", ("x",))
+        c[:] = np.array(list("abcd"), "S1")
+        d.createVariable("s", "i4", ())[...] = 7
+        g = d.createGroup("g")
+        g.createDimension("y", 2)
+        g.createVariable("w", "f8", ("y", "x"))[:] = 1.5
+        names = d.createVariable("names", str, ("x",))
+        names[:] = np.array(["aa", "b", "ccc", "dddd"], dtype=object)
+
+
+def to_program(program, store):
+    run = lambda *a: subprocess.run([program, *a], check=True, capture_output=True, text=True).stdout
+    root = json.loads(run("info", "--json", str(store)))
+    equal("dimensions", root["netcdf_dimensions"], {"x": 4, "time": {"size": 2, "unlimited": True}})
+    t = json.loads(run("info", "--json", f"{store}/t"))
+    equal("names of t", t["dimension_names"], ["time", "x"])
+    equal("dimensions of g", json.loads(run("info", "--json", f"{store}/g"))["netcdf_dimensions"], {"y": 2})
+    equal("names of w", json.loads(run("info", "--json", f"{store}/g/w"))["dimension_names"], ["y", "x"])
+    for name, want in [("t", np.arange(8, dtype="f4").reshape(2, 4)), ("g/w", np.full((2, 4), 1.5)), ("s", np.array([7], "i4")),
+                       ("c", np.array(list("abcd"), "S1")), ("names", np.array(["aa", "b", "ccc", "dddd"], "S128"))]:
+        npy = subprocess.run([program, "read", "--npy", f"{store}/{name}"], check=True, capture_output=True).stdout
+        equal(name, np.load(io.BytesIO(npy)), want)
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__)
+    args.add_argument("--tool", required=True)
+    args.add_argument("--program", required=True)
+    args.add_argument("--build", required=True, type=Path)
+    args = args.parse_args()
+    build = args.build.resolve()
+    shutil.rmtree(build, ignore_errors=True)
+    build.mkdir(parents=True)
+
+    def c(keys):
+        store = build / f"c-{keys}.zarr"
+        subprocess.run([args.tool, str(store), keys], check=True)
+        from_c(store, keys == "on")
+
+    def grown():
+        """The program makes a variable longer along the unlimited dimension of what netCDF-C wrote, and netCDF-C sees it. (The other
+        way round cannot be asked: netCDF-C 4.10.1 finds no variables in what it opens for appending, its own files among them.)"""
+        store = build / "grown.zarr"
+        write_netcdf(store)
+        subprocess.run([args.program, "resize", f"{store}/t", "--shape", "3,4"], check=True)
+        with netCDF4.Dataset(f"file://{store}#mode=nczarr,file", "r") as d:
+            equal("time", (len(d.dimensions["time"]), d.dimensions["time"].isunlimited()), (3, True))
+            equal("t", np.ma.filled(d["t"][:], np.nan), np.vstack([np.arange(8, dtype="f4").reshape(2, 4), np.full((1, 4), np.nan, "f4")]))
+
+    def netcdf():
+        store = build / "netcdf.zarr"
+        write_netcdf(store)
+        to_program(args.program, store)
+
+    failed = 0
+    cases = [("C with keys", lambda: c("on")), ("C, pure", lambda: c("off")), ("netCDF, grown by the program", grown), ("netCDF", netcdf)]
+    for name, case in cases:
+        try:
+            case()
+            print(f"ok      {name}")
+        except Exception as e:  # noqa: BLE001  # every failure is one of the case
+            failed += 1
+            print(f"FAILED  {name}: {e}")
+    print(f"{len(cases) - failed} passed, {failed} failed")
+    raise SystemExit(failed > 0)
+
+
+main()
