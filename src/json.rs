@@ -4,6 +4,8 @@
 //! their members. The bare tokens `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON forbids, are read as
 //! numbers with that text and written the same way.
 
+pub mod splice;
+
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, MAX_JSON_VALUES};
 use serde_json::{Map, Number, Value};
@@ -271,8 +273,13 @@ pub fn has_non_finite(value: &Value) -> bool {
 
 /// The text of a document: indented by two spaces, short lists of scalars on one line, no newline at the end.
 pub fn to_text(value: &Value) -> String {
+    to_text_within(value, 0)
+}
+
+/// The same for a value that stands so many levels deep in another text.
+pub fn to_text_within(value: &Value, depth: usize) -> String {
     let mut out = String::new();
-    write(&mut out, value, 0);
+    write(&mut out, value, depth);
     out
 }
 

@@ -5,6 +5,7 @@ use super::json::{self, member};
 use super::v3::CONSOLIDATED;
 use super::{Map, Value};
 use crate::error::{Result, err};
+use crate::json::splice::Object;
 use crate::limits;
 
 /// The entries of a v3 group's document: node documents by path relative to the group. `None` where there are none, or where
@@ -19,10 +20,16 @@ pub fn entries_v3(group: &Map<String, Value>) -> Option<&Map<String, Value>> {
     object.get("metadata")?.as_object()
 }
 
-/// As [`entries_v3`], to be changed.
-pub fn entries_v3_mut(group: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
-    entries_v3(group)?;
-    group.get_mut(CONSOLIDATED)?.as_object_mut()?.get_mut("metadata")?.as_object_mut()
+/// The entries of a v3 group's document, found in its text, and how deep they stand in it.
+pub fn listed_v3<'a>(group: &Object<'a>) -> Option<(Object<'a>, usize)> {
+    let own = group.object(CONSOLIDATED)?;
+    let is_inline = own.value("kind").is_none_or(|kind| kind == br#""inline""#);
+    is_inline.then(|| own.object("metadata")).flatten().map(|entries| (entries, 2))
+}
+
+/// The entries of a `.zmetadata`, found in its text, and how deep they stand in it.
+pub fn listed_v2<'a>(document: &Object<'a>) -> Option<(Object<'a>, usize)> {
+    (document.value("zarr_consolidated_format") == Some(b"1")).then(|| document.object("metadata")).flatten().map(|entries| (entries, 1))
 }
 
 /// The member `consolidated_metadata` of those entries.
@@ -54,23 +61,12 @@ pub fn parse_v2(bytes: &[u8]) -> Result<Map<String, Value>> {
     Ok(document)
 }
 
-/// The entries of a `.zmetadata`: documents by key relative to the group (`a/.zarray`).
-pub fn entries_v2(document: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
-    document.get_mut("metadata")?.as_object_mut()
-}
-
 /// A `.zmetadata` of those entries.
 pub fn write_v2(entries: Map<String, Value>) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("zarr_consolidated_format".into(), 1.into());
     out.insert("metadata".into(), Value::Object(entries));
     out
-}
-
-/// Removes the entries of a node and of all below it: `path` and `path/…`.
-pub fn remove_below(entries: &mut Map<String, Value>, path: &str) {
-    let below = |key: &str| key.strip_prefix(path).is_some_and(|rest| path.is_empty() || rest.is_empty() || rest.starts_with('/'));
-    entries.retain(|key, _| !below(key));
 }
 
 #[cfg(test)]
@@ -92,9 +88,8 @@ mod tests {
             (r#"{}"#, None),
         ];
         for (text, want) in cases {
-            let mut group = object(text);
-            assert_eq!(entries_v3(&group).map(Map::len), want, "{text}");
-            assert_eq!(entries_v3_mut(&mut group).map(|e| e.len()), want, "{text}");
+            assert_eq!(entries_v3(&object(text)).map(Map::len), want, "{text}");
+            assert_eq!(listed_v3(&Object::document(text.as_bytes()).unwrap()).is_some(), want.is_some(), "{text}");
         }
     }
 
@@ -104,7 +99,9 @@ mod tests {
         group.insert(CONSOLIDATED.into(), write_v3(object(r#"{"a/b":{"zarr_format":3}}"#)));
         assert!(entries_v3(&group).unwrap().contains_key("a/b"));
         let text = json::to_text(&Value::Object(write_v2(object(r#"{".zgroup":{"zarr_format":2}}"#))));
-        assert!(entries_v2(&mut parse_v2(text.as_bytes()).unwrap()).unwrap().contains_key(".zgroup"));
+        assert!(parse_v2(text.as_bytes()).is_ok());
+        let (entries, depth) = listed_v2(&Object::document(text.as_bytes()).unwrap()).unwrap();
+        assert_eq!((entries.value(".zgroup").is_some(), depth), (true, 1));
     }
 
     #[test]
@@ -113,14 +110,8 @@ mod tests {
             [r#"{"metadata":{}}"#, r#"{"zarr_consolidated_format":2,"metadata":{}}"#, r#"{"zarr_consolidated_format":1,"metadata":[]}"#]
         {
             assert!(parse_v2(text.as_bytes()).is_err(), "{text}");
+            assert!(listed_v2(&Object::document(text.as_bytes()).unwrap()).is_none(), "{text}");
         }
-    }
-
-    #[test]
-    fn removal_stops_at_the_name() {
-        let mut entries = object(r#"{"foo":1,"foo/a":2,"foobar":3,"b":4}"#);
-        remove_below(&mut entries, "foo");
-        assert_eq!(entries.keys().collect::<Vec<_>>(), ["foobar", "b"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::path::{self, prefix};
 use super::{NodeKind, Store, catalog, draft, gather};
 use crate::engine::lock::KeyGuard;
 use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::json::splice::Object;
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft as drafts;
 use crate::metadata::odd::{self, Note, Weight};
@@ -91,6 +92,15 @@ fn oddities(store: &Store, bytes: &[u8]) -> Vec<Note> {
 /// The document at a path: `zarr.json` before `.zarray` before `.zgroup`, unless the store's options want one version (V2-33),
 /// before those of a draft of version 3. Malformed JSON is an error.
 pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
+    find_with(store, path, false)
+}
+
+/// As [`find`], for who does not ask what is consolidated in it: a `zarr.json` comes without it, which costs less where that is much.
+pub(super) fn find_bare(store: &Store, path: &str) -> Result<Option<Stored>> {
+    find_with(store, path, true)
+}
+
+fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<Stored>> {
     if store.shared().capabilities().latency {
         // All of them at once: one round trip.
         let found = gather::find_many(store, &[path.to_string()], false, store.options().format);
@@ -101,6 +111,7 @@ pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
     }
     let expects_v3 = store.expects_v3();
     let early = if expects_v3 { Early::none(store) } else { Early::documents(store, path, &[v3::DOCUMENT, v2::ARRAY, v2::GROUP]) };
+    let early = Early { bare, ..early };
     match find_v3_in(store, path, &early) {
         Ok(Some(found)) => {
             store.set_expects_v3(true);
@@ -128,12 +139,14 @@ type Found = Result<Option<Vec<u8>>>;
 struct Early {
     /// How often metadata had changed before they were read.
     as_of: u64,
+    /// Nobody asks what is consolidated in a `zarr.json`.
+    bare: bool,
     read: RefCell<Vec<(String, Found)>>,
 }
 
 impl Early {
     fn none(store: &Store) -> Early {
-        Early { as_of: catalog::changes(store), read: RefCell::default() }
+        Early { as_of: catalog::changes(store), bare: false, read: RefCell::default() }
     }
 
     /// The documents of those names at a path, if the store has latency and its options leave the version open.
@@ -168,7 +181,8 @@ pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
 fn find_v3_in(store: &Store, path: &str, early: &Early) -> Result<Option<Stored>> {
     let (key, as_of) = (path::join(path, v3::DOCUMENT), early.as_of);
     let Some(bytes) = early.get(store, &key, MAX_CONSOLIDATED)? else { return Ok(None) };
-    stored_of(store, v3::DOCUMENT, key, &bytes, as_of).map(Some)
+    let text = if early.bare { Object::document(&bytes).map(|document| document.without(v3::CONSOLIDATED)) } else { None };
+    stored_of(store, v3::DOCUMENT, key, text.as_deref().unwrap_or(&bytes), as_of).map(Some)
 }
 
 /// The `.zarray` or `.zgroup` at a path.
@@ -283,19 +297,28 @@ pub(super) fn depth(value: &Value) -> usize {
 
 /// Stores a document, atomically. One that could not be read again is refused.
 pub(super) fn publish(store: &Store, key: &str, document: &Map<String, Value>, condition: Condition) -> Result<()> {
-    let depth = 1 + document.values().map(depth).max().unwrap_or(0);
-    if depth > MAX_DEPTH {
-        return Err(err!(Limit, "a document of {depth} nested levels exceeds the limit of {MAX_DEPTH}").at_key(key));
-    }
+    check_depth(1 + document.values().map(depth).max().unwrap_or(0), key)?;
     let mut text = json::to_text(&Value::Object(document.clone()));
     text.push('\n');
     let holds_many = document.contains_key(v3::CONSOLIDATED) || key.ends_with(v2::CONSOLIDATED);
-    let limit = if holds_many { MAX_CONSOLIDATED } else { MAX_DOCUMENT };
+    publish_text(store, key, text.as_bytes(), if holds_many { MAX_CONSOLIDATED } else { MAX_DOCUMENT }, condition)
+}
+
+/// Stores the text of a document of at most `limit` bytes, atomically.
+pub(super) fn publish_text(store: &Store, key: &str, text: &[u8], limit: usize, condition: Condition) -> Result<()> {
     if text.len() > limit {
         return Err(err!(Limit, "a document of {} bytes exceeds the limit of {limit} bytes", text.len()).at_key(key));
     }
-    store.shared().put(key, &[text.as_bytes()], condition).map_err(|e| e.at_key(key))?;
+    store.shared().put(key, &[text], condition).map_err(|e| e.at_key(key))?;
     store.note_document(key);
+    Ok(())
+}
+
+/// Refuses a document that is nested so deep that it could not be read again.
+pub(super) fn check_depth(depth: usize, key: &str) -> Result<()> {
+    if depth > MAX_DEPTH {
+        return Err(err!(Limit, "a document of {depth} nested levels exceeds the limit of {MAX_DEPTH}").at_key(key));
+    }
     Ok(())
 }
 

@@ -1,21 +1,21 @@
 //! The tree around a node: ancestor groups on creation, erasing, and consolidated metadata that stays right.
 //! Specification: v2, "Groups"; v3 core, "Group metadata", "Operations", "Consolidated metadata".
 
-use super::catalog::{self, Catalog};
-use super::document::{self, Stored, find, find_v2, find_v3};
+use super::catalog;
+use super::document::{self, Stored, find, find_bare, find_v2, find_v3};
 use super::walk::{self, Found, Place, Wanted};
 use super::{Group, NodeKind, Store, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::json::splice::Object;
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, json, v2, v3};
 use crate::store::{Condition, get};
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The format of the nearest group above `path`, if there is one.
 pub(super) fn enclosing_format(store: &Store, path: &str) -> Result<Option<Format>> {
     for above in path::ancestors(path).into_iter().rev() {
-        if let Some(found) = find(store, above)? {
+        if let Some(found) = find_bare(store, above)? {
             return Ok(Some(found.format));
         }
     }
@@ -27,7 +27,7 @@ pub(super) fn enclosing_format(store: &Store, path: &str) -> Result<Option<Forma
 pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Result<Vec<String>> {
     let mut missing = Vec::new();
     for above in path::ancestors(path) {
-        match find(store, above)? {
+        match find_bare(store, above)? {
             None => missing.push(above),
             Some(found) => refuse_array(store, above, &found)?,
         }
@@ -40,7 +40,7 @@ pub(super) fn ensure_ancestors(store: &Store, path: &str, format: Format) -> Res
         match document::publish(store, &path::join(above, name), &document, Condition::Absent) {
             // Another writer was faster; what it made must be a group, too.
             Err(e) if e.kind() == ErrorKind::Conflict => {
-                if let Some(found) = find(store, above)? {
+                if let Some(found) = find_bare(store, above)? {
                     refuse_array(store, above, &found)?;
                 }
             }
@@ -134,13 +134,23 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: Stored, nodes
     if found.dialect != Dialect::Final || found.clone().parse(store).is_err() {
         return Ok(());
     }
-    let catalog = match found.format {
-        Format::V3 => Catalog::of_v3(path, &Arc::new(found.document.clone()), found.as_of),
-        Format::V2 => Catalog::read_v2(store, path)?,
+    let key = path::join(path, if found.format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
+    let bytes = get(&**store.shared(), &key, MAX_CONSOLIDATED)?.unwrap_or_default();
+    let listed = Object::document(&bytes).and_then(|document| match found.format {
+        Format::V3 => consolidated::listed_v3(&document),
+        Format::V2 => consolidated::listed_v2(&document),
+    });
+    let Some((entries, _)) = listed else { return Group::quietly(store, path.to_string(), found)?.consolidate() };
+    let names: HashSet<&str> = entries.names().collect();
+    let is_listed = |node: &str| {
+        let name = path::relative(path, node);
+        match found.format {
+            Format::V3 => names.contains(name),
+            Format::V2 => [v2::ARRAY, v2::GROUP].iter().any(|document| names.contains(path::join(name, document).as_str())),
+        }
     };
-    let Some(catalog) = catalog else { return Group::quietly(store, path.to_string(), found)?.consolidate() };
-    let below = |node: &&String| path.is_empty() || node.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
-    let missed: Vec<String> = nodes.iter().filter(below).filter(|node| catalog.find(node).is_none()).cloned().collect();
+    let missed: Vec<String> =
+        nodes.iter().filter(|node| *node != path && path::is_within(node, path) && !is_listed(node)).cloned().collect();
     if missed.is_empty() {
         return Ok(());
     }
@@ -172,25 +182,19 @@ fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
     let key = path::join(group, v3::DOCUMENT);
     let thread = document::lock_thread(store, group, v3::DOCUMENT);
     match get(&**store.shared(), &key, MAX_CONSOLIDATED)? {
-        Some(bytes) if contains(&bytes, v3::CONSOLIDATED.as_bytes()) => {}
+        Some(bytes) if Object::document(&bytes).and_then(|document| consolidated::listed_v3(&document)).is_some() => {}
         _ => return Ok(()),
     }
     let _lock = document::lock_process(store, thread, group, &key)?;
     let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
     // What cannot be read here misleads nobody: no reader takes it.
-    let Ok(mut document) = json::parse_object(&bytes, MAX_CONSOLIDATED) else { return Ok(()) };
-    let Some(entries) = consolidated::entries_v3_mut(&mut document) else { return Ok(()) };
-    if let Some(erased) = erased {
-        consolidated::remove_below(entries, path::relative(group, erased));
-    }
+    let Some((entries, depth)) = Object::document(&bytes).and_then(|document| consolidated::listed_v3(&document)) else { return Ok(()) };
+    let mut changes = HashMap::new();
     for path in paths {
-        let name = path::relative(group, path);
-        match find_v3(store, path)? {
-            Some(found) => drop(entries.insert(name.to_string(), consolidated::entry_v3(found.document))),
-            None => drop(entries.shift_remove(name)),
-        }
+        let entry = find_v3(store, path)?.map(|found| consolidated::entry_v3(found.document));
+        changes.insert(path::relative(group, path).to_string(), entry);
     }
-    document::publish(store, &key, &document, Condition::None)
+    publish_changed(store, &key, &entries, depth, &changes, erased.map(|erased| path::relative(group, erased)))
 }
 
 fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
@@ -201,20 +205,41 @@ fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
     }
     let _lock = document::lock_process(store, thread, group, &key)?;
     let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
-    let Ok(mut document) = consolidated::parse_v2(&bytes) else { return Ok(()) };
-    let Some(entries) = consolidated::entries_v2(&mut document) else { return Ok(()) };
-    if let Some(erased) = erased {
-        consolidated::remove_below(entries, path::relative(group, erased));
-    }
+    let Some((entries, depth)) = Object::document(&bytes).and_then(|document| consolidated::listed_v2(&document)) else { return Ok(()) };
+    let mut changes = HashMap::new();
     for path in paths {
-        for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
-            entries.shift_remove(&path::join(path::relative(group, path), name));
-        }
+        let mut fresh = Map::new();
         if let Some(found) = find_v2(store, path)? {
-            insert_v2(store, entries, group, path, found)?;
+            insert_v2(store, &mut fresh, group, path, found)?;
+        }
+        for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
+            let entry = path::join(path::relative(group, path), name);
+            let value = fresh.shift_remove(&entry);
+            changes.insert(entry, value);
         }
     }
-    document::publish(store, &key, &document, Condition::None)
+    publish_changed(store, &key, &entries, depth, &changes, erased.map(|erased| path::relative(group, erased)))
+}
+
+/// Stores a document with other consolidated `entries`, which stand so many levels deep in it: without those of a node that was
+/// erased and of all below it, and with `changes`.
+fn publish_changed(
+    store: &Store,
+    key: &str,
+    entries: &Object<'_>,
+    depth: usize,
+    changes: &HashMap<String, Option<Value>>,
+    erased: Option<&str>,
+) -> Result<()> {
+    let mut texts = HashMap::new();
+    for (name, value) in changes {
+        if let Some(value) = value {
+            document::check_depth(depth + 1 + document::depth(value), key)?;
+        }
+        texts.insert(name.clone(), value.as_ref().map(|value| json::to_text_within(value, depth + 1)));
+    }
+    let text = entries.changed(&texts, |name| erased.is_some_and(|erased| path::is_within(name, erased)), depth);
+    document::publish_text(store, key, &text, MAX_CONSOLIDATED, Condition::None)
 }
 
 /// Adds the documents of one v2 node to consolidated entries.
@@ -303,8 +328,4 @@ pub(super) fn need_erasing(store: &Store) -> Result<()> {
         return Ok(());
     }
     bail!(Unsupported, "{} cannot erase what it holds; copy what is to stay into a new store", store.shared().describe())
-}
-
-fn contains(haystack: &[u8], needle: &[u8]) -> bool {
-    haystack.windows(needle.len()).any(|w| w == needle)
 }

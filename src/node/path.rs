@@ -85,6 +85,11 @@ pub fn relative<'a>(base: &str, path: &'a str) -> &'a str {
     path.strip_prefix(base).unwrap_or(path).trim_start_matches('/')
 }
 
+/// Whether `path` is `base` or lies below it.
+pub fn is_within(path: &str, base: &str) -> bool {
+    path.strip_prefix(base).is_some_and(|rest| base.is_empty() || rest.is_empty() || rest.starts_with('/'))
+}
+
 /// How a path is named in a message.
 pub fn display(path: &str) -> &str {
     if path.is_empty() { "the root" } else { path }
@@ -163,6 +168,14 @@ mod tests {
         assert_eq!(ancestors("a"), [""]);
         assert!(ancestors("").is_empty());
         assert_eq!((relative("", "a/b"), relative("a", "a/b/c"), relative("a", "a")), ("a/b", "b/c", ""));
+    }
+
+    #[test]
+    fn what_lies_below_stops_at_the_name() {
+        for (path, within) in [("foo", true), ("foo/a", true), ("foobar", false), ("b", false), ("", false)] {
+            assert_eq!(is_within(path, "foo"), within, "{path}");
+            assert!(is_within(path, ""), "{path}");
+        }
     }
 
     #[test]

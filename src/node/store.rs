@@ -388,7 +388,7 @@ impl Store {
         }
         let groups: BTreeSet<&str> = nodes.iter().filter_map(|node| path::parent(node)).chain([""]).collect();
         for group in groups {
-            if let Some(found) = document::find(self, group)?
+            if let Some(found) = document::find_bare(self, group)?
                 && found.kind == NodeKind::Group
             {
                 hierarchy::consolidate_unless(self, group, found, &nodes)?;

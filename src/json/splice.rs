@@ -1,0 +1,228 @@
+//! The members of an object in a JSON text, found and replaced without a value for all the others: consolidated metadata have a
+//! member for each node of a hierarchy, and a change concerns few of them.
+
+use super::{BYTE_ORDER_MARK, indent, string_end, unescaped};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// An object in a text, whose members are known by where they stand. Names that stand twice are kept twice; the last one counts.
+pub struct Object<'a> {
+    text: &'a [u8],
+    /// From its opening brace to behind its closing one.
+    place: Range<usize>,
+    members: Vec<Member<'a>>,
+}
+
+struct Member<'a> {
+    name: Cow<'a, str>,
+    /// From the name's quotation mark to behind the value.
+    place: Range<usize>,
+    value: usize,
+}
+
+impl<'a> Object<'a> {
+    /// The object that is the document; `None` where the text is none. Only its own level is looked at closely.
+    pub fn document(text: &'a [u8]) -> Option<Object<'a>> {
+        let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        Object::at(text, blanks(text, mark))
+    }
+
+    fn at(text: &'a [u8], open: usize) -> Option<Object<'a>> {
+        let mut object = Object { text, place: open..open, members: Vec::new() };
+        if text.get(open) != Some(&b'{') {
+            return None;
+        }
+        let mut at = blanks(text, open + 1);
+        if text.get(at) == Some(&b'}') {
+            object.place.end = at + 1;
+            return Some(object);
+        }
+        loop {
+            let name = (text.get(at) == Some(&b'"')).then(|| at..string_end(text, at))?;
+            let colon = blanks(text, name.end);
+            let value = (text.get(colon) == Some(&b':')).then(|| blanks(text, colon + 1))?;
+            let end = value_end(text, value)?;
+            object.members.push(Member { name: unescaped(&text[name.clone()])?, place: name.start..end, value });
+            at = blanks(text, end);
+            match text.get(at)? {
+                b',' => at = blanks(text, at + 1),
+                b'}' => {
+                    object.place.end = at + 1;
+                    return Some(object);
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn member(&self, name: &str) -> Option<&Member<'a>> {
+        self.members.iter().rev().find(|m| m.name == name)
+    }
+
+    /// The names of its members, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|m| &*m.name)
+    }
+
+    /// The text of a member's value.
+    pub fn value(&self, name: &str) -> Option<&'a [u8]> {
+        self.member(name).map(|m| &self.text[m.value..m.place.end])
+    }
+
+    /// The object that is a member's value.
+    pub fn object(&self, name: &str) -> Option<Object<'a>> {
+        Object::at(self.text, self.member(name)?.value)
+    }
+
+    /// The whole text with other members in this object, which stands so many levels deep: those that are named in `changes` have
+    /// another value (as text, its lines indented for their place) or none, those of whose name `gone` says so are left out, and
+    /// new ones are added behind the last.
+    pub fn changed(&self, changes: &HashMap<String, Option<String>>, gone: impl Fn(&str) -> bool, depth: usize) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.text.len() + changes.values().flatten().map(|v| v.len() + 64).sum::<usize>());
+        out.extend_from_slice(&self.text[..=self.place.start]);
+        let (mut first, mut margin) = (true, String::from("\n"));
+        indent(&mut margin, depth + 1);
+        let mut begin = |out: &mut Vec<u8>| {
+            out.extend_from_slice(if std::mem::take(&mut first) { b"" } else { b"," });
+            out.extend_from_slice(margin.as_bytes());
+        };
+        for member in &self.members {
+            match changes.get(&*member.name) {
+                // Of a name that stands twice only one is left.
+                Some(Some(value)) if self.member(&member.name).is_some_and(|last| last.place == member.place) => {
+                    begin(&mut out);
+                    out.extend_from_slice(&self.text[member.place.start..member.value]);
+                    out.extend_from_slice(value.as_bytes());
+                }
+                Some(_) => {}
+                None if gone(&member.name) => {}
+                None => {
+                    begin(&mut out);
+                    out.extend_from_slice(&self.text[member.place.clone()]);
+                }
+            }
+        }
+        let mut added: Vec<_> = changes.iter().filter(|(name, _)| self.member(name).is_none()).collect();
+        added.sort_unstable();
+        for (name, value) in added.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+            begin(&mut out);
+            out.extend_from_slice(serde_json::Value::from(name.as_str()).to_string().as_bytes());
+            out.extend_from_slice(b": ");
+            out.extend_from_slice(value.as_bytes());
+        }
+        if !first {
+            out.extend_from_slice(&margin.as_bytes()[..margin.len() - 2]);
+        }
+        out.extend_from_slice(&self.text[self.place.end - 1..]);
+        out
+    }
+
+    /// The whole text without that member of this object; as it is where there is none.
+    pub fn without(&self, name: &str) -> Cow<'a, [u8]> {
+        match self.member(name) {
+            None => Cow::Borrowed(self.text),
+            Some(_) => Cow::Owned(self.changed(&HashMap::from([(name.to_string(), None)]), |_| false, 0)),
+        }
+    }
+}
+
+/// Where what is no blank begins.
+fn blanks(text: &[u8], at: usize) -> usize {
+    at + text[at.min(text.len())..].iter().take_while(|b| b.is_ascii_whitespace()).count()
+}
+
+/// Where the value that begins at `at` ends; what is in it is not judged. `None` where it has no end.
+fn value_end(text: &[u8], at: usize) -> Option<usize> {
+    let (mut open, mut next) = (0usize, at);
+    loop {
+        match text.get(next)? {
+            b'"' => next = string_end(text, next),
+            b'{' | b'[' => {
+                open += 1;
+                next += 1;
+            }
+            b'}' | b']' => {
+                open = open.checked_sub(1)?;
+                next += 1;
+            }
+            _ if open == 0 => {
+                next += text[next..].iter().take_while(|b| !b",]}".contains(b) && !b.is_ascii_whitespace()).count();
+                return (next > at).then_some(next);
+            }
+            _ => next += 1,
+        }
+        if open == 0 {
+            return Some(next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{parse, to_compact, to_text};
+
+    const TEXT: &str = r#" {"a" : {"x":"}\"]", "y":[1,{"z":[]}]},"b\u0031":-1.5e3 , "c":null,"a":{"k":true}, "d":"NaN"} "#;
+
+    fn changes(list: &[(&str, Option<&str>)]) -> HashMap<String, Option<String>> {
+        list.iter().map(|(name, value)| (name.to_string(), value.map(str::to_string))).collect()
+    }
+
+    #[test]
+    fn members_are_found_by_name_and_the_last_of_a_name_counts() {
+        let object = Object::document(TEXT.as_bytes()).unwrap();
+        for (name, value) in [("b1", "-1.5e3"), ("c", "null"), ("a", r#"{"k":true}"#), ("d", r#""NaN""#)] {
+            assert_eq!(object.value(name), Some(value.as_bytes()));
+        }
+        assert!(object.value("x").is_none() && object.object("c").is_none());
+        assert_eq!(object.object("a").unwrap().value("k"), Some(&b"true"[..]));
+    }
+
+    #[test]
+    fn changes_leave_everything_else_as_it_is() {
+        let object = Object::document(TEXT.as_bytes()).unwrap();
+        let out = object.changed(&changes(&[("a", Some("[]")), ("c", None), ("new\"", Some("7")), ("no", None)]), |name| name == "d", 0);
+        assert_eq!(String::from_utf8(out).unwrap(), " {\n  \"b\\u0031\":-1.5e3,\n  \"a\":[],\n  \"new\\\"\": 7\n} ");
+    }
+
+    #[test]
+    fn a_document_of_this_library_keeps_its_form() {
+        let value = parse(br#"{"m":{"a":{"shape":[1,2],"l":{}},"b":{"q":"s"}},"n":[]}"#, 999).unwrap();
+        let text = to_text(&value);
+        let inner = |text: &str, list: &[(&str, Option<&str>)]| {
+            let document = Object::document(text.as_bytes()).unwrap();
+            String::from_utf8(document.object("m").unwrap().changed(&changes(list), |_| false, 1)).unwrap()
+        };
+        let more = inner(&text, &[("c", Some("{}")), ("a", None)]);
+        assert_eq!(more, to_text(&parse(more.as_bytes(), 999).unwrap()));
+        assert_eq!(to_compact(&parse(more.as_bytes(), 999).unwrap()), r#"{"m":{"b":{"q":"s"},"c":{}},"n":[]}"#);
+        let none = inner(&text, &[("b", None), ("a", None)]);
+        assert_eq!(none, to_text(&parse(none.as_bytes(), 999).unwrap()));
+        let some = inner(&none, &[("z", Some("1"))]);
+        assert_eq!(some, to_text(&parse(some.as_bytes(), 999).unwrap()));
+        assert_eq!(Object::document(text.as_bytes()).unwrap().without("m"), to_text(&parse(br#"{"n":[]}"#, 9).unwrap()).as_bytes());
+    }
+
+    #[test]
+    fn what_is_no_object_is_none() {
+        for text in [
+            "",
+            "[]",
+            "{",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":1",
+            "{\"a\":1,",
+            "{\"a\":1,}",
+            "{\"a\" 1}",
+            "{a:1}",
+            "{\"a\":]}",
+            "{\"a\":\"",
+            "{\"a\":[1}",
+        ] {
+            assert!(Object::document(text.as_bytes()).is_none(), "{text}");
+        }
+        assert!(Object::document(b"\xEF\xBB\xBF{}").unwrap().value("a").is_none());
+    }
+}
