@@ -65,7 +65,15 @@ impl Rooms {
 }
 
 /// Converts n contiguous, native numbers (alignment is of no matter); true if one of them does not fit.
-type Kernel = unsafe fn(*const u8, *mut u8, usize) -> bool;
+type Loop = unsafe fn(*const u8, *mut u8, usize) -> bool;
+
+/// The loops for the numbers of two types.
+#[derive(Clone, Copy, Debug)]
+struct Kernel {
+    plain: Loop,
+    /// Stores whole lines past the caches.
+    past: Loop,
+}
 
 /// How elements of one type become elements of another.
 #[derive(Clone, Debug)]
@@ -548,16 +556,9 @@ impl Transfer {
             };
             let plain = !widen && !matches!(to, DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_)) && !is_padded(to);
             if dst_stride == to.size() as isize && !self.to.swapped() && plain {
-                if !self.streams {
-                    return kernel(input, dst, numbers);
-                }
-                // What became binary32 on its way need not be copied by a kernel.
-                let done = matches!(from, DataType::Float16 | DataType::Narrow(_)) && to == DataType::Float32;
-                let bad = !done && kernel(input, c, numbers);
-                stream::copy(if done { input } else { c }, dst, n * to.size());
-                return bad;
+                return if self.streams { (kernel.past)(input, dst, numbers) } else { (kernel.plain)(input, dst, numbers) };
             }
-            let mut bad = kernel(input, c, numbers);
+            let mut bad = (kernel.plain)(input, c, numbers);
             // What the kernel read is free now.
             let (all, c) = match to {
                 DataType::Complex128 if widen => (2 * n, pairs::<f64>(c.cast(), a.cast(), n)),
@@ -991,7 +992,8 @@ impl Convert<Half> for f64 {
 }
 
 /// # Safety
-/// See [`Kernel`]: n readable S at `src`, room for n D at `dst`, without overlap.
+/// See [`Loop`]: n readable S at `src`, room for n D at `dst`, without overlap.
+#[inline(always)]
 unsafe fn apply<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -> bool {
     let mut bad = false;
     for i in 0..n {
@@ -1002,6 +1004,45 @@ unsafe fn apply<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -> boo
         bad |= unfit;
     }
     bad
+}
+
+/// # Safety
+/// As for [`apply`].
+unsafe fn apply_plain<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -> bool {
+    // SAFETY: forwarded from the caller.
+    unsafe { apply::<S, D>(src, dst, n) }
+}
+
+/// The same; whole lines go from the registers past the caches.
+///
+/// # Safety
+/// As for [`apply`].
+unsafe fn apply_past<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -> bool {
+    let (from, to) = (size_of::<S>(), size_of::<D>());
+    let head = dst.align_offset(stream::LINE);
+    if !head.is_multiple_of(to) {
+        // SAFETY: forwarded from the caller.
+        return unsafe { apply::<S, D>(src, dst, n) };
+    }
+    let head = (head / to).min(n);
+    let a_line = stream::LINE / to;
+    // SAFETY: the first of the elements.
+    let mut bad = unsafe { apply::<S, D>(src, dst, head) };
+    let mut first = head;
+    while n - first >= a_line {
+        // SAFETY: elements first..first + a_line; their places make up a line, which begins at `dst + first * to`.
+        unsafe {
+            bad |= stream::line(dst.add(first * to), |line| apply::<S, D>(src.add(first * from), line, a_line));
+        }
+        first += a_line;
+    }
+    // SAFETY: the last of the elements.
+    bad | unsafe { apply::<S, D>(src.add(first * from), dst.add(first * to), n - first) }
+}
+
+/// The loops from one number to another.
+const fn pair<S: Convert<D>, D>() -> Kernel {
+    Kernel { plain: apply_plain::<S, D>, past: apply_past::<S, D> }
 }
 
 /// The kernel for the numbers of two types. A bool comes as 0 or 1, a padded integer with its upper bits set, a floating-point number
@@ -1032,20 +1073,20 @@ where
 {
     use DataType::*;
     match to {
-        Bool => apply::<S, Truth>,
-        Int8 | Int2 | Int4 => apply::<S, i8>,
-        Int16 => apply::<S, i16>,
-        Int32 => apply::<S, i32>,
-        Int64 | DateTime(_) | TimeDelta(_) => apply::<S, i64>,
-        UInt8 | UInt2 | UInt4 => apply::<S, u8>,
-        UInt16 => apply::<S, u16>,
-        UInt32 => apply::<S, u32>,
-        UInt64 => apply::<S, u64>,
-        Float16 => apply::<S, Half>,
-        Narrow(_) | ComplexNarrow(_) => apply::<S, Odd>,
-        Float32 | Complex64 => apply::<S, f32>,
-        Float64 | Complex128 => apply::<S, f64>,
-        _ => apply::<S, u8>,
+        Bool => pair::<S, Truth>(),
+        Int8 | Int2 | Int4 => pair::<S, i8>(),
+        Int16 => pair::<S, i16>(),
+        Int32 => pair::<S, i32>(),
+        Int64 | DateTime(_) | TimeDelta(_) => pair::<S, i64>(),
+        UInt8 | UInt2 | UInt4 => pair::<S, u8>(),
+        UInt16 => pair::<S, u16>(),
+        UInt32 => pair::<S, u32>(),
+        UInt64 => pair::<S, u64>(),
+        Float16 => pair::<S, Half>(),
+        Narrow(_) | ComplexNarrow(_) => pair::<S, Odd>(),
+        Float32 | Complex64 => pair::<S, f32>(),
+        Float64 | Complex128 => pair::<S, f64>(),
+        _ => pair::<S, u8>(),
     }
 }
 

@@ -33,6 +33,7 @@ pub unsafe fn copy(src: *const u8, dst: *mut u8, bytes: usize) {
 /// # Safety
 /// As [`copy`]; `dst` is a multiple of [`LINE`], and so is `bytes`.
 #[cfg(target_arch = "x86_64")]
+#[inline(always)]
 unsafe fn copy_lines(src: *const u8, dst: *mut u8, bytes: usize) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
     for line in (0..bytes).step_by(LINE) {
@@ -46,6 +47,26 @@ unsafe fn copy_lines(src: *const u8, dst: *mut u8, bytes: usize) {
             unsafe { _mm_stream_si128(dst.add(line + i * 16).cast(), piece.assume_init()) };
         }
     }
+}
+
+/// Stores one line past the caches, which `fill` writes; what it returns.
+///
+/// # Safety
+/// `dst` is a multiple of [`LINE`], and so many bytes are writable there. `fill` writes every byte of the line that it is given.
+#[inline(always)]
+pub unsafe fn line<R>(dst: *mut u8, fill: impl FnOnce(*mut u8) -> R) -> R {
+    #[repr(align(64))]
+    struct Line(std::mem::MaybeUninit<[u8; LINE]>);
+    let mut line = Line(std::mem::MaybeUninit::uninit());
+    let done = fill(line.0.as_mut_ptr().cast());
+    // SAFETY: the line was written as a whole, the destination has room for it and is aligned. The compiler keeps the line in registers.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        copy_lines(line.0.as_ptr().cast(), dst, LINE);
+        #[cfg(not(target_arch = "x86_64"))]
+        std::ptr::copy_nonoverlapping(line.0.as_ptr().cast(), dst, LINE);
+    }
+    done
 }
 
 /// Makes what went past the caches visible before anything that this thread stores from now on.

@@ -12,6 +12,8 @@ pub struct Object<'a> {
     /// From its opening brace to behind its closing one.
     place: Range<usize>,
     members: Vec<Member<'a>>,
+    /// The member that was looked into.
+    inner: Option<(&'a str, Box<Object<'a>>)>,
 }
 
 struct Member<'a> {
@@ -22,14 +24,15 @@ struct Member<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The object that is the document; `None` where the text is none. Only its own level is looked at closely.
-    pub fn document(text: &'a [u8]) -> Option<Object<'a>> {
+    /// The object that is the document; `None` where the text is none. Only its own level is looked at closely, and of its member
+    /// `path[0]` the member `path[1]`, and so on.
+    pub fn document(text: &'a [u8], path: &[&'a str]) -> Option<Object<'a>> {
         let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-        Object::at(text, blanks(text, mark))
+        Object::at(text, blanks(text, mark), path)
     }
 
-    fn at(text: &'a [u8], open: usize) -> Option<Object<'a>> {
-        let mut object = Object { text, place: open..open, members: Vec::new() };
+    fn at(text: &'a [u8], open: usize, path: &[&'a str]) -> Option<Object<'a>> {
+        let mut object = Object { text, place: open..open, members: Vec::new(), inner: None };
         if text.get(open) != Some(&b'{') {
             return None;
         }
@@ -39,11 +42,12 @@ impl<'a> Object<'a> {
             return Some(object);
         }
         loop {
-            let name = (text.get(at) == Some(&b'"')).then(|| at..string_end(text, at))?;
-            let colon = blanks(text, name.end);
+            let quoted = (text.get(at) == Some(&b'"')).then(|| at..string_end(text, at))?;
+            let name = unescaped(&text[quoted.clone()])?;
+            let colon = blanks(text, quoted.end);
             let value = (text.get(colon) == Some(&b':')).then(|| blanks(text, colon + 1))?;
-            let end = value_end(text, value)?;
-            object.members.push(Member { name: unescaped(&text[name.clone()])?, place: name.start..end, value });
+            let end = object.value_of(&name, value, path)?;
+            object.members.push(Member { name, place: quoted.start..end, value });
             at = blanks(text, end);
             match text.get(at)? {
                 b',' => at = blanks(text, at + 1),
@@ -53,6 +57,20 @@ impl<'a> Object<'a> {
                 }
                 _ => return None,
             }
+        }
+    }
+
+    /// Where a member's value ends, which is looked into if the path leads there.
+    fn value_of(&mut self, name: &str, value: usize, path: &[&'a str]) -> Option<usize> {
+        match path.split_first() {
+            Some((&first, rest)) if name == first => {
+                self.inner = Object::at(self.text, value, rest).map(|inner| (first, Box::new(inner)));
+                match &self.inner {
+                    Some((_, inner)) => Some(inner.place.end),
+                    None => value_end(self.text, value),
+                }
+            }
+            _ => value_end(self.text, value),
         }
     }
 
@@ -70,9 +88,9 @@ impl<'a> Object<'a> {
         self.member(name).map(|m| &self.text[m.value..m.place.end])
     }
 
-    /// The object that is a member's value.
-    pub fn object(&self, name: &str) -> Option<Object<'a>> {
-        Object::at(self.text, self.member(name)?.value)
+    /// The object that is the value of a member on the path that was looked along.
+    pub fn object(&self, name: &str) -> Option<&Object<'a>> {
+        self.inner.as_ref().filter(|(inner, _)| *inner == name).map(|(_, object)| &**object)
     }
 
     /// The whole text with other members in this object, which stands so many levels deep: those that are named in `changes` have
@@ -132,26 +150,39 @@ fn blanks(text: &[u8], at: usize) -> usize {
     at + text[at.min(text.len())..].iter().take_while(|b| b.is_ascii_whitespace()).count()
 }
 
+/// The bytes that begin or end something inside of a value.
+const MARKS: [bool; 256] = {
+    let mut marks = [false; 256];
+    let mut i = 0;
+    while i < b"\"{}[]".len() {
+        marks[b"\"{}[]"[i] as usize] = true;
+        i += 1;
+    }
+    marks
+};
+
 /// Where the value that begins at `at` ends; what is in it is not judged. `None` where it has no end.
 fn value_end(text: &[u8], at: usize) -> Option<usize> {
+    match text.get(at)? {
+        b'"' => return Some(string_end(text, at)),
+        b'{' | b'[' => {}
+        _ => {
+            let end = at + text[at..].iter().take_while(|b| !b",]}".contains(b) && !b.is_ascii_whitespace()).count();
+            return (end > at).then_some(end);
+        }
+    }
     let (mut open, mut next) = (0usize, at);
     loop {
-        match text.get(next)? {
-            b'"' => next = string_end(text, next),
-            b'{' | b'[' => {
-                open += 1;
-                next += 1;
+        next += text[next..].iter().position(|b| MARKS[usize::from(*b)])?;
+        match text[next] {
+            b'"' => {
+                next = string_end(text, next);
+                continue;
             }
-            b'}' | b']' => {
-                open = open.checked_sub(1)?;
-                next += 1;
-            }
-            _ if open == 0 => {
-                next += text[next..].iter().take_while(|b| !b",]}".contains(b) && !b.is_ascii_whitespace()).count();
-                return (next > at).then_some(next);
-            }
-            _ => next += 1,
+            b'{' | b'[' => open += 1,
+            _ => open -= 1,
         }
+        next += 1;
         if open == 0 {
             return Some(next);
         }
@@ -171,7 +202,7 @@ mod tests {
 
     #[test]
     fn members_are_found_by_name_and_the_last_of_a_name_counts() {
-        let object = Object::document(TEXT.as_bytes()).unwrap();
+        let object = Object::document(TEXT.as_bytes(), &["a"]).unwrap();
         for (name, value) in [("b1", "-1.5e3"), ("c", "null"), ("a", r#"{"k":true}"#), ("d", r#""NaN""#)] {
             assert_eq!(object.value(name), Some(value.as_bytes()));
         }
@@ -181,7 +212,7 @@ mod tests {
 
     #[test]
     fn changes_leave_everything_else_as_it_is() {
-        let object = Object::document(TEXT.as_bytes()).unwrap();
+        let object = Object::document(TEXT.as_bytes(), &["a"]).unwrap();
         let out = object.changed(&changes(&[("a", Some("[]")), ("c", None), ("new\"", Some("7")), ("no", None)]), |name| name == "d", 0);
         assert_eq!(String::from_utf8(out).unwrap(), " {\n  \"b\\u0031\":-1.5e3,\n  \"a\":[],\n  \"new\\\"\": 7\n} ");
     }
@@ -191,7 +222,7 @@ mod tests {
         let value = parse(br#"{"m":{"a":{"shape":[1,2],"l":{}},"b":{"q":"s"}},"n":[]}"#, 999).unwrap();
         let text = to_text(&value);
         let inner = |text: &str, list: &[(&str, Option<&str>)]| {
-            let document = Object::document(text.as_bytes()).unwrap();
+            let document = Object::document(text.as_bytes(), &["m"]).unwrap();
             String::from_utf8(document.object("m").unwrap().changed(&changes(list), |_| false, 1)).unwrap()
         };
         let more = inner(&text, &[("c", Some("{}")), ("a", None)]);
@@ -201,7 +232,7 @@ mod tests {
         assert_eq!(none, to_text(&parse(none.as_bytes(), 999).unwrap()));
         let some = inner(&none, &[("z", Some("1"))]);
         assert_eq!(some, to_text(&parse(some.as_bytes(), 999).unwrap()));
-        assert_eq!(Object::document(text.as_bytes()).unwrap().without("m"), to_text(&parse(br#"{"n":[]}"#, 9).unwrap()).as_bytes());
+        assert_eq!(Object::document(text.as_bytes(), &[]).unwrap().without("m"), to_text(&parse(br#"{"n":[]}"#, 9).unwrap()).as_bytes());
     }
 
     #[test]
@@ -221,8 +252,8 @@ mod tests {
             "{\"a\":\"",
             "{\"a\":[1}",
         ] {
-            assert!(Object::document(text.as_bytes()).is_none(), "{text}");
+            assert!(Object::document(text.as_bytes(), &["a"]).is_none(), "{text}");
         }
-        assert!(Object::document(b"\xEF\xBB\xBF{}").unwrap().value("a").is_none());
+        assert!(Object::document(b"\xEF\xBB\xBF{}", &[]).unwrap().value("a").is_none());
     }
 }

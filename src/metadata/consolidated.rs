@@ -3,10 +3,11 @@
 
 use super::json::{self, member};
 use super::v3::CONSOLIDATED;
-use super::{Map, Value};
+use super::{Format, Map, Value};
 use crate::error::{Result, err};
 use crate::json::splice::Object;
 use crate::limits;
+use std::collections::HashMap;
 
 /// The entries of a v3 group's document: node documents by path relative to the group. `None` where there are none, or where
 /// they are null or of a kind that is not known (HD-30).
@@ -20,16 +21,48 @@ pub fn entries_v3(group: &Map<String, Value>) -> Option<&Map<String, Value>> {
     object.get("metadata")?.as_object()
 }
 
-/// The entries of a v3 group's document, found in its text, and how deep they stand in it.
-pub fn listed_v3<'a>(group: &Object<'a>) -> Option<(Object<'a>, usize)> {
-    let own = group.object(CONSOLIDATED)?;
-    let is_inline = own.value("kind").is_none_or(|kind| kind == br#""inline""#);
-    is_inline.then(|| own.object("metadata")).flatten().map(|entries| (entries, 2))
+/// The entries of a group, found in the text of its document.
+pub struct Listed<'a> {
+    document: Object<'a>,
+    format: Format,
 }
 
-/// The entries of a `.zmetadata`, found in its text, and how deep they stand in it.
-pub fn listed_v2<'a>(document: &Object<'a>) -> Option<(Object<'a>, usize)> {
-    (document.value("zarr_consolidated_format") == Some(b"1")).then(|| document.object("metadata")).flatten().map(|entries| (entries, 1))
+impl<'a> Listed<'a> {
+    /// Those in a `zarr.json` or a `.zmetadata`; `None` where there are none.
+    pub fn find(text: &'a [u8], format: Format) -> Option<Listed<'a>> {
+        let document = match format {
+            Format::V3 => Object::document(text, &[CONSOLIDATED, "metadata"])?,
+            Format::V2 => Object::document(text, &["metadata"])?,
+        };
+        let is_known = match format {
+            Format::V3 => document.object(CONSOLIDATED)?.value("kind").is_none_or(|kind| kind == br#""inline""#),
+            Format::V2 => document.value("zarr_consolidated_format") == Some(b"1"),
+        };
+        let listed = Listed { document, format };
+        (is_known && listed.entries().is_some()).then_some(listed)
+    }
+
+    /// How deep the object of the entries stands in the document.
+    pub fn depth(&self) -> usize {
+        if self.format == Format::V3 { 2 } else { 1 }
+    }
+
+    fn entries(&self) -> Option<&Object<'a>> {
+        match self.format {
+            Format::V3 => self.document.object(CONSOLIDATED)?.object("metadata"),
+            Format::V2 => self.document.object("metadata"),
+        }
+    }
+
+    /// The names of the entries.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries().into_iter().flat_map(Object::names)
+    }
+
+    /// The document with other entries: see [`Object::changed`].
+    pub fn changed(&self, changes: &HashMap<String, Option<String>>, gone: impl Fn(&str) -> bool) -> Vec<u8> {
+        self.entries().map(|entries| entries.changed(changes, gone, self.depth())).unwrap_or_default()
+    }
 }
 
 /// The member `consolidated_metadata` of those entries.
@@ -89,7 +122,8 @@ mod tests {
         ];
         for (text, want) in cases {
             assert_eq!(entries_v3(&object(text)).map(Map::len), want, "{text}");
-            assert_eq!(listed_v3(&Object::document(text.as_bytes()).unwrap()).is_some(), want.is_some(), "{text}");
+            let listed = Listed::find(text.as_bytes(), Format::V3);
+            assert_eq!(listed.map(|listed| listed.names().count()), want, "{text}");
         }
     }
 
@@ -100,8 +134,7 @@ mod tests {
         assert!(entries_v3(&group).unwrap().contains_key("a/b"));
         let text = json::to_text(&Value::Object(write_v2(object(r#"{".zgroup":{"zarr_format":2}}"#))));
         assert!(parse_v2(text.as_bytes()).is_ok());
-        let (entries, depth) = listed_v2(&Object::document(text.as_bytes()).unwrap()).unwrap();
-        assert_eq!((entries.value(".zgroup").is_some(), depth), (true, 1));
+        assert!(Listed::find(text.as_bytes(), Format::V2).unwrap().names().eq([".zgroup"]));
     }
 
     #[test]
@@ -110,7 +143,7 @@ mod tests {
             [r#"{"metadata":{}}"#, r#"{"zarr_consolidated_format":2,"metadata":{}}"#, r#"{"zarr_consolidated_format":1,"metadata":[]}"#]
         {
             assert!(parse_v2(text.as_bytes()).is_err(), "{text}");
-            assert!(listed_v2(&Object::document(text.as_bytes()).unwrap()).is_none(), "{text}");
+            assert!(Listed::find(text.as_bytes(), Format::V2).is_none(), "{text}");
         }
     }
 

@@ -181,7 +181,7 @@ pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
 fn find_v3_in(store: &Store, path: &str, early: &Early) -> Result<Option<Stored>> {
     let (key, as_of) = (path::join(path, v3::DOCUMENT), early.as_of);
     let Some(bytes) = early.get(store, &key, MAX_CONSOLIDATED)? else { return Ok(None) };
-    let text = if early.bare { Object::document(&bytes).map(|document| document.without(v3::CONSOLIDATED)) } else { None };
+    let text = if early.bare { Object::document(&bytes, &[]).map(|document| document.without(v3::CONSOLIDATED)) } else { None };
     stored_of(store, v3::DOCUMENT, key, text.as_deref().unwrap_or(&bytes), as_of).map(Some)
 }
 

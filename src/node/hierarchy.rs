@@ -6,8 +6,8 @@ use super::document::{self, Stored, find, find_bare, find_v2, find_v3};
 use super::walk::{self, Found, Place, Wanted};
 use super::{Group, NodeKind, Store, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::json::splice::Object;
 use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
+use crate::metadata::consolidated::Listed;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, json, v2, v3};
 use crate::store::{Condition, get};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -136,12 +136,8 @@ pub(super) fn consolidate_unless(store: &Store, path: &str, found: Stored, nodes
     }
     let key = path::join(path, if found.format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
     let bytes = get(&**store.shared(), &key, MAX_CONSOLIDATED)?.unwrap_or_default();
-    let listed = Object::document(&bytes).and_then(|document| match found.format {
-        Format::V3 => consolidated::listed_v3(&document),
-        Format::V2 => consolidated::listed_v2(&document),
-    });
-    let Some((entries, _)) = listed else { return Group::quietly(store, path.to_string(), found)?.consolidate() };
-    let names: HashSet<&str> = entries.names().collect();
+    let Some(listed) = Listed::find(&bytes, found.format) else { return Group::quietly(store, path.to_string(), found)?.consolidate() };
+    let names: HashSet<&str> = listed.names().collect();
     let is_listed = |node: &str| {
         let name = path::relative(path, node);
         match found.format {
@@ -181,20 +177,18 @@ fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
     }
     let key = path::join(group, v3::DOCUMENT);
     let thread = document::lock_thread(store, group, v3::DOCUMENT);
-    match get(&**store.shared(), &key, MAX_CONSOLIDATED)? {
-        Some(bytes) if Object::document(&bytes).and_then(|document| consolidated::listed_v3(&document)).is_some() => {}
-        _ => return Ok(()),
-    }
+    let Some(before) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
+    let Some(listed) = Listed::find(&before, Format::V3) else { return Ok(()) };
     let _lock = document::lock_process(store, thread, group, &key)?;
-    let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
+    let Some(now) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
     // What cannot be read here misleads nobody: no reader takes it.
-    let Some((entries, depth)) = Object::document(&bytes).and_then(|document| consolidated::listed_v3(&document)) else { return Ok(()) };
+    let Some(listed) = (if now == before { Some(listed) } else { Listed::find(&now, Format::V3) }) else { return Ok(()) };
     let mut changes = HashMap::new();
     for path in paths {
         let entry = find_v3(store, path)?.map(|found| consolidated::entry_v3(found.document));
         changes.insert(path::relative(group, path).to_string(), entry);
     }
-    publish_changed(store, &key, &entries, depth, &changes, erased.map(|erased| path::relative(group, erased)))
+    publish_changed(store, &key, &listed, &changes, erased.map(|erased| path::relative(group, erased)))
 }
 
 fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
@@ -205,7 +199,7 @@ fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
     }
     let _lock = document::lock_process(store, thread, group, &key)?;
     let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
-    let Some((entries, depth)) = Object::document(&bytes).and_then(|document| consolidated::listed_v2(&document)) else { return Ok(()) };
+    let Some(listed) = Listed::find(&bytes, Format::V2) else { return Ok(()) };
     let mut changes = HashMap::new();
     for path in paths {
         let mut fresh = Map::new();
@@ -218,27 +212,27 @@ fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
             changes.insert(entry, value);
         }
     }
-    publish_changed(store, &key, &entries, depth, &changes, erased.map(|erased| path::relative(group, erased)))
+    publish_changed(store, &key, &listed, &changes, erased.map(|erased| path::relative(group, erased)))
 }
 
-/// Stores a document with other consolidated `entries`, which stand so many levels deep in it: without those of a node that was
-/// erased and of all below it, and with `changes`.
+/// Stores a document with other consolidated entries: without those of a node that was erased and of all below it, and with
+/// `changes`.
 fn publish_changed(
     store: &Store,
     key: &str,
-    entries: &Object<'_>,
-    depth: usize,
+    listed: &Listed<'_>,
     changes: &HashMap<String, Option<Value>>,
     erased: Option<&str>,
 ) -> Result<()> {
+    let within = listed.depth() + 1;
     let mut texts = HashMap::new();
     for (name, value) in changes {
         if let Some(value) = value {
-            document::check_depth(depth + 1 + document::depth(value), key)?;
+            document::check_depth(within + document::depth(value), key)?;
         }
-        texts.insert(name.clone(), value.as_ref().map(|value| json::to_text_within(value, depth + 1)));
+        texts.insert(name.clone(), value.as_ref().map(|value| json::to_text_within(value, within)));
     }
-    let text = entries.changed(&texts, |name| erased.is_some_and(|erased| path::is_within(name, erased)), depth);
+    let text = listed.changed(&texts, |name| erased.is_some_and(|erased| path::is_within(name, erased)));
     document::publish_text(store, key, &text, MAX_CONSOLIDATED, Condition::None)
 }
 

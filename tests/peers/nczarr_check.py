@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""netCDF-C opens what C wrote, with NCZarr's keys and as pure Zarr; and the program tells what netCDF-C wrote.
+"""netCDF-C opens what C wrote, with NCZarr's keys and as pure Zarr, by netCDF4-python and by ncdump; and the program tells what
+netCDF-C wrote.
 
   nczarr_check.py --tool BUILD/nczarr_write --program BUILD/ozarr --build DIR
 
@@ -88,6 +89,19 @@ def main():
         subprocess.run([args.tool, str(store), keys], check=True)
         from_c(store, keys == "on")
 
+    def dumped(keys):
+        """ncdump prints what C wrote. (It is of the system's packages, and older: netCDF-C 4.9.0 ends by a signal at text of a fixed
+        length, in stores of netCDF-C 4.10 too; it has no codecs there, and takes keys of 4.10 for attributes.)"""
+        store = build / f"dump-{keys}.zarr"
+        subprocess.run([args.tool, str(store), keys, "old"], check=True)
+        url = f"file://{store}#mode={'nczarr' if keys == 'on' else 'zarr'},file"
+        text = subprocess.run(["ncdump", url], check=True, capture_output=True, text=True).stdout
+        lines = {" ".join(line.split()) for line in text.splitlines()}
+        expected = ["x = 0, 10, 20, 30 ;", "s = 7 ;", "float t(time, x) ;", "double x(x) ;", "int s(_scalar_) ;", 't:units = "K" ;',
+                    "t:levels = 1b, 2b, 3b ;", ':title = "from C" ;', "short w(x, y) ;", "group: g {", "y = 2 ;", "x = 4 ;",
+                    "0, 0.5, 1, 1.5,", "4, 4.5, 5, 5.5 ;", "u = 9, 8, 7, 6, 5, 4 ;", "7, 8 ;"]
+        equal("lines that ncdump does not print", [line for line in expected if line not in lines], [])
+
     def grown():
         """The program makes a variable longer along the unlimited dimension of what netCDF-C wrote, and netCDF-C sees it. (The other
         way round cannot be asked: netCDF-C 4.10.1 finds no variables in what it opens for appending, its own files among them.)"""
@@ -104,7 +118,8 @@ def main():
         to_program(args.program, store)
 
     failed = 0
-    cases = [("C with keys", lambda: c("on")), ("C, pure", lambda: c("off")), ("netCDF, grown by the program", grown), ("netCDF", netcdf)]
+    cases = [("C with keys", lambda: c("on")), ("C, pure", lambda: c("off")), ("ncdump, C with keys", lambda: dumped("on")),
+             ("ncdump, C, pure", lambda: dumped("off")), ("netCDF, grown by the program", grown), ("netCDF", netcdf)]
     for name, case in cases:
         try:
             case()
