@@ -28,8 +28,8 @@ use half::slice::HalfFloatSliceExt;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-/// Elements of a block.
-pub const BLOCK: usize = 256;
+/// Elements of a block: few enough that blocks of numbers stay in the first-level cache, and a call for each costs nothing beside them.
+pub const BLOCK: usize = 512;
 
 /// Memory for one block of the largest type, of which every byte has a value.
 pub type Room = [u8; BLOCK * 16];
@@ -84,6 +84,32 @@ pub struct Transfer {
     overflow: Overflow,
     /// Whether what is contiguous at the destination is stored past the caches.
     streams: bool,
+    /// The loops that suffice where elements are contiguous on both sides.
+    rows: Option<Rows>,
+}
+
+/// What is known of a conversion beforehand, so that short rows of it cost little.
+#[derive(Clone, Copy, Debug)]
+struct Rows {
+    kernel: Kernel,
+    /// The bytes of an element on either side.
+    from: usize,
+    to: usize,
+    /// The numbers of an element.
+    parts: usize,
+}
+
+impl Rows {
+    /// `None` where elements must be turned around, or pass through another form.
+    fn new(from: ElementType, to: ElementType, kernel: Kernel) -> Option<Rows> {
+        let simple = |e: ElementType| {
+            let narrow = matches!(e.data_type, DataType::Bool | DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_));
+            !narrow && !is_padded(e.data_type) && !e.swapped()
+        };
+        let complex = |e: ElementType| e.data_type.kind() == Kind::Complex;
+        let (size, parts) = (|e: ElementType| e.data_type.size(), if complex(from) { 2 } else { 1 });
+        (simple(from) && simple(to) && complex(from) == complex(to)).then(|| Rows { kernel, from: size(from), to: size(to), parts })
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -155,7 +181,7 @@ impl Transfer {
     pub fn new(from: ElementType, to: ElementType) -> Result<Transfer> {
         let (from, to) = (ElementType::new(from.data_type, from.order), ElementType::new(to.data_type, to.order));
         if let Some(path) = special(from, to)? {
-            return Ok(Transfer { from, to, path, overflow: Overflow::Error, streams: false });
+            return Ok(Transfer { from, to, path, overflow: Overflow::Error, streams: false, rows: None });
         }
         let complex = |e: ElementType| e.data_type.kind() == Kind::Complex;
         if complex(from) && !complex(to) {
@@ -178,19 +204,20 @@ impl Transfer {
             true => Path::Swap,
             false => Path::Convert(kernel(from.data_type, to.data_type)),
         };
-        Ok(Transfer { from, to, path, overflow: Overflow::Error, streams: false })
+        let rows = if let Path::Convert(kernel) = path { Rows::new(from, to, kernel) } else { None };
+        Ok(Transfer { from, to, path, overflow: Overflow::Error, streams: false, rows })
     }
 
     /// The conversion from stored elements to memory that undoes a coding.
     pub fn decoding(from: ElementType, to: ElementType, coding: &Coding, overflow: Overflow) -> Result<Transfer> {
         let path = Path::Coded(Arc::new(Coded::decoding(from, to, coding, overflow)?));
-        Ok(Transfer { from, to, path, overflow, streams: false })
+        Ok(Transfer { from, to, path, overflow, streams: false, rows: None })
     }
 
     /// The conversion from memory to stored elements that does a coding.
     pub fn encoding(from: ElementType, to: ElementType, coding: &Coding, overflow: Overflow) -> Result<Transfer> {
         let path = Path::Coded(Arc::new(Coded::encoding(from, to, coding, overflow)?));
-        Ok(Transfer { from, to, path, overflow, streams: false })
+        Ok(Transfer { from, to, path, overflow, streams: false, rows: None })
     }
 
     /// The element at `src` as text.
@@ -214,7 +241,7 @@ impl Transfer {
     /// The same for elements that a source decodes from `stored` ones.
     pub fn behind(self, source: Arc<dyn Source>, stored: ElementType) -> Transfer {
         let (to, overflow) = (self.to, self.overflow);
-        Transfer { from: stored, to, path: Path::Decoded(Decoded { source, rest: Box::new(self) }), overflow, streams: false }
+        Transfer { from: stored, to, path: Path::Decoded(Decoded { source, rest: Box::new(self) }), overflow, streams: false, rows: None }
     }
 
     /// The same, past the caches where elements are contiguous at the destination: for destinations that no cache holds, which are
@@ -296,6 +323,37 @@ impl Transfer {
         dst_stride: isize,
         n: usize,
     ) -> std::result::Result<(), usize> {
+        if let Some(rows) = self.rows
+            && (src_stride, dst_stride) == (rows.from as isize, rows.to as isize)
+        {
+            let run = if self.streams { rows.kernel.past } else { rows.kernel.plain };
+            // SAFETY: the elements that the caller vouches for, contiguous on both sides, native and numbers of the kernel's types.
+            if !unsafe { run(src, dst, n * rows.parts) } || self.wraps() {
+                return Ok(());
+            }
+        }
+        // SAFETY: as for this function.
+        unsafe { self.run_any(src, src_stride, dst, dst_stride, n) }
+    }
+
+    /// Whether integers keep their low bits, as kernels leave them.
+    fn wraps(&self) -> bool {
+        let is_integer = |e: ElementType| matches!(e.data_type.kind(), Kind::Int | Kind::UInt);
+        self.overflow == Overflow::Wrap && is_integer(self.from) && is_integer(self.to)
+    }
+
+    /// [`Transfer::run`] where nothing is known beforehand.
+    ///
+    /// # Safety
+    /// As for [`Transfer::run`].
+    unsafe fn run_any(
+        &self,
+        src: *const u8,
+        src_stride: isize,
+        dst: *mut u8,
+        dst_stride: isize,
+        n: usize,
+    ) -> std::result::Result<(), usize> {
         let kernel = match &self.path {
             Path::Convert(kernel) => *kernel,
             // SAFETY: as for this function.
@@ -323,9 +381,7 @@ impl Transfer {
                 return Ok(());
             }
         };
-        // A kernel leaves the low bits of an integer.
-        let is_integer = |e: ElementType| matches!(e.data_type.kind(), Kind::Int | Kind::UInt);
-        let wraps = self.overflow == Overflow::Wrap && is_integer(self.from) && is_integer(self.to);
+        let wraps = self.wraps();
         let mut scratch = [Scratch::new(), Scratch::new(), Scratch::new()];
         let mut first = 0;
         let place = |i: usize| (at(src, src_stride, i), at(dst.cast_const(), dst_stride, i).cast_mut());
@@ -347,16 +403,15 @@ impl Transfer {
         Ok(())
     }
 
-    /// Elements of the next block. Blocks that are streamed begin at lines of the cache, if elements do.
+    /// Elements of the next block. Blocks that are streamed end at lines of the cache, except for the last, if elements do.
     fn block_len(&self, dst: *const u8, dst_stride: isize, left: usize) -> usize {
         let size = self.to.size();
-        if !self.streams || dst_stride != size as isize || !dst.addr().is_multiple_of(size) {
+        if left <= BLOCK || !self.streams || dst_stride != size as isize || !dst.addr().is_multiple_of(size) {
             return BLOCK.min(left);
         }
-        match dst.align_offset(stream::LINE) / size {
-            0 => BLOCK.min(left),
-            head => head.min(left),
-        }
+        let head = dst.align_offset(stream::LINE) / size;
+        let a_line = (stream::LINE / size).max(1);
+        head + (BLOCK - head) / a_line * a_line
     }
 
     /// Moves elements as they are, or turned around.

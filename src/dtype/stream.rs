@@ -49,6 +49,21 @@ unsafe fn copy_lines(src: *const u8, dst: *mut u8, bytes: usize) {
     }
 }
 
+/// Brings the lines to the cache that a copy to so many bytes at `dst` writes only in part: those at its ends, which are read before. To
+/// be called some time before the copy; that memory need not be valid.
+#[inline]
+pub fn prepare(dst: *const u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for end in [dst, dst.wrapping_add(bytes)] {
+        if !end.addr().is_multiple_of(LINE) {
+            // SAFETY: a hint, which never fails.
+            unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_ET0 }>(end.cast()) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (dst, bytes);
+}
+
 /// Stores one line past the caches, which `fill` writes; what it returns.
 ///
 /// # Safety

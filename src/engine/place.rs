@@ -237,8 +237,15 @@ unsafe fn copy_as<T: Copy>(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], str
         // SAFETY: the row is contiguous on both sides.
         unsafe {
             if streams && bytes >= STREAM_ROW {
+                let next = outer.last().map_or(0, |axis| axis.dst as isize);
                 each(outer, src, dst, &mut |src, dst| {
+                    stream::prepare(dst.wrapping_offset(next), bytes);
                     stream::copy(src, dst, bytes);
+                    true
+                })
+            } else if (PIECE..=SHORT_ROW).contains(&bytes) {
+                each(outer, src, dst, &mut |src, dst| {
+                    copy_short(src, dst, bytes);
                     true
                 })
             } else {
@@ -267,6 +274,36 @@ unsafe fn copy_as<T: Copy>(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], str
             })
         };
     }
+}
+
+/// Bytes that one instruction moves.
+const PIECE: usize = 16;
+/// Rows of at most so many bytes are copied here: calling `memcpy` costs as much as the copy.
+const SHORT_ROW: usize = 256;
+
+/// Copies at least [`PIECE`] bytes.
+///
+/// # Safety
+/// So many bytes are readable at `src` and writable at `dst`, and the two do not overlap.
+#[inline(always)]
+unsafe fn copy_short(src: *const u8, dst: *mut u8, bytes: usize) {
+    let last = bytes - PIECE;
+    let mut at = 0;
+    while at < last {
+        // SAFETY: a piece of both, unaligned.
+        unsafe { copy_piece(src.add(at), dst.add(at)) };
+        at += PIECE;
+    }
+    // SAFETY: the last piece, part of which may have been copied already.
+    unsafe { copy_piece(src.add(last), dst.add(last)) };
+}
+
+/// # Safety
+/// [`PIECE`] bytes are readable at `src` and writable at `dst`; neither need be aligned.
+#[inline(always)]
+unsafe fn copy_piece(src: *const u8, dst: *mut u8) {
+    // SAFETY: forwarded from the caller.
+    unsafe { dst.cast::<[u8; PIECE]>().write_unaligned(src.cast::<[u8; PIECE]>().read_unaligned()) };
 }
 
 /// The outer axis along which the source is denser than along the inner one, if a transpose in tiles pays.
@@ -431,8 +468,16 @@ unsafe fn convert(
     };
     let done = |_: bool| misfit.get().map_or(Ok(()), Err);
     let Some(t) = transposed_axis(outer, inner, 16) else {
+        let size = transfer.to().size();
+        let next = outer.last().filter(|_| transfer.streams() && inner.dst == size as i64).map(|axis| axis.dst as isize);
+        let mut row = |src: *const u8, dst: *mut u8| {
+            if let Some(next) = next {
+                stream::prepare(dst.wrapping_offset(next), inner.count as usize * size);
+            }
+            run(src, src, inner.src, dst, inner)
+        };
         // SAFETY: forwarded.
-        return done(unsafe { each(outer, src, dst, &mut |src, dst| run(src, src, inner.src, dst, inner)) });
+        return done(unsafe { each(outer, src, dst, &mut row) });
     };
     let across = outer[t];
     let rest: PlaceAxes = outer.iter().enumerate().filter(|(i, _)| *i != t).map(|(_, a)| *a).collect();

@@ -7,6 +7,7 @@ use super::document::Stored;
 use super::{NodeKind, Store, catalog, hierarchy, path};
 use crate::error::{Error, Result};
 use crate::grid::key::KeyEncoding;
+use crate::json::splice::Object;
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft::{self, Entry};
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, json, v2, v3};
@@ -35,6 +36,7 @@ pub(super) fn entry(store: &Store) -> Result<Option<Entry>> {
     }
     let document = match get(&**store.shared(), v3::DOCUMENT, MAX_CONSOLIDATED)? {
         None => None,
+        Some(bytes) if Object::document(&bytes, &[]).and_then(|d| d.value("zarr_format")).is_some_and(|format| format == b"3") => None,
         Some(bytes) => match json::parse_object(&bytes, MAX_CONSOLIDATED) {
             Ok(document) => Some(document).filter(draft::is_entry),
             // It may be whole the next time.

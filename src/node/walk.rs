@@ -343,7 +343,7 @@ mod tests {
     use crate::node::{Array, Context, Create, Mode, Options, Spec};
     use crate::store::latency::LatencyStore;
     use crate::store::memory::MemoryStore;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     fn array(store: &Store, path: &str, format: Format) {
         let mut spec = Spec::new(DataType::Int16, &[3]).unwrap();
@@ -414,12 +414,12 @@ mod tests {
         for format in [Format::V2, Format::V3] {
             let inner = Arc::new(MemoryStore::new());
             array(&Store::from_shared(&Context::default(), inner.clone(), Mode::ReadWrite), "a", format);
-            let slow = Arc::new(LatencyStore::new(inner, Duration::from_millis(30)));
+            // Long enough for all requests to be sent before the first answer, on a busy machine, too.
+            let slow = Arc::new(LatencyStore::new(inner, Duration::from_millis(200)));
             let store = Store::new(&Context::default(), slow.clone(), Mode::Read, Options::default());
-            let start = Instant::now();
             Array::open(&store, "a").unwrap();
-            let (took, stats) = (start.elapsed(), slow.stats());
-            assert!(stats.requests <= 3 && stats.most_in_flight >= 2 && took < Duration::from_millis(60), "{stats:?} {took:?}");
+            let stats = slow.stats();
+            assert!((2..=3).contains(&stats.requests) && stats.most_in_flight as u64 == stats.requests, "{stats:?}");
         }
     }
 
