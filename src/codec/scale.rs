@@ -393,8 +393,12 @@ fn quotients<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, 
         && std::arch::is_x86_feature_detected!("avx2")
         && std::arch::is_x86_feature_detected!("fma")
     {
+        if std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512vl") {
+            // SAFETY: the processor has the instructions.
+            return unsafe { quotients_of_512_bits::<D>(t, src, dst, offset, scale) };
+        }
         // SAFETY: the processor has the instructions.
-        return unsafe { quotients_by_fma::<D>(t, src, dst, offset, scale) };
+        return unsafe { quotients_of_256_bits::<D>(t, src, dst, offset, scale) };
     }
     unscale_in_double::<D>(t, src, dst, offset, scale);
 }
@@ -404,7 +408,7 @@ fn quotients<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, 
 /// it and the nearest number to the reciprocal the second gives the nearest one (Markstein's theorem). Nothing here is so small or
 /// large that it leaves the normal numbers: integers have up to 32 bits.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
+#[inline(always)]
 fn quotients_by_fma<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, scale: f64) {
     let reciprocal = 1.0 / scale;
     with_type!(t, T, {
@@ -416,6 +420,18 @@ fn quotients_by_fma<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset
             D::store(quotient + offset, d);
         });
     })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn quotients_of_256_bits<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, scale: f64) {
+    quotients_by_fma::<D>(t, src, dst, offset, scale);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
+fn quotients_of_512_bits<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8], offset: f64, scale: f64) {
+    quotients_by_fma::<D>(t, src, dst, offset, scale);
 }
 
 /// `x / scale + offset` of every element.
@@ -789,6 +805,17 @@ mod tests {
                     quotients::<f64>(t, src, &mut found, offset, scale);
                     unscale_in_double::<f64>(t, src, &mut expected, offset, scale);
                     assert!(found == expected, "{} by {scale}", t.name());
+                    // Where wider vectors are taken, the narrower ones, too.
+                    #[cfg(target_arch = "x86_64")]
+                    if std::arch::is_x86_feature_detected!("fma")
+                        && std::arch::is_x86_feature_detected!("avx2")
+                        && scale.abs() < 1e98
+                        && scale.abs() > 1e-98
+                    {
+                        // SAFETY: the processor has the instructions.
+                        unsafe { quotients_of_256_bits::<f64>(t, src, &mut found, offset, scale) };
+                        assert!(found == expected, "{} by {scale}", t.name());
+                    }
                 }
             }
         }
