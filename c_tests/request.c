@@ -14,6 +14,11 @@ static int64_t ORIGIN[] = {0, 0}, ALL[] = {ROWS, COLUMNS}, CHUNKS[] = {4, COLUMN
 static int32_t out[CELLS], in[CELLS];
 static const size_t SIZE = sizeof out;
 
+static void microseconds(long n) {
+    struct timespec t = {n / 1000000, n % 1000000 * 1000};
+    nanosleep(&t, NULL);
+}
+
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -195,7 +200,7 @@ static void endings(const char *threads, uint32_t delay, const char *compressor)
         fill(mine, 1, 1);
         r = i % 2 ? read_all(a, mine) : write_all(a, mine, 0);
         if (i % 3 == 1) OK(ozarr_request_test(r, &done));
-        if (i % 5 == 2) usleep(200 * (useconds_t)(i % 7));
+        if (i % 5 == 2) microseconds(200 * (i % 7));
         if (i % 4 < 2) {
             OK(ozarr_request_cancel(r));
             free(mine);
@@ -233,7 +238,7 @@ static void slow_store(void) {
         fill(mine, 1, 1);
         double began = now();
         r = i % 2 ? read_all(there, mine) : write_all(there, mine, 0);
-        usleep(20000);
+        microseconds(20000);
         if (i < 2) {
             OK(ozarr_request_cancel(r));
             ERR_SAYS(OZARR_ERR_CANCELLED, "cancelled", "", ozarr_request_wait(r));
@@ -308,7 +313,7 @@ static void tell(void *user, ozarr_status status, const char *message) {
 /* Tries to wait for what called it. */
 static void tell_and_wait(void *user, ozarr_status status, const char *message) {
     (void)user, (void)message;
-    while (own == NULL) usleep(100);
+    while (own == NULL) microseconds(100);
     told_status = status;
     ERR(OZARR_ERR_STATE, ozarr_request_wait(own));
     ERR(OZARR_ERR_STATE, ozarr_shutdown());
@@ -326,7 +331,7 @@ static void callbacks(const char *threads) {
     /* In this thread, once, when it is found done; or never. */
     told = 0;
     OK(ozarr_array_iwrite_ex(a, NULL, &memory, &options, &r));
-    usleep(20000);
+    microseconds(20000);
     EQUAL(told, 0);
     OK(ozarr_request_wait(r));
     OK(ozarr_request_wait(r));
