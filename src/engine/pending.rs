@@ -623,3 +623,167 @@ pub fn wait_any(requests: &[&Pending], until: Option<Instant>) -> Result<Option<
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::pool::Pool;
+    use super::super::request::Outcome;
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::store::Tuning;
+
+    /// Work that notes when its items run; or one that waits for an answer that never comes.
+    struct Steps {
+        pool: Arc<Pool>,
+        items: u64,
+        name: u32,
+        log: Arc<Mutex<Vec<u32>>>,
+        parks: bool,
+    }
+
+    impl Work for Steps {
+        fn items(&self) -> u64 {
+            self.items
+        }
+
+        fn bytes(&self) -> u64 {
+            u64::MAX
+        }
+
+        fn pool(&self) -> &Pool {
+            &self.pool
+        }
+
+        fn finish_others(&self) -> bool {
+            true
+        }
+
+        fn tuning(&self) -> Tuning {
+            Tuning::default()
+        }
+
+        fn run(&self, _: &Arc<Request>, _: u64) -> Outcome {
+            lock(&self.log).push(self.name);
+            std::thread::yield_now();
+            if self.parks { Outcome::Parked } else { Outcome::Done(Ok(())) }
+        }
+    }
+
+    struct Bench {
+        pool: Arc<Pool>,
+        log: Arc<Mutex<Vec<u32>>>,
+        /// Each test has an array of its own: the list is the process's.
+        place: &'static str,
+    }
+
+    impl Bench {
+        fn new(threads: usize, place: &'static str) -> Bench {
+            Bench { pool: Pool::new(threads), log: Arc::default(), place }
+        }
+
+        /// Submits work on the chunks of one dimension from `low` to `high`.
+        fn submit(&self, name: u32, (low, high): (u64, u64), writes: bool, items: u64, launch: Launch) -> Result<Pending> {
+            let place = (self.place.to_string(), String::new());
+            let (low, high) = (Dims::from_elem(low, 1), Dims::from_elem(high, 1));
+            let work = Steps { pool: self.pool.clone(), items, name, log: self.log.clone(), parks: name >= 1000 };
+            submit(10, launch, || {
+                let footprints = vec![Footprint { place, low, high, writes }];
+                Ok(Parts { work: Box::new(work), footprints, gate: Some(Arc::default()), copied: Vec::new() })
+            })
+        }
+    }
+
+    fn soon(milliseconds: u64) -> Option<Instant> {
+        Instant::now().checked_add(Duration::from_millis(milliseconds))
+    }
+
+    #[test]
+    fn overlapping_requests_run_in_the_order_of_their_submission() {
+        for (threads, place) in [(1, "order 1"), (4, "order 4")] {
+            let bench = Bench::new(threads, place);
+            let all: Vec<Pending> =
+                (0..20).map(|i| bench.submit(i, (i as u64 / 4, 3 + i as u64), true, 5, Launch::default()).unwrap()).collect();
+            assert!(all[19].wait(None).unwrap());
+            all.iter().rev().for_each(|r| assert!(r.wait(None).unwrap() && r.outcome().unwrap().is_ok()));
+            let log = lock(&bench.log).clone();
+            assert!(log.is_sorted() && log.len() == 100, "{log:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_overlap_or_only_reads_has_no_order() {
+        let bench = Bench::new(1, "apart");
+        let stuck = bench.submit(1000, (5, 6), false, 1, Launch::default()).unwrap();
+        assert!(!stuck.test().unwrap());
+        for (range, writes) in [((5, 6), false), ((7, 9), true), ((0, 4), true)] {
+            let other = bench.submit(1, range, writes, 1, Launch::default()).unwrap();
+            assert!(other.wait(None).unwrap());
+        }
+        let behind = bench.submit(2, (6, 7), true, 1, Launch::default()).unwrap();
+        assert_eq!(behind.progress().unwrap(), Progress::Queued);
+        assert!(!behind.wait(soon(20)).unwrap());
+        // What was ended is not gone: its answer may still come.
+        stuck.cancel().unwrap();
+        assert_eq!(stuck.outcome().unwrap().unwrap_err().kind(), ErrorKind::Cancelled);
+        assert!(!behind.wait(soon(20)).unwrap());
+        stuck.0.finish(Ok(()));
+        assert!(behind.wait(None).unwrap());
+        assert!(stuck.outcome().unwrap().is_err());
+    }
+
+    #[test]
+    fn a_deadline_ends_what_never_answers_and_what_waits_behind_it() {
+        for (threads, place) in [(1, "late 1"), (3, "late 3")] {
+            let bench = Bench::new(threads, place);
+            let launch = || Launch { deadline: soon(30), ..Launch::default() };
+            let stuck = bench.submit(1000, (0, 0), true, 3, launch()).unwrap();
+            let behind = bench.submit(1, (0, 0), true, 1, launch()).unwrap();
+            assert_eq!(wait_any(&[&behind, &stuck], None).unwrap().map(|i| i < 2), Some(true));
+            for r in [&stuck, &behind] {
+                assert!(r.wait(None).unwrap());
+                assert_eq!(r.outcome().unwrap().unwrap_err().kind(), ErrorKind::Timeout);
+            }
+            (0..3).for_each(|_| stuck.0.finish(Ok(())));
+            assert!(!lock(&bench.log).contains(&1));
+        }
+    }
+
+    #[test]
+    fn no_more_is_in_flight_than_the_budget_allows() {
+        let bench = Bench::new(1, "budget");
+        let budget = Arc::new(Budget::default());
+        budget.set_limit(25);
+        let launch = || Launch { budget: budget.clone(), ..Launch::default() };
+        let a = bench.submit(1000, (0, 0), true, 1, launch()).unwrap();
+        let _b = bench.submit(1, (1, 1), true, 1, launch()).unwrap();
+        // The second one is carried out to make room for the third.
+        let _c = bench.submit(2, (2, 2), true, 1, launch()).unwrap();
+        assert!(lock(&bench.log).contains(&1));
+        budget.set_again(true);
+        assert_eq!(bench.submit(3, (3, 3), true, 1, launch()).err().unwrap().kind(), ErrorKind::Again);
+        budget.set_again(false);
+        budget.set_limit(9);
+        assert_eq!(bench.submit(3, (3, 3), true, 1, launch()).err().unwrap().kind(), ErrorKind::Limit);
+        budget.set_limit(15);
+        let late = Launch { deadline: soon(20), ..launch() };
+        assert!(a.test().is_ok());
+        assert_eq!(bench.submit(1001, (3, 3), true, 1, late).err().map(|e| e.kind()), Some(ErrorKind::Timeout));
+        a.cancel().unwrap();
+        a.0.finish(Ok(()));
+        assert!(bench.submit(4, (3, 3), true, 1, launch()).unwrap().wait(None).unwrap());
+    }
+
+    #[test]
+    fn nobody_waits_from_inside_of_a_request() {
+        let bench = Bench::new(3, "inside");
+        let other = Arc::new(bench.submit(1000, (9, 9), true, 1, Launch::default()).unwrap());
+        let seen = Arc::new(Mutex::new(None));
+        let (waits, kind) = (other.clone(), seen.clone());
+        let call = Box::new(move |_: &Result<()>| *lock(&kind) = waits.wait(None).err().map(|e| e.kind()));
+        let launch = Launch { tell: Some(Tell { any_thread: true, call }), ..Launch::default() };
+        assert!(bench.submit(1, (0, 0), true, 1, launch).unwrap().wait(None).unwrap());
+        assert_eq!(*lock(&seen), Some(ErrorKind::State));
+        other.cancel().unwrap();
+        other.0.finish(Ok(()));
+    }
+}
