@@ -1,5 +1,5 @@
 /* Requests and batches: reads and writes that go on by themselves; how they end, in which order, and how much of them there may be. */
-#include "table.h"
+#include "own.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -740,6 +740,32 @@ static void batches(const char *threads, uint32_t delay, bool sharded) {
     OK(ozarr_store_close(s));
 }
 
+/* Each chunk that a batch needs is asked for once, and stored once, however many entries need it. */
+static void each_chunk_once(void) {
+    enum { MANY = 9 };
+    static int32_t data[MANY][2 * 10];
+    own_store own;
+    ozarr_store_table t = own_table(&own);
+    ozarr_store *s = NULL;
+    t.flags = 0, own.token = 0, t.put_if = NULL;
+    OK(ozarr_store_from_table(NULL, &t, "r+", &s));
+    ozarr_array *a = array_in(s, "a", "zstd");
+    fill(out, 3, 1);
+    OK(ozarr_array_write(a, OZARR_INT32, out, SIZE));
+    /* Rows 3 to 9 and so the first three chunks, of four rows each. */
+    for (int i = 0; i < MANY; i++) entry(i, a, 3 + i % 6, 7 * i, 2, 10, data[i]);
+    int before = own.calls;
+    OK(ozarr_read_many(MANY, entries));
+    EQUAL(own.calls - before, 3);
+    for (int i = 0; i < MANY; i++) EQUAL(data[i][19], 3 + (4 + i % 6) * COLUMNS + 7 * i + 9);
+    before = own.calls;
+    OK(ozarr_write_many(MANY, entries));
+    EQUAL(own.calls - before, 2 * 3);
+    expect(a, 3, 1);
+    ozarr_array_free(a);
+    OK(ozarr_store_close(s));
+}
+
 int main(void) {
     static const char *const threads[] = {"1", "2", "4"};
     alarm(600);
@@ -758,6 +784,7 @@ int main(void) {
         batches(threads[t], 0, t % 2);
         batches(threads[t], 100, !(t % 2));
     }
+    each_chunk_once();
     slow_store();
     deadlines();
     nothing();

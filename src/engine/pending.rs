@@ -399,6 +399,9 @@ pub fn shutdown() -> Result<()> {
     }
     settle_those(|_| true);
     pool::join_all();
+    // What other threads submitted meanwhile found nobody to go on with it.
+    let begun = lock(&Crowd::of_process().list).begun();
+    begun.iter().for_each(Request::call_for_help);
     Ok(())
 }
 
