@@ -144,7 +144,7 @@ pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<
     if options.flags & !FLAGS != 0 {
         bail!(Argument, "`options->flags` has {}, expected OZARR_REQUEST_COPY and OZARR_CALLBACK_ANY_THREAD only", options.flags & !FLAGS);
     }
-    if !(options.seconds >= 0.0) {
+    if options.seconds.is_nan() || options.seconds < 0.0 {
         bail!(Argument, "`options->seconds` is {}, expected 0 or more", options.seconds);
     }
     let (any_thread, user, flags) = (options.flags & OZARR_CALLBACK_ANY_THREAD != 0, User(options.user), options.flags);
@@ -202,6 +202,7 @@ pub unsafe extern "C" fn ozarr_array_iread_region(
 
 /// Begins to write the box of `shape` elements that begins at `start` from `data`: contiguous, the last
 /// index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
+#[allow(clippy::too_many_arguments)]
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_iwrite_region(
