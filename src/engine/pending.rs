@@ -138,12 +138,15 @@ impl Budget {
     }
 }
 
+/// Gets the result of a request.
+pub type Told = Box<dyn FnOnce(&Result<()>) + Send>;
+
 /// Is told once how a request ended.
 pub struct Tell {
     /// By whichever thread ends it, before it counts as done; else by the thread that first finds it done.
     pub any_thread: bool,
     /// Gets the result.
-    pub call: Box<dyn FnOnce(&Result<()>) + Send>,
+    pub call: Told,
 }
 
 /// How a request is to go on.
