@@ -245,7 +245,32 @@ static void structs_by_their_members() {
     }
 }
 
+static void requests_go_on_by_themselves() {
+    auto t = ozarr::store::memory().create_array("t", ozarr::spec::of<int>({8, 1000}).chunks({1, 1000}));
+    std::vector<int> in(8000, 5), out(8000);
+    auto write = t.iwrite(in.data(), in.size());
+    auto read = t.iread(out.data(), out.size());
+    while (!write.test()) std::this_thread::yield();
+    read.wait();
+    CHECK(out == in);
+    {
+        std::vector<int> gone(1000, 7);
+        write = t.iwrite(gone.data(), gone.size(), {{3, 0}, {1, 1000}}, true);
+    }
+    write.wait_for(60);
+    CHECK((t.read<int>({{3, 999}, {1, 1}}) == std::vector<int>{7}));
+    read = t.iread(out.data(), out.size());
+    read.cancel();
+    try {
+        t.iread(out.data(), 1);
+        FAIL("nothing was thrown");
+    } catch (const ozarr::error &e) {
+        EQUAL(e.status(), OZARR_ERR_BUFFER_SIZE);
+    }
+}
+
 int main() {
+    requests_go_on_by_themselves();
     structs_by_their_members();
     vectors_go_in_and_out();
     texts_are_strings();

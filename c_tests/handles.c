@@ -25,6 +25,7 @@ static ozarr_spec *out_spec;
 static ozarr_chunk_iter *out_chunks;
 static ozarr_shard_writer *out_writer;
 static ozarr_dataset *out_dataset;
+static ozarr_request *out_request;
 
 static void every_array_call(ozarr_array *a, ozarr_status want) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -107,6 +108,16 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_read_times(a, NULL, "days since 2026-01-01", &i64, sizeof i64));
     ERR(want, ozarr_array_write_times(a, NULL, "days since 2026-01-01", &i64, sizeof i64));
     ERR(want, ozarr_array_missing_value(a, &real, sizeof real, &flag));
+    ERR(want, ozarr_array_iread_region(a, extents, extents, OZARR_FLOAT64, data, sizeof data, &out_request));
+    ERR(want, ozarr_array_iwrite_region(a, extents, extents, OZARR_FLOAT64, data, sizeof data, 0, &out_request));
+    ERR(want, ozarr_array_iread_ex(a, NULL, &memory, NULL, &out_request));
+    ERR(want, ozarr_array_iwrite_ex(a, NULL, &memory, NULL, &out_request));
+    ozarr_entry entry = OZARR_ENTRY_INIT;
+    entry.array = a, entry.memory = &memory;
+    ERR(want, ozarr_read_many(1, &entry));
+    ERR(want, ozarr_write_many(1, &entry));
+    ERR(want, ozarr_iread_many(1, &entry, NULL, &out_request));
+    ERR(want, ozarr_iwrite_many(1, &entry, NULL, &out_request));
     ERR(want, ozarr_array_close(a));
 }
 
@@ -312,6 +323,19 @@ static void every_dtype_call(ozarr_dtype *d, ozarr_status want) {
     ERR(want, ozarr_dtype_scalar_from_json(d, 2, "1", &real, sizeof real));
 }
 
+static void every_request_call(ozarr_request *r, ozarr_status want) {
+    ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+    ERR(want, ozarr_request_test(r, &flag));
+    ERR(want, ozarr_request_wait(r));
+    ERR(want, ozarr_request_wait_timeout(r, 0));
+    ERR(want, ozarr_request_cancel(r));
+    ERR(want, ozarr_request_state(r, &i32));
+    ERR(want, ozarr_request_error(r, &info));
+    if (r == NULL) return; /* In lists they are none. */
+    ERR(want, ozarr_requests_wait_all(1, &r, -1, NULL));
+    ERR(want, ozarr_requests_wait_any(1, &r, -1, &i64));
+}
+
 /* All calls of all types on one value. `but` is the one letter of the type that it is right for. */
 static void every_call(void *p, char but, ozarr_status want) {
     if (but != 'a') every_array_call((ozarr_array *)p, want);
@@ -325,8 +349,9 @@ static void every_call(void *p, char but, ozarr_status want) {
     if (but != 'k') every_chunk_iter_call((ozarr_chunk_iter *)p, want);
     if (but != 'w') every_shard_writer_call((ozarr_shard_writer *)p, want);
     if (but != 'D') every_dataset_call((ozarr_dataset *)p, want);
+    if (but != 'r') every_request_call((ozarr_request *)p, want);
     CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_varlen == NULL && out_dtype == NULL && out_spec == NULL && out_chunks == NULL &&
-          out_writer == NULL && out_dataset == NULL);
+          out_writer == NULL && out_dataset == NULL && out_request == NULL);
     EQUAL(i32, 77);
 }
 
@@ -340,6 +365,7 @@ static void every_free(void *p, char but) {
     if (but != 'k') ozarr_chunk_iter_free((ozarr_chunk_iter *)p);
     if (but != 'w') ozarr_shard_writer_free((ozarr_shard_writer *)p);
     if (but != 'D') ozarr_dataset_free((ozarr_dataset *)p);
+    if (but != 'r') ozarr_request_free((ozarr_request *)p);
     if (but != 'c') ozarr_context_free((ozarr_context *)p);
     if (but != 'd') ozarr_dtype_free((ozarr_dtype *)p);
 }
@@ -356,7 +382,8 @@ int main(void) {
     ozarr_context *c = NULL;
     ozarr_dtype *d = NULL;
     ozarr_dataset *ds = NULL;
-    double on_stack = 0;
+    ozarr_request *r = NULL;
+    double on_stack = 0, read[4];
     int32_t rank = 0;
 
     /* The functions that make handles, and those that take none. */
@@ -380,6 +407,8 @@ int main(void) {
     OK(ozarr_array_chunks(a, true, &k));
     int64_t first[] = {0, 0};
     OK(ozarr_shard_writer_new(a, first, &w));
+    OK(ozarr_array_iread_region(a, first, extents, OZARR_FLOAT64, read, sizeof read, &r));
+    OK(ozarr_shutdown());
 
     OK(ozarr_array_create("texts.zarr", OZARR_STRING, 2, extents, NULL, OZARR_OVERWRITE, &texts));
     OK(ozarr_array_read_varlen(texts, NULL, &v));
@@ -393,10 +422,10 @@ int main(void) {
     every_call((char *)a + 1, 'x', OZARR_ERR_INVALID_HANDLE); /* the next slot, which is vacant */
     every_free(&on_stack, 0);
     CHECK(on_stack == 0);
-    void *live[] = {a, g, s, st, it, v, c, d, k, w, ds};
-    for (int i = 0; i < 11; i++) {
-        every_call(live[i], "agstivcdkwD"[i], OZARR_ERR_INVALID_HANDLE);
-        every_free(live[i], "agstivcdkwD"[i]);
+    void *live[] = {a, g, s, st, it, v, c, d, k, w, ds, r};
+    for (int i = 0; i < 12; i++) {
+        every_call(live[i], "agstivcdkwDr"[i], OZARR_ERR_INVALID_HANDLE);
+        every_free(live[i], "agstivcdkwDr"[i]);
     }
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_group", "ozarr_array", ozarr_array_rank((ozarr_array *)g, &rank));
 
@@ -415,8 +444,10 @@ int main(void) {
     ozarr_context_free(c);
     ozarr_dtype_free(d);
     ozarr_dataset_free(ds);
-    for (int i = 0; i < 11; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
-    for (int i = 0; i < 11; i++) every_free(live[i], 0);
+    OK(ozarr_request_wait(r));
+    ozarr_request_free(r);
+    for (int i = 0; i < 12; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
+    for (int i = 0; i < 12; i++) every_free(live[i], 0);
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "freed", "", ozarr_array_rank(a, &rank));
 
     /* A new handle in the old one's slot is another handle; a closed one is gone, even if closing it failed. */

@@ -16,10 +16,12 @@ static bool cxx() {
     ozarr_memory memory = OZARR_MEMORY_INIT;
     ozarr_error_info info OZARR_ERROR_INFO_INIT;
     ozarr_copy_options options OZARR_COPY_OPTIONS_INIT;
+    ozarr_request_options going OZARR_REQUEST_OPTIONS_INIT;
+    ozarr_entry entry OZARR_ENTRY_INIT;
     ozarr_array *array = nullptr;
     ozarr_status status = ozarr_array_open("nowhere.zarr", "r", &array);
     return whole.struct_size == sizeof whole && memory.struct_size == sizeof memory && info.struct_size == sizeof info && options.struct_size == sizeof options &&
-           status == OZARR_ERR_NOT_FOUND && array == nullptr && std::strcmp(ozarr_status_name(status), "OZARR_ERR_NOT_FOUND") == 0;
+           going.struct_size == sizeof going && entry.struct_size == sizeof entry && status == OZARR_ERR_NOT_FOUND && array == nullptr && std::strcmp(ozarr_status_name(status), "OZARR_ERR_NOT_FOUND") == 0;
 }
 
 int main() { return c99() && c11() && cxx() ? 0 : 1; }

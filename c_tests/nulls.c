@@ -33,6 +33,7 @@ static ozarr_variable variable = OZARR_VARIABLE_INIT;
 static ozarr_region region = OZARR_REGION_INIT;
 static ozarr_memory memory = OZARR_MEMORY_INIT;
 static ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+static ozarr_request *q, *oq;
 
 #define NULL_IS(argument, call) ERR_SAYS(OZARR_ERR_NULL, "`" argument "`", "NULL", call)
 #define NULL_OK(argument, call) (OK(call), forget())
@@ -44,7 +45,8 @@ static void forget(void) {
     ozarr_varlen_free(ov);
     ozarr_dtype_free(od);
     ozarr_group_free(og);
-    ost = NULL, oa = NULL, ov = NULL, od = NULL, og = NULL;
+    ozarr_request_free(oq);
+    ost = NULL, oa = NULL, ov = NULL, od = NULL, og = NULL, oq = NULL;
 }
 
 static bool each_key(const char *key, void *user) {
@@ -55,6 +57,47 @@ static bool each_key(const char *key, void *user) {
 static bool each_node(const char *path, ozarr_node_kind kind, void *user) {
     (void)user;
     return path[0] != 0 && kind != OZARR_NODE_NONE;
+}
+
+/* Requests and batches. */
+static void requests(void) {
+    ozarr_request *none[] = {NULL};
+    ozarr_entry entry = OZARR_ENTRY_INIT;
+    entry.array = a, entry.memory = &memory;
+    NULL_IS("start", ozarr_array_iread_region(a, NULL, TWO_TWO, OZARR_INT8, data, 4, &oq));
+    NULL_IS("shape", ozarr_array_iread_region(a, START, NULL, OZARR_INT8, data, 4, &oq));
+    NULL_IS("data", ozarr_array_iread_region(a, START, TWO_TWO, OZARR_INT8, NULL, 4, &oq));
+    NULL_IS("out", ozarr_array_iread_region(a, START, TWO_TWO, OZARR_INT8, data, 4, NULL));
+    NULL_IS("start", ozarr_array_iwrite_region(a, NULL, TWO_TWO, OZARR_INT8, data, 4, 0, &oq));
+    NULL_IS("shape", ozarr_array_iwrite_region(a, START, NULL, OZARR_INT8, data, 4, 0, &oq));
+    NULL_IS("data", ozarr_array_iwrite_region(a, START, TWO_TWO, OZARR_INT8, NULL, 4, 0, &oq));
+    NULL_IS("out", ozarr_array_iwrite_region(a, START, TWO_TWO, OZARR_INT8, data, 4, 0, NULL));
+    NULL_OK("region", ozarr_array_iread_ex(a, NULL, &memory, NULL, &oq));
+    NULL_OK("options", ozarr_array_iread_ex(a, &region, &memory, NULL, &oq));
+    NULL_IS("memory", ozarr_array_iread_ex(a, &region, NULL, NULL, &oq));
+    NULL_IS("out", ozarr_array_iread_ex(a, &region, &memory, NULL, NULL));
+    NULL_OK("region", ozarr_array_iwrite_ex(a, NULL, &memory, NULL, &oq));
+    NULL_OK("options", ozarr_array_iwrite_ex(a, &region, &memory, NULL, &oq));
+    NULL_IS("memory", ozarr_array_iwrite_ex(a, &region, NULL, NULL, &oq));
+    NULL_IS("out", ozarr_array_iwrite_ex(a, &region, &memory, NULL, NULL));
+    OK(ozarr_array_iread_ex(a, NULL, &memory, NULL, &q));
+    NULL_IS("done", ozarr_request_test(q, NULL));
+    OK(ozarr_request_wait(q));
+    NULL_IS("state", ozarr_request_state(q, NULL));
+    NULL_IS("info", ozarr_request_error(q, NULL));
+    NULL_IS("requests", ozarr_requests_wait_all(1, NULL, -1, NULL));
+    NULL_OK("statuses", ozarr_requests_wait_all(1, none, -1, NULL));
+    NULL_IS("requests", ozarr_requests_wait_any(1, NULL, -1, &i64));
+    NULL_IS("index", ozarr_requests_wait_any(1, none, -1, NULL));
+    NULL_IS("entries", ozarr_read_many(1, NULL));
+    NULL_IS("entries", ozarr_write_many(1, NULL));
+    NULL_IS("entries", ozarr_iread_many(1, NULL, NULL, &oq));
+    NULL_OK("options", ozarr_iread_many(1, &entry, NULL, &oq));
+    NULL_IS("out", ozarr_iread_many(1, &entry, NULL, NULL));
+    NULL_IS("entries", ozarr_iwrite_many(1, NULL, NULL, &oq));
+    NULL_OK("options", ozarr_iwrite_many(1, &entry, NULL, &oq));
+    NULL_IS("out", ozarr_iwrite_many(1, &entry, NULL, NULL));
+    ozarr_request_free(q);
 }
 
 /* Hierarchies, datasets, packing. */
@@ -508,6 +551,7 @@ int main(void) {
     NULL_OK("len", ozarr_group_attrs_get(g, buf, sizeof buf, NULL));
     NULL_IS("json", ozarr_group_attrs_set(g, NULL));
     conventions();
+    requests();
     other_conventions();
     NULL_OK("region", ozarr_array_read_ex(a, NULL, &memory));
     NULL_IS("memory", ozarr_array_read_ex(a, &region, NULL));

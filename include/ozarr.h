@@ -104,6 +104,9 @@ typedef struct ozarr_shard_writer ozarr_shard_writer;
 /** A dataset: a group whose arrays share named dimensions. */
 typedef struct ozarr_dataset ozarr_dataset;
 
+/** A read or a write that goes on while the program does other things. */
+typedef struct ozarr_request ozarr_request;
+
 /** Settings that stores are opened with, such as the number of threads. */
 typedef struct ozarr_context ozarr_context;
 
@@ -1043,6 +1046,221 @@ OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const o
 /** Writes a region (NULL: the whole array) from memory. */
 OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
+
+/* ========================================================================================================
+ * Requests: reads and writes that go on while the program computes
+ * ========================================================================================================
+ *
+ * The names and rules are MPI's. A call with an i (`ozarr_array_iwrite_region`) begins a read or a write,
+ * gives a request and returns; the request is tested or waited for, and freed:
+ *
+ *     ozarr_request *r = NULL;
+ *     if (ozarr_array_iwrite_region(t, start, shape, OZARR_FLOAT64, u, sizeof u, 0, &r)) goto fail;
+ *     compute(v);                          // u is not touched meanwhile
+ *     if (ozarr_request_wait(r)) goto fail; // the write's own status
+ *     ozarr_request_free(r);
+ *
+ * Memory.    Until the request is done, the elements of a write must not change and those of a read mean
+ *            nothing. With `OZARR_REQUEST_COPY` those of a write are copied before the call returns, and are
+ *            yours again. The structs and lists of arguments are always used during the call only. The array
+ *            may be freed.
+ * Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its deadline.
+ *            From then on nothing touches its memory, which may be freed at once: ending it waits for copies
+ *            that are being made at this moment, never for a store, a network or a lock. A write that was
+ *            ended has stored some of its chunks and not others; each is old or new. Freed requests whose
+ *            elements were copied are not ended, but go on.
+ * Order.     Requests on one array whose chunks overlap are carried out in the order in which they were
+ *            submitted in this process, unless both read; a blocking read or write, `ozarr_array_append`, and
+ *            a resize that erases, come behind those submitted before. So overlapping writes end as if each
+ *            had been a blocking call, and a read sees the writes before it. Everything else has no order:
+ *            other chunks, the raw chunks and shard writers, and the same files opened by another name.
+ * Flushing.  `ozarr_array_flush`, `ozarr_array_close` and the same of stores wait for the requests on what
+ *            they flush. What those failed with is told by the requests only.
+ * Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in stores
+ *            and codecs of your own that must stay in your threads) requests go on only inside of test, wait
+ *            and the calls that wait for them. A request may be used by several threads at once.
+ * Bounds.    All requests of a context that are not done have `"bytes_in_flight"` bytes of elements at most
+ *            (`ozarr_context_set`; by default half of the memory, at most 16 GiB). The next one waits until
+ *            there is room, and helps along; or, with `"when_full"` as `"again"`, is `OZARR_ERR_AGAIN`. One
+ *            that alone has more is `OZARR_ERR_LIMIT`.
+ * Fork.      In a child, requests of the parent are `OZARR_ERR_FORKED`; there they can only be freed. */
+
+/** In the flags of a write: the elements are copied before the call returns. */
+#define OZARR_REQUEST_COPY 1
+
+/** How far a request is. */
+typedef int32_t ozarr_state;
+
+#define OZARR_REQUEST_QUEUED      0      /**< It waits for earlier requests on the same chunks. */
+#define OZARR_REQUEST_RUNNING     1      /**< It is under way. */
+#define OZARR_REQUEST_DONE        2      /**< It is done, and went well. */
+#define OZARR_REQUEST_FAILED      3      /**< It is done, and has an error (`ozarr_request_error`). */
+
+/**
+ * Is told once how a request ended: its status, and the message of an error ("" without one), which is
+ * valid during the call only. It may begin other requests, but not wait for one.
+ */
+typedef void (*ozarr_request_function)(void *user, ozarr_status status, const char *message);
+
+/** How a request is to go on. To be set to `OZARR_REQUEST_OPTIONS_INIT` first. */
+typedef struct ozarr_request_options {
+    /** `sizeof(ozarr_request_options)`; set by `OZARR_REQUEST_OPTIONS_INIT`. */
+    size_t struct_size;
+    /** A sum of `OZARR_REQUEST_COPY` (writes only) and `OZARR_CALLBACK_ANY_THREAD`, or 0. */
+    uint32_t flags;
+    /**
+     * The deadline, in seconds from now: a request that is not done by then ends with `OZARR_ERR_TIMEOUT`.
+     * That is looked at in each call on the request, and before each piece of its work. 0: none.
+     */
+    double seconds;
+    /**
+     * Called with `user` when the request is done; NULL for nobody. Without `OZARR_CALLBACK_ANY_THREAD` it
+     * runs in the call that first finds the request done (test, wait, cancel), in that call's thread, and
+     * not at all if the request is freed before. With it, it runs in whichever thread ends the request, one
+     * of the library's perhaps, perhaps before the call that began it returns; and the request counts as
+     * done when it has returned.
+     */
+    ozarr_request_function done;
+    /** Handed to `done`. */
+    void *user;
+} ozarr_request_options;
+
+/** The value of a new `ozarr_request_options`. */
+#define OZARR_REQUEST_OPTIONS_INIT {sizeof(ozarr_request_options), 0, 0, NULL, NULL}
+
+/**
+ * Begins to read the box of `shape` elements that begins at `start` to `data`: contiguous, the last index
+ * fastest. What is wrong with the arguments is told at once, all else by the request.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_iread_region(const ozarr_array *array, const int64_t *start,
+    const int64_t *shape, ozarr_type type, void *data, size_t size, ozarr_request **out);
+
+/**
+ * Begins to write the box of `shape` elements that begins at `start` from `data`: contiguous, the last
+ * index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_iwrite_region(const ozarr_array *array, const int64_t *start,
+    const int64_t *shape, ozarr_type type, const void *data, size_t size, uint32_t flags,
+    ozarr_request **out);
+
+/** Begins to read a region (NULL: the whole array) to any memory. `options` may be NULL. */
+OZARR_CHECKED ozarr_status ozarr_array_iread_ex(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory, const ozarr_request_options *options, ozarr_request **out);
+
+/** Begins to write a region (NULL: the whole array) from any memory. `options` may be NULL. */
+OZARR_CHECKED ozarr_status ozarr_array_iwrite_ex(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory, const ozarr_request_options *options, ozarr_request **out);
+
+/**
+ * Says whether the request is done, and goes on with it a little where no thread of the library does. The
+ * status is the request's own once it is done: then `*done` is true whatever it is.
+ */
+OZARR_CHECKED ozarr_status ozarr_request_test(const ozarr_request *request, bool *done);
+
+/**
+ * Waits until the request is done, helping it along, and gives its status. A request that is done already
+ * gives it again.
+ */
+OZARR_CHECKED ozarr_status ozarr_request_wait(const ozarr_request *request);
+
+/**
+ * Waits at most so many seconds (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done
+ * by then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
+ * `ozarr_request_state` says so.) With one thread, the time is looked at between two pieces of work.
+ */
+OZARR_CHECKED ozarr_status ozarr_request_wait_timeout(const ozarr_request *request, double seconds);
+
+/**
+ * Ends the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns, its
+ * memory is not touched any more. Some chunks of a write may be stored, each as a whole.
+ */
+OZARR_CHECKED ozarr_status ozarr_request_cancel(const ozarr_request *request);
+
+/**
+ * Frees the handle; NULL is allowed. A request that is not done is cancelled, or, if its elements were
+ * copied, goes on. When this returns, its memory is not touched any more.
+ */
+void ozarr_request_free(ozarr_request *request);
+
+/** How far the request is, without going on with it. */
+OZARR_CHECKED ozarr_status ozarr_request_state(const ozarr_request *request, ozarr_state *state);
+
+/**
+ * Fills `info`, whose `struct_size` the caller has set, with the request's own error; its status is
+ * `OZARR_OK` without one. The texts live as long as the request. `OZARR_ERR_STATE` before it is done.
+ */
+OZARR_CHECKED ozarr_status ozarr_request_error(const ozarr_request *request, ozarr_error_info *info);
+
+/**
+ * Waits until all requests are done (NULL ones count as done), for at most so many seconds (negative:
+ * without end): then `OZARR_ERR_TIMEOUT`, if one is not. Else the status is that of the first, in the order
+ * of the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
+ * (`OZARR_ERR_STATE` of those that are not done).
+ */
+OZARR_CHECKED ozarr_status ozarr_requests_wait_all(size_t count, ozarr_request *const *requests,
+    double seconds, ozarr_status *statuses);
+
+/**
+ * Waits until one of the requests is done, for at most so many seconds (negative: without end), and gives
+ * its place in the list, which is then best set to NULL; -1 if all are NULL. The status is that request's
+ * own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none is done in time, which leaves
+ * it at -1.
+ */
+OZARR_CHECKED ozarr_status ozarr_requests_wait_any(size_t count, ozarr_request *const *requests,
+    double seconds, int64_t *index);
+
+/**
+ * Waits for all requests of the process, those whose handles are freed among them, and ends the threads of
+ * the library: to be called before `MPI_Finalize`, `dlclose` or the end of `main`, where the program must
+ * not have other threads by then. Later calls start threads again. Stores with threads of their own (object
+ * stores, web servers, `ozarr_store_delayed`) keep them until they are closed. `OZARR_ERR_STATE` from inside
+ * of a function that the library calls in one of its threads.
+ */
+OZARR_CHECKED ozarr_status ozarr_shutdown(void);
+
+/* ========================================================================================================
+ * Batches: many regions of many arrays in one call
+ * ========================================================================================================
+ *
+ * The entries are planned together and are one piece of work for all threads: a chunk that several of them
+ * read is read and decoded once, one that several of them write is stored once. The call succeeds if all
+ * entries do; an error names the first entry that it found to fail, as `entry 3: ...`, counted from 0. Where
+ * entries that are written overlap, the last of them wins. Memory that is read to must not overlap. */
+
+/** One region of a batch. To be set to `OZARR_ENTRY_INIT` first. */
+typedef struct ozarr_entry {
+    /** `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. */
+    size_t struct_size;
+    /** The array. */
+    const struct ozarr_array *array;
+    /** Which of its elements; NULL: all. */
+    const struct ozarr_region *region;
+    /** Their memory. */
+    const struct ozarr_memory *memory;
+} ozarr_entry;
+
+/** The value of a new `ozarr_entry`. */
+#define OZARR_ENTRY_INIT {sizeof(ozarr_entry), NULL, NULL, NULL}
+
+/** Reads `count` regions, each to its memory. */
+OZARR_CHECKED ozarr_status ozarr_read_many(size_t count, const ozarr_entry *entries);
+
+/** Writes `count` regions, each from its memory. After an error, the other chunks are stored all the same. */
+OZARR_CHECKED ozarr_status ozarr_write_many(size_t count, const ozarr_entry *entries);
+
+/**
+ * Begins to read `count` regions, as one request. `options` may be NULL; the first array's context bounds
+ * it.
+ */
+OZARR_CHECKED ozarr_status ozarr_iread_many(size_t count, const ozarr_entry *entries,
+    const ozarr_request_options *options, ozarr_request **out);
+
+/**
+ * Begins to write `count` regions, as one request. `options` may be NULL; the first array's context bounds
+ * it.
+ */
+OZARR_CHECKED ozarr_status ozarr_iwrite_many(size_t count, const ozarr_entry *entries,
+    const ozarr_request_options *options, ozarr_request **out);
 
 /* ========================================================================================================
  * Datasets: dimensions, variables, coordinates
@@ -2222,6 +2440,10 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
  *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
  * - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
+ * - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
+ *   once, also for stores that are open.
+ * - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
+ *   `OZARR_ERR_AGAIN`; at once, also for stores that are open.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
 

@@ -752,6 +752,33 @@ private:
 // Arrays
 // ---------------------------------------------------------------------------------------------------------------------
 
+/// A read or a write that goes on while the program computes; its memory is the program's again when it is done. Destroyed before
+/// that, it is cancelled, unless its elements were copied; then it goes on. The rules are in ozarr.h, "Requests".
+class request : public detail::handle<ozarr_request, ozarr_request_free> {
+public:
+    request() = default;
+    explicit request(ozarr_request *h) noexcept : handle(h) {}
+    /// Whether it is done; its error, if it has one.
+    returned<bool> test() const {
+        bool done = false;
+        OZARR_HPP_TRY(ozarr_request_test(h_, &done));
+        return done;
+    }
+    returned<void> wait() const {
+        OZARR_HPP_TRY(ozarr_request_wait(h_));
+        return returned<void>();
+    }
+    /// At most so many seconds: then OZARR_ERR_TIMEOUT, and the request goes on.
+    returned<void> wait_for(double seconds) const {
+        OZARR_HPP_TRY(ozarr_request_wait_timeout(h_, seconds));
+        return returned<void>();
+    }
+    returned<void> cancel() const {
+        OZARR_HPP_TRY(ozarr_request_cancel(h_));
+        return returned<void>();
+    }
+};
+
 class array : public detail::node<ozarr_array> {
     using node = detail::node<ozarr_array>;
 
@@ -929,6 +956,33 @@ public:
     returned<void> write(const strided<T> &m, const region &r = {}) const {
         OZARR_HPP_CHECK(transfer(ozarr_array_write_ex, m.data, m.size, &m.strides, m.offset, r));
         return returned<void>();
+    }
+
+    // Reading and writing that go on by themselves.
+
+    /// Begins to read to `size` elements at `data`, which mean nothing until the request is done.
+    template <class T>
+    returned<request> iread(T *data, std::size_t size, const region &r = {}) const {
+        static_assert(!std::is_const_v<T>, "cannot read into constant memory");
+        ozarr_request *begun = nullptr;
+        auto call = [&begun](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *memory) {
+            return ozarr_array_iread_ex(a, where, memory, nullptr, &begun);
+        };
+        OZARR_HPP_CHECK(transfer(call, data, size, nullptr, 0, r));
+        return request(begun);
+    }
+    /// Begins to write from `size` elements at `data`, which must not change until the request is done; or, with `copy`, until this
+    /// returns.
+    template <class T>
+    returned<request> iwrite(const T *data, std::size_t size, const region &r = {}, bool copy = false) const {
+        ozarr_request *begun = nullptr;
+        ozarr_request_options options = OZARR_REQUEST_OPTIONS_INIT;
+        if (copy) options.flags = OZARR_REQUEST_COPY;
+        auto call = [&begun, &options](const ozarr_array *a, const ozarr_region *where, const ozarr_memory *memory) {
+            return ozarr_array_iwrite_ex(a, where, memory, &options, &begun);
+        };
+        OZARR_HPP_CHECK(transfer(call, data, size, nullptr, 0, r));
+        return request(begun);
     }
 
 #ifdef __cpp_lib_span

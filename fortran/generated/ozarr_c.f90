@@ -111,6 +111,11 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_ERR_INTERNAL = -901_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ERR_CALLBACK = -902_c_int32_t
   integer(c_int32_t), parameter :: OZARR_RESIZE_KEEP = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_REQUEST_COPY = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_REQUEST_QUEUED = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_REQUEST_RUNNING = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_REQUEST_DONE = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_REQUEST_FAILED = 3_c_int32_t
   integer(c_int32_t), parameter :: OZARR_KIND_BOOL = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_KIND_INT = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_KIND_UINT = 3_c_int32_t
@@ -190,6 +195,21 @@ module ozarr_c
     type(c_ptr) :: dtype = c_null_ptr
     type(c_ptr) :: field = c_null_ptr
   end type ozarr_memory
+
+  type, bind(c) :: ozarr_request_options
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int32_t) :: flags = 0
+    real(c_double) :: seconds = 0
+    type(c_funptr) :: done = c_null_funptr
+    type(c_ptr) :: user = c_null_ptr
+  end type ozarr_request_options
+
+  type, bind(c) :: ozarr_entry
+    integer(c_size_t) :: struct_size = 0
+    type(c_ptr) :: array = c_null_ptr
+    type(c_ptr) :: region = c_null_ptr
+    type(c_ptr) :: memory = c_null_ptr
+  end type ozarr_entry
 
   type, bind(c) :: ozarr_variable
     integer(c_size_t) :: struct_size = 0
@@ -1137,6 +1157,139 @@ module ozarr_c
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_ex
+    function ozarr_array_iread_region(array, start, shape, type_, data, bytes, out) bind(c, &
+      name="ozarr_array_iread_region") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: start(*)
+      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_iread_region
+    function ozarr_array_iwrite_region(array, start, shape, type_, data, bytes, flags, out) bind(c, &
+      name="ozarr_array_iwrite_region") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: start(*)
+      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_iwrite_region
+    function ozarr_array_iread_ex(array, region, memory, options, out) bind(c, &
+      name="ozarr_array_iread_ex") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      type(c_ptr), value :: options
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_iread_ex
+    function ozarr_array_iwrite_ex(array, region, memory, options, out) bind(c, &
+      name="ozarr_array_iwrite_ex") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      type(c_ptr), value :: options
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_iwrite_ex
+    function ozarr_request_test(request, done) bind(c, name="ozarr_request_test") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      logical(c_bool), intent(inout) :: done
+      integer(c_int32_t) :: r
+    end function ozarr_request_test
+    function ozarr_request_wait(request) bind(c, name="ozarr_request_wait") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      integer(c_int32_t) :: r
+    end function ozarr_request_wait
+    function ozarr_request_wait_timeout(request, seconds) bind(c, name="ozarr_request_wait_timeout") result(r)
+      import :: c_double, c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      real(c_double), value :: seconds
+      integer(c_int32_t) :: r
+    end function ozarr_request_wait_timeout
+    function ozarr_request_cancel(request) bind(c, name="ozarr_request_cancel") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      integer(c_int32_t) :: r
+    end function ozarr_request_cancel
+    subroutine ozarr_request_free(request) bind(c, name="ozarr_request_free")
+      import :: c_ptr
+      type(c_ptr), value :: request
+    end subroutine ozarr_request_free
+    function ozarr_request_state(request, state) bind(c, name="ozarr_request_state") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      integer(c_int32_t), intent(inout) :: state
+      integer(c_int32_t) :: r
+    end function ozarr_request_state
+    function ozarr_request_error(request, info) bind(c, name="ozarr_request_error") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      type(c_ptr), value :: info
+      integer(c_int32_t) :: r
+    end function ozarr_request_error
+    function ozarr_requests_wait_all(count, requests, seconds, statuses) bind(c, &
+      name="ozarr_requests_wait_all") result(r)
+      import :: c_double, c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), intent(in) :: requests(*)
+      real(c_double), value :: seconds
+      type(c_ptr), value :: statuses
+      integer(c_int32_t) :: r
+    end function ozarr_requests_wait_all
+    function ozarr_requests_wait_any(count, requests, seconds, index) bind(c, &
+      name="ozarr_requests_wait_any") result(r)
+      import :: c_double, c_int32_t, c_int64_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), intent(in) :: requests(*)
+      real(c_double), value :: seconds
+      integer(c_int64_t), intent(inout) :: index(*)
+      integer(c_int32_t) :: r
+    end function ozarr_requests_wait_any
+    function ozarr_shutdown() bind(c, name="ozarr_shutdown") result(r)
+      import :: c_int32_t
+      integer(c_int32_t) :: r
+    end function ozarr_shutdown
+    function ozarr_read_many(count, entries) bind(c, name="ozarr_read_many") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), value :: entries
+      integer(c_int32_t) :: r
+    end function ozarr_read_many
+    function ozarr_write_many(count, entries) bind(c, name="ozarr_write_many") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), value :: entries
+      integer(c_int32_t) :: r
+    end function ozarr_write_many
+    function ozarr_iread_many(count, entries, options, out) bind(c, name="ozarr_iread_many") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), value :: entries
+      type(c_ptr), value :: options
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_iread_many
+    function ozarr_iwrite_many(count, entries, options, out) bind(c, name="ozarr_iwrite_many") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), value :: entries
+      type(c_ptr), value :: options
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_iwrite_many
     function ozarr_dataset_create(location, zarr_format, flags, out) bind(c, name="ozarr_dataset_create") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)

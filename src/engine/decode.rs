@@ -4,6 +4,7 @@
 //! Two drivers in `read.rs` run it: the one that reads at once (files, memory), and the queue of reads in flight (stores with
 //! latency). Neither knows of codecs; nothing here knows of stores.
 
+use super::gate::{self, Gate};
 use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis, Item};
 use super::scratch::ChainScratch;
@@ -42,6 +43,8 @@ pub(super) struct Target {
     patch: Option<(Element, Transfer)>,
     /// The leaf's dimensions in the order of falling strides.
     order: SmallVec<[usize; 6]>,
+    /// Before the memory, where the request may end before its work.
+    gate: Option<Arc<Gate>>,
 }
 
 // SAFETY: threads place disjoint elements; the memory outlives the request (see `Memory`).
@@ -68,7 +71,17 @@ impl Target {
         let transfer = Transfer::new(leaf.layout.element, memory)?.with_overflow(overflow);
         let fused = leaf.fused.as_ref().map(|f| transfer.clone().behind(f.clone(), f.stored()));
         let patch = convert_fill.is_partial().then(|| (Element::from_slice(fill), convert_fill));
-        Ok(Target { base, transfer, fused, fill: fits.then_some(converted), arena, patch, order: by_stride(leaf) })
+        Ok(Target { base, transfer, fused, fill: fits.then_some(converted), arena, patch, order: by_stride(leaf), gate: None })
+    }
+
+    /// The same, behind a gate: elements are then only ever copied to the memory, never read or decoded straight into it.
+    pub fn behind(self, gate: Option<Arc<Gate>>) -> Target {
+        Target { gate, ..self }
+    }
+
+    /// The bytes of a leaf's selection, if they can become elements in memory without a copy.
+    fn in_place(&self, leaf: &Leaf, axes: &[Axis]) -> Option<u64> {
+        if self.gate.is_some() { None } else { contiguous_run(leaf, axes, &self.transfer, &self.order) }
     }
 
     /// The same for so many bytes of memory in all.
@@ -103,6 +116,7 @@ impl Target {
     pub fn fill(&self, axes: &[Axis], memory: i64) -> Result<()> {
         let fill = self.fill.as_ref().ok_or_else(|| err!(Range, "the fill value does not fit into the type in memory"))?;
         let axes: PlaceAxes = axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }).collect();
+        let _inside = gate::enter(&self.gate)?;
         if let Some((element, transfer)) = &self.patch {
             // SAFETY: the plan stays within the checked memory; the source is one element, repeated.
             let placed = unsafe { place::place(element.as_ptr(), self.base.offset(memory as isize), &axes, transfer) };
@@ -344,7 +358,7 @@ impl Machine<'_> {
     /// Memory that the wanted bytes can be read into as they are: then the part is done.
     pub fn direct(&self, part: &Part) -> Option<(*mut u8, usize)> {
         let (BoundChain::Leaf(leaf), State::Raw { .. }) = (chain_at(self.root, part.depth), part.state) else { return None };
-        let bytes = contiguous_run(leaf, &part.axes, &self.target.transfer, &self.target.order)?;
+        let bytes = self.target.in_place(leaf, &part.axes)?;
         let wanted = part.span.map_or(leaf.layout.bytes as u64, |s| s.1);
         // SAFETY: the plan stays within the checked memory.
         (bytes == wanted).then(|| (unsafe { self.target.base.offset(part.memory as isize) }, bytes as usize))
@@ -384,6 +398,7 @@ impl Machine<'_> {
             .zip(&view.leaf.layout.strides)
             .map(|(a, stride)| PlaceAxis { count: a.count, src: view.bytes(*stride).wrapping_mul(a.step), dst: a.memory })
             .collect();
+        let _inside = gate::enter(&self.target.gate)?;
         // SAFETY: the plan stays within the checked memory, and the axes within the leaf's buffer.
         let placed = unsafe { place::place(buf.as_ptr().add(first), self.target.base.offset(part.memory as isize), &axes, transfer) };
         placed.map_err(|m| {
@@ -398,8 +413,7 @@ impl Machine<'_> {
             return self.decode_variable(leaf, codec.as_ref(), encoded, part, scratch);
         }
         let total = leaf.layout.bytes;
-        let whole =
-            leaf.fused.is_none() && contiguous_run(leaf, &part.axes, &self.target.transfer, &self.target.order) == Some(total as u64);
+        let whole = leaf.fused.is_none() && self.target.in_place(leaf, &part.axes) == Some(total as u64);
         if whole {
             // SAFETY: the run covers exactly these bytes of the checked memory.
             let dst = unsafe { std::slice::from_raw_parts_mut(self.target.base.offset(part.memory as isize), total) };

@@ -1,6 +1,7 @@
 //! Encoding: the elements of one whole chunk, in strided memory, become the bytes to store. No I/O.
 
 use super::decode::{by_stride, contiguous_run, index_bytes, leaf_of};
+use super::gate::{self, Gate};
 use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::Axes;
 use super::scratch::ChainScratch;
@@ -13,6 +14,7 @@ use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Result, err};
 use crate::limits::{grow, reserve};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Where elements come from: memory, the conversion on the way, and what pads chunks that reach over the array's edge.
@@ -27,6 +29,8 @@ pub(super) struct Source {
     pub store_fill: bool,
     /// The leaf's dimensions in the order of falling strides.
     order: SmallVec<[usize; 6]>,
+    /// Before the memory, where the request may end before its work: elements are then copied before anything is done with them.
+    pub gate: Option<Arc<Gate>>,
 }
 
 // SAFETY: the memory is only read, and outlives the request (see `Memory`).
@@ -37,7 +41,8 @@ unsafe impl Sync for Source {}
 impl Source {
     /// The same, but chunks that hold only the fill value are stored, too.
     pub fn storing_fill(&self) -> Source {
-        Source { transfer: self.transfer.clone(), fill: self.fill.clone(), order: self.order.clone(), base: self.base, store_fill: true }
+        let (transfer, fill, order, gate) = (self.transfer.clone(), self.fill.clone(), self.order.clone(), self.gate.clone());
+        Source { transfer, fill, order, gate, base: self.base, store_fill: true }
     }
 
     /// Elements of `memory_type` from `base` on become chunks of `root`; `fill` is one element of `data_type`.
@@ -57,7 +62,7 @@ impl Source {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
         let transfer = Transfer::new(ElementType::native(memory_type), element)?.with_overflow(overflow);
-        Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)) })
+        Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)), gate: None })
     }
 }
 
@@ -116,7 +121,7 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
     let total = leaf.layout.bytes;
     // SAFETY: the plan stays within the checked memory.
     let first = unsafe { source.base.offset(memory as isize) };
-    let in_place = contiguous_run(leaf, axes, &source.transfer, &source.order) == Some(total as u64);
+    let in_place = source.gate.is_none() && contiguous_run(leaf, axes, &source.transfer, &source.order) == Some(total as u64);
     let mut gather = std::mem::take(&mut scratch.gather);
     let result = (|| {
         let elements = if in_place {
@@ -159,6 +164,7 @@ fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, first: *const u8, 
         .zip(&leaf.layout.strides)
         .map(|(a, &stride)| PlaceAxis { count: a.count, src: a.memory, dst: stride * a.step })
         .collect();
+    let _inside = gate::enter(&source.gate)?;
     // SAFETY: the plan stays within the checked memory, and the axes within the buffer.
     let placed = unsafe { place::place(first, dst.as_mut_ptr().offset(start as isize), &axes, &source.transfer) };
     placed.map_err(|m| {

@@ -1,10 +1,12 @@
 //! The caller's memory: a typed, strided view of bytes, checked before anything is read or written.
 
+use super::place::{self, PlaceAxes, PlaceAxis};
 pub use crate::dtype::Overflow;
+use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
-use crate::dtype::{DataType, Kind, check_memory};
-use crate::error::{Result, bail};
-use crate::limits::Strides;
+use crate::dtype::{DataType, ElementType, Kind, check_memory};
+use crate::error::{Result, bail, err};
+use crate::limits::{Strides, c_strides, element_count, grow};
 use std::sync::Arc;
 
 /// Memory that elements go to or come from. Element `i` is at `data + offset + Σ i[d] * strides[d]`.
@@ -57,6 +59,29 @@ impl Memory {
         }
         self.check_extent(shape)?;
         if way == Use::Destination { self.check_overlap(shape) } else { Ok(()) }
+    }
+
+    /// The bytes of the elements of a selection of that shape.
+    pub(super) fn bytes(&self, shape: &[u64]) -> Result<u64> {
+        Ok(element_count(shape)?.saturating_mul(self.data_type.size() as u64))
+    }
+
+    /// Copies the elements of a selection of that shape, which was checked, to `to`: dense, in C order. Gives the memory that they
+    /// are then, which lives as long as `to` is left alone.
+    ///
+    /// # Safety
+    /// The memory must be valid.
+    pub(super) unsafe fn copy(&self, shape: &[u64], to: &mut Vec<u8>) -> Result<Memory> {
+        let size = usize::try_from(self.bytes(shape)?).map_err(|_| err!(NoMemory, "no memory for a copy of the region"))?;
+        let strides = c_strides(shape, self.data_type.size());
+        let data = grow(to, size)?.as_mut_ptr();
+        if size > 0 {
+            let element = ElementType::native(self.data_type);
+            let axes: PlaceAxes = (0..shape.len()).map(|d| PlaceAxis { count: shape[d], src: self.strides[d], dst: strides[d] }).collect();
+            // SAFETY: all elements lie inside of the memory, by `check`, and inside of the copy, by its size.
+            unsafe { place::place(self.data.add(self.offset), data, &axes, &Transfer::new(element, element)?) }.map_err(|m| m.at(0))?;
+        }
+        Ok(Memory { data, size, offset: 0, strides, ..self.clone() })
     }
 
     fn check_extent(&self, shape: &[u64]) -> Result<()> {

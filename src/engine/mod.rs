@@ -4,13 +4,16 @@
 //! [`request`] whose items are claimed by the calling thread and the [`pool`] → for each item the state machine of `decode`,
 //! which does no I/O and is run by one of two drivers → `place`. The way of a write: the same plan → `write` → `encode` → put.
 
+mod batch;
 mod boxes;
 mod decode;
 mod encode;
+mod gate;
 mod lenient;
 pub mod lock;
 pub mod memory;
 mod outlet;
+pub mod pending;
 pub mod place;
 mod plan;
 pub mod pool;
@@ -28,8 +31,10 @@ pub mod stats;
 pub mod tasks;
 mod write;
 
+pub use batch::{Entry, read_many, start_read_many, start_write_many, write_many};
 pub use lenient::Lenient;
 pub use memory::{Memory, Overflow};
+pub use pending::{Budget, Launch, Pending, Progress, Tell};
 pub use selection::Selection;
 pub use shapes::ByShape;
 pub use shard_open::OpenShards;
@@ -39,11 +44,12 @@ pub use shard_stream::ShardWriter;
 use crate::codec::BoundChain;
 use crate::dtype::DataType;
 use crate::dtype::coding::Coding;
-use crate::error::Result;
+use crate::error::{Result, bail};
 use crate::grid::Grid;
 use crate::grid::key::KeyEncoding;
 use crate::limits::Dims;
 use crate::store::SharedStore;
+use pending::{Footprint, Parts};
 use std::sync::Arc;
 
 /// All that the engine knows of an array: no JSON, no version, no names.
@@ -88,6 +94,7 @@ pub struct BoundArray {
 /// `memory` must describe memory that stays valid and unaliased until this returns.
 pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
     memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
+    pending::clear_way(array, selection, false);
     request::run(read::plan(array, selection, memory, None)?)
 }
 
@@ -97,6 +104,7 @@ pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
 /// As for [`read()`].
 pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
     memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
+    pending::clear_way(array, selection, false);
     request::run(read::plan(array, selection, memory, Some(coding))?)
 }
 
@@ -106,6 +114,7 @@ pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memor
 /// `memory` must describe memory that stays valid and unchanged until this returns.
 pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
     memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
+    pending::clear_way(array, selection, true);
     request::run(write::plan(array, selection, memory, None)?)
 }
 
@@ -115,5 +124,48 @@ pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Mem
 /// As for [`write()`].
 pub unsafe fn write_encoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
     memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
+    pending::clear_way(array, selection, true);
     request::run(write::plan(array, selection, memory, Some(coding))?)
+}
+
+/// Starts to read the selected elements into `memory`.
+///
+/// # Safety
+/// `memory` must describe memory that stays valid and unaliased until the request is done.
+pub unsafe fn start_read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, launch: Launch) -> Result<Pending> {
+    memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
+    refuse_variable(array)?;
+    pending::submit(memory.bytes(selection.shape())?, launch, || {
+        let gate = Some(Arc::default());
+        let job = read::job(array, selection, memory, None, gate.clone())?;
+        let footprints = Footprint::new(array, selection, false).into_iter().collect();
+        Ok(Parts { work: read::work(job), footprints, gate, copied: Vec::new() })
+    })
+}
+
+/// Starts to write the selected elements from `memory`.
+///
+/// # Safety
+/// `memory` must describe memory that stays valid and unchanged until the request is done, or, where it is copied, until this returns.
+pub unsafe fn start_write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, launch: Launch) -> Result<Pending> {
+    memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
+    refuse_variable(array)?;
+    let copy = launch.copy;
+    pending::submit(memory.bytes(selection.shape())?, launch, || {
+        let mut copied = Vec::new();
+        // SAFETY: the memory was checked, and is valid now, by the caller's promise.
+        let own = if copy { Some(unsafe { memory.copy(selection.shape(), &mut copied) }?) } else { None };
+        let gate = if copy { None } else { Some(Arc::default()) };
+        let job = write::job(array, selection, own.as_ref().unwrap_or(memory), None, gate.clone())?;
+        let footprints = Footprint::new(array, selection, true).into_iter().collect();
+        Ok(Parts { work: write::work(job), footprints, gate, copied: vec![copied] })
+    })
+}
+
+/// Elements of variable length lie in more memory than is described: none of the rules above hold for it.
+fn refuse_variable(array: &BoundArray) -> Result<()> {
+    if array.data_type.is_variable() {
+        bail!(Type, "the elements are {}, of variable length; such are read and written by blocking calls only", array.data_type.name());
+    }
+    Ok(())
 }

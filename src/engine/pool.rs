@@ -3,8 +3,10 @@
 use super::lock::lock;
 use super::request::Request;
 use crate::fork::{ForkSafe, Lazy};
+use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
 
 /// A bounded set of worker threads. A call uses the calling thread and up to `threads - 1` of them.
 pub struct Pool {
@@ -24,6 +26,40 @@ struct Queue {
     idle: usize,
     workers: usize,
     closed: bool,
+    /// Workers end when they have nothing to do, and none is started.
+    resting: bool,
+}
+
+/// The threads of all pools, and what to tell them by.
+static STARTED: Lazy<ForkSafe<Mutex<Vec<Started>>>> = Lazy::new(|| ForkSafe::new(Mutex::default));
+
+struct Started {
+    thread: JoinHandle<()>,
+    pool: Weak<Shared>,
+}
+
+thread_local! {
+    /// Whether this is a thread of a pool.
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling thread is one of the library's.
+pub(super) fn is_worker() -> bool {
+    IS_WORKER.get()
+}
+
+/// Ends the threads of all pools, when they have done what they were asked to, and returns when they are gone. Later calls start new
+/// ones. Not to be called by one of them.
+pub(super) fn join_all() {
+    let all = std::mem::take(&mut *lock(STARTED.get().get()));
+    let pools: Vec<Arc<Shared>> = all.iter().filter_map(|started| started.pool.upgrade()).collect();
+    for shared in &pools {
+        lock(&shared.queue).resting = true;
+        shared.wake.notify_all();
+    }
+    // A worker catches what it runs, so that it ends well.
+    all.into_iter().for_each(|started| drop(started.thread.join()));
+    pools.iter().for_each(|shared| lock(&shared.queue).resting = false);
 }
 
 impl Pool {
@@ -43,6 +79,11 @@ impl Pool {
         self.threads
     }
 
+    /// Whether there are threads that go on with what they are offered.
+    pub(super) fn has_workers(&self) -> bool {
+        self.threads > 1 && lock(&self.state.get().queue).workers > 0
+    }
+
     /// Lets up to `helpers` workers help with a request. Threads that cannot be started are done without.
     pub(super) fn offer(&self, request: &Arc<Request>, helpers: usize) {
         let helpers = helpers.min(self.threads - 1);
@@ -53,7 +94,8 @@ impl Pool {
         let mut queue = lock(&shared.queue);
         for _ in 0..helpers {
             queue.requests.push_back(request.clone());
-            if queue.idle < queue.requests.len() && queue.workers < self.threads - 1 && start_worker(shared.clone()) {
+            let more = queue.idle < queue.requests.len() && queue.workers < self.threads - 1 && !queue.resting;
+            if more && start_worker(shared.clone()) {
                 queue.workers += 1;
             }
         }
@@ -81,13 +123,19 @@ fn start_worker(shared: Arc<Shared>) -> bool {
         let mut old: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
-        let started = std::thread::Builder::new().name("ozarr".into()).spawn(move || work(&shared)).is_ok();
+        let pool = Arc::downgrade(&shared);
+        let started = std::thread::Builder::new().name("ozarr".into()).spawn(move || work(&shared));
         libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
-        started
+        let Ok(thread) = started else { return false };
+        let mut all = lock(STARTED.get().get());
+        all.retain(|other| !other.thread.is_finished());
+        all.push(Started { thread, pool });
+        true
     }
 }
 
 fn work(shared: &Shared) {
+    IS_WORKER.set(true);
     let mut queue = lock(&shared.queue);
     loop {
         if let Some(request) = queue.requests.pop_front() {
@@ -95,7 +143,8 @@ fn work(shared: &Shared) {
             request.help();
             drop(request);
             queue = lock(&shared.queue);
-        } else if queue.closed {
+        } else if queue.closed || queue.resting {
+            queue.workers -= 1;
             return;
         } else {
             queue.idle += 1;

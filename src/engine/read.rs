@@ -5,9 +5,10 @@
 //! when the bytes have come. The machine is the same.
 
 use super::decode::{Cost, Machine, Part, Target};
+use super::gate::Gate;
 use super::plan::{Item, Plan};
 use super::pool::Pool;
-use super::request::{INLINE_BYTES, Outcome, Request, Work};
+use super::request::{self, INLINE_BYTES, Outcome, Request, Work};
 use super::scratch::{self, ChainScratch, Scratch};
 use super::shard_open::OpenShard;
 use super::{BoundArray, Memory, Selection, lenient};
@@ -27,6 +28,22 @@ const CHECK_LENGTH: u64 = 1 << 20;
 
 /// The work of reading `selection` into `memory`, which holds what the elements mean where a coding says so.
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
+    Ok(work(job(array, selection, memory, coding, None)?))
+}
+
+/// The work of one region.
+pub(super) fn work(job: Job) -> Box<dyn Work> {
+    Box::new(Read(Arc::new(job)))
+}
+
+/// The same, by itself, and behind a gate.
+pub(super) fn job(
+    array: &Arc<BoundArray>,
+    selection: &Selection,
+    memory: &Memory,
+    coding: Option<&Coding>,
+    gate: Option<Arc<Gate>>,
+) -> Result<Job> {
     // SAFETY: `Memory::check` found the offset inside, or there are no elements.
     let base = memory.data.wrapping_add(memory.offset);
     let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
@@ -39,15 +56,16 @@ pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
         Some(coding) => target.decoding(&array.chain, array.data_type, &array.fill, in_memory, coding)?,
         None => target,
     };
-    let job = Job {
-        target: target.for_bytes(plan.bytes()),
+    Ok(Job {
+        target: target.behind(gate).for_bytes(plan.bytes()),
         plan,
         cost: Cost::of(&*array.store),
         // Clipped chunks are told by their length, which reads in flight do not ask for.
         latency: array.store.capabilities().latency && array.lenient.clipped.is_none(),
         array: array.clone(),
-    };
-    Ok(Box::new(Read(Arc::new(job))))
+        entry: None,
+        then: None,
+    })
 }
 
 /// The shard that a chain is, unless further codecs make one piece of it.
@@ -76,12 +94,19 @@ fn share_out(plan: &mut Plan, shard: &Sharded, threads: u64) -> Result<()> {
 
 struct Read(Arc<Job>);
 
-struct Job {
-    array: Arc<BoundArray>,
-    plan: Plan,
-    target: Target,
+/// What is done with the elements of an item when they are all there.
+pub(super) type Then = Box<dyn Fn() -> Result<()> + Send + Sync>;
+
+/// One region on its way to memory.
+pub(super) struct Job {
+    pub array: Arc<BoundArray>,
+    pub plan: Plan,
+    pub target: Target,
     latency: bool,
     cost: Cost,
+    /// Its place in a batch, for messages.
+    entry: Option<usize>,
+    pub then: Option<Then>,
 }
 
 impl Work for Read {
@@ -106,8 +131,7 @@ impl Work for Read {
     }
 
     fn run(&self, request: &Arc<Request>, item: u64) -> Outcome {
-        let item = self.0.plan.item(item);
-        if self.0.latency { Flight::begin(&self.0, request, item, 0) } else { Outcome::Done(self.0.read_now(item)) }
+        self.0.run(request, item)
     }
 }
 
@@ -121,7 +145,33 @@ impl BoundArray {
 }
 
 impl Job {
+    /// Reads one item, or starts to.
+    pub fn run(self: &Arc<Self>, request: &Arc<Request>, item: u64) -> Outcome {
+        let item = self.plan.item(item);
+        if self.latency { Flight::begin(self, request, item, 0) } else { Outcome::Done(self.read_now(item)) }
+    }
+
+    /// What is left to do with an item whose elements are there.
+    fn settle(&self) -> Result<()> {
+        self.then.as_ref().map_or(Ok(()), |then| then())
+    }
+
+    /// The same, as an entry of a batch.
+    pub fn of_entry(self, entry: usize) -> Job {
+        Job { entry: Some(entry), ..self }
+    }
+
+    /// An error in an item, with all names.
+    fn name(&self, item: &Item, e: Error, key: &str) -> Error {
+        request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key))
+    }
+
     fn read_now(&self, item: Item) -> Result<()> {
+        self.read_at_once(item)?;
+        self.settle()
+    }
+
+    fn read_at_once(&self, item: Item) -> Result<()> {
         scratch::with(|s| {
             self.array.chunk_key(&item.chunk, &mut s.key);
             let read = self.array.chain_of(&item.chunk).and_then(|chain| {
@@ -133,7 +183,7 @@ impl Job {
                     Some(object) => lenient::read_object(&self.array, &chain, &object, &self.target, &item, s),
                 }
             });
-            read.map_err(|e| self.plan.name_element(&item, e).at_key(&s.key))
+            read.map_err(|e| self.name(&item, e, &s.key))
         })
     }
 
@@ -321,7 +371,7 @@ impl Flight {
         job.array.chunk_key(&item.chunk, &mut key);
         let (mut parts, version) = (Vec::new(), OnceLock::new());
         if let Err(e) = job.first_parts(&item, &key, attempt, &version, &mut parts) {
-            return Outcome::Done(Err(e.at_key(key)));
+            return Outcome::Done(Err(job.name(&item, e, &key)));
         }
         let flight =
             Arc::new(Flight { job: job.clone(), item, key, attempt, version, outstanding: AtomicUsize::new(1), error: Mutex::new(None) });
@@ -390,7 +440,7 @@ impl Flight {
     }
 
     fn arrived(self: Arc<Self>, request: &Arc<Request>, group: Group, result: Result<Option<Fetched>>) {
-        let named = result.map_err(|e| group.name(e));
+        let named = if request.is_stopped() { Err(err!(Cancelled, "the request ended")) } else { result.map_err(|e| group.name(e)) };
         let outcome = named.and_then(|fetched| match fetched {
             None if self.version.get().is_some() => bail!(Conflict, "the object was erased while it was read"),
             None => self.job.target.fill(&self.item.axes, self.item.memory),
@@ -442,7 +492,7 @@ impl Flight {
         }
         let error = super::lock::lock(&self.error).take();
         match error {
-            None => request.finish(Ok(())),
+            None => request.finish(self.job.settle()),
             Some(e) if e.kind() == ErrorKind::Conflict && self.attempt + 1 < ATTEMPTS => {
                 let item = Item { chunk: self.item.chunk.clone(), axes: self.item.axes.clone(), memory: self.item.memory };
                 if let Outcome::Done(result) = Flight::begin(&self.job, request, item, self.attempt + 1) {
@@ -454,7 +504,7 @@ impl Flight {
                 let item = Item { chunk: self.item.chunk.clone(), axes: self.item.axes.clone(), memory: self.item.memory };
                 request.finish(self.job.read_now(item));
             }
-            Some(e) => request.finish(Err(self.job.plan.name_element(&self.item, e).at_key(&self.key))),
+            Some(e) => request.finish(Err(self.job.name(&self.item, e, &self.key))),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! A request: the items of one read or write, claimed one by one by whoever helps, and what became of them.
 //!
-//! A blocking call is a request that its caller helps along until it is complete. Items that wait for the network or for a busy
-//! key are parked: a continuation comes back through `resume`, and any helper runs it.
+//! A blocking call is a request that its caller helps along until it is complete. One that leaves its caller is the same with what
+//! `pending` keeps beside it. Items that wait for the network or for a busy key are parked: a continuation comes back through
+//! `resume`, and any helper runs it.
 
 use super::lock::lock;
+use super::pending::{self, Detached};
 use super::pool::Pool;
 use crate::error::{Error, Result, err};
 use crate::store::Tuning;
@@ -52,6 +54,10 @@ pub struct Request {
     next: AtomicU64,
     finished: AtomicU64,
     failed: AtomicBool,
+    /// What is not begun is not to be begun any more.
+    stopped: AtomicBool,
+    /// Of one that has left its caller.
+    detached: Option<Detached>,
     tuning: Tuning,
     in_flight: AtomicUsize,
     /// Bytes that are waited for, or have come and are not used yet.
@@ -74,7 +80,7 @@ pub(super) fn run(work: Box<dyn Work>) -> Result<()> {
     if items == 0 {
         return Ok(());
     }
-    let request = Request::new(work, false);
+    let request = Request::new(work, false, None);
     if items > 1 && (bytes > INLINE_BYTES || items > INLINE_ITEMS) {
         request.work.pool().offer(&request, (items - 1).min(1024) as usize);
     }
@@ -89,7 +95,7 @@ pub(super) fn run_and_tell(work: Box<dyn Work>, width: usize, told: &mut dyn FnM
     if work.items() == 0 {
         return Ok(());
     }
-    let request = Request::new(work, true);
+    let request = Request::new(work, true, None);
     let helpers = usize::try_from(request.work.items() - 1).unwrap_or(usize::MAX).min(width.saturating_sub(1));
     request.work.pool().offer(&request, helpers);
     request.help_and_tell(told);
@@ -97,11 +103,13 @@ pub(super) fn run_and_tell(work: Box<dyn Work>, width: usize, told: &mut dyn FnM
 }
 
 impl Request {
-    fn new(work: Box<dyn Work>, tells: bool) -> Arc<Request> {
+    pub(super) fn new(work: Box<dyn Work>, tells: bool, detached: Option<Detached>) -> Arc<Request> {
         Arc::new(Request {
             tuning: work.tuning(),
             work,
             tells,
+            detached,
+            stopped: AtomicBool::new(false),
             next: AtomicU64::new(0),
             finished: AtomicU64::new(0),
             failed: AtomicBool::new(false),
@@ -150,40 +158,102 @@ impl Request {
         self.failed.load(Ordering::Relaxed)
     }
 
-    fn fail(&self, e: Error) {
+    /// What is kept beside a request that has left its caller.
+    pub(super) fn detached(&self) -> Option<&Detached> {
+        self.detached.as_ref()
+    }
+
+    /// Whether the request has left its caller, so that perhaps nobody is at hand to go on with it.
+    pub(super) fn is_detached(&self) -> bool {
+        self.detached.is_some()
+    }
+
+    /// Whether the rest is not to be done any more.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Begins nothing any more. What is under way goes on.
+    pub(super) fn stop(self: &Arc<Self>) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.skip_rest();
+    }
+
+    /// Has others help, as far as there are.
+    pub(super) fn call_for_help(self: &Arc<Self>) {
+        match self.work.items() {
+            0 => self.all_done(),
+            items => self.work.pool().offer(self, items.min(1024) as usize),
+        }
+    }
+
+    /// Items that nobody has begun count as done.
+    fn skip_rest(self: &Arc<Self>) {
+        let total = self.work.items();
+        let begun = self.next.swap(total, Ordering::Relaxed);
+        self.count(total.saturating_sub(begun));
+    }
+
+    /// Counts items that are done.
+    fn count(self: &Arc<Self>, items: u64) {
+        let total = self.work.items();
+        let before = self.finished.fetch_add(items, Ordering::AcqRel);
+        if before < total && before + items >= total {
+            self.all_done();
+        } else if self.tells {
+            self.notify();
+        }
+    }
+
+    fn all_done(self: &Arc<Self>) {
+        self.notify();
+        if self.is_detached() {
+            pending::drained(self);
+        }
+    }
+
+    fn notify(&self) {
+        // The lock orders this after the waiter's check and before its sleep.
+        drop(lock(&self.state));
+        self.wake.notify_all();
+    }
+
+    fn fail(self: &Arc<Self>, e: Error) {
         let mut state = lock(&self.state);
         state.failures += 1;
         state.error.get_or_insert(e);
         self.failed.store(true, Ordering::Relaxed);
         drop(state);
         if !self.work.finish_others() {
-            // Items that nobody has begun count as done.
-            let total = self.work.items();
-            let begun = self.next.swap(total, Ordering::Relaxed);
-            self.finished.fetch_add(total.saturating_sub(begun), Ordering::AcqRel);
+            self.skip_rest();
         }
     }
 
     /// Runs ready continuations and unclaimed items until there are none.
     pub(super) fn help(self: &Arc<Self>) {
-        let total = self.work.items();
-        loop {
-            if self.ready.load(Ordering::Acquire) > 0 && self.run_ready() {
-                continue;
-            }
-            if !self.claimable(total) {
-                return;
-            }
-            let item = self.next.fetch_add(1, Ordering::Relaxed);
-            if item >= total {
-                return;
-            }
-            self.run_item(item);
+        while self.help_once() {}
+    }
+
+    /// Runs a ready continuation or an unclaimed item; false if there is none.
+    pub(super) fn help_once(self: &Arc<Self>) -> bool {
+        if self.ready.load(Ordering::Acquire) > 0 && self.run_ready() {
+            return true;
         }
+        let total = self.work.items();
+        if !self.claimable(total) {
+            return false;
+        }
+        let item = self.next.fetch_add(1, Ordering::Relaxed);
+        if item >= total {
+            return false;
+        }
+        self.run_item(item);
+        true
     }
 
     fn run_item(self: &Arc<Self>, item: u64) {
-        if self.failed.load(Ordering::Relaxed) && !self.work.finish_others() {
+        let _inside = pending::inside(self);
+        if self.is_stopped() || (self.failed.load(Ordering::Relaxed) && !self.work.finish_others()) {
             return self.finish(Ok(()));
         }
         match catch_unwind(AssertUnwindSafe(|| self.work.run(self, item))) {
@@ -198,6 +268,7 @@ impl Request {
         let Some(task) = state.ready.pop_front() else { return false };
         self.ready.fetch_sub(1, Ordering::AcqRel);
         drop(state);
+        let _inside = pending::inside(self);
         // A continuation completes its item itself; one that panics leaves it to us.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| task(self))) {
             self.finish(Err(panicked(&*panic)));
@@ -213,6 +284,14 @@ impl Request {
         drop(state);
         self.wake.notify_all();
         self.work.pool().offer(self, 1);
+        if self.is_detached() {
+            pending::moved();
+        }
+    }
+
+    /// Whether other threads surely go on with it.
+    pub(super) fn has_workers(&self) -> bool {
+        self.work.pool().has_workers()
     }
 
     /// The threads that this request may use.
@@ -280,15 +359,11 @@ impl Request {
     }
 
     /// Completes one item.
-    pub(super) fn finish(&self, result: Result<()>) {
+    pub(super) fn finish(self: &Arc<Self>, result: Result<()>) {
         if let Err(e) = result {
             self.fail(e);
         }
-        if self.finished.fetch_add(1, Ordering::AcqRel) + 1 == self.work.items() || self.tells {
-            // The lock orders this after the waiter's check and before its sleep.
-            drop(lock(&self.state));
-            self.wake.notify_all();
-        }
+        self.count(1);
     }
 
     /// Helps until every item is done.
@@ -310,18 +385,14 @@ impl Request {
             && self.next.load(Ordering::Relaxed) < total
     }
 
-    fn result(&self) -> Result<()> {
+    pub(super) fn result(&self) -> Result<()> {
         let mut state = lock(&self.state);
         let (failures, total) = (state.failures, self.work.items());
         let Some(e) = state.error.take() else { return Ok(()) };
         if !self.work.finish_others() || total == 1 {
             return Err(e);
         }
-        let mut all = err_like(&e, format!("{} ({failures} of {total} chunks were not written, the others were)", e.message()));
-        if let Some(field) = e.field() {
-            all = all.at_field(field);
-        }
-        Err(if let Some(key) = e.key() { all.at_key(key) } else { all })
+        Err(err_like(&e, format!("{} ({failures} of {total} chunks were not written, the others were)", e.message())))
     }
 }
 
@@ -363,8 +434,21 @@ impl Fan {
     }
 }
 
+/// The same error with another message.
 fn err_like(e: &Error, message: String) -> Error {
-    Error::new(e.kind(), message).with_errno(e.os_errno()).with_http_status(e.http_status())
+    let mut like = Error::new(e.kind(), message).with_errno(e.os_errno()).with_http_status(e.http_status());
+    if let Some(field) = e.field() {
+        like = like.at_field(field);
+    }
+    if let Some(key) = e.key() { like.at_key(key) } else { like }
+}
+
+/// An error with its entry in a batch, where it is of one.
+pub fn of_entry(entry: Option<usize>, e: Error) -> Error {
+    match entry.map(|n| format!("entry {n}: ")) {
+        Some(name) if !e.message().starts_with(&name) => err_like(&e, format!("{name}{}", e.message())),
+        _ => e,
+    }
 }
 
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {

@@ -7,6 +7,7 @@
 
 use super::decode::{Cost, Machine, Target, decode_index, index_bytes, inner_name};
 use super::encode::{Source, encode_index, encode_into};
+use super::gate;
 use super::outlet::Outlet;
 use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis};
@@ -531,6 +532,7 @@ impl Edit<'_> {
         let axes: PlaceAxes =
             selected.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
         let source = self.source.base.wrapping_offset(selected.memory as isize);
+        let _inside = gate::enter(&self.source.gate)?;
         // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
         let placed = unsafe { place::place(source, base.offset(start as isize), &axes, self.change) };
         placed.map_err(|m| {

@@ -3,13 +3,14 @@
 
 use super::decode::Target;
 use super::encode::{Source, encode_chunk};
+use super::gate::{self, Gate};
 use super::lock::{self, ChunkGuard};
 use super::outlet::{Change, Outlet};
 use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis, Item, Plan};
 use super::pool::Pool;
 use super::read::plain_shard;
-use super::request::{Outcome, Request, Work};
+use super::request::{self, Outcome, Request, Work};
 use super::scratch::{self, Scratch};
 use super::shard::{self, Edit, Selected};
 use super::{BoundArray, Memory, Overflow, Selection, lenient};
@@ -18,42 +19,61 @@ use crate::dtype::ElementType;
 use crate::dtype::coding::Coding;
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
-use crate::error::{Result, bail};
+use crate::error::{Error, Result, bail};
 use crate::limits::{Dims, c_strides, chunk_bytes, grow};
 use crate::store::Tuning;
 use std::sync::{Arc, Mutex};
 
 /// The work of writing `selection` from `memory`, which holds what the elements mean where a coding says so.
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
+    Ok(work(job(array, selection, memory, coding, None)?))
+}
+
+/// The work of one region.
+pub(super) fn work(job: Job) -> Box<dyn Work> {
+    Box::new(Write(Arc::new(job)))
+}
+
+/// The same, by itself, and behind a gate.
+pub(super) fn job(
+    array: &Arc<BoundArray>,
+    selection: &Selection,
+    memory: &Memory,
+    coding: Option<&Coding>,
+    gate: Option<Arc<Gate>>,
+) -> Result<Job> {
     let base = memory.data.wrapping_add(memory.offset).cast_const();
     let mut source = Source::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
-    source.store_fill = array.store_fill_chunks;
+    (source.store_fill, source.gate) = (array.store_fill_chunks, gate);
     let (native, from) = (ElementType::native(array.data_type), ElementType::native(memory.data_type));
     let mut change = Transfer::new(from, native)?.with_overflow(memory.overflow);
     if let Some(coding) = coding {
         source.transfer = Transfer::encoding(from, source.transfer.to(), coding, memory.overflow)?;
         change = Transfer::encoding(from, native, coding, memory.overflow)?;
     }
-    let job = Job {
+    Ok(Job {
         plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
         source,
         change,
         latency: array.store.capabilities().latency,
         array: array.clone(),
-    };
-    Ok(Box::new(Write(Arc::new(job))))
+        entry: None,
+    })
 }
 
 struct Write(Arc<Job>);
 
-struct Job {
-    array: Arc<BoundArray>,
-    plan: Plan,
-    source: Source,
+/// One region on its way from memory.
+pub(super) struct Job {
+    pub array: Arc<BoundArray>,
+    pub plan: Plan,
+    pub source: Source,
     /// From the memory's type to the array's, for chunks that are changed in part.
     change: Transfer,
     /// Puts are started, and waited for by nobody but the request.
     latency: bool,
+    /// Its place in a batch, for messages.
+    entry: Option<usize>,
 }
 
 impl Work for Write {
@@ -78,15 +98,44 @@ impl Work for Write {
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
-        let item = self.0.plan.item(number);
+        Strokes::One(self.0.clone(), number).run(request)
+    }
+}
+
+/// What is written to one chunk: an item, or several of a batch in their order.
+#[derive(Clone)]
+pub(super) enum Strokes {
+    One(Arc<Job>, u64),
+    Many(Arc<[(Arc<Job>, u64)]>),
+}
+
+impl Strokes {
+    fn first(&self) -> Option<(&Arc<Job>, u64)> {
+        match self {
+            Strokes::One(job, number) => Some((job, *number)),
+            Strokes::Many(all) => all.first().map(|(job, number)| (job, *number)),
+        }
+    }
+
+    /// Writes them, when the chunk's lock is free.
+    pub fn run(&self, request: &Arc<Request>) -> Outcome {
+        let Some((job, number)) = self.first().filter(|_| !request.is_stopped()) else { return Outcome::Done(Ok(())) };
+        let item = job.plan.item(number);
         scratch::with(|s| {
-            self.0.array.chunk_key(&item.chunk, &mut s.key);
-            let guard = self.0.array.locks.acquire(&s.key, || {
-                let (job, request) = (self.0.clone(), request.clone());
+            job.array.chunk_key(&item.chunk, &mut s.key);
+            let guard = job.array.locks.acquire(&s.key, || {
+                let (strokes, request) = (self.clone(), request.clone());
                 move |guard: ChunkGuard| {
+                    // Nobody may be at hand to go on with a request that has left its caller, so it does not keep others from the
+                    // chunk meanwhile, and asks again then.
+                    let guard = (!request.is_detached()).then_some(guard);
                     let again = request.clone();
                     again.resume(Box::new(move |request| {
-                        if let Outcome::Done(result) = job.write_later(number, request, guard) {
+                        let outcome = match guard {
+                            Some(guard) => strokes.run_locked(request, guard),
+                            None => strokes.run(request),
+                        };
+                        if let Outcome::Done(result) = outcome {
                             request.finish(result);
                         }
                     }));
@@ -94,37 +143,42 @@ impl Work for Write {
             });
             match guard {
                 None => Outcome::Parked,
-                Some(guard) => self.0.begin(&item, request, guard, s),
+                Some(guard) => self.begin(job, &item, request, guard, s),
             }
         })
     }
-}
 
-impl Job {
-    /// An item whose lock was taken when it came to its turn.
-    fn write_later(self: &Arc<Self>, number: u64, request: &Arc<Request>, guard: ChunkGuard) -> Outcome {
-        let item = self.plan.item(number);
+    /// Writes them: the lock was taken when it came to their turn.
+    fn run_locked(&self, request: &Arc<Request>, guard: ChunkGuard) -> Outcome {
+        let Some((job, number)) = self.first() else { return Outcome::Done(Ok(())) };
+        let item = job.plan.item(number);
         scratch::with(|s| {
-            self.array.chunk_key(&item.chunk, &mut s.key);
-            self.begin(&item, request, guard, s)
+            job.array.chunk_key(&item.chunk, &mut s.key);
+            self.begin(job, &item, request, guard, s)
         })
     }
 
-    /// Writes an item, whose key is in `s` and locked, or starts its put.
-    fn begin(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        let later = self.latency.then(Mutex::default);
-        let result = self.write(item, request, Outlet::later(&self.array, later.as_ref()), s);
-        let change = later.and_then(|later| lock::lock(&later).take());
+    /// Writes them under the key in `s`, which is locked, or starts to put what they make of it. `job` and `item` are the first.
+    fn begin(&self, job: &Arc<Job>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+        let later = job.latency.then(Mutex::default);
+        let outlet = Outlet::later(&job.array, later.as_ref());
+        let result = match self {
+            Strokes::One(..) => job.write(item, request, outlet, s),
+            Strokes::Many(all) => job.write_all(all, request, outlet, s),
+        };
+        let change = later.as_ref().and_then(|later| lock::lock(later).take());
         match (result, change) {
             (Ok(()), Some(change)) => {
-                self.send(change, &s.key, request, guard);
+                job.send(change, &s.key, request, guard);
                 Outcome::Parked
             }
             (result, _) => Outcome::Done(result),
         }
     }
+}
 
-    /// Starts a put or an erasing. The lock is given back, and the item done, when it has ended.
+impl Job {
+    /// Starts a put or an erasing. The lock is given back when it has ended, whoever may then go on with the request.
     fn send(self: &Arc<Self>, change: Change, key: &str, request: &Arc<Request>, guard: ChunkGuard) {
         let bytes = if let Change::Put(bytes) = &change { bytes.len() as u64 } else { 0 };
         request.flight_started(bytes);
@@ -132,18 +186,44 @@ impl Job {
         let done = Box::new(move |result: Result<()>| {
             again.flight_landed();
             again.bytes_used(bytes);
+            // Who read meanwhile may have kept the old one.
+            job.array.open_shards.forget(&name);
+            drop(guard);
             let request = again.clone();
             request.resume(Box::new(move |request| {
-                // Who read meanwhile may have kept the old one.
-                job.array.open_shards.forget(&name);
-                drop(guard);
-                request.finish(result.map_err(|e| e.at_key(&name)));
+                request.finish(result.map_err(|e| request::of_entry(job.entry, e.at_key(&name))));
             }));
         });
         match change {
             Change::Put(bytes) => self.array.store.start_put(key, bytes, done),
             Change::Erase => self.array.store.start_erase(key, done),
         }
+    }
+
+    /// The same, as an entry of a batch.
+    pub fn of_entry(self, entry: usize) -> Job {
+        Job { entry: Some(entry), ..self }
+    }
+
+    /// An error in an item, with all names.
+    fn name(&self, item: &Item, e: Error, key: &str) -> Error {
+        request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key))
+    }
+
+    /// Encodes the items of several regions in one chunk, each over those before it, and hands it to the outlet.
+    fn write_all(&self, all: &[(Arc<Job>, u64)], request: &Arc<Request>, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
+        let members: Vec<(&Job, Item)> = all.iter().map(|(job, number)| (&**job, job.plan.item(*number))).collect();
+        let Some((_, first)) = members.first() else { return Ok(()) };
+        let chain = self.array.chain_of(&first.chunk).map_err(|e| self.name(first, e, &s.key))?;
+        if plain_shard(&chain).is_none() {
+            return self.change(&chain, &members, outlet, s).map_err(|e| self.name(first, e, &s.key));
+        }
+        // A shard is never decoded as a whole: one after the other.
+        let last = members.len() - 1;
+        members
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, (job, item))| job.write(item, request, if i == last { outlet } else { Outlet::now(&self.array) }, s))
     }
 
     /// Encodes an item and hands it to the outlet.
@@ -155,10 +235,11 @@ impl Job {
             } else if !self.source.transfer.is_partial() && shard::covers(&item.axes, &inside) {
                 self.put((&chain, outlet), &item.axes, item.memory, &self.source, s)
             } else {
-                self.change(&chain, item, outlet, s)
+                let copy = Item { chunk: item.chunk.clone(), axes: item.axes.clone(), memory: item.memory };
+                self.change(&chain, &[(self, copy)], outlet, s)
             }
         });
-        result.map_err(|e| self.plan.name_element(item, e).at_key(&s.key))
+        result.map_err(|e| self.name(item, e, &s.key))
     }
 
     fn write_shard(
@@ -197,27 +278,31 @@ impl Job {
         }
     }
 
-    /// Reads a chunk, changes the selected elements and stores it again, with other processes kept out.
+    /// Reads a chunk, changes the selected elements, region by region, and stores it again, with other processes kept out.
     /// What lies beyond the array's edge is stored again as it was found.
-    fn change(&self, chain: &BoundChain, item: &Item, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
+    fn change(&self, chain: &BoundChain, members: &[(&Job, Item)], outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
+        let Some((_, first)) = members.first() else { return Ok(()) };
         let shape = chain.shape();
         let size = self.array.data_type.size();
         let strides = c_strides(shape, size);
-        let bytes = chunk_bytes(shape, size)?;
         let mut chunk = std::mem::take(&mut s.chunk);
-        let result = grow(&mut chunk, bytes).map(|buf| buf.as_mut_ptr()).and_then(|base| {
+        let mut edit = || {
+            let base = grow(&mut chunk, chunk_bytes(shape, size)?)?.as_mut_ptr();
             let process = self.array.store.lock_key(&self.array.prefix, &s.key)?;
             // Another process may not come in before the chunk is stored.
             let outlet = if process.is_some() { Outlet::now(&self.array) } else { outlet };
             // Keeps the bytes of old elements of variable length until the chunk is stored again.
             let arena = self.array.data_type.is_variable().then(Arc::<Arena>::default);
-            self.read_chunk(chain, item, base, &strides, arena.clone(), s)?;
-            self.place(item, base, &strides)?;
+            self.read_chunk(chain, first, base, &strides, arena.clone(), s)?;
+            for (job, item) in members {
+                job.place(item, base, &strides).map_err(|e| job.name(item, e, &s.key))?;
+            }
             let as_stored = (self.array.data_type, Overflow::Error);
             let mut source = Source::new(chain, self.array.data_type, &self.array.fill, as_stored, base)?;
             source.store_fill = self.source.store_fill;
             self.put((chain, outlet), &whole(shape, &strides), 0, &source, s)
-        });
+        };
+        let result = edit();
         s.chunk = chunk;
         result
     }
@@ -249,6 +334,7 @@ impl Job {
         let start: i64 = item.axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
         let axes: PlaceAxes =
             item.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
+        let _inside = gate::enter(&self.source.gate)?;
         // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
         let placed =
             unsafe { place::place(self.source.base.offset(item.memory as isize), base.offset(start as isize), &axes, &self.change) };

@@ -480,7 +480,7 @@ unsafe fn simple_spec(raw_type: ozarr_type, raw_rank: i32, shape: *const i64, ch
 ///
 /// # Safety
 /// `start` and `shape` are NULL or have a number for each dimension.
-unsafe fn box_of(array: &Array, start: *const i64, shape: *const i64) -> Result<Selection> {
+pub(super) unsafe fn box_of(array: &Array, start: *const i64, shape: *const i64) -> Result<Selection> {
     let length: Dims = array.shape();
     // SAFETY: the caller's promise.
     let (start, shape) = unsafe { (numbers(start, length.len(), "start")?, numbers(shape, length.len(), "shape")?) };

@@ -35,6 +35,10 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
 ///   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
 /// - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
+/// - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
+///   once, also for stores that are open.
+/// - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
+///   `OZARR_ERR_AGAIN`; at once, also for stores that are open.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *const c_char, value: *const c_char) -> ozarr_status {
@@ -49,7 +53,18 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
             },
             "strict" => context.strict.store(flag(key, value)?, Relaxed),
             "non_finite" => context.non_finite.store(flag(key, value)?, Relaxed),
-            _ => bail!(Argument, "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"non_finite\""),
+            "bytes_in_flight" => match value.parse() {
+                Ok(bytes @ 1..) => context.budget.set_limit(bytes),
+                _ => bail!(Argument, "the setting \"bytes_in_flight\" is {value:?}, expected a number of bytes, 1 or more"),
+            },
+            "when_full" => match value {
+                "wait" | "again" => context.budget.set_again(value == "again"),
+                _ => bail!(Argument, "the setting \"when_full\" is {value:?}, expected \"wait\" or \"again\""),
+            },
+            _ => bail!(
+                Argument,
+                "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"non_finite\", \"bytes_in_flight\", \"when_full\""
+            ),
         }
         Ok(())
     })
@@ -138,5 +153,6 @@ pub(super) fn context_of(context: *const ozarr_context) -> Result<Context> {
         threads => Context::with_threads(threads),
     };
     let (strict, non_finite) = (settings.strict.load(Relaxed), settings.non_finite.load(Relaxed));
-    Ok(context.with_settings(node::Settings { strict, non_finite, log: settings.log.read(Option::clone) }))
+    let (log, budget) = (settings.log.read(Option::clone), settings.budget.clone());
+    Ok(context.with_settings(node::Settings { strict, non_finite, log, budget }))
 }

@@ -58,6 +58,8 @@ pub(crate) enum Kind {
     ShardWriter = 10,
     /// `ozarr_dataset`
     Dataset = 14,
+    /// `ozarr_request`
+    Request = 15,
     /// `ozarr_answer`
     Answer = 32,
     /// `ozarr_keys`
@@ -65,7 +67,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 13] = [
+    const ALL: [Kind; 14] = [
         Kind::Context,
         Kind::Store,
         Kind::Group,
@@ -77,6 +79,7 @@ impl Kind {
         Kind::ChunkIter,
         Kind::ShardWriter,
         Kind::Dataset,
+        Kind::Request,
         Kind::Answer,
         Kind::Keys,
     ];
@@ -94,6 +97,7 @@ impl Kind {
             Kind::ChunkIter => "ozarr_chunk_iter",
             Kind::ShardWriter => "ozarr_shard_writer",
             Kind::Dataset => "ozarr_dataset",
+            Kind::Request => "ozarr_request",
             Kind::Answer => "ozarr_answer",
             Kind::Keys => "ozarr_keys",
         }

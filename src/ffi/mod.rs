@@ -10,6 +10,7 @@
 
 pub mod array;
 pub mod attr;
+pub mod batch;
 pub mod chunk;
 pub mod codec;
 pub mod context;
@@ -27,6 +28,7 @@ pub mod node;
 pub mod packing;
 pub mod region;
 pub mod register;
+pub mod request;
 pub mod spec;
 pub mod status;
 pub mod store;

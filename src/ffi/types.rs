@@ -13,7 +13,7 @@ use crate::fork::{ForkSafe, Kept};
 use crate::node;
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An array: open for reading, or for reading and writing.
 #[allow(non_camel_case_types)]
@@ -67,6 +67,12 @@ pub struct ozarr_shard_writer {
 /// A dataset: a group whose arrays share named dimensions.
 #[allow(non_camel_case_types)]
 pub struct ozarr_dataset {
+    _bits: [u8; 0],
+}
+
+/// A read or a write that goes on while the program does other things.
+#[allow(non_camel_case_types)]
+pub struct ozarr_request {
     _bits: [u8; 0],
 }
 
@@ -287,6 +293,8 @@ pub(crate) struct Settings {
     pub(super) non_finite: AtomicBool,
     /// Who is told.
     pub(super) log: Kept<Option<node::Log>>,
+    /// `"bytes_in_flight"` and `"when_full"`
+    pub(super) budget: Arc<node::Budget>,
 }
 
 /// The state behind an `ozarr_iter`: children, and the number of steps taken.
@@ -354,6 +362,7 @@ handle!(ozarr_dtype, Dtype, super::dtype::Description);
 handle!(ozarr_chunk_iter, ChunkIter, Turn<ChunkCursor>);
 handle!(ozarr_shard_writer, ShardWriter, Turn<node::ArrayShardWriter>);
 handle!(ozarr_dataset, Dataset, node::Dataset);
+handle!(ozarr_request, Request, super::request::Flight);
 handle!(ozarr_answer, Answer, Turn<super::table::Pending>);
 handle!(ozarr_keys, Keys, Turn<Vec<String>>);
 

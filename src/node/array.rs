@@ -324,16 +324,25 @@ impl Array {
 
     /// The program closes the array: if it was opened by its location, groups that are to be consolidated are; all is flushed.
     pub fn close(&self) -> Result<()> {
+        self.settle();
         self.0.store.close(Some(&self.0.path))
     }
 
     /// Makes durable what was written, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
+        self.settle();
         let chunks = self.state().chunk_store.clone();
         if !Arc::ptr_eq(&chunks, self.0.store.shared()) && self.0.store.capabilities().writable {
             chunks.flush()?;
         }
         self.0.store.flush()
+    }
+
+    /// Waits for the requests on the array that are under way.
+    pub(super) fn settle(&self) {
+        if let Ok(bound) = &self.state().bound {
+            engine::pending::settle_array(bound);
+        }
     }
 
     /// What is known now.

@@ -1,5 +1,6 @@
 //! What the handles on stores share: threads and locks, how strict reading is, and where warnings go.
 
+use crate::engine::Budget;
 use crate::engine::lock::{ChunkLocks, KeyLocks};
 use crate::engine::pool::Pool;
 use crate::error::{Error, ErrorKind, Result, err};
@@ -25,6 +26,8 @@ pub struct Settings {
     pub non_finite: bool,
     /// Who is told, and of what.
     pub log: Option<Log>,
+    /// How much may be in flight.
+    pub budget: Arc<Budget>,
 }
 
 /// How important a message of the log is. The discriminants are those of the C header.
@@ -77,6 +80,11 @@ impl Context {
     /// Whether attributes may hold bare NaN and infinities.
     pub fn allows_non_finite(&self) -> bool {
         self.settings.non_finite
+    }
+
+    /// How much may be in flight.
+    pub(super) fn budget(&self) -> Arc<Budget> {
+        self.settings.budget.clone()
     }
 
     /// Whether anyone wants to know what is odd.

@@ -23,6 +23,7 @@ mod migrate;
 pub mod path;
 mod relist;
 mod rename;
+pub mod requests;
 mod reshape;
 mod resize;
 pub mod spec;
@@ -51,6 +52,8 @@ pub use transform::{Member, Transformer, register_member, register_transformer, 
 pub use usage::Usage;
 
 // The plain values that the facade's signatures speak of.
+pub use crate::engine::pending::wait_any;
+pub use crate::engine::{Budget, Launch, Pending, Progress, Tell};
 pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
 pub use crate::grid::own as own_keys;

@@ -36,6 +36,8 @@ impl Array {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
                 fresh.bound(self.path())?;
                 super::hierarchy::need_erasing(self.store())?;
+                // What is written later would come back when the array grows again.
+                self.settle();
             }
             let (old, next) = (fresh.meta.shape.clone(), self.reshaped(&fresh, shape)?);
             self.publish_shape(&old, next)?;

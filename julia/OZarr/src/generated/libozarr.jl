@@ -106,6 +106,11 @@ const OZARR_ERR_LIMIT = Int32(-701)
 const OZARR_ERR_INTERNAL = Int32(-901)
 const OZARR_ERR_CALLBACK = Int32(-902)
 const OZARR_RESIZE_KEEP = Int32(1)
+const OZARR_REQUEST_COPY = Int32(1)
+const OZARR_REQUEST_QUEUED = Int32(0)
+const OZARR_REQUEST_RUNNING = Int32(1)
+const OZARR_REQUEST_DONE = Int32(2)
+const OZARR_REQUEST_FAILED = Int32(3)
 const OZARR_KIND_BOOL = Int32(1)
 const OZARR_KIND_INT = Int32(2)
 const OZARR_KIND_UINT = Int32(3)
@@ -184,6 +189,21 @@ struct ozarr_memory
     overflow::Int32
     dtype::Ptr{Cvoid}
     field::Cstring
+end
+
+struct ozarr_request_options
+    struct_size::Csize_t
+    flags::UInt32
+    seconds::Cdouble
+    done::Ptr{Cvoid}
+    user::Ptr{Cvoid}
+end
+
+struct ozarr_entry
+    struct_size::Csize_t
+    array::Ptr{Cvoid}
+    region::Ptr{ozarr_region}
+    memory::Ptr{ozarr_memory}
 end
 
 struct ozarr_variable
@@ -407,6 +427,24 @@ end
 @c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
 @c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_iread_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_iwrite_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_iread_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_iwrite_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_request_test(request::Ptr{Cvoid}, done::Ptr{Bool})::Int32
+@c_function ozarr_request_wait(request::Ptr{Cvoid})::Int32
+@c_function ozarr_request_wait_timeout(request::Ptr{Cvoid}, seconds::Cdouble)::Int32
+@c_function ozarr_request_cancel(request::Ptr{Cvoid})::Int32
+@c_function ozarr_request_free(request::Ptr{Cvoid})::Cvoid
+@c_function ozarr_request_state(request::Ptr{Cvoid}, state::Ptr{Int32})::Int32
+@c_function ozarr_request_error(request::Ptr{Cvoid}, info::Ptr{ozarr_error_info})::Int32
+@c_function ozarr_requests_wait_all(count::Csize_t, requests::Ptr{Ptr{Cvoid}}, seconds::Cdouble, statuses::Ptr{Int32})::Int32
+@c_function ozarr_requests_wait_any(count::Csize_t, requests::Ptr{Ptr{Cvoid}}, seconds::Cdouble, index::Ptr{Int64})::Int32
+@c_function ozarr_shutdown()::Int32
+@c_function ozarr_read_many(count::Csize_t, entries::Ptr{ozarr_entry})::Int32
+@c_function ozarr_write_many(count::Csize_t, entries::Ptr{ozarr_entry})::Int32
+@c_function ozarr_iread_many(count::Csize_t, entries::Ptr{ozarr_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_iwrite_many(count::Csize_t, entries::Ptr{ozarr_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_create(location::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_dataset(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32

@@ -1,0 +1,428 @@
+//! Many regions of many arrays in one request: planned together, so that a chunk that several of them read is decoded once, and one
+//! that several of them write is read, changed and stored once, in the order of the entries.
+//!
+//! Where an array stands in one entry only, nothing is to be shared, and its items are what they would be alone. Else a chunk (of a
+//! shard: an inner chunk) that more than one entry reads is read into a buffer of its own, and placed from there into each memory.
+
+use super::decode::leaf_of;
+use super::gate::{self, Gate};
+use super::pending::{self, Footprint, Launch, Parts, Pending};
+use super::place::{self, PlaceAxes, PlaceAxis};
+use super::plan::{Axes, Plan};
+use super::pool::Pool;
+use super::read::{self, plain_shard};
+use super::request::{self, Outcome, Request, Work, of_entry};
+use super::shard::Cut;
+use super::write::{self, Strokes};
+use super::{BoundArray, Memory, Overflow, Selection, memory};
+use crate::codec::Sharded;
+use crate::dtype::ElementType;
+use crate::dtype::convert::Transfer;
+use crate::error::{Error, Result, bail};
+use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
+use crate::store::Tuning;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One region of a batch.
+pub struct Entry {
+    /// The array.
+    pub array: Arc<BoundArray>,
+    /// Which of its elements.
+    pub selection: Selection,
+    /// Where they go to or come from.
+    pub memory: Memory,
+}
+
+/// Reads many regions, each into its memory.
+///
+/// # Safety
+/// As for [`super::read()`], for each entry; the memories must not overlap.
+pub unsafe fn read_many(entries: &[Entry]) -> Result<()> {
+    check(entries, memory::Use::Destination)?;
+    entries.iter().for_each(|e| pending::clear_way(&e.array, &e.selection, false));
+    request::run(Box::new(plan_read(entries, &None)?))
+}
+
+/// Writes many regions, each from its memory; where they overlap, the last entry wins.
+///
+/// # Safety
+/// As for [`super::write()`], for each entry.
+pub unsafe fn write_many(entries: &[Entry]) -> Result<()> {
+    check(entries, memory::Use::Source)?;
+    entries.iter().for_each(|e| pending::clear_way(&e.array, &e.selection, true));
+    request::run(Box::new(plan_write(entries, &None)?))
+}
+
+/// Starts to read many regions.
+///
+/// # Safety
+/// As for [`super::start_read`], for each entry; the memories must not overlap.
+pub unsafe fn start_read_many(entries: &[Entry], launch: Launch) -> Result<Pending> {
+    check(entries, memory::Use::Destination)?;
+    pending::submit(bytes(entries)?, launch, || {
+        let gate = Some(Arc::default());
+        let work = Box::new(plan_read(entries, &gate)?);
+        Ok(Parts { work, footprints: footprints(entries, false), gate, copied: Vec::new() })
+    })
+}
+
+/// Starts to write many regions.
+///
+/// # Safety
+/// As for [`super::start_write`], for each entry.
+pub unsafe fn start_write_many(entries: &[Entry], launch: Launch) -> Result<Pending> {
+    check(entries, memory::Use::Source)?;
+    let copy = launch.copy;
+    pending::submit(bytes(entries)?, launch, || {
+        let footprints = footprints(entries, true);
+        if !copy {
+            let gate = Some(Arc::default());
+            return Ok(Parts { work: Box::new(plan_write(entries, &gate)?), footprints, gate, copied: Vec::new() });
+        }
+        let (mut copied, mut own) = (Vec::new(), Vec::new());
+        for (i, e) in entries.iter().enumerate() {
+            let mut bytes = Vec::new();
+            // SAFETY: the memory was checked, and is valid now, by the caller's promise.
+            let memory = unsafe { e.memory.copy(e.selection.shape(), &mut bytes) }.map_err(|e| of_entry(Some(i), e))?;
+            own.push(Entry { array: e.array.clone(), selection: e.selection.clone(), memory });
+            copied.push(bytes);
+        }
+        Ok(Parts { work: Box::new(plan_write(&own, &None)?), footprints, gate: None, copied })
+    })
+}
+
+fn check(entries: &[Entry], way: memory::Use) -> Result<()> {
+    entries.iter().enumerate().try_for_each(|(i, e)| {
+        let checked = e.memory.check(e.selection.shape(), e.array.data_type, way);
+        checked.and_then(|()| super::refuse_variable(&e.array)).map_err(|e| of_entry(Some(i), e))
+    })
+}
+
+fn bytes(entries: &[Entry]) -> Result<u64> {
+    entries.iter().try_fold(0u64, |sum, e| Ok(sum.saturating_add(e.memory.bytes(e.selection.shape())?)))
+}
+
+fn footprints(entries: &[Entry], writes: bool) -> Vec<Footprint> {
+    entries.iter().filter_map(|e| Footprint::new(&e.array, &e.selection, writes)).collect()
+}
+
+/// Items that belong together, numbered one after the other.
+enum Unit {
+    /// Some of one entry's items.
+    Read(Arc<read::Job>, u64, u64),
+    /// A box of elements that is read once.
+    ReadShared(Arc<Shared>),
+    Write(Arc<write::Job>, u64, u64),
+    /// The items of one chunk, in the order of their entries.
+    WriteShared(Strokes),
+}
+
+struct Batch {
+    units: Vec<Unit>,
+    /// The number of the first item behind each unit.
+    ends: Vec<u64>,
+    bytes: u64,
+    pool: Arc<Pool>,
+    tuning: Tuning,
+    writes: bool,
+}
+
+impl Batch {
+    fn new(entries: &[Entry], writes: bool) -> Result<Batch> {
+        // Where one of the arrays must stay in the calling thread, all do.
+        let pool = entries.iter().map(|e| &e.array.pool).min_by_key(|pool| pool.threads()).cloned().unwrap_or_else(|| Pool::new(1));
+        let tunings = entries.iter().map(|e| e.array.store.tuning());
+        let tuning = tunings.reduce(|a, b| Tuning { requests: a.requests.min(b.requests), bytes: a.bytes.min(b.bytes), ..a });
+        let (units, ends) = (Vec::new(), Vec::new());
+        Ok(Batch { units, ends, bytes: bytes(entries)?, pool, tuning: tuning.unwrap_or_default(), writes })
+    }
+
+    fn push(&mut self, unit: Unit) {
+        let items = match &unit {
+            Unit::Read(_, _, count) | Unit::Write(_, _, count) => *count,
+            Unit::ReadShared(_) | Unit::WriteShared(_) => 1,
+        };
+        if items > 0 {
+            self.ends.push(self.ends.last().copied().unwrap_or(0) + items);
+            self.units.push(unit);
+        }
+    }
+}
+
+impl Work for Batch {
+    fn items(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    fn finish_others(&self) -> bool {
+        self.writes
+    }
+
+    fn tuning(&self) -> Tuning {
+        self.tuning
+    }
+
+    fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
+        let at = self.ends.partition_point(|&end| end <= number);
+        let offset = number - at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        match &self.units[at] {
+            Unit::Read(job, first, _) => job.run(request, first + offset),
+            Unit::Write(job, first, _) => Strokes::One(job.clone(), first + offset).run(request),
+            Unit::WriteShared(strokes) => strokes.run(request),
+            Unit::ReadShared(shared) => match shared.job() {
+                Ok(job) => Arc::new(job).run(request, 0),
+                Err(e) => Outcome::Done(Err(of_entry(shared.members.first().map(|m| m.entry), e))),
+            },
+        }
+    }
+}
+
+/// The entries of each array, where the same array is the same store and prefix.
+fn by_array(entries: &[Entry]) -> Vec<Vec<usize>> {
+    let (mut groups, mut known): (Vec<Vec<usize>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
+    for (i, e) in entries.iter().enumerate() {
+        let store = Arc::as_ptr(&e.array.store).cast::<()>() as usize;
+        let group = *known.entry((store, e.array.prefix.as_str())).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[group].push(i);
+    }
+    groups
+}
+
+/// The items of several plans in each chunk that they touch, in the order of the plans; and how often each chunk is touched.
+fn by_chunk<'a>(plans: impl Iterator<Item = &'a Plan>) -> HashMap<Dims, Vec<(usize, u64)>> {
+    let mut chunks: HashMap<Dims, Vec<(usize, u64)>> = HashMap::new();
+    for (i, plan) in plans.enumerate() {
+        (0..plan.items()).for_each(|n| chunks.entry(plan.item(n).chunk).or_default().push((i, n)));
+    }
+    chunks
+}
+
+/// Pushes the runs of items that are not `taken`.
+fn push_rest(batch: &mut Batch, items: u64, taken: &dyn Fn(u64) -> bool, unit: &dyn Fn(u64, u64) -> Unit) {
+    let mut first = 0;
+    for n in 0..=items {
+        if n == items || taken(n) {
+            batch.push(unit(first, n - first));
+            first = n + 1;
+        }
+    }
+}
+
+fn plan_write(entries: &[Entry], gate: &Option<Arc<Gate>>) -> Result<Batch> {
+    let job = |i: usize| {
+        let e = &entries[i];
+        let job = write::job(&e.array, &e.selection, &e.memory, None, gate.clone());
+        job.map(|job| Arc::new(job.of_entry(i))).map_err(|e| of_entry(Some(i), e))
+    };
+    let mut batch = Batch::new(entries, true)?;
+    for group in by_array(entries) {
+        let jobs = group.iter().map(|&i| job(i)).collect::<Result<Vec<_>>>()?;
+        if let [job] = &jobs[..] {
+            batch.push(Unit::Write(job.clone(), 0, job.plan.items()));
+            continue;
+        }
+        let chunks = by_chunk(jobs.iter().map(|job| &job.plan));
+        for (k, job) in jobs.iter().enumerate() {
+            let shared = |n: u64| chunks.get(&job.plan.item(n).chunk).is_some_and(|all| all.len() > 1);
+            push_rest(&mut batch, job.plan.items(), &shared, &|first, count| Unit::Write(job.clone(), first, count));
+            for n in (0..job.plan.items()).filter(|&n| shared(n)) {
+                // The first of its items has them all.
+                if let Some(all) = chunks.get(&job.plan.item(n).chunk).filter(|all| all.first() == Some(&(k, n))) {
+                    let strokes = all.iter().map(|&(k, n)| (jobs[k].clone(), n)).collect();
+                    batch.push(Unit::WriteShared(Strokes::Many(strokes)));
+                }
+            }
+        }
+    }
+    Ok(batch)
+}
+
+fn plan_read(entries: &[Entry], gate: &Option<Arc<Gate>>) -> Result<Batch> {
+    let job = |i: usize| {
+        let e = &entries[i];
+        let job = read::job(&e.array, &e.selection, &e.memory, None, gate.clone());
+        job.map(|job| Arc::new(job.of_entry(i))).map_err(|e| of_entry(Some(i), e))
+    };
+    let mut batch = Batch::new(entries, false)?;
+    for group in by_array(entries) {
+        let jobs = group.iter().map(|&i| job(i)).collect::<Result<Vec<_>>>()?;
+        // Nothing is decoded twice where nothing is decoded.
+        let raw = |job: &read::Job| leaf_of(&job.array.chain).is_raw() && plain_shard(&job.array.chain).is_none();
+        if jobs.len() < 2 || raw(&jobs[0]) {
+            jobs.iter().for_each(|job| batch.push(Unit::Read(job.clone(), 0, job.plan.items())));
+            continue;
+        }
+        plan_shared(&mut batch, entries, &group, &jobs, gate)?;
+    }
+    Ok(batch)
+}
+
+/// Plans the reads of several entries in one array.
+fn plan_shared(batch: &mut Batch, entries: &[Entry], group: &[usize], jobs: &[Arc<read::Job>], gate: &Option<Arc<Gate>>) -> Result<()> {
+    let mut chunks = by_chunk(jobs.iter().map(|job| &job.plan));
+    chunks.retain(|_, all| all.len() > 1);
+    let mut pieces: HashMap<Dims, Vec<Shared>> = HashMap::new();
+    for (chunk, all) in chunks {
+        let boxes = Boxes { jobs, all: &all, entries, group, gate };
+        let shared = boxes.cut(&chunk)?;
+        // Of a shard that several entries touch, but none of its inner chunks, nothing is shared.
+        if shared.iter().any(|s| s.members.len() > 1) {
+            pieces.insert(chunk, shared);
+        }
+    }
+    for job in jobs {
+        let shared = |n: u64| pieces.contains_key(&job.plan.item(n).chunk);
+        push_rest(batch, job.plan.items(), &shared, &|first, count| Unit::Read(job.clone(), first, count));
+    }
+    pieces.into_values().flatten().for_each(|shared| batch.push(Unit::ReadShared(Arc::new(shared))));
+    Ok(())
+}
+
+/// What several entries read of one chunk.
+struct Boxes<'a> {
+    jobs: &'a [Arc<read::Job>],
+    /// Job and item.
+    all: &'a [(usize, u64)],
+    entries: &'a [Entry],
+    group: &'a [usize],
+    gate: &'a Option<Arc<Gate>>,
+}
+
+impl Boxes<'_> {
+    /// The boxes to be read once, each with who wants elements of it: the whole chunk, or of a shard its inner chunks.
+    fn cut(&self, chunk: &Dims) -> Result<Vec<Shared>> {
+        let array = &self.jobs[0].array;
+        let chain = array.chain_of(chunk)?;
+        let origin: Dims = (0..chunk.len()).map(|d| array.grid.origin(d, chunk[d])).collect();
+        let Some(shard) = plain_shard(&chain) else {
+            let mut whole = Shared::new(array, &origin, &array.grid.shape_of(chunk));
+            for &(k, n) in self.all {
+                let item = self.jobs[k].plan.item(n);
+                whole.members.push(self.member(k, n, item.axes, item.memory)?);
+            }
+            return Ok(vec![whole]);
+        };
+        let mut found: HashMap<usize, Shared> = HashMap::new();
+        for &(k, n) in self.all {
+            let item = self.jobs[k].plan.item(n);
+            let cut = Cut::new(shard, &item.axes);
+            cut.each(0..cut.len(), shard, &item.axes, item.memory, &mut |inner| {
+                let (at, extent) = inner_box(shard, inner.number, chunk.len());
+                let mut axes = item.axes.clone();
+                for (j, &d) in shard.axes.iter().enumerate() {
+                    axes[d] = inner.axes[j];
+                }
+                let low: Dims = origin.iter().zip(&at).map(|(o, a)| o + a).collect();
+                let member = self.member(k, n, axes, inner.memory)?;
+                found.entry(inner.number).or_insert_with(|| Shared::new(array, &low, &extent)).members.push(member);
+                Ok(())
+            })?;
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// Who wants elements of a box: `axes` count from its first element.
+    fn member(&self, k: usize, number: u64, axes: Axes, at: i64) -> Result<Member> {
+        let entry = self.group[k];
+        let memory = &self.entries[entry].memory;
+        let (from, to) = (ElementType::native(self.jobs[k].array.data_type), ElementType::native(memory.data_type));
+        let transfer = Transfer::new(from, to)?.with_overflow(memory.overflow);
+        Ok(Member { job: self.jobs[k].clone(), number, axes, memory: at, transfer, entry, gate: self.gate.clone() })
+    }
+}
+
+/// Where an inner chunk lies in its shard, and its extents.
+fn inner_box(shard: &Sharded, number: usize, rank: usize) -> (Dims, Dims) {
+    let (mut at, mut extent, mut rest) = (Dims::from_elem(0, rank), Dims::from_elem(1, rank), number as u64);
+    for (j, &d) in shard.axes.iter().enumerate().rev() {
+        (at[d], extent[d]) = (rest % shard.grid[j] * shard.inner_shape[j], shard.inner_shape[j]);
+        rest /= shard.grid[j];
+    }
+    (at, extent)
+}
+
+/// A box of one chunk that is read once, for several.
+struct Shared {
+    array: Arc<BoundArray>,
+    low: Dims,
+    shape: Dims,
+    members: Vec<Member>,
+}
+
+/// One who wants elements of it.
+struct Member {
+    job: Arc<read::Job>,
+    number: u64,
+    /// The elements, counted from the box's first.
+    axes: Axes,
+    /// The distance of the first one in memory.
+    memory: i64,
+    transfer: Transfer,
+    entry: usize,
+    gate: Option<Arc<Gate>>,
+}
+
+impl Shared {
+    /// A box, as far as it lies inside of the array.
+    fn new(array: &Arc<BoundArray>, low: &Dims, extent: &Dims) -> Shared {
+        let inside = |d: usize| extent[d].min(array.shape[d].saturating_sub(low[d]));
+        Shared { array: array.clone(), low: low.clone(), shape: (0..low.len()).map(inside).collect(), members: Vec::new() }
+    }
+
+    /// The job that reads the box into a buffer, and then places the elements from there.
+    fn job(self: &Arc<Self>) -> Result<read::Job> {
+        let array = &self.array;
+        let mut buffer = Vec::new();
+        let (size, strides) = (array.data_type.size(), c_strides(&self.shape, array.data_type.size()));
+        let bytes = chunk_bytes(&self.shape, size)?;
+        let data = grow(&mut buffer, bytes)?.as_mut_ptr();
+        let signed = |dims: &Dims| dims.iter().map(|&n| n as i64).collect::<Strides>();
+        let selection = Selection::new(&array.shape, &signed(&self.low), &signed(&self.shape), None)?;
+        let (data_type, overflow) = (array.data_type, Overflow::Error);
+        let memory = Memory { data, size: bytes, offset: 0, strides: strides.clone(), data_type, overflow, arena: None };
+        let mut job = read::job(array, &selection, &memory, None, None)?;
+        if job.plan.items() != 1 {
+            bail!(Internal, "a part of a chunk became {} items", job.plan.items());
+        }
+        let shared = self.clone();
+        if let Some(first) = self.members.first() {
+            job = job.of_entry(first.entry);
+        }
+        job.then = Some(Box::new(move || shared.members.iter().try_for_each(|m| m.place(&buffer, &strides))));
+        Ok(job)
+    }
+}
+
+impl Member {
+    fn place(&self, buffer: &[u8], strides: &[i64]) -> Result<()> {
+        let start: i64 = self.axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
+        let axes: PlaceAxes =
+            self.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: s * a.step, dst: a.memory }).collect();
+        let base = self.job.target.base;
+        let _inside = gate::enter(&self.gate)?;
+        // SAFETY: the axes stay within the box, which the buffer holds, and the plan within the checked memory.
+        let placed =
+            unsafe { place::place(buffer.as_ptr().offset(start as isize), base.offset(self.memory as isize), &axes, &self.transfer) };
+        placed.map_err(|m| {
+            let memory = m.dst as isize - base as isize;
+            self.name(m.at(memory))
+        })
+    }
+
+    fn name(&self, e: Error) -> Error {
+        let item = self.job.plan.item(self.number);
+        of_entry(Some(self.entry), self.job.plan.name_element(&item, e))
+    }
+}

@@ -1,0 +1,126 @@
+//! Batches: many regions of many arrays in one call
+//!
+//! The entries are planned together and are one piece of work for all threads: a chunk that several of them
+//! read is read and decoded once, one that several of them write is stored once. The call succeeds if all
+//! entries do; an error names the first entry that it found to fail, as `entry 3: ...`, counted from 0. Where
+//! entries that are written overlap, the last of them wins. Memory that is read to must not overlap.
+
+use super::entry;
+use super::handle::{Handle, Ref};
+use super::region::{both, ozarr_memory, ozarr_region};
+use super::request::{Flight, launch_of, ozarr_request_options, refuse_copy};
+use super::status::ozarr_status;
+use super::strings::{not_null, put};
+use super::types::{check_struct_size, ozarr_array, ozarr_request};
+use crate::engine::{Memory, Selection};
+use crate::error::{Result, bail};
+use crate::node::Array;
+use crate::node::requests::{self, Part};
+
+/// One region of a batch. To be set to `OZARR_ENTRY_INIT` first.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(non_camel_case_types)]
+pub struct ozarr_entry {
+    /// `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`.
+    pub struct_size: usize,
+    /// The array.
+    pub array: *const ozarr_array,
+    /// Which of its elements; NULL: all.
+    pub region: *const ozarr_region,
+    /// Their memory.
+    pub memory: *const ozarr_memory,
+}
+
+type Checked = (Ref<Array>, Selection, Memory);
+
+/// # Safety
+/// `entries` points to `count` structs that begin with their size, or `count` is 0.
+unsafe fn checked(count: usize, entries: *const ozarr_entry) -> Result<Vec<Checked>> {
+    if count > 0 {
+        not_null(entries, "entries")?;
+    }
+    let one = |i: usize| {
+        // SAFETY: one of `count` structs.
+        let pointer = unsafe { entries.add(i) };
+        // SAFETY: it begins with its size, by the caller's promise.
+        if unsafe { check_struct_size(pointer, "entries") }? != size_of::<ozarr_entry>() {
+            bail!(Argument, "entry {i}: struct_size is not {}: set it with OZARR_ENTRY_INIT", size_of::<ozarr_entry>());
+        }
+        // SAFETY: it has the size of the struct.
+        let entry = unsafe { pointer.read() };
+        let array = ozarr_array::get(entry.array, &format!("entries[{i}].array"))?;
+        // SAFETY: structs that begin with their size, by the caller's promise.
+        let found = unsafe { both(&array, entry.region, entry.memory) };
+        let (selection, memory) = found.map_err(|e| requests::of_entry(i, e))?;
+        Ok((array, selection, memory))
+    };
+    (0..count).map(one).collect()
+}
+
+fn parts(all: &[Checked]) -> Vec<Part<'_>> {
+    all.iter().map(|(array, selection, memory)| (&**array, selection.clone(), memory.clone())).collect()
+}
+
+/// Reads `count` regions, each to its memory.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_read_many(count: usize, entries: *const ozarr_entry) -> ozarr_status {
+    entry!("ozarr_read_many", {
+        // SAFETY: `count` entries, by the function's contract.
+        let all = unsafe { checked(count, entries) }?;
+        // SAFETY: the memories are as the structs say, and do not overlap.
+        unsafe { requests::read_many(parts(&all)) }
+    })
+}
+
+/// Writes `count` regions, each from its memory. After an error, the other chunks are stored all the same.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_write_many(count: usize, entries: *const ozarr_entry) -> ozarr_status {
+    entry!("ozarr_write_many", {
+        // SAFETY: `count` entries, by the function's contract.
+        let all = unsafe { checked(count, entries) }?;
+        // SAFETY: the memories are as the structs say.
+        unsafe { requests::write_many(parts(&all)) }
+    })
+}
+
+/// Begins to read `count` regions, as one request. `options` may be NULL; the first array's context bounds
+/// it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_iread_many(
+    count: usize,
+    entries: *const ozarr_entry,
+    options: *const ozarr_request_options,
+    out: *mut *mut ozarr_request,
+) -> ozarr_status {
+    entry!("ozarr_iread_many", {
+        not_null(out, "out")?;
+        // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
+        let (all, launch) = unsafe { (checked(count, entries)?, launch_of(options)?) };
+        refuse_copy(&launch)?;
+        // SAFETY: the memories are as the structs say until the request is done; `out` has room for a handle.
+        unsafe { put(Flight::insert(requests::start_read_many(parts(&all), launch)?)?, out, "out") }
+    })
+}
+
+/// Begins to write `count` regions, as one request. `options` may be NULL; the first array's context bounds
+/// it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_iwrite_many(
+    count: usize,
+    entries: *const ozarr_entry,
+    options: *const ozarr_request_options,
+    out: *mut *mut ozarr_request,
+) -> ozarr_status {
+    entry!("ozarr_iwrite_many", {
+        not_null(out, "out")?;
+        // SAFETY: `count` entries, and options that begin with their size, by the function's contract.
+        let (all, launch) = unsafe { (checked(count, entries)?, launch_of(options)?) };
+        // SAFETY: the memories are as the structs say as long as they are used; `out` has room for a handle.
+        unsafe { put(Flight::insert(requests::start_write_many(parts(&all), launch)?)?, out, "out") }
+    })
+}

@@ -1,0 +1,493 @@
+//! Requests: reads and writes that go on while the program computes
+//!
+//! The names and rules are MPI's. A call with an i (`ozarr_array_iwrite_region`) begins a read or a write,
+//! gives a request and returns; the request is tested or waited for, and freed:
+//!
+//! ```c
+//! ozarr_request *r = NULL;
+//! if (ozarr_array_iwrite_region(t, start, shape, OZARR_FLOAT64, u, sizeof u, 0, &r)) goto fail;
+//! compute(v);                          // u is not touched meanwhile
+//! if (ozarr_request_wait(r)) goto fail; // the write's own status
+//! ozarr_request_free(r);
+//! ```
+//!
+//! Memory.    Until the request is done, the elements of a write must not change and those of a read mean
+//!            nothing. With `OZARR_REQUEST_COPY` those of a write are copied before the call returns, and are
+//!            yours again. The structs and lists of arguments are always used during the call only. The array
+//!            may be freed.
+//! Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its deadline.
+//!            From then on nothing touches its memory, which may be freed at once: ending it waits for copies
+//!            that are being made at this moment, never for a store, a network or a lock. A write that was
+//!            ended has stored some of its chunks and not others; each is old or new. Freed requests whose
+//!            elements were copied are not ended, but go on.
+//! Order.     Requests on one array whose chunks overlap are carried out in the order in which they were
+//!            submitted in this process, unless both read; a blocking read or write, `ozarr_array_append`, and
+//!            a resize that erases, come behind those submitted before. So overlapping writes end as if each
+//!            had been a blocking call, and a read sees the writes before it. Everything else has no order:
+//!            other chunks, the raw chunks and shard writers, and the same files opened by another name.
+//! Flushing.  `ozarr_array_flush`, `ozarr_array_close` and the same of stores wait for the requests on what
+//!            they flush. What those failed with is told by the requests only.
+//! Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in stores
+//!            and codecs of your own that must stay in your threads) requests go on only inside of test, wait
+//!            and the calls that wait for them. A request may be used by several threads at once.
+//! Bounds.    All requests of a context that are not done have `"bytes_in_flight"` bytes of elements at most
+//!            (`ozarr_context_set`; by default half of the memory, at most 16 GiB). The next one waits until
+//!            there is room, and helps along; or, with `"when_full"` as `"again"`, is `OZARR_ERR_AGAIN`. One
+//!            that alone has more is `OZARR_ERR_LIMIT`.
+//! Fork.      In a child, requests of the parent are `OZARR_ERR_FORKED`; there they can only be freed.
+
+use super::array::{box_of, contiguous};
+use super::entry;
+use super::handle::Handle;
+use super::region::both;
+use super::region::{ozarr_memory, ozarr_region};
+use super::status::{self, ozarr_error_info, ozarr_status};
+use super::strings::{not_null, put};
+use super::table::{OZARR_CALLBACK_ANY_THREAD, as_flagged};
+use super::types::{check_struct_size, ozarr_array, ozarr_request, ozarr_type};
+use crate::error::{Error, Result, bail};
+use crate::node::{Launch, Pending, Progress, Tell, wait_any};
+use std::ffi::{CString, c_char, c_void};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// In the flags of a write: the elements are copied before the call returns.
+pub const OZARR_REQUEST_COPY: u32 = 1;
+
+/// How far a request is.
+#[allow(non_camel_case_types)]
+pub type ozarr_state = i32;
+
+/// It waits for earlier requests on the same chunks.
+pub const OZARR_REQUEST_QUEUED: ozarr_state = 0;
+/// It is under way.
+pub const OZARR_REQUEST_RUNNING: ozarr_state = 1;
+/// It is done, and went well.
+pub const OZARR_REQUEST_DONE: ozarr_state = 2;
+/// It is done, and has an error (`ozarr_request_error`).
+pub const OZARR_REQUEST_FAILED: ozarr_state = 3;
+
+/// Is told once how a request ended: its status, and the message of an error ("" without one), which is
+/// valid during the call only. It may begin other requests, but not wait for one.
+#[allow(non_camel_case_types)]
+pub type ozarr_request_function = Option<unsafe extern "C" fn(user: *mut c_void, status: ozarr_status, message: *const c_char)>;
+
+/// How a request is to go on. To be set to `OZARR_REQUEST_OPTIONS_INIT` first.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(non_camel_case_types)]
+pub struct ozarr_request_options {
+    /// `sizeof(ozarr_request_options)`; set by `OZARR_REQUEST_OPTIONS_INIT`.
+    pub struct_size: usize,
+    /// A sum of `OZARR_REQUEST_COPY` (writes only) and `OZARR_CALLBACK_ANY_THREAD`, or 0.
+    pub flags: u32,
+    /// The deadline, in seconds from now: a request that is not done by then ends with `OZARR_ERR_TIMEOUT`.
+    /// That is looked at in each call on the request, and before each piece of its work. 0: none.
+    pub seconds: f64,
+    /// Called with `user` when the request is done; NULL for nobody. Without `OZARR_CALLBACK_ANY_THREAD` it
+    /// runs in the call that first finds the request done (test, wait, cancel), in that call's thread, and
+    /// not at all if the request is freed before. With it, it runs in whichever thread ends the request, one
+    /// of the library's perhaps, perhaps before the call that began it returns; and the request counts as
+    /// done when it has returned.
+    pub done: ozarr_request_function,
+    /// Handed to `done`.
+    pub user: *mut c_void,
+}
+
+/// The state behind an `ozarr_request`.
+pub(crate) struct Flight {
+    pending: Pending,
+    error: OnceLock<Texts>,
+}
+
+/// An error as C texts, which live as long as the request.
+struct Texts {
+    error: Error,
+    message: CString,
+    key: CString,
+    field: CString,
+}
+
+fn c_text(text: &str) -> CString {
+    CString::new(text.replace(|c: char| c.is_control(), " ")).unwrap_or_default()
+}
+
+impl Flight {
+    pub(super) fn insert(pending: Pending) -> Result<*mut ozarr_request> {
+        ozarr_request::insert(Flight { pending, error: OnceLock::new() })
+    }
+
+    /// What became of it, if it is done.
+    fn outcome(&self) -> Result<()> {
+        self.pending.outcome()?
+    }
+}
+
+/// What the host wants back. Never looked at here.
+struct User(*mut c_void);
+
+// SAFETY: it is only handed through; the flags say which threads the host is called in.
+unsafe impl Send for User {}
+
+const FLAGS: u32 = OZARR_REQUEST_COPY | OZARR_CALLBACK_ANY_THREAD;
+
+/// # Safety
+/// `options` is NULL or points to a struct that begins with its size.
+pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<Launch> {
+    if options.is_null() {
+        return Ok(Launch::default());
+    }
+    // SAFETY: not NULL; the caller's promise.
+    unsafe { check_struct_size(options, "options") }?;
+    // SAFETY: it has at least the size of the struct.
+    let options = unsafe { options.read_unaligned() };
+    if options.flags & !FLAGS != 0 {
+        bail!(Argument, "`options->flags` has {}, expected OZARR_REQUEST_COPY and OZARR_CALLBACK_ANY_THREAD only", options.flags & !FLAGS);
+    }
+    if options.seconds.is_nan() || options.seconds < 0.0 {
+        bail!(Argument, "`options->seconds` is {}, expected 0 or more", options.seconds);
+    }
+    let (any_thread, user, flags) = (options.flags & OZARR_CALLBACK_ANY_THREAD != 0, User(options.user), options.flags);
+    let tell = options.done.map(|done| Tell { any_thread, call: Box::new(move |result| tell(done, &user, flags, result)) });
+    let deadline = if options.seconds > 0.0 { after(options.seconds) } else { None };
+    Ok(Launch { copy: options.flags & OZARR_REQUEST_COPY != 0, deadline, tell, ..Launch::default() })
+}
+
+/// Calls the host's function, in the host's world.
+fn tell(done: unsafe extern "C" fn(*mut c_void, ozarr_status, *const c_char), user: &User, flags: u32, result: &Result<()>) {
+    let (status, text) = match result {
+        Ok(()) => (status::OZARR_OK, CString::default()),
+        Err(e) => (e.kind().status(), c_text(&e.to_string())),
+    };
+    // SAFETY: the host's function, by the contract of its type; the text lives as long as the call.
+    as_flagged(flags, || unsafe { done(user.0, status, text.as_ptr()) });
+}
+
+/// So many seconds from now; `None`: never.
+fn after(seconds: f64) -> Option<Instant> {
+    Duration::try_from_secs_f64(seconds).ok().and_then(|d| Instant::now().checked_add(d))
+}
+
+/// The end of a wait of so many seconds; negative ones are no end.
+fn until(seconds: f64) -> Result<Option<Instant>> {
+    if seconds.is_nan() {
+        bail!(Argument, "the argument `seconds` is NaN");
+    }
+    Ok(if seconds < 0.0 { None } else { after(seconds) })
+}
+
+/// Begins to read the box of `shape` elements that begins at `start` to `data`: contiguous, the last index
+/// fastest. What is wrong with the arguments is told at once, all else by the request.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_iread_region(
+    array: *const ozarr_array,
+    start: *const i64,
+    shape: *const i64,
+    r#type: ozarr_type,
+    data: *mut c_void,
+    size: usize,
+    out: *mut *mut ozarr_request,
+) -> ozarr_status {
+    entry!("ozarr_array_iread_region", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(out, "out")?;
+        // SAFETY: one number for each dimension, by the function's contract.
+        let selection = unsafe { box_of(&array, start, shape) }?;
+        let memory = contiguous(&array, selection.shape(), r#type, data, size)?;
+        // SAFETY: `data` has `size` bytes until the request is done, and `out` room for a handle, by the contract.
+        unsafe { put(Flight::insert(array.start_read(&selection, &memory, Launch::default())?)?, out, "out") }
+    })
+}
+
+/// Begins to write the box of `shape` elements that begins at `start` from `data`: contiguous, the last
+/// index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
+#[allow(clippy::too_many_arguments)]
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_iwrite_region(
+    array: *const ozarr_array,
+    start: *const i64,
+    shape: *const i64,
+    r#type: ozarr_type,
+    data: *const c_void,
+    size: usize,
+    flags: u32,
+    out: *mut *mut ozarr_request,
+) -> ozarr_status {
+    entry!("ozarr_array_iwrite_region", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(out, "out")?;
+        if flags & !OZARR_REQUEST_COPY != 0 {
+            bail!(Argument, "the argument `flags` is {flags}, expected OZARR_REQUEST_COPY or 0");
+        }
+        // SAFETY: one number for each dimension, by the function's contract.
+        let selection = unsafe { box_of(&array, start, shape) }?;
+        let memory = contiguous(&array, selection.shape(), r#type, data.cast_mut(), size)?;
+        let launch = Launch { copy: flags & OZARR_REQUEST_COPY != 0, ..Launch::default() };
+        // SAFETY: `data` has `size` bytes as long as they are used, and `out` room for a handle, by the contract.
+        unsafe { put(Flight::insert(array.start_write(&selection, &memory, launch)?)?, out, "out") }
+    })
+}
+
+/// Begins to read a region (NULL: the whole array) to any memory. `options` may be NULL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_iread_ex(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    memory: *const ozarr_memory,
+    options: *const ozarr_request_options,
+    out: *mut *mut ozarr_request,
+) -> ozarr_status {
+    entry!("ozarr_array_iread_ex", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(out, "out")?;
+        // SAFETY: structs that begin with their size, by the function's contract.
+        let ((selection, memory), launch) = unsafe { (both(&array, region, memory)?, launch_of(options)?) };
+        refuse_copy(&launch)?;
+        // SAFETY: the memory is as the struct says until the request is done; `out` has room for a handle.
+        unsafe { put(Flight::insert(array.start_read(&selection, &memory, launch)?)?, out, "out") }
+    })
+}
+
+/// Begins to write a region (NULL: the whole array) from any memory. `options` may be NULL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_iwrite_ex(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    memory: *const ozarr_memory,
+    options: *const ozarr_request_options,
+    out: *mut *mut ozarr_request,
+) -> ozarr_status {
+    entry!("ozarr_array_iwrite_ex", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(out, "out")?;
+        // SAFETY: structs that begin with their size, by the function's contract.
+        let ((selection, memory), launch) = unsafe { (both(&array, region, memory)?, launch_of(options)?) };
+        // SAFETY: the memory is as the struct says as long as it is used; `out` has room for a handle.
+        unsafe { put(Flight::insert(array.start_write(&selection, &memory, launch)?)?, out, "out") }
+    })
+}
+
+/// A read has nothing to copy beforehand.
+pub(super) fn refuse_copy(launch: &Launch) -> Result<()> {
+    if launch.copy {
+        bail!(Argument, "`options->flags` has OZARR_REQUEST_COPY, which is for writes");
+    }
+    Ok(())
+}
+
+/// Says whether the request is done, and goes on with it a little where no thread of the library does. The
+/// status is the request's own once it is done: then `*done` is true whatever it is.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_request_test(request: *const ozarr_request, done: *mut bool) -> ozarr_status {
+    entry!("ozarr_request_test", {
+        let request = ozarr_request::get(request, "request")?;
+        not_null(done, "done")?;
+        let is_done = request.pending.test()?;
+        // SAFETY: `done` points to room for it.
+        unsafe { put(is_done, done, "done") }?;
+        if is_done { request.outcome() } else { Ok(()) }
+    })
+}
+
+/// Waits until the request is done, helping it along, and gives its status. A request that is done already
+/// gives it again.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request) -> ozarr_status {
+    entry!("ozarr_request_wait", {
+        let request = ozarr_request::get(request, "request")?;
+        request.pending.wait(None)?;
+        request.outcome()
+    })
+}
+
+/// Waits at most so many seconds (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done
+/// by then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
+/// `ozarr_request_state` says so.) With one thread, the time is looked at between two pieces of work.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_request_wait_timeout(request: *const ozarr_request, seconds: f64) -> ozarr_status {
+    entry!("ozarr_request_wait_timeout", {
+        let request = ozarr_request::get(request, "request")?;
+        if !request.pending.wait(until(seconds)?)? {
+            bail!(Timeout, "the request is not done after {seconds} seconds; it goes on");
+        }
+        request.outcome()
+    })
+}
+
+/// Ends the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns, its
+/// memory is not touched any more. Some chunks of a write may be stored, each as a whole.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_request_cancel(request: *const ozarr_request) -> ozarr_status {
+    entry!("ozarr_request_cancel", { ozarr_request::get(request, "request")?.pending.cancel() })
+}
+
+/// Frees the handle; NULL is allowed. A request that is not done is cancelled, or, if its elements were
+/// copied, goes on. When this returns, its memory is not touched any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_request_free(request: *mut ozarr_request) {
+    entry!("ozarr_request_free", else (), {
+        if !request.is_null() {
+            ozarr_request::close(request, "request")?.pending.let_go();
+        }
+        Ok(())
+    })
+}
+
+/// How far the request is, without going on with it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_request_state(request: *const ozarr_request, state: *mut ozarr_state) -> ozarr_status {
+    entry!("ozarr_request_state", {
+        let request = ozarr_request::get(request, "request")?;
+        let found = match request.pending.progress()? {
+            Progress::Queued => OZARR_REQUEST_QUEUED,
+            Progress::Running => OZARR_REQUEST_RUNNING,
+            Progress::Done if request.outcome().is_ok() => OZARR_REQUEST_DONE,
+            Progress::Done => OZARR_REQUEST_FAILED,
+        };
+        // SAFETY: `state` points to room for it.
+        unsafe { put(found, state, "state") }
+    })
+}
+
+/// Fills `info`, whose `struct_size` the caller has set, with the request's own error; its status is
+/// `OZARR_OK` without one. The texts live as long as the request. `OZARR_ERR_STATE` before it is done.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_request_error(request: *const ozarr_request, info: *mut ozarr_error_info) -> ozarr_status {
+    entry!("ozarr_request_error", {
+        let request = ozarr_request::get(request, "request")?;
+        not_null(info, "info")?;
+        // SAFETY: not NULL; the caller vouches for `struct_size` and for as many bytes as it says.
+        let struct_size = unsafe { check_struct_size(info, "info") }?;
+        let filled = match request.pending.outcome()? {
+            Ok(()) => {
+                let none = c"".as_ptr();
+                let status = status::OZARR_OK;
+                ozarr_error_info { struct_size, status, os_errno: 0, http_status: 0, message: none, key: none, field: none }
+            }
+            Err(error) => {
+                let texts = request.error.get_or_init(|| {
+                    let text = |part: Option<&str>| c_text(part.unwrap_or_default());
+                    Texts { message: c_text(&error.to_string()), key: text(error.key()), field: text(error.field()), error }
+                });
+                ozarr_error_info {
+                    struct_size,
+                    status: texts.error.kind().status(),
+                    os_errno: texts.error.os_errno(),
+                    http_status: texts.error.http_status(),
+                    message: texts.message.as_ptr(),
+                    key: texts.key.as_ptr(),
+                    field: texts.field.as_ptr(),
+                }
+            }
+        };
+        // SAFETY: `struct_size` is at least the size of this struct.
+        unsafe { info.write(filled) };
+        Ok(())
+    })
+}
+
+/// The requests of a list; NULL ones are none.
+///
+/// # Safety
+/// `requests` points to `count` handles, or `count` is 0.
+unsafe fn all_of(count: usize, requests: *const *mut ozarr_request) -> Result<Vec<Option<super::handle::Ref<Flight>>>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    not_null(requests, "requests")?;
+    // SAFETY: not NULL; the caller's promise.
+    let handles = unsafe { std::slice::from_raw_parts(requests, count) };
+    let one = |(i, &handle): (usize, &*mut ozarr_request)| {
+        if handle.is_null() { Ok(None) } else { ozarr_request::get(handle, &format!("requests[{i}]")).map(Some) }
+    };
+    handles.iter().enumerate().map(one).collect()
+}
+
+/// Waits until all requests are done (NULL ones count as done), for at most so many seconds (negative:
+/// without end): then `OZARR_ERR_TIMEOUT`, if one is not. Else the status is that of the first, in the order
+/// of the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
+/// (`OZARR_ERR_STATE` of those that are not done).
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_requests_wait_all(
+    count: usize,
+    requests: *const *mut ozarr_request,
+    seconds: f64,
+    statuses: *mut ozarr_status,
+) -> ozarr_status {
+    entry!("ozarr_requests_wait_all", {
+        // SAFETY: `count` handles, by the function's contract.
+        let all = unsafe { all_of(count, requests) }?;
+        let until = until(seconds)?;
+        let (mut first, mut late) = (Ok(()), None);
+        for (i, request) in all.iter().enumerate() {
+            let Some(request) = request else { continue };
+            if !request.pending.wait(until)? {
+                late.get_or_insert(i);
+            } else if first.is_ok() {
+                first = request.outcome();
+            }
+        }
+        if !statuses.is_null() {
+            for (i, request) in all.iter().enumerate() {
+                let status = request.as_ref().map_or(Ok(()), |r| r.outcome());
+                // SAFETY: room for `count` statuses, by the function's contract.
+                unsafe { statuses.add(i).write(status.map_or_else(|e| e.kind().status(), |()| status::OZARR_OK)) };
+            }
+        }
+        match late {
+            Some(i) => bail!(Timeout, "requests[{i}] is not done after {seconds} seconds; it goes on"),
+            None => first,
+        }
+    })
+}
+
+/// Waits until one of the requests is done, for at most so many seconds (negative: without end), and gives
+/// its place in the list, which is then best set to NULL; -1 if all are NULL. The status is that request's
+/// own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none is done in time, which leaves
+/// it at -1.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_requests_wait_any(
+    count: usize,
+    requests: *const *mut ozarr_request,
+    seconds: f64,
+    index: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_requests_wait_any", {
+        not_null(index, "index")?;
+        // SAFETY: `count` handles, by the function's contract.
+        let all = unsafe { all_of(count, requests) }?;
+        let there: Vec<(usize, &Flight)> = all.iter().enumerate().filter_map(|(i, r)| Some((i, &**r.as_ref()?))).collect();
+        let pending: Vec<&Pending> = there.iter().map(|(_, r)| &r.pending).collect();
+        let found = if pending.is_empty() { None } else { wait_any(&pending, until(seconds)?)? };
+        // SAFETY: `index` points to room for it.
+        unsafe { put(found.map_or(-1, |k| there[k].0 as i64), index, "index") }?;
+        match found {
+            Some(k) => there[k].1.outcome(),
+            None if pending.is_empty() => Ok(()),
+            None => bail!(Timeout, "none of {} requests is done after {seconds} seconds; they go on", pending.len()),
+        }
+    })
+}
+
+/// Waits for all requests of the process, those whose handles are freed among them, and ends the threads of
+/// the library: to be called before `MPI_Finalize`, `dlclose` or the end of `main`, where the program must
+/// not have other threads by then. Later calls start threads again. Stores with threads of their own (object
+/// stores, web servers, `ozarr_store_delayed`) keep them until they are closed. `OZARR_ERR_STATE` from inside
+/// of a function that the library calls in one of its threads.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_shutdown() -> ozarr_status {
+    entry!("ozarr_shutdown", { crate::node::requests::shutdown() })
+}

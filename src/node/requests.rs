@@ -1,0 +1,102 @@
+//! Reads and writes that go on without their caller, and batches: arrays in front of the engine's requests.
+
+use super::Array;
+use crate::engine::{self, BoundArray, Entry, Launch, Memory, Pending, Selection};
+use crate::error::{Error, Result};
+use std::sync::Arc;
+
+/// One region of a batch: the array, which of its elements, and their memory.
+pub type Part<'a> = (&'a Array, Selection, Memory);
+
+impl Array {
+    /// Starts to read the selected elements into `memory`.
+    ///
+    /// # Safety
+    /// As for [`engine::start_read`].
+    pub unsafe fn start_read(&self, selection: &Selection, memory: &Memory, launch: Launch) -> Result<Pending> {
+        let bound = self.bound_for_reading(selection)?;
+        // SAFETY: the caller vouches for the memory.
+        unsafe { engine::start_read(&bound, selection, memory, self.launch(launch)) }
+    }
+
+    /// Starts to write the selected elements from `memory`.
+    ///
+    /// # Safety
+    /// As for [`engine::start_write`].
+    pub unsafe fn start_write(&self, selection: &Selection, memory: &Memory, launch: Launch) -> Result<Pending> {
+        let bound = self.bound_for_writing(selection)?;
+        // SAFETY: the caller vouches for the memory.
+        unsafe { engine::start_write(&bound, selection, memory, self.launch(launch)) }
+    }
+
+    /// Bounded by the context's budget; keeps what the array needs for as long as its work goes on.
+    fn launch(&self, launch: Launch) -> Launch {
+        Launch { budget: self.store().context().budget(), keeps: Some(Box::new(self.clone())), ..launch }
+    }
+}
+
+/// Reads many regions as one request.
+///
+/// # Safety
+/// As for [`engine::read_many`].
+pub unsafe fn read_many(parts: Vec<Part<'_>>) -> Result<()> {
+    let entries = entries(&parts, Array::bound_for_reading)?;
+    // SAFETY: the caller vouches for the memory.
+    unsafe { engine::read_many(&entries) }
+}
+
+/// Writes many regions as one request.
+///
+/// # Safety
+/// As for [`engine::write_many`].
+pub unsafe fn write_many(parts: Vec<Part<'_>>) -> Result<()> {
+    let entries = entries(&parts, Array::bound_for_writing)?;
+    // SAFETY: the caller vouches for the memory.
+    unsafe { engine::write_many(&entries) }
+}
+
+/// Starts to read many regions as one request; the first one's context bounds it.
+///
+/// # Safety
+/// As for [`engine::start_read_many`].
+pub unsafe fn start_read_many(parts: Vec<Part<'_>>, launch: Launch) -> Result<Pending> {
+    let entries = entries(&parts, Array::bound_for_reading)?;
+    // SAFETY: the caller vouches for the memory.
+    unsafe { engine::start_read_many(&entries, launch_all(&parts, launch)) }
+}
+
+/// Starts to write many regions as one request; the first one's context bounds it.
+///
+/// # Safety
+/// As for [`engine::start_write_many`].
+pub unsafe fn start_write_many(parts: Vec<Part<'_>>, launch: Launch) -> Result<Pending> {
+    let entries = entries(&parts, Array::bound_for_writing)?;
+    // SAFETY: the caller vouches for the memory.
+    unsafe { engine::start_write_many(&entries, launch_all(&parts, launch)) }
+}
+
+/// Waits for all requests that were submitted before, and ends the library's own threads.
+pub fn shutdown() -> Result<()> {
+    engine::pending::shutdown()
+}
+
+/// An error with the number of the entry that it is about.
+pub fn of_entry(entry: usize, e: Error) -> Error {
+    engine::request::of_entry(Some(entry), e)
+}
+
+type Bind = fn(&Array, &Selection) -> Result<Arc<BoundArray>>;
+
+fn entries(parts: &[Part<'_>], bind: Bind) -> Result<Vec<Entry>> {
+    let entry = |(i, (array, selection, memory)): (usize, &Part<'_>)| {
+        let array = bind(array, selection).map_err(|e| of_entry(i, e))?;
+        Ok(Entry { array, selection: selection.clone(), memory: memory.clone() })
+    };
+    parts.iter().enumerate().map(entry).collect()
+}
+
+fn launch_all(parts: &[Part<'_>], launch: Launch) -> Launch {
+    let keeps: Vec<Array> = parts.iter().map(|(array, ..)| (*array).clone()).collect();
+    let budget = keeps.first().map_or_else(|| launch.budget.clone(), |array| array.store().context().budget());
+    Launch { budget, keeps: Some(Box::new(keeps)), ..launch }
+}
