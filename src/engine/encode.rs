@@ -1,10 +1,11 @@
 //! Encoding: the elements of one whole chunk, in strided memory, become the bytes to store. No I/O.
 
 use super::decode::{by_stride, contiguous_run, index_bytes, leaf_of};
+use super::picks::Here;
 use super::place::{self, PlaceAxes, PlaceAxis};
-use super::plan::Axes;
+use super::plan::{Axes, Axis};
 use super::scratch::ChainScratch;
-use super::shard::{Cut, inner_count};
+use super::shard::{self, Cut, inner_count};
 use super::stats;
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef, sharding};
 use crate::dtype::convert::Transfer;
@@ -16,6 +17,7 @@ use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Where elements come from: memory, the conversion on the way, and what pads chunks that reach over the array's edge.
+#[derive(Clone)]
 pub(super) struct Source {
     /// The selection's first element.
     pub base: *const u8,
@@ -27,6 +29,8 @@ pub(super) struct Source {
     pub store_fill: bool,
     /// The leaf's dimensions in the order of falling strides.
     order: SmallVec<[usize; 6]>,
+    /// Which elements of a chunk's boxes come from there, and where they are; `None`: all, as the axes say.
+    pub here: Option<Here>,
 }
 
 // SAFETY: the memory is only read, and outlives the request (see `Memory`).
@@ -37,7 +41,7 @@ unsafe impl Sync for Source {}
 impl Source {
     /// The same, but chunks that hold only the fill value are stored, too.
     pub fn storing_fill(&self) -> Source {
-        Source { transfer: self.transfer.clone(), fill: self.fill.clone(), order: self.order.clone(), base: self.base, store_fill: true }
+        Source { store_fill: true, ..self.clone() }
     }
 
     /// Elements of `memory_type` from `base` on become chunks of `root`; `fill` is one element of `data_type`.
@@ -57,7 +61,48 @@ impl Source {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
         let transfer = Transfer::new(ElementType::native(memory_type), element)?.with_overflow(overflow);
-        Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)) })
+        Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)), here: None })
+    }
+
+    /// The same for one chunk of which a list picks elements.
+    pub fn picking(&self, here: Here) -> Source {
+        Source { here: Some(here), ..self.clone() }
+    }
+
+    /// Whether a box gives all elements of a chunk of which so much lies inside the array, and all of their fields.
+    pub fn covers(&self, axes: &[Axis], memory: i64, inside: &[u64]) -> bool {
+        let all = |here: &Here| here.count(axes, memory) == axes.iter().map(|a| a.count).product::<u64>();
+        !self.transfer.is_partial() && shard::covers(axes, inside) && self.here.as_ref().is_none_or(all)
+    }
+
+    /// Brings the elements of a box of a chunk into a buffer of the chunk with those strides, by `transfer`.
+    pub fn place(&self, axes: &[Axis], memory: i64, buffer: *mut u8, strides: &[i64], transfer: &Transfer) -> Result<()> {
+        let start: i64 = axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
+        let first = buffer.wrapping_offset(start as isize);
+        let placed = match &self.here {
+            None => {
+                let axes: PlaceAxes =
+                    axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
+                // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
+                unsafe { place::place(self.base.offset(memory as isize), first, &axes, transfer) }
+            }
+            Some(here) => {
+                let mut placed = Ok(());
+                here.each(axes, memory, strides, &mut |p| {
+                    let axis = PlaceAxis { count: p.count, src: p.memory_step, dst: p.buffer_step };
+                    // SAFETY: the picks stay within the checked memory, and the box within the buffer of a whole chunk.
+                    placed =
+                        unsafe { place::place_run(self.base.offset(p.memory as isize), first.offset(p.buffer as isize), axis, transfer) };
+                    placed.is_ok()
+                });
+                transfer.settle();
+                placed
+            }
+        };
+        placed.map_err(|m| {
+            let memory = m.src as isize - self.base as isize;
+            m.at(memory)
+        })
     }
 }
 
@@ -114,16 +159,15 @@ fn encode(chain: &BoundChain, source: &Source, axes: &Axes, memory: i64, scratch
 
 fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Place>> {
     let total = leaf.layout.bytes;
-    // SAFETY: the plan stays within the checked memory.
-    let first = unsafe { source.base.offset(memory as isize) };
-    let in_place = contiguous_run(leaf, axes, &source.transfer, &source.order) == Some(total as u64);
+    let first = source.base.wrapping_offset(memory as isize);
+    let in_place = source.here.is_none() && contiguous_run(leaf, axes, &source.transfer, &source.order) == Some(total as u64);
     let mut gather = std::mem::take(&mut scratch.gather);
     let result = (|| {
         let elements = if in_place {
             // SAFETY: the run covers exactly these bytes of the checked memory.
             unsafe { std::slice::from_raw_parts(first, total) }
         } else {
-            gather_elements(leaf, source, axes, first, grow(&mut gather, total)?)?;
+            gather_elements(leaf, source, axes, memory, grow(&mut gather, total)?)?;
             &gather[..total]
         };
         if !source.store_fill && is_fill(elements, &source.fill, leaf.variable.is_some()) {
@@ -147,24 +191,13 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
 }
 
 /// Brings the elements into the leaf's buffer; what lies beyond the array's edge becomes the fill value.
-fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, first: *const u8, dst: &mut [u8]) -> Result<()> {
+fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, dst: &mut [u8]) -> Result<()> {
     if axes.iter().zip(&leaf.shape).any(|(a, &n)| a.count < n) {
         let all: PlaceAxes = leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst }).collect();
         // SAFETY: the axes are the buffer's own.
         unsafe { place::fill(dst.as_mut_ptr(), &all, &source.fill) };
     }
-    let start: i64 = axes.iter().zip(&leaf.layout.strides).map(|(a, &s)| a.start as i64 * s).sum();
-    let axes: PlaceAxes = axes
-        .iter()
-        .zip(&leaf.layout.strides)
-        .map(|(a, &stride)| PlaceAxis { count: a.count, src: a.memory, dst: stride * a.step })
-        .collect();
-    // SAFETY: the plan stays within the checked memory, and the axes within the buffer.
-    let placed = unsafe { place::place(first, dst.as_mut_ptr().offset(start as isize), &axes, &source.transfer) };
-    placed.map_err(|m| {
-        let memory = m.src as isize - source.base as isize;
-        m.at(memory)
-    })
+    source.place(axes, memory, dst.as_mut_ptr(), &leaf.layout.strides, &source.transfer)
 }
 
 /// Whether every element has the bits (those of variable length: the bytes) of `fill`. Usually the first element tells.
@@ -216,7 +249,7 @@ fn fill_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, out: &
     let head = if shard.location == IndexLocation::Start { index_bytes(shard) } else { 0 };
     grow(out, head)?;
     let mut any = false;
-    let cut = Cut::new(shard, axes);
+    let cut = Cut::new(shard, axes, source.here.as_ref());
     cut.each(0..cut.len(), shard, axes, memory, &mut |inner| {
         let at = out.len();
         if encode_into(&shard.inner, source, &inner.axes, inner.memory, scratch, out)? {

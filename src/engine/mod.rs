@@ -11,6 +11,7 @@ mod lenient;
 pub mod lock;
 pub mod memory;
 mod outlet;
+mod picks;
 pub mod place;
 mod plan;
 pub mod pool;
@@ -30,6 +31,7 @@ mod write;
 
 pub use lenient::Lenient;
 pub use memory::{Memory, Overflow};
+pub use picks::Picks;
 pub use selection::Selection;
 pub use shapes::ByShape;
 pub use shard_open::OpenShards;
@@ -107,6 +109,32 @@ pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memor
 pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
     memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
     request::run(write::plan(array, selection, memory, None)?)
+}
+
+/// Reads what a list picks into `memory`, which has the list's own shape ([`Picks::shape`]).
+///
+/// # Safety
+/// As for [`read()`].
+pub unsafe fn read_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<()> {
+    if let Some(selection) = picks.as_region(&array.shape)? {
+        // SAFETY: forwarded.
+        return unsafe { read(array, &selection, memory) };
+    }
+    memory.check(&picks.shape(&array.shape), array.data_type, memory::Use::Destination)?;
+    request::run(read::plan_picks(array, picks, memory)?)
+}
+
+/// Writes what a list picks from `memory`. Of an element that it picks several times the last value counts.
+///
+/// # Safety
+/// As for [`write()`].
+pub unsafe fn write_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<()> {
+    if let Some(selection) = picks.as_region(&array.shape)? {
+        // SAFETY: forwarded.
+        return unsafe { write(array, &selection, memory) };
+    }
+    memory.check(&picks.shape(&array.shape), array.data_type, memory::Use::Source)?;
+    request::run(write::plan_picks(array, picks, memory)?)
 }
 
 /// Writes elements that mean what `memory` holds.

@@ -80,6 +80,26 @@ pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: 
     })
 }
 
+/// [`place`] for elements along one axis, without [`Transfer::settle`]: for many short runs one after the other.
+///
+/// # Safety
+/// As [`place`].
+pub unsafe fn place_run(src: *const u8, dst: *mut u8, axis: PlaceAxis, transfer: &Transfer) -> std::result::Result<(), Misfit> {
+    if let Some(size) = transfer.plain_copy() {
+        // SAFETY: forwarded from the caller.
+        unsafe { copy_plain(src, dst, std::slice::from_ref(&axis), size, false) };
+        return Ok(());
+    }
+    // SAFETY: forwarded from the caller.
+    unsafe { transfer.run(src, axis.src as isize, dst, axis.dst as isize, axis.count as usize) }.map_err(|i| {
+        let at = |p: *const u8, stride: i64| p.wrapping_offset(i as isize * stride as isize);
+        let (src, dst) = (at(src, axis.src), at(dst, axis.dst));
+        // SAFETY: an element of the run.
+        let error = unsafe { transfer.misfit(src) };
+        Misfit { src, dst, error }
+    })
+}
+
 /// Stores `element` at every place that the axes' destination strides reach.
 ///
 /// # Safety

@@ -5,6 +5,7 @@
 //! when the bytes have come. The machine is the same.
 
 use super::decode::{Cost, Machine, Part, Target};
+use super::picks::{List, Picks, Repeats};
 use super::plan::{Item, Plan};
 use super::pool::Pool;
 use super::request::{INLINE_BYTES, Outcome, Request, Work};
@@ -27,12 +28,22 @@ const CHECK_LENGTH: u64 = 1 << 20;
 
 /// The work of reading `selection` into `memory`, which holds what the elements mean where a coding says so.
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
-    // SAFETY: `Memory::check` found the offset inside, or there are no elements.
-    let base = memory.data.wrapping_add(memory.offset);
     let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
         share_out(&mut plan, shard, array.pool.threads() as u64)?;
     }
+    work(array, plan, memory, coding)
+}
+
+/// The work of reading what a list picks.
+pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+    let list = List::new(array, picks, &memory.strides, Repeats::All)?;
+    work(array, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory, None)
+}
+
+fn work(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
+    // `Memory::check` found the offset inside, or there are no elements.
+    let base = memory.data.wrapping_add(memory.offset);
     let in_memory = (memory.data_type, memory.overflow);
     let target = Target::new(&array.chain, array.data_type, &array.fill, in_memory, base, memory.arena.clone())?;
     let target = match coding {
@@ -106,7 +117,7 @@ impl Work for Read {
     }
 
     fn run(&self, request: &Arc<Request>, item: u64) -> Outcome {
-        let item = self.0.plan.item(item);
+        let Some(item) = self.0.plan.item(item) else { return Outcome::Done(Ok(())) };
         if self.0.latency { Flight::begin(&self.0, request, item, 0) } else { Outcome::Done(self.0.read_now(item)) }
     }
 }
@@ -121,16 +132,23 @@ impl BoundArray {
 }
 
 impl Job {
+    /// Where the item's elements go, if its chunk's are picked by a list; else that is the job's own target.
+    fn picking(&self, item: &Item) -> Option<Target> {
+        self.plan.list().map(|list| self.target.picking(list.here(&item.chunk)))
+    }
+
     fn read_now(&self, item: Item) -> Result<()> {
+        let picking = self.picking(&item);
+        let target = picking.as_ref().unwrap_or(&self.target);
         scratch::with(|s| {
             self.array.chunk_key(&item.chunk, &mut s.key);
             let read = self.array.chain_of(&item.chunk).and_then(|chain| {
                 if let Some(shard) = plain_shard(&chain).filter(|_| !self.array.lenient.empty_is_missing) {
-                    return self.read_shard(&chain, shard, &item, s);
+                    return self.read_shard(&chain, shard, target, &item, s);
                 }
                 match self.array.store.open(&s.key)? {
-                    None => self.target.fill(&item.axes, item.memory),
-                    Some(object) => lenient::read_object(&self.array, &chain, &object, &self.target, &item, s),
+                    None => target.fill(&item.axes, item.memory),
+                    Some(object) => lenient::read_object(&self.array, &chain, &object, target, &item, s),
                 }
             });
             read.map_err(|e| self.plan.name_element(&item, e).at_key(&s.key))
@@ -138,11 +156,11 @@ impl Job {
     }
 
     /// Reads from a shard that is perhaps open already.
-    fn read_shard(&self, chain: &BoundChain, shard: &Sharded, item: &Item, s: &mut Scratch) -> Result<()> {
+    fn read_shard(&self, chain: &BoundChain, shard: &Sharded, target: &Target, item: &Item, s: &mut Scratch) -> Result<()> {
         let Some(held) = self.array.open_shard(shard, &s.key, &mut s.chain)? else {
-            return self.target.fill(&item.axes, item.memory);
+            return target.fill(&item.axes, item.memory);
         };
-        let machine = self.machine(chain, Cost::LOCAL, Some(held.shard()));
+        let machine = Machine { root: chain, target, cost: Cost::LOCAL, kept: Some(held.shard()) };
         s.parts.clear();
         machine.start_inner(shard, held.index(), Some(held.len), item, &mut s.parts)?;
         read_parts(held.object()?, &machine, true, s)
@@ -150,26 +168,23 @@ impl Job {
 
     /// The parts to begin with, in a store with latency; of a shard whose index is known those of its inner chunks, and the version
     /// that they must have.
-    fn first_parts(&self, item: &Item, key: &str, attempt: usize, version: &OnceLock<Version>, parts: &mut Vec<Part>) -> Result<()> {
-        let chain = self.array.chain_of(&item.chunk)?;
-        let machine = self.machine(&chain, self.cost, None);
+    fn first_parts(&self, item: &Item, target: &Target, key: &str, attempt: usize, version: &OnceLock<Version>) -> Result<Vec<Part>> {
+        let (chain, mut parts) = (self.array.chain_of(&item.chunk)?, Vec::new());
+        let machine = Machine { root: &chain, target, cost: self.cost, kept: None };
         if let Some(shard) = plain_shard(&chain) {
             if attempt > 0 {
                 self.array.open_shards.forget(key);
             } else if let Some((known, kept)) = self.array.open_shards.version(key) {
-                machine.start_inner(shard, &kept.index, None, item, parts)?;
+                machine.start_inner(shard, &kept.index, None, item, &mut parts)?;
                 // Without anything to read the version would not be looked at.
                 if !parts.is_empty() {
                     let _ = version.set(known);
-                    return Ok(());
+                    return Ok(parts);
                 }
             }
         }
-        machine.start(item, parts)
-    }
-
-    fn machine<'a>(&'a self, root: &'a BoundChain, cost: Cost, kept: Option<&'a OpenShard>) -> Machine<'a> {
-        Machine { root, target: &self.target, cost, kept }
+        machine.start(item, &mut parts)?;
+        Ok(parts)
     }
 }
 
@@ -308,6 +323,8 @@ impl Group {
 struct Flight {
     job: Arc<Job>,
     item: Item,
+    /// Where the elements go, if not where the job says.
+    picking: Option<Target>,
     key: String,
     attempt: usize,
     version: OnceLock<Version>,
@@ -319,15 +336,25 @@ impl Flight {
     fn begin(job: &Arc<Job>, request: &Arc<Request>, item: Item, attempt: usize) -> Outcome {
         let mut key = String::new();
         job.array.chunk_key(&item.chunk, &mut key);
-        let (mut parts, version) = (Vec::new(), OnceLock::new());
-        if let Err(e) = job.first_parts(&item, &key, attempt, &version, &mut parts) {
-            return Outcome::Done(Err(e.at_key(key)));
-        }
-        let flight =
-            Arc::new(Flight { job: job.clone(), item, key, attempt, version, outstanding: AtomicUsize::new(1), error: Mutex::new(None) });
+        let (version, picking) = (OnceLock::new(), job.picking(&item));
+        let target = picking.as_ref().unwrap_or(&job.target);
+        let parts = match job.first_parts(&item, target, &key, attempt, &version) {
+            Ok(parts) => parts,
+            Err(e) => return Outcome::Done(Err(e.at_key(key))),
+        };
+        let (job, outstanding, error) = (job.clone(), AtomicUsize::new(1), Mutex::new(None));
+        let flight = Arc::new(Flight { job, item, picking, key, attempt, version, outstanding, error });
         flight.launch(request, parts);
         flight.land(request, Ok(()));
         Outcome::Parked
+    }
+
+    fn target(&self) -> &Target {
+        self.picking.as_ref().unwrap_or(&self.job.target)
+    }
+
+    fn machine<'a>(&'a self, root: &'a BoundChain, kept: Option<&'a OpenShard>) -> Machine<'a> {
+        Machine { root, target: self.target(), cost: self.job.cost, kept }
     }
 
     /// Starts the reads of all parts.
@@ -342,7 +369,7 @@ impl Flight {
     fn launch_group(self: &Arc<Self>, request: &Arc<Request>, part: Part, parts: &mut Vec<Part>) -> Result<()> {
         let chain = self.job.array.chain_of(&self.item.chunk)?;
         let kept = self.kept();
-        let machine = self.job.machine(&chain, self.job.cost, kept.as_deref());
+        let machine = self.machine(&chain, kept.as_deref());
         if machine.skip(&part, parts)? {
             return Ok(());
         }
@@ -393,7 +420,7 @@ impl Flight {
         let named = result.map_err(|e| group.name(e));
         let outcome = named.and_then(|fetched| match fetched {
             None if self.version.get().is_some() => bail!(Conflict, "the object was erased while it was read"),
-            None => self.job.target.fill(&self.item.axes, self.item.memory),
+            None => self.target().fill(&self.item.axes, self.item.memory),
             Some(fetched) => self.advance(request, group, fetched),
         });
         self.land(request, outcome);
@@ -405,7 +432,7 @@ impl Flight {
         }
         let chain = self.job.array.chain_of(&self.item.chunk)?;
         let kept = self.kept();
-        let machine = self.job.machine(&chain, self.job.cost, kept.as_deref());
+        let machine = self.machine(&chain, kept.as_deref());
         let bytes = fetched.parts.first().map_or(&[][..], |p| p);
         if group.first_len == u64::MAX {
             if let Some(exact) = machine.exact_bytes(&group.first) {

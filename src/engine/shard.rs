@@ -8,7 +8,7 @@
 use super::decode::{Cost, Machine, Target, decode_index, index_bytes, inner_name};
 use super::encode::{Source, encode_index, encode_into};
 use super::outlet::Outlet;
-use super::place::{self, PlaceAxes, PlaceAxis};
+use super::picks::Here;
 use super::plan::{Axes, Axis};
 use super::request::{INLINE_BYTES, Request};
 use super::scratch::{self, ChainScratch, Scratch};
@@ -29,7 +29,9 @@ use std::sync::{Arc, Mutex};
 const PIECES: u64 = 8;
 
 /// A selection of a shard's elements, cut at the borders of its inner chunks.
-pub(super) struct Cut {
+pub(super) struct Cut<'a> {
+    /// Which elements of the selection count.
+    here: Option<&'a Here>,
     segments: Vec<Segment>,
     /// Where the segments of each dimension of the inner grid begin; one more for the end.
     bounds: SmallVec<[usize; 7]>,
@@ -47,11 +49,11 @@ pub(super) struct Inner {
     place: Dims,
 }
 
-impl Cut {
-    /// Cuts the selection. Inner chunks come in C order, whatever the signs of the steps.
-    pub fn new(shard: &Sharded, axes: &[Axis]) -> Cut {
+impl<'a> Cut<'a> {
+    /// Cuts the selection, or the box around what is picked here. Inner chunks come in C order, whatever the signs of the steps.
+    pub fn new(shard: &Sharded, axes: &[Axis], here: Option<&'a Here>) -> Cut<'a> {
         let grid = Grid::Regular { chunk: shard.inner_shape.clone() };
-        let mut cut = Cut { segments: Vec::new(), bounds: SmallVec::from_slice(&[0]) };
+        let mut cut = Cut { here, segments: Vec::new(), bounds: SmallVec::from_slice(&[0]) };
         for (j, &d) in shard.axes.iter().enumerate() {
             let from = cut.segments.len();
             grid.segments(j, axes[d].start, axes[d].count, axes[d].step, &mut cut.segments);
@@ -67,12 +69,12 @@ impl Cut {
         &self.segments[self.bounds[j]..self.bounds[j + 1]]
     }
 
-    /// The number of inner chunks that are touched.
+    /// The number of inner chunks that the selection reaches into.
     pub fn len(&self) -> u64 {
         (0..self.bounds.len() - 1).map(|j| self.dimension(j).len() as u64).product()
     }
 
-    /// Calls `each` with some of the touched inner chunks, in C order.
+    /// Calls `each` with some of the inner chunks, in C order, but not with those of which nothing is picked.
     pub fn each(
         &self,
         range: Range<u64>,
@@ -98,7 +100,9 @@ impl Cut {
                 inner.axes[j] = Axis { start: s.start, count: s.count, ..axes[d] };
                 inner.place[j] = s.chunk;
             }
-            each(inner)?;
+            if self.here.is_none_or(|here| here.narrow(&mut inner.axes, &mut inner.memory)) {
+                each(inner)?;
+            }
             for j in (0..rank).rev() {
                 at[j] += 1;
                 if at[j] < self.dimension(j).len() {
@@ -327,7 +331,7 @@ impl Edit<'_> {
     /// Writes a selection into the shard of that key, which is locked; with other processes kept out unless it covers all.
     pub fn write(&self, shard: &Sharded, key: &str, selected: Selected<'_>, s: &mut Scratch) -> Result<()> {
         let array = self.array;
-        if self.covers(selected.axes, selected.inside) {
+        if self.source.covers(selected.axes, selected.memory, selected.inside) {
             return self.put(shard, key, selected, &Old::default(), s);
         }
         let process = array.store.lock_key(&array.prefix, key)?;
@@ -347,11 +351,6 @@ impl Edit<'_> {
                 result
             }
         }
-    }
-
-    /// Whether the selection gives all elements of a chunk of which so much lies inside the array, and all of their fields.
-    fn covers(&self, axes: &[Axis], inside: &[u64]) -> bool {
-        !self.source.transfer.is_partial() && covers(axes, inside)
     }
 
     fn put(&self, shard: &Sharded, key: &str, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<()> {
@@ -376,10 +375,10 @@ impl Edit<'_> {
         let cost = Cost::of(&*self.array.store);
         let count = inner_count(shard);
         let mut replaced = vec![false; count];
-        let cut = Cut::new(shard, selected.axes);
+        let cut = Cut::new(shard, selected.axes, self.source.here.as_ref());
         let mut replaced_count = 0;
         cut.each(0..cut.len(), shard, selected.axes, selected.memory, &mut |inner| {
-            replaced[inner.number] = self.covers(&inner.axes, &inner.inside(shard, selected.inside));
+            replaced[inner.number] = self.source.covers(&inner.axes, inner.memory, &inner.inside(shard, selected.inside));
             replaced_count += u64::from(replaced[inner.number]);
             Ok(())
         })?;
@@ -388,7 +387,7 @@ impl Edit<'_> {
 
     /// Encodes the inner chunks that the selection touches, alone or with the help of others.
     fn encode(&self, shard: &Sharded, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<(Vec<Slot>, Vec<Piece>)> {
-        let cut = Cut::new(shard, selected.axes);
+        let cut = Cut::new(shard, selected.axes, self.source.here.as_ref());
         let mut slots = slots_of(shard, old, &mut |touched| {
             cut.each(0..cut.len(), shard, selected.axes, selected.memory, &mut |inner| {
                 touched(inner.number);
@@ -404,7 +403,7 @@ impl Edit<'_> {
         Ok((slots, pieces))
     }
 
-    fn pieces(&self, shard: &Sharded, cut: &Cut, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<Vec<Piece>> {
+    fn pieces(&self, shard: &Sharded, cut: &Cut<'_>, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<Vec<Piece>> {
         let total = cut.len();
         let elements: u64 = selected.axes.iter().map(|a| a.count).product();
         let bytes = elements.saturating_mul(self.array.data_type.size() as u64);
@@ -429,7 +428,7 @@ impl Edit<'_> {
     fn piece(
         &self,
         shard: &Sharded,
-        cut: &Cut,
+        cut: &Cut<'_>,
         range: Range<u64>,
         selected: Selected<'_>,
         old: &Old<'_>,
@@ -460,7 +459,7 @@ impl Edit<'_> {
         out: &mut Vec<u8>,
         s: &mut Scratch,
     ) -> Result<bool> {
-        if self.covers(selected.axes, selected.inside) {
+        if self.source.covers(selected.axes, selected.memory, selected.inside) {
             return encode_into(chain, self.source, selected.axes, selected.memory, &mut s.chain, out);
         }
         let entry = old.entry(number)?;
@@ -516,27 +515,13 @@ impl Edit<'_> {
                     machine.run_over(bytes, all.clone(), &mut s.chain).map_err(name)?;
                 }
             }
-            self.place(selected, base, &strides)?;
+            self.source.place(selected.axes, selected.memory, base, &strides, self.change)?;
             let mut source = Source::new(chain, array.data_type, &array.fill, as_stored, base)?;
             source.store_fill = self.source.store_fill;
             encode_into(chain, &source, &all, 0, &mut s.chain, out)
         });
         s.chunk = chunk;
         result
-    }
-
-    /// The selected elements from the caller's memory into the buffer of a whole chunk.
-    fn place(&self, selected: Selected<'_>, base: *mut u8, strides: &[i64]) -> Result<()> {
-        let start: i64 = selected.axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
-        let axes: PlaceAxes =
-            selected.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
-        let source = self.source.base.wrapping_offset(selected.memory as isize);
-        // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
-        let placed = unsafe { place::place(source, base.offset(start as isize), &axes, self.change) };
-        placed.map_err(|m| {
-            let memory = m.src as isize - self.source.base as isize;
-            m.at(memory)
-        })
     }
 }
 

@@ -5,13 +5,13 @@ use super::decode::Target;
 use super::encode::{Source, encode_chunk};
 use super::lock::{self, ChunkGuard};
 use super::outlet::{Change, Outlet};
-use super::place::{self, PlaceAxes, PlaceAxis};
+use super::picks::{List, Picks, Repeats};
 use super::plan::{Axes, Axis, Item, Plan};
 use super::pool::Pool;
 use super::read::plain_shard;
 use super::request::{Outcome, Request, Work};
 use super::scratch::{self, Scratch};
-use super::shard::{self, Edit, Selected};
+use super::shard::{Edit, Selected};
 use super::{BoundArray, Memory, Overflow, Selection, lenient};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::ElementType;
@@ -25,6 +25,16 @@ use std::sync::{Arc, Mutex};
 
 /// The work of writing `selection` from `memory`, which holds what the elements mean where a coding says so.
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
+    work(array, Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?, memory, coding)
+}
+
+/// The work of writing what a list picks. Of elements that it has several times the last one counts.
+pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+    let list = List::new(array, picks, &memory.strides, Repeats::Last)?;
+    work(array, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory, None)
+}
+
+fn work(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
     let base = memory.data.wrapping_add(memory.offset).cast_const();
     let mut source = Source::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
     source.store_fill = array.store_fill_chunks;
@@ -35,7 +45,7 @@ pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
         change = Transfer::encoding(from, native, coding, memory.overflow)?;
     }
     let job = Job {
-        plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
+        plan,
         source,
         change,
         latency: array.store.capabilities().latency,
@@ -78,7 +88,7 @@ impl Work for Write {
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
-        let item = self.0.plan.item(number);
+        let Some(item) = self.0.plan.item(number) else { return Outcome::Done(Ok(())) };
         scratch::with(|s| {
             self.0.array.chunk_key(&item.chunk, &mut s.key);
             let guard = self.0.array.locks.acquire(&s.key, || {
@@ -103,7 +113,7 @@ impl Work for Write {
 impl Job {
     /// An item whose lock was taken when it came to its turn.
     fn write_later(self: &Arc<Self>, number: u64, request: &Arc<Request>, guard: ChunkGuard) -> Outcome {
-        let item = self.plan.item(number);
+        let Some(item) = self.plan.item(number) else { return Outcome::Done(Ok(())) };
         scratch::with(|s| {
             self.array.chunk_key(&item.chunk, &mut s.key);
             self.begin(&item, request, guard, s)
@@ -148,28 +158,23 @@ impl Job {
 
     /// Encodes an item and hands it to the outlet.
     fn write(&self, item: &Item, request: &Arc<Request>, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
+        let picking = self.plan.list().map(|list| self.source.picking(list.here(&item.chunk)));
+        let source = picking.as_ref().unwrap_or(&self.source);
         let result = self.array.chain_of(&item.chunk).and_then(|chain| {
             let inside = self.inside(item);
             if let Some(shard) = plain_shard(&chain) {
-                self.write_shard(shard, item, (&inside, outlet), request, s)
-            } else if !self.source.transfer.is_partial() && shard::covers(&item.axes, &inside) {
-                self.put((&chain, outlet), &item.axes, item.memory, &self.source, s)
+                let edit = Edit { array: &self.array, source, change: &self.change, request: Some(request), outlet };
+                self.write_shard(shard, item, &inside, edit, s)
+            } else if source.covers(&item.axes, item.memory, &inside) {
+                self.put((&chain, outlet), &item.axes, item.memory, source, s)
             } else {
-                self.change(&chain, item, outlet, s)
+                self.change(&chain, item, (source, outlet), s)
             }
         });
         result.map_err(|e| self.plan.name_element(item, e).at_key(&s.key))
     }
 
-    fn write_shard(
-        &self,
-        shard: &Sharded,
-        item: &Item,
-        (inside, outlet): (&[u64], Outlet<'_>),
-        request: &Arc<Request>,
-        s: &mut Scratch,
-    ) -> Result<()> {
-        let edit = Edit { array: &self.array, source: &self.source, change: &self.change, request: Some(request), outlet };
+    fn write_shard(&self, shard: &Sharded, item: &Item, inside: &[u64], edit: Edit<'_>, s: &mut Scratch) -> Result<()> {
         let key = std::mem::take(&mut s.key);
         let result = edit.write(shard, &key, Selected { axes: &item.axes, memory: item.memory, inside }, s);
         s.key = key;
@@ -199,7 +204,7 @@ impl Job {
 
     /// Reads a chunk, changes the selected elements and stores it again, with other processes kept out.
     /// What lies beyond the array's edge is stored again as it was found.
-    fn change(&self, chain: &BoundChain, item: &Item, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
+    fn change(&self, chain: &BoundChain, item: &Item, (given, outlet): (&Source, Outlet<'_>), s: &mut Scratch) -> Result<()> {
         let shape = chain.shape();
         let size = self.array.data_type.size();
         let strides = c_strides(shape, size);
@@ -212,7 +217,7 @@ impl Job {
             // Keeps the bytes of old elements of variable length until the chunk is stored again.
             let arena = self.array.data_type.is_variable().then(Arc::<Arena>::default);
             self.read_chunk(chain, item, base, &strides, arena.clone(), s)?;
-            self.place(item, base, &strides)?;
+            given.place(&item.axes, item.memory, base, &strides, &self.change)?;
             let as_stored = (self.array.data_type, Overflow::Error);
             let mut source = Source::new(chain, self.array.data_type, &self.array.fill, as_stored, base)?;
             source.store_fill = self.source.store_fill;
@@ -242,20 +247,6 @@ impl Job {
                 lenient::read_object(&self.array, chain, &object, &target, &item, s)
             }
         }
-    }
-
-    /// The selected elements from the caller's memory into that buffer.
-    fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
-        let start: i64 = item.axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
-        let axes: PlaceAxes =
-            item.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
-        // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
-        let placed =
-            unsafe { place::place(self.source.base.offset(item.memory as isize), base.offset(start as isize), &axes, &self.change) };
-        placed.map_err(|m| {
-            let memory = m.src as isize - self.source.base as isize;
-            m.at(memory)
-        })
     }
 }
 
