@@ -10,7 +10,7 @@ use super::plan::{Axes, Axis, Item};
 use super::scratch::ChainScratch;
 use super::shard::Cut;
 use super::shard_open::OpenShard;
-use super::stats;
+use super::stats::{self, Field};
 use crate::codec::fused::Fused;
 use crate::codec::{BoundChain, Dest, IndexLocation, Leaf, Sharded, Size, StageRef, VariableCodec, sharding};
 use crate::dtype::coding::Coding;
@@ -22,7 +22,6 @@ use crate::limits::{Dims, Strides, grow, max_chunk, reserve};
 use crate::store::{ByteRange, Store};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// From so many bytes on, memory is written past the caches where elements are converted: about what a core's share of them is.
 const STREAM_BYTES: u64 = 16 << 20;
@@ -110,6 +109,7 @@ impl Target {
 
     /// Fills the selected elements of a missing chunk.
     pub fn fill(&self, axes: &[Axis], memory: i64) -> Result<()> {
+        stats::count(Field::FillChunks, 1);
         let fill = self.fill.as_ref().ok_or_else(|| err!(Range, "the fill value does not fit into the type in memory"))?;
         let Some(here) = &self.here else {
             let axes: PlaceAxes = axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }).collect();
@@ -138,7 +138,7 @@ impl Target {
     }
 
     /// The bytes of a box, if they are one run in the leaf's buffer and in memory, wanted whole and without a conversion.
-    fn contiguous_run(&self, leaf: &Leaf, axes: &[Axis]) -> Option<u64> {
+    pub fn contiguous_run(&self, leaf: &Leaf, axes: &[Axis]) -> Option<u64> {
         if self.here.is_some() { None } else { contiguous_run(leaf, axes, &self.transfer, &self.order) }
     }
 }
@@ -437,9 +437,7 @@ impl Machine<'_> {
     /// Gives a part its bytes. Elements are placed; further parts are put onto `out`, the next one last.
     pub fn advance(&self, part: &Part, bytes: &[u8], scratch: &mut ChainScratch, out: &mut Vec<Part>) -> Result<()> {
         match (chain_at(self.root, part.depth), part.state) {
-            (BoundChain::Leaf(leaf), State::Raw { first }) => {
-                self.place(&View::of(leaf), bytes, first, part, &self.target.transfer)
-            }
+            (BoundChain::Leaf(leaf), State::Raw { first }) => self.place(&View::of(leaf), bytes, first, part, &self.target.transfer),
             (BoundChain::Leaf(leaf), _) => self.decode_leaf(leaf, bytes, part, scratch),
             (BoundChain::Sharded(shard), State::Index) => self.open_shard(shard, bytes, part, scratch, out),
             (BoundChain::Sharded(shard), _) => self.decode_shard(shard, bytes, part, scratch),
@@ -491,14 +489,13 @@ impl Machine<'_> {
                 let axis = PlaceAxis { count: p.count, src: p.buffer_step, dst: p.memory_step };
                 copied += p.count;
                 // SAFETY: the picks stay within the checked memory, and the box within the leaf's buffer.
-                placed = unsafe {
-                    place::place_run(buf.as_ptr().add(at as usize), self.target.base.offset(p.memory as isize), axis, transfer)
-                };
+                placed =
+                    unsafe { place::place_run(buf.as_ptr().add(at as usize), self.target.base.offset(p.memory as isize), axis, transfer) };
             }
             placed.is_ok()
         });
         transfer.settle();
-        stats::COPIED.fetch_add(copied * transfer.to().size() as u64, Relaxed);
+        stats::count(Field::CopiedBytes, copied * transfer.to().size() as u64);
         placed.map_err(|m| {
             let memory = m.dst as isize - self.target.base as isize;
             m.at(memory)
@@ -506,13 +503,13 @@ impl Machine<'_> {
     }
 
     fn decode_leaf(&self, leaf: &Leaf, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {
-        stats::DECODED.fetch_add(1, Relaxed);
+        stats::count(Field::DecodedChunks, 1);
+        stats::count(Field::DecodedBytes, leaf.layout.bytes as u64);
         if let Some(codec) = &leaf.variable {
             return self.decode_variable(leaf, codec.as_ref(), encoded, part, scratch);
         }
         let total = leaf.layout.bytes;
-        let whole =
-            leaf.fused.is_none() && self.target.contiguous_run(leaf, &part.axes) == Some(total as u64);
+        let whole = leaf.fused.is_none() && self.target.contiguous_run(leaf, &part.axes) == Some(total as u64);
         if whole {
             // SAFETY: the run covers exactly these bytes of the checked memory.
             let dst = unsafe { std::slice::from_raw_parts_mut(self.target.base.offset(part.memory as isize), total) };
@@ -577,7 +574,7 @@ impl Machine<'_> {
         let dst = grow(buf, total)?;
         if let [stage] = stages
             && span < total
-            && let Some(result) = stage.decode_range(encoded, total, low, &mut dst[..span])
+            && let Some(result) = stats::timed(Field::DecodeNs, || stage.decode_range(encoded, total, low, &mut dst[..span]))
         {
             result?;
             return self.place(view, &dst[..span], (first - low) as i64, part, transfer);
@@ -716,19 +713,19 @@ pub(super) fn decode_stages(stages: &[StageRef], sizes: &[Size], encoded: &[u8],
         in_a = true;
     }
     let src = if in_a { &scratch.a[..] } else { encoded };
-    first.decode(src, Dest::Exact(dst)).map_err(|e| e.at_field(first.name()))
+    stats::timed(Field::DecodeNs, || first.decode(src, Dest::Exact(dst))).map_err(|e| e.at_field(first.name()))
 }
 
 fn decode_to(stage: &StageRef, size: Size, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-    match size {
-        Size::Exact(n) => {
-            grow(dst, n)?;
-            dst.truncate(n);
-            stage.decode(src, Dest::Exact(dst))
-        }
+    if let Size::Exact(n) = size {
+        grow(dst, n)?;
+        dst.truncate(n);
+    }
+    stats::timed(Field::DecodeNs, || match size {
+        Size::Exact(_) => stage.decode(src, Dest::Exact(dst)),
         // Other writers' encoders may be worse than the bound of ours.
         Size::AtMost(n) => stage.decode(src, Dest::AtMost(dst, n.saturating_mul(2).saturating_add(1 << 16))),
-    }
+    })
     .map_err(|e| e.at_field(stage.name()))
 }
 
@@ -737,7 +734,7 @@ fn decode_bounded(stages: &[StageRef], most: usize, encoded: &[u8], dst: &mut Ve
     let mut first = true;
     for stage in stages.iter().rev() {
         let src = if first { encoded } else { &scratch.a[..] };
-        stage.decode(src, Dest::AtMost(&mut scratch.b, most)).map_err(|e| e.at_field(stage.name()))?;
+        stats::timed(Field::DecodeNs, || stage.decode(src, Dest::AtMost(&mut scratch.b, most))).map_err(|e| e.at_field(stage.name()))?;
         std::mem::swap(&mut scratch.a, &mut scratch.b);
         first = false;
     }

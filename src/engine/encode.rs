@@ -6,7 +6,7 @@ use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis};
 use super::scratch::ChainScratch;
 use super::shard::{self, Cut, inner_count};
-use super::stats;
+use super::stats::{self, Field};
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef, sharding};
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::{self, Item};
@@ -14,7 +14,6 @@ use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Result, err};
 use crate::limits::{grow, reserve};
 use smallvec::SmallVec;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Where elements come from: memory, the conversion on the way, and what pads chunks that reach over the array's edge.
 #[derive(Clone)]
@@ -174,7 +173,7 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
             return Ok(None);
         }
         if let Some(codec) = &leaf.variable {
-            stats::ENCODED.fetch_add(1, Relaxed);
+            count_encoded(leaf);
             codec.encode(elements, &leaf.shape, &mut scratch.a).map_err(|e| e.at_field(codec.name()))?;
             encode_stages(&leaf.stages, None, scratch)?;
             return Ok(Some(Place::A));
@@ -182,12 +181,17 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
         if leaf.stages.is_empty() {
             return Ok(Some(if in_place { Place::Memory(first, total) } else { Place::Gather(total) }));
         }
-        stats::ENCODED.fetch_add(1, Relaxed);
+        count_encoded(leaf);
         encode_stages(&leaf.stages, Some(elements), scratch)?;
         Ok(Some(Place::A))
     })();
     scratch.gather = gather;
     result
+}
+
+fn count_encoded(leaf: &Leaf) {
+    stats::count(Field::EncodedChunks, 1);
+    stats::count(Field::EncodedBytes, leaf.layout.bytes as u64);
 }
 
 /// Brings the elements into the leaf's buffer; what lies beyond the array's edge becomes the fill value.
@@ -217,7 +221,7 @@ fn is_fill(elements: &[u8], fill: &[u8], variable: bool) -> bool {
 fn encode_stages(stages: &[StageRef], elements: Option<&[u8]>, scratch: &mut ChainScratch) -> Result<()> {
     for (i, stage) in stages.iter().enumerate() {
         let src = elements.filter(|_| i == 0).unwrap_or(&scratch.a);
-        stage.encode(src, &mut scratch.b).map_err(|e| e.at_field(stage.name()))?;
+        stats::timed(Field::EncodeNs, || stage.encode(src, &mut scratch.b)).map_err(|e| e.at_field(stage.name()))?;
         std::mem::swap(&mut scratch.a, &mut scratch.b);
     }
     Ok(())

@@ -7,10 +7,12 @@
 mod boxes;
 mod decode;
 mod encode;
+pub mod explain;
 mod lenient;
 pub mod lock;
 pub mod memory;
 mod outlet;
+pub mod partition;
 mod picks;
 pub mod place;
 mod plan;
@@ -82,6 +84,8 @@ pub struct BoundArray {
     pub open_shards: Arc<OpenShards>,
     /// What is made of chunks that are not as they should be.
     pub lenient: Lenient,
+    /// What is counted.
+    pub stats: Arc<stats::Counters>,
 }
 
 /// Reads the selected elements into `memory`.

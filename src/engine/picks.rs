@@ -300,7 +300,7 @@ impl List {
 }
 
 /// The shapes of inner chunks at every level, in the array's order of dimensions.
-fn cells_of(chain: &BoundChain) -> Vec<Dims> {
+pub(super) fn cells_of(chain: &BoundChain) -> Vec<Dims> {
     let (mut all, mut chain) = (Vec::new(), chain);
     let mut dims: SmallVec<[usize; 6]> = (0..chain.shape().len()).collect();
     while let BoundChain::Sharded(shard) = chain {
@@ -543,7 +543,8 @@ impl Here {
         let w = self.window(axes, memory);
         match &self.list.kind {
             Kind::Orthogonal(lists) => {
-                let along = |d: usize| within(&lists[d], w.low[d], w.high[d]).iter().map(|r| clipped(r, w.low[d], w.high[d]).count).sum::<u64>();
+                let along =
+                    |d: usize| within(&lists[d], w.low[d], w.high[d]).iter().map(|r| clipped(r, w.low[d], w.high[d]).count).sum::<u64>();
                 (0..w.low.len()).map(along).product()
             }
             Kind::Points(points, _) => self.points(points, &w).count() as u64,

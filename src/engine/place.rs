@@ -4,13 +4,12 @@
 //! destination's stride, merged where both sides are contiguous across them. What remains is rows (one call for each), or a
 //! transpose, which goes in tiles so that both sides stay within a few cache lines.
 
-use super::stats;
+use super::stats::{self, Field};
 use crate::dtype::convert::Transfer;
 use crate::dtype::stream;
 use crate::error::Error;
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// One dimension of a copy: a number of elements and the distances in bytes between neighbours on either side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +63,7 @@ pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: 
     let size = transfer.plain_copy();
     copy.merge();
     if let Some(size) = size {
-        stats::COPIED.fetch_add(copy.elements() * size as u64, Relaxed);
+        stats::count(Field::CopiedBytes, copy.elements() * size as u64);
         // SAFETY: forwarded from the caller.
         unsafe { copy_plain(src, dst, &copy.axes, size, transfer.streams()) };
         transfer.settle();

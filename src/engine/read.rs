@@ -11,6 +11,7 @@ use super::pool::Pool;
 use super::request::{INLINE_BYTES, Outcome, Request, Work};
 use super::scratch::{self, ChainScratch, Scratch};
 use super::shard_open::OpenShard;
+use super::stats::{self, Field, Scope};
 use super::{BoundArray, Memory, Selection, lenient};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::coding::Coding;
@@ -70,7 +71,7 @@ pub(super) fn plain_shard(chain: &BoundChain) -> Option<&Sharded> {
 }
 
 /// Where there are fewer shards than keep all threads busy to the end, each is read in several parts.
-fn share_out(plan: &mut Plan, shard: &Sharded, threads: u64) -> Result<()> {
+pub(super) fn share_out(plan: &mut Plan, shard: &Sharded, threads: u64) -> Result<()> {
     let enough = threads * 4;
     if threads < 2 || plan.items() == 0 || plan.items() >= enough {
         return Ok(());
@@ -118,6 +119,7 @@ impl Work for Read {
 
     fn run(&self, request: &Arc<Request>, item: u64) -> Outcome {
         let Some(item) = self.0.plan.item(item) else { return Outcome::Done(Ok(())) };
+        let _scope = Scope::new(&self.0.array.stats);
         if self.0.latency { Flight::begin(&self.0, request, item, 0) } else { Outcome::Done(self.0.read_now(item)) }
     }
 }
@@ -179,6 +181,7 @@ impl Job {
                 // Without anything to read the version would not be looked at.
                 if !parts.is_empty() {
                     let _ = version.set(known);
+                    stats::count(Field::IndexHits, 1);
                     return Ok(parts);
                 }
             }
@@ -210,6 +213,7 @@ fn read_part(object: &Object, machine: &Machine<'_>, part: Part, inside: bool, s
     if let Some((data, len)) = machine.direct(&part) {
         // SAFETY: the machine gives memory of the caller that no other part touches.
         let dst = unsafe { std::slice::from_raw_parts_mut(data, len) };
+        stats::read(len as u64);
         return match range {
             ByteRange::Span { offset, .. } => object.read_exact_at(offset, dst).map_err(|e| part.name(e)),
             _ => object.read_exact_whole(dst),
@@ -224,6 +228,7 @@ fn read_part(object: &Object, machine: &Machine<'_>, part: Part, inside: bool, s
                 bail!(ShardIndex, "found a shard of {have} bytes, expected an index of {len}");
             }
             object.read_exact_at(have - len, grow(&mut s.io, len as usize)?)?;
+            stats::read(len);
             machine.advance(&part, &s.io[..len as usize], &mut s.chain, &mut s.parts)
         }
     }
@@ -239,6 +244,7 @@ fn read_whole(object: &Object, machine: &Machine<'_>, part: &Part, s: &mut Scrat
         let too_long =
             |e: Error| if e.kind() == ErrorKind::Limit { err!(Chunk, "found more than {exact} bytes, expected {exact}") } else { e };
         object.read_whole(&mut s.io, exact).map_err(too_long)?;
+        stats::read(s.io.len() as u64);
         check_exact(s.io.len() as u64, exact)?;
         return machine.advance(part, &s.io, &mut s.chain, &mut s.parts);
     }
@@ -247,12 +253,14 @@ fn read_whole(object: &Object, machine: &Machine<'_>, part: &Part, s: &mut Scrat
     let more = more(&s.io, (most / 2).min(4 << 20));
     reserve(&mut s.io, more)?;
     object.read_whole(&mut s.io, most)?;
+    stats::read(s.io.len() as u64);
     let result = machine.advance(part, &s.io, &mut s.chain, &mut s.parts);
     match result {
         // A read may come back short before the end; only then is more to be had.
         Err(_) if object.len()? > s.io.len() as u64 => {
             let len = object.len()?.min(most as u64) as usize;
             object.read_exact_at(0, grow(&mut s.io, len)?)?;
+            stats::read(len as u64);
             machine.advance(part, &s.io[..len], &mut s.chain, &mut s.parts)
         }
         other => other,
@@ -270,11 +278,12 @@ fn read_spans(object: &Object, machine: &Machine<'_>, part: Part, (start, len): 
         return Err(group.name(err!(Truncated, "found {} bytes, expected at least {}", object.len()?, group.end)));
     }
     object.read_exact_at(start, grow(&mut s.io, len as usize)?).map_err(|e| group.name(e))?;
+    stats::read(len);
     group.advance(machine, &s.io[..len as usize], &mut s.chain, &mut s.parts)
 }
 
 /// Parts whose bytes are read at once.
-struct Group {
+pub(super) struct Group {
     first: Part,
     first_len: u64,
     others: Vec<(Part, u64, u64)>,
@@ -283,14 +292,14 @@ struct Group {
 }
 
 impl Group {
-    fn new(first: Part, start: u64, len: u64) -> Result<Group> {
+    pub fn new(first: Part, start: u64, len: u64) -> Result<Group> {
         let end = start.checked_add(len).ok_or_else(|| err!(ShardIndex, "the range {start} + {len} overflows"))?;
         Ok(Group { first, first_len: len, others: Vec::new(), start, end })
     }
 
     /// Takes the next part off `parts` if its span begins near the group's end. Parts that are read straight into memory
     /// are left alone where `spare_direct` says so.
-    fn take_near(&mut self, machine: &Machine<'_>, parts: &mut Vec<Part>, spare_direct: bool) -> Result<Option<(Part, u64, u64)>> {
+    pub fn take_near(&mut self, machine: &Machine<'_>, parts: &mut Vec<Part>, spare_direct: bool) -> Result<Option<(Part, u64, u64)>> {
         let Some(next) = parts.last() else { return Ok(None) };
         let ByteRange::Span { offset, len } = machine.want(next)? else { return Ok(None) };
         let near = offset >= self.end && offset - self.end <= machine.cost.gap();
@@ -301,6 +310,11 @@ impl Group {
         }
         self.end = end;
         Ok(parts.pop().map(|part| (part, offset, len)))
+    }
+
+    /// The bytes that are read.
+    pub fn bytes(&self) -> u64 {
+        self.end - self.start
     }
 
     /// An error in reading the bytes, with the place of the inner chunk that reaches furthest.
@@ -417,6 +431,10 @@ impl Flight {
     }
 
     fn arrived(self: Arc<Self>, request: &Arc<Request>, group: Group, result: Result<Option<Fetched>>) {
+        let _scope = Scope::new(&self.job.array.stats);
+        if let Ok(Some(fetched)) = &result {
+            stats::read(fetched.parts.iter().map(|part| part.len() as u64).sum());
+        }
         let named = result.map_err(|e| group.name(e));
         let outcome = named.and_then(|fetched| match fetched {
             None if self.version.get().is_some() => bail!(Conflict, "the object was erased while it was read"),
@@ -447,6 +465,7 @@ impl Flight {
         scratch::with(|s| {
             group.advance(&machine, bytes, &mut s.chain, &mut parts)?;
             if group.first.is_first_index() {
+                stats::count(Field::IndexReads, 1);
                 self.job.array.open_shards.keep_version(&self.key, fetched.version, &s.chain.index);
             }
             Ok(())

@@ -12,6 +12,7 @@ use super::picks::Here;
 use super::plan::{Axes, Axis};
 use super::request::{INLINE_BYTES, Request};
 use super::scratch::{self, ChainScratch, Scratch};
+use super::stats::{self, Field, Scope};
 use super::{BoundArray, Overflow, lock};
 use crate::codec::{BoundChain, IndexLocation, Sharded, sharding};
 use crate::dtype::convert::Transfer;
@@ -417,6 +418,7 @@ impl Edit<'_> {
         let from = |i: u64| (u128::from(total) * u128::from(i) / u128::from(count)) as u64;
         request.fan_out(count as usize, &|i| {
             let range = from(i as u64)..from(i as u64 + 1);
+            let _scope = Scope::new(&self.array.stats);
             let made = scratch::with(|s| self.piece(shard, cut, range, selected, old, Vec::new(), s));
             *lock::lock(&results[i]) = Some(made);
         });
@@ -607,6 +609,7 @@ fn read_kept(
     if skipped * cost.byte <= 2.0 * cost.call && len >= index_bytes(shard) as u64 {
         let size = usize::try_from(len).map_err(|_| err!(NoMemory, "a shard of {len} bytes"))?;
         object.read_exact_at(0, grow(buf, size)?)?;
+        stats::read(len);
         buf.truncate(size);
         let old = Old::whole(shard, buf, s)?;
         return Ok((old.index, len, old.runs));
@@ -630,6 +633,7 @@ fn read_kept(
         *place = at;
         at += *len as usize;
         object.read_exact_at(*offset, &mut grow(buf, at)?[*place..])?;
+        stats::read(*len);
     }
     Ok((old.index, len, runs))
 }
@@ -641,6 +645,8 @@ pub(super) fn read_index(object: &Object, shard: &Sharded, len: u64, s: &mut Cha
         bail!(ShardIndex, "found a shard of {len} bytes, expected an index of {size}");
     };
     let offset = if shard.location == IndexLocation::Start { 0 } else { first };
+    stats::read(size as u64);
+    stats::count(Field::IndexReads, 1);
     let mut encoded = std::mem::take(&mut s.encoded_index);
     let mut index = Vec::new();
     let result = grow(&mut encoded, size)

@@ -2,7 +2,7 @@
 //! and put; another is read, changed and put. Either happens under the chunk's lock.
 
 use super::decode::Target;
-use super::encode::{Source, encode_chunk};
+use super::encode::{Source, encode_chunk, encode_into};
 use super::lock::{self, ChunkGuard};
 use super::outlet::{Change, Outlet};
 use super::picks::{List, Picks, Repeats};
@@ -12,6 +12,7 @@ use super::read::plain_shard;
 use super::request::{Outcome, Request, Work};
 use super::scratch::{self, Scratch};
 use super::shard::{Edit, Selected};
+use super::stats::Scope;
 use super::{BoundArray, Memory, Overflow, Selection, lenient};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::ElementType;
@@ -21,7 +22,7 @@ use crate::dtype::variable::Arena;
 use crate::error::{Result, bail};
 use crate::limits::{Dims, c_strides, chunk_bytes, grow};
 use crate::store::Tuning;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The work of writing `selection` from `memory`, which holds what the elements mean where a coding says so.
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
@@ -36,6 +37,7 @@ pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Me
 
 fn work(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
     let base = memory.data.wrapping_add(memory.offset).cast_const();
+    let repeated = plan.list().is_none() && memory.strides.iter().all(|&s| s == 0) && !memory.strides.is_empty();
     let mut source = Source::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
     source.store_fill = array.store_fill_chunks;
     let (native, from) = (ElementType::native(array.data_type), ElementType::native(memory.data_type));
@@ -49,6 +51,8 @@ fn work(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&Co
         source,
         change,
         latency: array.store.capabilities().latency,
+        // Chunks of one shape, and not of one's own bytes alone.
+        constant: (repeated && array.by_shape.is_none() && coding.is_none()).then(OnceLock::new),
         array: array.clone(),
     };
     Ok(Box::new(Write(Arc::new(job))))
@@ -64,6 +68,8 @@ struct Job {
     change: Transfer,
     /// Puts are started, and waited for by nobody but the request.
     latency: bool,
+    /// All elements are one that is repeated: the bytes of a whole chunk of it, or that it is not stored, once they are known.
+    constant: Option<OnceLock<Option<Vec<u8>>>>,
 }
 
 impl Work for Write {
@@ -89,6 +95,7 @@ impl Work for Write {
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
         let Some(item) = self.0.plan.item(number) else { return Outcome::Done(Ok(())) };
+        let _scope = Scope::new(&self.0.array.stats);
         scratch::with(|s| {
             self.0.array.chunk_key(&item.chunk, &mut s.key);
             let guard = self.0.array.locks.acquire(&s.key, || {
@@ -114,6 +121,7 @@ impl Job {
     /// An item whose lock was taken when it came to its turn.
     fn write_later(self: &Arc<Self>, number: u64, request: &Arc<Request>, guard: ChunkGuard) -> Outcome {
         let Some(item) = self.plan.item(number) else { return Outcome::Done(Ok(())) };
+        let _scope = Scope::new(&self.array.stats);
         scratch::with(|s| {
             self.array.chunk_key(&item.chunk, &mut s.key);
             self.begin(&item, request, guard, s)
@@ -162,7 +170,9 @@ impl Job {
         let source = picking.as_ref().unwrap_or(&self.source);
         let result = self.array.chain_of(&item.chunk).and_then(|chain| {
             let inside = self.inside(item);
-            if let Some(shard) = plain_shard(&chain) {
+            if let Some(made) = self.constant.as_ref().filter(|_| source.covers(&item.axes, 0, chain.shape())) {
+                self.put_constant((&chain, outlet), item, made, s)
+            } else if let Some(shard) = plain_shard(&chain) {
                 let edit = Edit { array: &self.array, source, change: &self.change, request: Some(request), outlet };
                 self.write_shard(shard, item, &inside, edit, s)
             } else if source.covers(&item.axes, item.memory, &inside) {
@@ -186,6 +196,29 @@ impl Job {
         let grid = &self.array.grid;
         let each = item.chunk.iter().zip(&self.array.shape).enumerate();
         each.map(|(d, (&chunk, &length))| grid.extent(d, chunk).min(length - grid.origin(d, chunk))).collect()
+    }
+
+    /// Stores a whole chunk of one repeated element, which is encoded once for all chunks; by several threads at the beginning.
+    fn put_constant(
+        &self,
+        (chain, outlet): (&BoundChain, Outlet<'_>),
+        item: &Item,
+        made: &OnceLock<Option<Vec<u8>>>,
+        s: &mut Scratch,
+    ) -> Result<()> {
+        if made.get().is_none() {
+            let mut bytes = Vec::new();
+            let stored = encode_into(chain, &self.source, &item.axes, item.memory, &mut s.chain, &mut bytes)?;
+            let _ = made.set(stored.then_some(bytes));
+        }
+        let done = match made.get() {
+            Some(Some(bytes)) => outlet.put(&s.key, &[bytes]),
+            Some(None) if self.array.store.capabilities().erasable => outlet.erase(&s.key),
+            // What cannot be removed may have to be replaced.
+            _ => self.put((chain, outlet), &item.axes, item.memory, &self.source, s),
+        };
+        self.array.open_shards.forget(&s.key);
+        done
     }
 
     /// Encodes a whole chunk and stores it, or removes it if it holds only the fill value.

@@ -35,6 +35,8 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
 ///   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
 /// - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
+/// - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_context_stats` and the like, in stores
+///   that are open, too; `"0"` is the default.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *const c_char, value: *const c_char) -> ozarr_status {
@@ -49,7 +51,8 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
             },
             "strict" => context.strict.store(flag(key, value)?, Relaxed),
             "non_finite" => context.non_finite.store(flag(key, value)?, Relaxed),
-            _ => bail!(Argument, "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"non_finite\""),
+            "measure_time" => context.stats.0.measure_time(flag(key, value)?),
+            _ => bail!(Argument, "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"non_finite\", \"measure_time\""),
         }
         Ok(())
     })
@@ -138,5 +141,9 @@ pub(super) fn context_of(context: *const ozarr_context) -> Result<Context> {
         threads => Context::with_threads(threads),
     };
     let (strict, non_finite) = (settings.strict.load(Relaxed), settings.non_finite.load(Relaxed));
-    Ok(context.with_settings(node::Settings { strict, non_finite, log: settings.log.read(Option::clone) }))
+    Ok(context.counting(settings.stats.0.clone()).with_settings(node::Settings {
+        strict,
+        non_finite,
+        log: settings.log.read(Option::clone),
+    }))
 }

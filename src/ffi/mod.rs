@@ -10,6 +10,7 @@
 
 pub mod array;
 pub mod attr;
+pub mod buffer;
 pub mod chunk;
 pub mod codec;
 pub mod context;
@@ -18,6 +19,7 @@ pub mod dataset;
 pub mod dtype;
 pub mod group;
 pub mod image;
+pub mod inspect;
 pub mod iter;
 pub mod library;
 pub mod migrate;
@@ -27,6 +29,7 @@ pub mod node;
 pub mod packing;
 pub mod region;
 pub mod register;
+pub mod select;
 pub mod spec;
 pub mod status;
 pub mod store;

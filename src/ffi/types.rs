@@ -13,7 +13,7 @@ use crate::fork::{ForkSafe, Kept};
 use crate::node;
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An array: open for reading, or for reading and writing.
 #[allow(non_camel_case_types)]
@@ -287,6 +287,17 @@ pub(crate) struct Settings {
     pub(super) non_finite: AtomicBool,
     /// Who is told.
     pub(super) log: Kept<Option<node::Log>>,
+    /// What is done with it.
+    pub(super) stats: Counting,
+}
+
+/// Counters that begin with the context.
+pub(crate) struct Counting(pub(super) Arc<node::Counters>);
+
+impl Default for Counting {
+    fn default() -> Counting {
+        Counting(node::Counters::below(&node::Counters::process()))
+    }
 }
 
 /// The state behind an `ozarr_iter`: children, and the number of steps taken.

@@ -6,6 +6,7 @@
 
 pub mod array;
 pub mod attrs;
+pub mod buffer;
 mod catalog;
 mod chunk;
 pub mod context;
@@ -51,6 +52,8 @@ pub use transform::{Member, Transformer, register_member, register_transformer, 
 pub use usage::Usage;
 
 // The plain values that the facade's signatures speak of.
+pub use crate::engine::explain::Explanation;
+pub use crate::engine::stats::{Counters, Stats};
 pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
 pub use crate::grid::own as own_keys;
