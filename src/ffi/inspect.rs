@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Counting costs a few additions for a chunk and cannot be switched off. Times are measured only where the
-//! setting `"measure_time"` of the array or the context is on: two looks at the clock for each codec and chunk.
+//! setting `"measure_time"` of the array or the context is on, by two looks at the clock for each codec
+//! and chunk.
 
 use super::entry;
 use super::handle::Handle;

@@ -78,7 +78,7 @@ pub unsafe extern "C" fn ozarr_array_write_orthogonal(
     })
 }
 
-/// As `ozarr_array_read_orthogonal`, to any memory: its strides are those of a block of the lists' lengths.
+/// As `ozarr_array_read_orthogonal`, to any memory: its strides are of a block of the lists' lengths.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_orthogonal_ex(
