@@ -26,7 +26,7 @@ use crate::limits::c_strides;
 use crate::node::{Array, Counters, Explanation, Stats};
 use std::ffi::c_char;
 
-/// The plan of a read or write; to be set to `OZARR_EXPLANATION_INIT` first. Counts that are not known are -1.
+/// The plan of a read or write; to be set to `OZARR_EXPLANATION_INIT` first. What is not known is -1.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(non_camel_case_types)]
@@ -99,7 +99,7 @@ pub struct ozarr_stats {
     pub index_hits: i64,
     /// and of one that was read.
     pub index_reads: i64,
-    /// Requests that an object store made again after a failure, since the store was opened; of a context 0.
+    /// Requests that an object store made again after a failure, since it was opened; of a context 0.
     pub retries: i64,
     /// Nanoseconds that decoding took, summed over all threads; 0 unless `"measure_time"` is on.
     pub decode_ns: i64,
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn ozarr_array_explain(
     })
 }
 
-/// The same as text, a line for each thing, the last one a warning where another region would do with less.
+/// The same as text, a line for each thing; the last is a warning where another region would need less.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_explain_text(
@@ -175,13 +175,14 @@ pub const OZARR_PARTITION_INNER: u32 = 1;
 
 /// The part of a region (NULL: the whole array; without steps) for worker `index`, from 0, of `workers`: a
 /// box at `start` of `shape` elements, one number for each dimension. The parts are disjoint, make up the
-/// region, and end only where chunks (shards) end, so that workers write them without waiting for each other.
-/// Each has about as many chunks; along one dimension none has more than one chunk more than another. If there
-/// are fewer chunks than workers, the last workers get boxes without elements.
+/// region, and end only where chunks (shards) end, so that workers write without waiting for each other.
+/// Each has about as many chunks; along one dimension none has more than one chunk more than another. If
+/// there are fewer chunks than workers, the last workers get boxes without elements.
 ///
-/// The chunks are cut across one dimension into two, each for a part of the workers, and these again: where the
-/// most and the least that one may get are nearest to each other, of these in the middle, of these across the
-/// first dimension. Of a rectilinear grid not chunks count but their elements. Every process finds the same.
+/// The chunks are cut across one dimension into two, each for a part of the workers, and these again, where
+/// the most and the least that one may get are nearest to each other; of such cuts in the middle, of these
+/// across the first dimension. Of a rectilinear grid not chunks count but their elements. Every process
+/// finds the same.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_partition(
