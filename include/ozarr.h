@@ -1153,9 +1153,9 @@ OZARR_CHECKED ozarr_status ozarr_buffer_alloc(size_t bytes, uint32_t flags, void
 
 /**
  * Frees a buffer; no call may be using it. NULL is allowed. What is no buffer of ozarr, or was freed before,
- * is `OZARR_ERR_INVALID_HANDLE`, and nothing happens to it.
+ * stays as it is, and the thread's last error is `OZARR_ERR_INVALID_HANDLE`.
  */
-ozarr_status ozarr_buffer_free(void *buffer);
+void ozarr_buffer_free(void *buffer);
 
 /* ========================================================================================================
  * What a call will do, and what was done

@@ -1314,11 +1314,10 @@ module ozarr_c
       type(c_ptr), value :: out
       integer(c_int32_t) :: r
     end function ozarr_buffer_alloc
-    function ozarr_buffer_free(buffer) bind(c, name="ozarr_buffer_free") result(r)
-      import :: c_int32_t, c_ptr
+    subroutine ozarr_buffer_free(buffer) bind(c, name="ozarr_buffer_free")
+      import :: c_ptr
       type(c_ptr), value :: buffer
-      integer(c_int32_t) :: r
-    end function ozarr_buffer_free
+    end subroutine ozarr_buffer_free
     function ozarr_array_explain(array, region, memory, write, explanation) bind(c, &
       name="ozarr_array_explain") result(r)
       import :: c_bool, c_int32_t, c_ptr

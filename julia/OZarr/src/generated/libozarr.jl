@@ -462,7 +462,7 @@ end
 @c_function ozarr_array_write_mask_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_fill(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, type_::Int32, value::Ptr{Cvoid})::Int32
 @c_function ozarr_buffer_alloc(bytes::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_buffer_free(buffer::Ptr{Cvoid})::Int32
+@c_function ozarr_buffer_free(buffer::Ptr{Cvoid})::Cvoid
 @c_function ozarr_array_explain(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, explanation::Ptr{ozarr_explanation})::Int32
 @c_function ozarr_array_explain_text(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_partition(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, workers::Int64, index::Int64, flags::UInt32, start::Ptr{Int64}, shape::Ptr{Int64})::Int32
