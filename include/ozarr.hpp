@@ -1000,8 +1000,7 @@ public:
     /// One value to all elements of a region.
     template <class T>
     returned<void> fill(const T &value, const region &r = {}) const {
-        if (!r.whole) OZARR_HPP_CHECK(detail::same_rank("start", r.start.size(), rank_));
-        if (!r.whole) OZARR_HPP_CHECK(detail::same_rank("shape", r.shape.size(), rank_));
+        OZARR_HPP_CHECK(misfit(r));
         const ozarr_region c = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
         OZARR_HPP_TRY(ozarr_array_fill(h_, r.whole ? nullptr : &c, code_of<T>(), &value));
         return returned<void>();
@@ -1080,13 +1079,9 @@ private:
                                                              std::to_string(rank_)));
     }
     detail::problem whole_mask(const std::vector<std::uint8_t> &mask, const region &r) const {
-        index shape = r.shape;
-        if (r.whole) shape = index::zeros(static_cast<std::size_t>(rank_));
-        if (r.whole)
-            if (ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
-        if (detail::problem p = detail::same_rank("shape", shape.size(), rank_)) return p;
-        if (!r.whole)
-            if (detail::problem p = detail::same_rank("start", r.start.size(), rank_)) return p;
+        if (auto wrong = misfit(r)) return wrong;
+        index shape = r.whole ? index::zeros(static_cast<std::size_t>(rank_)) : r.shape;
+        if (r.whole && ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
         std::uint64_t n = 1;
         for (std::size_t d = 0; d < shape.size(); d++) n *= static_cast<std::uint64_t>(shape[d]);
         if (n == mask.size() && r.step.empty()) return detail::problem();
