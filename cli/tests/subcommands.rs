@@ -368,6 +368,20 @@ fn nodes_that_cannot_be_understood_are_shown_with_the_reason() {
 }
 
 #[test]
+fn plans_and_counts_are_told() {
+    let folder = store("plans");
+    let text = folder.ok("explain run.zarr t");
+    assert!(text.contains("chunks: 2 (2 whole, 0 in part)") && !text.contains("warning"), "{text}");
+    let text = folder.ok("explain run.zarr t --write --start 1,0 --shape 2,5");
+    assert!(text.contains("warning: 2 of 2 chunks are covered in part"), "{text}");
+    let json = folder.ok("explain run.zarr t --json --type float32 --fortran");
+    assert!(json.contains("\"chunks\": 2") || json.contains("\"chunks\":2"), "{json}");
+    assert!(json.contains("\"direct_chunks\": 0") || json.contains("\"direct_chunks\":0"), "{json}");
+    let ran = folder.run_with("read run.zarr t --raw --stats", &[]);
+    assert!(ran.err.contains("decoded chunks: 2\n") && ran.err.contains("decode ns: "), "{}", ran.err);
+}
+
+#[test]
 fn shells_and_man_are_served() {
     let folder = Folder::new("served");
     for (shell, word) in [("bash", "complete -F _ozarr"), ("zsh", "#compdef ozarr"), ("fish", "complete -c ozarr")] {

@@ -133,3 +133,5 @@ mod tests;
 mod tests_hier;
 #[cfg(test)]
 mod tests_odd;
+#[cfg(test)]
+mod tests_picks;
