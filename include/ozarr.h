@@ -1140,7 +1140,7 @@ OZARR_CHECKED ozarr_status ozarr_array_fill(const ozarr_array *array, const ozar
  * Fresh memory comes page by page: of an uncompressed read into memory that was just allocated most of the
  * time is the system's, for one fault every 4 KiB. A buffer of ozarr of 2 MiB or more begins at a multiple of
  * 2 MiB and asks for huge pages, which makes that 512 times fewer; the threads that read take them, each
- * where it reads to. docs/performance.md has the gain. Any other memory works everywhere, too. */
+ * where it reads to. docs/performance-memory.md has the gain. Any other memory works everywhere, too. */
 
 /** `ozarr_buffer_alloc`: ordinary pages, however large the buffer is. */
 #define OZARR_BUFFER_SMALL_PAGES 1

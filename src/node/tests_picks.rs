@@ -89,7 +89,7 @@ fn each_chunk_is_read_once_whatever_the_order_of_the_points() {
     write_all(&array, &mut values);
     array.stats().reset();
     // Back and forth between all four shards and eight inner chunks.
-    let points: Vec<i64> = (0..800).flat_map(|i| [(i * 37) % 2 * 40 + i % 8, (i * 11) % 2 * 40 + i % 16]).collect();
+    let points: Vec<i64> = (0..800).flat_map(|i| [(i * 37) % 2 * 40 + i % 8, (i / 2) % 2 * 40 + i % 16]).collect();
     let mut data = vec![0; 800];
     let picks = Picks::Points { count: 800, coordinates: &points };
     // SAFETY: the memory lives as long as the call.
