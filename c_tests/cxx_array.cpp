@@ -56,6 +56,28 @@ static void vectors_go_in_and_out() {
     CHECK(ozarr::array::open("run.zarr/t").read<double>().size() == 60);
 }
 
+static void lists_of_elements() {
+    auto t = ozarr::array::create<double>("run.zarr/lists", {4, 3, 5}, {2, 3, 5});
+    t.write(counted(60));
+    CHECK((t.read_points<int>({0, 0, 1, 3, 2, 4, 0, 0, 1}) == std::vector<int>{1, 59, 1}));
+    CHECK((t.read_orthogonal<double>({{{3, 0}}, {{1}}, std::nullopt}) == std::vector<double>{50, 51, 52, 53, 54, 5, 6, 7, 8, 9}));
+    CHECK(t.read_orthogonal<double>({{{3, 0}}, std::vector<std::int64_t>{}, std::nullopt}).empty());
+    CHECK((t.read_mask<float>({1, 0, 0, 1}, {{0, 0, 0}, {2, 2, 1}}) == std::vector<float>{0, 20}));
+    t.write_points({0, 0, 1}, std::vector<float>{-1.5f});
+    t.write_orthogonal({{{3}}, {{2}}, {{4, 3}}}, std::vector<int>{-2, -3});
+    t.write_mask({0, 1}, std::vector<double>{-4}, {{1, 1, 1}, {1, 1, 2}});
+    CHECK((t.read_points<double>({0, 0, 1, 3, 2, 4, 3, 2, 3, 1, 1, 2}) == std::vector<double>{-1.5, -2, -3, -4}));
+    t.fill(7, {{0, 0, 0}, {1, 1, 5}});
+    CHECK((t.read<int>({{0, 0, 0}, {1, 1, 5}}) == std::vector<int>{7, 7, 7, 7, 7}));
+    t.fill(2.5);
+    CHECK((t.read_points<double>({2, 2, 2}) == std::vector<double>{2.5}));
+    THROWS(OZARR_ERR_BOUNDS, "point 0, dimension 1", t.read_points<double>({0, 3, 0}));
+    THROWS(OZARR_ERR_ARGUMENT, "multiple", t.read_points<double>({0, 3}));
+    THROWS(OZARR_ERR_RANK, "lists", t.read_orthogonal<double>({{{0}}}));
+    THROWS(OZARR_ERR_ARGUMENT, "mask of 3 bytes", t.read_mask<double>({0, 1, 1}));
+    THROWS(OZARR_ERR_BUFFER_SIZE, "", t.write_points({0, 0, 1, 0, 0, 2}, std::vector<double>{1}));
+}
+
 static void texts_are_strings() {
     auto t = ozarr::array::create<std::string>("run.zarr/names", {2, 3});
     CHECK(t.type() == ozarr::type::string && t.item_size() == 0);
@@ -273,6 +295,7 @@ int main() {
     requests_go_on_by_themselves();
     structs_by_their_members();
     vectors_go_in_and_out();
+    lists_of_elements();
     texts_are_strings();
     pointers_have_sizes_and_strides();
     every_type_and_rank();

@@ -37,6 +37,28 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_write_region(a, extents, extents, OZARR_FLOAT64, data, sizeof data));
     ERR(want, ozarr_array_read_ex(a, NULL, &memory));
     ERR(want, ozarr_array_write_ex(a, NULL, &memory));
+    const int64_t *lists[] = {extents, extents};
+    const uint8_t mask[4] = {1, 1, 1, 1};
+    ozarr_explanation explanation = OZARR_EXPLANATION_INIT;
+    ozarr_stats stats = OZARR_STATS_INIT;
+    ERR(want, ozarr_array_read_orthogonal(a, extents, lists, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_array_write_orthogonal(a, extents, lists, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_array_read_orthogonal_ex(a, extents, lists, &memory));
+    ERR(want, ozarr_array_write_orthogonal_ex(a, extents, lists, &memory));
+    ERR(want, ozarr_array_read_points(a, 1, extents, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_array_write_points(a, 1, extents, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_array_read_points_ex(a, 1, extents, &memory));
+    ERR(want, ozarr_array_write_points_ex(a, 1, extents, &memory));
+    ERR(want, ozarr_array_read_mask(a, NULL, mask, OZARR_FLOAT64, data, sizeof data, &i64));
+    ERR(want, ozarr_array_write_mask(a, NULL, mask, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_array_read_mask_ex(a, NULL, mask, &memory));
+    ERR(want, ozarr_array_write_mask_ex(a, NULL, mask, &memory));
+    ERR(want, ozarr_array_fill(a, NULL, OZARR_FLOAT64, data));
+    ERR(want, ozarr_array_explain(a, NULL, NULL, false, &explanation));
+    ERR(want, ozarr_array_explain_text(a, NULL, NULL, true, buf, sizeof buf, &len));
+    ERR(want, ozarr_array_partition(a, NULL, 1, 0, 0, extents, extents));
+    ERR(want, ozarr_array_stats(a, &stats));
+    ERR(want, ozarr_array_stats_reset(a));
     ERR(want, ozarr_array_read_varlen(a, NULL, &out_varlen));
     ERR(want, ozarr_array_write_varlen(a, NULL, extents, data, sizeof data));
     const char *const strings[] = {"x", "y", "x", "y"};
@@ -257,6 +279,9 @@ static void every_store_call(ozarr_store *st, ozarr_status want) {
     ERR(want, ozarr_array_import(st, buf, 1, &out_array));
     ERR(want, ozarr_group_import(st, buf, 1, &out_group));
     ERR(want, ozarr_store_flush(st));
+    ozarr_stats stats = OZARR_STATS_INIT;
+    ERR(want, ozarr_store_stats(st, &stats));
+    ERR(want, ozarr_store_stats_reset(st));
     ERR(want, ozarr_copy_at(st, "x", st, "y", NULL));
     ERR(want, ozarr_node_copy_at(st, "x", st, "y", OZARR_NEW, 0, NULL, NULL));
     ERR(want, ozarr_store_close(st));
@@ -293,6 +318,11 @@ static void every_shard_writer_call(ozarr_shard_writer *w, ozarr_status want) {
 static void every_context_call(ozarr_context *c, ozarr_status want) {
     ERR(want, ozarr_context_set(c, "threads", "1"));
     ERR(want, ozarr_context_set_non_finite(c, true));
+    ozarr_stats stats = OZARR_STATS_INIT;
+    if (c != NULL) {
+        ERR(want, ozarr_context_stats(c, &stats));
+        ERR(want, ozarr_context_stats_reset(c));
+    }
     ERR(want, ozarr_context_set_log(c, OZARR_LOG_OFF, NULL, NULL));
     if (c != NULL) {
         ozarr_store *st = NULL;
@@ -368,6 +398,7 @@ static void every_free(void *p, char but) {
     if (but != 'r') ozarr_request_free((ozarr_request *)p);
     if (but != 'c') ozarr_context_free((ozarr_context *)p);
     if (but != 'd') ozarr_dtype_free((ozarr_dtype *)p);
+    ozarr_buffer_free(p);
 }
 
 int main(void) {

@@ -100,6 +100,73 @@ static void requests(void) {
     ozarr_request_free(q);
 }
 
+/* Lists of elements, plans, counters, buffers. */
+static void lists_and_plans(void) {
+    static const int64_t ROWS[] = {0, 1}, *const LISTS[] = {ROWS, NULL};
+    static const uint8_t MASK[24] = {1, 1};
+    ozarr_explanation e = OZARR_EXPLANATION_INIT;
+    ozarr_stats stats = OZARR_STATS_INIT;
+    ozarr_memory two = OZARR_MEMORY_INIT;
+    int64_t pair[] = {0, 0};
+    void *block = NULL;
+    two.data = data, two.size = sizeof data;
+    NULL_IS("counts", ozarr_array_read_orthogonal(a, NULL, LISTS, OZARR_INT8, data, sizeof data));
+    NULL_IS("indices", ozarr_array_read_orthogonal(a, TWO_TWO, NULL, OZARR_INT8, data, sizeof data));
+    NULL_IS("data", ozarr_array_read_orthogonal(a, TWO_TWO, LISTS, OZARR_INT8, NULL, sizeof data));
+    NULL_IS("counts", ozarr_array_write_orthogonal(a, NULL, LISTS, OZARR_INT8, data, sizeof data));
+    NULL_IS("indices", ozarr_array_write_orthogonal(a, TWO_TWO, NULL, OZARR_INT8, data, sizeof data));
+    NULL_IS("data", ozarr_array_write_orthogonal(a, TWO_TWO, LISTS, OZARR_INT8, NULL, sizeof data));
+    NULL_IS("counts", ozarr_array_read_orthogonal_ex(a, NULL, LISTS, &two));
+    NULL_IS("indices", ozarr_array_read_orthogonal_ex(a, TWO_TWO, NULL, &two));
+    NULL_IS("memory", ozarr_array_read_orthogonal_ex(a, TWO_TWO, LISTS, NULL));
+    NULL_IS("counts", ozarr_array_write_orthogonal_ex(a, NULL, LISTS, &two));
+    NULL_IS("indices", ozarr_array_write_orthogonal_ex(a, TWO_TWO, NULL, &two));
+    NULL_IS("memory", ozarr_array_write_orthogonal_ex(a, TWO_TWO, LISTS, NULL));
+    NULL_IS("points", ozarr_array_read_points(a, 1, NULL, OZARR_INT8, data, sizeof data));
+    NULL_IS("data", ozarr_array_read_points(a, 1, START, OZARR_INT8, NULL, sizeof data));
+    NULL_IS("points", ozarr_array_write_points(a, 1, NULL, OZARR_INT8, data, sizeof data));
+    NULL_IS("data", ozarr_array_write_points(a, 1, START, OZARR_INT8, NULL, sizeof data));
+    NULL_IS("points", ozarr_array_read_points_ex(a, 1, NULL, &two));
+    NULL_IS("memory", ozarr_array_read_points_ex(a, 1, START, NULL));
+    NULL_IS("points", ozarr_array_write_points_ex(a, 1, NULL, &two));
+    NULL_IS("memory", ozarr_array_write_points_ex(a, 1, START, NULL));
+    NULL_OK("region", ozarr_array_read_mask(a, NULL, MASK, OZARR_INT8, data, sizeof data, &i64));
+    NULL_IS("mask", ozarr_array_read_mask(a, NULL, NULL, OZARR_INT8, data, sizeof data, &i64));
+    NULL_IS("data", ozarr_array_read_mask(a, NULL, MASK, OZARR_INT8, NULL, sizeof data, &i64));
+    NULL_OK("selected", ozarr_array_read_mask(a, NULL, MASK, OZARR_INT8, data, sizeof data, NULL));
+    NULL_OK("region", ozarr_array_write_mask(a, NULL, MASK, OZARR_INT8, data, sizeof data));
+    NULL_IS("mask", ozarr_array_write_mask(a, NULL, NULL, OZARR_INT8, data, sizeof data));
+    NULL_IS("data", ozarr_array_write_mask(a, NULL, MASK, OZARR_INT8, NULL, sizeof data));
+    NULL_OK("region", ozarr_array_read_mask_ex(a, NULL, MASK, &two));
+    NULL_IS("mask", ozarr_array_read_mask_ex(a, NULL, NULL, &two));
+    NULL_IS("memory", ozarr_array_read_mask_ex(a, NULL, MASK, NULL));
+    NULL_OK("region", ozarr_array_write_mask_ex(a, NULL, MASK, &two));
+    NULL_IS("mask", ozarr_array_write_mask_ex(a, NULL, NULL, &two));
+    NULL_IS("memory", ozarr_array_write_mask_ex(a, NULL, MASK, NULL));
+    NULL_OK("region", ozarr_array_fill(a, NULL, OZARR_INT8, data));
+    NULL_IS("value", ozarr_array_fill(a, NULL, OZARR_INT8, NULL));
+    NULL_OK("region", ozarr_array_explain(a, NULL, &two, false, &e));
+    NULL_OK("memory", ozarr_array_explain(a, NULL, NULL, false, &e));
+    NULL_IS("explanation", ozarr_array_explain(a, NULL, NULL, false, NULL));
+    NULL_OK("region", ozarr_array_explain_text(a, NULL, &two, false, buf, sizeof buf, &len));
+    NULL_OK("memory", ozarr_array_explain_text(a, NULL, NULL, false, buf, sizeof buf, &len));
+    NULL_IS("buf", ozarr_array_explain_text(a, NULL, NULL, false, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_array_explain_text(a, NULL, NULL, false, buf, sizeof buf, NULL));
+    NULL_OK("region", ozarr_array_partition(a, NULL, 2, 0, 0, pair, numbers));
+    NULL_IS("start", ozarr_array_partition(a, NULL, 2, 0, 0, NULL, numbers));
+    NULL_IS("shape", ozarr_array_partition(a, NULL, 2, 0, 0, pair, NULL));
+    NULL_IS("stats", ozarr_array_stats(a, NULL));
+    NULL_IS("stats", ozarr_store_stats(st, NULL));
+    NULL_IS("stats", ozarr_context_stats(c, NULL));
+    OK(ozarr_array_stats(a, &stats));
+    NULL_IS("stats", ozarr_stats_text(NULL, buf, sizeof buf, &len));
+    NULL_IS("buf", ozarr_stats_text(&stats, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_stats_text(&stats, buf, sizeof buf, NULL));
+    NULL_IS("out", ozarr_buffer_alloc(10, 0, NULL));
+    OK(ozarr_buffer_alloc(10, 0, &block));
+    ozarr_buffer_free(block);
+}
+
 /* Hierarchies, datasets, packing. */
 static void conventions(void) {
     const char *const x[] = {"x"}, *const no_name[] = {NULL};
@@ -553,6 +620,7 @@ int main(void) {
     conventions();
     requests();
     other_conventions();
+    lists_and_plans();
     NULL_OK("region", ozarr_array_read_ex(a, NULL, &memory));
     NULL_IS("memory", ozarr_array_read_ex(a, &region, NULL));
     NULL_OK("region", ozarr_array_write_ex(a, NULL, &memory));

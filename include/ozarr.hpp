@@ -24,6 +24,7 @@
 
 #include <ozarr.h>
 
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <cstddef>
@@ -994,6 +995,71 @@ public:
     }
 #endif
 
+    // Lists of elements, as new vectors, and from vectors of exactly as many elements.
+
+    /// A list of indices for each dimension; none: all of it.
+    using lists = std::vector<std::optional<std::vector<std::int64_t>>>;
+
+    /// The product of index lists, the last one fastest.
+    template <class T>
+    returned<std::vector<T>> read_orthogonal(const lists &indices) const {
+        std::vector<const std::int64_t *> given;
+        std::vector<std::int64_t> counts;
+        std::size_t n = 0;
+        OZARR_HPP_CHECK(take_apart(indices, given, counts, n));
+        std::vector<T> out(n);
+        OZARR_HPP_TRY(ozarr_array_read_orthogonal(h_, counts.data(), given.data(), code_of<T>(), out.data(), n * sizeof(T)));
+        return out;
+    }
+    template <class T>
+    returned<void> write_orthogonal(const lists &indices, const std::vector<T> &data) const {
+        std::vector<const std::int64_t *> given;
+        std::vector<std::int64_t> counts;
+        std::size_t n = 0;
+        OZARR_HPP_CHECK(take_apart(indices, given, counts, n));
+        OZARR_HPP_TRY(ozarr_array_write_orthogonal(h_, counts.data(), given.data(), code_of<T>(), data.data(), data.size() * sizeof(T)));
+        return returned<void>();
+    }
+    /// Points: their coordinates one after the other, as many for each as the array has dimensions (at least 1).
+    template <class T>
+    returned<std::vector<T>> read_points(const std::vector<std::int64_t> &points) const {
+        OZARR_HPP_CHECK(whole_points(points));
+        std::vector<T> out(points.size() / static_cast<std::size_t>(rank_));
+        OZARR_HPP_TRY(ozarr_array_read_points(h_, static_cast<std::int64_t>(out.size()), points.data(), code_of<T>(), out.data(), out.size() * sizeof(T)));
+        return out;
+    }
+    template <class T>
+    returned<void> write_points(const std::vector<std::int64_t> &points, const std::vector<T> &data) const {
+        OZARR_HPP_CHECK(whole_points(points));
+        const auto n = static_cast<std::int64_t>(points.size() / static_cast<std::size_t>(rank_));
+        OZARR_HPP_TRY(ozarr_array_write_points(h_, n, points.data(), code_of<T>(), data.data(), data.size() * sizeof(T)));
+        return returned<void>();
+    }
+    /// The elements of a region without steps whose byte in the mask is not 0, the last index fastest.
+    template <class T>
+    returned<std::vector<T>> read_mask(const std::vector<std::uint8_t> &mask, const region &r = {}) const {
+        OZARR_HPP_CHECK(whole_mask(mask, r));
+        std::vector<T> out(mask.size() - static_cast<std::size_t>(std::count(mask.begin(), mask.end(), std::uint8_t(0))));
+        const ozarr_region c = {sizeof(ozarr_region), r.start.data(), r.shape.data(), nullptr};
+        OZARR_HPP_TRY(ozarr_array_read_mask(h_, r.whole ? nullptr : &c, mask.data(), code_of<T>(), out.data(), out.size() * sizeof(T), nullptr));
+        return out;
+    }
+    template <class T>
+    returned<void> write_mask(const std::vector<std::uint8_t> &mask, const std::vector<T> &data, const region &r = {}) const {
+        OZARR_HPP_CHECK(whole_mask(mask, r));
+        const ozarr_region c = {sizeof(ozarr_region), r.start.data(), r.shape.data(), nullptr};
+        OZARR_HPP_TRY(ozarr_array_write_mask(h_, r.whole ? nullptr : &c, mask.data(), code_of<T>(), data.data(), data.size() * sizeof(T)));
+        return returned<void>();
+    }
+    /// One value to all elements of a region.
+    template <class T>
+    returned<void> fill(const T &value, const region &r = {}) const {
+        OZARR_HPP_CHECK(misfit(r));
+        const ozarr_region c = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
+        OZARR_HPP_TRY(ozarr_array_fill(h_, r.whole ? nullptr : &c, code_of<T>(), &value));
+        return returned<void>();
+    }
+
     // Growing.
 
     /// Changes the shape; `flags`: 0 or OZARR_RESIZE_KEEP.
@@ -1036,6 +1102,45 @@ private:
         index out = index::zeros(static_cast<std::size_t>(rank_));
         OZARR_HPP_TRY(call(h_, out.data()));
         return out;
+    }
+
+    template <class T>
+    static constexpr ozarr_type code_of() {
+        static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: take std::vector<std::uint8_t>");
+        return static_cast<ozarr_type>(type_of<T>::value);
+    }
+
+    /// What the C functions take for lists of indices, and how many elements they select.
+    detail::problem take_apart(const lists &indices, std::vector<const std::int64_t *> &given, std::vector<std::int64_t> &counts,
+                               std::size_t &n) const {
+        static const std::int64_t none = 0;
+        if (detail::problem p = detail::same_rank("lists", indices.size(), rank_)) return p;
+        index shape = index::zeros(static_cast<std::size_t>(rank_));
+        if (ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
+        n = 1;
+        for (std::size_t d = 0; d < indices.size(); d++) {
+            const auto &list = indices[d];
+            // The memory of an empty vector is nowhere, which would be all.
+            given.push_back(!list ? nullptr : list->empty() ? &none : list->data());
+            counts.push_back(list ? static_cast<std::int64_t>(list->size()) : shape[d]);
+            n *= static_cast<std::size_t>(counts.back());
+        }
+        return detail::problem();
+    }
+    detail::problem whole_points(const std::vector<std::int64_t> &points) const {
+        if (rank_ > 0 && points.size() % static_cast<std::size_t>(rank_) == 0) return detail::problem();
+        return detail::problem(error(OZARR_ERR_ARGUMENT, "found " + std::to_string(points.size()) + " coordinates, expected a multiple of the array's rank " +
+                                                             std::to_string(rank_)));
+    }
+    detail::problem whole_mask(const std::vector<std::uint8_t> &mask, const region &r) const {
+        if (auto wrong = misfit(r)) return wrong;
+        index shape = r.whole ? index::zeros(static_cast<std::size_t>(rank_)) : r.shape;
+        if (r.whole && ozarr_array_shape(h_, shape.data()) != OZARR_OK) return error::last();
+        std::uint64_t n = 1;
+        for (std::size_t d = 0; d < shape.size(); d++) n *= static_cast<std::uint64_t>(shape[d]);
+        if (n == mask.size() && r.step.empty()) return detail::problem();
+        return detail::problem(error(OZARR_ERR_ARGUMENT, "found a mask of " + std::to_string(mask.size()) + " bytes, expected " + std::to_string(n) +
+                                                             ", one for each element of a region without steps"));
     }
 
     template <bool Typed = true, class Call, class T>

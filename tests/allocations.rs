@@ -4,7 +4,7 @@ use ozarr::codec::chain::Chain;
 use ozarr::dtype::DataType;
 use ozarr::engine::lock::ChunkLocks;
 use ozarr::engine::pool::Pool;
-use ozarr::engine::{self, BoundArray, ByShape, Memory, Overflow, Selection};
+use ozarr::engine::{self, BoundArray, ByShape, Memory, Overflow, Selection, stats};
 use ozarr::grid::Grid;
 use ozarr::grid::key::{KeyEncoding, Separator};
 use ozarr::grid::rectilinear::{Extents, Runs};
@@ -65,6 +65,7 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         locks: ChunkLocks::new(),
         open_shards: Arc::default(),
         lenient: Default::default(),
+        stats: stats::Counters::below(&stats::Counters::process()),
     })
 }
 

@@ -118,8 +118,8 @@ fn every_pointer_argument_is_tried_as_null() {
     for (name, parameters) in prototypes() {
         for (i, parameter) in parameters.iter().enumerate().filter(|(_, p)| p.contains('*')) {
             let is_handle = i == 0 && handles.iter().any(|h| parameter.trim_start_matches("const ") == h);
-            // Handles are in handles.c; the other one gives false.
-            if (is_handle && name != "ozarr_store_open_ex") || name == "ozarr_has_feature" {
+            // Handles, and buffers, are in handles.c; the other one gives false.
+            if (is_handle && name != "ozarr_store_open_ex") || ["ozarr_has_feature", "ozarr_buffer_free"].contains(&name.as_str()) {
                 continue;
             }
             let argument = parameter.rsplit(['*', ' ']).next().unwrap();

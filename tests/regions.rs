@@ -160,6 +160,7 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         locks: ChunkLocks::new(),
         open_shards: Arc::default(),
         lenient: Default::default(),
+        stats: stats::Counters::below(&stats::Counters::process()),
     })
 }
 

@@ -14,14 +14,14 @@ JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
 
 HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_varlen", "ozarr_context", "ozarr_dtype",
            "ozarr_chunk_iter", "ozarr_shard_writer", "ozarr_dataset", "ozarr_request", "ozarr_answer", "ozarr_keys"]
-STRUCTS = ["ozarr_copy_options", "ozarr_error_info", "ozarr_region", "ozarr_memory", "ozarr_info", "ozarr_variable", "ozarr_byte_range",
+STRUCTS = ["ozarr_copy_options", "ozarr_error_info", "ozarr_region", "ozarr_memory", "ozarr_explanation", "ozarr_stats", "ozarr_info", "ozarr_variable", "ozarr_byte_range",
            "ozarr_store_table", "ozarr_transformer_table", "ozarr_codec_table", "ozarr_dtype_table", "ozarr_key_encoding_table",
            "ozarr_request_options", "ozarr_entry"]
 NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_overflow", "ozarr_node_kind", "ozarr_json_kind", "ozarr_status", "ozarr_dtype_kind",
            "ozarr_byte_order", "ozarr_log_level", "ozarr_state"}
 # A C scalar in Fortran and in Julia; the named numbers are int32_t.
 SCALARS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"), "uint64_t": ("integer(c_int64_t)", "UInt64"),
-           "size_t": ("integer(c_size_t)", "Csize_t"), "double": ("real(c_double)", "Cdouble"), "bool": ("logical(c_bool)", "Bool"),
+           "uint8_t": ("integer(c_int8_t)", "UInt8"), "size_t": ("integer(c_size_t)", "Csize_t"), "double": ("real(c_double)", "Cdouble"), "bool": ("logical(c_bool)", "Bool"),
            "char": ("character(kind=c_char)", "Cchar"), "ozarr_key_function": ("type(c_funptr)", "Ptr{Cvoid}"), "ozarr_node_function": ("type(c_funptr)", "Ptr{Cvoid}"), "ozarr_progress": ("type(c_funptr)", "Ptr{Cvoid}"),
            "ozarr_copy_change": ("type(c_funptr)", "Ptr{Cvoid}")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
 JULIA_NAMES = {"type": "type_", "end": "end_"}
@@ -64,9 +64,9 @@ def fortran_argument(kind, name):
     if stars == 1 and base in SCALARS and base != "char":
         kinds = re.findall(r"c_\w+", SCALARS[base][0])
         intent = "in" if "const" in kind else "inout"  # an output is written on success only
-        if name in ("shape", "start", "index", "counts", "values"):
+        if name in ("shape", "start", "index", "counts", "values", "points", "mask"):
             return f"{SCALARS[base][0]}, intent({intent}) :: {name}(*)", kinds
-        if name in ("chunks", "named", "defined", "statuses"):  # may be NULL
+        if name in ("chunks", "named", "defined", "statuses", "selected"):  # may be NULL
             return f"type(c_ptr), value :: {name}", ["c_ptr"]
         return f"{SCALARS[base][0]}, intent({intent}) :: {name}", kinds
     if stars == 2 and base in HANDLES and "const *" in kind:  # a list

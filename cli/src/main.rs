@@ -10,6 +10,7 @@ mod copy;
 mod cp;
 mod create;
 mod element;
+mod explain;
 mod failure;
 mod info;
 mod layout;
@@ -51,6 +52,7 @@ enum Command {
     Ls(ls::Ls),
     Info(info::Info),
     Read(read::Read),
+    Explain(explain::Explain),
     Create(create::CreateNode),
     Write(write::Write),
     Attrs(attrs::Attrs),
@@ -71,6 +73,7 @@ fn run(command: Command) -> Outcome {
         Command::Ls(c) => c.run(),
         Command::Info(c) => c.run(),
         Command::Read(c) => c.run(),
+        Command::Explain(c) => c.run(),
         Command::Create(c) => c.run(),
         Command::Write(c) => c.run(),
         Command::Attrs(c) => c.run(),

@@ -24,6 +24,9 @@ pub struct Read {
     /// The type to convert to (the array's; --json and --csv print it)
     #[arg(long = "type", value_name = "TYPE", value_parser = create::native_type)]
     data_type: Option<DataType>,
+    /// Afterwards, on standard error: requests, bytes, chunks decoded and the time that it took
+    #[arg(long)]
+    stats: bool,
 }
 
 #[derive(Args)]
@@ -49,9 +52,14 @@ type EachSlab<'a> = dyn FnMut(&[u64], &[u8]) -> io::Result<()> + 'a;
 impl Read {
     pub fn run(&self) -> Outcome {
         let array = self.place.array(Mode::Read)?;
+        array.stats().measure_time(self.stats);
         let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
         let result = if self.form.raw || self.form.npy { self.bytes(&array, &mut out) } else { self.text(&array, &mut out) };
-        result.and_then(|()| out.flush().map_err(|e| Failure::stdout(&e)))
+        let done = result.and_then(|()| out.flush().map_err(|e| Failure::stdout(&e)));
+        if self.stats {
+            eprint!("{}", array.stats().snapshot().text(array.store().retries()));
+        }
+        done
     }
 
     fn bytes(&self, array: &Array, out: &mut dyn Write) -> Outcome {

@@ -21,7 +21,7 @@ fn store(name: &str) -> Folder {
 fn help_names_every_subcommand_and_every_option_says_what_it_does() {
     let folder = Folder::new("help");
     let help = folder.ok("--help");
-    for name in "tree ls info read create write attrs resize rm consolidate cp copy zip-repair migrate completions man".split(' ') {
+    for name in "tree ls info read explain create write attrs resize rm consolidate cp copy zip-repair migrate completions man".split(' ') {
         assert!(help.contains(&format!("\n  {name} ")), "{name}");
         assert!(folder.ok(&format!("{name} --help")).contains("Usage: ozarr "), "{name}");
     }
@@ -365,6 +365,20 @@ fn nodes_that_cannot_be_understood_are_shown_with_the_reason() {
         assert!(text.contains("new\\nline\\u{1b}[31m") && !text.contains('\u{1b}'), "{text}");
     }
     assert!(folder.ok("ls run.zarr --json").contains(r#""new\nline\u001b[31m""#));
+}
+
+#[test]
+fn plans_and_counts_are_told() {
+    let folder = store("plans");
+    let text = folder.ok("explain run.zarr t");
+    assert!(text.contains("chunks: 2 (2 whole, 0 in part)") && !text.contains("warning"), "{text}");
+    let text = folder.ok("explain run.zarr t --write --start 1,0 --shape 2,5");
+    assert!(text.contains("warning: 2 of 2 chunks are covered in part"), "{text}");
+    let json = folder.ok("explain run.zarr t --json --type float32 --fortran");
+    assert!(json.contains("\"chunks\": 2") || json.contains("\"chunks\":2"), "{json}");
+    assert!(json.contains("\"direct_chunks\": 0") || json.contains("\"direct_chunks\":0"), "{json}");
+    let ran = folder.run_with("read run.zarr t --raw --stats", &[]);
+    assert!(ran.err.contains("decoded chunks: 2\n") && ran.err.contains("decode ns: "), "{}", ran.err);
 }
 
 #[test]

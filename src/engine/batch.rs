@@ -204,7 +204,7 @@ fn by_array(entries: &[Entry]) -> Vec<Vec<usize>> {
 fn by_chunk<'a>(plans: impl Iterator<Item = &'a Plan>) -> HashMap<Dims, Vec<(usize, u64)>> {
     let mut chunks: HashMap<Dims, Vec<(usize, u64)>> = HashMap::new();
     for (i, plan) in plans.enumerate() {
-        (0..plan.items()).for_each(|n| chunks.entry(plan.item(n).chunk).or_default().push((i, n)));
+        (0..plan.items()).for_each(|n| chunks.entry(plan.region_item(n).chunk).or_default().push((i, n)));
     }
     chunks
 }
@@ -235,11 +235,11 @@ fn plan_write(entries: &[Entry], gate: &Option<Arc<Gate>>) -> Result<Batch> {
         }
         let chunks = by_chunk(jobs.iter().map(|job| &job.plan));
         for (k, job) in jobs.iter().enumerate() {
-            let shared = |n: u64| chunks.get(&job.plan.item(n).chunk).is_some_and(|all| all.len() > 1);
+            let shared = |n: u64| chunks.get(&job.plan.region_item(n).chunk).is_some_and(|all| all.len() > 1);
             push_rest(&mut batch, job.plan.items(), &shared, &|first, count| Unit::Write(job.clone(), first, count));
             for n in (0..job.plan.items()).filter(|&n| shared(n)) {
                 // The first of its items has them all.
-                if let Some(all) = chunks.get(&job.plan.item(n).chunk).filter(|all| all.first() == Some(&(k, n))) {
+                if let Some(all) = chunks.get(&job.plan.region_item(n).chunk).filter(|all| all.first() == Some(&(k, n))) {
                     let strokes = all.iter().map(|&(k, n)| (jobs[k].clone(), n)).collect();
                     batch.push(Unit::WriteShared(Strokes::Many(strokes)));
                 }
@@ -283,7 +283,7 @@ fn plan_shared(batch: &mut Batch, entries: &[Entry], group: &[usize], jobs: &[Ar
         }
     }
     for job in jobs {
-        let shared = |n: u64| pieces.contains_key(&job.plan.item(n).chunk);
+        let shared = |n: u64| pieces.contains_key(&job.plan.region_item(n).chunk);
         push_rest(batch, job.plan.items(), &shared, &|first, count| Unit::Read(job.clone(), first, count));
     }
     pieces.into_values().flatten().for_each(|shared| batch.push(Unit::ReadShared(Arc::new(shared))));
@@ -309,15 +309,15 @@ impl Boxes<'_> {
         let Some(shard) = plain_shard(&chain) else {
             let mut whole = Shared::new(array, &origin, &array.grid.shape_of(chunk));
             for &(k, n) in self.all {
-                let item = self.jobs[k].plan.item(n);
+                let item = self.jobs[k].plan.region_item(n);
                 whole.members.push(self.member(k, n, item.axes, item.memory)?);
             }
             return Ok(vec![whole]);
         };
         let mut found: HashMap<usize, Shared> = HashMap::new();
         for &(k, n) in self.all {
-            let item = self.jobs[k].plan.item(n);
-            let cut = Cut::new(shard, &item.axes);
+            let item = self.jobs[k].plan.region_item(n);
+            let cut = Cut::new(shard, &item.axes, None);
             cut.each(0..cut.len(), shard, &item.axes, item.memory, &mut |inner| {
                 let (at, extent) = inner_box(shard, inner.number, chunk.len());
                 let mut axes = item.axes.clone();
@@ -422,7 +422,7 @@ impl Member {
     }
 
     fn name(&self, e: Error) -> Error {
-        let item = self.job.plan.item(self.number);
+        let item = self.job.plan.region_item(self.number);
         of_entry(Some(self.entry), self.job.plan.name_element(&item, e))
     }
 }

@@ -5,12 +5,13 @@
 //! latency). Neither knows of codecs; nothing here knows of stores.
 
 use super::gate::{self, Gate};
+use super::picks::Here;
 use super::place::{self, PlaceAxes, PlaceAxis};
 use super::plan::{Axes, Axis, Item};
 use super::scratch::ChainScratch;
 use super::shard::Cut;
 use super::shard_open::OpenShard;
-use super::stats;
+use super::stats::{self, Field};
 use crate::codec::fused::Fused;
 use crate::codec::{BoundChain, Dest, IndexLocation, Leaf, Sharded, Size, StageRef, VariableCodec, sharding};
 use crate::dtype::coding::Coding;
@@ -18,16 +19,16 @@ use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
 use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{Dims, grow, max_chunk, reserve};
+use crate::limits::{Dims, Strides, grow, max_chunk, reserve};
 use crate::store::{ByteRange, Store};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// From so many bytes on, memory is written past the caches where elements are converted: about what a core's share of them is.
 const STREAM_BYTES: u64 = 16 << 20;
 
 /// Where elements go: memory, the conversion on the way, and what stands for missing chunks.
+#[derive(Clone)]
 pub(super) struct Target {
     /// The selection's first element.
     pub base: *mut u8,
@@ -45,6 +46,8 @@ pub(super) struct Target {
     order: SmallVec<[usize; 6]>,
     /// Before the memory, where the request may end before its work.
     gate: Option<Arc<Gate>>,
+    /// Which elements of a chunk's boxes go there, and where; `None`: all, as the axes say.
+    here: Option<Here>,
 }
 
 // SAFETY: threads place disjoint elements; the memory outlives the request (see `Memory`).
@@ -71,7 +74,7 @@ impl Target {
         let transfer = Transfer::new(leaf.layout.element, memory)?.with_overflow(overflow);
         let fused = leaf.fused.as_ref().map(|f| transfer.clone().behind(f.clone(), f.stored()));
         let patch = convert_fill.is_partial().then(|| (Element::from_slice(fill), convert_fill));
-        Ok(Target { base, transfer, fused, fill: fits.then_some(converted), arena, patch, order: by_stride(leaf), gate: None })
+        Ok(Target { base, transfer, fused, fill: fits.then_some(converted), arena, patch, order: by_stride(leaf), gate: None, here: None })
     }
 
     /// The same, behind a gate: elements are then only ever copied to the memory, never read or decoded straight into it.
@@ -80,8 +83,13 @@ impl Target {
     }
 
     /// The bytes of a leaf's selection, if they can become elements in memory without a copy.
-    fn in_place(&self, leaf: &Leaf, axes: &[Axis]) -> Option<u64> {
-        if self.gate.is_some() { None } else { contiguous_run(leaf, axes, &self.transfer, &self.order) }
+    pub fn in_place(&self, leaf: &Leaf, axes: &[Axis]) -> Option<u64> {
+        if self.gate.is_some() || self.here.is_some() { None } else { contiguous_run(leaf, axes, &self.transfer, &self.order) }
+    }
+
+    /// The same for one chunk of which a list picks elements.
+    pub fn picking(&self, here: Here) -> Target {
+        Target { here: Some(here), ..self.clone() }
     }
 
     /// The same for so many bytes of memory in all.
@@ -114,19 +122,32 @@ impl Target {
 
     /// Fills the selected elements of a missing chunk.
     pub fn fill(&self, axes: &[Axis], memory: i64) -> Result<()> {
+        stats::count(Field::FillChunks, 1);
         let fill = self.fill.as_ref().ok_or_else(|| err!(Range, "the fill value does not fit into the type in memory"))?;
-        let axes: PlaceAxes = axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }).collect();
         let _inside = gate::enter(&self.gate)?;
+        let Some(here) = &self.here else {
+            let axes: PlaceAxes = axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }).collect();
+            return self.fill_box(fill, &axes, memory);
+        };
+        let mut result = Ok(());
+        here.each(axes, memory, &Strides::from_elem(0, axes.len()), &mut |p| {
+            result = self.fill_box(fill, &[PlaceAxis { count: p.count, src: 0, dst: p.memory_step }], p.memory);
+            result.is_ok()
+        });
+        result
+    }
+
+    fn fill_box(&self, fill: &[u8], axes: &[PlaceAxis], memory: i64) -> Result<()> {
         if let Some((element, transfer)) = &self.patch {
             // SAFETY: the plan stays within the checked memory; the source is one element, repeated.
-            let placed = unsafe { place::place(element.as_ptr(), self.base.offset(memory as isize), &axes, transfer) };
+            let placed = unsafe { place::place(element.as_ptr(), self.base.offset(memory as isize), axes, transfer) };
             return placed.map_err(|m| {
                 let memory = m.dst as isize - self.base as isize;
                 m.at(memory)
             });
         }
         // SAFETY: the plan stays within the checked memory.
-        unsafe { place::fill(self.base.offset(memory as isize), &axes, fill) };
+        unsafe { place::fill(self.base.offset(memory as isize), axes, fill) };
         Ok(())
     }
 }
@@ -177,7 +198,7 @@ enum State {
     /// An encoded chunk, or a shard under further codecs: all of its bytes.
     Encoded,
     /// Elements as they are; the first selected one is that far from the start of the span.
-    Raw { first: u64 },
+    Raw { first: i64 },
 }
 
 /// A piece of a chunk on its way from the object to memory.
@@ -277,12 +298,20 @@ impl Machine<'_> {
         {
             return Err(part.name(err!(Chunk, "found an inner chunk of {len} bytes, expected {bytes}")));
         }
+        if let Some(here) = &self.target.here
+            && let Some(spans) = self.sparse_spans(here, leaf, &part)
+        {
+            for span in spans {
+                out.push(self.sparse_part(leaf, &part, span));
+            }
+            return Ok(());
+        }
         let Part { depth, number, span, axes, memory, .. } = part;
         let order = &self.target.order;
         let (outer, len) = self.cheapest_split(leaf, &axes, order);
         let base = span.map_or(0, |s| s.0);
         if outer == 0 && len == bytes {
-            let first = first_byte(leaf, &axes);
+            let first = first_byte(leaf, &axes) as i64;
             out.push(Part { depth, state: State::Raw { first }, number, span, axes, memory });
             return Ok(());
         }
@@ -296,13 +325,63 @@ impl Machine<'_> {
                 place += axes[d].memory * at[k] as i64;
             }
             let low = low_byte(leaf, &piece);
-            let first = first_byte(leaf, &piece) - low;
+            let first = (first_byte(leaf, &piece) - low) as i64;
             let span = Some((base + low, len));
             out.push(Part { depth, state: State::Raw { first }, number, span, axes: piece, memory: place });
             if !advance_counter(&mut at, &counts) {
                 return Ok(());
             }
         }
+    }
+
+    /// Where elements of a box that are picked here and there are worth reading by themselves: the spans of the leaf's buffer that hold
+    /// them, without gaps that cost more than a call.
+    fn sparse_spans(&self, here: &Here, leaf: &Leaf, part: &Part) -> Option<Vec<(u64, u64)>> {
+        let (gap, item) = (self.cost.gap().max(1), leaf.layout.element.size() as u64);
+        let low = low_byte(leaf, &part.axes);
+        let all = (0..part.axes.len()).map(|d| reach(leaf, &part.axes, d)).sum::<u64>() + item;
+        let mut spans: Vec<(u64, u64)> = Vec::new();
+        let sparse = here.each(&part.axes, part.memory, &leaf.layout.strides, &mut |p| {
+            let start = low + p.buffer as u64;
+            let end = start + (p.count - 1) * p.buffer_step as u64 + item;
+            match spans.last_mut() {
+                Some(last) if start >= last.0 && start <= last.1.saturating_add(gap) => last.1 = last.1.max(end),
+                _ => spans.push((start, end)),
+            }
+            spans.len() as u64 * gap <= all
+        });
+        if !sparse || spans.len() < 2 {
+            return None;
+        }
+        spans.sort_unstable();
+        let mut merged: Vec<(u64, u64)> = Vec::with_capacity(spans.len());
+        for (start, end) in spans {
+            match merged.last_mut() {
+                Some(last) if start <= last.1.saturating_add(gap) => last.1 = last.1.max(end),
+                _ => merged.push((start, end)),
+            }
+        }
+        Some(merged)
+    }
+
+    /// The part of those bytes of the leaf's buffer: its box has what is picked there, and perhaps more.
+    fn sparse_part(&self, leaf: &Leaf, part: &Part, (from, to): (u64, u64)) -> Part {
+        let (mut axes, mut memory) = (part.axes.clone(), part.memory);
+        let low = low_byte(leaf, &axes);
+        let (mut first, mut last) = (from - low, to - leaf.layout.element.size() as u64 - low);
+        for &d in self.target.order.iter().filter(|&&d| part.axes[d].count > 1) {
+            let stride = leaf.layout.strides[d] as u64;
+            let (a, b) = (first / stride, last / stride);
+            memory += a as i64 * axes[d].memory;
+            (axes[d].start, axes[d].count) = (axes[d].start + a, b - a + 1);
+            if a != b {
+                break;
+            }
+            (first, last) = (first % stride, last % stride);
+        }
+        let state = State::Raw { first: first_byte(leaf, &axes) as i64 - from as i64 };
+        let span = Some((part.span.map_or(0, |s| s.0) + from, to - from));
+        Part { depth: part.depth, state, number: part.number, span, axes, memory }
     }
 
     /// The number of outer axes (in the order of falling strides) and the bytes of each span.
@@ -367,9 +446,7 @@ impl Machine<'_> {
     /// Gives a part its bytes. Elements are placed; further parts are put onto `out`, the next one last.
     pub fn advance(&self, part: &Part, bytes: &[u8], scratch: &mut ChainScratch, out: &mut Vec<Part>) -> Result<()> {
         match (chain_at(self.root, part.depth), part.state) {
-            (BoundChain::Leaf(leaf), State::Raw { first }) => {
-                self.place(&View::of(leaf), bytes, first as usize, part, &self.target.transfer)
-            }
+            (BoundChain::Leaf(leaf), State::Raw { first }) => self.place(&View::of(leaf), bytes, first, part, &self.target.transfer),
             (BoundChain::Leaf(leaf), _) => self.decode_leaf(leaf, bytes, part, scratch),
             (BoundChain::Sharded(shard), State::Index) => self.open_shard(shard, bytes, part, scratch, out),
             (BoundChain::Sharded(shard), _) => self.decode_shard(shard, bytes, part, scratch),
@@ -391,7 +468,11 @@ impl Machine<'_> {
         self.push_inner(shard, index, len, &part, out)
     }
 
-    fn place(&self, view: &View, buf: &[u8], first: usize, part: &Part, transfer: &Transfer) -> Result<()> {
+    /// Places the part's elements; the first of its box is that far from the start of the buffer.
+    fn place(&self, view: &View, buf: &[u8], first: i64, part: &Part, transfer: &Transfer) -> Result<()> {
+        if let Some(here) = &self.target.here {
+            return self.place_picks(here, view, buf, first, part, transfer);
+        }
         let axes: PlaceAxes = part
             .axes
             .iter()
@@ -400,7 +481,31 @@ impl Machine<'_> {
             .collect();
         let _inside = gate::enter(&self.target.gate)?;
         // SAFETY: the plan stays within the checked memory, and the axes within the leaf's buffer.
-        let placed = unsafe { place::place(buf.as_ptr().add(first), self.target.base.offset(part.memory as isize), &axes, transfer) };
+        let placed =
+            unsafe { place::place(buf.as_ptr().offset(first as isize), self.target.base.offset(part.memory as isize), &axes, transfer) };
+        placed.map_err(|m| {
+            let memory = m.dst as isize - self.target.base as isize;
+            m.at(memory)
+        })
+    }
+
+    fn place_picks(&self, here: &Here, view: &View, buf: &[u8], first: i64, part: &Part, transfer: &Transfer) -> Result<()> {
+        let strides: Strides = view.leaf.layout.strides.iter().map(|&s| view.bytes(s)).collect();
+        let (mut placed, mut copied) = (Ok(()), 0);
+        here.each(&part.axes, part.memory, &strides, &mut |p| {
+            let at = first + p.buffer;
+            // What is outside of this span is in another one.
+            if at >= 0 && (at as usize) < buf.len() {
+                let axis = PlaceAxis { count: p.count, src: p.buffer_step, dst: p.memory_step };
+                copied += p.count;
+                // SAFETY: the picks stay within the checked memory, and the box within the leaf's buffer.
+                placed =
+                    unsafe { place::place_run(buf.as_ptr().add(at as usize), self.target.base.offset(p.memory as isize), axis, transfer) };
+            }
+            placed.is_ok()
+        });
+        transfer.settle();
+        stats::count(Field::CopiedBytes, copied * transfer.to().size() as u64);
         placed.map_err(|m| {
             let memory = m.dst as isize - self.target.base as isize;
             m.at(memory)
@@ -408,7 +513,8 @@ impl Machine<'_> {
     }
 
     fn decode_leaf(&self, leaf: &Leaf, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {
-        stats::DECODED.fetch_add(1, Relaxed);
+        stats::count(Field::DecodedChunks, 1);
+        stats::count(Field::DecodedBytes, leaf.layout.bytes as u64);
         if let Some(codec) = &leaf.variable {
             return self.decode_variable(leaf, codec.as_ref(), encoded, part, scratch);
         }
@@ -449,7 +555,7 @@ impl Machine<'_> {
         let mut items = std::mem::take(&mut scratch.gather);
         let result = grow(&mut items, leaf.layout.bytes).and_then(|dst| {
             let kept = codec.decode(bytes, dst).map_err(|e| e.at_field(codec.name()))?;
-            self.place(&View::of(leaf), dst, first_byte(leaf, &part.axes) as usize, part, &self.target.transfer)?;
+            self.place(&View::of(leaf), dst, first_byte(leaf, &part.axes) as i64, part, &self.target.transfer)?;
             if let Some(arena) = &self.target.arena {
                 arena.keep(kept);
             }
@@ -472,19 +578,19 @@ impl Machine<'_> {
         let stages = &leaf.stages[view.skip..];
         if stages.is_empty() {
             crate::store::check_exact(encoded.len() as u64, total)?;
-            return self.place(view, encoded, first, part, transfer);
+            return self.place(view, encoded, first as i64, part, transfer);
         }
         let span = at((0..leaf.shape.len()).map(|d| reach(leaf, &part.axes, d)).sum::<u64>()) + view.item;
         let dst = grow(buf, total)?;
         if let [stage] = stages
             && span < total
-            && let Some(result) = stage.decode_range(encoded, total, low, &mut dst[..span])
+            && let Some(result) = stats::timed(Field::DecodeNs, || stage.decode_range(encoded, total, low, &mut dst[..span]))
         {
             result?;
-            return self.place(view, &dst[..span], first - low, part, transfer);
+            return self.place(view, &dst[..span], (first - low) as i64, part, transfer);
         }
         decode_stages(stages, &leaf.sizes[view.skip..], encoded, dst, scratch)?;
-        self.place(view, dst, first, part, transfer)
+        self.place(view, dst, first as i64, part, transfer)
     }
 
     /// A decoded index becomes the inner chunks that the part's selection touches.
@@ -500,7 +606,7 @@ impl Machine<'_> {
     }
 
     fn push_inner(&self, shard: &Sharded, index: &[u8], len: Option<u64>, part: &Part, out: &mut Vec<Part>) -> Result<()> {
-        let cut = Cut::new(shard, &part.axes);
+        let cut = Cut::new(shard, &part.axes, self.target.here.as_ref());
         let mark = out.len();
         let base = part.span.map_or(0, |s| s.0);
         let room = sharding::room(shard.location, index_bytes(shard), len.unwrap_or(u64::MAX));
@@ -617,19 +723,19 @@ pub(super) fn decode_stages(stages: &[StageRef], sizes: &[Size], encoded: &[u8],
         in_a = true;
     }
     let src = if in_a { &scratch.a[..] } else { encoded };
-    first.decode(src, Dest::Exact(dst)).map_err(|e| e.at_field(first.name()))
+    stats::timed(Field::DecodeNs, || first.decode(src, Dest::Exact(dst))).map_err(|e| e.at_field(first.name()))
 }
 
 fn decode_to(stage: &StageRef, size: Size, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-    match size {
-        Size::Exact(n) => {
-            grow(dst, n)?;
-            dst.truncate(n);
-            stage.decode(src, Dest::Exact(dst))
-        }
+    if let Size::Exact(n) = size {
+        grow(dst, n)?;
+        dst.truncate(n);
+    }
+    stats::timed(Field::DecodeNs, || match size {
+        Size::Exact(_) => stage.decode(src, Dest::Exact(dst)),
         // Other writers' encoders may be worse than the bound of ours.
         Size::AtMost(n) => stage.decode(src, Dest::AtMost(dst, n.saturating_mul(2).saturating_add(1 << 16))),
-    }
+    })
     .map_err(|e| e.at_field(stage.name()))
 }
 
@@ -638,7 +744,7 @@ fn decode_bounded(stages: &[StageRef], most: usize, encoded: &[u8], dst: &mut Ve
     let mut first = true;
     for stage in stages.iter().rev() {
         let src = if first { encoded } else { &scratch.a[..] };
-        stage.decode(src, Dest::AtMost(&mut scratch.b, most)).map_err(|e| e.at_field(stage.name()))?;
+        stats::timed(Field::DecodeNs, || stage.decode(src, Dest::AtMost(&mut scratch.b, most))).map_err(|e| e.at_field(stage.name()))?;
         std::mem::swap(&mut scratch.a, &mut scratch.b);
         first = false;
     }

@@ -2,11 +2,12 @@
 
 use super::decode::{by_stride, contiguous_run, index_bytes, leaf_of};
 use super::gate::{self, Gate};
+use super::picks::Here;
 use super::place::{self, PlaceAxes, PlaceAxis};
-use super::plan::Axes;
+use super::plan::{Axes, Axis};
 use super::scratch::ChainScratch;
-use super::shard::{Cut, inner_count};
-use super::stats;
+use super::shard::{self, Cut, inner_count};
+use super::stats::{self, Field};
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef, sharding};
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::{self, Item};
@@ -15,9 +16,9 @@ use crate::error::{Result, err};
 use crate::limits::{grow, reserve};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Where elements come from: memory, the conversion on the way, and what pads chunks that reach over the array's edge.
+#[derive(Clone)]
 pub(super) struct Source {
     /// The selection's first element.
     pub base: *const u8,
@@ -31,6 +32,8 @@ pub(super) struct Source {
     order: SmallVec<[usize; 6]>,
     /// Before the memory, where the request may end before its work: elements are then copied before anything is done with them.
     pub gate: Option<Arc<Gate>>,
+    /// Which elements of a chunk's boxes come from there, and where they are; `None`: all, as the axes say.
+    pub here: Option<Here>,
 }
 
 // SAFETY: the memory is only read, and outlives the request (see `Memory`).
@@ -41,8 +44,7 @@ unsafe impl Sync for Source {}
 impl Source {
     /// The same, but chunks that hold only the fill value are stored, too.
     pub fn storing_fill(&self) -> Source {
-        let (transfer, fill, order, gate) = (self.transfer.clone(), self.fill.clone(), self.order.clone(), self.gate.clone());
-        Source { transfer, fill, order, gate, base: self.base, store_fill: true }
+        Source { store_fill: true, ..self.clone() }
     }
 
     /// Elements of `memory_type` from `base` on become chunks of `root`; `fill` is one element of `data_type`.
@@ -62,7 +64,49 @@ impl Source {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
         let transfer = Transfer::new(ElementType::native(memory_type), element)?.with_overflow(overflow);
-        Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)), gate: None })
+        Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)), gate: None, here: None })
+    }
+
+    /// The same for one chunk of which a list picks elements.
+    pub fn picking(&self, here: Here) -> Source {
+        Source { here: Some(here), ..self.clone() }
+    }
+
+    /// Whether a box gives all elements of a chunk of which so much lies inside the array, and all of their fields.
+    pub fn covers(&self, axes: &[Axis], memory: i64, inside: &[u64]) -> bool {
+        let all = |here: &Here| here.count(axes, memory) == axes.iter().map(|a| a.count).product::<u64>();
+        !self.transfer.is_partial() && shard::covers(axes, inside) && self.here.as_ref().is_none_or(all)
+    }
+
+    /// Brings the elements of a box of a chunk into a buffer of the chunk with those strides, by `transfer`.
+    pub fn place(&self, axes: &[Axis], memory: i64, buffer: *mut u8, strides: &[i64], transfer: &Transfer) -> Result<()> {
+        let start: i64 = axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
+        let first = buffer.wrapping_offset(start as isize);
+        let _inside = gate::enter(&self.gate)?;
+        let placed = match &self.here {
+            None => {
+                let axes: PlaceAxes =
+                    axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
+                // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
+                unsafe { place::place(self.base.offset(memory as isize), first, &axes, transfer) }
+            }
+            Some(here) => {
+                let mut placed = Ok(());
+                here.each(axes, memory, strides, &mut |p| {
+                    let axis = PlaceAxis { count: p.count, src: p.memory_step, dst: p.buffer_step };
+                    // SAFETY: the picks stay within the checked memory, and the box within the buffer of a whole chunk.
+                    placed =
+                        unsafe { place::place_run(self.base.offset(p.memory as isize), first.offset(p.buffer as isize), axis, transfer) };
+                    placed.is_ok()
+                });
+                transfer.settle();
+                placed
+            }
+        };
+        placed.map_err(|m| {
+            let memory = m.src as isize - self.base as isize;
+            m.at(memory)
+        })
     }
 }
 
@@ -119,23 +163,23 @@ fn encode(chain: &BoundChain, source: &Source, axes: &Axes, memory: i64, scratch
 
 fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Place>> {
     let total = leaf.layout.bytes;
-    // SAFETY: the plan stays within the checked memory.
-    let first = unsafe { source.base.offset(memory as isize) };
-    let in_place = source.gate.is_none() && contiguous_run(leaf, axes, &source.transfer, &source.order) == Some(total as u64);
+    let first = source.base.wrapping_offset(memory as isize);
+    let in_place =
+        source.gate.is_none() && source.here.is_none() && contiguous_run(leaf, axes, &source.transfer, &source.order) == Some(total as u64);
     let mut gather = std::mem::take(&mut scratch.gather);
     let result = (|| {
         let elements = if in_place {
             // SAFETY: the run covers exactly these bytes of the checked memory.
             unsafe { std::slice::from_raw_parts(first, total) }
         } else {
-            gather_elements(leaf, source, axes, first, grow(&mut gather, total)?)?;
+            gather_elements(leaf, source, axes, memory, grow(&mut gather, total)?)?;
             &gather[..total]
         };
         if !source.store_fill && is_fill(elements, &source.fill, leaf.variable.is_some()) {
             return Ok(None);
         }
         if let Some(codec) = &leaf.variable {
-            stats::ENCODED.fetch_add(1, Relaxed);
+            count_encoded(leaf);
             codec.encode(elements, &leaf.shape, &mut scratch.a).map_err(|e| e.at_field(codec.name()))?;
             encode_stages(&leaf.stages, None, scratch)?;
             return Ok(Some(Place::A));
@@ -143,7 +187,7 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
         if leaf.stages.is_empty() {
             return Ok(Some(if in_place { Place::Memory(first, total) } else { Place::Gather(total) }));
         }
-        stats::ENCODED.fetch_add(1, Relaxed);
+        count_encoded(leaf);
         encode_stages(&leaf.stages, Some(elements), scratch)?;
         Ok(Some(Place::A))
     })();
@@ -151,26 +195,19 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
     result
 }
 
+fn count_encoded(leaf: &Leaf) {
+    stats::count(Field::EncodedChunks, 1);
+    stats::count(Field::EncodedBytes, leaf.layout.bytes as u64);
+}
+
 /// Brings the elements into the leaf's buffer; what lies beyond the array's edge becomes the fill value.
-fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, first: *const u8, dst: &mut [u8]) -> Result<()> {
+fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, dst: &mut [u8]) -> Result<()> {
     if axes.iter().zip(&leaf.shape).any(|(a, &n)| a.count < n) {
         let all: PlaceAxes = leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst }).collect();
         // SAFETY: the axes are the buffer's own.
         unsafe { place::fill(dst.as_mut_ptr(), &all, &source.fill) };
     }
-    let start: i64 = axes.iter().zip(&leaf.layout.strides).map(|(a, &s)| a.start as i64 * s).sum();
-    let axes: PlaceAxes = axes
-        .iter()
-        .zip(&leaf.layout.strides)
-        .map(|(a, &stride)| PlaceAxis { count: a.count, src: a.memory, dst: stride * a.step })
-        .collect();
-    let _inside = gate::enter(&source.gate)?;
-    // SAFETY: the plan stays within the checked memory, and the axes within the buffer.
-    let placed = unsafe { place::place(first, dst.as_mut_ptr().offset(start as isize), &axes, &source.transfer) };
-    placed.map_err(|m| {
-        let memory = m.src as isize - source.base as isize;
-        m.at(memory)
-    })
+    source.place(axes, memory, dst.as_mut_ptr(), &leaf.layout.strides, &source.transfer)
 }
 
 /// Whether every element has the bits (those of variable length: the bytes) of `fill`. Usually the first element tells.
@@ -190,7 +227,7 @@ fn is_fill(elements: &[u8], fill: &[u8], variable: bool) -> bool {
 fn encode_stages(stages: &[StageRef], elements: Option<&[u8]>, scratch: &mut ChainScratch) -> Result<()> {
     for (i, stage) in stages.iter().enumerate() {
         let src = elements.filter(|_| i == 0).unwrap_or(&scratch.a);
-        stage.encode(src, &mut scratch.b).map_err(|e| e.at_field(stage.name()))?;
+        stats::timed(Field::EncodeNs, || stage.encode(src, &mut scratch.b)).map_err(|e| e.at_field(stage.name()))?;
         std::mem::swap(&mut scratch.a, &mut scratch.b);
     }
     Ok(())
@@ -222,7 +259,7 @@ fn fill_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, out: &
     let head = if shard.location == IndexLocation::Start { index_bytes(shard) } else { 0 };
     grow(out, head)?;
     let mut any = false;
-    let cut = Cut::new(shard, axes);
+    let cut = Cut::new(shard, axes, source.here.as_ref());
     cut.each(0..cut.len(), shard, axes, memory, &mut |inner| {
         let at = out.len();
         if encode_into(&shard.inner, source, &inner.axes, inner.memory, scratch, out)? {

@@ -8,12 +8,15 @@ mod batch;
 mod boxes;
 mod decode;
 mod encode;
+pub mod explain;
 mod gate;
 mod lenient;
 pub mod lock;
 pub mod memory;
 mod outlet;
+pub mod partition;
 pub mod pending;
+mod picks;
 pub mod place;
 mod plan;
 pub mod pool;
@@ -35,6 +38,7 @@ pub use batch::{Entry, read_many, start_read_many, start_write_many, write_many}
 pub use lenient::Lenient;
 pub use memory::{Memory, Overflow};
 pub use pending::{Budget, Launch, Pending, Progress, Tell};
+pub use picks::Picks;
 pub use selection::Selection;
 pub use shapes::ByShape;
 pub use shard_open::OpenShards;
@@ -86,6 +90,8 @@ pub struct BoundArray {
     pub open_shards: Arc<OpenShards>,
     /// What is made of chunks that are not as they should be.
     pub lenient: Lenient,
+    /// What is counted.
+    pub stats: Arc<stats::Counters>,
 }
 
 /// Reads the selected elements into `memory`.
@@ -116,6 +122,32 @@ pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Mem
     memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
     pending::clear_way(array, selection, true);
     request::run(write::plan(array, selection, memory, None)?)
+}
+
+/// Reads what a list picks into `memory`, which has the list's own shape ([`Picks::shape`]).
+///
+/// # Safety
+/// As for [`read()`].
+pub unsafe fn read_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<()> {
+    if let Some(selection) = picks.as_region(&array.shape)? {
+        // SAFETY: forwarded.
+        return unsafe { read(array, &selection, memory) };
+    }
+    memory.check(&picks.shape(&array.shape), array.data_type, memory::Use::Destination)?;
+    request::run(read::plan_picks(array, picks, memory)?)
+}
+
+/// Writes what a list picks from `memory`. Of an element that it picks several times the last value counts.
+///
+/// # Safety
+/// As for [`write()`].
+pub unsafe fn write_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<()> {
+    if let Some(selection) = picks.as_region(&array.shape)? {
+        // SAFETY: forwarded.
+        return unsafe { write(array, &selection, memory) };
+    }
+    memory.check(&picks.shape(&array.shape), array.data_type, memory::Use::Source)?;
+    request::run(write::plan_picks(array, picks, memory)?)
 }
 
 /// Writes elements that mean what `memory` holds.

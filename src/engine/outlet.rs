@@ -1,6 +1,7 @@
 //! Where an encoded chunk goes: to the store at once, or, in a store with latency, into the hands of who sends it later, so that many
 //! are on their way at the same time.
 
+use super::stats::{self, Field};
 use super::{BoundArray, lock};
 use crate::error::Result;
 use crate::limits::reserve;
@@ -40,6 +41,8 @@ impl<'a> Outlet<'a> {
 
     /// Stores a value.
     pub fn put(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
+        stats::count(Field::Writes, 1);
+        stats::count(Field::BytesWritten, parts.iter().map(|part| part.len() as u64).sum());
         let Some(later) = self.later else { return self.array.store.put(key, parts, Condition::None) };
         let mut bytes = Vec::new();
         reserve(&mut bytes, parts.iter().map(|part| part.len()).sum())?;
@@ -50,6 +53,7 @@ impl<'a> Outlet<'a> {
 
     /// Erases a key, which the store can do.
     pub fn erase(&self, key: &str) -> Result<()> {
+        stats::count(Field::Erased, 1);
         let Some(later) = self.later else { return self.array.store.erase(key).map(drop) };
         *lock::lock(later) = Some(Change::Erase);
         Ok(())

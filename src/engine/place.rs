@@ -4,13 +4,12 @@
 //! destination's stride, merged where both sides are contiguous across them. What remains is rows (one call for each), or a
 //! transpose, which goes in tiles so that both sides stay within a few cache lines.
 
-use super::stats;
+use super::stats::{self, Field};
 use crate::dtype::convert::Transfer;
 use crate::dtype::stream;
 use crate::error::Error;
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// One dimension of a copy: a number of elements and the distances in bytes between neighbours on either side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +63,7 @@ pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: 
     let size = transfer.plain_copy();
     copy.merge();
     if let Some(size) = size {
-        stats::COPIED.fetch_add(copy.elements() * size as u64, Relaxed);
+        stats::count(Field::CopiedBytes, copy.elements() * size as u64);
         // SAFETY: forwarded from the caller.
         unsafe { copy_plain(src, dst, &copy.axes, size, transfer.streams()) };
         transfer.settle();
@@ -75,6 +74,26 @@ pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: 
     transfer.settle();
     result.map_err(|(src, dst)| {
         // SAFETY: an element of the copy.
+        let error = unsafe { transfer.misfit(src) };
+        Misfit { src, dst, error }
+    })
+}
+
+/// [`place`] for elements along one axis, without [`Transfer::settle`]: for many short runs one after the other.
+///
+/// # Safety
+/// As [`place`].
+pub unsafe fn place_run(src: *const u8, dst: *mut u8, axis: PlaceAxis, transfer: &Transfer) -> std::result::Result<(), Misfit> {
+    if let Some(size) = transfer.plain_copy() {
+        // SAFETY: forwarded from the caller.
+        unsafe { copy_plain(src, dst, std::slice::from_ref(&axis), size, false) };
+        return Ok(());
+    }
+    // SAFETY: forwarded from the caller.
+    unsafe { transfer.run(src, axis.src as isize, dst, axis.dst as isize, axis.count as usize) }.map_err(|i| {
+        let at = |p: *const u8, stride: i64| p.wrapping_offset(i as isize * stride as isize);
+        let (src, dst) = (at(src, axis.src), at(dst, axis.dst));
+        // SAFETY: an element of the run.
         let error = unsafe { transfer.misfit(src) };
         Misfit { src, dst, error }
     })

@@ -1,10 +1,12 @@
 //! Which chunks a selection touches, which part of each, and where that lies in memory. Pure: integers in, integers out.
 
 use super::Selection;
+use super::picks::List;
 use crate::error::{Error, Result, err};
 use crate::grid::{Grid, Segment};
 use crate::limits::{Dims, Strides, element_count};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// The selected elements of a chunk along one dimension, and how far apart they are in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub(super) struct Plan {
     memory: Strides,
     items: u64,
     bytes: u64,
+    /// The selection is a list: items are boxes around what it picks.
+    list: Option<Arc<List>>,
 }
 
 /// One chunk's part of a selection.
@@ -54,17 +58,54 @@ impl Plan {
             memory: memory.into(),
             items: 1,
             bytes: element_count(selection.shape())?.saturating_mul(item as u64),
+            list: None,
         };
         plan.bounds.push(0);
         for d in 0..rank {
             plan.push_dimension(grid, d, selection)?;
             plan.bounds.push(plan.segments.len());
         }
-        for d in 0..rank {
-            let n = plan.dimension(d).len() as u64;
-            plan.items = plan.items.checked_mul(n).ok_or_else(|| err!(Limit, "the region touches more than 2^64 chunks"))?;
+        plan.count_items()?;
+        Ok(plan)
+    }
+
+    /// Cuts what a list picks of an array of that rank; elements have `item` bytes in memory.
+    pub fn listed(list: List, rank: usize, item: usize) -> Result<Plan> {
+        let list = Arc::new(list);
+        let mut plan = Plan {
+            segments: Vec::new(),
+            bounds: SmallVec::from_slice(&[0]),
+            step: Strides::from_elem(1, rank),
+            memory: Strides::from_elem(0, rank),
+            items: list.chunks(),
+            bytes: element_count(list.result().0)?.saturating_mul(item as u64),
+            list: Some(list.clone()),
+        };
+        for segments in (0..rank).map_while(|d| list.segments(d)) {
+            plan.segments.extend(segments);
+            plan.bounds.push(plan.segments.len());
+        }
+        if plan.is_product() {
+            plan.count_items()?;
+        }
+        if plan.bytes == 0 {
+            plan.items = 0;
         }
         Ok(plan)
+    }
+
+    /// Whether items are combinations of segments; else they are the list's own.
+    fn is_product(&self) -> bool {
+        self.list.as_ref().is_none_or(|list| !list.is_points())
+    }
+
+    fn count_items(&mut self) -> Result<()> {
+        self.items = 1;
+        for d in 0..self.memory.len() {
+            let n = self.dimension(d).len() as u64;
+            self.items = self.items.checked_mul(n).ok_or_else(|| err!(Limit, "the region touches more than 2^64 chunks"))?;
+        }
+        Ok(())
     }
 
     fn push_dimension(&mut self, grid: &Grid, d: usize, selection: &Selection) -> Result<()> {
@@ -103,12 +144,7 @@ impl Plan {
         let more = fine.len() - (to - from);
         self.segments.splice(from..to, fine);
         self.bounds[d + 1..].iter_mut().for_each(|b| *b += more);
-        self.items = 1;
-        for d in 0..self.memory.len() {
-            let n = self.dimension(d).len() as u64;
-            self.items = self.items.checked_mul(n).ok_or_else(|| err!(Limit, "the region touches more than 2^64 chunks"))?;
-        }
-        Ok(())
+        self.count_items()
     }
 
     fn dimension(&self, d: usize) -> &[Segment] {
@@ -125,8 +161,21 @@ impl Plan {
         self.bytes
     }
 
-    /// Item `n`, in C order of the chunks.
-    pub fn item(&self, mut n: u64) -> Item {
+    /// The list, if the selection is one.
+    pub fn list(&self) -> Option<&Arc<List>> {
+        self.list.as_ref()
+    }
+
+    /// Item `n`, in C order of the chunks; `None` if nothing of it is picked.
+    pub fn item(&self, n: u64) -> Option<Item> {
+        match &self.list {
+            None => Some(self.region_item(n)),
+            Some(list) => list.narrowed(if list.is_points() { list.chunk(n) } else { self.region_item(n) }),
+        }
+    }
+
+    /// Item `n` of a plan that is no list, in C order of the chunks.
+    pub fn region_item(&self, mut n: u64) -> Item {
         let rank = self.memory.len();
         let mut item = Item {
             chunk: Dims::from_elem(0, rank),
@@ -148,7 +197,14 @@ impl Plan {
 impl Plan {
     /// Puts the index in the region of the element that an error is about into its message.
     pub fn name_element(&self, item: &Item, e: Error) -> Error {
-        match e.element().and_then(|memory| self.index_of(item, memory)) {
+        let index_of = |memory| match &self.list {
+            None => self.index_of(item, memory),
+            Some(list) => {
+                let (shape, strides) = list.result();
+                index_at(memory, shape.iter().copied().zip(strides.iter().copied()))
+            }
+        };
+        match e.element().and_then(index_of) {
             Some(index) => e.name_element(&index),
             None => e,
         }
@@ -157,24 +213,31 @@ impl Plan {
     /// The index in the region of the item's element at that distance in memory. Where several share the place: the first, if the
     /// strides tell.
     fn index_of(&self, item: &Item, memory: i64) -> Option<Dims> {
-        let axes = &item.axes;
-        // Distances are counted upwards along every dimension.
-        let lowest: i64 = axes.iter().map(|a| (a.memory * (a.count as i64 - 1)).min(0)).sum();
-        let mut left = memory - item.memory - lowest;
-        let mut order: SmallVec<[usize; 6]> = (0..axes.len()).filter(|&d| axes[d].count > 1 && axes[d].memory != 0).collect();
-        order.sort_by_key(|&d| std::cmp::Reverse(axes[d].memory.unsigned_abs()));
-        let mut index = Dims::from_elem(0, axes.len());
-        for d in order {
-            let (stride, last) = (axes[d].memory, axes[d].count - 1);
-            let steps = u64::try_from(left / stride.abs()).ok()?.min(last);
-            left -= steps as i64 * stride.abs();
-            index[d] = if stride < 0 { last - steps } else { steps };
-        }
+        let axes = item.axes.iter().map(|a| (a.count, a.memory));
+        let mut index = index_at(memory - item.memory, axes)?;
         for (d, i) in index.iter_mut().enumerate() {
-            *i += self.dimension(d).iter().find(|s| s.chunk == item.chunk[d] && s.start == axes[d].start)?.position;
+            *i += self.dimension(d).iter().find(|s| s.chunk == item.chunk[d] && s.start == item.axes[d].start)?.position;
         }
-        (left == 0).then_some(index)
+        Some(index)
     }
+}
+
+/// The index of the element at that distance in memory from the first one of a block, given the count and the stride for each dimension.
+fn index_at(memory: i64, axes: impl Iterator<Item = (u64, i64)>) -> Option<Dims> {
+    let axes: SmallVec<[(u64, i64); 6]> = axes.collect();
+    // Distances are counted upwards along every dimension.
+    let lowest: i64 = axes.iter().map(|&(count, stride)| (stride * (count as i64 - 1)).min(0)).sum();
+    let mut left = memory - lowest;
+    let mut order: SmallVec<[usize; 6]> = (0..axes.len()).filter(|&d| axes[d].0 > 1 && axes[d].1 != 0).collect();
+    order.sort_by_key(|&d| std::cmp::Reverse(axes[d].1.unsigned_abs()));
+    let mut index = Dims::from_elem(0, axes.len());
+    for d in order {
+        let (stride, last) = (axes[d].1, axes[d].0 - 1);
+        let steps = u64::try_from(left / stride.abs()).ok()?.min(last);
+        left -= steps as i64 * stride.abs();
+        index[d] = if stride < 0 { last - steps } else { steps };
+    }
+    (left == 0).then_some(index)
 }
 
 #[cfg(test)]
@@ -189,7 +252,7 @@ mod tests {
         let plan = Plan::new(&grid, &selection, &[24, 8], 8).unwrap();
         let mut seen = Vec::new();
         for n in 0..plan.items() {
-            let item = plan.item(n);
+            let item = plan.item(n).unwrap();
             for i in 0..item.axes[0].count as i64 {
                 for j in 0..item.axes[1].count as i64 {
                     let index = |d: usize, k: i64| item.chunk[d] as i64 * [4, 3][d] + item.axes[d].start as i64 + k * item.axes[d].step;
@@ -213,7 +276,7 @@ mod tests {
                 plan.refine(1, 1, 3).unwrap();
             }
             for n in 0..plan.items() {
-                let item = plan.item(n);
+                let item = plan.item(n).unwrap();
                 for i in 0..item.axes[0].count {
                     for j in 0..item.axes[1].count {
                         let memory = item.memory + i as i64 * strides[0] + j as i64 * strides[1];
@@ -233,7 +296,7 @@ mod tests {
         let selection = Selection::new(&[30, 7], &[29, 0], &[15, 7], Some(&[-2, 1])).unwrap();
         let elements = |plan: &Plan| {
             let mut seen = Vec::new();
-            for item in (0..plan.items()).map(|n| plan.item(n)) {
+            for item in (0..plan.items()).map(|n| plan.item(n).unwrap()) {
                 for i in 0..item.axes[0].count as i64 {
                     let at = item.chunk[0] as i64 * 12 + item.axes[0].start as i64 + i * item.axes[0].step;
                     seen.push((item.memory + i * 56, at));
@@ -247,7 +310,7 @@ mod tests {
         plan.refine(0, 3, 4).unwrap();
         assert_eq!(elements(&plan), before);
         assert!(plan.items() > 2 * coarse, "{}", plan.items());
-        for item in (0..plan.items()).map(|n| plan.item(n)) {
+        for item in (0..plan.items()).map(|n| plan.item(n).unwrap()) {
             let a = item.axes[0];
             let (high, low) = (a.start, a.start - 2 * (a.count - 1));
             assert!(high / 3 - low / 3 <= 1, "{a:?}");

@@ -6,11 +6,13 @@
 
 use super::decode::{Cost, Machine, Part, Target};
 use super::gate::Gate;
+use super::picks::{List, Picks, Repeats};
 use super::plan::{Item, Plan};
 use super::pool::Pool;
 use super::request::{self, INLINE_BYTES, Outcome, Request, Work};
 use super::scratch::{self, ChainScratch, Scratch};
 use super::shard_open::OpenShard;
+use super::stats::{self, Field, Scope};
 use super::{BoundArray, Memory, Selection, lenient};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::coding::Coding;
@@ -44,12 +46,22 @@ pub(super) fn job(
     coding: Option<&Coding>,
     gate: Option<Arc<Gate>>,
 ) -> Result<Job> {
-    // SAFETY: `Memory::check` found the offset inside, or there are no elements.
-    let base = memory.data.wrapping_add(memory.offset);
     let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
         share_out(&mut plan, shard, array.pool.threads() as u64)?;
     }
+    job_of(array, plan, memory, coding, gate)
+}
+
+/// The work of reading what a list picks.
+pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+    let list = List::new(array, picks, &memory.strides, Repeats::All)?;
+    Ok(work(job_of(array, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory, None, None)?))
+}
+
+fn job_of(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&Coding>, gate: Option<Arc<Gate>>) -> Result<Job> {
+    // `Memory::check` found the offset inside, or there are no elements.
+    let base = memory.data.wrapping_add(memory.offset);
     let in_memory = (memory.data_type, memory.overflow);
     let target = Target::new(&array.chain, array.data_type, &array.fill, in_memory, base, memory.arena.clone())?;
     let target = match coding {
@@ -77,7 +89,7 @@ pub(super) fn plain_shard(chain: &BoundChain) -> Option<&Sharded> {
 }
 
 /// Where there are fewer shards than keep all threads busy to the end, each is read in several parts.
-fn share_out(plan: &mut Plan, shard: &Sharded, threads: u64) -> Result<()> {
+pub(super) fn share_out(plan: &mut Plan, shard: &Sharded, threads: u64) -> Result<()> {
     let enough = threads * 4;
     if threads < 2 || plan.items() == 0 || plan.items() >= enough {
         return Ok(());
@@ -147,7 +159,8 @@ impl BoundArray {
 impl Job {
     /// Reads one item, or starts to.
     pub fn run(self: &Arc<Self>, request: &Arc<Request>, item: u64) -> Outcome {
-        let item = self.plan.item(item);
+        let Some(item) = self.plan.item(item) else { return Outcome::Done(Ok(())) };
+        let _scope = Scope::new(&self.array.stats);
         if self.latency { Flight::begin(self, request, item, 0) } else { Outcome::Done(self.read_now(item)) }
     }
 
@@ -171,16 +184,23 @@ impl Job {
         self.settle()
     }
 
+    /// Where the item's elements go, if its chunk's are picked by a list; else that is the job's own target.
+    fn picking(&self, item: &Item) -> Option<Target> {
+        self.plan.list().map(|list| self.target.picking(list.here(&item.chunk)))
+    }
+
     fn read_at_once(&self, item: Item) -> Result<()> {
+        let picking = self.picking(&item);
+        let target = picking.as_ref().unwrap_or(&self.target);
         scratch::with(|s| {
             self.array.chunk_key(&item.chunk, &mut s.key);
             let read = self.array.chain_of(&item.chunk).and_then(|chain| {
                 if let Some(shard) = plain_shard(&chain).filter(|_| !self.array.lenient.empty_is_missing) {
-                    return self.read_shard(&chain, shard, &item, s);
+                    return self.read_shard(&chain, shard, target, &item, s);
                 }
                 match self.array.store.open(&s.key)? {
-                    None => self.target.fill(&item.axes, item.memory),
-                    Some(object) => lenient::read_object(&self.array, &chain, &object, &self.target, &item, s),
+                    None => target.fill(&item.axes, item.memory),
+                    Some(object) => lenient::read_object(&self.array, &chain, &object, target, &item, s),
                 }
             });
             read.map_err(|e| self.name(&item, e, &s.key))
@@ -188,11 +208,11 @@ impl Job {
     }
 
     /// Reads from a shard that is perhaps open already.
-    fn read_shard(&self, chain: &BoundChain, shard: &Sharded, item: &Item, s: &mut Scratch) -> Result<()> {
+    fn read_shard(&self, chain: &BoundChain, shard: &Sharded, target: &Target, item: &Item, s: &mut Scratch) -> Result<()> {
         let Some(held) = self.array.open_shard(shard, &s.key, &mut s.chain)? else {
-            return self.target.fill(&item.axes, item.memory);
+            return target.fill(&item.axes, item.memory);
         };
-        let machine = self.machine(chain, Cost::LOCAL, Some(held.shard()));
+        let machine = Machine { root: chain, target, cost: Cost::LOCAL, kept: Some(held.shard()) };
         s.parts.clear();
         machine.start_inner(shard, held.index(), Some(held.len), item, &mut s.parts)?;
         read_parts(held.object()?, &machine, true, s)
@@ -200,26 +220,24 @@ impl Job {
 
     /// The parts to begin with, in a store with latency; of a shard whose index is known those of its inner chunks, and the version
     /// that they must have.
-    fn first_parts(&self, item: &Item, key: &str, attempt: usize, version: &OnceLock<Version>, parts: &mut Vec<Part>) -> Result<()> {
-        let chain = self.array.chain_of(&item.chunk)?;
-        let machine = self.machine(&chain, self.cost, None);
+    fn first_parts(&self, item: &Item, target: &Target, key: &str, attempt: usize, version: &OnceLock<Version>) -> Result<Vec<Part>> {
+        let (chain, mut parts) = (self.array.chain_of(&item.chunk)?, Vec::new());
+        let machine = Machine { root: &chain, target, cost: self.cost, kept: None };
         if let Some(shard) = plain_shard(&chain) {
             if attempt > 0 {
                 self.array.open_shards.forget(key);
             } else if let Some((known, kept)) = self.array.open_shards.version(key) {
-                machine.start_inner(shard, &kept.index, None, item, parts)?;
+                machine.start_inner(shard, &kept.index, None, item, &mut parts)?;
                 // Without anything to read the version would not be looked at.
                 if !parts.is_empty() {
                     let _ = version.set(known);
-                    return Ok(());
+                    stats::count(Field::IndexHits, 1);
+                    return Ok(parts);
                 }
             }
         }
-        machine.start(item, parts)
-    }
-
-    fn machine<'a>(&'a self, root: &'a BoundChain, cost: Cost, kept: Option<&'a OpenShard>) -> Machine<'a> {
-        Machine { root, target: &self.target, cost, kept }
+        machine.start(item, &mut parts)?;
+        Ok(parts)
     }
 }
 
@@ -245,6 +263,7 @@ fn read_part(object: &Object, machine: &Machine<'_>, part: Part, inside: bool, s
     if let Some((data, len)) = machine.direct(&part) {
         // SAFETY: the machine gives memory of the caller that no other part touches.
         let dst = unsafe { std::slice::from_raw_parts_mut(data, len) };
+        stats::read(len as u64);
         return match range {
             ByteRange::Span { offset, .. } => object.read_exact_at(offset, dst).map_err(|e| part.name(e)),
             _ => object.read_exact_whole(dst),
@@ -259,6 +278,7 @@ fn read_part(object: &Object, machine: &Machine<'_>, part: Part, inside: bool, s
                 bail!(ShardIndex, "found a shard of {have} bytes, expected an index of {len}");
             }
             object.read_exact_at(have - len, grow(&mut s.io, len as usize)?)?;
+            stats::read(len);
             machine.advance(&part, &s.io[..len as usize], &mut s.chain, &mut s.parts)
         }
     }
@@ -274,6 +294,7 @@ fn read_whole(object: &Object, machine: &Machine<'_>, part: &Part, s: &mut Scrat
         let too_long =
             |e: Error| if e.kind() == ErrorKind::Limit { err!(Chunk, "found more than {exact} bytes, expected {exact}") } else { e };
         object.read_whole(&mut s.io, exact).map_err(too_long)?;
+        stats::read(s.io.len() as u64);
         check_exact(s.io.len() as u64, exact)?;
         return machine.advance(part, &s.io, &mut s.chain, &mut s.parts);
     }
@@ -282,12 +303,14 @@ fn read_whole(object: &Object, machine: &Machine<'_>, part: &Part, s: &mut Scrat
     let more = more(&s.io, (most / 2).min(4 << 20));
     reserve(&mut s.io, more)?;
     object.read_whole(&mut s.io, most)?;
+    stats::read(s.io.len() as u64);
     let result = machine.advance(part, &s.io, &mut s.chain, &mut s.parts);
     match result {
         // A read may come back short before the end; only then is more to be had.
         Err(_) if object.len()? > s.io.len() as u64 => {
             let len = object.len()?.min(most as u64) as usize;
             object.read_exact_at(0, grow(&mut s.io, len)?)?;
+            stats::read(len as u64);
             machine.advance(part, &s.io[..len], &mut s.chain, &mut s.parts)
         }
         other => other,
@@ -305,11 +328,12 @@ fn read_spans(object: &Object, machine: &Machine<'_>, part: Part, (start, len): 
         return Err(group.name(err!(Truncated, "found {} bytes, expected at least {}", object.len()?, group.end)));
     }
     object.read_exact_at(start, grow(&mut s.io, len as usize)?).map_err(|e| group.name(e))?;
+    stats::read(len);
     group.advance(machine, &s.io[..len as usize], &mut s.chain, &mut s.parts)
 }
 
 /// Parts whose bytes are read at once.
-struct Group {
+pub(super) struct Group {
     first: Part,
     first_len: u64,
     others: Vec<(Part, u64, u64)>,
@@ -318,14 +342,14 @@ struct Group {
 }
 
 impl Group {
-    fn new(first: Part, start: u64, len: u64) -> Result<Group> {
+    pub fn new(first: Part, start: u64, len: u64) -> Result<Group> {
         let end = start.checked_add(len).ok_or_else(|| err!(ShardIndex, "the range {start} + {len} overflows"))?;
         Ok(Group { first, first_len: len, others: Vec::new(), start, end })
     }
 
     /// Takes the next part off `parts` if its span begins near the group's end. Parts that are read straight into memory
     /// are left alone where `spare_direct` says so.
-    fn take_near(&mut self, machine: &Machine<'_>, parts: &mut Vec<Part>, spare_direct: bool) -> Result<Option<(Part, u64, u64)>> {
+    pub fn take_near(&mut self, machine: &Machine<'_>, parts: &mut Vec<Part>, spare_direct: bool) -> Result<Option<(Part, u64, u64)>> {
         let Some(next) = parts.last() else { return Ok(None) };
         let ByteRange::Span { offset, len } = machine.want(next)? else { return Ok(None) };
         let near = offset >= self.end && offset - self.end <= machine.cost.gap();
@@ -336,6 +360,11 @@ impl Group {
         }
         self.end = end;
         Ok(parts.pop().map(|part| (part, offset, len)))
+    }
+
+    /// The bytes that are read.
+    pub fn bytes(&self) -> u64 {
+        self.end - self.start
     }
 
     /// An error in reading the bytes, with the place of the inner chunk that reaches furthest.
@@ -358,6 +387,8 @@ impl Group {
 struct Flight {
     job: Arc<Job>,
     item: Item,
+    /// Where the elements go, if not where the job says.
+    picking: Option<Target>,
     key: String,
     attempt: usize,
     version: OnceLock<Version>,
@@ -369,15 +400,25 @@ impl Flight {
     fn begin(job: &Arc<Job>, request: &Arc<Request>, item: Item, attempt: usize) -> Outcome {
         let mut key = String::new();
         job.array.chunk_key(&item.chunk, &mut key);
-        let (mut parts, version) = (Vec::new(), OnceLock::new());
-        if let Err(e) = job.first_parts(&item, &key, attempt, &version, &mut parts) {
-            return Outcome::Done(Err(job.name(&item, e, &key)));
-        }
-        let flight =
-            Arc::new(Flight { job: job.clone(), item, key, attempt, version, outstanding: AtomicUsize::new(1), error: Mutex::new(None) });
+        let (version, picking) = (OnceLock::new(), job.picking(&item));
+        let target = picking.as_ref().unwrap_or(&job.target);
+        let parts = match job.first_parts(&item, target, &key, attempt, &version) {
+            Ok(parts) => parts,
+            Err(e) => return Outcome::Done(Err(job.name(&item, e, &key))),
+        };
+        let (job, outstanding, error) = (job.clone(), AtomicUsize::new(1), Mutex::new(None));
+        let flight = Arc::new(Flight { job, item, picking, key, attempt, version, outstanding, error });
         flight.launch(request, parts);
         flight.land(request, Ok(()));
         Outcome::Parked
+    }
+
+    fn target(&self) -> &Target {
+        self.picking.as_ref().unwrap_or(&self.job.target)
+    }
+
+    fn machine<'a>(&'a self, root: &'a BoundChain, kept: Option<&'a OpenShard>) -> Machine<'a> {
+        Machine { root, target: self.target(), cost: self.job.cost, kept }
     }
 
     /// Starts the reads of all parts.
@@ -392,7 +433,7 @@ impl Flight {
     fn launch_group(self: &Arc<Self>, request: &Arc<Request>, part: Part, parts: &mut Vec<Part>) -> Result<()> {
         let chain = self.job.array.chain_of(&self.item.chunk)?;
         let kept = self.kept();
-        let machine = self.job.machine(&chain, self.job.cost, kept.as_deref());
+        let machine = self.machine(&chain, kept.as_deref());
         if machine.skip(&part, parts)? {
             return Ok(());
         }
@@ -440,10 +481,14 @@ impl Flight {
     }
 
     fn arrived(self: Arc<Self>, request: &Arc<Request>, group: Group, result: Result<Option<Fetched>>) {
+        let _scope = Scope::new(&self.job.array.stats);
+        if let Ok(Some(fetched)) = &result {
+            stats::read(fetched.parts.iter().map(|part| part.len() as u64).sum());
+        }
         let named = if request.is_stopped() { Err(err!(Cancelled, "the request ended")) } else { result.map_err(|e| group.name(e)) };
         let outcome = named.and_then(|fetched| match fetched {
             None if self.version.get().is_some() => bail!(Conflict, "the object was erased while it was read"),
-            None => self.job.target.fill(&self.item.axes, self.item.memory),
+            None => self.target().fill(&self.item.axes, self.item.memory),
             Some(fetched) => self.advance(request, group, fetched),
         });
         self.land(request, outcome);
@@ -455,7 +500,7 @@ impl Flight {
         }
         let chain = self.job.array.chain_of(&self.item.chunk)?;
         let kept = self.kept();
-        let machine = self.job.machine(&chain, self.job.cost, kept.as_deref());
+        let machine = self.machine(&chain, kept.as_deref());
         let bytes = fetched.parts.first().map_or(&[][..], |p| p);
         if group.first_len == u64::MAX {
             if let Some(exact) = machine.exact_bytes(&group.first) {
@@ -470,6 +515,7 @@ impl Flight {
         scratch::with(|s| {
             group.advance(&machine, bytes, &mut s.chain, &mut parts)?;
             if group.first.is_first_index() {
+                stats::count(Field::IndexReads, 1);
                 self.job.array.open_shards.keep_version(&self.key, fetched.version, &s.chain.index);
             }
             Ok(())

@@ -7,12 +7,12 @@
 
 use super::decode::{Cost, Machine, Target, decode_index, index_bytes, inner_name};
 use super::encode::{Source, encode_index, encode_into};
-use super::gate;
 use super::outlet::Outlet;
-use super::place::{self, PlaceAxes, PlaceAxis};
+use super::picks::Here;
 use super::plan::{Axes, Axis};
 use super::request::{INLINE_BYTES, Request};
 use super::scratch::{self, ChainScratch, Scratch};
+use super::stats::{self, Field, Scope};
 use super::{BoundArray, Overflow, lock};
 use crate::codec::{BoundChain, IndexLocation, Sharded, sharding};
 use crate::dtype::convert::Transfer;
@@ -30,7 +30,9 @@ use std::sync::{Arc, Mutex};
 const PIECES: u64 = 8;
 
 /// A selection of a shard's elements, cut at the borders of its inner chunks.
-pub(super) struct Cut {
+pub(super) struct Cut<'a> {
+    /// Which elements of the selection count.
+    here: Option<&'a Here>,
     segments: Vec<Segment>,
     /// Where the segments of each dimension of the inner grid begin; one more for the end.
     bounds: SmallVec<[usize; 7]>,
@@ -48,11 +50,11 @@ pub(super) struct Inner {
     place: Dims,
 }
 
-impl Cut {
-    /// Cuts the selection. Inner chunks come in C order, whatever the signs of the steps.
-    pub fn new(shard: &Sharded, axes: &[Axis]) -> Cut {
+impl<'a> Cut<'a> {
+    /// Cuts the selection, or the box around what is picked here. Inner chunks come in C order, whatever the signs of the steps.
+    pub fn new(shard: &Sharded, axes: &[Axis], here: Option<&'a Here>) -> Cut<'a> {
         let grid = Grid::Regular { chunk: shard.inner_shape.clone() };
-        let mut cut = Cut { segments: Vec::new(), bounds: SmallVec::from_slice(&[0]) };
+        let mut cut = Cut { here, segments: Vec::new(), bounds: SmallVec::from_slice(&[0]) };
         for (j, &d) in shard.axes.iter().enumerate() {
             let from = cut.segments.len();
             grid.segments(j, axes[d].start, axes[d].count, axes[d].step, &mut cut.segments);
@@ -68,12 +70,12 @@ impl Cut {
         &self.segments[self.bounds[j]..self.bounds[j + 1]]
     }
 
-    /// The number of inner chunks that are touched.
+    /// The number of inner chunks that the selection reaches into.
     pub fn len(&self) -> u64 {
         (0..self.bounds.len() - 1).map(|j| self.dimension(j).len() as u64).product()
     }
 
-    /// Calls `each` with some of the touched inner chunks, in C order.
+    /// Calls `each` with some of the inner chunks, in C order, but not with those of which nothing is picked.
     pub fn each(
         &self,
         range: Range<u64>,
@@ -99,7 +101,9 @@ impl Cut {
                 inner.axes[j] = Axis { start: s.start, count: s.count, ..axes[d] };
                 inner.place[j] = s.chunk;
             }
-            each(inner)?;
+            if self.here.is_none_or(|here| here.narrow(&mut inner.axes, &mut inner.memory)) {
+                each(inner)?;
+            }
             for j in (0..rank).rev() {
                 at[j] += 1;
                 if at[j] < self.dimension(j).len() {
@@ -328,7 +332,7 @@ impl Edit<'_> {
     /// Writes a selection into the shard of that key, which is locked; with other processes kept out unless it covers all.
     pub fn write(&self, shard: &Sharded, key: &str, selected: Selected<'_>, s: &mut Scratch) -> Result<()> {
         let array = self.array;
-        if self.covers(selected.axes, selected.inside) {
+        if self.source.covers(selected.axes, selected.memory, selected.inside) {
             return self.put(shard, key, selected, &Old::default(), s);
         }
         let process = array.store.lock_key(&array.prefix, key)?;
@@ -348,11 +352,6 @@ impl Edit<'_> {
                 result
             }
         }
-    }
-
-    /// Whether the selection gives all elements of a chunk of which so much lies inside the array, and all of their fields.
-    fn covers(&self, axes: &[Axis], inside: &[u64]) -> bool {
-        !self.source.transfer.is_partial() && covers(axes, inside)
     }
 
     fn put(&self, shard: &Sharded, key: &str, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<()> {
@@ -377,10 +376,10 @@ impl Edit<'_> {
         let cost = Cost::of(&*self.array.store);
         let count = inner_count(shard);
         let mut replaced = vec![false; count];
-        let cut = Cut::new(shard, selected.axes);
+        let cut = Cut::new(shard, selected.axes, self.source.here.as_ref());
         let mut replaced_count = 0;
         cut.each(0..cut.len(), shard, selected.axes, selected.memory, &mut |inner| {
-            replaced[inner.number] = self.covers(&inner.axes, &inner.inside(shard, selected.inside));
+            replaced[inner.number] = self.source.covers(&inner.axes, inner.memory, &inner.inside(shard, selected.inside));
             replaced_count += u64::from(replaced[inner.number]);
             Ok(())
         })?;
@@ -389,7 +388,7 @@ impl Edit<'_> {
 
     /// Encodes the inner chunks that the selection touches, alone or with the help of others.
     fn encode(&self, shard: &Sharded, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<(Vec<Slot>, Vec<Piece>)> {
-        let cut = Cut::new(shard, selected.axes);
+        let cut = Cut::new(shard, selected.axes, self.source.here.as_ref());
         let mut slots = slots_of(shard, old, &mut |touched| {
             cut.each(0..cut.len(), shard, selected.axes, selected.memory, &mut |inner| {
                 touched(inner.number);
@@ -405,7 +404,7 @@ impl Edit<'_> {
         Ok((slots, pieces))
     }
 
-    fn pieces(&self, shard: &Sharded, cut: &Cut, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<Vec<Piece>> {
+    fn pieces(&self, shard: &Sharded, cut: &Cut<'_>, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<Vec<Piece>> {
         let total = cut.len();
         let elements: u64 = selected.axes.iter().map(|a| a.count).product();
         let bytes = elements.saturating_mul(self.array.data_type.size() as u64);
@@ -419,6 +418,7 @@ impl Edit<'_> {
         let from = |i: u64| (u128::from(total) * u128::from(i) / u128::from(count)) as u64;
         request.fan_out(count as usize, &|i| {
             let range = from(i as u64)..from(i as u64 + 1);
+            let _scope = Scope::new(&self.array.stats);
             let made = scratch::with(|s| self.piece(shard, cut, range, selected, old, Vec::new(), s));
             *lock::lock(&results[i]) = Some(made);
         });
@@ -430,7 +430,7 @@ impl Edit<'_> {
     fn piece(
         &self,
         shard: &Sharded,
-        cut: &Cut,
+        cut: &Cut<'_>,
         range: Range<u64>,
         selected: Selected<'_>,
         old: &Old<'_>,
@@ -461,7 +461,7 @@ impl Edit<'_> {
         out: &mut Vec<u8>,
         s: &mut Scratch,
     ) -> Result<bool> {
-        if self.covers(selected.axes, selected.inside) {
+        if self.source.covers(selected.axes, selected.memory, selected.inside) {
             return encode_into(chain, self.source, selected.axes, selected.memory, &mut s.chain, out);
         }
         let entry = old.entry(number)?;
@@ -517,28 +517,13 @@ impl Edit<'_> {
                     machine.run_over(bytes, all.clone(), &mut s.chain).map_err(name)?;
                 }
             }
-            self.place(selected, base, &strides)?;
+            self.source.place(selected.axes, selected.memory, base, &strides, self.change)?;
             let mut source = Source::new(chain, array.data_type, &array.fill, as_stored, base)?;
             source.store_fill = self.source.store_fill;
             encode_into(chain, &source, &all, 0, &mut s.chain, out)
         });
         s.chunk = chunk;
         result
-    }
-
-    /// The selected elements from the caller's memory into the buffer of a whole chunk.
-    fn place(&self, selected: Selected<'_>, base: *mut u8, strides: &[i64]) -> Result<()> {
-        let start: i64 = selected.axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
-        let axes: PlaceAxes =
-            selected.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
-        let source = self.source.base.wrapping_offset(selected.memory as isize);
-        let _inside = gate::enter(&self.source.gate)?;
-        // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
-        let placed = unsafe { place::place(source, base.offset(start as isize), &axes, self.change) };
-        placed.map_err(|m| {
-            let memory = m.src as isize - self.source.base as isize;
-            m.at(memory)
-        })
     }
 }
 
@@ -624,6 +609,7 @@ fn read_kept(
     if skipped * cost.byte <= 2.0 * cost.call && len >= index_bytes(shard) as u64 {
         let size = usize::try_from(len).map_err(|_| err!(NoMemory, "a shard of {len} bytes"))?;
         object.read_exact_at(0, grow(buf, size)?)?;
+        stats::read(len);
         buf.truncate(size);
         let old = Old::whole(shard, buf, s)?;
         return Ok((old.index, len, old.runs));
@@ -647,6 +633,7 @@ fn read_kept(
         *place = at;
         at += *len as usize;
         object.read_exact_at(*offset, &mut grow(buf, at)?[*place..])?;
+        stats::read(*len);
     }
     Ok((old.index, len, runs))
 }
@@ -658,6 +645,8 @@ pub(super) fn read_index(object: &Object, shard: &Sharded, len: u64, s: &mut Cha
         bail!(ShardIndex, "found a shard of {len} bytes, expected an index of {size}");
     };
     let offset = if shard.location == IndexLocation::Start { 0 } else { first };
+    stats::read(size as u64);
+    stats::count(Field::IndexReads, 1);
     let mut encoded = std::mem::take(&mut s.encoded_index);
     let mut index = Vec::new();
     let result = grow(&mut encoded, size)

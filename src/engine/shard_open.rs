@@ -7,6 +7,7 @@
 use super::BoundArray;
 use super::scratch::ChainScratch;
 use super::shard::read_index;
+use super::stats::{self, Field};
 use crate::codec::Sharded;
 use crate::error::Result;
 use crate::fork::Kept;
@@ -231,6 +232,7 @@ impl BoundArray {
             };
             // A file that cannot be asked any more (on a server, say) is opened again.
             if let Some(mark) = held.and_then(|object| object.mark().ok()).filter(|mark| Some(*mark) == kept.mark) {
+                stats::count(Field::IndexHits, 1);
                 return Ok(Some(Held { shard: kept, object: opened, len: mark.len }));
             }
             self.open_shards.forget(key);
@@ -302,6 +304,7 @@ mod tests {
             locks: lock::ChunkLocks::new(),
             open_shards: Arc::default(),
             lenient: Default::default(),
+            stats: stats::Counters::below(&stats::Counters::process()),
         })
     }
 

@@ -1,26 +1,311 @@
-//! Counters of what the engine does, for tests and benchmarks: bytes copied, chunks decoded and encoded.
+//! Counters of what the engine does: reads and writes of a store, chunks decoded and encoded, bytes copied.
+//!
+//! What happens is counted in the thread, without atomics, and added to the array's counters when an item is done ([`Scope`]): a few
+//! relaxed additions for a chunk, to one of several lines so that threads do not share one. Those of a store, of a context and of the
+//! process are the sums over what was opened from them; what is closed leaves its counts there.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::fork::{Kept, Lazy};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
 
-/// Bytes moved by the placing copy (decoding straight into the caller's memory moves none).
-pub(super) static COPIED: AtomicU64 = AtomicU64::new(0);
-/// Chunks (or inner chunks) that went through a codec when reading.
-pub(super) static DECODED: AtomicU64 = AtomicU64::new(0);
-/// Chunks (or inner chunks) that went through a codec when writing.
-pub(super) static ENCODED: AtomicU64 = AtomicU64::new(0);
-
-/// Totals of this process since it started.
+/// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stats {
-    /// Bytes moved by the placing copy.
-    pub copied_bytes: u64,
-    /// Chunks or inner chunks decoded.
-    pub decoded_chunks: u64,
-    /// Chunks or inner chunks encoded.
-    pub encoded_chunks: u64,
+#[repr(usize)]
+pub(super) enum Field {
+    Reads,
+    BytesRead,
+    Writes,
+    BytesWritten,
+    Erased,
+    DecodedChunks,
+    DecodedBytes,
+    EncodedChunks,
+    EncodedBytes,
+    FillChunks,
+    CopiedBytes,
+    IndexHits,
+    IndexReads,
+    DecodeNs,
+    EncodeNs,
 }
 
-/// The counters now. They are not taken at one instant while other threads work.
+const FIELDS: usize = Field::EncodeNs as usize + 1;
+
+/// Counts at one moment; they are not taken at one instant while other threads work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Reads that the store was asked for.
+    pub reads: u64,
+    /// Bytes that they brought.
+    pub bytes_read: u64,
+    /// Values that were stored.
+    pub writes: u64,
+    /// Their bytes.
+    pub bytes_written: u64,
+    /// Values that were erased, there or not.
+    pub erased: u64,
+    /// Chunks or inner chunks that went through a codec when reading.
+    pub decoded_chunks: u64,
+    /// The bytes of their elements.
+    pub decoded_bytes: u64,
+    /// Chunks or inner chunks that went through a codec when writing.
+    pub encoded_chunks: u64,
+    /// The bytes of their elements.
+    pub encoded_bytes: u64,
+    /// Missing chunks and inner chunks that were read as the fill value.
+    pub fill_chunks: u64,
+    /// Bytes moved by the placing copy (decoding straight into the caller's memory moves none).
+    pub copied_bytes: u64,
+    /// Shards whose index was kept.
+    pub index_hits: u64,
+    /// Shards whose index was read.
+    pub index_reads: u64,
+    /// Nanoseconds in codecs when reading, where time is measured.
+    pub decode_ns: u64,
+    /// And when writing.
+    pub encode_ns: u64,
+}
+
+impl Stats {
+    /// A line for each count that is not 0.
+    pub fn text(&self, retries: u64) -> String {
+        let rows = [
+            ("reads", self.reads),
+            ("bytes read", self.bytes_read),
+            ("writes", self.writes),
+            ("bytes written", self.bytes_written),
+            ("erased", self.erased),
+            ("decoded chunks", self.decoded_chunks),
+            ("decoded bytes", self.decoded_bytes),
+            ("decode ns", self.decode_ns),
+            ("encoded chunks", self.encoded_chunks),
+            ("encoded bytes", self.encoded_bytes),
+            ("encode ns", self.encode_ns),
+            ("fill chunks", self.fill_chunks),
+            ("copied bytes", self.copied_bytes),
+            ("shard indexes kept", self.index_hits),
+            ("shard indexes read", self.index_reads),
+            ("retries", retries),
+        ];
+        rows.iter().filter(|row| row.1 != 0).map(|(name, n)| format!("{name}: {n}\n")).collect()
+    }
+
+    fn of(n: &[u64; FIELDS]) -> Stats {
+        let of = |field: Field| n[field as usize];
+        Stats {
+            reads: of(Field::Reads),
+            bytes_read: of(Field::BytesRead),
+            writes: of(Field::Writes),
+            bytes_written: of(Field::BytesWritten),
+            erased: of(Field::Erased),
+            decoded_chunks: of(Field::DecodedChunks),
+            decoded_bytes: of(Field::DecodedBytes),
+            encoded_chunks: of(Field::EncodedChunks),
+            encoded_bytes: of(Field::EncodedBytes),
+            fill_chunks: of(Field::FillChunks),
+            copied_bytes: of(Field::CopiedBytes),
+            index_hits: of(Field::IndexHits),
+            index_reads: of(Field::IndexReads),
+            decode_ns: of(Field::DecodeNs),
+            encode_ns: of(Field::EncodeNs),
+        }
+    }
+}
+
+/// Lines that threads add to, so that few share one.
+const LINES: usize = 8;
+
+#[derive(Default)]
+#[repr(align(128))]
+struct Line([AtomicU64; FIELDS]);
+
+/// The counters of an array, a store, a context or the process.
+pub struct Counters {
+    lines: [Line; LINES],
+    parent: Option<Arc<Counters>>,
+    children: Kept<Vec<Weak<Counters>>>,
+    /// Time is measured.
+    timed: AtomicBool,
+}
+
+impl Counters {
+    /// Counters whose counts are among those of `parent`, too; they begin at 0, and time is measured if it is there.
+    pub fn below(parent: &Arc<Counters>) -> Arc<Counters> {
+        let made = Arc::new(Counters::new(Some(parent.clone()), parent.timed.load(Relaxed)));
+        parent.children.write(|children| {
+            if children.len() == children.capacity() {
+                children.retain(|child| child.strong_count() > 0);
+            }
+            children.push(Arc::downgrade(&made));
+        });
+        made
+    }
+
+    fn new(parent: Option<Arc<Counters>>, timed: bool) -> Counters {
+        Counters { lines: Default::default(), parent, children: Kept::new(Vec::new()), timed: AtomicBool::new(timed) }
+    }
+
+    /// Those of the process.
+    pub fn process() -> Arc<Counters> {
+        static PROCESS: Lazy<Arc<Counters>> = Lazy::new(|| Arc::new(Counters::new(None, false)));
+        PROCESS.get().clone()
+    }
+
+    /// The counts now.
+    pub fn snapshot(&self) -> Stats {
+        Stats::of(&self.sum())
+    }
+
+    fn sum(&self) -> [u64; FIELDS] {
+        let mut sum = [0u64; FIELDS];
+        let mut add = |n: &[u64; FIELDS]| sum.iter_mut().zip(n).for_each(|(sum, n)| *sum = sum.wrapping_add(*n));
+        // First the children: one that goes before is among the lines by then, and none can go meanwhile.
+        let children = self.living();
+        for line in &self.lines {
+            add(&line.0.each_ref().map(|n| n.load(Relaxed)));
+        }
+        children.iter().for_each(|child| add(&child.sum()));
+        sum
+    }
+
+    fn living(&self) -> Vec<Arc<Counters>> {
+        self.children.read(|children| children.iter().filter_map(Weak::upgrade).collect())
+    }
+
+    /// Begins again at 0, with all that was opened from it.
+    pub fn reset(&self) {
+        self.lines.iter().flat_map(|line| &line.0).for_each(|n| n.store(0, Relaxed));
+        self.living().iter().for_each(|child| child.reset());
+    }
+
+    /// Whether the time in codecs is measured from now on, here and by all that was opened from it.
+    pub fn measure_time(&self, on: bool) {
+        self.timed.store(on, Relaxed);
+        self.living().iter().for_each(|child| child.measure_time(on));
+    }
+
+    fn add(&self, n: &[u64; FIELDS]) {
+        let line = &self.lines[LINE.with(|line| *line)];
+        for (sum, &n) in line.0.iter().zip(n).filter(|(_, n)| **n != 0) {
+            sum.fetch_add(n, Relaxed);
+        }
+    }
+}
+
+impl Drop for Counters {
+    fn drop(&mut self) {
+        if let Some(parent) = self.parent.take() {
+            parent.add(&self.sum());
+        }
+    }
+}
+
+thread_local! {
+    /// What this thread did since its scope began.
+    static TALLY: [Cell<u64>; FIELDS] = const { [const { Cell::new(0) }; FIELDS] };
+    /// Time is measured.
+    static TIMED: Cell<bool> = const { Cell::new(false) };
+    /// The line that this thread adds to.
+    static LINE: usize = {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        NEXT.fetch_add(1, Relaxed) % LINES
+    };
+}
+
+/// Counts `n` more.
+#[inline]
+pub(super) fn count(field: Field, n: u64) {
+    TALLY.with(|tally| tally[field as usize].set(tally[field as usize].get().wrapping_add(n)));
+}
+
+/// Leaves those counts with the thread, and gives what it had.
+fn replace(counts: [u64; FIELDS]) -> [u64; FIELDS] {
+    TALLY.with(|tally| std::array::from_fn(|i| tally[i].replace(counts[i])))
+}
+
+/// A read of so many bytes.
+#[inline]
+pub(super) fn read(bytes: u64) {
+    count(Field::Reads, 1);
+    count(Field::BytesRead, bytes);
+}
+
+/// Runs `f`, and counts the nanoseconds where that is wanted.
+pub(super) fn timed<R>(field: Field, f: impl FnOnce() -> R) -> R {
+    if !TIMED.get() {
+        return f();
+    }
+    let begin = Instant::now();
+    let result = f();
+    count(field, u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    result
+}
+
+/// What the thread does from here until this is dropped counts as these counters'.
+pub(super) struct Scope<'a> {
+    counters: &'a Counters,
+    outer: ([u64; FIELDS], bool),
+}
+
+impl<'a> Scope<'a> {
+    /// Begins.
+    pub fn new(counters: &'a Counters) -> Scope<'a> {
+        Scope { counters, outer: (replace([0; FIELDS]), TIMED.replace(counters.timed.load(Relaxed))) }
+    }
+}
+
+impl Drop for Scope<'_> {
+    fn drop(&mut self) {
+        self.counters.add(&replace(self.outer.0));
+        TIMED.set(self.outer.1);
+    }
+}
+
+/// The counts of this process since it started (or since they were reset).
 pub fn snapshot() -> Stats {
-    Stats { copied_bytes: COPIED.load(Relaxed), decoded_chunks: DECODED.load(Relaxed), encoded_chunks: ENCODED.load(Relaxed) }
+    Counters::process().snapshot()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_the_parent_too_before_and_after_the_child_is_gone() {
+        let root = Arc::new(Counters::new(None, false));
+        let (a, b) = (Counters::below(&root), Counters::below(&root));
+        {
+            let _outer = Scope::new(&a);
+            read(100);
+            {
+                let _inner = Scope::new(&b);
+                read(7);
+            }
+            read(1);
+        }
+        assert_eq!((a.snapshot().reads, a.snapshot().bytes_read), (2, 101));
+        assert_eq!((b.snapshot().reads, b.snapshot().bytes_read), (1, 7));
+        assert_eq!(root.snapshot().bytes_read, 108);
+        drop(b);
+        assert_eq!((root.snapshot().bytes_read, root.snapshot().reads), (108, 3));
+        root.reset();
+        assert_eq!((root.snapshot(), a.snapshot()), (Stats::default(), Stats::default()));
+    }
+
+    #[test]
+    fn time_is_measured_only_where_it_is_wanted() {
+        let root = Arc::new(Counters::new(None, false));
+        let below = Counters::below(&root);
+        let work = || {
+            let _scope = Scope::new(&below);
+            timed(Field::DecodeNs, || std::thread::sleep(std::time::Duration::from_millis(1)));
+        };
+        work();
+        assert_eq!(below.snapshot().decode_ns, 0);
+        root.measure_time(true);
+        work();
+        assert!(below.snapshot().decode_ns >= 1_000_000 && Counters::below(&root).timed.load(Relaxed));
+    }
 }

@@ -2,17 +2,18 @@
 //! and put; another is read, changed and put. Either happens under the chunk's lock.
 
 use super::decode::Target;
-use super::encode::{Source, encode_chunk};
-use super::gate::{self, Gate};
+use super::encode::{Source, encode_chunk, encode_into};
+use super::gate::Gate;
 use super::lock::{self, ChunkGuard};
 use super::outlet::{Change, Outlet};
-use super::place::{self, PlaceAxes, PlaceAxis};
+use super::picks::{List, Picks, Repeats};
 use super::plan::{Axes, Axis, Item, Plan};
 use super::pool::Pool;
 use super::read::plain_shard;
 use super::request::{self, Outcome, Request, Work};
 use super::scratch::{self, Scratch};
-use super::shard::{self, Edit, Selected};
+use super::shard::{Edit, Selected};
+use super::stats::Scope;
 use super::{BoundArray, Memory, Overflow, Selection, lenient};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::ElementType;
@@ -22,7 +23,7 @@ use crate::dtype::variable::Arena;
 use crate::error::{Error, Result, bail};
 use crate::limits::{Dims, c_strides, chunk_bytes, grow};
 use crate::store::Tuning;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The work of writing `selection` from `memory`, which holds what the elements mean where a coding says so.
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
@@ -42,7 +43,19 @@ pub(super) fn job(
     coding: Option<&Coding>,
     gate: Option<Arc<Gate>>,
 ) -> Result<Job> {
+    let plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
+    job_of(array, plan, memory, coding, gate)
+}
+
+/// The work of writing what a list picks. Of elements that it has several times the last one counts.
+pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+    let list = List::new(array, picks, &memory.strides, Repeats::Last)?;
+    Ok(work(job_of(array, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory, None, None)?))
+}
+
+fn job_of(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&Coding>, gate: Option<Arc<Gate>>) -> Result<Job> {
     let base = memory.data.wrapping_add(memory.offset).cast_const();
+    let repeated = plan.list().is_none() && memory.strides.iter().all(|&s| s == 0) && !memory.strides.is_empty();
     let mut source = Source::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
     (source.store_fill, source.gate) = (array.store_fill_chunks, gate);
     let (native, from) = (ElementType::native(array.data_type), ElementType::native(memory.data_type));
@@ -52,10 +65,12 @@ pub(super) fn job(
         change = Transfer::encoding(from, native, coding, memory.overflow)?;
     }
     Ok(Job {
-        plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
+        plan,
         source,
         change,
         latency: array.store.capabilities().latency,
+        // Chunks of one shape, and not of one's own bytes alone.
+        constant: (repeated && array.by_shape.is_none() && coding.is_none()).then(OnceLock::new),
         array: array.clone(),
         entry: None,
     })
@@ -72,6 +87,8 @@ pub(super) struct Job {
     change: Transfer,
     /// Puts are started, and waited for by nobody but the request.
     latency: bool,
+    /// All elements are one that is repeated: the bytes of a whole chunk of it, or that it is not stored, once they are known.
+    constant: Option<OnceLock<Option<Vec<u8>>>>,
     /// Its place in a batch, for messages.
     entry: Option<usize>,
 }
@@ -120,7 +137,8 @@ impl Strokes {
     /// Writes them, when the chunk's lock is free.
     pub fn run(&self, request: &Arc<Request>) -> Outcome {
         let Some((job, number)) = self.first().filter(|_| !request.is_stopped()) else { return Outcome::Done(Ok(())) };
-        let item = job.plan.item(number);
+        let Some(item) = job.plan.item(number) else { return Outcome::Done(Ok(())) };
+        let _scope = Scope::new(&job.array.stats);
         scratch::with(|s| {
             job.array.chunk_key(&item.chunk, &mut s.key);
             let guard = job.array.locks.acquire(&s.key, || {
@@ -151,7 +169,8 @@ impl Strokes {
     /// Writes them: the lock was taken when it came to their turn.
     fn run_locked(&self, request: &Arc<Request>, guard: ChunkGuard) -> Outcome {
         let Some((job, number)) = self.first() else { return Outcome::Done(Ok(())) };
-        let item = job.plan.item(number);
+        let Some(item) = job.plan.item(number) else { return Outcome::Done(Ok(())) };
+        let _scope = Scope::new(&job.array.stats);
         scratch::with(|s| {
             job.array.chunk_key(&item.chunk, &mut s.key);
             self.begin(job, &item, request, guard, s)
@@ -212,7 +231,7 @@ impl Job {
 
     /// Encodes the items of several regions in one chunk, each over those before it, and hands it to the outlet.
     fn write_all(&self, all: &[(Arc<Job>, u64)], request: &Arc<Request>, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
-        let members: Vec<(&Job, Item)> = all.iter().map(|(job, number)| (&**job, job.plan.item(*number))).collect();
+        let members: Vec<(&Job, Item)> = all.iter().map(|(job, number)| (&**job, job.plan.region_item(*number))).collect();
         let Some((_, first)) = members.first() else { return Ok(()) };
         let chain = self.array.chain_of(&first.chunk).map_err(|e| self.name(first, e, &s.key))?;
         if plain_shard(&chain).is_none() {
@@ -228,12 +247,17 @@ impl Job {
 
     /// Encodes an item and hands it to the outlet.
     fn write(&self, item: &Item, request: &Arc<Request>, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
+        let picking = self.picking(item);
+        let source = picking.as_ref().unwrap_or(&self.source);
         let result = self.array.chain_of(&item.chunk).and_then(|chain| {
             let inside = self.inside(item);
-            if let Some(shard) = plain_shard(&chain) {
-                self.write_shard(shard, item, (&inside, outlet), request, s)
-            } else if !self.source.transfer.is_partial() && shard::covers(&item.axes, &inside) {
-                self.put((&chain, outlet), &item.axes, item.memory, &self.source, s)
+            if let Some(made) = self.constant.as_ref().filter(|_| source.covers(&item.axes, 0, chain.shape())) {
+                self.put_constant((&chain, outlet), item, made, s)
+            } else if let Some(shard) = plain_shard(&chain) {
+                let edit = Edit { array: &self.array, source, change: &self.change, request: Some(request), outlet };
+                self.write_shard(shard, item, &inside, edit, s)
+            } else if source.covers(&item.axes, item.memory, &inside) {
+                self.put((&chain, outlet), &item.axes, item.memory, source, s)
             } else {
                 let copy = Item { chunk: item.chunk.clone(), axes: item.axes.clone(), memory: item.memory };
                 self.change(&chain, &[(self, copy)], outlet, s)
@@ -242,15 +266,7 @@ impl Job {
         result.map_err(|e| self.name(item, e, &s.key))
     }
 
-    fn write_shard(
-        &self,
-        shard: &Sharded,
-        item: &Item,
-        (inside, outlet): (&[u64], Outlet<'_>),
-        request: &Arc<Request>,
-        s: &mut Scratch,
-    ) -> Result<()> {
-        let edit = Edit { array: &self.array, source: &self.source, change: &self.change, request: Some(request), outlet };
+    fn write_shard(&self, shard: &Sharded, item: &Item, inside: &[u64], edit: Edit<'_>, s: &mut Scratch) -> Result<()> {
         let key = std::mem::take(&mut s.key);
         let result = edit.write(shard, &key, Selected { axes: &item.axes, memory: item.memory, inside }, s);
         s.key = key;
@@ -262,6 +278,29 @@ impl Job {
         let grid = &self.array.grid;
         let each = item.chunk.iter().zip(&self.array.shape).enumerate();
         each.map(|(d, (&chunk, &length))| grid.extent(d, chunk).min(length - grid.origin(d, chunk))).collect()
+    }
+
+    /// Stores a whole chunk of one repeated element, which is encoded once for all chunks; by several threads at the beginning.
+    fn put_constant(
+        &self,
+        (chain, outlet): (&BoundChain, Outlet<'_>),
+        item: &Item,
+        made: &OnceLock<Option<Vec<u8>>>,
+        s: &mut Scratch,
+    ) -> Result<()> {
+        if made.get().is_none() {
+            let mut bytes = Vec::new();
+            let stored = encode_into(chain, &self.source, &item.axes, item.memory, &mut s.chain, &mut bytes)?;
+            let _ = made.set(stored.then_some(bytes));
+        }
+        let done = match made.get() {
+            Some(Some(bytes)) => outlet.put(&s.key, &[bytes]),
+            Some(None) if self.array.store.capabilities().erasable => outlet.erase(&s.key),
+            // What cannot be removed may have to be replaced.
+            _ => self.put((chain, outlet), &item.axes, item.memory, &self.source, s),
+        };
+        self.array.open_shards.forget(&s.key);
+        done
     }
 
     /// Encodes a whole chunk and stores it, or removes it if it holds only the fill value.
@@ -329,19 +368,15 @@ impl Job {
         }
     }
 
-    /// The selected elements from the caller's memory into that buffer.
+    /// Where the item's elements come from, if its chunk's are picked by a list; else that is the job's own source.
+    fn picking(&self, item: &Item) -> Option<Source> {
+        self.plan.list().map(|list| self.source.picking(list.here(&item.chunk)))
+    }
+
+    /// The selected elements from the caller's memory into the buffer of a whole chunk.
     fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
-        let start: i64 = item.axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
-        let axes: PlaceAxes =
-            item.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
-        let _inside = gate::enter(&self.source.gate)?;
-        // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
-        let placed =
-            unsafe { place::place(self.source.base.offset(item.memory as isize), base.offset(start as isize), &axes, &self.change) };
-        placed.map_err(|m| {
-            let memory = m.src as isize - self.source.base as isize;
-            m.at(memory)
-        })
+        let picking = self.picking(item);
+        picking.as_ref().unwrap_or(&self.source).place(&item.axes, item.memory, base, strides, &self.change)
     }
 }
 

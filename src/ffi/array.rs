@@ -436,6 +436,7 @@ pub unsafe extern "C" fn ozarr_array_append(
 /// - `"raw_attributes"`: `"true"` shows attributes that are for programs only, too, where attributes are
 ///   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
 ///   those of NCZarr (`_nc...`). By its name each is found in any case.
+/// - `"measure_time"`: `"true"` measures the time in codecs for `ozarr_array_stats`; `"false"` is the default.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_set(array: *mut ozarr_array, key: *const c_char, value: *const c_char) -> ozarr_status {
@@ -446,7 +447,8 @@ pub unsafe extern "C" fn ozarr_array_set(array: *mut ozarr_array, key: *const c_
         match key {
             "write_fill_chunks" => array.set_write_fill_chunks(truth(key, value)?),
             "raw_attributes" => array.attributes().set_raw(truth(key, value)?),
-            _ => bail!(Argument, "found the setting {key:?}, expected one of: \"write_fill_chunks\", \"raw_attributes\""),
+            "measure_time" => array.stats().measure_time(truth(key, value)?),
+            _ => bail!(Argument, "found the setting {key:?}, expected one of: \"write_fill_chunks\", \"raw_attributes\", \"measure_time\""),
         }
         Ok(())
     })

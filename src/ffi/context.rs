@@ -39,6 +39,8 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 ///   once, also for stores that are open.
 /// - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
 ///   `OZARR_ERR_AGAIN`; at once, also for stores that are open.
+/// - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_context_stats` and the like, in stores
+///   that are open, too; `"0"` is the default.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *const c_char, value: *const c_char) -> ozarr_status {
@@ -61,9 +63,10 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
                 "wait" | "again" => context.budget.set_again(value == "again"),
                 _ => bail!(Argument, "the setting \"when_full\" is {value:?}, expected \"wait\" or \"again\""),
             },
+            "measure_time" => context.stats.0.measure_time(flag(key, value)?),
             _ => bail!(
                 Argument,
-                "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"non_finite\", \"bytes_in_flight\", \"when_full\""
+                "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"non_finite\", \"measure_time\", \"bytes_in_flight\", \"when_full\""
             ),
         }
         Ok(())
@@ -154,5 +157,5 @@ pub(super) fn context_of(context: *const ozarr_context) -> Result<Context> {
     };
     let (strict, non_finite) = (settings.strict.load(Relaxed), settings.non_finite.load(Relaxed));
     let (log, budget) = (settings.log.read(Option::clone), settings.budget.clone());
-    Ok(context.with_settings(node::Settings { strict, non_finite, log, budget }))
+    Ok(context.counting(settings.stats.0.clone()).with_settings(node::Settings { strict, non_finite, log, budget }))
 }

@@ -295,6 +295,17 @@ pub(crate) struct Settings {
     pub(super) log: Kept<Option<node::Log>>,
     /// `"bytes_in_flight"` and `"when_full"`
     pub(super) budget: Arc<node::Budget>,
+    /// What is done with it.
+    pub(super) stats: Counting,
+}
+
+/// Counters that begin with the context.
+pub(crate) struct Counting(pub(super) Arc<node::Counters>);
+
+impl Default for Counting {
+    fn default() -> Counting {
+        Counting(node::Counters::below(&node::Counters::process()))
+    }
 }
 
 /// The state behind an `ozarr_iter`: children, and the number of steps taken.

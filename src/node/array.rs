@@ -3,7 +3,7 @@
 
 use super::context::not_finite;
 use super::document::{self, Stored};
-use super::{Attributes, Create, NodeKind, Spec, Store, draft, hierarchy, path, transform};
+use super::{Attributes, Create, Explanation, NodeKind, Spec, Store, draft, hierarchy, path, transform};
 use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
 use crate::dtype::fill::Fill;
@@ -11,7 +11,8 @@ use crate::dtype::foreign::Calls;
 use crate::dtype::variable::Item;
 use crate::dtype::{DataType, ElementType, parse_v3};
 use crate::engine::pool::Pool;
-use crate::engine::{self, BoundArray, ByShape, Lenient, Memory, Selection};
+use crate::engine::stats::Counters;
+use crate::engine::{self, BoundArray, ByShape, Lenient, Memory, Picks, Selection};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
 use crate::grid::Grid;
@@ -40,6 +41,7 @@ struct Inner {
     write_fill_chunks: AtomicBool,
     /// The document comes from consolidated metadata: good enough for reading, to be looked at again before writing.
     listed: AtomicBool,
+    stats: Arc<Counters>,
 }
 
 impl Drop for Inner {
@@ -108,9 +110,10 @@ impl Array {
             Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
         };
         let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known).of(meta.dialect);
-        let state = Kept::new(Arc::new(State::new(store, &path, meta, false)?));
+        let stats = Counters::below(store.stats());
+        let state = Kept::new(Arc::new(State::new(store, &path, meta, false)?.counting(&stats)));
         let (write_fill_chunks, listed) = (AtomicBool::new(false), AtomicBool::new(listed));
-        Ok(Array(Arc::new(Inner { store: store.clone(), path, state, attributes, write_fill_chunks, listed })))
+        Ok(Array(Arc::new(Inner { store: store.clone(), path, state, attributes, write_fill_chunks, listed, stats })))
     }
 
     /// Creates an array, and the groups above it that are missing. Its document is written last.
@@ -277,6 +280,49 @@ impl Array {
         unsafe { engine::write(&bound, selection, memory) }
     }
 
+    /// Reads what a list picks into `memory`, which has the list's own shape.
+    ///
+    /// # Safety
+    /// As for [`engine::read`].
+    pub unsafe fn read_picks(&self, picks: &Picks<'_>, memory: &Memory) -> Result<()> {
+        let bound = self.bound_for_reading(box_of(picks).unwrap_or(&Selection::all(&self.shape())))?;
+        // SAFETY: the caller vouches for the memory.
+        unsafe { engine::read_picks(&bound, picks, memory) }
+    }
+
+    /// Writes what a list picks from `memory`. Of an element that it picks several times the last value counts.
+    ///
+    /// # Safety
+    /// As for [`engine::write`].
+    pub unsafe fn write_picks(&self, picks: &Picks<'_>, memory: &Memory) -> Result<()> {
+        let bound = self.bound_for_writing(box_of(picks).unwrap_or(&Selection::all(&self.shape())))?;
+        // SAFETY: the caller vouches for the memory.
+        unsafe { engine::write_picks(&bound, picks, memory) }
+    }
+
+    /// The plan of reading or writing a selection to or from memory like that; nothing is read for it.
+    pub fn explain(&self, selection: &Selection, memory: &Memory, write: bool) -> Result<Explanation> {
+        let bound = if write { self.bound_for_writing(selection) } else { self.bound_for_reading(selection) }?;
+        engine::explain::explain(&bound, selection, memory, write)
+    }
+
+    /// A box of the selection (steps of 1) for worker `index` of so many, cut where chunks end; with `inner`, where inner chunks end.
+    /// None of elements where there are fewer chunks than workers.
+    pub fn partition(&self, selection: &Selection, workers: u64, index: u64, inner: bool) -> Result<(Dims, Dims)> {
+        let state = self.state();
+        check_inside(&state.meta.shape, selection)?;
+        let sharded = matches!(&state.bound, Ok(bound) if matches!(*bound.chain, BoundChain::Sharded(_)));
+        if inner && sharded {
+            return engine::partition::partition(&Grid::regular(state.inner_chunk.clone())?, selection, workers, index);
+        }
+        engine::partition::partition(&state.meta.grid, selection, workers, index)
+    }
+
+    /// The counters of what is done by this handle.
+    pub fn stats(&self) -> &Arc<Counters> {
+        &self.0.stats
+    }
+
     /// What the engine needs to read a selection, which was looked at again.
     pub(super) fn bound_for_reading(&self, selection: &Selection) -> Result<Arc<BoundArray>> {
         let bound = self.state().bound(&self.0.path)?;
@@ -352,7 +398,8 @@ impl Array {
 
     /// The state of a document that was just read or written.
     pub(super) fn state_of(&self, meta: ArrayMeta) -> Result<State> {
-        State::new(&self.0.store, &self.0.path, meta, self.0.write_fill_chunks.load(Ordering::Relaxed))
+        let state = State::new(&self.0.store, &self.0.path, meta, self.0.write_fill_chunks.load(Ordering::Relaxed))?;
+        Ok(state.counting(&self.0.stats))
     }
 
     /// Uses that state, of the document itself, from now on.
@@ -404,11 +451,22 @@ impl State {
                 locks: store.context().chunk_locks.clone(),
                 open_shards: Arc::default(),
                 lenient: Lenient { empty_is_missing: store.options().empty_is_missing, clipped },
+                stats: store.stats().clone(),
             })),
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),
         };
         Ok(State { meta, bound, inner_chunk, chunks, chunk_store, guessed, functions })
+    }
+
+    /// The same, whose work counts there.
+    fn counting(mut self, stats: &Arc<Counters>) -> State {
+        if let Ok(bound) = &mut self.bound
+            && let Some(bound) = Arc::get_mut(bound)
+        {
+            bound.stats = stats.clone();
+        }
+        self
     }
 
     /// What the engine needs, or why it cannot be had.
@@ -498,6 +556,11 @@ fn check_inside(shape: &[u64], selection: &Selection) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The box that a mask is over.
+fn box_of<'a>(picks: &Picks<'a>) -> Option<&'a Selection> {
+    if let Picks::Mask { region, .. } = picks { Some(region) } else { None }
 }
 
 /// What stands at the path already: the array to be used in the place of a new one, or an error, or nothing in the way.

@@ -3,6 +3,7 @@
 use crate::engine::Budget;
 use crate::engine::lock::{ChunkLocks, KeyLocks};
 use crate::engine::pool::Pool;
+use crate::engine::stats::Counters;
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::fork::Lazy;
 use crate::metadata::odd::{Note, Weight};
@@ -14,6 +15,7 @@ pub struct Context {
     pub(super) pool: Arc<Pool>,
     pub(super) chunk_locks: Arc<ChunkLocks>,
     pub(super) document_locks: Arc<KeyLocks>,
+    stats: Arc<Counters>,
     settings: Arc<Settings>,
 }
 
@@ -59,6 +61,7 @@ impl Default for Context {
             pool: Pool::shared(),
             chunk_locks: ChunkLocks::new(),
             document_locks: KeyLocks::new(),
+            stats: Counters::process(),
             settings: Arc::default(),
         });
         SHARED.get().clone()
@@ -75,6 +78,16 @@ impl Context {
     /// The same with other settings.
     pub fn with_settings(self, settings: Settings) -> Context {
         Context { settings: Arc::new(settings), ..self }
+    }
+
+    /// The same that counts what is done with it there, too; those of contexts that were not asked are the process's.
+    pub fn counting(self, stats: Arc<Counters>) -> Context {
+        Context { stats, ..self }
+    }
+
+    /// The counters of what is done with it.
+    pub fn stats(&self) -> &Arc<Counters> {
+        &self.stats
     }
 
     /// Whether attributes may hold bare NaN and infinities.

@@ -6,6 +6,7 @@
 
 pub mod array;
 pub mod attrs;
+pub mod buffer;
 mod catalog;
 mod chunk;
 pub mod context;
@@ -52,7 +53,9 @@ pub use transform::{Member, Transformer, register_member, register_transformer, 
 pub use usage::Usage;
 
 // The plain values that the facade's signatures speak of.
+pub use crate::engine::explain::Explanation;
 pub use crate::engine::pending::wait_any;
+pub use crate::engine::stats::{Counters, Stats};
 pub use crate::engine::{Budget, Launch, Pending, Progress, Tell};
 pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
@@ -133,3 +136,5 @@ mod tests;
 mod tests_hier;
 #[cfg(test)]
 mod tests_odd;
+#[cfg(test)]
+mod tests_picks;

@@ -1,6 +1,7 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
 use super::{Context, Mode, NodeKind, catalog, conventions, document, draft, hierarchy, path};
+use crate::engine::stats::Counters;
 use crate::error::{Result, bail};
 use crate::fork::Kept;
 use crate::grid::key::Separator;
@@ -47,6 +48,7 @@ struct Inner {
     unconsolidated: Kept<BTreeSet<String>>,
     /// Documents of version 2 were changed since NCZarr's keys were looked at.
     v2_changed: AtomicBool,
+    stats: Arc<Counters>,
 }
 
 /// When consolidated metadata are written without being asked for. Those that are there are kept in step with every change.
@@ -243,8 +245,19 @@ impl Store {
     fn opened(context: &Context, shared: SharedStore, mode: Mode, options: Options, opened_for: Option<String>) -> Store {
         let slot = catalog::slot(&shared.describe());
         let (no_draft, expects_v3, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
-        let (context, unconsolidated) = (context.clone(), Kept::default());
-        Store(Arc::new(Inner { shared, mode, context, options, slot, no_draft, expects_v3, opened_for, unconsolidated, v2_changed }))
+        let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), Kept::default());
+        let inner = Inner { shared, mode, context, options, slot, no_draft, expects_v3, opened_for, unconsolidated, v2_changed, stats };
+        Store(Arc::new(inner))
+    }
+
+    /// The counters of what is done with the chunks of its arrays.
+    pub fn stats(&self) -> &Arc<Counters> {
+        &self.0.stats
+    }
+
+    /// How often requests were made again after a failure, since the store was opened.
+    pub fn retries(&self) -> u64 {
+        self.0.shared.retries()
     }
 
     /// Opens the store that a node's location names, and returns the node's path in it. The root is the shortest prefix whose

@@ -136,6 +136,10 @@ fn read(store: &dyn Store, key: &str, ranges: &[ByteRange]) -> Result<Option<Fet
 }
 
 impl Store for CacheStore {
+    fn retries(&self) -> u64 {
+        self.inner.retries()
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { latency: true, ..self.inner.capabilities() }
     }

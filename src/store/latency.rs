@@ -151,6 +151,10 @@ impl Drop for LatencyStore {
 }
 
 impl Store for LatencyStore {
+    fn retries(&self) -> u64 {
+        self.shared.inner.retries()
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { latency: true, ..self.shared.inner.capabilities() }
     }

@@ -301,6 +301,11 @@ pub trait Store: Send + Sync {
     /// What the store can do.
     fn capabilities(&self) -> Capabilities;
 
+    /// How often requests were made again after a failure, since it was opened.
+    fn retries(&self) -> u64 {
+        0
+    }
+
     /// Opens what a key holds now, or `None` if it holds nothing.
     fn open(&self, key: &str) -> Result<Option<Object>>;
 

@@ -52,6 +52,10 @@ impl PrefixStore {
 }
 
 impl Store for PrefixStore {
+    fn retries(&self) -> u64 {
+        self.inner.retries()
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
     }

@@ -4,8 +4,8 @@
   model.py --library build/prefix/lib/libozarr.so --build DIR [--seed N] [--arrays N]
 
 Each program makes one array (type, rank, shape, chunks, format, codecs, order, fill value at random) and then writes, reads, resizes,
-appends and reopens it: regions with steps, memory with strides of any order and sign, other types in memory. A failure prints the seed
-that repeats it.
+appends and reopens it: regions with steps, lists (orthogonal, points, masks), memory with strides of any order and sign, other types in
+memory. At the end zarr-python reads the whole of it, and lists by oindex, vindex and masks. A failure prints the seed that repeats it.
 """
 import argparse, ctypes as C, json, random, shutil, sys
 from pathlib import Path
@@ -176,6 +176,85 @@ class Program:
         self.oz("array_write_region", self.a, dims(start), dims(count), 0, data.ctypes.data_as(C.c_void_p), C.c_size_t(data.nbytes))
         self.model[slices] = data
 
+    def picks(self):
+        """A random list: the call's name, its arguments, the shape of its result, and the same as an index of numpy."""
+        kind = self.r.choice(["orthogonal", "orthogonal", "points", "mask"])
+        if kind == "orthogonal":
+            lists, given = [], []
+            for n in self.shape:
+                every = self.r.random() < 0.3
+                one = list(range(n)) if every else [self.r.randrange(n) for _ in range(self.r.randint(0, n + 1))] if n else []
+                if not every and self.r.random() < 0.4:
+                    one.sort()
+                lists.append(one)
+                given.append(None if every else dims(one))
+            pointers = (C.POINTER(i64) * max(1, len(given)))(*[g and C.cast(g, C.POINTER(i64)) for g in given])
+            return kind, (dims([len(one) for one in lists]), pointers, given), [len(one) for one in lists], np.ix_(*lists) if lists else ()
+        if kind == "points":
+            n = self.r.choice([0, 1, 5, 60]) if 0 not in self.shape else 0
+            points = [[self.r.randrange(m) for m in self.shape] for _ in range(n)]
+            index = tuple(np.array([p[d] for p in points], np.int64) for d in range(len(self.shape)))
+            return kind, (i64(n), dims([i for p in points for i in p])), [n], index if self.shape else (np.zeros(n, np.int64),)
+        start = [self.r.randint(0, n) if self.r.random() < 0.6 else 0 for n in self.shape]
+        shape = [self.r.randint(0, n - s) if self.r.random() < 0.6 else n - s for n, s in zip(self.shape, start)]
+        mask = np.random.RandomState(self.r.randrange(1 << 30)).rand(*shape) < self.r.choice([0.02, 0.5, 1.1])
+        mask = np.asarray(mask)
+        whole = np.zeros(self.shape, bool)
+        whole[tuple(slice(s, s + c) for s, c in zip(start, shape))] = mask
+        mask = np.ascontiguousarray(mask)
+        region = Region(C.sizeof(Region), dims(start), dims(shape), None)
+        return kind, (C.byref(region), mask.ctypes.data_as(C.c_void_p), (region, mask)), [int(mask.sum())], whole
+
+    def pick(self):
+        """Reads or writes a list."""
+        kind, args, count, index = self.picks()
+        writing = self.r.random() < 0.5
+        code = self.other_type(writing)
+        model = self.model if self.shape else self.model.reshape(1)
+        index = index if self.shape or kind == "points" else np.array([bool(index)]) if kind == "mask" else (slice(None),)
+        want = model[index].reshape(count)
+        if not writing and 1 in (code, self.type) and code != self.type and not np.isin(self.model, [0, 1]).all():
+            code = self.type
+        base, view = self.memory(count, TYPES[code], writing)
+        if writing and view.flags.writeable:
+            view[...] = self.values(count, code).astype(TYPES[code])
+        elif writing:
+            base[...] = self.values([1], code).astype(TYPES[code])[0]
+        self.log.append((("write " if writing else "read ") + kind, count, TYPES[code], view.strides, str(index)[:300]))
+        offset = view.__array_interface__["data"][0] - base.ctypes.data if 0 not in count else 0
+        m = Memory(C.sizeof(Memory), base.ctypes.data, base.nbytes, offset, dims(view.strides), 0, code)
+        self.oz(f"array_{'write' if writing else 'read'}_{kind}_ex", self.a, *args[:2], C.byref(m))
+        if writing:
+            model[index] = view.astype(self.dtype).reshape(model[index].shape)
+            self.model = model.reshape(self.shape)
+        else:
+            assert np.array_equal(view, want.astype(TYPES[code])), f"read {kind}: {view.tolist()} for {want.tolist()}"
+
+    def fill_region(self):
+        """One value into a region."""
+        start, count, step, slices = self.region()
+        value = np.array(self.r.choice([self.fill, self.values([1], self.type)[0]])).astype(self.dtype)
+        self.log.append(("fill", start, count, step, str(value)))
+        region = Region(C.sizeof(Region), dims(start), dims(count), dims(step))
+        self.oz("array_fill", self.a, C.byref(region), self.type, value.ctypes.data_as(C.c_void_p))
+        self.model[np.ix_(*slices)] = value
+
+    def against_zarr(self, z):
+        """Lists, as zarr-python reads them."""
+        for _ in range(3):
+            kind, args, count, index = self.picks()
+            if 0 in count or 0 in self.shape or not self.shape:
+                continue
+            data = np.zeros(count, self.dtype)
+            m = Memory(C.sizeof(Memory), data.ctypes.data, data.nbytes, 0, None, 0, self.type)
+            self.log.append(("read by both " + kind, str(index)[:300]))
+            self.oz(f"array_read_{kind}_ex", self.a, *args[:2], C.byref(m))
+            if kind == "orthogonal":
+                theirs = z.oindex[tuple(np.asarray(one).reshape(-1) for one in index)]
+            else:
+                theirs = z.vindex[index]
+            assert np.array_equal(data, np.asarray(theirs).astype(self.dtype)), f"zarr-python reads another {kind}"
+
     def resize(self):
         if not self.shape:
             return
@@ -206,10 +285,11 @@ class Program:
 
     def run(self, steps):
         for _ in range(steps):
-            self.r.choice([self.write] * 4 + [self.read] * 4 + [self.simple] * 2 + [self.resize, self.append, self.reopen])()
-        self.oz("array_close", self.a)
+            self.r.choice([self.write] * 4 + [self.read] * 4 + [self.simple] * 2 + [self.pick] * 6 + [self.fill_region, self.resize, self.append, self.reopen])()
         import zarr
         z = zarr.open_array(str(self.where), mode="r")
+        self.against_zarr(z)
+        self.oz("array_close", self.a)
         assert list(z.shape) == self.shape, f"zarr-python: shape {z.shape} for {self.shape}"
         got = np.asarray(z[...])
         assert np.array_equal(got.astype(self.dtype), self.model), "zarr-python reads other values"

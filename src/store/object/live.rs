@@ -37,6 +37,8 @@ pub(super) struct Live {
     conditional: OnceCell<bool>,
     /// The server does not serve the ends of objects.
     no_suffix: AtomicBool,
+    /// Requests that were made again.
+    pub(super) retries: AtomicU64,
 }
 
 /// Which bytes to get. A span may reach beyond the end.
@@ -74,6 +76,7 @@ impl Live {
             in_flight: Semaphore::new(options.requests),
             conditional,
             no_suffix: AtomicBool::new(remote.service == Service::Azure),
+            retries: AtomicU64::new(0),
         }))
     }
 
@@ -115,7 +118,9 @@ impl Live {
                 return Ok(());
             }
         }
-        tries.again(fault).await
+        tries.again(fault).await?;
+        self.retries.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Gets bytes of an object, or `None` if there is none. A body that breaks off is gone on with where it ended, as long as the object

@@ -118,6 +118,11 @@ impl Inner {
 }
 
 impl Store for RemoteStore {
+    fn retries(&self) -> u64 {
+        let live = self.0.live.get().lock().unwrap_or_else(PoisonError::into_inner);
+        live.as_ref().map_or(0, |live| live.retries.load(std::sync::atomic::Ordering::Relaxed))
+    }
+
     fn capabilities(&self) -> Capabilities {
         let whole = self.0.remote.service != Service::Http;
         Capabilities { writable: whole, listable: whole, erasable: whole, latency: true }

@@ -1,0 +1,294 @@
+//! What a read or write will do, found without doing it: the plan's items go through the state machine as far as it goes without bytes.
+//! Nothing is read, not even the index of a shard.
+
+use super::decode::{Cost, Machine, Part, Target, index_bytes, leaf_of};
+use super::plan::{Axes, Item, Plan};
+use super::read::{Group, plain_shard, share_out};
+use super::shard::{self, Cut};
+use super::{BoundArray, Memory, Selection, memory};
+use crate::codec::{BoundChain, Leaf, Sharded};
+use crate::error::Result;
+use crate::limits::Dims;
+use crate::store::ByteRange;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// The plan of a read or write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Explanation {
+    /// It is a write.
+    pub write: bool,
+    /// The bytes of the selected elements in memory.
+    pub bytes: u64,
+    /// Chunks that the region touches: objects of the store, shards where the array has them.
+    pub chunks: u64,
+    /// Those that it covers, as far as they lie in the array.
+    pub whole_chunks: u64,
+    /// And those that it covers in part.
+    pub partial_chunks: u64,
+    /// Chunks that are read, changed and written again.
+    pub changed_chunks: u64,
+    /// Inner chunks of shards that the region touches (of the innermost level); 0 without shards.
+    pub inner_chunks: u64,
+    /// Those that it covers in part.
+    pub partial_inner_chunks: u64,
+    /// Reads of the store, if all chunks are stored and no shard's index is kept. Of inner chunks the most: near ones are read together.
+    pub reads: u64,
+    /// Reads of a whole object.
+    pub whole_reads: u64,
+    /// Bytes that they bring, where all of it is stored uncompressed; else `None`.
+    pub read_bytes: Option<u64>,
+    /// Values to be stored; of fill-value chunks none is.
+    pub writes: u64,
+    /// Bytes of decoded (or encoded) chunks, whole ones.
+    pub decoded_bytes: u64,
+    /// Chunks or inner chunks whose bytes go straight into the memory, or come straight from it.
+    pub direct_chunks: u64,
+    /// Threads that may work on it.
+    pub threads: u64,
+    /// Bytes that each of them needs, about, while chunks are compressed half.
+    pub thread_bytes: u64,
+    /// The shape of what is best read or written at a time.
+    pub cell: Dims,
+    /// What would be better, or empty.
+    pub warning: String,
+}
+
+/// What is looked at.
+struct Walk<'a> {
+    array: &'a BoundArray,
+    target: &'a Target,
+    cost: Cost,
+    seen: Explanation,
+    /// Bytes of encoded data are not known.
+    unknown: bool,
+    /// The bytes of buffers for the largest chunk.
+    buffers: u64,
+}
+
+/// The plan of reading (or writing) `selection` to (or from) memory of that layout, which is not touched.
+pub fn explain(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, write: bool) -> Result<Explanation> {
+    let way = if write { memory::Use::Source } else { memory::Use::Destination };
+    if !array.data_type.is_variable() {
+        memory.check(selection.shape(), array.data_type, way)?;
+    }
+    let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
+    // The machine only compares distances in memory; to write goes the same way back.
+    let in_memory = (memory.data_type, memory.overflow);
+    let base = memory.data.wrapping_add(memory.offset);
+    let target = Target::new(&array.chain, array.data_type, &array.fill, in_memory, base, memory.arena.clone());
+    // What cannot be read back may be written all the same: then nothing goes straight.
+    let target = match target {
+        Err(_) if write => Target::new(&array.chain, array.data_type, &array.fill, (array.data_type, memory.overflow), base, None)?,
+        other => other?,
+    };
+    let seen = Explanation { write, bytes: plan.bytes(), cell: cell_of(&array.chain), ..Explanation::default() };
+    let mut walk = Walk { array, target: &target, cost: Cost::of(&*array.store), seen, unknown: false, buffers: 0 };
+    for n in 0..plan.items() {
+        if let Some(item) = plan.item(n) {
+            walk.chunk(&item)?;
+        }
+    }
+    if let Some(shard) = plain_shard(&array.chain).filter(|_| !write && !array.store.capabilities().latency) {
+        share_out(&mut plan, shard, array.pool.threads() as u64)?;
+    }
+    let mut seen = walk.seen;
+    seen.threads = (array.pool.threads() as u64).min(plan.items().max(1));
+    seen.thread_bytes = walk.buffers;
+    seen.read_bytes = (!walk.unknown).then_some(seen.read_bytes.unwrap_or(0));
+    seen.warning = warning(&seen, array, selection);
+    Ok(seen)
+}
+
+impl Walk<'_> {
+    fn chunk(&mut self, item: &Item) -> Result<()> {
+        let array = self.array;
+        let chain = array.chain_of(&item.chunk)?;
+        let inside: Dims =
+            item.chunk.iter().enumerate().map(|(d, &c)| array.grid.extent(d, c).min(array.shape[d] - array.grid.origin(d, c))).collect();
+        let whole = shard::covers(&item.axes, &inside);
+        self.seen.chunks += 1;
+        *(if whole { &mut self.seen.whole_chunks } else { &mut self.seen.partial_chunks }) += 1;
+        if !self.seen.write {
+            return match plain_shard(&chain) {
+                Some(shard) => self.read_shard(shard, &item.axes),
+                None => self.read_object(&chain, item),
+            };
+        }
+        self.seen.writes += 1;
+        let changed = !whole || self.target.transfer.is_partial();
+        self.seen.changed_chunks += u64::from(changed);
+        match plain_shard(&chain) {
+            Some(shard) => {
+                // The old shard's index, and what stays of it.
+                self.seen.reads += 2 * u64::from(changed);
+                self.unknown |= changed;
+                self.inner(shard, &item.axes);
+            }
+            None => {
+                self.seen.reads += u64::from(changed);
+                self.seen.whole_reads += u64::from(changed);
+                self.whole_object(&chain, changed);
+                if let BoundChain::Leaf(leaf) = &*chain {
+                    let direct = !changed && self.target.in_place(leaf, &item.axes) == Some(leaf.layout.bytes as u64);
+                    self.leaf(leaf, direct);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A read of a whole object, if there is one.
+    fn whole_object(&mut self, chain: &BoundChain, read: bool) {
+        match chain {
+            BoundChain::Leaf(leaf) if leaf.is_raw() => self.read_bytes(if read { leaf.layout.bytes as u64 } else { 0 }),
+            _ => self.unknown |= read,
+        }
+    }
+
+    fn read_bytes(&mut self, bytes: u64) {
+        *self.seen.read_bytes.get_or_insert(0) += bytes;
+    }
+
+    /// A chunk that is decoded or encoded.
+    fn leaf(&mut self, leaf: &Leaf, direct: bool) {
+        let bytes = leaf.layout.bytes as u64;
+        self.seen.decoded_bytes = self.seen.decoded_bytes.saturating_add(bytes);
+        self.seen.direct_chunks += u64::from(direct);
+        let encoded = if leaf.is_raw() { 0 } else { bytes / 2 };
+        self.buffers = self.buffers.max(encoded + if direct { 0 } else { bytes });
+    }
+
+    /// A chunk without inner ones that are read by themselves.
+    fn read_object(&mut self, chain: &BoundChain, item: &Item) -> Result<()> {
+        let machine = Machine { root: chain, target: self.target, cost: self.cost, kept: None };
+        let mut parts = Vec::new();
+        machine.start(item, &mut parts)?;
+        let (mut direct, mut bytes) = (true, 0);
+        while let Some(part) = parts.pop() {
+            direct &= machine.direct(&part).is_some();
+            bytes += self.read_part(&machine, part, &mut parts)?;
+        }
+        match chain {
+            BoundChain::Leaf(leaf) if leaf.is_raw() => {
+                self.read_bytes(bytes);
+                self.seen.direct_chunks += u64::from(direct);
+                self.buffers = self.buffers.max(if direct { 0 } else { bytes.min(self.cost.merge.max(leaf.layout.bytes as u64)) });
+            }
+            BoundChain::Leaf(leaf) => {
+                self.unknown = true;
+                let straight = leaf.fused.is_none() && leaf.variable.is_none();
+                self.leaf(leaf, straight && self.target.in_place(leaf, &item.axes) == Some(leaf.layout.bytes as u64));
+            }
+            BoundChain::Sharded(shard) => {
+                self.unknown = true;
+                self.inner(shard, &item.axes);
+            }
+        }
+        Ok(())
+    }
+
+    /// One read, and how many bytes it brings.
+    fn read_part(&mut self, machine: &Machine<'_>, part: Part, parts: &mut Vec<Part>) -> Result<u64> {
+        self.seen.reads += 1;
+        match machine.want(&part)? {
+            ByteRange::Whole => {
+                self.seen.whole_reads += 1;
+                Ok(machine.exact_bytes(&part).unwrap_or(0) as u64)
+            }
+            ByteRange::Suffix { len } => Ok(len),
+            ByteRange::Span { len, .. } if machine.direct(&part).is_some() => Ok(len),
+            ByteRange::Span { offset, len } => {
+                let mut group = Group::new(part, offset, len)?;
+                while group.take_near(machine, parts, true)?.is_some() {}
+                Ok(group.bytes())
+            }
+        }
+    }
+
+    /// The index, and the inner chunks that are touched.
+    fn read_shard(&mut self, shard: &Sharded, axes: &Axes) -> Result<()> {
+        let before = self.seen.inner_chunks;
+        self.seen.reads += 1;
+        self.read_bytes(index_bytes(shard) as u64);
+        self.inner(shard, axes);
+        self.seen.reads += self.seen.inner_chunks - before;
+        Ok(())
+    }
+
+    fn inner(&mut self, shard: &Sharded, axes: &Axes) {
+        let cut = Cut::new(shard, axes, None);
+        // Nothing in here fails.
+        let _ = cut.each(0..cut.len(), shard, axes, 0, &mut |inner| {
+            match &shard.inner {
+                BoundChain::Sharded(nested) => self.inner(nested, &inner.axes),
+                BoundChain::Leaf(leaf) => {
+                    let whole = shard::covers(&inner.axes, &leaf.shape);
+                    self.seen.inner_chunks += 1;
+                    self.seen.partial_inner_chunks += u64::from(!whole);
+                    let straight = leaf.fused.is_none() && leaf.variable.is_none();
+                    self.leaf(leaf, straight && self.target.in_place(leaf, &inner.axes) == Some(leaf.layout.bytes as u64));
+                    match leaf.is_raw() {
+                        true if !self.seen.write => self.read_bytes(leaf.layout.bytes as u64),
+                        raw => self.unknown |= !raw && !self.seen.write,
+                    }
+                }
+            }
+            Ok(())
+        });
+    }
+}
+
+/// The smallest piece that can be read by itself, in the array's order of dimensions.
+fn cell_of(chain: &BoundChain) -> Dims {
+    super::picks::cells_of(chain).pop().unwrap_or_else(|| leaf_of(chain).shape.clone())
+}
+
+/// What would be better.
+fn warning(seen: &Explanation, array: &BoundArray, selection: &Selection) -> String {
+    let (chunk, cell) = (array.chain.shape().as_slice(), seen.cell.as_slice());
+    let largest = if array.by_shape.is_some() { " at most" } else { "" };
+    if seen.write && seen.changed_chunks > 0 {
+        let aligned = selection.start().iter().zip(chunk).map(|(s, c)| s / c * c).collect::<Vec<_>>();
+        return format!(
+            "{} of {} chunks are covered in part: each is read, changed and written again; regions that begin and end where chunks of{largest} \
+             {chunk:?} do (the first one touched begins at {aligned:?}) are written without being read",
+            seen.changed_chunks, seen.chunks
+        );
+    }
+    if !seen.write && seen.decoded_bytes > seen.bytes.saturating_mul(4) && seen.bytes > 0 {
+        return format!(
+            "{} bytes are decoded for {} bytes of elements: the region is thin across pieces of{largest} {cell:?}",
+            seen.decoded_bytes, seen.bytes
+        );
+    }
+    String::new()
+}
+
+impl Explanation {
+    /// A few lines of text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let what = if self.write { "write" } else { "read" };
+        let _ = writeln!(text, "{what}: {} bytes in memory", self.bytes);
+        let _ = writeln!(text, "chunks: {} ({} whole, {} in part)", self.chunks, self.whole_chunks, self.partial_chunks);
+        if self.inner_chunks > 0 {
+            let _ = writeln!(text, "inner chunks: {} ({} in part), of {:?}", self.inner_chunks, self.partial_inner_chunks, self.cell);
+        }
+        if self.write {
+            let _ = writeln!(text, "read, changed and written again: {} chunks", self.changed_chunks);
+            let _ = writeln!(text, "writes: {}", self.writes);
+        }
+        let bytes = self.read_bytes.map_or("compressed".to_string(), |n| format!("{n} bytes"));
+        let _ = writeln!(text, "reads: {} ({} of whole objects; {bytes})", self.reads, self.whole_reads);
+        let coded = if self.write { "encoded" } else { "decoded" };
+        let _ = writeln!(text, "{coded}: {} bytes", self.decoded_bytes);
+        let way = if self.write { "from" } else { "into" };
+        let _ = writeln!(text, "straight {way} memory: {} chunks", self.direct_chunks);
+        let _ = writeln!(text, "threads: {}, each with about {} bytes of buffers", self.threads, self.thread_bytes);
+        if !self.warning.is_empty() {
+            let _ = writeln!(text, "warning: {}", self.warning);
+        }
+        text
+    }
+}

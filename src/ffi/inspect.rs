@@ -1,0 +1,373 @@
+//! What a call will do, and what was done
+//!
+//! ```c
+//! ozarr_explanation plan = OZARR_EXPLANATION_INIT;
+//! if (ozarr_array_explain(t, &region, NULL, true, &plan)) goto fail;
+//! if (plan.changed_chunks > 0) puts("not at the borders of chunks: they will be read first");
+//!
+//! ozarr_stats stats = OZARR_STATS_INIT;
+//! if (ozarr_array_stats(t, &stats)) goto fail;
+//! printf("%lld reads brought %lld bytes\n", (long long)stats.reads, (long long)stats.bytes_read);
+//! ```
+//!
+//! Counting costs a few additions for a chunk and cannot be switched off. Times are measured only where the
+//! setting `"measure_time"` of the array or the context is on, by two looks at the clock for each codec
+//! and chunk.
+
+use super::entry;
+use super::handle::Handle;
+use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
+use super::status::ozarr_status;
+use super::strings::{not_null, put_numbers, put_text};
+use super::types::{check_struct_size, ozarr_array, ozarr_context, ozarr_store};
+use crate::engine::{Memory, Overflow};
+use crate::error::{Result, bail};
+use crate::limits::c_strides;
+use crate::node::{Array, Counters, Explanation, Stats};
+use std::ffi::c_char;
+
+/// The plan of a read or write; to be set to `OZARR_EXPLANATION_INIT` first. What is not known is -1.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(non_camel_case_types)]
+pub struct ozarr_explanation {
+    /// `sizeof(ozarr_explanation)`; set by `OZARR_EXPLANATION_INIT`.
+    pub struct_size: usize,
+    /// The bytes of the region's elements in memory.
+    pub bytes: i64,
+    /// Chunks (stored objects, shards among them) that the region touches,
+    pub chunks: i64,
+    /// covers as far as they lie in the array,
+    pub whole_chunks: i64,
+    /// or covers in part.
+    pub partial_chunks: i64,
+    /// Of a write: chunks that are read, changed and written again.
+    pub changed_chunks: i64,
+    /// Chunks inside of shards that the region touches; 0 without shards.
+    pub inner_chunks: i64,
+    /// Those that it covers in part.
+    pub partial_inner_chunks: i64,
+    /// Reads of the store, if every chunk is stored and no index of a shard is known yet; of inner chunks the
+    /// most, as near ones are read together.
+    pub reads: i64,
+    /// Those of whole objects; the others are of ranges.
+    pub whole_reads: i64,
+    /// The bytes that they bring; -1 where chunks are compressed, as their sizes are not looked at.
+    pub read_bytes: i64,
+    /// Of a write: values to be stored, if none holds only the fill value.
+    pub writes: i64,
+    /// The bytes of all chunks (in shards: inner chunks) that are decoded or encoded.
+    pub decoded_bytes: i64,
+    /// Of these the chunks that go straight to or from the memory, without a copy or conversion.
+    pub direct_chunks: i64,
+    /// Threads that may work on it.
+    pub threads: i64,
+    /// Bytes of buffers that each of them needs, about, with chunks compressed to a half.
+    pub thread_bytes: i64,
+}
+
+/// Counts of what was done; to be set to `OZARR_STATS_INIT` first.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(non_camel_case_types)]
+pub struct ozarr_stats {
+    /// `sizeof(ozarr_stats)`; set by `OZARR_STATS_INIT`.
+    pub struct_size: usize,
+    /// Reads of chunks, or ranges of them, that the store was asked for.
+    pub reads: i64,
+    /// The bytes that they brought.
+    pub bytes_read: i64,
+    /// Chunks that were stored.
+    pub writes: i64,
+    /// Their bytes.
+    pub bytes_written: i64,
+    /// Chunks that were erased, there or not, as they hold only the fill value.
+    pub erased: i64,
+    /// Chunks (in shards: inner chunks) that were decoded.
+    pub decoded_chunks: i64,
+    /// The bytes of their elements.
+    pub decoded_bytes: i64,
+    /// Chunks (in shards: inner chunks) that were encoded.
+    pub encoded_chunks: i64,
+    /// The bytes of their elements.
+    pub encoded_bytes: i64,
+    /// Missing chunks that were read as the fill value.
+    pub fill_chunks: i64,
+    /// Bytes that were copied between buffers of the library and memory.
+    pub copied_bytes: i64,
+    /// Uses of a shard's index that was kept,
+    pub index_hits: i64,
+    /// and of one that was read.
+    pub index_reads: i64,
+    /// Requests that an object store made again after a failure, since it was opened; of a context 0.
+    pub retries: i64,
+    /// Nanoseconds that decoding took, summed over all threads; 0 unless `"measure_time"` is on.
+    pub decode_ns: i64,
+    /// The same of encoding.
+    pub encode_ns: i64,
+}
+
+/// Tells what reading (`write` false) or writing a region (NULL: the whole array) will do, without doing it:
+/// nothing is read for it, neither chunks nor indexes. `memory` is what would be given to
+/// `ozarr_array_read_ex`, of which `data` and `size` do not count; NULL: contiguous, of the array's own type.
+/// It takes time in proportion to the number of chunks.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_explain(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    memory: *const ozarr_memory,
+    write: bool,
+    explanation: *mut ozarr_explanation,
+) -> ozarr_status {
+    entry!("ozarr_array_explain", {
+        let array = ozarr_array::get(array, "array")?;
+        not_null(explanation, "explanation")?;
+        // SAFETY: not NULL; the caller vouches for `struct_size` and for as many bytes as it says.
+        let struct_size = unsafe { check_struct_size(explanation, "explanation") }?;
+        // SAFETY: structs that begin with their size, by the function's contract.
+        let e = unsafe { explained(&array, region, memory, write) }?;
+        let filled = ozarr_explanation {
+            struct_size,
+            bytes: number(e.bytes),
+            chunks: number(e.chunks),
+            whole_chunks: number(e.whole_chunks),
+            partial_chunks: number(e.partial_chunks),
+            changed_chunks: number(e.changed_chunks),
+            inner_chunks: number(e.inner_chunks),
+            partial_inner_chunks: number(e.partial_inner_chunks),
+            reads: number(e.reads),
+            whole_reads: number(e.whole_reads),
+            read_bytes: e.read_bytes.map_or(-1, number),
+            writes: number(e.writes),
+            decoded_bytes: number(e.decoded_bytes),
+            direct_chunks: number(e.direct_chunks),
+            threads: number(e.threads),
+            thread_bytes: number(e.thread_bytes),
+        };
+        // SAFETY: `struct_size` is at least the size of this struct.
+        unsafe { explanation.write(filled) };
+        Ok(())
+    })
+}
+
+/// The same as text, a line for each thing; the last is a warning where another region would need less.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_explain_text(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    memory: *const ozarr_memory,
+    write: bool,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_array_explain_text", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: structs that begin with their size, and room as is said, by the function's contract.
+        unsafe { put_text(&explained(&array, region, memory, write)?.text(), buf, cap, len) }
+    })
+}
+
+/// `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading.
+pub const OZARR_PARTITION_INNER: u32 = 1;
+
+/// The part of a region (NULL: the whole array; without steps) for worker `index`, from 0, of `workers`: a
+/// box at `start` of `shape` elements, one number for each dimension. The parts are disjoint, make up the
+/// region, and end only where chunks (shards) end, so that workers write without waiting for each other.
+/// Each has about as many chunks; along one dimension none has more than one chunk more than another. If
+/// there are fewer chunks than workers, the last workers get boxes without elements.
+///
+/// The chunks are cut across one dimension into two, each for a part of the workers, and these again, where
+/// the most and the least that one may get are nearest to each other; of such cuts in the middle, of these
+/// across the first dimension. Of a rectilinear grid not chunks count but their elements. Every process
+/// finds the same.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_partition(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    workers: i64,
+    index: i64,
+    flags: u32,
+    start: *mut i64,
+    shape: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_array_partition", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        let selection = unsafe { selection_of(&array, region) }?;
+        if flags & !OZARR_PARTITION_INNER != 0 {
+            bail!(Argument, "the argument `flags` is {flags}, expected 0 or OZARR_PARTITION_INNER");
+        }
+        let (Ok(n), Ok(i)) = (u64::try_from(workers), u64::try_from(index)) else {
+            bail!(Bounds, "worker {index} of {workers}: expected a number from 0 to one less than the number of workers");
+        };
+        let part = array.partition(&selection, n, i, flags & OZARR_PARTITION_INNER != 0)?;
+        if array.rank() > 0 {
+            not_null(start, "start")?;
+            not_null(shape, "shape")?;
+        }
+        // SAFETY: room for every dimension, by the function's contract.
+        unsafe {
+            put_numbers(&part.0, start, "start")?;
+            put_numbers(&part.1, shape, "shape")
+        }
+    })
+}
+
+/// What was done by this handle.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_stats(array: *const ozarr_array, stats: *mut ozarr_stats) -> ozarr_status {
+    entry!("ozarr_array_stats", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        unsafe { put_stats(array.stats(), array.store().retries(), stats) }
+    })
+}
+
+/// What was done by the arrays that were opened from this store, also by those that are closed.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_stats(store: *const ozarr_store, stats: *mut ozarr_stats) -> ozarr_status {
+    entry!("ozarr_store_stats", {
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        unsafe { put_stats(store.stats(), store.retries(), stats) }
+    })
+}
+
+/// What was done in the stores that were opened with this context; NULL: in all stores of the process.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_context_stats(context: *const ozarr_context, stats: *mut ozarr_stats) -> ozarr_status {
+    entry!("ozarr_context_stats", {
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        unsafe { put_stats(&*of_context(context)?, 0, stats) }
+    })
+}
+
+/// Begins to count at 0 again, for this handle.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_stats_reset(array: *const ozarr_array) -> ozarr_status {
+    entry!("ozarr_array_stats_reset", {
+        ozarr_array::get(array, "array")?.stats().reset();
+        Ok(())
+    })
+}
+
+/// Begins to count at 0 again, for the store and the arrays that were opened from it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_stats_reset(store: *const ozarr_store) -> ozarr_status {
+    entry!("ozarr_store_stats_reset", {
+        ozarr_store::get(store, "store")?.stats().reset();
+        Ok(())
+    })
+}
+
+/// Begins to count at 0 again, for all stores of the context; NULL: for the process.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_context_stats_reset(context: *const ozarr_context) -> ozarr_status {
+    entry!("ozarr_context_stats_reset", {
+        of_context(context)?.reset();
+        Ok(())
+    })
+}
+
+/// Counts as text, a line for each that is not 0.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_stats_text(stats: *const ozarr_stats, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_stats_text", {
+        not_null(stats, "stats")?;
+        // SAFETY: not NULL; the caller vouches for `struct_size` and for as many bytes as it says.
+        unsafe { check_struct_size(stats, "stats") }?;
+        // SAFETY: it has at least the size of the struct.
+        let s = unsafe { stats.read() };
+        let n = |value: i64| value.max(0) as u64;
+        let known = Stats {
+            reads: n(s.reads),
+            bytes_read: n(s.bytes_read),
+            writes: n(s.writes),
+            bytes_written: n(s.bytes_written),
+            erased: n(s.erased),
+            decoded_chunks: n(s.decoded_chunks),
+            decoded_bytes: n(s.decoded_bytes),
+            encoded_chunks: n(s.encoded_chunks),
+            encoded_bytes: n(s.encoded_bytes),
+            fill_chunks: n(s.fill_chunks),
+            copied_bytes: n(s.copied_bytes),
+            index_hits: n(s.index_hits),
+            index_reads: n(s.index_reads),
+            decode_ns: n(s.decode_ns),
+            encode_ns: n(s.encode_ns),
+        };
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&known.text(n(s.retries)), buf, cap, len) }
+    })
+}
+
+/// A count for C.
+fn number(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// The counters of a context; NULL: those of the process.
+fn of_context(context: *const ozarr_context) -> Result<std::sync::Arc<Counters>> {
+    if context.is_null() {
+        return Ok(Counters::process());
+    }
+    Ok(ozarr_context::get(context, "context")?.stats.0.clone())
+}
+
+/// # Safety
+/// `region` and `memory` are NULL or point to structs that begin with their size.
+unsafe fn explained(array: &Array, region: *const ozarr_region, memory: *const ozarr_memory, write: bool) -> Result<Explanation> {
+    // SAFETY: the caller's promise.
+    let selection = unsafe { selection_of(array, region) }?;
+    let memory = if memory.is_null() {
+        let (shape, data_type) = (selection.shape(), array.data_type());
+        let strides = c_strides(shape, data_type.size());
+        Memory { data: std::ptr::null_mut(), size: 0, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None }
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { memory_of(array, selection.shape(), memory) }?
+    };
+    array.explain(&selection, &Memory { size: isize::MAX as usize, ..memory }, write)
+}
+
+/// # Safety
+/// `stats` is NULL or points to a struct that begins with its size.
+unsafe fn put_stats(counters: &Counters, retries: u64, stats: *mut ozarr_stats) -> Result<()> {
+    not_null(stats, "stats")?;
+    // SAFETY: not NULL; the caller vouches for `struct_size` and for as many bytes as it says.
+    let struct_size = unsafe { check_struct_size(stats, "stats") }?;
+    let s = counters.snapshot();
+    let filled = ozarr_stats {
+        struct_size,
+        reads: number(s.reads),
+        bytes_read: number(s.bytes_read),
+        writes: number(s.writes),
+        bytes_written: number(s.bytes_written),
+        erased: number(s.erased),
+        decoded_chunks: number(s.decoded_chunks),
+        decoded_bytes: number(s.decoded_bytes),
+        encoded_chunks: number(s.encoded_chunks),
+        encoded_bytes: number(s.encoded_bytes),
+        fill_chunks: number(s.fill_chunks),
+        copied_bytes: number(s.copied_bytes),
+        index_hits: number(s.index_hits),
+        index_reads: number(s.index_reads),
+        retries: number(retries),
+        decode_ns: number(s.decode_ns),
+        encode_ns: number(s.encode_ns),
+    };
+    // SAFETY: `struct_size` is at least the size of this struct.
+    unsafe { stats.write(filled) };
+    Ok(())
+}

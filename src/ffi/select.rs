@@ -1,0 +1,376 @@
+//! Lists of elements
+//!
+//! Besides boxes an array can be read and written by lists: an index list for each dimension (orthogonal),
+//! points, or a mask. Each chunk (of a shard: each inner chunk) that a list touches is read and decoded once,
+//! whatever the order of the list, and where elements are picked far apart in an uncompressed chunk only they
+//! are read. Types are converted as for regions.
+//!
+//! ```c
+//! // Rows 7, 3 and 3 again, all columns.
+//! const int64_t rows[] = {7, 3, 3}, counts[] = {3, 0}, *lists[] = {rows, NULL};
+//! if (ozarr_array_read_orthogonal(t, counts, lists, OZARR_FLOAT64, data, sizeof data)) goto fail;
+//!
+//! // The elements [5][0] and [2][9].
+//! const int64_t points[] = {5, 0, 2, 9};
+//! if (ozarr_array_read_points(t, 2, points, OZARR_FLOAT64, pair, sizeof pair)) goto fail;
+//! ```
+//!
+//! An index may stand in a list several times: when reading, the element is there as often; when writing, the
+//! last of its values counts, as in numpy. An index outside of the array, or a negative one, is
+//! `OZARR_ERR_BOUNDS`, the message names its position, and nothing is read or written.
+
+use super::array::contiguous;
+use super::entry;
+use super::handle::{Handle, Ref};
+use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
+use super::status::ozarr_status;
+use super::strings::{not_null, numbers, put};
+use super::types::{data_type, ozarr_array, ozarr_type};
+use crate::engine::{Memory, Overflow, Picks, Selection};
+use crate::error::{Result, bail, err};
+use crate::limits::{Strides, element_count};
+use crate::node::Array;
+use std::ffi::c_void;
+
+/// Reads the product of index lists: element [i][j] of `data` is the array's [indices[0][i]][indices[1][j]].
+/// Dimension d has `counts[d]` indices in `indices[d]`, in any order; where `indices[d]` is NULL all of the
+/// dimension is read, and `counts[d]` does not count. `data`: contiguous, the last list fastest.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_read_orthogonal(
+    array: *const ozarr_array,
+    counts: *const i64,
+    indices: *const *const i64,
+    r#type: ozarr_type,
+    data: *mut c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_read_orthogonal", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: lists of so many numbers, by the function's contract.
+        let lists = unsafe { lists_of(&array, counts, indices) }?;
+        let picks = Picks::Orthogonal(&lists);
+        let memory = contiguous(&array, &picks.shape(&array.shape()), r#type, data, size)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.read_picks(&picks, &memory) }
+    })
+}
+
+/// Writes the product of index lists from `data`: contiguous, the last list fastest.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write_orthogonal(
+    array: *const ozarr_array,
+    counts: *const i64,
+    indices: *const *const i64,
+    r#type: ozarr_type,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_write_orthogonal", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: lists of so many numbers, by the function's contract.
+        let lists = unsafe { lists_of(&array, counts, indices) }?;
+        let picks = Picks::Orthogonal(&lists);
+        let memory = contiguous(&array, &picks.shape(&array.shape()), r#type, data.cast_mut(), size)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.write_picks(&picks, &memory) }
+    })
+}
+
+/// As `ozarr_array_read_orthogonal`, to any memory: its strides are of a block of the lists' lengths.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_read_orthogonal_ex(
+    array: *const ozarr_array,
+    counts: *const i64,
+    indices: *const *const i64,
+    memory: *const ozarr_memory,
+) -> ozarr_status {
+    entry!("ozarr_array_read_orthogonal_ex", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: lists of so many numbers, by the function's contract.
+        let lists = unsafe { lists_of(&array, counts, indices) }?;
+        // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
+        unsafe { read_ex(&array, &Picks::Orthogonal(&lists), memory) }
+    })
+}
+
+/// As `ozarr_array_write_orthogonal`, from any memory.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write_orthogonal_ex(
+    array: *const ozarr_array,
+    counts: *const i64,
+    indices: *const *const i64,
+    memory: *const ozarr_memory,
+) -> ozarr_status {
+    entry!("ozarr_array_write_orthogonal_ex", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: lists of so many numbers, by the function's contract.
+        let lists = unsafe { lists_of(&array, counts, indices) }?;
+        // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
+        unsafe { write_ex(&array, &Picks::Orthogonal(&lists), memory) }
+    })
+}
+
+/// Reads `count` elements to `data`, one after the other. `points` has as many coordinates for each as the
+/// array has dimensions, those of a point one after the other.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_read_points(
+    array: *const ozarr_array,
+    count: i64,
+    points: *const i64,
+    r#type: ozarr_type,
+    data: *mut c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_read_points", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: as many numbers, by the function's contract.
+        let picks = unsafe { points_of(&array, count, points) }?;
+        let memory = contiguous(&array, &picks.shape(&[]), r#type, data, size)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.read_picks(&picks, &memory) }
+    })
+}
+
+/// Writes `count` elements from `data` to those points.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write_points(
+    array: *const ozarr_array,
+    count: i64,
+    points: *const i64,
+    r#type: ozarr_type,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_write_points", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: as many numbers, by the function's contract.
+        let picks = unsafe { points_of(&array, count, points) }?;
+        let memory = contiguous(&array, &picks.shape(&[]), r#type, data.cast_mut(), size)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.write_picks(&picks, &memory) }
+    })
+}
+
+/// As `ozarr_array_read_points`, to any memory: of one dimension, so `strides` has one number.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_read_points_ex(
+    array: *const ozarr_array,
+    count: i64,
+    points: *const i64,
+    memory: *const ozarr_memory,
+) -> ozarr_status {
+    entry!("ozarr_array_read_points_ex", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: as many numbers, by the function's contract.
+        let picks = unsafe { points_of(&array, count, points) }?;
+        // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
+        unsafe { read_ex(&array, &picks, memory) }
+    })
+}
+
+/// As `ozarr_array_write_points`, from any memory.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write_points_ex(
+    array: *const ozarr_array,
+    count: i64,
+    points: *const i64,
+    memory: *const ozarr_memory,
+) -> ozarr_status {
+    entry!("ozarr_array_write_points_ex", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: as many numbers, by the function's contract.
+        let picks = unsafe { points_of(&array, count, points) }?;
+        // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
+        unsafe { write_ex(&array, &picks, memory) }
+    })
+}
+
+/// Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not 0, to
+/// `data`, one after the other. `mask` has a byte for each element of the region, the last index fastest, and
+/// the elements come in that order. `*selected` becomes their number (NULL: it is not wanted).
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_read_mask(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    mask: *const u8,
+    r#type: ozarr_type,
+    data: *mut c_void,
+    size: usize,
+    selected: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_array_read_mask", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
+        let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
+        let picks = Picks::Mask { region: &region, mask };
+        let shape = picks.shape(&[]);
+        let memory = contiguous(&array, &shape, r#type, data, size)?;
+        // SAFETY: `data` has `size` bytes; `selected` is NULL or points to a number.
+        unsafe {
+            array.read_picks(&picks, &memory)?;
+            if selected.is_null() { Ok(()) } else { put(shape[0] as i64, selected, "selected") }
+        }
+    })
+}
+
+/// Writes those elements from `data`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write_mask(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    mask: *const u8,
+    r#type: ozarr_type,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_array_write_mask", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
+        let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
+        let picks = Picks::Mask { region: &region, mask };
+        let memory = contiguous(&array, &picks.shape(&[]), r#type, data.cast_mut(), size)?;
+        // SAFETY: `data` has `size` bytes, by the function's contract.
+        unsafe { array.write_picks(&picks, &memory) }
+    })
+}
+
+/// As `ozarr_array_read_mask`, to any memory: of one dimension, so `strides` has one number.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_read_mask_ex(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    mask: *const u8,
+    memory: *const ozarr_memory,
+) -> ozarr_status {
+    entry!("ozarr_array_read_mask_ex", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
+        let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
+        // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
+        unsafe { read_ex(&array, &Picks::Mask { region: &region, mask }, memory) }
+    })
+}
+
+/// As `ozarr_array_write_mask`, from any memory.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_write_mask_ex(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    mask: *const u8,
+    memory: *const ozarr_memory,
+) -> ozarr_status {
+    entry!("ozarr_array_write_mask_ex", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
+        let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
+        // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
+        unsafe { write_ex(&array, &Picks::Mask { region: &region, mask }, memory) }
+    })
+}
+
+/// Writes one value, of `type` at `value`, to all elements of a region (NULL: the whole array). No memory of
+/// the region's size is needed, and a whole chunk is encoded once for all. Whole chunks of nothing but the
+/// array's fill value are erased instead of stored, as with every write; see `"write_fill_chunks"`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_fill(
+    array: *const ozarr_array,
+    region: *const ozarr_region,
+    r#type: ozarr_type,
+    value: *const c_void,
+) -> ozarr_status {
+    entry!("ozarr_array_fill", {
+        let array = ozarr_array::get(array, "array")?;
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        let selection = unsafe { selection_of(&array, region) }?;
+        not_null(value, "value")?;
+        let data_type = data_type(r#type, Some(array.data_type()))?;
+        if data_type.is_variable() {
+            bail!(Type, "the elements are {}, of variable length; use ozarr_array_write_strings", array.data_type().name());
+        }
+        let strides = Strides::from_elem(0, selection.shape().len());
+        let (data, size) = (value.cast_mut().cast(), data_type.size());
+        let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
+        // SAFETY: `value` is one element, by the function's contract; it is only read.
+        unsafe { array.write(&selection, &memory) }
+    })
+}
+
+/// # Safety
+/// `memory` is NULL or points to a struct that begins with its size and tells the truth.
+unsafe fn read_ex(array: &Array, picks: &Picks<'_>, memory: *const ozarr_memory) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let memory = unsafe { memory_of(array, &picks.shape(&array.shape()), memory) }?;
+    // SAFETY: the caller's promise.
+    unsafe { array.read_picks(picks, &memory) }
+}
+
+/// # Safety
+/// As for [`read_ex`].
+unsafe fn write_ex(array: &Array, picks: &Picks<'_>, memory: *const ozarr_memory) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let memory = unsafe { memory_of(array, &picks.shape(&array.shape()), memory) }?;
+    // SAFETY: the caller's promise.
+    unsafe { array.write_picks(picks, &memory) }
+}
+
+/// # Safety
+/// `counts` is NULL or has a number for each dimension, `indices` is NULL or has a pointer for each: NULL, or to as many numbers.
+unsafe fn lists_of<'a>(array: &Ref<Array>, counts: *const i64, indices: *const *const i64) -> Result<Vec<Option<&'a [i64]>>> {
+    let rank = array.rank();
+    // SAFETY: the caller's promise.
+    let counts = unsafe { numbers(counts, rank, "counts") }?;
+    if rank > 0 {
+        not_null(indices, "indices")?;
+    }
+    let list = |(d, &count): (usize, &i64)| {
+        // SAFETY: the caller's promise.
+        let list = unsafe { indices.add(d).read() };
+        if list.is_null() {
+            return Ok(None);
+        }
+        let count = usize::try_from(count).map_err(|_| err!(Argument, "`counts`[{d}] is {count}, expected at least 0"))?;
+        // SAFETY: not NULL; the caller's promise.
+        Ok(Some(unsafe { std::slice::from_raw_parts(list, count) }))
+    };
+    counts.iter().enumerate().map(list).collect()
+}
+
+/// # Safety
+/// `points` is NULL or has `count` times the rank numbers.
+unsafe fn points_of<'a>(array: &Array, count: i64, points: *const i64) -> Result<Picks<'a>> {
+    let Ok(count) = u64::try_from(count) else { bail!(Argument, "the argument `count` is {count}, expected at least 0") };
+    let total = usize::try_from(count).ok().and_then(|n| n.checked_mul(array.rank())).filter(|&n| n <= isize::MAX as usize / 8);
+    let total = total.ok_or_else(|| err!(Argument, "the argument `count` is {count}, more than memory holds"))?;
+    // SAFETY: the caller's promise.
+    Ok(Picks::Points { count, coordinates: unsafe { numbers(points, total, "points") }? })
+}
+
+/// # Safety
+/// `region` is NULL or points to a struct that begins with its size; `mask` is NULL or has a byte for each of its elements.
+unsafe fn mask_of<'a>(array: &Array, region: *const ozarr_region, mask: *const u8) -> Result<(Selection, &'a [u8])> {
+    // SAFETY: the caller's promise.
+    let region = unsafe { selection_of(array, region) }?;
+    let count = usize::try_from(element_count(region.shape())?).unwrap_or(usize::MAX);
+    if count == 0 {
+        return Ok((region, &[]));
+    }
+    not_null(mask, "mask")?;
+    if count > isize::MAX as usize {
+        bail!(Limit, "a mask of {count} bytes is more than memory holds");
+    }
+    // SAFETY: not NULL; the caller's promise.
+    Ok((region, unsafe { std::slice::from_raw_parts(mask, count) }))
+}

@@ -1,0 +1,134 @@
+//! Lists of elements over stores with latency, and what is counted there.
+
+use super::tests::{memory, spec, view, write_all};
+use super::*;
+use crate::engine::{Memory, Overflow, Picks, Selection};
+use crate::error::ErrorKind;
+use std::time::Duration;
+
+const SHAPE: [u64; 2] = [24, 18];
+
+/// Any number below `n`.
+fn below(seed: &mut u64, n: u64) -> u64 {
+    *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    (*seed >> 33) % n
+}
+
+fn line(data: &mut [i32], strides: &[i64]) -> Memory {
+    let (size, data) = (size_of_val(data), data.as_mut_ptr().cast());
+    Memory {
+        data,
+        size,
+        offset: 0,
+        strides: strides.into(),
+        data_type: crate::dtype::DataType::Int32,
+        overflow: Overflow::Error,
+        arena: None,
+    }
+}
+
+#[test]
+fn lists_are_read_and_written_over_stores_with_latency() {
+    let mut seed = 5;
+    for (compressor, inner) in [("none", None), ("zstd", None), ("zstd", Some([4, 3])), ("none", Some([2, 9]))] {
+        let near = memory();
+        let mut spec = spec(&SHAPE, &[8, 9]);
+        spec.set_compressor(compressor, None).unwrap();
+        if let Some(inner) = inner {
+            spec.set_inner_chunks(&inner).unwrap();
+        }
+        Array::create(&near, "a", &spec, Create::New).unwrap();
+        let store = near.delayed(Duration::from_micros(50), Mode::ReadWrite).unwrap();
+        let array = Array::open(&store, "a").unwrap();
+        let mut model: Vec<i32> = (0..432).collect();
+        write_all(&array, &mut model);
+        for round in 0..30 {
+            let (rows, columns) = (below(&mut seed, 9), below(&mut seed, 9));
+            let rows: Vec<i64> = (0..rows).map(|_| below(&mut seed, 24) as i64).collect();
+            let columns: Vec<i64> = (0..columns).map(|_| below(&mut seed, 18) as i64).collect();
+            let points: Vec<i64> = rows.iter().zip(&columns).flat_map(|(&r, &c)| [r, c]).collect();
+            let n = points.len() / 2;
+            let mask: Vec<u8> = (0..432).map(|_| u8::from(below(&mut seed, 5) == 0)).collect();
+            let region = Selection::all(&SHAPE);
+            let chosen: Vec<usize> = (0..432).filter(|&i| mask[i] != 0).collect();
+            let at = |r: i64, c: i64| (r * 18 + c) as usize;
+            let lists = [Some(&rows[..]), Some(&columns[..])];
+            let (picks, places): (Picks<'_>, Vec<usize>) = match round % 3 {
+                0 => (Picks::Orthogonal(&lists), rows.iter().flat_map(|&r| columns.iter().map(move |&c| at(r, c))).collect()),
+                1 => (Picks::Points { count: n as u64, coordinates: &points }, points.chunks(2).map(|p| at(p[0], p[1])).collect()),
+                _ => (Picks::Mask { region: &region, mask: &mask }, chosen),
+            };
+            let strides: &[i64] = if round % 3 == 0 { &[columns.len() as i64 * 4, 4] } else { &[4] };
+            let mut data: Vec<i32> = places.iter().map(|_| below(&mut seed, 1000) as i32).collect();
+            // SAFETY: the memory lives as long as the calls.
+            unsafe {
+                if round % 2 == 0 {
+                    array.write_picks(&picks, &line(&mut data, strides)).unwrap();
+                    places.iter().zip(&data).for_each(|(&i, &v)| model[i] = v);
+                }
+                array.read_picks(&picks, &line(&mut data, strides)).unwrap();
+            }
+            assert_eq!(data, places.iter().map(|&i| model[i]).collect::<Vec<_>>(), "{compressor} {inner:?} round {round}");
+        }
+        let mut all = vec![0; 432];
+        // SAFETY: as above.
+        unsafe { array.read(&Selection::all(&SHAPE), &view(&mut all, &SHAPE)).unwrap() };
+        assert_eq!(all, model, "{compressor} {inner:?}");
+        assert!(array.stats().snapshot().reads > 0 && store.stats().snapshot().writes >= 6);
+    }
+}
+
+#[test]
+fn each_chunk_is_read_once_whatever_the_order_of_the_points() {
+    let store = memory();
+    let mut spec = spec(&[64, 64], &[32, 32]);
+    spec.set_compressor("zstd", None).unwrap();
+    spec.set_inner_chunks(&[8, 8]).unwrap();
+    let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+    let mut values: Vec<i32> = (1..4097).collect();
+    write_all(&array, &mut values);
+    array.stats().reset();
+    // Back and forth between all four shards and eight inner chunks.
+    let points: Vec<i64> = (0..800).flat_map(|i| [(i * 37) % 2 * 40 + i % 8, (i / 2) % 2 * 40 + i % 16]).collect();
+    let mut data = vec![0; 800];
+    let picks = Picks::Points { count: 800, coordinates: &points };
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.read_picks(&picks, &line(&mut data, &[4])).unwrap() };
+    let stats = array.stats().snapshot();
+    let touched: std::collections::BTreeSet<_> = points.chunks(2).map(|p| (p[0] / 8, p[1] / 8)).collect();
+    assert_eq!(stats.decoded_chunks, touched.len() as u64);
+    assert_eq!(stats.index_reads, 4);
+    assert!(points.chunks(2).zip(&data).all(|(p, &v)| i64::from(v) == p[0] * 64 + p[1] + 1));
+}
+
+#[test]
+fn lists_are_checked_against_the_array_before_anything_is_touched() {
+    let store = memory();
+    let array = Array::create(&store, "a", &spec(&[6, 4], &[3, 4]), Create::New).unwrap();
+    let mut data = vec![7; 24];
+    let region = Selection::all(&[6, 4]);
+    let (rows, columns) = ([0i64, 6], [1i64]);
+    let short = [Some(&rows[..])];
+    let far = [Some(&rows[..]), Some(&columns[..])];
+    let cases: [(Picks<'_>, ErrorKind, &str); 5] = [
+        (Picks::Orthogonal(&far), ErrorKind::Bounds, "dimension 0: the index 6 at position 1"),
+        (Picks::Orthogonal(&short), ErrorKind::Rank, "found 1 lists of indices, expected 2"),
+        (Picks::Points { count: 2, coordinates: &[0, 0, 5, -1] }, ErrorKind::Bounds, "point 1, dimension 1: the index -1"),
+        (Picks::Mask { region: &region, mask: &[1, 1] }, ErrorKind::BufferSize, "the mask has 2 bytes, expected 24"),
+        (Picks::Points { count: 30, coordinates: &[0; 60] }, ErrorKind::BufferSize, "96 bytes"),
+    ];
+    for (picks, kind, text) in cases {
+        let strides: &[i64] = if matches!(picks, Picks::Orthogonal(_)) { &[4, 4] } else { &[4] };
+        for write in [false, true] {
+            // SAFETY: the memory lives as long as the call.
+            let e = unsafe {
+                let memory = line(&mut data, strides);
+                if write { array.write_picks(&picks, &memory) } else { array.read_picks(&picks, &memory) }
+            };
+            let e = e.unwrap_err();
+            assert_eq!(e.kind(), kind, "{e}");
+            assert!(e.message().contains(text), "{e}");
+        }
+    }
+    assert!(data.iter().all(|&v| v == 7) && array.stats().snapshot().writes == 0);
+}
