@@ -101,6 +101,9 @@ typedef struct ozarr_chunk_iter ozarr_chunk_iter;
 /** A shard that is being written, inner chunk by inner chunk. */
 typedef struct ozarr_shard_writer ozarr_shard_writer;
 
+/** What makes an array longer along one dimension, step by step. */
+typedef struct ozarr_appender ozarr_appender;
+
 /** A dataset: a group whose arrays share named dimensions. */
 typedef struct ozarr_dataset ozarr_dataset;
 
@@ -431,7 +434,10 @@ OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, con
 OZARR_CHECKED ozarr_status ozarr_array_write_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size);
 
-/** Makes durable what was written to the array's store. */
+/**
+ * Stores what waits to be written (see `ozarr_array_set`), and makes durable what was written to the array's
+ * store.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_flush(ozarr_array *array);
 
 /** Flushes and frees. The handle is gone, whatever the status says. */
@@ -546,6 +552,17 @@ OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, i
  *
  * - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the
  *   default) leaves them out, they read the same.
+ * - `"chunk_cache"`: so many bytes of memory for decoded chunks (inner chunks of shards) of which only parts
+ *   are read; `"0"`, the default, is none. Every use asks the store whether the chunk is still what it was:
+ *   one look at a file, so what comes out is what is stored, whoever changed it, on file systems whose
+ *   times can be relied on. For programs that read element by element. In stores that are far away it is of
+ *   no use (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
+ * - `"write_back"`: so many bytes of memory in which parts of chunks that are written wait until their
+ *   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this handle
+ *   stores what it is about to read; others see what was written when its chunk is whole, or after a flush.
+ *   Short of memory, the chunks that wait for the longest time are stored. Flushing and closing tell what
+ *   could not be stored; what could not goes on waiting, and the next flush tries again.
+ *   Less than one chunk is `OZARR_ERR_LIMIT`. A child of `fork` begins with nothing that waits.
  * - `"raw_attributes"`: `"true"` shows attributes that are for programs only, too, where attributes are
  *   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
  *   those of NCZarr (`_nc...`). By its name each is found in any case.
@@ -1043,6 +1060,95 @@ OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const o
 /** Writes a region (NULL: the whole array) from memory. */
 OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
+
+/* ========================================================================================================
+ * Time steps
+ * ========================================================================================================
+ *
+ * An appender makes an array longer along one dimension, step by step. Steps wait in memory until their
+ * chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is published
+ * after the data, so that readers see whole steps only, also in other processes, also after a kill. A
+ * reader waits for more by `ozarr_array_wait_growth`. docs/timesteps.md has the whole story.
+ *
+ *     ozarr_appender *out;
+ *     if (ozarr_appender_open(temperature, 0, 0, 0, &out)) goto fail;
+ *     for (int step = 0; step < steps; step++) {
+ *         compute(t);
+ *         if (ozarr_appender_append(out, 1, OZARR_FLOAT64, t, sizeof t)) goto fail;
+ *     }
+ *     if (ozarr_appender_close(out)) goto fail; */
+
+/**
+ * Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
+ *
+ * `publish_every`: readers see the new length when it passes a multiple of so many steps. 0: whenever
+ * chunks are whole along the dimension, which costs nothing but the document (and what the store's
+ * `"file.sync"` asks for). Numbers that are no multiples of the chunk's depth have chunks stored in part,
+ * and read, decoded and encoded again when there is more of them: with 1, each chunk as often as it has
+ * steps.
+ *
+ * `memory`: the most bytes that steps may take while they wait; 0 is no limit. One chunk along the
+ * dimension, across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
+ *
+ * One appender at a time may be at work on an array: publishing finds a length that another one has changed
+ * (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions with
+ * listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, int64_t publish_every,
+    size_t memory, ozarr_appender **out);
+
+/**
+ * Takes `count` steps from `data`: contiguous, the last index fastest, of the array's shape except that the
+ * dimension has `count` elements. They are copied: `data` is yours again when this returns.
+ *
+ * After an error in taking or storing them the position is as before and the same steps can be given again;
+ * after one in publishing it has them, and the next call, a flush and the close publish again.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_append(ozarr_appender *appender, int64_t count, ozarr_type type,
+    const void *data, size_t size);
+
+/** As `ozarr_appender_append`, from any memory: with halos, of another type, column-major. */
+OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, int64_t count,
+    const ozarr_memory *memory);
+
+/**
+ * The length of the dimension with all steps that were taken, and the length that readers see; either may
+ * be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_position(ozarr_appender *appender, int64_t *position,
+    int64_t *published);
+
+/**
+ * Stores and publishes all steps that were taken, and makes them durable as far as the store's
+ * `"file.sync"` promises it. What could not be stored waits still, and this tells of it whenever it is
+ * called, until it could.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_flush(ozarr_appender *appender);
+
+/**
+ * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are lost.
+ * In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_close(ozarr_appender *appender);
+
+/**
+ * Frees the appender; NULL is allowed. Steps that wait are stored and published, but nobody is told if that
+ * fails: use `ozarr_appender_close`.
+ */
+void ozarr_appender_free(ozarr_appender *appender);
+
+/** Reads the array's document again: its shape may have been changed by other handles and processes. */
+OZARR_CHECKED ozarr_status ozarr_array_refresh(ozarr_array *array);
+
+/**
+ * Waits until dimension `dim` is longer than `beyond`; `*length` (may be NULL) becomes its length, which
+ * this handle's shape has from then on. `OZARR_ERR_TIMEOUT` after `timeout_ms` milliseconds; 0 looks once.
+ *
+ * The array's document is looked at after pauses of 1 ms that grow to 64 ms (of a store that is far away
+ * 0.1 s to 1.6 s). A look at a file is one system call; it is read when it has changed.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
+    int64_t timeout_ms, int64_t *length);
 
 /* ========================================================================================================
  * Datasets: dimensions, variables, coordinates
@@ -2221,6 +2327,9 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
  * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
  *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+ * - `"chunk_cache"`: so many bytes of memory for decoded chunks that all arrays which are opened with the
+ *   context from now on share; `"0"`, the default, is none. As `ozarr_array_set` says, which sets it for one
+ *   array; arrays whose chunks have no room in it do without.
  * - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);

@@ -5,6 +5,7 @@
 //! which does no I/O and is run by one of two drivers → `place`. The way of a write: the same plan → `write` → `encode` → put.
 
 mod boxes;
+mod chunk_cache;
 mod decode;
 mod encode;
 mod lenient;
@@ -27,7 +28,9 @@ mod shard_stream;
 pub mod stats;
 pub mod tasks;
 mod write;
+mod write_back;
 
+pub use chunk_cache::{ArrayCache, ChunkCache};
 pub use lenient::Lenient;
 pub use memory::{Memory, Overflow};
 pub use selection::Selection;
@@ -35,6 +38,7 @@ pub use shapes::ByShape;
 pub use shard_open::OpenShards;
 pub use shard_stored::Stored;
 pub use shard_stream::ShardWriter;
+pub use write_back::{WriteBack, flush};
 
 use crate::codec::BoundChain;
 use crate::dtype::DataType;
@@ -80,6 +84,10 @@ pub struct BoundArray {
     pub open_shards: Arc<OpenShards>,
     /// What is made of chunks that are not as they should be.
     pub lenient: Lenient,
+    /// Where decoded chunks are kept for reading; `None`: nowhere.
+    pub cache: Option<ArrayCache>,
+    /// Where parts of chunks wait to be written; `None`: they do not wait.
+    pub write_back: Option<Arc<WriteBack>>,
 }
 
 /// Reads the selected elements into `memory`.

@@ -4,7 +4,7 @@
 //! driver serves stores with latency: reads are started, the item is parked, and whoever helps the request goes on with it
 //! when the bytes have come. The machine is the same.
 
-use super::decode::{Cost, Machine, Part, Target};
+use super::decode::{Cost, Decoded, Machine, Part, Target};
 use super::plan::{Item, Plan};
 use super::pool::Pool;
 use super::request::{INLINE_BYTES, Outcome, Request, Work};
@@ -27,6 +27,9 @@ const CHECK_LENGTH: u64 = 1 << 20;
 
 /// The work of reading `selection` into `memory`, which holds what the elements mean where a coding says so.
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
+    if let Some(kept) = &array.write_back {
+        super::write_back::flush(array, kept, Some(selection))?;
+    }
     // SAFETY: `Memory::check` found the offset inside, or there are no elements.
     let base = memory.data.wrapping_add(memory.offset);
     let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
@@ -128,6 +131,9 @@ impl Job {
                 if let Some(shard) = plain_shard(&chain).filter(|_| !self.array.lenient.empty_is_missing) {
                     return self.read_shard(&chain, shard, &item, s);
                 }
+                if self.read_kept(&chain, &item, s)? {
+                    return Ok(());
+                }
                 match self.array.store.open(&s.key)? {
                     None => self.target.fill(&item.axes, item.memory),
                     Some(object) => lenient::read_object(&self.array, &chain, &object, &self.target, &item, s),
@@ -142,10 +148,43 @@ impl Job {
         let Some(held) = self.array.open_shard(shard, &s.key, &mut s.chain)? else {
             return self.target.fill(&item.axes, item.memory);
         };
-        let machine = self.machine(chain, Cost::LOCAL, Some(held.shard()));
+        let key = std::mem::take(&mut s.key);
+        let decoded = self.array.cache.as_ref().map(|cache| Decoded { cache, key: &key, mark: &held.mark });
+        let machine = Machine { decoded, ..self.machine(chain, Cost::LOCAL, Some(held.shard())) };
         s.parts.clear();
-        machine.start_inner(shard, held.index(), Some(held.len), item, &mut s.parts)?;
-        read_parts(held.object()?, &machine, true, s)
+        let started = machine.start_inner(shard, held.index(), Some(held.len), item, &mut s.parts);
+        let result = started.and_then(|()| read_parts(held.object()?, &machine, true, s));
+        s.key = key;
+        result
+    }
+
+    /// Reads a chunk that is kept decoded, or is to be; false if it is to be read in another way.
+    fn read_kept(&self, chain: &BoundChain, item: &Item, s: &mut Scratch) -> Result<bool> {
+        let (Some(cache), BoundChain::Leaf(leaf)) = (&self.array.cache, chain) else { return Ok(false) };
+        let as_it_should_be = self.array.lenient.clipped.is_none() && !self.array.lenient.empty_is_missing;
+        if leaf.variable.is_some() || !as_it_should_be || !cache.takes(leaf.layout.bytes) {
+            return Ok(false);
+        }
+        let Some(mark) = self.array.store.mark(&s.key)? else { return self.target.fill(&item.axes, item.memory).map(|()| true) };
+        let key = std::mem::take(&mut s.key);
+        let result = self.read_marked(chain, item, Decoded { cache, key: &key, mark: &mark }, s);
+        s.key = key;
+        result
+    }
+
+    fn read_marked(&self, chain: &BoundChain, item: &Item, decoded: Decoded<'_>, s: &mut Scratch) -> Result<bool> {
+        let mut machine = Machine { decoded: Some(decoded), ..self.machine(chain, Cost::LOCAL, None) };
+        s.parts.clear();
+        machine.start(item, &mut s.parts)?;
+        match s.parts.as_slice() {
+            [part] if machine.place_kept(part)? => return Ok(true),
+            _ => {}
+        }
+        let Some(object) = self.array.store.open(decoded.key)? else { return self.target.fill(&item.axes, item.memory).map(|()| true) };
+        // Another object may have got the key since.
+        let mark = object.mark()?;
+        machine.decoded = Some(Decoded { mark: &mark, ..decoded });
+        read_object(&object, &machine, item, s).map(|()| true)
     }
 
     /// The parts to begin with, in a store with latency; of a shard whose index is known those of its inner chunks, and the version
@@ -169,7 +208,7 @@ impl Job {
     }
 
     fn machine<'a>(&'a self, root: &'a BoundChain, cost: Cost, kept: Option<&'a OpenShard>) -> Machine<'a> {
-        Machine { root, target: &self.target, cost, kept }
+        Machine { root, target: &self.target, cost, kept, decoded: None }
     }
 }
 
@@ -183,7 +222,7 @@ pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: &Item, s
 /// Runs the machine until no parts are left. `inside`: that spans end inside the object is known.
 fn read_parts(object: &Object, machine: &Machine<'_>, inside: bool, s: &mut Scratch) -> Result<()> {
     while let Some(part) = s.parts.pop() {
-        if !machine.skip(&part, &mut s.parts)? {
+        if !machine.skip(&part, &mut s.parts)? && !machine.place_kept(&part)? {
             read_part(object, machine, part, inside, s)?;
         }
     }

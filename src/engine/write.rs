@@ -12,6 +12,7 @@ use super::read::plain_shard;
 use super::request::{Outcome, Request, Work};
 use super::scratch::{self, Scratch};
 use super::shard::{self, Edit, Selected};
+use super::write_back::{self, WriteBack};
 use super::{BoundArray, Memory, Overflow, Selection, lenient};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::ElementType;
@@ -25,35 +26,26 @@ use std::sync::{Arc, Mutex};
 
 /// The work of writing `selection` from `memory`, which holds what the elements mean where a coding says so.
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
-    let base = memory.data.wrapping_add(memory.offset).cast_const();
-    let mut source = Source::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
-    source.store_fill = array.store_fill_chunks;
-    let (native, from) = (ElementType::native(array.data_type), ElementType::native(memory.data_type));
-    let mut change = Transfer::new(from, native)?.with_overflow(memory.overflow);
-    if let Some(coding) = coding {
-        source.transfer = Transfer::encoding(from, source.transfer.to(), coding, memory.overflow)?;
-        change = Transfer::encoding(from, native, coding, memory.overflow)?;
+    let job = Job::new(array, selection, memory, coding)?;
+    if let Some(kept) = &array.write_back {
+        kept.make_room(&job)?;
     }
-    let job = Job {
-        plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
-        source,
-        change,
-        latency: array.store.capabilities().latency,
-        array: array.clone(),
-    };
     Ok(Box::new(Write(Arc::new(job))))
 }
 
 struct Write(Arc<Job>);
 
-struct Job {
-    array: Arc<BoundArray>,
-    plan: Plan,
+/// A selection on its way from memory to the chunks that it touches.
+pub(super) struct Job {
+    pub array: Arc<BoundArray>,
+    pub plan: Plan,
     source: Source,
     /// From the memory's type to the array's, for chunks that are changed in part.
-    change: Transfer,
+    pub change: Transfer,
     /// Puts are started, and waited for by nobody but the request.
     latency: bool,
+    /// The memory is what waited of that chunk.
+    settles: Option<(Arc<WriteBack>, Dims)>,
 }
 
 impl Work for Write {
@@ -78,57 +70,120 @@ impl Work for Write {
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
-        let item = self.0.plan.item(number);
+        let (job, item) = (self.0.clone(), self.0.plan.item(number));
         scratch::with(|s| {
-            self.0.array.chunk_key(&item.chunk, &mut s.key);
-            let guard = self.0.array.locks.acquire(&s.key, || {
-                let (job, request) = (self.0.clone(), request.clone());
-                move |guard: ChunkGuard| {
-                    let again = request.clone();
-                    again.resume(Box::new(move |request| {
-                        if let Outcome::Done(result) = job.write_later(number, request, guard) {
-                            request.finish(result);
-                        }
-                    }));
-                }
-            });
-            match guard {
-                None => Outcome::Parked,
-                Some(guard) => self.0.begin(&item, request, guard, s),
-            }
+            let chunk = item.chunk.clone();
+            locked(&self.0.array, &chunk, request, s, move |request, guard, s| job.keep_or_write(&item, request, guard, s))
         })
     }
 }
 
+/// Puts the chunk's key into `s` and calls `go` under the chunk's lock: now, or as a continuation when its holder gives it back.
+pub(super) fn locked<F>(array: &Arc<BoundArray>, chunk: &[u64], request: &Arc<Request>, s: &mut Scratch, go: F) -> Outcome
+where
+    F: FnOnce(&Arc<Request>, ChunkGuard, &mut Scratch) -> Outcome + Send + 'static,
+{
+    array.chunk_key(chunk, &mut s.key);
+    let mut go = Some(go);
+    let guard = array.locks.acquire(&s.key, || {
+        let (key, request, go) = (s.key.clone(), request.clone(), go.take());
+        move |guard: ChunkGuard| {
+            let again = request.clone();
+            again.resume(Box::new(move |request| {
+                let outcome = scratch::with(|s| {
+                    s.key = key;
+                    go.map_or(Outcome::Parked, |go| go(request, guard, s))
+                });
+                if let Outcome::Done(result) = outcome {
+                    request.finish(result);
+                }
+            }));
+        }
+    });
+    match (guard, go) {
+        (Some(guard), Some(go)) => go(request, guard, s),
+        _ => Outcome::Parked,
+    }
+}
+
 impl Job {
-    /// An item whose lock was taken when it came to its turn.
-    fn write_later(self: &Arc<Self>, number: u64, request: &Arc<Request>, guard: ChunkGuard) -> Outcome {
-        let item = self.plan.item(number);
-        scratch::with(|s| {
-            self.array.chunk_key(&item.chunk, &mut s.key);
-            self.begin(&item, request, guard, s)
+    /// The job of writing `selection` from `memory`, as for [`plan`].
+    pub fn new(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Job> {
+        let base = memory.data.wrapping_add(memory.offset).cast_const();
+        let mut source = Source::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
+        source.store_fill = array.store_fill_chunks;
+        let (native, from) = (ElementType::native(array.data_type), ElementType::native(memory.data_type));
+        let mut change = Transfer::new(from, native)?.with_overflow(memory.overflow);
+        if let Some(coding) = coding {
+            source.transfer = Transfer::encoding(from, source.transfer.to(), coding, memory.overflow)?;
+            change = Transfer::encoding(from, native, coding, memory.overflow)?;
+        }
+        Ok(Job {
+            plan: Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?,
+            source,
+            change,
+            latency: array.store.capabilities().latency,
+            array: array.clone(),
+            settles: None,
         })
     }
 
+    /// The same, of what waited of that chunk.
+    pub fn settling(self, kept: Arc<WriteBack>, chunk: Dims) -> Job {
+        Job { settles: Some((kept, chunk)), ..self }
+    }
+
+    /// Lets an item wait for the rest of its chunk, where the array does so, or writes it. Its key is in `s` and locked.
+    fn keep_or_write(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+        let whole = || shard::covers(&item.axes, &self.inside(item)) && !self.change.is_partial();
+        let Some(kept) = self.array.write_back.as_ref().filter(|_| !self.array.data_type.is_variable() && !whole()) else {
+            return self.begin(item, request, guard, s);
+        };
+        match kept.take(self, item, s) {
+            Ok(write_back::Kept::Waits) => Outcome::Done(Ok(())),
+            Ok(write_back::Kept::Through) => self.begin(item, request, guard, s),
+            Ok(write_back::Kept::Whole(job)) => {
+                let job = Arc::new(job);
+                let item = job.plan.item(0);
+                job.begin(&item, request, guard, s)
+            }
+            Err(e) => Outcome::Done(Err(self.plan.name_element(item, e).at_key(&s.key))),
+        }
+    }
+
     /// Writes an item, whose key is in `s` and locked, or starts its put.
-    fn begin(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+    pub fn begin(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
         let later = self.latency.then(Mutex::default);
-        let result = self.write(item, request, Outlet::later(&self.array, later.as_ref()), s);
+        let result = self.write(item, Some(request), Outlet::later(&self.array, later.as_ref()), s);
         let change = later.and_then(|later| lock::lock(&later).take());
         match (result, change) {
             (Ok(()), Some(change)) => {
-                self.send(change, &s.key, request, guard);
+                self.send(change, &s.key, (request, &item.chunk), guard);
                 Outcome::Parked
             }
-            (result, _) => Outcome::Done(result),
+            (result, _) => Outcome::Done(result.inspect(|()| self.settle(&item.chunk))),
+        }
+    }
+
+    /// Writes an item, whose key is in `s` and locked, and returns when that is done.
+    pub fn write_now(&self, item: &Item, s: &mut Scratch) -> Result<()> {
+        self.write(item, None, Outlet::now(&self.array), s).inspect(|()| self.settle(&item.chunk))
+    }
+
+    /// The chunk was stored: what waited of it is, or is replaced.
+    fn settle(&self, chunk: &[u64]) {
+        match (&self.settles, &self.array.write_back) {
+            (Some((kept, chunk)), _) => kept.forget(chunk),
+            (None, Some(kept)) => kept.forget(chunk),
+            (None, None) => {}
         }
     }
 
     /// Starts a put or an erasing. The lock is given back, and the item done, when it has ended.
-    fn send(self: &Arc<Self>, change: Change, key: &str, request: &Arc<Request>, guard: ChunkGuard) {
+    fn send(self: &Arc<Self>, change: Change, key: &str, (request, chunk): (&Arc<Request>, &Dims), guard: ChunkGuard) {
         let bytes = if let Change::Put(bytes) = &change { bytes.len() as u64 } else { 0 };
         request.flight_started(bytes);
-        let (job, again, name) = (self.clone(), request.clone(), key.to_string());
+        let (job, again, name, chunk) = (self.clone(), request.clone(), key.to_string(), chunk.clone());
         let done = Box::new(move |result: Result<()>| {
             again.flight_landed();
             again.bytes_used(bytes);
@@ -136,6 +191,7 @@ impl Job {
             request.resume(Box::new(move |request| {
                 // Who read meanwhile may have kept the old one.
                 job.array.open_shards.forget(&name);
+                let result = result.inspect(|()| job.settle(&chunk));
                 drop(guard);
                 request.finish(result.map_err(|e| e.at_key(&name)));
             }));
@@ -147,7 +203,7 @@ impl Job {
     }
 
     /// Encodes an item and hands it to the outlet.
-    fn write(&self, item: &Item, request: &Arc<Request>, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
+    fn write(&self, item: &Item, request: Option<&Arc<Request>>, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
         let result = self.array.chain_of(&item.chunk).and_then(|chain| {
             let inside = self.inside(item);
             if let Some(shard) = plain_shard(&chain) {
@@ -166,10 +222,10 @@ impl Job {
         shard: &Sharded,
         item: &Item,
         (inside, outlet): (&[u64], Outlet<'_>),
-        request: &Arc<Request>,
+        request: Option<&Arc<Request>>,
         s: &mut Scratch,
     ) -> Result<()> {
-        let edit = Edit { array: &self.array, source: &self.source, change: &self.change, request: Some(request), outlet };
+        let edit = Edit { array: &self.array, source: &self.source, change: &self.change, request, outlet };
         let key = std::mem::take(&mut s.key);
         let result = edit.write(shard, &key, Selected { axes: &item.axes, memory: item.memory, inside }, s);
         s.key = key;
@@ -177,7 +233,7 @@ impl Job {
     }
 
     /// How much of the item's chunk lies inside the array.
-    fn inside(&self, item: &Item) -> Dims {
+    pub fn inside(&self, item: &Item) -> Dims {
         let grid = &self.array.grid;
         let each = item.chunk.iter().zip(&self.array.shape).enumerate();
         each.map(|(d, (&chunk, &length))| grid.extent(d, chunk).min(length - grid.origin(d, chunk))).collect()
@@ -245,7 +301,7 @@ impl Job {
     }
 
     /// The selected elements from the caller's memory into that buffer.
-    fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
+    pub fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
         let start: i64 = item.axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
         let axes: PlaceAxes =
             item.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();

@@ -4,6 +4,7 @@
 //! threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call
 //! gains by it.
 
+use super::array::bytes;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
@@ -34,6 +35,9 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
 /// - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
 ///   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+/// - `"chunk_cache"`: so many bytes of memory for decoded chunks that all arrays which are opened with the
+///   context from now on share; `"0"`, the default, is none. As `ozarr_array_set` says, which sets it for one
+///   array; arrays whose chunks have no room in it do without.
 /// - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -49,7 +53,11 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
             },
             "strict" => context.strict.store(flag(key, value)?, Relaxed),
             "non_finite" => context.non_finite.store(flag(key, value)?, Relaxed),
-            _ => bail!(Argument, "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"non_finite\""),
+            "chunk_cache" => {
+                let bytes = bytes(key, value)?;
+                drop(context.chunk_cache.replace((bytes > 0).then(|| node::ChunkCache::new(bytes))));
+            }
+            _ => bail!(Argument, "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"chunk_cache\", \"non_finite\""),
         }
         Ok(())
     })
@@ -138,5 +146,6 @@ pub(super) fn context_of(context: *const ozarr_context) -> Result<Context> {
         threads => Context::with_threads(threads),
     };
     let (strict, non_finite) = (settings.strict.load(Relaxed), settings.non_finite.load(Relaxed));
-    Ok(context.with_settings(node::Settings { strict, non_finite, log: settings.log.read(Option::clone) }))
+    let (log, chunk_cache) = (settings.log.read(Option::clone), settings.chunk_cache.read(Option::clone));
+    Ok(context.with_settings(node::Settings { strict, non_finite, log, chunk_cache }))
 }

@@ -56,6 +56,8 @@ pub(crate) enum Kind {
     ChunkIter = 9,
     /// `ozarr_shard_writer`
     ShardWriter = 10,
+    /// `ozarr_appender`
+    Appender = 13,
     /// `ozarr_dataset`
     Dataset = 14,
     /// `ozarr_answer`
@@ -65,7 +67,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 13] = [
+    const ALL: [Kind; 14] = [
         Kind::Context,
         Kind::Store,
         Kind::Group,
@@ -76,6 +78,7 @@ impl Kind {
         Kind::Dtype,
         Kind::ChunkIter,
         Kind::ShardWriter,
+        Kind::Appender,
         Kind::Dataset,
         Kind::Answer,
         Kind::Keys,
@@ -93,6 +96,7 @@ impl Kind {
             Kind::Dtype => "ozarr_dtype",
             Kind::ChunkIter => "ozarr_chunk_iter",
             Kind::ShardWriter => "ozarr_shard_writer",
+            Kind::Appender => "ozarr_appender",
             Kind::Dataset => "ozarr_dataset",
             Kind::Answer => "ozarr_answer",
             Kind::Keys => "ozarr_keys",

@@ -195,7 +195,7 @@ fn fields_of(stored: DataType, path: &[&str]) -> Result<Vec<&'static Field>> {
 
 /// # Safety `memory` is NULL or points to a struct that begins with its size and whose strides, if any, are
 /// as many as `shape` is long.
-unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozarr_memory) -> Result<Memory> {
+pub(super) unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozarr_memory) -> Result<Memory> {
     not_null(memory, "memory")?;
     // SAFETY: not NULL; the caller's promise.
     let memory = unsafe { read_struct(memory, "memory", MEMORY_V1) }?;

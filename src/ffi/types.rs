@@ -13,7 +13,7 @@ use crate::fork::{ForkSafe, Kept};
 use crate::node;
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An array: open for reading, or for reading and writing.
 #[allow(non_camel_case_types)]
@@ -61,6 +61,12 @@ pub struct ozarr_chunk_iter {
 /// A shard that is being written, inner chunk by inner chunk.
 #[allow(non_camel_case_types)]
 pub struct ozarr_shard_writer {
+    _bits: [u8; 0],
+}
+
+/// What makes an array longer along one dimension, step by step.
+#[allow(non_camel_case_types)]
+pub struct ozarr_appender {
     _bits: [u8; 0],
 }
 
@@ -287,6 +293,8 @@ pub(crate) struct Settings {
     pub(super) non_finite: AtomicBool,
     /// Who is told.
     pub(super) log: Kept<Option<node::Log>>,
+    /// `"chunk_cache"`
+    pub(super) chunk_cache: Kept<Option<Arc<node::ChunkCache>>>,
 }
 
 /// The state behind an `ozarr_iter`: children, and the number of steps taken.
@@ -353,6 +361,7 @@ handle!(ozarr_varlen, Varlen, node::variable::Variable);
 handle!(ozarr_dtype, Dtype, super::dtype::Description);
 handle!(ozarr_chunk_iter, ChunkIter, Turn<ChunkCursor>);
 handle!(ozarr_shard_writer, ShardWriter, Turn<node::ArrayShardWriter>);
+handle!(ozarr_appender, Appender, Turn<node::Appender>);
 handle!(ozarr_dataset, Dataset, node::Dataset);
 handle!(ozarr_answer, Answer, Turn<super::table::Pending>);
 handle!(ozarr_keys, Keys, Turn<Vec<String>>);

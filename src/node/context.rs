@@ -1,5 +1,6 @@
 //! What the handles on stores share: threads and locks, how strict reading is, and where warnings go.
 
+use crate::engine::ChunkCache;
 use crate::engine::lock::{ChunkLocks, KeyLocks};
 use crate::engine::pool::Pool;
 use crate::error::{Error, ErrorKind, Result, err};
@@ -25,6 +26,8 @@ pub struct Settings {
     pub non_finite: bool,
     /// Who is told, and of what.
     pub log: Option<Log>,
+    /// Where the arrays that are opened keep decoded chunks, all of them in the same.
+    pub chunk_cache: Option<Arc<ChunkCache>>,
 }
 
 /// How important a message of the log is. The discriminants are those of the C header.
@@ -77,6 +80,11 @@ impl Context {
     /// Whether attributes may hold bare NaN and infinities.
     pub fn allows_non_finite(&self) -> bool {
         self.settings.non_finite
+    }
+
+    /// Where the arrays that are opened keep decoded chunks.
+    pub(super) fn chunk_cache(&self) -> Option<&Arc<ChunkCache>> {
+        self.settings.chunk_cache.as_ref()
     }
 
     /// Whether anyone wants to know what is odd.

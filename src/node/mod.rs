@@ -4,6 +4,7 @@
 //! that readers see old or new. `hierarchy` makes ancestors and keeps consolidated metadata right; [`spec`] says what to
 //! create; the data themselves are the engine's.
 
+mod appender;
 pub mod array;
 pub mod attrs;
 mod catalog;
@@ -17,6 +18,7 @@ mod draft;
 mod export;
 mod gather;
 pub mod group;
+mod growth;
 mod hierarchy;
 mod info;
 mod migrate;
@@ -36,6 +38,7 @@ mod walk;
 pub use crate::codec::foreign as foreign_codec;
 pub use crate::codec::registry::has as has_codec;
 pub use crate::dtype::foreign as foreign_type;
+pub use appender::Appender;
 pub use array::Array;
 pub use attrs::{Attributes, JsonKind};
 pub use chunk::{ArrayShardWriter, ChunkPlace, Chunks};
@@ -51,6 +54,7 @@ pub use transform::{Member, Transformer, register_member, register_transformer, 
 pub use usage::Usage;
 
 // The plain values that the facade's signatures speak of.
+pub use crate::engine::ChunkCache;
 pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
 pub use crate::grid::own as own_keys;

@@ -25,6 +25,7 @@ impl Array {
     pub fn resize(&self, shape: &[u64], keep_outside: bool) -> Result<()> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
+        self.store_waiting()?;
         let format = self.format();
         {
             let _lock = document::lock(self.store(), self.path(), document_name(format))?;
@@ -56,6 +57,7 @@ impl Array {
     pub unsafe fn append(&self, dim: usize, count: u64, memory: &Memory) -> Result<()> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
+        self.store_waiting()?;
         let format = self.format();
         let known = self.shape();
         if dim >= known.len() {
@@ -100,7 +102,7 @@ impl Array {
     }
 
     /// The array as it will be with that shape. An error where a chunk that a rectilinear grid grows into cannot be used.
-    fn reshaped(&self, fresh: &State, shape: &[u64]) -> Result<State> {
+    pub(super) fn reshaped(&self, fresh: &State, shape: &[u64]) -> Result<State> {
         let mut meta = fresh.meta.clone();
         meta.shape = Dims::from_slice(shape);
         meta.document.insert("shape".into(), number_list(shape));
@@ -116,7 +118,7 @@ impl Array {
     }
 
     /// Stores the document of `next` unless the shape stays that of `old`, and uses it from now on.
-    fn publish_shape(&self, old: &[u64], next: State) -> Result<()> {
+    pub(super) fn publish_shape(&self, old: &[u64], next: State) -> Result<()> {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), document_name(next.meta.format));
             document::publish(self.store(), &key, &next.meta.document, Condition::None)?;
@@ -125,7 +127,7 @@ impl Array {
         Ok(())
     }
 
-    fn refresh_above(&self) -> Result<()> {
+    pub(super) fn refresh_above(&self) -> Result<()> {
         super::hierarchy::refresh(self.store(), &[self.path().to_string()], None)
     }
 }
@@ -141,7 +143,7 @@ fn check_shape(shape: &[u64], rank: usize) -> Result<()> {
 }
 
 /// `count` elements from `start` along `dim`, all along the others.
-fn slab(shape: &[u64], dim: usize, start: u64, count: u64) -> Result<Selection> {
+pub(super) fn slab(shape: &[u64], dim: usize, start: u64, count: u64) -> Result<Selection> {
     let mut starts = vec![0i64; shape.len()];
     let mut counts: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
     (starts[dim], counts[dim]) = (start as i64, count as i64);
