@@ -191,7 +191,7 @@ mod tests {
 
     fn marks() -> (Mark, Mark) {
         let store = MemoryStore::new();
-        let mut next = || {
+        let next = || {
             store.put("k", &[b"1"], Condition::None).unwrap();
             store.mark("k").unwrap().unwrap()
         };

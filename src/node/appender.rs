@@ -2,7 +2,7 @@
 //! so that readers see whole steps only.
 
 use super::Array;
-use super::array::document_name;
+use super::array::{State, document_name};
 use super::document;
 use super::resize::slab;
 use crate::engine::{self, BoundArray, Memory, WriteBack};
@@ -94,25 +94,66 @@ impl Appender {
     pub unsafe fn append(&mut self, count: u64, memory: &Memory) -> Result<()> {
         let long = self.position.checked_add(count).filter(|&n| n < i64::MAX as u64 - self.depth);
         let Some(end) = long else { bail!(Limit, "dimension {} of length {} cannot grow by {count}", self.dim, self.position) };
-        let selection = slab(&self.endless.shape, self.dim, self.position, count)?;
-        // SAFETY: the caller vouches for the memory.
-        unsafe { engine::write(&self.endless, &selection, memory)? };
-        self.position = end;
-        match self.every {
-            0 => self.publish(end - end % self.depth),
-            every if end / every > self.published / every => self.publish(end),
-            _ => Ok(()),
+        let due = match self.every {
+            0 => end - end % self.depth,
+            every if end / every > self.published / every => end,
+            _ => self.published,
+        };
+        // Steps that only wait need not be looked after.
+        if end / self.depth == self.position / self.depth && due <= self.published {
+            // SAFETY: forwarded from the caller.
+            return unsafe { self.take(count, memory) };
         }
+        self.alone(|this, fresh| {
+            // SAFETY: forwarded from the caller.
+            unsafe { this.take(count, memory)? };
+            this.publish(due, fresh)
+        })
+    }
+
+    /// # Safety
+    /// As for [`engine::write`].
+    unsafe fn take(&mut self, count: u64, memory: &Memory) -> Result<()> {
+        let selection = slab(&self.endless.shape, self.dim, self.position, count)?;
+        // SAFETY: forwarded from the caller.
+        unsafe { engine::write(&self.endless, &selection, memory)? };
+        self.position += count;
+        Ok(())
     }
 
     /// Stores all steps, publishes them, and makes both durable as far as the store's mode promises it.
     pub fn flush(&mut self) -> Result<()> {
-        self.publish(self.position)?;
+        self.publish_all()?;
         self.array.flush_store()
     }
 
+    fn publish_all(&mut self) -> Result<()> {
+        if self.position == self.published {
+            return Ok(());
+        }
+        self.alone(|this, fresh| this.publish(this.position, fresh))
+    }
+
+    /// Does what stores chunks, with the array's document locked, after a look whether it has the length that this appender gave it: what
+    /// another one has appended is not overwritten.
+    fn alone(&mut self, work: impl FnOnce(&mut Self, State) -> Result<()>) -> Result<()> {
+        let (array, before) = (self.array.clone(), self.published);
+        {
+            let _lock = document::lock(array.store(), array.path(), document_name(array.format()))?;
+            let fresh = array.read_fresh(array.format())?;
+            let found = fresh.meta.shape.clone();
+            let expected = |length: u64| found == self.shape_of(length);
+            if !expected(self.published) && !self.doubtful.is_some_and(expected) {
+                let known = self.shape_of(self.published);
+                return Err(err!(State, "the array has shape {found:?} by now, this appender expected {known:?}: another one is at work"));
+            }
+            work(self, fresh)?;
+        }
+        if self.published > before { array.refresh_above() } else { Ok(()) }
+    }
+
     /// Stores the steps before `end` that are not published, makes them durable, then publishes the shape that has them.
-    fn publish(&mut self, end: u64) -> Result<()> {
+    fn publish(&mut self, end: u64, fresh: State) -> Result<()> {
         if end <= self.published {
             return Ok(());
         }
@@ -120,29 +161,11 @@ impl Appender {
         let until = Arc::new(BoundArray { shape: shape.clone(), write_back: None, ..(*self.endless).clone() });
         engine::flush(&until, &self.kept, Some(&slab(&shape, self.dim, self.published, end - self.published)?))?;
         self.array.flush_store()?;
-        self.publish_length(&shape)?;
-        self.published = end;
-        self.array.refresh_above()
-    }
-
-    fn publish_length(&mut self, shape: &[u64]) -> Result<()> {
-        let (array, dim) = (&self.array, self.dim);
-        let format = array.format();
-        let _lock = document::lock(array.store(), array.path(), document_name(format))?;
-        let fresh = array.read_fresh(format)?;
-        let found = fresh.meta.shape.clone();
-        let mut expected = Dims::from_slice(shape);
-        expected[dim] = match self.doubtful {
-            Some(doubtful) if found.get(dim) == Some(&doubtful) => doubtful,
-            _ => self.published,
-        };
-        if found != expected {
-            return Err(err!(State, "the array has shape {found:?} by now, this appender expected {expected:?}: another one is at work"));
-        }
-        let next = array.reshaped(&fresh, shape)?;
-        self.doubtful = Some(shape[dim]);
-        array.publish_shape(&found, next)?;
+        let next = self.array.reshaped(&fresh, &shape)?;
+        self.doubtful = Some(end);
+        self.array.publish_shape(&fresh.meta.shape, next)?;
         self.doubtful = None;
+        self.published = end;
         Ok(())
     }
 }
@@ -150,7 +173,7 @@ impl Appender {
 impl Drop for Appender {
     fn drop(&mut self) {
         // Nobody is left to be told; who wants to know closes the appender.
-        let _ = self.publish(self.position);
+        let _ = self.publish_all();
     }
 }
 

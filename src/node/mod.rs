@@ -131,6 +131,8 @@ impl Node {
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_growth;
+#[cfg(test)]
 mod tests_hier;
 #[cfg(test)]
 mod tests_odd;
