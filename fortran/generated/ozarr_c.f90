@@ -1137,6 +1137,70 @@ module ozarr_c
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_ex
+    function ozarr_appender_open(array, dim, publish_every, memory, out) bind(c, &
+      name="ozarr_appender_open") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: publish_every
+      integer(c_size_t), value :: memory
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_appender_open
+    function ozarr_appender_append(appender, count, type_, data, bytes) bind(c, &
+      name="ozarr_appender_append") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: appender
+      integer(c_int64_t), value :: count
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_appender_append
+    function ozarr_appender_append_ex(appender, count, memory) bind(c, name="ozarr_appender_append_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int64_t), value :: count
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_appender_append_ex
+    function ozarr_appender_position(appender, position, published) bind(c, &
+      name="ozarr_appender_position") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int64_t), intent(inout) :: position
+      integer(c_int64_t), intent(inout) :: published
+      integer(c_int32_t) :: r
+    end function ozarr_appender_position
+    function ozarr_appender_flush(appender) bind(c, name="ozarr_appender_flush") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int32_t) :: r
+    end function ozarr_appender_flush
+    function ozarr_appender_close(appender) bind(c, name="ozarr_appender_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int32_t) :: r
+    end function ozarr_appender_close
+    subroutine ozarr_appender_free(appender) bind(c, name="ozarr_appender_free")
+      import :: c_ptr
+      type(c_ptr), value :: appender
+    end subroutine ozarr_appender_free
+    function ozarr_array_refresh(array) bind(c, name="ozarr_array_refresh") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t) :: r
+    end function ozarr_array_refresh
+    function ozarr_array_wait_growth(array, dim, beyond, timeout_ms, length) bind(c, &
+      name="ozarr_array_wait_growth") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: beyond
+      integer(c_int64_t), value :: timeout_ms
+      integer(c_int64_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_wait_growth
     function ozarr_dataset_create(location, zarr_format, flags, out) bind(c, name="ozarr_dataset_create") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)

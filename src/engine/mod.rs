@@ -96,7 +96,7 @@ pub struct BoundArray {
 /// `memory` must describe memory that stays valid and unaliased until this returns.
 pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
     memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
-    request::run(read::plan(array, selection, memory, None)?)
+    read::run(array, selection, memory, None)
 }
 
 /// Reads what the selected elements mean into `memory`.
@@ -105,7 +105,7 @@ pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
 /// As for [`read()`].
 pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
     memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
-    request::run(read::plan(array, selection, memory, Some(coding))?)
+    read::run(array, selection, memory, Some(coding))
 }
 
 /// Writes the selected elements from `memory`.

@@ -7,7 +7,7 @@
 use super::decode::{Cost, Decoded, Machine, Part, Target};
 use super::plan::{Item, Plan};
 use super::pool::Pool;
-use super::request::{INLINE_BYTES, Outcome, Request, Work};
+use super::request::{self, INLINE_BYTES, Outcome, Request, Work};
 use super::scratch::{self, ChainScratch, Scratch};
 use super::shard_open::OpenShard;
 use super::{BoundArray, Memory, Selection, lenient};
@@ -25,8 +25,17 @@ const ATTEMPTS: usize = 5;
 /// Reads of at least this many bytes are checked against the object's length before memory is taken for them.
 const CHECK_LENGTH: u64 = 1 << 20;
 
-/// The work of reading `selection` into `memory`, which holds what the elements mean where a coding says so.
-pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
+/// Reads `selection` into `memory`, which holds what the elements mean where a coding says so. What is one item is read without a
+/// request, which would cost more than to place an element.
+pub(super) fn run(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<()> {
+    let job = job(array, selection, memory, coding)?;
+    match job.plan.items() {
+        1 if !job.latency => job.read_now(job.plan.item(0)),
+        _ => request::run(Box::new(Read(Arc::new(job)))),
+    }
+}
+
+fn job(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Job> {
     if let Some(kept) = &array.write_back {
         super::write_back::flush(array, kept, Some(selection))?;
     }
@@ -42,15 +51,14 @@ pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
         Some(coding) => target.decoding(&array.chain, array.data_type, &array.fill, in_memory, coding)?,
         None => target,
     };
-    let job = Job {
+    Ok(Job {
         target: target.for_bytes(plan.bytes()),
         plan,
         cost: Cost::of(&*array.store),
         // Clipped chunks are told by their length, which reads in flight do not ask for.
         latency: array.store.capabilities().latency && array.lenient.clipped.is_none(),
         array: array.clone(),
-    };
-    Ok(Box::new(Read(Arc::new(job))))
+    })
 }
 
 /// The shard that a chain is, unless further codecs make one piece of it.

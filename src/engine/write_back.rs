@@ -14,6 +14,7 @@ use super::request::{self, Outcome, Request, Work};
 use super::scratch::{self, Scratch};
 use super::write::{Job, locked};
 use super::{BoundArray, Memory, Overflow, Selection};
+use crate::dtype::DataType;
 use crate::error::{Result, bail};
 use crate::fork::ForkSafe;
 use crate::limits::{Dims, c_strides, chunk_bytes, grow};
@@ -44,9 +45,22 @@ struct Waiting {
 
 /// The part of one chunk that waits.
 pub(super) struct Part {
-    /// The whole chunk in C order, in the array's own type; only the box means something.
+    /// The whole chunk in C order; only the box means something.
     buffer: Vec<u8>,
     span: Span,
+    /// The shape of the chunk and the type of the elements.
+    shape: Dims,
+    data_type: DataType,
+}
+
+impl Part {
+    /// The document may have been replaced by that of another array.
+    fn check(&self, shape: &[u64], data_type: DataType) -> Result<()> {
+        if (self.shape.as_slice(), self.data_type) != (shape, data_type) {
+            bail!(State, "the array has other chunks or elements by now than when a part of a chunk was written, which waits still");
+        }
+        Ok(())
+    }
 }
 
 /// A box of elements in a chunk.
@@ -189,6 +203,7 @@ impl WriteBack {
         let may_fail = job.change.plain_copy().is_none();
         if let Some(part) = self.find(&item.chunk) {
             let mut part = lock(&part);
+            part.check(&chunk, array.data_type)?;
             let both = if is_box || part.span.holds(&new) { part.span.joined(&new) } else { None };
             match both.filter(|_| !(may_fail && part.span.meets(&new))) {
                 Some(both) => {
@@ -211,7 +226,7 @@ impl WriteBack {
         }
         // A buffer that was used before may be longer than a chunk of this shape.
         self.account(buffer.len() - bytes);
-        let part = Arc::new(Mutex::new(Part { buffer, span: new }));
+        let part = Arc::new(Mutex::new(Part { buffer, span: new, shape: chunk, data_type: array.data_type }));
         let mut state = lock(self.state.get());
         state.clock += 1;
         let used = state.clock;
@@ -247,6 +262,7 @@ impl WriteBack {
         let Some(part) = self.find(chunk) else { return Ok(None) };
         let mut part = lock(&part);
         let (size, shape) = (array.data_type.size(), array.grid.shape_of(chunk));
+        part.check(&shape, array.data_type)?;
         let (strides, mut offset) = (c_strides(&shape, size), 0);
         let (mut start, mut count) = (Vec::with_capacity(shape.len()), Vec::with_capacity(shape.len()));
         for d in 0..shape.len() {

@@ -66,7 +66,7 @@ impl Drop for Inner {
 }
 
 /// Stores what waits to be written.
-fn store_waiting(bound: &Arc<BoundArray>) -> Result<()> {
+pub(super) fn store_waiting(bound: &Arc<BoundArray>) -> Result<()> {
     match &bound.write_back {
         Some(kept) => engine::flush(bound, kept, None),
         None => Ok(()),

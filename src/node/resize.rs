@@ -1,7 +1,7 @@
 //! Changing an array's shape: growing, shrinking with the chunks that go, appending.
 //! Specification: v3 core, "Resizing".
 
-use super::array::{State, document_name};
+use super::array::{State, document_name, store_waiting};
 use super::document::{self, Stored};
 use super::{Array, path};
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
@@ -82,6 +82,7 @@ impl Array {
             let selection = slab(&shape, dim, old[dim], count)?;
             // SAFETY: the caller vouches for the memory.
             unsafe { engine::write(&longer.bound(self.path())?, &selection, memory)? };
+            store_waiting(&longer.bound(self.path())?)?;
             self.publish_shape(&old, longer)?;
         }
         self.refresh_above()
@@ -185,7 +186,7 @@ fn erase_outside(array: &BoundArray, old: &[u64]) -> Result<()> {
             Ok(())
         })?;
     }
-    let padded = Arc::new(BoundArray { shape: boundary.padded.clone(), ..array.clone() });
+    let padded = Arc::new(BoundArray { shape: boundary.padded.clone(), write_back: None, ..array.clone() });
     edge.iter().try_for_each(|index| boundary.fill_beyond(&padded, index))
 }
 

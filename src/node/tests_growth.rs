@@ -133,6 +133,16 @@ fn parts_of_chunks_wait_and_are_stored_once() {
     assert_eq!(renames(&mut || assert_eq!(element(&array, &[0, 1]), 12)), 1);
     assert_eq!(renames(&mut || array.flush().unwrap()), 0);
     assert_eq!(read_all(&array), read_all(&other));
+    // Appending and shrinking store what they write before the shape is published.
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.append(0, 1, &view(&mut [20; 8], &[1, 8])).unwrap() };
+    other.refresh().unwrap();
+    assert_eq!((other.shape()[0], element(&other, &[8, 5])), (9, 20));
+    array.resize(&[8, 7], false).unwrap();
+    array.resize(&[8, 8], false).unwrap();
+    assert_eq!((element(&array, &[7, 6]), element(&array, &[7, 7])), (0, 0));
+    other.refresh().unwrap();
+    assert_eq!(read_all(&array), read_all(&other));
     // The last handle stores what waits.
     write_box(&array, &[7, 7], &[1, 1], 16).unwrap();
     drop(array);

@@ -407,6 +407,15 @@ end
 @c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
 @c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_appender_open(array::Ptr{Cvoid}, dim::Int32, publish_every::Int64, memory::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_appender_append(appender::Ptr{Cvoid}, count::Int64, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_appender_append_ex(appender::Ptr{Cvoid}, count::Int64, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_appender_position(appender::Ptr{Cvoid}, position::Ptr{Int64}, published::Ptr{Int64})::Int32
+@c_function ozarr_appender_flush(appender::Ptr{Cvoid})::Int32
+@c_function ozarr_appender_close(appender::Ptr{Cvoid})::Int32
+@c_function ozarr_appender_free(appender::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_refresh(array::Ptr{Cvoid})::Int32
+@c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, timeout_ms::Int64, length::Ptr{Int64})::Int32
 @c_function ozarr_dataset_create(location::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_dataset(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
