@@ -63,7 +63,8 @@ static int follow_run(const char *run) {
         }
         if (ozarr_array_read_region(time, start, one, OZARR_FLOAT64, &seconds, sizeof seconds)) return failed();
         if (ozarr_array_read_region(t, start, one, OZARR_FLOAT64, field, sizeof field)) return failed();
-        for (int i = 0; i < N * N; i++) sum += field[0][i];
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < N; i++) sum += field[j][i];
         if (step % 16 == 0) printf("  at %4.1f s the mean is %g\n", seconds, sum / (N * N));
     }
     return ozarr_array_close(t) || ozarr_array_close(time) ? failed() : 0;

@@ -17,9 +17,10 @@ use super::{BoundArray, Memory, Overflow, Selection};
 use crate::dtype::DataType;
 use crate::error::{Result, bail};
 use crate::fork::ForkSafe;
-use crate::limits::{Dims, c_strides, chunk_bytes, grow};
+use crate::limits::{Dims, c_strides, chunk_bytes};
 use crate::store::Tuning;
 use std::collections::{HashMap, HashSet};
+use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex};
 
 /// The parts of chunks of one array that wait, of so many bytes together.
@@ -35,7 +36,7 @@ struct State {
     bytes: usize,
     clock: u64,
     /// Buffers that are used again: fresh memory costs more than to copy into it.
-    spare: Vec<Vec<u8>>,
+    spare: Vec<Buffer>,
 }
 
 struct Waiting {
@@ -43,10 +44,13 @@ struct Waiting {
     used: u64,
 }
 
+/// Room for a chunk; what was never written to has no value.
+type Buffer = Vec<MaybeUninit<u8>>;
+
 /// The part of one chunk that waits.
 pub(super) struct Part {
     /// The whole chunk in C order; only the box means something.
-    buffer: Vec<u8>,
+    buffer: Buffer,
     span: Span,
     /// The shape of the chunk and the type of the elements.
     shape: Dims,
@@ -155,7 +159,7 @@ impl WriteBack {
     }
 
     /// A buffer for one more chunk; `None` where there is no room.
-    fn buffer(&self, bytes: usize) -> Result<Option<Vec<u8>>> {
+    fn buffer(&self, bytes: usize) -> Result<Option<Buffer>> {
         let mut buffer = {
             let mut state = lock(self.state.get());
             if state.bytes.saturating_add(bytes) > self.limit {
@@ -164,16 +168,18 @@ impl WriteBack {
             state.bytes += bytes;
             state.spare.pop().unwrap_or_default()
         };
-        match grow(&mut buffer, bytes).map(drop) {
-            Ok(()) => Ok(Some(buffer)),
-            Err(e) => {
+        if buffer.len() < bytes {
+            if buffer.try_reserve_exact(bytes - buffer.len()).is_err() {
                 self.give_back(Vec::new(), bytes);
-                Err(e)
+                bail!(NoMemory, "no memory for a buffer of {bytes} bytes");
             }
+            // SAFETY: there is room, and these bytes need no value. (To zero them costs as much as to write a step.)
+            unsafe { buffer.set_len(bytes) };
         }
+        Ok(Some(buffer))
     }
 
-    fn give_back(&self, buffer: Vec<u8>, bytes: usize) {
+    fn give_back(&self, buffer: Buffer, bytes: usize) {
         let mut state = lock(self.state.get());
         state.bytes -= bytes;
         let spare: usize = state.spare.iter().map(Vec::len).sum();
@@ -207,7 +213,7 @@ impl WriteBack {
             let both = if is_box || part.span.holds(&new) { part.span.joined(&new) } else { None };
             match both.filter(|_| !(may_fail && part.span.meets(&new))) {
                 Some(both) => {
-                    job.place(item, part.buffer.as_mut_ptr(), &strides)?;
+                    job.place(item, part.buffer.as_mut_ptr().cast(), &strides)?;
                     part.span = both;
                     drop(part);
                     return self.whole_or_waits(job, item);
@@ -220,7 +226,7 @@ impl WriteBack {
         }
         let bytes = chunk_bytes(&chunk, array.data_type.size())?;
         let Some(mut buffer) = (if is_box { self.buffer(bytes)? } else { None }) else { return Ok(Kept::Through) };
-        if let Err(e) = job.place(item, buffer.as_mut_ptr(), &strides) {
+        if let Err(e) = job.place(item, buffer.as_mut_ptr().cast(), &strides) {
             self.give_back(buffer, bytes);
             return Err(e);
         }
@@ -277,7 +283,7 @@ impl WriteBack {
             return Ok(None);
         }
         let selection = Selection::new(&array.shape, &start, &count, None)?;
-        let (data, size) = (part.buffer.as_mut_ptr(), part.buffer.len());
+        let (data, size) = (part.buffer.as_mut_ptr().cast(), part.buffer.len());
         let memory = Memory { data, size, offset, strides, data_type: array.data_type, overflow: Overflow::Error, arena: None };
         let job = Job::new(array, &selection, &memory, None)?;
         Ok(Some(job.settling(self.clone(), chunk.clone())))

@@ -157,7 +157,8 @@ pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_sta
 }
 
 /// Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
-/// there.
+/// there. What waits to be written (see `ozarr_array_set`) is stored with the last of them, and nobody is
+/// told if that fails: `ozarr_array_close` tells.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
     entry!("ozarr_array_free", else (), { ozarr_array::free(array, "array") })
