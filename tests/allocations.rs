@@ -65,6 +65,8 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         locks: ChunkLocks::new(),
         open_shards: Arc::default(),
         lenient: Default::default(),
+        cache: None,
+        write_back: None,
     })
 }
 

@@ -160,6 +160,8 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         locks: ChunkLocks::new(),
         open_shards: Arc::default(),
         lenient: Default::default(),
+        cache: None,
+        write_back: None,
     })
 }
 

@@ -143,7 +143,6 @@ impl Job {
             Ok(write_back::Kept::Waits) => Outcome::Done(Ok(())),
             Ok(write_back::Kept::Through) => self.begin(item, request, guard, s),
             Ok(write_back::Kept::Whole(job)) => {
-                let job = Arc::new(job);
                 let item = job.plan.item(0);
                 job.begin(&item, request, guard, s)
             }

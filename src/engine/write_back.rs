@@ -124,7 +124,7 @@ pub(super) enum Kept {
     /// It waits.
     Waits,
     /// It made its chunk whole: the job of storing that.
-    Whole(Job),
+    Whole(Arc<Job>),
     /// It is to be written now. Nothing of its chunk waits any more.
     Through,
 }
@@ -252,7 +252,7 @@ impl WriteBack {
         if !lock(&part).span.covers(&job.inside(item)) {
             return Ok(Kept::Waits);
         }
-        Ok(self.job(&through(&job.array), &item.chunk)?.map_or(Kept::Waits, Kept::Whole))
+        Ok(self.job(&through(&job.array), &item.chunk)?.map_or(Kept::Waits, |job| Kept::Whole(Arc::new(job))))
     }
 
     /// Stores what waits of an item's chunk, which is locked, before anything else is done to the chunk.
@@ -397,9 +397,8 @@ impl Work for Flush {
             locked(&self.0.array, chunk, request, s, move |request, guard, s| {
                 match this.kept.job(&this.array, &this.chunks[number as usize]) {
                     Ok(Some(job)) => {
-                        let (job, item) = (Arc::new(job), 0);
-                        let item = job.plan.item(item);
-                        job.begin(&item, request, guard, s)
+                        let item = job.plan.item(0);
+                        Arc::new(job).begin(&item, request, guard, s)
                     }
                     Ok(None) => Outcome::Done(Ok(())),
                     Err(e) => Outcome::Done(Err(e)),

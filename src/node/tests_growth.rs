@@ -150,6 +150,42 @@ fn parts_of_chunks_wait_and_are_stored_once() {
 }
 
 #[test]
+fn threads_share_what_waits() {
+    let near = Store::memory(&Context::with_threads(3));
+    let far = near.delayed(Duration::from_micros(200), Mode::ReadWrite).unwrap();
+    for (store, inner) in [(&near, None), (&near, Some([4u64, 2])), (&far, None), (&far, Some([4, 2]))] {
+        let mut spec = spec(&[48, 48], &[8, 8]);
+        if let Some(inner) = inner {
+            spec.set_inner_chunks(&inner).unwrap();
+        }
+        let array = Array::create(store, "a", &spec, Create::Overwrite).unwrap();
+        for room in [6 * 256, 1 << 20] {
+            array.set_write_back(room).unwrap();
+            std::thread::scope(|scope| {
+                for thread in 0..4 {
+                    let array = array.clone();
+                    scope.spawn(move || {
+                        for row in (thread..48).step_by(4) {
+                            for (start, count) in [(0, 13), (13, 35)] {
+                                let value = (room as i64 + row * 100 + start) as i32;
+                                write_box(&array, &[row, start], &[1, count], value).unwrap();
+                            }
+                            if row % 7 == 0 {
+                                assert_eq!(element(&array, &[row, 20]), (room as i64 + row * 100 + 13) as i32);
+                            }
+                        }
+                    });
+                }
+            });
+            array.flush().unwrap();
+            let other = Array::open(store, "a").unwrap();
+            let want = |i: i64| (room as i64 + i / 48 * 100 + if i % 48 < 13 { 0 } else { 13 }) as i32;
+            assert_eq!(read_all(&other), (0..48 * 48).map(want).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
 fn waiting_for_growth_sees_each_publication_and_ends_in_time() {
     let folder = Folder::new("growth");
     let array = Array::create(&folder.1, "a", &spec(&[0, 3], &[4, 3]), Create::New).unwrap();
@@ -178,11 +214,12 @@ fn waiting_for_growth_sees_each_publication_and_ends_in_time() {
 
 #[test]
 fn an_appender_goes_along_any_dimension_and_names_what_it_cannot() {
-    for (dim, chunks) in [(0usize, [4u64, 3]), (1, [2, 4])] {
-        let store = tests::memory();
+    let near = Store::memory(&Context::with_threads(3));
+    let far = near.delayed(Duration::from_micros(300), Mode::ReadWrite).unwrap();
+    for (store, dim, chunks) in [(&near, 0usize, [4u64, 3]), (&near, 1, [2, 4]), (&far, 0, [4, 3]), (&far, 1, [2, 4])] {
         let mut shape = [5u64, 5];
         shape[dim] = 0;
-        let array = Array::create(&store, "a", &spec(&shape, &chunks), Create::New).unwrap();
+        let array = Array::create(store, "a", &spec(&shape, &chunks), Create::Overwrite).unwrap();
         let mut appender = Appender::open(&array, dim, 0, 0).unwrap();
         let slab = |count: u64| if dim == 0 { [count, 5] } else { [5, count] };
         for (first, count) in [(0, 1), (1, 2), (3, 9), (12, 1), (13, 4)] {
