@@ -445,7 +445,8 @@ OZARR_CHECKED ozarr_status ozarr_array_close(ozarr_array *array);
 
 /**
  * Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
- * there.
+ * there. What waits to be written (see `ozarr_array_set`) is stored with the last of them, and nobody is
+ * told if that fails: `ozarr_array_close` tells.
  */
 void ozarr_array_free(ozarr_array *array);
 
