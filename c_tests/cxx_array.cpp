@@ -173,6 +173,22 @@ static void empty_arrays_and_regions() {
     THROWS(OZARR_ERR_BOUNDS, "", t.append(counted(3), 2));
 }
 
+static void steps() {
+    auto a = ozarr::array::create<double>("run.zarr/steps", {0, 3}, {2, 3});
+    auto reader = ozarr::array::open("run.zarr/steps");
+    auto out = ozarr::appender::open(a);
+    out.append(std::vector<double>{0, 1, 2});
+    CHECK(out.position() == 1 && out.published() == 0);
+    THROWS(OZARR_ERR_TIMEOUT, "expected more than 0", reader.wait_growth(0, 0, 1));
+    out.append(std::vector<double>{3, 4, 5, 6, 7, 8}, 2);
+    CHECK(out.published() == 2 && reader.wait_growth(0, 0, 1000) == 2);
+    THROWS(OZARR_ERR_BUFFER_SIZE, "", out.append(std::vector<double>{1}));
+    out.close();
+    reader.refresh();
+    CHECK((reader.read<double>() == std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+    THROWS(OZARR_ERR_LIMIT, "48", ozarr::appender::open(a, 0, 0, 47));
+}
+
 static void specifications() {
     auto s = ozarr::spec::of<float>({0, 720, 1440});
     s.chunks({1, 720, 1440}).inner_chunks({1, 72, 144}).compressor("zstd", 5).dimension_names({"time", "lat", "lon"}).fill_value(-1.0);
@@ -301,6 +317,7 @@ int main() {
     every_type_and_rank();
     regions_of_rank_one();
     empty_arrays_and_regions();
+    steps();
     specifications();
     failures_say_what_and_where();
     threads_share_an_array();

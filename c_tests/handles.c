@@ -26,6 +26,7 @@ static ozarr_chunk_iter *out_chunks;
 static ozarr_shard_writer *out_writer;
 static ozarr_dataset *out_dataset;
 static ozarr_request *out_request;
+static ozarr_appender *out_appender;
 
 static void every_array_call(ozarr_array *a, ozarr_status want) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -94,6 +95,9 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_chunks(a, false, &out_chunks));
     ERR(want, ozarr_array_region_is_aligned(a, NULL, false, &flag));
     ERR(want, ozarr_shard_writer_new(a, extents, &out_writer));
+    ERR(want, ozarr_appender_open(a, 0, 0, 0, &out_appender));
+    ERR(want, ozarr_array_refresh(a));
+    ERR(want, ozarr_array_wait_growth(a, 0, 0, 0, &i64));
     ERR(want, ozarr_array_attr_count(a, &len));
     ERR(want, ozarr_array_attr_name(a, 0, buf, sizeof buf, &len));
     ERR(want, ozarr_array_attr_kind(a, "x", &i32));
@@ -315,6 +319,17 @@ static void every_shard_writer_call(ozarr_shard_writer *w, ozarr_status want) {
     ERR(want, ozarr_shard_writer_finish(w));
 }
 
+static void every_appender_call(ozarr_appender *o, ozarr_status want) {
+    ozarr_memory memory = OZARR_MEMORY_INIT;
+    double data[4] = {0};
+    memory.data = data, memory.size = sizeof data;
+    ERR(want, ozarr_appender_append(o, 1, OZARR_FLOAT64, data, sizeof data));
+    ERR(want, ozarr_appender_append_ex(o, 1, &memory));
+    ERR(want, ozarr_appender_position(o, &i64, &i64));
+    ERR(want, ozarr_appender_flush(o));
+    ERR(want, ozarr_appender_close(o));
+}
+
 static void every_context_call(ozarr_context *c, ozarr_status want) {
     ERR(want, ozarr_context_set(c, "threads", "1"));
     ERR(want, ozarr_context_set_non_finite(c, true));
@@ -380,8 +395,9 @@ static void every_call(void *p, char but, ozarr_status want) {
     if (but != 'w') every_shard_writer_call((ozarr_shard_writer *)p, want);
     if (but != 'D') every_dataset_call((ozarr_dataset *)p, want);
     if (but != 'r') every_request_call((ozarr_request *)p, want);
+    if (but != 'p') every_appender_call((ozarr_appender *)p, want);
     CHECK(out_array == NULL && out_group == NULL && out_iter == NULL && out_varlen == NULL && out_dtype == NULL && out_spec == NULL && out_chunks == NULL &&
-          out_writer == NULL && out_dataset == NULL && out_request == NULL);
+          out_writer == NULL && out_dataset == NULL && out_request == NULL && out_appender == NULL);
     EQUAL(i32, 77);
 }
 
@@ -396,6 +412,7 @@ static void every_free(void *p, char but) {
     if (but != 'w') ozarr_shard_writer_free((ozarr_shard_writer *)p);
     if (but != 'D') ozarr_dataset_free((ozarr_dataset *)p);
     if (but != 'r') ozarr_request_free((ozarr_request *)p);
+    if (but != 'p') ozarr_appender_free((ozarr_appender *)p);
     if (but != 'c') ozarr_context_free((ozarr_context *)p);
     if (but != 'd') ozarr_dtype_free((ozarr_dtype *)p);
     ozarr_buffer_free(p);
@@ -414,6 +431,7 @@ int main(void) {
     ozarr_dtype *d = NULL;
     ozarr_dataset *ds = NULL;
     ozarr_request *r = NULL;
+    ozarr_appender *o = NULL;
     double on_stack = 0, read[4];
     int32_t rank = 0;
 
@@ -439,6 +457,7 @@ int main(void) {
     int64_t first[] = {0, 0};
     OK(ozarr_shard_writer_new(a, first, &w));
     OK(ozarr_array_iread_region(a, first, extents, OZARR_FLOAT64, read, sizeof read, &r));
+    OK(ozarr_appender_open(a, 0, 0, 0, &o));
     OK(ozarr_shutdown());
 
     OK(ozarr_array_create("texts.zarr", OZARR_STRING, 2, extents, NULL, OZARR_OVERWRITE, &texts));
@@ -453,10 +472,10 @@ int main(void) {
     every_call((char *)a + 1, 'x', OZARR_ERR_INVALID_HANDLE); /* the next slot, which is vacant */
     every_free(&on_stack, 0);
     CHECK(on_stack == 0);
-    void *live[] = {a, g, s, st, it, v, c, d, k, w, ds, r};
-    for (int i = 0; i < 12; i++) {
-        every_call(live[i], "agstivcdkwDr"[i], OZARR_ERR_INVALID_HANDLE);
-        every_free(live[i], "agstivcdkwDr"[i]);
+    void *live[] = {a, g, s, st, it, v, c, d, k, w, ds, r, o};
+    for (int i = 0; i < 13; i++) {
+        every_call(live[i], "agstivcdkwDrp"[i], OZARR_ERR_INVALID_HANDLE);
+        every_free(live[i], "agstivcdkwDrp"[i]);
     }
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_group", "ozarr_array", ozarr_array_rank((ozarr_array *)g, &rank));
 
@@ -477,6 +496,7 @@ int main(void) {
     ozarr_dataset_free(ds);
     OK(ozarr_request_wait(r));
     ozarr_request_free(r);
+    ozarr_appender_free(o);
     for (int i = 0; i < 12; i++) every_call(live[i], 0, OZARR_ERR_INVALID_HANDLE);
     for (int i = 0; i < 12; i++) every_free(live[i], 0);
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "freed", "", ozarr_array_rank(a, &rank));

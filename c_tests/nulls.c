@@ -27,6 +27,7 @@ static ozarr_shard_writer *w, *ow;
 static ozarr_context *c, *oc;
 static ozarr_dtype *d, *p, *od;
 static ozarr_dataset *ds, *ods;
+static ozarr_appender *ap;
 static unsigned char exported[4096];
 static ozarr_info usage = OZARR_INFO_INIT;
 static ozarr_variable variable = OZARR_VARIABLE_INIT;
@@ -413,6 +414,7 @@ int main(void) {
     OK(ozarr_spec_set_inner_chunks(s, SHAPE));
     OK(ozarr_array_create_at(st, "sharded", s, OZARR_NEW, &oa));
     OK(ozarr_shard_writer_new(oa, START, &w));
+    OK(ozarr_appender_open(a, 0, 0, 0, &ap));
     OK(ozarr_array_chunk_write(a, START, false, data, 1));
     OK(ozarr_array_chunks(a, false, &k));
     OK(ozarr_chunk_iter_next(k, &flag));
@@ -484,6 +486,12 @@ int main(void) {
     NULL_IS("shape", ozarr_array_resize(a, NULL));
     NULL_IS("shape", ozarr_array_resize_ex(a, NULL, 0));
     NULL_IS("data", ozarr_array_append(a, 0, 1, OZARR_INT8, NULL, 4));
+    NULL_IS("out", ozarr_appender_open(a, 0, 0, 0, NULL));
+    NULL_IS("data", ozarr_appender_append(ap, 1, OZARR_INT8, NULL, 4));
+    NULL_IS("memory", ozarr_appender_append_ex(ap, 1, NULL));
+    NULL_OK("position", ozarr_appender_position(ap, NULL, &i64));
+    NULL_OK("published", ozarr_appender_position(ap, &i64, NULL));
+    NULL_OK("length", ozarr_array_wait_growth(a, 0, 0, 0, NULL));
     NULL_IS("key", ozarr_array_set(a, NULL, "true"));
     NULL_IS("value", ozarr_array_set(a, "write_fill_chunks", NULL));
     NULL_IS("location", ozarr_group_create(NULL, OZARR_OVERWRITE, &og));
@@ -836,6 +844,7 @@ int main(void) {
     ozarr_iter_free(it);
     ozarr_chunk_iter_free(k);
     ozarr_shard_writer_free(w);
+    ozarr_appender_free(ap);
     ozarr_spec_free(s);
     ozarr_dtype_free(d);
     ozarr_dtype_free(p);

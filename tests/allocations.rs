@@ -66,6 +66,8 @@ fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
         open_shards: Arc::default(),
         lenient: Default::default(),
         stats: stats::Counters::below(&stats::Counters::process()),
+        cache: None,
+        write_back: None,
     })
 }
 

@@ -112,7 +112,21 @@ fn prototypes() -> Vec<(String, Vec<String>)> {
 #[test]
 fn every_pointer_argument_is_tried_as_null() {
     let text = fs::read_to_string(root().join("c_tests/nulls.c")).unwrap();
-    let all = ["array", "group", "iter", "chunk_iter", "shard_writer", "spec", "store", "context", "dtype", "varlen", "dataset", "request"];
+    let all = [
+        "array",
+        "group",
+        "iter",
+        "chunk_iter",
+        "shard_writer",
+        "spec",
+        "store",
+        "context",
+        "dtype",
+        "varlen",
+        "dataset",
+        "request",
+        "appender",
+    ];
     let handles = all.map(|h| format!("ozarr_{h} *{h}"));
     let (mut tried, mut missing) = (0, Vec::new());
     for (name, parameters) in prototypes() {

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// The files of `src/ffi` in the order of the header, from simple to advanced.
 const SECTIONS: &[&str] = &[
-    "types", "status", "library", "array", "group", "iter", "tree", "attr", "region", "select", "buffer", "request", "batch", "inspect",
-    "dataset", "packing", "nczarr", "image", "chunk", "varlen", "spec", "dtype", "store", "node", "migrate", "copy", "context", "table",
-    "register", "codec", "newtype",
+    "types", "status", "library", "array", "group", "iter", "tree", "attr", "region", "select", "buffer", "request", "batch", "appender",
+    "inspect", "dataset", "packing", "nczarr", "image", "chunk", "varlen", "spec", "dtype", "store", "node", "migrate", "copy", "context",
+    "table", "register", "codec", "newtype",
 ];
 
 /// The width of the header's text.

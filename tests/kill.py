@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The kill sweep: a program is killed before each of its system calls in turn; what is stored is old or new, never anything else.
 
-  kill.py --bin BUILD --build DIR     BUILD holds kill_target, zip_target, two_processes, heat and heat_read
+  kill.py --bin BUILD --build DIR     BUILD holds kill_target, append_target, zip_target, two_processes, heat and heat_read
   … --program PREFIX/bin/ozarr        also what the program migrates and copies, and archives
 
 One chunk written over an old one, a part of one, and one attribute, in both versions of the format, and the same for a shard, also written
-piece by piece: before every system call of the operation. Then the example heat, sampled: killed, started again, it ends with the same bytes. Then two processes on one chunk. Then a
+piece by piece: before every system call of the operation. Steps that are appended: those that are published are whole. Then the example heat, sampled: killed, started again, it ends with the same bytes. Then two processes on one chunk. Then a
 migration from version 2, elsewhere and in place, and a copy into other chunks: killed, started again, it ends with the same files. Then zip
 archives, new ones and with chunks that are replaced: after the kill the archive opens, or opens when it is repaired, and holds what was flushed.
 The last line is `N passed, N failed`.
@@ -211,6 +211,30 @@ class Sweep:
         wrong = "" if came["killed"] and came["repaired"] else f"the sweep shows nothing: {dict(came)} of {found}"
         self.result(name, wrong, f"{came['killed']} kills in {len(found)} system calls, {came['repaired']} repairs, what was flushed each time")
 
+    def append(self, form, every):
+        """Whatever step is published is right, and a new appender goes on behind it."""
+        name, target, ready, store, log = f"append, version {form}, published every {every}", self.bin / "append_target", self.build / f"steps{form}", self.build / "steps", self.build / "trace"
+        if not ready.exists() and (p := run(target, ready, "prepare", form)).returncode:
+            return self.result(name, why(p))
+
+        def fresh():
+            shutil.rmtree(store, ignore_errors=True)
+            shutil.copytree(ready, store)
+
+        fresh()
+        if (p := strace(target, store, "append", every, log=log)).returncode:
+            return self.result(name, why(p))
+        found, killed, lengths = calls(log, True), 0, set()
+        for inject in sample(found):
+            fresh()
+            killed += strace(target, store, "append", every, inject=inject).returncode != 0
+            c = run(target, store, "check")
+            if c.returncode:
+                return self.result(name, f"killed before {inject[0]} number {inject[1]}: {why(c)}")
+            lengths.add(int(c.stdout))
+        wrong = "" if killed and len(lengths) > 2 else f"the sweep shows nothing: lengths {sorted(lengths)} of {found}"
+        self.result(name, wrong, f"{killed} kills in {len(found)} system calls, {len(lengths)} lengths, whole steps each time")
+
     def two_processes(self):
         store = self.build / "two.zarr"
         p = run(self.bin / "two_processes", store)
@@ -232,6 +256,8 @@ def main():
             s.operation(what, form)
     for what in ("chunk", "partial", "stream"):
         s.operation(what, "s")
+    for form, every in ((2, 0), (3, 1), ("s", 4)):
+        s.append(form, every)
     s.heat()
     s.two_processes()
     for in_place in (False, True) if a.program else ():

@@ -161,6 +161,8 @@ fn array(store: SharedStore, codecs: &Codecs, shape: &[u64], threads: usize) -> 
         open_shards: Arc::default(),
         lenient: Default::default(),
         stats: stats::Counters::below(&stats::Counters::process()),
+        cache: None,
+        write_back: None,
     })
 }
 

@@ -14,7 +14,7 @@ use super::read::{self, plain_shard};
 use super::request::{self, Outcome, Request, Work, of_entry};
 use super::shard::Cut;
 use super::write::{self, Strokes};
-use super::{BoundArray, Memory, Overflow, Selection, memory};
+use super::{BoundArray, Memory, Overflow, Selection, memory, write_back};
 use crate::codec::Sharded;
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
@@ -223,7 +223,8 @@ fn push_rest(batch: &mut Batch, items: u64, taken: &dyn Fn(u64) -> bool, unit: &
 fn plan_write(entries: &[Entry], gate: &Option<Arc<Gate>>) -> Result<Batch> {
     let job = |i: usize| {
         let e = &entries[i];
-        let job = write::job(&e.array, &e.selection, &e.memory, None, gate.clone());
+        let array = write_back::written_through(&e.array, Some(&e.selection));
+        let job = array.and_then(|array| write::job(&array, &e.selection, &e.memory, None, gate.clone()));
         job.map(|job| Arc::new(job.of_entry(i))).map_err(|e| of_entry(Some(i), e))
     };
     let mut batch = Batch::new(entries, true)?;

@@ -4,6 +4,7 @@
 //! Two drivers in `read.rs` run it: the one that reads at once (files, memory), and the queue of reads in flight (stores with
 //! latency). Neither knows of codecs; nothing here knows of stores.
 
+use super::chunk_cache::ArrayCache;
 use super::gate::{self, Gate};
 use super::picks::Here;
 use super::place::{self, PlaceAxes, PlaceAxis};
@@ -20,7 +21,7 @@ use crate::dtype::variable::Arena;
 use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, Strides, grow, max_chunk, reserve};
-use crate::store::{ByteRange, Store};
+use crate::store::{ByteRange, Mark, Store};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -255,6 +256,18 @@ pub(super) struct Machine<'a> {
     pub cost: Cost,
     /// The open shard that the spans of parts are in: it keeps the indexes of shards inside of it.
     pub kept: Option<&'a OpenShard>,
+    /// Where decoded chunks of the object are kept.
+    pub decoded: Option<Decoded<'a>>,
+}
+
+/// The decoded chunks of one object that are kept.
+#[derive(Clone, Copy)]
+pub(super) struct Decoded<'a> {
+    pub cache: &'a ArrayCache,
+    /// The object's key.
+    pub key: &'a str,
+    /// What the object was like before it was read.
+    pub mark: &'a Mark,
 }
 
 impl Machine<'_> {
@@ -281,7 +294,7 @@ impl Machine<'_> {
 
     fn expand(&self, part: Part, out: &mut Vec<Part>) -> Result<()> {
         let state = match chain_at(self.root, part.depth) {
-            BoundChain::Leaf(leaf) if leaf.is_raw() => return self.expand_raw(leaf, part, out),
+            BoundChain::Leaf(leaf) if leaf.is_raw() && !self.keeps(leaf, &part) => return self.expand_raw(leaf, part, out),
             BoundChain::Sharded(shard) if shard.stages.is_empty() => State::Index,
             _ => State::Encoded,
         };
@@ -429,7 +442,7 @@ impl Machine<'_> {
     /// The number of bytes that an object read as a whole must have, where that is known.
     pub fn exact_bytes(&self, part: &Part) -> Option<usize> {
         match (chain_at(self.root, part.depth), part.state) {
-            (BoundChain::Leaf(leaf), State::Raw { .. }) => Some(leaf.layout.bytes),
+            (BoundChain::Leaf(leaf), _) if leaf.is_raw() => Some(leaf.layout.bytes),
             _ => None,
         }
     }
@@ -512,9 +525,47 @@ impl Machine<'_> {
         })
     }
 
+    /// Whether the chunk of a part is one to be kept: of one that is read whole there is nothing left to be read.
+    fn keeps(&self, leaf: &Leaf, part: &Part) -> bool {
+        let in_part = || part.axes.iter().zip(&leaf.shape).any(|(axis, &n)| axis.count < n);
+        leaf.variable.is_none() && self.decoded.is_some_and(|decoded| decoded.cache.takes(leaf.layout.bytes)) && in_part()
+    }
+
+    /// Whether the part's chunk is kept; its elements are placed then, without reading anything.
+    pub fn place_kept(&self, part: &Part) -> Result<bool> {
+        let (Some(decoded), BoundChain::Leaf(leaf), State::Encoded) = (self.decoded, chain_at(self.root, part.depth), part.state) else {
+            return Ok(false);
+        };
+        if leaf.variable.is_some() {
+            return Ok(false);
+        }
+        let found = decoded.cache.find(decoded.key, part.span, decoded.mark);
+        let Some(elements) = found.filter(|elements| elements.len() == leaf.layout.bytes) else { return Ok(false) };
+        let first = first_byte(leaf, &part.axes) as i64;
+        self.place(&View::of(leaf), &elements, first, part, &self.target.transfer).map_err(|e| part.name(e)).map(|()| true)
+    }
+
+    /// Decodes a chunk whole, and keeps it.
+    fn decode_and_keep(&self, leaf: &Leaf, decoded: Decoded<'_>, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {
+        let mut elements = Vec::new();
+        let dst = grow(&mut elements, leaf.layout.bytes)?;
+        if leaf.stages.is_empty() {
+            crate::store::check_exact(encoded.len() as u64, dst.len())?;
+            dst.copy_from_slice(encoded);
+        } else {
+            decode_stages(&leaf.stages, &leaf.sizes, encoded, dst, scratch)?;
+        }
+        self.place(&View::of(leaf), dst, first_byte(leaf, &part.axes) as i64, part, &self.target.transfer)?;
+        decoded.cache.keep(decoded.key, part.span, decoded.mark, elements);
+        Ok(())
+    }
+
     fn decode_leaf(&self, leaf: &Leaf, encoded: &[u8], part: &Part, scratch: &mut ChainScratch) -> Result<()> {
         stats::count(Field::DecodedChunks, 1);
         stats::count(Field::DecodedBytes, leaf.layout.bytes as u64);
+        if let Some(decoded) = self.decoded.filter(|_| self.keeps(leaf, part)) {
+            return self.decode_and_keep(leaf, decoded, encoded, part, scratch);
+        }
         if let Some(codec) = &leaf.variable {
             return self.decode_variable(leaf, codec.as_ref(), encoded, part, scratch);
         }
@@ -637,7 +688,7 @@ impl Machine<'_> {
     /// Carries out parts whose bytes are all in `whole`.
     fn walk(&self, whole: &[u8], mut parts: Vec<Part>, scratch: &mut ChainScratch) -> Result<()> {
         // Spans in the buffer are none of the object.
-        let machine = Machine { root: self.root, target: self.target, cost: self.cost, kept: None };
+        let machine = Machine { root: self.root, target: self.target, cost: self.cost, kept: None, decoded: None };
         while let Some(part) = parts.pop() {
             let ByteRange::Span { offset, len } = machine.want(&part)? else { bail!(Internal, "a part of a buffer without a span") };
             let bytes = offset.checked_add(len).and_then(|end| whole.get(offset as usize..end as usize));

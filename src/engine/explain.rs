@@ -161,7 +161,7 @@ impl Walk<'_> {
 
     /// A chunk without inner ones that are read by themselves.
     fn read_object(&mut self, chain: &BoundChain, item: &Item) -> Result<()> {
-        let machine = Machine { root: chain, target: self.target, cost: self.cost, kept: None };
+        let machine = Machine { root: chain, target: self.target, cost: self.cost, kept: None, decoded: None };
         let mut parts = Vec::new();
         machine.start(item, &mut parts)?;
         let (mut direct, mut bytes) = (true, 0);

@@ -39,7 +39,7 @@ pub(super) fn read_object(
     item: &Item,
     s: &mut Scratch,
 ) -> Result<()> {
-    let machine = Machine { root: chain, target, cost: Cost::LOCAL, kept: None };
+    let machine = Machine { root: chain, target, cost: Cost::LOCAL, kept: None, decoded: None };
     if array.lenient.empty_is_missing && object.len()? == 0 {
         return target.fill(&item.axes, item.memory);
     }
@@ -84,5 +84,5 @@ fn read_clipped(array: &BoundArray, codecs: &Chain, object: &Object, target: &Ta
             axis.count = axis.count.min(n.saturating_sub(axis.start));
         }
     }
-    read::read_object(object, &Machine { root: &root, target, cost: Cost::LOCAL, kept: None }, &item, s).ok()
+    read::read_object(object, &Machine { root: &root, target, cost: Cost::LOCAL, kept: None, decoded: None }, &item, s).ok()
 }

@@ -6,6 +6,7 @@
 
 mod batch;
 mod boxes;
+mod chunk_cache;
 mod decode;
 mod encode;
 pub mod explain;
@@ -33,8 +34,10 @@ mod shard_stream;
 pub mod stats;
 pub mod tasks;
 mod write;
+mod write_back;
 
 pub use batch::{Entry, read_many, start_read_many, start_write_many, write_many};
+pub use chunk_cache::{ArrayCache, ChunkCache};
 pub use lenient::Lenient;
 pub use memory::{Memory, Overflow};
 pub use pending::{Budget, Launch, Pending, Progress, Tell};
@@ -44,6 +47,7 @@ pub use shapes::ByShape;
 pub use shard_open::OpenShards;
 pub use shard_stored::Stored;
 pub use shard_stream::ShardWriter;
+pub use write_back::{WriteBack, flush};
 
 use crate::codec::BoundChain;
 use crate::dtype::DataType;
@@ -92,6 +96,10 @@ pub struct BoundArray {
     pub lenient: Lenient,
     /// What is counted.
     pub stats: Arc<stats::Counters>,
+    /// Where decoded chunks are kept for reading; `None`: nowhere.
+    pub cache: Option<ArrayCache>,
+    /// Where parts of chunks wait to be written; `None`: they do not wait.
+    pub write_back: Option<Arc<WriteBack>>,
 }
 
 /// Reads the selected elements into `memory`.
@@ -101,7 +109,7 @@ pub struct BoundArray {
 pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
     memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
     pending::clear_way(array, selection, false);
-    request::run(read::plan(array, selection, memory, None)?)
+    read::run(array, selection, memory, None)
 }
 
 /// Reads what the selected elements mean into `memory`.
@@ -111,7 +119,7 @@ pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
 pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
     memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
     pending::clear_way(array, selection, false);
-    request::run(read::plan(array, selection, memory, Some(coding))?)
+    read::run(array, selection, memory, Some(coding))
 }
 
 /// Writes the selected elements from `memory`.
@@ -134,6 +142,7 @@ pub unsafe fn read_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Me
         return unsafe { read(array, &selection, memory) };
     }
     memory.check(&picks.shape(&array.shape), array.data_type, memory::Use::Destination)?;
+    pending::clear_way(array, &Selection::all(&array.shape), false);
     request::run(read::plan_picks(array, picks, memory)?)
 }
 
@@ -147,6 +156,7 @@ pub unsafe fn write_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &M
         return unsafe { write(array, &selection, memory) };
     }
     memory.check(&picks.shape(&array.shape), array.data_type, memory::Use::Source)?;
+    pending::clear_way(array, &Selection::all(&array.shape), true);
     request::run(write::plan_picks(array, picks, memory)?)
 }
 
@@ -188,6 +198,7 @@ pub unsafe fn start_write(array: &Arc<BoundArray>, selection: &Selection, memory
         // SAFETY: the memory was checked, and is valid now, by the caller's promise.
         let own = if copy { Some(unsafe { memory.copy(selection.shape(), &mut copied) }?) } else { None };
         let gate = if copy { None } else { Some(Arc::default()) };
+        let array = &write_back::written_through(array, Some(selection))?;
         let job = write::job(array, selection, own.as_ref().unwrap_or(memory), None, gate.clone())?;
         let footprints = Footprint::new(array, selection, true).into_iter().collect();
         Ok(Parts { work: write::work(job), footprints, gate, copied: vec![copied] })

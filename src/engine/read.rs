@@ -4,7 +4,7 @@
 //! driver serves stores with latency: reads are started, the item is parked, and whoever helps the request goes on with it
 //! when the bytes have come. The machine is the same.
 
-use super::decode::{Cost, Machine, Part, Target};
+use super::decode::{Cost, Decoded, Machine, Part, Target};
 use super::gate::Gate;
 use super::picks::{List, Picks, Repeats};
 use super::plan::{Item, Plan};
@@ -13,6 +13,7 @@ use super::request::{self, INLINE_BYTES, Outcome, Request, Work};
 use super::scratch::{self, ChainScratch, Scratch};
 use super::shard_open::OpenShard;
 use super::stats::{self, Field, Scope};
+use super::write_back;
 use super::{BoundArray, Memory, Selection, lenient};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::coding::Coding;
@@ -28,9 +29,17 @@ const ATTEMPTS: usize = 5;
 /// Reads of at least this many bytes are checked against the object's length before memory is taken for them.
 const CHECK_LENGTH: u64 = 1 << 20;
 
-/// The work of reading `selection` into `memory`, which holds what the elements mean where a coding says so.
-pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
-    Ok(work(job(array, selection, memory, coding, None)?))
+/// Reads `selection` into `memory`, which holds what the elements mean where a coding says so. What is one item is read without a
+/// request, which would cost more than to place an element.
+pub(super) fn run(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<()> {
+    let job = job(array, selection, memory, coding, None)?;
+    match job.plan.items() {
+        1 if !job.latency => {
+            let _scope = Scope::new(&array.stats);
+            job.read_now(job.plan.region_item(0))
+        }
+        _ => request::run(work(job)),
+    }
 }
 
 /// The work of one region.
@@ -38,7 +47,7 @@ pub(super) fn work(job: Job) -> Box<dyn Work> {
     Box::new(Read(Arc::new(job)))
 }
 
-/// The same, by itself, and behind a gate.
+/// The job of one region, perhaps behind a gate. What waits to be written of it is stored first.
 pub(super) fn job(
     array: &Arc<BoundArray>,
     selection: &Selection,
@@ -46,6 +55,9 @@ pub(super) fn job(
     coding: Option<&Coding>,
     gate: Option<Arc<Gate>>,
 ) -> Result<Job> {
+    if let Some(kept) = &array.write_back {
+        write_back::flush(array, kept, Some(selection))?;
+    }
     let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
         share_out(&mut plan, shard, array.pool.threads() as u64)?;
@@ -55,6 +67,9 @@ pub(super) fn job(
 
 /// The work of reading what a list picks.
 pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+    if let Some(kept) = &array.write_back {
+        write_back::flush(array, kept, None)?;
+    }
     let list = List::new(array, picks, &memory.strides, Repeats::All)?;
     Ok(work(job_of(array, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory, None, None)?))
 }
@@ -198,6 +213,9 @@ impl Job {
                 if let Some(shard) = plain_shard(&chain).filter(|_| !self.array.lenient.empty_is_missing) {
                     return self.read_shard(&chain, shard, target, &item, s);
                 }
+                if self.read_kept(&chain, target, &item, s)? {
+                    return Ok(());
+                }
                 match self.array.store.open(&s.key)? {
                     None => target.fill(&item.axes, item.memory),
                     Some(object) => lenient::read_object(&self.array, &chain, &object, target, &item, s),
@@ -212,17 +230,51 @@ impl Job {
         let Some(held) = self.array.open_shard(shard, &s.key, &mut s.chain)? else {
             return target.fill(&item.axes, item.memory);
         };
-        let machine = Machine { root: chain, target, cost: Cost::LOCAL, kept: Some(held.shard()) };
+        let key = std::mem::take(&mut s.key);
+        let decoded = self.array.cache.as_ref().map(|cache| Decoded { cache, key: &key, mark: &held.mark });
+        let machine = Machine { root: chain, target, cost: Cost::LOCAL, kept: Some(held.shard()), decoded };
         s.parts.clear();
-        machine.start_inner(shard, held.index(), Some(held.len), item, &mut s.parts)?;
-        read_parts(held.object()?, &machine, true, s)
+        let started = machine.start_inner(shard, held.index(), Some(held.len), item, &mut s.parts);
+        let result = started.and_then(|()| read_parts(held.object()?, &machine, true, s));
+        s.key = key;
+        result
+    }
+
+    /// Reads a chunk that is kept decoded, or is to be; false if it is to be read in another way.
+    fn read_kept(&self, chain: &BoundChain, target: &Target, item: &Item, s: &mut Scratch) -> Result<bool> {
+        let (Some(cache), BoundChain::Leaf(leaf)) = (&self.array.cache, chain) else { return Ok(false) };
+        let as_it_should_be = self.array.lenient.clipped.is_none() && !self.array.lenient.empty_is_missing;
+        if leaf.variable.is_some() || !as_it_should_be || !cache.takes(leaf.layout.bytes) {
+            return Ok(false);
+        }
+        let Some(mark) = self.array.store.mark(&s.key)? else { return target.fill(&item.axes, item.memory).map(|()| true) };
+        let key = std::mem::take(&mut s.key);
+        let machine = Machine { root: chain, target, cost: Cost::LOCAL, kept: None, decoded: None };
+        let result = self.read_marked(machine, item, Decoded { cache, key: &key, mark: &mark }, s);
+        s.key = key;
+        result
+    }
+
+    fn read_marked(&self, machine: Machine<'_>, item: &Item, decoded: Decoded<'_>, s: &mut Scratch) -> Result<bool> {
+        let machine = Machine { decoded: Some(decoded), ..machine };
+        s.parts.clear();
+        machine.start(item, &mut s.parts)?;
+        match s.parts.as_slice() {
+            [part] if machine.place_kept(part)? => return Ok(true),
+            _ => {}
+        }
+        let Some(object) = self.array.store.open(decoded.key)? else { return machine.target.fill(&item.axes, item.memory).map(|()| true) };
+        // Another object may have got the key since.
+        let mark = object.mark()?;
+        let machine = Machine { decoded: Some(Decoded { mark: &mark, ..decoded }), ..machine };
+        read_object(&object, &machine, item, s).map(|()| true)
     }
 
     /// The parts to begin with, in a store with latency; of a shard whose index is known those of its inner chunks, and the version
     /// that they must have.
     fn first_parts(&self, item: &Item, target: &Target, key: &str, attempt: usize, version: &OnceLock<Version>) -> Result<Vec<Part>> {
         let (chain, mut parts) = (self.array.chain_of(&item.chunk)?, Vec::new());
-        let machine = Machine { root: &chain, target, cost: self.cost, kept: None };
+        let machine = Machine { root: &chain, target, cost: self.cost, kept: None, decoded: None };
         if let Some(shard) = plain_shard(&chain) {
             if attempt > 0 {
                 self.array.open_shards.forget(key);
@@ -251,7 +303,7 @@ pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: &Item, s
 /// Runs the machine until no parts are left. `inside`: that spans end inside the object is known.
 fn read_parts(object: &Object, machine: &Machine<'_>, inside: bool, s: &mut Scratch) -> Result<()> {
     while let Some(part) = s.parts.pop() {
-        if !machine.skip(&part, &mut s.parts)? {
+        if !machine.skip(&part, &mut s.parts)? && !machine.place_kept(&part)? {
             read_part(object, machine, part, inside, s)?;
         }
     }
@@ -418,7 +470,7 @@ impl Flight {
     }
 
     fn machine<'a>(&'a self, root: &'a BoundChain, kept: Option<&'a OpenShard>) -> Machine<'a> {
-        Machine { root, target: self.target(), cost: self.job.cost, kept }
+        Machine { root, target: self.target(), cost: self.job.cost, kept, decoded: None }
     }
 
     /// Starts the reads of all parts.

@@ -513,7 +513,7 @@ impl Edit<'_> {
             match bytes {
                 None => target.fill(&all, 0)?,
                 Some(bytes) => {
-                    let machine = Machine { root: chain, target: &target, cost: Cost::LOCAL, kept: None };
+                    let machine = Machine { root: chain, target: &target, cost: Cost::LOCAL, kept: None, decoded: None };
                     machine.run_over(bytes, all.clone(), &mut s.chain).map_err(name)?;
                 }
             }

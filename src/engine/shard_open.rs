@@ -117,6 +117,8 @@ pub(super) struct Held {
     object: Option<Object>,
     /// The length of the object.
     pub len: u64,
+    /// What the object was like before anything was read of it now.
+    pub mark: Mark,
 }
 
 impl Held {
@@ -233,7 +235,7 @@ impl BoundArray {
             // A file that cannot be asked any more (on a server, say) is opened again.
             if let Some(mark) = held.and_then(|object| object.mark().ok()).filter(|mark| Some(*mark) == kept.mark) {
                 stats::count(Field::IndexHits, 1);
-                return Ok(Some(Held { shard: kept, object: opened, len: mark.len }));
+                return Ok(Some(Held { shard: kept, object: opened, len: mark.len, mark }));
             }
             self.open_shards.forget(key);
         }
@@ -264,7 +266,7 @@ impl BoundArray {
             inner: Kept::new(Vec::new()),
             used: AtomicU64::new(0),
         };
-        let held = Held { shard: Arc::new(open), object: rest, len: mark.len };
+        let held = Held { shard: Arc::new(open), object: rest, len: mark.len, mark };
         if keep {
             self.open_shards.keep(held.shard.clone());
         }
@@ -305,6 +307,8 @@ mod tests {
             open_shards: Arc::default(),
             lenient: Default::default(),
             stats: stats::Counters::below(&stats::Counters::process()),
+            cache: None,
+            write_back: None,
         })
     }
 

@@ -14,6 +14,7 @@ use super::request::{self, Outcome, Request, Work};
 use super::scratch::{self, Scratch};
 use super::shard::{Edit, Selected};
 use super::stats::Scope;
+use super::write_back::{self, WriteBack};
 use super::{BoundArray, Memory, Overflow, Selection, lenient};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::ElementType;
@@ -27,7 +28,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// The work of writing `selection` from `memory`, which holds what the elements mean where a coding says so.
 pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
-    Ok(work(job(array, selection, memory, coding, None)?))
+    let job = job(array, selection, memory, coding, None)?;
+    if let Some(kept) = &array.write_back {
+        kept.make_room(&job)?;
+    }
+    Ok(work(job))
 }
 
 /// The work of one region.
@@ -49,6 +54,7 @@ pub(super) fn job(
 
 /// The work of writing what a list picks. Of elements that it has several times the last one counts.
 pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+    let array = &write_back::written_through(array, None)?;
     let list = List::new(array, picks, &memory.strides, Repeats::Last)?;
     Ok(work(job_of(array, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory, None, None)?))
 }
@@ -72,6 +78,7 @@ fn job_of(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&
         // Chunks of one shape, and not of one's own bytes alone.
         constant: (repeated && array.by_shape.is_none() && coding.is_none()).then(OnceLock::new),
         array: array.clone(),
+        settles: None,
         entry: None,
     })
 }
@@ -84,11 +91,13 @@ pub(super) struct Job {
     pub plan: Plan,
     pub source: Source,
     /// From the memory's type to the array's, for chunks that are changed in part.
-    change: Transfer,
+    pub change: Transfer,
     /// Puts are started, and waited for by nobody but the request.
     latency: bool,
     /// All elements are one that is repeated: the bytes of a whole chunk of it, or that it is not stored, once they are known.
     constant: Option<OnceLock<Option<Vec<u8>>>>,
+    /// The memory is what waited of that chunk.
+    settles: Option<(Arc<WriteBack>, Dims)>,
     /// Its place in a batch, for messages.
     entry: Option<usize>,
 }
@@ -179,34 +188,115 @@ impl Strokes {
 
     /// Writes them under the key in `s`, which is locked, or starts to put what they make of it. `job` and `item` are the first.
     fn begin(&self, job: &Arc<Job>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        let later = job.latency.then(Mutex::default);
-        let outlet = Outlet::later(&job.array, later.as_ref());
-        let result = match self {
-            Strokes::One(..) => job.write(item, request, outlet, s),
-            Strokes::Many(all) => job.write_all(all, request, outlet, s),
-        };
-        let change = later.as_ref().and_then(|later| lock::lock(later).take());
-        match (result, change) {
-            (Ok(()), Some(change)) => {
-                job.send(change, &s.key, request, guard);
-                Outcome::Parked
-            }
-            (result, _) => Outcome::Done(result),
+        match self {
+            Strokes::One(..) => job.keep_or_write(item, request, guard, s),
+            Strokes::Many(all) => job.begin_by(item, request, guard, s, |outlet, s| job.write_all(all, request, outlet, s)),
         }
     }
 }
 
+/// Puts the chunk's key into `s` and calls `go` under the chunk's lock: now, or as a continuation when its holder gives it back.
+pub(super) fn locked<F>(array: &Arc<BoundArray>, chunk: &[u64], request: &Arc<Request>, s: &mut Scratch, go: F) -> Outcome
+where
+    F: FnOnce(&Arc<Request>, ChunkGuard, &mut Scratch) -> Outcome + Send + 'static,
+{
+    array.chunk_key(chunk, &mut s.key);
+    let mut go = Some(go);
+    let guard = array.locks.acquire(&s.key, || {
+        let (key, request, go) = (s.key.clone(), request.clone(), go.take());
+        move |guard: ChunkGuard| {
+            let again = request.clone();
+            again.resume(Box::new(move |request| {
+                let outcome = scratch::with(|s| {
+                    s.key = key;
+                    go.map_or(Outcome::Parked, |go| go(request, guard, s))
+                });
+                if let Outcome::Done(result) = outcome {
+                    request.finish(result);
+                }
+            }));
+        }
+    });
+    match (guard, go) {
+        (Some(guard), Some(go)) => go(request, guard, s),
+        _ => Outcome::Parked,
+    }
+}
+
 impl Job {
+    /// The same, of what waited of that chunk.
+    pub fn settling(self, kept: Arc<WriteBack>, chunk: Dims) -> Job {
+        Job { settles: Some((kept, chunk)), ..self }
+    }
+
+    /// Lets an item wait for the rest of its chunk, where the array does so, or writes it. Its key is in `s` and locked.
+    fn keep_or_write(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+        let whole = || self.source.covers(&item.axes, item.memory, &self.inside(item));
+        let Some(kept) = self.array.write_back.as_ref().filter(|_| !self.array.data_type.is_variable() && !whole()) else {
+            return self.begin(item, request, guard, s);
+        };
+        match kept.take(self, item, s) {
+            Ok(write_back::Kept::Waits) => Outcome::Done(Ok(())),
+            Ok(write_back::Kept::Through) => self.begin(item, request, guard, s),
+            Ok(write_back::Kept::Whole(job)) => {
+                let item = job.plan.region_item(0);
+                job.begin(&item, request, guard, s)
+            }
+            Err(e) => Outcome::Done(Err(self.name(item, e, &s.key))),
+        }
+    }
+
+    /// Writes an item, whose key is in `s` and locked, or starts its put.
+    pub fn begin(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+        self.begin_by(item, request, guard, s, |outlet, s| self.write(item, Some(request), outlet, s))
+    }
+
+    /// The same by another way of making what is put.
+    fn begin_by(
+        self: &Arc<Self>,
+        item: &Item,
+        request: &Arc<Request>,
+        guard: ChunkGuard,
+        s: &mut Scratch,
+        write: impl FnOnce(Outlet<'_>, &mut Scratch) -> Result<()>,
+    ) -> Outcome {
+        let later = self.latency.then(Mutex::default);
+        let result = write(Outlet::later(&self.array, later.as_ref()), s);
+        let change = later.and_then(|later| lock::lock(&later).take());
+        match (result, change) {
+            (Ok(()), Some(change)) => {
+                self.send(change, &s.key, (request, &item.chunk), guard);
+                Outcome::Parked
+            }
+            (result, _) => Outcome::Done(result.inspect(|()| self.settle(&item.chunk))),
+        }
+    }
+
+    /// Writes an item, whose key is in `s` and locked, and returns when that is done.
+    pub fn write_now(&self, item: &Item, s: &mut Scratch) -> Result<()> {
+        self.write(item, None, Outlet::now(&self.array), s).inspect(|()| self.settle(&item.chunk))
+    }
+
+    /// The chunk was stored: what waited of it is, or is replaced.
+    fn settle(&self, chunk: &[u64]) {
+        match (&self.settles, &self.array.write_back) {
+            (Some((kept, chunk)), _) => kept.forget(chunk),
+            (None, Some(kept)) => kept.forget(chunk),
+            (None, None) => {}
+        }
+    }
+
     /// Starts a put or an erasing. The lock is given back when it has ended, whoever may then go on with the request.
-    fn send(self: &Arc<Self>, change: Change, key: &str, request: &Arc<Request>, guard: ChunkGuard) {
+    fn send(self: &Arc<Self>, change: Change, key: &str, (request, chunk): (&Arc<Request>, &Dims), guard: ChunkGuard) {
         let bytes = if let Change::Put(bytes) = &change { bytes.len() as u64 } else { 0 };
         request.flight_started(bytes);
-        let (job, again, name) = (self.clone(), request.clone(), key.to_string());
+        let (job, again, name, chunk) = (self.clone(), request.clone(), key.to_string(), chunk.clone());
         let done = Box::new(move |result: Result<()>| {
             again.flight_landed();
             again.bytes_used(bytes);
             // Who read meanwhile may have kept the old one.
             job.array.open_shards.forget(&name);
+            let result = result.inspect(|()| job.settle(&chunk));
             drop(guard);
             let request = again.clone();
             request.resume(Box::new(move |request| {
@@ -242,11 +332,11 @@ impl Job {
         members
             .iter()
             .enumerate()
-            .try_for_each(|(i, (job, item))| job.write(item, request, if i == last { outlet } else { Outlet::now(&self.array) }, s))
+            .try_for_each(|(i, (job, item))| job.write(item, Some(request), if i == last { outlet } else { Outlet::now(&self.array) }, s))
     }
 
     /// Encodes an item and hands it to the outlet.
-    fn write(&self, item: &Item, request: &Arc<Request>, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
+    fn write(&self, item: &Item, request: Option<&Arc<Request>>, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
         let picking = self.picking(item);
         let source = picking.as_ref().unwrap_or(&self.source);
         let result = self.array.chain_of(&item.chunk).and_then(|chain| {
@@ -254,7 +344,7 @@ impl Job {
             if let Some(made) = self.constant.as_ref().filter(|_| source.covers(&item.axes, 0, chain.shape())) {
                 self.put_constant((&chain, outlet), item, made, s)
             } else if let Some(shard) = plain_shard(&chain) {
-                let edit = Edit { array: &self.array, source, change: &self.change, request: Some(request), outlet };
+                let edit = Edit { array: &self.array, source, change: &self.change, request, outlet };
                 self.write_shard(shard, item, &inside, edit, s)
             } else if source.covers(&item.axes, item.memory, &inside) {
                 self.put((&chain, outlet), &item.axes, item.memory, source, s)
@@ -274,7 +364,7 @@ impl Job {
     }
 
     /// How much of the item's chunk lies inside the array.
-    fn inside(&self, item: &Item) -> Dims {
+    pub fn inside(&self, item: &Item) -> Dims {
         let grid = &self.array.grid;
         let each = item.chunk.iter().zip(&self.array.shape).enumerate();
         each.map(|(d, (&chunk, &length))| grid.extent(d, chunk).min(length - grid.origin(d, chunk))).collect()
@@ -374,7 +464,7 @@ impl Job {
     }
 
     /// The selected elements from the caller's memory into the buffer of a whole chunk.
-    fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
+    pub fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
         let picking = self.picking(item);
         picking.as_ref().unwrap_or(&self.source).place(&item.axes, item.memory, base, strides, &self.change)
     }

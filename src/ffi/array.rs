@@ -141,7 +141,8 @@ pub unsafe extern "C" fn ozarr_array_write_region(
     })
 }
 
-/// Makes durable what was written to the array's store.
+/// Stores what waits to be written (see `ozarr_array_set`), and makes durable what was written to the array's
+/// store.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_flush(array: *mut ozarr_array) -> ozarr_status {
@@ -156,7 +157,8 @@ pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_sta
 }
 
 /// Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
-/// there.
+/// there. What waits to be written (see `ozarr_array_set`) is stored with the last of them, and nobody is
+/// told if that fails: `ozarr_array_close` tells.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
     entry!("ozarr_array_free", else (), { ozarr_array::free(array, "array") })
@@ -433,6 +435,17 @@ pub unsafe extern "C" fn ozarr_array_append(
 ///
 /// - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the
 ///   default) leaves them out, they read the same.
+/// - `"chunk_cache"`: so many bytes of memory for decoded chunks (inner chunks of shards) of which only parts
+///   are read; `"0"`, the default, is none. Every use asks the store whether the chunk is still what it was:
+///   one look at a file, so what comes out is what is stored, whoever changed it, on file systems whose
+///   times can be relied on. For programs that read element by element. In stores that are far away it is of
+///   no use (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
+/// - `"write_back"`: so many bytes of memory in which parts of chunks that are written wait until their
+///   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this handle
+///   stores what it is about to read; others see what was written when its chunk is whole, or after a flush.
+///   Short of memory, the chunks that wait for the longest time are stored. Flushing and closing tell what
+///   could not be stored; what could not goes on waiting, and the next flush tries again.
+///   Less than one chunk is `OZARR_ERR_LIMIT`. A child of `fork` begins with nothing that waits.
 /// - `"raw_attributes"`: `"true"` shows attributes that are for programs only, too, where attributes are
 ///   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
 ///   those of NCZarr (`_nc...`). By its name each is found in any case.
@@ -446,12 +459,22 @@ pub unsafe extern "C" fn ozarr_array_set(array: *mut ozarr_array, key: *const c_
         let (key, value) = unsafe { (text(key, "key")?, text(value, "value")?) };
         match key {
             "write_fill_chunks" => array.set_write_fill_chunks(truth(key, value)?),
+            "chunk_cache" => array.set_chunk_cache(bytes(key, value)?)?,
+            "write_back" => array.set_write_back(bytes(key, value)?)?,
             "raw_attributes" => array.attributes().set_raw(truth(key, value)?),
             "measure_time" => array.stats().measure_time(truth(key, value)?),
-            _ => bail!(Argument, "found the setting {key:?}, expected one of: \"write_fill_chunks\", \"raw_attributes\", \"measure_time\""),
+            _ => bail!(
+                Argument,
+                "found the setting {key:?}, expected one of: \"write_fill_chunks\", \"chunk_cache\", \"write_back\", \"raw_attributes\", \"measure_time\""
+            ),
         }
         Ok(())
     })
+}
+
+/// A number of bytes.
+pub(super) fn bytes(key: &str, value: &str) -> Result<usize> {
+    value.parse().map_err(|_| err!(Argument, "the setting {key:?} is {value:?}, expected a number of bytes"))
 }
 
 /// `"true"` or `"false"`.

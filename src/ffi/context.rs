@@ -4,6 +4,7 @@
 //! threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call
 //! gains by it.
 
+use super::array::bytes;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
@@ -34,6 +35,9 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
 /// - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
 ///   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+/// - `"chunk_cache"`: so many bytes of memory for decoded chunks that all arrays which are opened with the
+///   context from now on share; `"0"`, the default, is none. As `ozarr_array_set` says, which sets it for one
+///   array; arrays whose chunks have no room in it do without.
 /// - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
 /// - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
 ///   once, also for stores that are open.
@@ -55,6 +59,10 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
             },
             "strict" => context.strict.store(flag(key, value)?, Relaxed),
             "non_finite" => context.non_finite.store(flag(key, value)?, Relaxed),
+            "chunk_cache" => {
+                let bytes = bytes(key, value)?;
+                drop(context.chunk_cache.replace((bytes > 0).then(|| node::ChunkCache::new(bytes))));
+            }
             "bytes_in_flight" => match value.parse() {
                 Ok(bytes @ 1..) => context.budget.set_limit(bytes),
                 _ => bail!(Argument, "the setting \"bytes_in_flight\" is {value:?}, expected a number of bytes, 1 or more"),
@@ -66,7 +74,7 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
             "measure_time" => context.stats.0.measure_time(flag(key, value)?),
             _ => bail!(
                 Argument,
-                "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"non_finite\", \"measure_time\", \"bytes_in_flight\", \"when_full\""
+                "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"chunk_cache\", \"non_finite\", \"measure_time\", \"bytes_in_flight\", \"when_full\""
             ),
         }
         Ok(())
@@ -157,5 +165,6 @@ pub(super) fn context_of(context: *const ozarr_context) -> Result<Context> {
     };
     let (strict, non_finite) = (settings.strict.load(Relaxed), settings.non_finite.load(Relaxed));
     let (log, budget) = (settings.log.read(Option::clone), settings.budget.clone());
-    Ok(context.counting(settings.stats.0.clone()).with_settings(node::Settings { strict, non_finite, log, budget }))
+    let chunk_cache = settings.chunk_cache.read(Option::clone);
+    Ok(context.counting(settings.stats.0.clone()).with_settings(node::Settings { strict, non_finite, log, budget, chunk_cache }))
 }

@@ -56,6 +56,8 @@ pub(crate) enum Kind {
     ChunkIter = 9,
     /// `ozarr_shard_writer`
     ShardWriter = 10,
+    /// `ozarr_appender`
+    Appender = 13,
     /// `ozarr_dataset`
     Dataset = 14,
     /// `ozarr_request`
@@ -67,7 +69,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 14] = [
+    const ALL: [Kind; 15] = [
         Kind::Context,
         Kind::Store,
         Kind::Group,
@@ -78,6 +80,7 @@ impl Kind {
         Kind::Dtype,
         Kind::ChunkIter,
         Kind::ShardWriter,
+        Kind::Appender,
         Kind::Dataset,
         Kind::Request,
         Kind::Answer,
@@ -96,6 +99,7 @@ impl Kind {
             Kind::Dtype => "ozarr_dtype",
             Kind::ChunkIter => "ozarr_chunk_iter",
             Kind::ShardWriter => "ozarr_shard_writer",
+            Kind::Appender => "ozarr_appender",
             Kind::Dataset => "ozarr_dataset",
             Kind::Request => "ozarr_request",
             Kind::Answer => "ozarr_answer",

@@ -8,6 +8,7 @@
 
 #![allow(clippy::missing_safety_doc)] // The chapter above is for all; doc comments here go into the C header.
 
+pub mod appender;
 pub mod array;
 pub mod attr;
 pub mod batch;

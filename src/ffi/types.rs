@@ -64,6 +64,12 @@ pub struct ozarr_shard_writer {
     _bits: [u8; 0],
 }
 
+/// What makes an array longer along one dimension, step by step.
+#[allow(non_camel_case_types)]
+pub struct ozarr_appender {
+    _bits: [u8; 0],
+}
+
 /// A dataset: a group whose arrays share named dimensions.
 #[allow(non_camel_case_types)]
 pub struct ozarr_dataset {
@@ -293,6 +299,8 @@ pub(crate) struct Settings {
     pub(super) non_finite: AtomicBool,
     /// Who is told.
     pub(super) log: Kept<Option<node::Log>>,
+    /// `"chunk_cache"`
+    pub(super) chunk_cache: Kept<Option<Arc<node::ChunkCache>>>,
     /// `"bytes_in_flight"` and `"when_full"`
     pub(super) budget: Arc<node::Budget>,
     /// What is done with it.
@@ -372,6 +380,7 @@ handle!(ozarr_varlen, Varlen, node::variable::Variable);
 handle!(ozarr_dtype, Dtype, super::dtype::Description);
 handle!(ozarr_chunk_iter, ChunkIter, Turn<ChunkCursor>);
 handle!(ozarr_shard_writer, ShardWriter, Turn<node::ArrayShardWriter>);
+handle!(ozarr_appender, Appender, Turn<node::Appender>);
 handle!(ozarr_dataset, Dataset, node::Dataset);
 handle!(ozarr_request, Request, super::request::Flight);
 handle!(ozarr_answer, Answer, Turn<super::table::Pending>);

@@ -72,6 +72,17 @@ impl Grid {
         }
     }
 
+    /// The one extent of all chunks along dimension `d`, however long it is.
+    pub fn repeated(&self, d: usize) -> Option<u64> {
+        match self {
+            Grid::Regular { chunk } => chunk.get(d).copied(),
+            Grid::Rectilinear { extents } => match extents.get(d) {
+                Some(Extents::Repeat(extent)) => Some(*extent),
+                _ => None,
+            },
+        }
+    }
+
     /// The extent of chunk `index` along dimension `d`, whether or not all of it lies inside the array.
     pub fn extent(&self, d: usize, index: u64) -> u64 {
         match self {

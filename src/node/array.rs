@@ -12,7 +12,7 @@ use crate::dtype::variable::Item;
 use crate::dtype::{DataType, ElementType, parse_v3};
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
-use crate::engine::{self, BoundArray, ByShape, Lenient, Memory, Picks, Selection};
+use crate::engine::{self, ArrayCache, BoundArray, ByShape, ChunkCache, Lenient, Memory, Picks, Selection, WriteBack};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
 use crate::grid::Grid;
@@ -38,18 +38,40 @@ struct Inner {
     path: String,
     state: Kept<Arc<State>>,
     attributes: Attributes,
-    write_fill_chunks: AtomicBool,
+    handling: Kept<Handling>,
     /// The document comes from consolidated metadata: good enough for reading, to be looked at again before writing.
     listed: AtomicBool,
     stats: Arc<Counters>,
+}
+
+/// How this handle treats its chunks, whatever the document says.
+#[derive(Clone, Default)]
+pub(super) struct Handling {
+    /// Chunks that hold only the fill value are stored all the same.
+    write_fill_chunks: bool,
+    /// Where decoded chunks are kept for reading.
+    cache: Option<ArrayCache>,
+    /// Where parts of chunks wait to be written.
+    write_back: Option<Arc<WriteBack>>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         // A thread of the pool may have the array a moment longer; the files are closed now.
         if let Ok(bound) = &self.state.read(Arc::clone).bound {
+            // Nobody is left to be told; who wants to know closes the array.
+            let _ = store_waiting(bound);
             bound.open_shards.forget_all();
+            bound.cache.iter().for_each(ArrayCache::forget_all);
         }
+    }
+}
+
+/// Stores what waits to be written.
+pub(super) fn store_waiting(bound: &Arc<BoundArray>) -> Result<()> {
+    match &bound.write_back {
+        Some(kept) => engine::flush(bound, kept, None),
+        None => Ok(()),
     }
 }
 
@@ -111,9 +133,10 @@ impl Array {
         };
         let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known).of(meta.dialect);
         let stats = Counters::below(store.stats());
-        let state = Kept::new(Arc::new(State::new(store, &path, meta, false)?.counting(&stats)));
-        let (write_fill_chunks, listed) = (AtomicBool::new(false), AtomicBool::new(listed));
-        Ok(Array(Arc::new(Inner { store: store.clone(), path, state, attributes, write_fill_chunks, listed, stats })))
+        let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
+        let state = Kept::new(Arc::new(State::new(store, &path, meta, &handling)?.counting(&stats)));
+        let (handling, listed) = (Kept::new(handling), AtomicBool::new(listed));
+        Ok(Array(Arc::new(Inner { store: store.clone(), path, state, attributes, handling, listed, stats })))
     }
 
     /// Creates an array, and the groups above it that are missing. Its document is written last.
@@ -345,11 +368,52 @@ impl Array {
 
     /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)
     pub fn set_write_fill_chunks(&self, on: bool) {
+        self.handle(|handling| handling.write_fill_chunks = on);
+    }
+
+    /// Keeps decoded chunks (inner chunks of shards) of which only parts are read, in so many bytes of memory; 0: none. They are used while
+    /// their object is what it was, which the store is asked for at each use. Stores with latency are not asked: nothing is kept there.
+    /// Errors: `Limit` where not even one chunk has room.
+    pub fn set_chunk_cache(&self, bytes: usize) -> Result<()> {
+        let cache = ChunkCache::new(bytes);
+        if bytes > 0 {
+            cache.check_room(&*self.state().bound(&self.0.path)?)?;
+        }
+        self.handle(|handling| {
+            handling.cache.iter().for_each(ArrayCache::forget_all);
+            handling.cache = (bytes > 0).then(|| cache.for_array());
+        });
+        Ok(())
+    }
+
+    /// Lets what is written to parts of chunks wait in so many bytes of memory until the chunks are whole; 0: nothing waits. What waited
+    /// before is stored first. Errors: `Limit` where not even one chunk has room.
+    pub fn set_write_back(&self, bytes: usize) -> Result<()> {
+        self.store_waiting()?;
+        let kept = WriteBack::new(bytes);
+        if bytes > 0 {
+            kept.check_room(&*self.state().bound(&self.0.path)?)?;
+        }
+        self.handle(|handling| handling.write_back = (bytes > 0).then(|| kept.clone()));
+        Ok(())
+    }
+
+    /// Stores what waits to be written. What cannot be stored goes on waiting.
+    pub(super) fn store_waiting(&self) -> Result<()> {
+        self.state().bound.as_ref().map_or(Ok(()), store_waiting)
+    }
+
+    /// Changes how this handle treats its chunks.
+    fn handle(&self, change: impl FnOnce(&mut Handling)) {
+        let handling = self.0.handling.write(|handling| {
+            change(handling);
+            handling.clone()
+        });
         drop(self.0.state.write(|state| {
-            self.0.write_fill_chunks.store(on, Ordering::Relaxed);
             let Ok(bound) = &state.bound else { return None };
-            let store_fill_chunks = on || !state.meta.fill.defined;
-            let bound = Ok(Arc::new(BoundArray { store_fill_chunks, ..(**bound).clone() }));
+            let store_fill_chunks = handling.write_fill_chunks || !state.meta.fill.defined;
+            let Handling { cache, write_back, .. } = handling;
+            let bound = Ok(Arc::new(BoundArray { store_fill_chunks, cache, write_back, ..(**bound).clone() }));
             let changed = State {
                 meta: state.meta.clone(),
                 bound,
@@ -371,12 +435,19 @@ impl Array {
     /// The program closes the array: if it was opened by its location, groups that are to be consolidated are; all is flushed.
     pub fn close(&self) -> Result<()> {
         self.settle();
-        self.0.store.close(Some(&self.0.path))
+        let stored = self.store_waiting();
+        stored.and(self.0.store.close(Some(&self.0.path)))
     }
 
-    /// Makes durable what was written, as far as the store's mode promises it.
+    /// Stores what waits to be written, and makes durable what was, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
         self.settle();
+        let stored = self.store_waiting();
+        stored.and(self.flush_store())
+    }
+
+    /// Makes durable what was stored.
+    pub(super) fn flush_store(&self) -> Result<()> {
         let chunks = self.state().chunk_store.clone();
         if !Arc::ptr_eq(&chunks, self.0.store.shared()) && self.0.store.capabilities().writable {
             chunks.flush()?;
@@ -398,19 +469,25 @@ impl Array {
 
     /// The state of a document that was just read or written.
     pub(super) fn state_of(&self, meta: ArrayMeta) -> Result<State> {
-        let state = State::new(&self.0.store, &self.0.path, meta, self.0.write_fill_chunks.load(Ordering::Relaxed))?;
+        let state = State::new(&self.0.store, &self.0.path, meta, &self.0.handling.read(Handling::clone))?;
         Ok(state.counting(&self.0.stats))
     }
 
     /// Uses that state, of the document itself, from now on.
     pub(super) fn set_state(&self, state: State) {
+        if let Some(cache) = self.0.handling.read(|handling| handling.cache.clone()) {
+            let alike = ArrayMeta { shape: state.meta.shape.clone(), ..self.state().meta.clone() };
+            if difference(&alike, &state.meta).is_some() {
+                cache.forget_all();
+            }
+        }
         drop(self.0.state.replace(Arc::new(state)));
         self.0.listed.store(false, Ordering::Release);
     }
 }
 
 impl State {
-    pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, write_fill_chunks: bool) -> Result<State> {
+    pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling) -> Result<State> {
         let guessed = separator_is_open(&meta) && choose_separator(store, path, &mut meta)?;
         let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
         let fill_bytes: Arc<[u8]> = meta.fill.element(meta.data_type).as_slice().into();
@@ -446,12 +523,14 @@ impl State {
                 fill,
                 fill_bytes,
                 by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new(chain)),
-                store_fill_chunks: write_fill_chunks || !meta.fill.defined,
+                store_fill_chunks: handling.write_fill_chunks || !meta.fill.defined,
                 pool: if any_thread { store.context().pool.clone() } else { Pool::new(1) },
                 locks: store.context().chunk_locks.clone(),
                 open_shards: Arc::default(),
                 lenient: Lenient { empty_is_missing: store.options().empty_is_missing, clipped },
                 stats: store.stats().clone(),
+                cache: handling.cache.clone(),
+                write_back: handling.write_back.clone(),
             })),
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
             Err(e) => return Err(e),

@@ -95,6 +95,7 @@ impl Array {
 
     /// Where the bytes of a chunk or an inner chunk are; `None` if it is not stored.
     pub fn chunk_place(&self, index: &[u64], inner: bool) -> Result<Option<ChunkPlace>> {
+        self.store_waiting()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => {
                 let stored = self.bound_now()?.stored_inner(&chunk, &place)?;
@@ -111,6 +112,7 @@ impl Array {
     /// Reads the encoded bytes of a chunk or an inner chunk to the beginning of `buf`, and gives their number. One that is not
     /// stored is an error of kind `Missing`, a buffer that is too small one of kind `BufferSize`; `size` is told in any case.
     pub fn chunk_read(&self, index: &[u64], inner: bool, buf: &mut [u8], size: &mut u64) -> Result<()> {
+        self.store_waiting()?;
         let (chunk, place) = Cutting::new(self, inner)?.split(index)?;
         let key = self.key_of(&chunk);
         let mut fit = |len: u64, have: usize| {
@@ -138,6 +140,7 @@ impl Array {
     /// Replaces the encoded bytes of a chunk or an inner chunk by these, which nobody looks into.
     pub fn chunk_write(&self, index: &[u64], inner: bool, bytes: &[u8]) -> Result<()> {
         self.store().check_writable()?;
+        self.store_waiting()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, Some(bytes)).map(drop),
             (chunk, None) => self.change_chunk(&chunk, |key| self.state().chunk_store.put(key, &[bytes], Condition::None)),
@@ -147,6 +150,7 @@ impl Array {
     /// Removes what is stored of a chunk or an inner chunk: it reads as the fill value from then on. False if nothing was.
     pub fn chunk_erase(&self, index: &[u64], inner: bool) -> Result<bool> {
         self.store().check_writable()?;
+        self.store_waiting()?;
         match Cutting::new(self, inner)?.split(index)? {
             (chunk, Some(place)) => self.bound_now()?.replace_stored_inner(&chunk, &place, None),
             (chunk, None) => self.change_chunk(&chunk, |key| self.state().chunk_store.erase(key)),
@@ -165,6 +169,7 @@ impl Array {
 
     /// Lists the chunks, or the inner chunks, that are stored; those outside of the array's shape are not among them.
     pub fn chunks(&self, inner: bool) -> Result<Chunks> {
+        self.store_waiting()?;
         let cutting = Cutting::new(self, inner)?;
         hierarchy::need_listing(self.store())?;
         let (prefix, counts) = (path::prefix(self.path()), Cutting { inner: None, state: cutting.state.clone() }.counts());
@@ -214,6 +219,7 @@ impl Array {
     /// Begins to write the shard of that index.
     pub fn shard_writer(&self, index: &[u64]) -> Result<ArrayShardWriter> {
         self.store().check_writable()?;
+        self.store_waiting()?;
         let (chunk, _) = Cutting::new(self, false)?.split(index)?;
         Ok(ArrayShardWriter { array: self.clone(), writer: ShardWriter::new(&self.bound_now()?, &chunk)?, chunk })
     }

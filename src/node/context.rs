@@ -1,9 +1,9 @@
 //! What the handles on stores share: threads and locks, how strict reading is, and where warnings go.
 
-use crate::engine::Budget;
 use crate::engine::lock::{ChunkLocks, KeyLocks};
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
+use crate::engine::{Budget, ChunkCache};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::fork::Lazy;
 use crate::metadata::odd::{Note, Weight};
@@ -30,6 +30,8 @@ pub struct Settings {
     pub log: Option<Log>,
     /// How much may be in flight.
     pub budget: Arc<Budget>,
+    /// Where the arrays that are opened keep decoded chunks, all of them in the same.
+    pub chunk_cache: Option<Arc<ChunkCache>>,
 }
 
 /// How important a message of the log is. The discriminants are those of the C header.
@@ -98,6 +100,11 @@ impl Context {
     /// How much may be in flight.
     pub(super) fn budget(&self) -> Arc<Budget> {
         self.settings.budget.clone()
+    }
+
+    /// Where the arrays that are opened keep decoded chunks.
+    pub(super) fn chunk_cache(&self) -> Option<&Arc<ChunkCache>> {
+        self.settings.chunk_cache.as_ref()
     }
 
     /// Whether anyone wants to know what is odd.

@@ -4,7 +4,7 @@
 //! version 3 has no form for their codecs. A node's document comes after its chunks and after all below it, so that what is there is
 //! whole; the root's is the last one. In place, old documents go after that, and a marker tells a second run what is left to do.
 
-use super::array::State;
+use super::array::{Handling, State};
 use super::document::{self, Stored, find, find_v2, require};
 use super::transfer::{self, Elements, Moves, Progress, Way, at_node, each_chunk};
 use super::{Group, NodeKind, Store, catalog, copy, draft, hierarchy, path};
@@ -234,7 +234,7 @@ impl Job<'_> {
             }
             Document::Group(meta) => Ok(Some(New::Group(v3::write_group(upgrade::group_attributes(&meta.document, attributes()?))))),
             Document::Array(meta) if meta.format == Format::V3 && meta.dialect == Dialect::Final => {
-                let old = State::new(self.from, node, (*meta).clone(), false)?;
+                let old = State::new(self.from, node, (*meta).clone(), &Handling::default())?;
                 Ok((!self.in_place).then(|| New::Array(Box::new(NewArray { old, new: *meta, recode: None }))))
             }
             Document::Array(meta) => self.array(node, *meta, attributes()?).map(|array| Some(New::Array(Box::new(array)))),
@@ -243,7 +243,7 @@ impl Job<'_> {
 
     fn array(&self, node: &str, meta: ArrayMeta, attributes: Map<String, Value>) -> Result<NewArray> {
         // What the state knows of the chunks' keys may be more than what the document says.
-        let old = State::new(self.from, node, meta, false)?;
+        let old = State::new(self.from, node, meta, &Handling::default())?;
         let meta = &old.meta;
         let (new, recode) = match upgrade::array(meta, attributes.clone()) {
             Ok(new) => (new, None),
@@ -256,7 +256,7 @@ impl Job<'_> {
             old.bound(node)?;
         }
         if known {
-            State::new(self.to, &self.target(node), new.clone(), false)?.bound(&self.target(node))?;
+            State::new(self.to, &self.target(node), new.clone(), &Handling::default())?.bound(&self.target(node))?;
         }
         Ok(NewArray { old, new, recode })
     }
@@ -333,7 +333,7 @@ impl Job<'_> {
     /// Reads and writes the elements of each chunk.
     fn recode(&mut self, node: &str, target: &str, array: &NewArray) -> Result<()> {
         let source = array.old.bound(node)?;
-        let dest = State::new(self.to, target, array.new.clone(), false)?.bound(target)?;
+        let dest = State::new(self.to, target, array.new.clone(), &Handling::default())?.bound(target)?;
         let elements = Elements::new((self.from, &array.old, &source), &dest, true, (0, Overflow::Error))?;
         let (before, total, progress) = (self.done, self.total, &mut self.progress);
         elements.run(&mut |done| progress(before + done, total.max(before + done)))?;
@@ -385,7 +385,7 @@ impl Job<'_> {
             return Ok(());
         }
         let mut keys = Vec::new();
-        each_chunk(self.from, &State::new(self.from, node, *old, false)?, &mut |key, _| {
+        each_chunk(self.from, &State::new(self.from, node, *old, &Handling::default())?, &mut |key, _| {
             keys.push(key.to_string());
             Ok(())
         })?;

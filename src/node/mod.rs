@@ -4,6 +4,7 @@
 //! that readers see old or new. `hierarchy` makes ancestors and keeps consolidated metadata right; [`spec`] says what to
 //! create; the data themselves are the engine's.
 
+mod appender;
 pub mod array;
 pub mod attrs;
 pub mod buffer;
@@ -18,6 +19,7 @@ mod draft;
 mod export;
 mod gather;
 pub mod group;
+mod growth;
 mod hierarchy;
 mod info;
 mod migrate;
@@ -38,6 +40,7 @@ mod walk;
 pub use crate::codec::foreign as foreign_codec;
 pub use crate::codec::registry::has as has_codec;
 pub use crate::dtype::foreign as foreign_type;
+pub use appender::Appender;
 pub use array::Array;
 pub use attrs::{Attributes, JsonKind};
 pub use chunk::{ArrayShardWriter, ChunkPlace, Chunks};
@@ -56,7 +59,7 @@ pub use usage::Usage;
 pub use crate::engine::explain::Explanation;
 pub use crate::engine::pending::wait_any;
 pub use crate::engine::stats::{Counters, Stats};
-pub use crate::engine::{Budget, Launch, Pending, Progress, Tell};
+pub use crate::engine::{Budget, ChunkCache, Launch, Pending, Progress, Tell};
 pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
 pub use crate::grid::own as own_keys;
@@ -132,6 +135,8 @@ impl Node {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_growth;
 #[cfg(test)]
 mod tests_hier;
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! leaves to the root, whose document comes last: a copy that was cut short is no node. A marker tells a second run that what it finds is
 //! left from the first. Chunks whose bytes would be the same are moved as they are, others go through `engine::reshape`.
 
-use super::array::{State, write_documents};
+use super::array::{Handling, State, write_documents};
 use super::document::{self, Stored, find, require};
 use super::transfer::{Elements, Moves, Progress, Way, at_node, each_chunk, moved_path, nodes_below};
 use super::{Create, Group, NodeKind, Spec, Store, catalog, copy, draft, hierarchy, path, spec};
@@ -159,7 +159,7 @@ impl Job<'_> {
             }
             Document::Array(meta) => {
                 // What the state knows of the chunks' keys may be more than what the document says.
-                let old = State::new(from, node, *meta, false)?;
+                let old = State::new(from, node, *meta, &Handling::default())?;
                 let mut notes = Vec::new();
                 let mut spec = Spec::like(&old.meta, attributes, Some(to), &mut notes)?;
                 change(node, &mut spec)?;
@@ -193,7 +193,7 @@ impl Job<'_> {
     fn elements(&self, node: &str, array: &NewArray) -> Result<Elements> {
         let target = moved_path(node, &self.from_path, &self.to_path);
         let source = array.old.bound(node)?;
-        let dest = State::new(self.way.to, &target, array.new.clone(), false)?.bound(&target)?;
+        let dest = State::new(self.way.to, &target, array.new.clone(), &Handling::default())?.bound(&target)?;
         let same_fill = same_fill(&array.old.meta, &array.new);
         let how = (self.options.memory, self.options.overflow);
         Elements::new((self.way.from, &array.old, &source), &dest, same_fill, how)

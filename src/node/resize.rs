@@ -1,7 +1,7 @@
 //! Changing an array's shape: growing, shrinking with the chunks that go, appending.
 //! Specification: v3 core, "Resizing".
 
-use super::array::{State, document_name};
+use super::array::{State, document_name, store_waiting};
 use super::document::{self, Stored};
 use super::{Array, path};
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
@@ -25,6 +25,7 @@ impl Array {
     pub fn resize(&self, shape: &[u64], keep_outside: bool) -> Result<()> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
+        self.store_waiting()?;
         let format = self.format();
         {
             let _lock = document::lock(self.store(), self.path(), document_name(format))?;
@@ -58,6 +59,7 @@ impl Array {
     pub unsafe fn append(&self, dim: usize, count: u64, memory: &Memory) -> Result<()> {
         self.store().check_writable()?;
         self.dialect().refuse()?;
+        self.store_waiting()?;
         let format = self.format();
         let known = self.shape();
         if dim >= known.len() {
@@ -82,6 +84,7 @@ impl Array {
             let selection = slab(&shape, dim, old[dim], count)?;
             // SAFETY: the caller vouches for the memory.
             unsafe { engine::write(&longer.bound(self.path())?, &selection, memory)? };
+            store_waiting(&longer.bound(self.path())?)?;
             self.publish_shape(&old, longer)?;
         }
         self.refresh_above()
@@ -102,7 +105,7 @@ impl Array {
     }
 
     /// The array as it will be with that shape. An error where a chunk that a rectilinear grid grows into cannot be used.
-    fn reshaped(&self, fresh: &State, shape: &[u64]) -> Result<State> {
+    pub(super) fn reshaped(&self, fresh: &State, shape: &[u64]) -> Result<State> {
         let mut meta = fresh.meta.clone();
         meta.shape = Dims::from_slice(shape);
         meta.document.insert("shape".into(), number_list(shape));
@@ -118,7 +121,7 @@ impl Array {
     }
 
     /// Stores the document of `next` unless the shape stays that of `old`, and uses it from now on.
-    fn publish_shape(&self, old: &[u64], next: State) -> Result<()> {
+    pub(super) fn publish_shape(&self, old: &[u64], next: State) -> Result<()> {
         if next.meta.shape.as_slice() != old {
             let key = path::join(self.path(), document_name(next.meta.format));
             document::publish(self.store(), &key, &next.meta.document, Condition::None)?;
@@ -127,7 +130,7 @@ impl Array {
         Ok(())
     }
 
-    fn refresh_above(&self) -> Result<()> {
+    pub(super) fn refresh_above(&self) -> Result<()> {
         super::hierarchy::refresh(self.store(), &[self.path().to_string()], None)
     }
 }
@@ -143,7 +146,7 @@ fn check_shape(shape: &[u64], rank: usize) -> Result<()> {
 }
 
 /// `count` elements from `start` along `dim`, all along the others.
-fn slab(shape: &[u64], dim: usize, start: u64, count: u64) -> Result<Selection> {
+pub(super) fn slab(shape: &[u64], dim: usize, start: u64, count: u64) -> Result<Selection> {
     let mut starts = vec![0i64; shape.len()];
     let mut counts: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
     (starts[dim], counts[dim]) = (start as i64, count as i64);
@@ -185,7 +188,7 @@ fn erase_outside(array: &BoundArray, old: &[u64]) -> Result<()> {
             Ok(())
         })?;
     }
-    let padded = Arc::new(BoundArray { shape: boundary.padded.clone(), ..array.clone() });
+    let padded = Arc::new(BoundArray { shape: boundary.padded.clone(), write_back: None, ..array.clone() });
     edge.iter().try_for_each(|index| boundary.fill_beyond(&padded, index))
 }
 

@@ -109,6 +109,24 @@ fn file_id(st: &libc::stat) -> FileId {
     (st.st_ino, st.st_mtime, st.st_mtime_nsec)
 }
 
+/// What a file is like that looks so.
+fn mark_of(st: &libc::stat) -> Mark {
+    let nanos = |s: i64, ns: i64| (s as u64).wrapping_mul(1_000_000_000).wrapping_add(ns as u64);
+    let (modified, changed) = (nanos(st.st_mtime, st.st_mtime_nsec), nanos(st.st_ctime, st.st_ctime_nsec));
+    #[allow(clippy::unnecessary_cast)] // It has 32 bits elsewhere.
+    let names = st.st_nlink as u64;
+    Mark { len: st.st_size.max(0) as u64, current: names != 0, state: [names, modified, st.st_ino, st.st_dev], changed }
+}
+
+/// An error of what is no file.
+fn check_is_file(st: &libc::stat) -> Result<()> {
+    match EntryKind::of(st) {
+        EntryKind::File => Ok(()),
+        EntryKind::Folder => Err(Errno(libc::EISDIR).error("read")),
+        _ => bail!(Io, "the key names neither a file nor a folder"),
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -517,6 +535,16 @@ impl Store for LocalStore {
             Ok(fd) => Ok(Some(Object::File(FileObject::new(fd)))),
             Err(Errno(libc::ENOENT)) => Ok(None),
             Err(e) => Err(e.error("open")),
+        }
+    }
+
+    fn mark(&self, key: &str) -> Result<Option<Mark>> {
+        let path = KeyPath::of_key(key)?;
+        let Some(root) = self.root()? else { return Ok(None) };
+        match os::stat_at(root, path.as_c(), true) {
+            Ok(st) => check_is_file(&st).map(|()| Some(mark_of(&st))),
+            Err(Errno(libc::ENOENT)) => Ok(None),
+            Err(e) => Err(e.error("stat")),
         }
     }
 
@@ -1078,12 +1106,7 @@ impl FileObject {
 
     /// What it is like now (one `fstat`).
     pub fn mark(&self) -> Result<Mark> {
-        let st = self.stat()?;
-        let nanos = |s: i64, ns: i64| (s as u64).wrapping_mul(1_000_000_000).wrapping_add(ns as u64);
-        let (modified, changed) = (nanos(st.st_mtime, st.st_mtime_nsec), nanos(st.st_ctime, st.st_ctime_nsec));
-        #[allow(clippy::unnecessary_cast)] // It has 32 bits elsewhere.
-        let names = st.st_nlink as u64;
-        Ok(Mark { len: st.st_size.max(0) as u64, current: names != 0, state: [names, modified, changed, 0] })
+        self.stat().map(|st| mark_of(&st))
     }
 
     /// Whether the key still holds this file: it has a name (one `fstat`). Of a file with several names it is not known which one
@@ -1095,11 +1118,7 @@ impl FileObject {
     /// What is known of the file, which must be one.
     fn stat(&self) -> Result<libc::stat> {
         let st = os::stat(self.fd.as_fd()).map_err(|e| e.error("stat"))?;
-        match EntryKind::of(&st) {
-            EntryKind::File => Ok(st),
-            EntryKind::Folder => Err(Errno(libc::EISDIR).error("read")),
-            _ => bail!(Io, "the key names neither a file nor a folder"),
-        }
+        check_is_file(&st).map(|()| st)
     }
 }
 

@@ -23,6 +23,7 @@ pub mod zip;
 
 use crate::error::Result;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// An opaque token of what a key held when it was looked at; equal tokens mean equal bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,8 +102,28 @@ pub struct Mark {
     pub len: u64,
     /// Whether the key still held the object.
     pub current: bool,
-    /// Of a file the number of its names and the times of its changes; else the version.
+    /// Of a file the number of its names, when it was written, its inode and device; else the version.
     state: [u64; 4],
+    /// Of a file when it was changed last, in nanoseconds since 1970; else 0.
+    changed: u64,
+}
+
+/// The clocks of file systems go on in steps: two changes within one of so many nanoseconds may have the same time.
+const TICK: u64 = 20_000_000;
+/// The same of file systems that count in seconds.
+const COARSE_TICK: u64 = 2_100_000_000;
+
+impl Mark {
+    /// Whether every later change is sure to give another mark: a file that was changed this very moment may be changed again without
+    /// a trace.
+    pub fn is_settled(&self) -> bool {
+        if self.changed == 0 {
+            return true;
+        }
+        let tick = if self.changed.is_multiple_of(1_000_000_000) { COARSE_TICK } else { TICK };
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64);
+        now.saturating_sub(self.changed) > tick
+    }
 }
 
 /// A value that is put piece by piece ([`Store::stage`]); nobody sees it until it is published, and it is gone when dropped.
@@ -224,8 +245,8 @@ impl Object {
     pub fn mark(&self) -> Result<Mark> {
         match self {
             Object::File(o) => o.mark(),
-            Object::Memory(o) => Ok(Mark { len: o.len(), current: o.still_current(), state: o.version().0 }),
-            Object::Other(o) => Ok(Mark { len: o.len()?, current: true, state: o.version()?.0 }),
+            Object::Memory(o) => Ok(Mark { len: o.len(), current: o.still_current(), state: o.version().0, changed: 0 }),
+            Object::Other(o) => Ok(Mark { len: o.len()?, current: true, state: o.version()?.0, changed: 0 }),
         }
     }
 
@@ -308,6 +329,12 @@ pub trait Store: Send + Sync {
 
     /// Opens what a key holds now, or `None` if it holds nothing.
     fn open(&self, key: &str) -> Result<Option<Object>>;
+
+    /// What a key's object is like now, as [`Object::mark`] would say after opening it, or `None` if the key holds nothing (for a file: one
+    /// `fstatat`).
+    fn mark(&self, key: &str) -> Result<Option<Mark>> {
+        self.open(key)?.map(|object| object.mark()).transpose()
+    }
 
     /// Stores the concatenation of `parts` under `key`, atomically: readers and a kill see the old bytes or the new.
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()>;

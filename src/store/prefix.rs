@@ -2,7 +2,7 @@
 
 use super::local::{check_key, check_prefix};
 use super::{
-    ByteRange, Capabilities, Condition, Listing, Object, ProcessLock, PutDone, ReadDone, SharedStore, Staged, Store, Tuning, Version,
+    ByteRange, Capabilities, Condition, Listing, Mark, Object, ProcessLock, PutDone, ReadDone, SharedStore, Staged, Store, Tuning, Version,
 };
 use crate::error::{Result, bail};
 use std::borrow::Cow;
@@ -62,6 +62,10 @@ impl Store for PrefixStore {
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
         self.inner.open(&self.key(key)?)
+    }
+
+    fn mark(&self, key: &str) -> Result<Option<Mark>> {
+        self.inner.mark(&self.key(key)?)
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {

@@ -1,0 +1,240 @@
+//! Decoded chunks that are kept in memory for reading, for programs that read element by element: inner chunks of shards, or whole
+//! ones where there are no shards.
+//!
+//! An entry is used only while the store says of its object what it said when the chunk was read ([`Mark`]): one look at a file, at
+//! every use. A file that was changed so short a time before it was read that another change could leave no trace is not kept. A
+//! child of `fork` begins with nothing.
+
+use super::BoundArray;
+use super::decode::leaf_of;
+use super::lock::lock;
+use crate::error::{Result, bail};
+use crate::fork::ForkSafe;
+use crate::store::Mark;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// About what an entry takes besides its elements and its key.
+const OVERHEAD: usize = 192;
+
+/// Decoded chunks of some arrays, of so many bytes together.
+pub struct ChunkCache {
+    limit: usize,
+    hasher: RandomState,
+    kept: ForkSafe<Mutex<Kept>>,
+    next_owner: AtomicU64,
+}
+
+/// An array's use of a cache. Clones are the same array.
+#[derive(Clone)]
+pub struct ArrayCache {
+    cache: Arc<ChunkCache>,
+    /// Tells apart the arrays that share the cache.
+    owner: u64,
+}
+
+/// Where a chunk's encoded bytes are in its object: offset and length; nothing for all of it.
+pub(super) type Span = Option<(u64, u64)>;
+
+/// The entries in a ring. The hand goes round and takes those that were not used since it came by last.
+#[derive(Default)]
+struct Kept {
+    places: HashMap<u64, usize>,
+    ring: Vec<Entry>,
+    hand: usize,
+    bytes: usize,
+}
+
+struct Entry {
+    hash: u64,
+    owner: u64,
+    key: String,
+    span: Span,
+    mark: Mark,
+    elements: Arc<Vec<u8>>,
+    used: bool,
+}
+
+impl Entry {
+    fn bytes(&self) -> usize {
+        OVERHEAD + self.key.len() + self.elements.len()
+    }
+
+    fn is(&self, owner: u64, key: &str, span: Span) -> bool {
+        self.owner == owner && self.span == span && self.key == key
+    }
+}
+
+impl Kept {
+    fn remove(&mut self, place: usize) {
+        let gone = self.ring.swap_remove(place);
+        self.places.remove(&gone.hash);
+        self.bytes -= gone.bytes();
+        if let Some(moved) = self.ring.get(place) {
+            self.places.insert(moved.hash, place);
+        }
+    }
+
+    /// Takes entries out until so many bytes more have room.
+    fn make_room(&mut self, bytes: usize, limit: usize) {
+        while self.bytes + bytes > limit && !self.ring.is_empty() {
+            self.hand %= self.ring.len();
+            match self.ring.get_mut(self.hand) {
+                Some(entry) if entry.used => {
+                    entry.used = false;
+                    self.hand += 1;
+                }
+                _ => self.remove(self.hand),
+            }
+        }
+    }
+}
+
+impl ChunkCache {
+    /// A cache of so many bytes.
+    pub fn new(limit: usize) -> Arc<ChunkCache> {
+        let (hasher, kept) = (RandomState::new(), ForkSafe::new(Mutex::default));
+        Arc::new(ChunkCache { limit, hasher, kept, next_owner: AtomicU64::new(0) })
+    }
+
+    /// One more array that uses it.
+    pub fn for_array(self: &Arc<Self>) -> ArrayCache {
+        ArrayCache { cache: self.clone(), owner: self.next_owner.fetch_add(1, Relaxed) }
+    }
+
+    /// The bytes that are kept.
+    pub fn bytes(&self) -> usize {
+        lock(self.kept.get()).bytes
+    }
+
+    /// An error where not even one chunk (inner chunk) of an array has room.
+    pub fn check_room(&self, array: &BoundArray) -> Result<()> {
+        self.check_bytes(leaf_of(&array.chain).layout.bytes)
+    }
+
+    fn check_bytes(&self, chunk: usize) -> Result<()> {
+        if self.limit < chunk.saturating_add(OVERHEAD) {
+            bail!(
+                Limit,
+                "a chunk cache of {} bytes has no room for one chunk, which has {chunk} bytes and {OVERHEAD} for its place",
+                self.limit
+            );
+        }
+        Ok(())
+    }
+}
+
+impl ArrayCache {
+    /// Whether a chunk of so many bytes can be kept.
+    pub(super) fn takes(&self, bytes: usize) -> bool {
+        bytes.saturating_add(OVERHEAD) <= self.cache.limit
+    }
+
+    fn hash(&self, key: &str, span: Span) -> u64 {
+        self.cache.hasher.hash_one((self.owner, key, span))
+    }
+
+    /// The elements of a chunk, if they are those of the object that has that mark.
+    pub(super) fn find(&self, key: &str, span: Span, mark: &Mark) -> Option<Arc<Vec<u8>>> {
+        let hash = self.hash(key, span);
+        let mut kept = lock(self.cache.kept.get());
+        let place = *kept.places.get(&hash)?;
+        let entry = kept.ring.get_mut(place).filter(|entry| entry.is(self.owner, key, span))?;
+        if entry.mark != *mark {
+            kept.remove(place);
+            return None;
+        }
+        entry.used = true;
+        Some(entry.elements.clone())
+    }
+
+    /// Keeps the elements of a chunk of the object that had that mark before it was read.
+    pub(super) fn keep(&self, key: &str, span: Span, mark: &Mark, elements: Vec<u8>) {
+        if !mark.current || !mark.is_settled() {
+            return;
+        }
+        let hash = self.hash(key, span);
+        let entry = Entry { hash, owner: self.owner, key: key.to_string(), span, mark: *mark, elements: Arc::new(elements), used: false };
+        let mut kept = lock(self.cache.kept.get());
+        if let Some(&place) = kept.places.get(&hash) {
+            kept.remove(place);
+        }
+        let bytes = entry.bytes();
+        kept.make_room(bytes, self.cache.limit);
+        if kept.bytes + bytes > self.cache.limit || kept.ring.try_reserve(1).is_err() {
+            return;
+        }
+        let place = kept.ring.len();
+        kept.places.insert(hash, place);
+        kept.bytes += bytes;
+        kept.ring.push(entry);
+    }
+
+    /// Gives up what is kept of this array.
+    pub fn forget_all(&self) {
+        let mut kept = lock(self.cache.kept.get());
+        for place in (0..kept.ring.len()).rev() {
+            if kept.ring.get(place).is_some_and(|entry| entry.owner == self.owner) {
+                kept.remove(place);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::memory::MemoryStore;
+    use crate::store::{Condition, Store};
+
+    fn marks() -> (Mark, Mark) {
+        let store = MemoryStore::new();
+        let next = || {
+            store.put("k", &[b"1"], Condition::None).unwrap();
+            store.mark("k").unwrap().unwrap()
+        };
+        (next(), next())
+    }
+
+    #[test]
+    fn an_entry_is_of_one_array_one_span_and_one_version() {
+        let (old, new) = marks();
+        assert_ne!(old, new);
+        let cache = ChunkCache::new(1 << 20);
+        let (a, b) = (cache.for_array(), cache.for_array());
+        a.keep("k", Some((0, 5)), &old, vec![7; 100]);
+        assert_eq!(a.find("k", Some((0, 5)), &old).unwrap().as_slice(), [7; 100]);
+        assert!(b.find("k", Some((0, 5)), &old).is_none());
+        assert!(a.find("k", None, &old).is_none() && a.find("j", Some((0, 5)), &old).is_none());
+        assert!(a.find("k", Some((0, 5)), &new).is_none());
+        assert_eq!(cache.bytes(), 0, "an entry of an older version goes");
+        a.keep("k", None, &new, vec![1; 10]);
+        b.keep("k", None, &new, vec![2; 10]);
+        a.forget_all();
+        assert!(a.find("k", None, &new).is_none() && b.find("k", None, &new).is_some());
+    }
+
+    #[test]
+    fn what_was_used_stays_and_the_limit_holds() {
+        let (mark, _) = marks();
+        let limit = 10 * (OVERHEAD + 1000);
+        let cache = ChunkCache::new(limit);
+        assert!(cache.check_bytes(limit - OVERHEAD).is_ok());
+        let e = cache.check_bytes(limit).unwrap_err();
+        assert!(e.message().contains(&limit.to_string()), "{e}");
+        let a = cache.for_array();
+        for i in 0..1000 {
+            a.keep(&format!("{i}"), None, &mark, vec![0; 990]);
+            assert!(cache.bytes() <= limit);
+            assert!(i < 1 || a.find("1", None, &mark).is_some(), "{i}");
+        }
+        assert!(a.find("0", None, &mark).is_none() && a.find("999", None, &mark).is_some());
+        a.keep("1", None, &mark, vec![0; limit]);
+        assert!(a.find("1", None, &mark).is_none() && cache.bytes() <= limit);
+        let kept = lock(cache.kept.get());
+        assert_eq!(kept.bytes, kept.ring.iter().map(Entry::bytes).sum::<usize>());
+        assert!(kept.ring.iter().enumerate().all(|(i, entry)| kept.places[&entry.hash] == i) && kept.places.len() == kept.ring.len());
+    }
+}

@@ -1,0 +1,179 @@
+//! Time steps
+//!
+//! An appender makes an array longer along one dimension, step by step. Steps wait in memory until their
+//! chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is published
+//! after the data, so that readers see whole steps only, also in other processes, also after a kill. A
+//! reader waits for more by `ozarr_array_wait_growth`. docs/timesteps.md has the whole story.
+//!
+//! ```c
+//! ozarr_appender *out;
+//! if (ozarr_appender_open(temperature, 0, 0, 0, &out)) goto fail;
+//! for (int step = 0; step < steps; step++) {
+//!     compute(t);
+//!     if (ozarr_appender_append(out, 1, OZARR_FLOAT64, t, sizeof t)) goto fail;
+//! }
+//! if (ozarr_appender_close(out)) goto fail;
+//! ```
+
+use super::array::contiguous;
+use super::entry;
+use super::handle::Handle;
+use super::region::{memory_of, ozarr_memory};
+use super::status::ozarr_status;
+use super::strings::{dimension, not_null, put};
+use super::types::{Turn, ozarr_appender, ozarr_array, ozarr_type};
+use crate::error::{Result, bail};
+use crate::node::Appender;
+use std::ffi::c_void;
+use std::time::Duration;
+
+/// Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
+///
+/// `publish_every`: readers see the new length when it passes a multiple of so many steps. 0: whenever
+/// chunks are whole along the dimension, which costs nothing but the document (and what the store's
+/// `"file.sync"` asks for). Numbers that are no multiples of the chunk's depth have chunks stored in part,
+/// and read, decoded and encoded again when there is more of them: with 1, each chunk as often as it has
+/// steps.
+///
+/// `memory`: the most bytes that steps may take while they wait; 0 is no limit. One chunk along the
+/// dimension, across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
+///
+/// One appender at a time may be at work on an array: publishing finds a length that another one has changed
+/// (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions with
+/// listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_appender_open(
+    array: *mut ozarr_array,
+    dim: i32,
+    publish_every: i64,
+    memory: usize,
+    out: *mut *mut ozarr_appender,
+) -> ozarr_status {
+    entry!("ozarr_appender_open", {
+        not_null(out, "out")?;
+        let array = ozarr_array::get(array, "array")?;
+        let dim = dimension(array.rank(), dim)?;
+        let appender = Appender::open(&array, dim, at_least_0(publish_every, "publish_every")?, memory)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_appender::insert(Turn::new(appender))?, out, "out") }
+    })
+}
+
+/// Takes `count` steps from `data`: contiguous, the last index fastest, of the array's shape except that the
+/// dimension has `count` elements. They are copied: `data` is yours again when this returns.
+///
+/// After an error in taking or storing them the position is as before and the same steps can be given again;
+/// after one in publishing it has them, and the next call, a flush and the close publish again.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_appender_append(
+    appender: *mut ozarr_appender,
+    count: i64,
+    r#type: ozarr_type,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_appender_append", {
+        let count = at_least_0(count, "count")?;
+        ozarr_appender::get(appender, "appender")?.with(|appender| {
+            let memory = contiguous(appender.array(), &appender.shape_of(count), r#type, data.cast_mut(), size)?;
+            // SAFETY: `data` has `size` bytes, by the function's contract.
+            unsafe { appender.append(count, &memory) }
+        })
+    })
+}
+
+/// As `ozarr_appender_append`, from any memory: with halos, of another type, column-major.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_appender_append_ex(appender: *mut ozarr_appender, count: i64, memory: *const ozarr_memory) -> ozarr_status {
+    entry!("ozarr_appender_append_ex", {
+        let count = at_least_0(count, "count")?;
+        ozarr_appender::get(appender, "appender")?.with(|appender| {
+            // SAFETY: a struct that begins with its size, by the function's contract.
+            let memory = unsafe { memory_of(appender.array(), &appender.shape_of(count), memory) }?;
+            // SAFETY: the memory is as the struct says, by the function's contract.
+            unsafe { appender.append(count, &memory) }
+        })
+    })
+}
+
+/// The length of the dimension with all steps that were taken, and the length that readers see; either may
+/// be NULL.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_appender_position(appender: *mut ozarr_appender, position: *mut i64, published: *mut i64) -> ozarr_status {
+    entry!("ozarr_appender_position", {
+        let found = ozarr_appender::get(appender, "appender")?.with(|appender| Ok(appender.position()))?;
+        // SAFETY: each points to room for a number, or is NULL.
+        unsafe {
+            if !position.is_null() {
+                put(found.0 as i64, position, "position")?;
+            }
+            if published.is_null() { Ok(()) } else { put(found.1 as i64, published, "published") }
+        }
+    })
+}
+
+/// Stores and publishes all steps that were taken, and makes them durable as far as the store's
+/// `"file.sync"` promises it. What could not be stored waits still, and this tells of it whenever it is
+/// called, until it could.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_appender_flush(appender: *mut ozarr_appender) -> ozarr_status {
+    entry!("ozarr_appender_flush", { ozarr_appender::get(appender, "appender")?.with(Appender::flush) })
+}
+
+/// Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are lost.
+/// In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_appender_close(appender: *mut ozarr_appender) -> ozarr_status {
+    entry!("ozarr_appender_close", { ozarr_appender::close(appender, "appender")?.with(Appender::flush) })
+}
+
+/// Frees the appender; NULL is allowed. Steps that wait are stored and published, but nobody is told if that
+/// fails: use `ozarr_appender_close`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_appender_free(appender: *mut ozarr_appender) {
+    entry!("ozarr_appender_free", else (), { ozarr_appender::free(appender, "appender") })
+}
+
+/// Reads the array's document again: its shape may have been changed by other handles and processes.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_refresh(array: *mut ozarr_array) -> ozarr_status {
+    entry!("ozarr_array_refresh", { ozarr_array::get(array, "array")?.refresh() })
+}
+
+/// Waits until dimension `dim` is longer than `beyond`; `*length` (may be NULL) becomes its length, which
+/// this handle's shape has from then on. `OZARR_ERR_TIMEOUT` after `timeout_ms` milliseconds; 0 looks once.
+///
+/// The array's document is looked at after pauses of 1 ms that grow to 64 ms (of a store that is far away
+/// 0.1 s to 1.6 s). A look at a file is one system call; it is read when it has changed.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_wait_growth(
+    array: *mut ozarr_array,
+    dim: i32,
+    beyond: i64,
+    timeout_ms: i64,
+    length: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_array_wait_growth", {
+        let array = ozarr_array::get(array, "array")?;
+        let dim = dimension(array.rank(), dim)?;
+        let (beyond, timeout) = (at_least_0(beyond, "beyond")?, at_least_0(timeout_ms, "timeout_ms")?);
+        let found = array.wait_growth(dim, beyond, Duration::from_millis(timeout))?;
+        // SAFETY: `length` points to room for a number, or is NULL.
+        unsafe { if length.is_null() { Ok(()) } else { put(found as i64, length, "length") } }
+    })
+}
+
+fn at_least_0(value: i64, argument: &str) -> Result<u64> {
+    match u64::try_from(value) {
+        Ok(value) => Ok(value),
+        Err(_) => bail!(Argument, "the argument `{argument}` is {value}, expected at least 0"),
+    }
+}

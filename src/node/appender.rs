@@ -1,0 +1,189 @@
+//! Appending step by step along one dimension: steps wait in memory until their chunks are whole, and the array's shape follows the data,
+//! so that readers see whole steps only.
+
+use super::Array;
+use super::array::{State, document_name};
+use super::document;
+use super::resize::slab;
+use crate::engine::{self, BoundArray, Memory, WriteBack};
+use crate::error::{Result, bail, err};
+use crate::limits::Dims;
+use std::sync::Arc;
+
+/// An array that is made longer along one dimension. Used by one thread at a time, and the only one that changes this length.
+///
+/// Steps that are published are in the store. Those that are not are lost with the process, and what they left in the store lies outside of
+/// the array: a new appender goes on behind the last published step.
+pub struct Appender {
+    array: Array,
+    dim: usize,
+    /// The array as if it had no end along the dimension; what is written to it waits for whole chunks.
+    endless: Arc<BoundArray>,
+    kept: Arc<WriteBack>,
+    /// How many steps a chunk has.
+    depth: u64,
+    /// The shape is published when the length passes a multiple of this; 0: with each whole chunk.
+    every: u64,
+    /// The length with all steps that were taken.
+    position: u64,
+    /// The length that the document has.
+    published: u64,
+    /// A length that was being published when that failed: the document may have it.
+    doubtful: Option<u64>,
+}
+
+impl Appender {
+    /// Begins behind the last step of the array. The shape is published when the length passes a multiple of `every` (0: whenever a chunk
+    /// is whole along `dim`). At most `memory` bytes are used for steps that wait (0: as many as are needed, which is one chunk along
+    /// `dim` across the whole array). Errors: `Limit` where that is not enough; `Unsupported` where extents of chunks are listed along
+    /// `dim`; `Type` for elements of variable length.
+    pub fn open(array: &Array, dim: usize, every: u64, memory: usize) -> Result<Appender> {
+        array.store().check_writable()?;
+        array.dialect().refuse()?;
+        array.store_waiting()?;
+        array.refresh()?;
+        let bound = array.state().bound(array.path())?;
+        let Some(&position) = bound.shape.get(dim) else { bail!(Bounds, "dimension {dim} of an array of rank {}", bound.shape.len()) };
+        let Some(depth) = bound.grid.repeated(dim) else {
+            bail!(Unsupported, "the extents of the chunks are listed along dimension {dim}; use ozarr_array_append, which adds chunks");
+        };
+        if bound.data_type.is_variable() {
+            bail!(Type, "elements of {} have no fixed size and cannot wait; use the functions for variable length", bound.data_type.name());
+        }
+        let needed = across(&bound, dim, depth);
+        let limit = if memory == 0 { usize::MAX } else { memory };
+        let Some(needed) = needed.filter(|&needed| needed <= limit) else {
+            let needed = needed.map_or("more than this machine can have".to_string(), |n| n.to_string());
+            bail!(
+                Limit,
+                "found a limit of {memory} bytes, expected at least {needed}: one chunk along dimension {dim} ({depth} steps) across the array"
+            );
+        };
+        // Threads that have just made a chunk whole have its buffer a moment longer.
+        let each = bound.chain.shape().iter().product::<u64>() as usize * bound.data_type.size();
+        let kept = WriteBack::new(needed.saturating_add(each.saturating_mul(bound.pool.threads())).min(limit));
+        let mut shape = bound.shape.clone();
+        shape[dim] = i64::MAX as u64;
+        let endless = Arc::new(BoundArray { shape, write_back: Some(kept.clone()), ..(*bound).clone() });
+        let array = array.clone();
+        Ok(Appender { array, dim, endless, kept, depth, every, position, published: position, doubtful: None })
+    }
+
+    /// The array.
+    pub fn array(&self) -> &Array {
+        &self.array
+    }
+
+    /// The length along the dimension with all steps that were taken, and the length that is published.
+    pub fn position(&self) -> (u64, u64) {
+        (self.position, self.published)
+    }
+
+    /// The shape of so many steps.
+    pub fn shape_of(&self, count: u64) -> Dims {
+        let mut shape = self.endless.shape.clone();
+        shape[self.dim] = count;
+        shape
+    }
+
+    /// Takes `count` steps from `memory`, whose strides are those of [`Appender::shape_of`], and publishes if it is time. After an error in
+    /// taking them the position is as before, and they can be given again; in publishing it has them, and publishing is tried again.
+    ///
+    /// # Safety
+    /// As for [`engine::write`].
+    pub unsafe fn append(&mut self, count: u64, memory: &Memory) -> Result<()> {
+        let long = self.position.checked_add(count).filter(|&n| n < i64::MAX as u64 - self.depth);
+        let Some(end) = long else { bail!(Limit, "dimension {} of length {} cannot grow by {count}", self.dim, self.position) };
+        let due = match self.every {
+            0 => end - end % self.depth,
+            every if end / every > self.published / every => end,
+            _ => self.published,
+        };
+        // Steps that only wait need not be looked after.
+        if end / self.depth == self.position / self.depth && due <= self.published {
+            // SAFETY: forwarded from the caller.
+            return unsafe { self.take(count, memory) };
+        }
+        self.alone(|this, fresh| {
+            // SAFETY: forwarded from the caller.
+            unsafe { this.take(count, memory)? };
+            this.publish(due, fresh)
+        })
+    }
+
+    /// # Safety
+    /// As for [`engine::write`].
+    unsafe fn take(&mut self, count: u64, memory: &Memory) -> Result<()> {
+        let selection = slab(&self.endless.shape, self.dim, self.position, count)?;
+        // SAFETY: forwarded from the caller.
+        unsafe { engine::write(&self.endless, &selection, memory)? };
+        self.position += count;
+        Ok(())
+    }
+
+    /// Stores all steps, publishes them, and makes both durable as far as the store's mode promises it.
+    pub fn flush(&mut self) -> Result<()> {
+        self.publish_all()?;
+        self.array.flush_store()
+    }
+
+    fn publish_all(&mut self) -> Result<()> {
+        if self.position == self.published {
+            return Ok(());
+        }
+        self.alone(|this, fresh| this.publish(this.position, fresh))
+    }
+
+    /// Does what stores chunks, with the array's document locked, after a look whether it has the length that this appender gave it: what
+    /// another one has appended is not overwritten.
+    fn alone(&mut self, work: impl FnOnce(&mut Self, State) -> Result<()>) -> Result<()> {
+        let (array, before) = (self.array.clone(), self.published);
+        {
+            let _lock = document::lock(array.store(), array.path(), document_name(array.format()))?;
+            let fresh = array.read_fresh(array.format())?;
+            let found = fresh.meta.shape.clone();
+            let expected = |length: u64| found == self.shape_of(length);
+            if !expected(self.published) && !self.doubtful.is_some_and(expected) {
+                let known = self.shape_of(self.published);
+                return Err(err!(State, "the array has shape {found:?} by now, this appender expected {known:?}: another one is at work"));
+            }
+            work(self, fresh)?;
+        }
+        if self.published > before { array.refresh_above() } else { Ok(()) }
+    }
+
+    /// Stores the steps before `end` that are not published, makes them durable, then publishes the shape that has them.
+    fn publish(&mut self, end: u64, fresh: State) -> Result<()> {
+        if end <= self.published {
+            return Ok(());
+        }
+        let shape = self.shape_of(end);
+        let until = Arc::new(BoundArray { shape: shape.clone(), write_back: None, ..(*self.endless).clone() });
+        engine::flush(&until, &self.kept, Some(&slab(&shape, self.dim, self.published, end - self.published)?))?;
+        self.array.flush_store()?;
+        let next = self.array.reshaped(&fresh, &shape)?;
+        self.doubtful = Some(end);
+        self.array.publish_shape(&fresh.meta.shape, next)?;
+        self.doubtful = None;
+        self.published = end;
+        Ok(())
+    }
+}
+
+impl Drop for Appender {
+    fn drop(&mut self) {
+        // Nobody is left to be told; who wants to know closes the appender.
+        let _ = self.publish_all();
+    }
+}
+
+/// The bytes of all chunks that are one chunk along `dim`.
+fn across(array: &BoundArray, dim: usize, depth: u64) -> Option<usize> {
+    let padded = |d: usize| match array.grid.count(d, array.shape[d]).checked_sub(1) {
+        Some(last) => array.grid.origin(d, last).checked_add(array.grid.extent(d, last)),
+        None => Some(0),
+    };
+    let lengths = (0..array.shape.len()).map(|d| if d == dim { Some(depth) } else { padded(d) });
+    let elements = lengths.into_iter().try_fold(1u64, |product, n| product.checked_mul(n?))?;
+    usize::try_from(elements.checked_mul(array.data_type.size() as u64)?).ok()
+}

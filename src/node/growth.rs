@@ -1,0 +1,61 @@
+//! Following an array that another handle, process or machine makes longer: looking at its document again, and waiting for more.
+
+use super::array::document_name;
+use super::{Array, path};
+use crate::error::{Result, bail};
+use crate::store::Mark;
+use std::time::{Duration, Instant};
+
+/// The first and the longest pause between two looks at the document of a file system.
+const NEAR: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(64));
+/// The same of a store with latency.
+const FAR: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(1600));
+
+impl Array {
+    /// Reads the document again: the shape and all else of this handle are what it says now.
+    pub fn refresh(&self) -> Result<()> {
+        self.set_state(self.read_fresh(self.format())?);
+        Ok(())
+    }
+
+    /// Waits until dimension `dim` is longer than `beyond`, and gives its length, which is the handle's from then on. The document is looked
+    /// at again after pauses that grow from 1 to 64 ms (0.1 to 1.6 s where the store has latency); of a file its times tell whether it
+    /// has to be read. Errors: `Timeout` after `timeout`; any error of reading the document ends it at once.
+    pub fn wait_growth(&self, dim: usize, beyond: u64, timeout: Duration) -> Result<u64> {
+        let (began, format, store) = (Instant::now(), self.format(), self.store().shared());
+        let (key, near) = (path::join(self.path(), document_name(format)), !store.capabilities().latency);
+        let (mut pause, longest) = if near { NEAR } else { FAR };
+        let mut length = length_of(&self.shape(), dim)?;
+        let mut seen: Option<Mark> = None;
+        while length <= beyond {
+            let mark = if near { store.mark(&key).map_err(|e| e.at_key(&key))? } else { None };
+            if mark.is_none_or(|mark| Some(mark) != seen || !mark.is_settled()) {
+                let fresh = self.read_fresh(format)?;
+                length = length_of(&fresh.meta.shape, dim)?;
+                if length > beyond {
+                    self.set_state(fresh);
+                    break;
+                }
+                seen = mark;
+            }
+            let left = timeout.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                bail!(
+                    Timeout,
+                    "dimension {dim} of {} is {length} long after {timeout:?}, expected more than {beyond}",
+                    path::display(self.path())
+                );
+            }
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(longest);
+        }
+        Ok(length)
+    }
+}
+
+fn length_of(shape: &[u64], dim: usize) -> Result<u64> {
+    match shape.get(dim) {
+        Some(&length) => Ok(length),
+        None => bail!(Bounds, "dimension {dim} of an array of rank {}", shape.len()),
+    }
+}

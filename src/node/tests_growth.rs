@@ -1,0 +1,250 @@
+//! Tests of arrays that grow, of chunks that wait to be written, and of those that are kept for reading.
+
+use super::tests::{read_all, spec, view, write_all};
+use super::*;
+use crate::engine::Selection;
+use crate::error::{ErrorKind, Result};
+use crate::store::local::{LocalStore, SyncMode};
+use crate::store::os::{Call, fault};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A store in a folder that is removed at the end of a test.
+struct Folder(PathBuf, Store);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let root = std::env::temp_dir().join(format!("ozarr-growth-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&root);
+        let store = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
+        Folder(root, Store::from_shared(&Context::with_threads(1), store, Mode::ReadWrite))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn element(array: &Array, at: &[i64]) -> i32 {
+    let mut value = [0];
+    let one = Selection::new(&array.shape(), at, &vec![1; at.len()], None).unwrap();
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.read(&one, &view(&mut value, &vec![1; at.len()])).unwrap() };
+    value[0]
+}
+
+fn write_box(array: &Array, start: &[i64], count: &[i64], value: i32) -> Result<()> {
+    let mut values = vec![value; count.iter().product::<i64>() as usize];
+    let shape: Vec<u64> = count.iter().map(|&n| n as u64).collect();
+    let selection = Selection::new(&array.shape(), start, count, None)?;
+    // SAFETY: as above.
+    unsafe { array.write(&selection, &view(&mut values, &shape)) }
+}
+
+/// A look, an open, and reads of what `f` does.
+fn calls(mut f: impl FnMut()) -> (usize, usize, usize) {
+    let mut one = |call| fault::count(call, &mut f);
+    (one(Call::Stat), one(Call::Open), one(Call::Read))
+}
+
+#[test]
+fn an_element_of_a_kept_chunk_is_one_look_at_the_file() {
+    for (inner, compressor) in [(None, "none"), (None, "zstd"), (Some([4u64, 4]), "zstd"), (Some([4, 4]), "none")] {
+        let folder = Folder::new("kept");
+        let mut spec = spec(&[32, 32], &[16, 16]);
+        spec.set_compressor(compressor, None).unwrap();
+        if let Some(inner) = inner {
+            spec.set_inner_chunks(&inner).unwrap();
+        }
+        let array = Array::create(&folder.1, "a", &spec, Create::New).unwrap();
+        let mut values: Vec<i32> = (0..1024).collect();
+        write_all(&array, &mut values);
+        array.set_chunk_cache(1 << 20).unwrap();
+        std::thread::sleep(Duration::from_millis(40));
+        element(&array, &[17, 2]);
+        assert_eq!(calls(|| assert_eq!(element(&array, &[18, 3]), 18 * 32 + 3)), (1, 0, 0), "{inner:?} {compressor}");
+        assert_eq!(element(&array, &[0, 31]), 31);
+        // A new file is read, but not kept while another change could leave no trace.
+        write_box(&array, &[18, 3], &[1, 1], -5).unwrap();
+        for _ in 0..2 {
+            assert_eq!(element(&array, &[18, 3]), -5);
+        }
+        std::thread::sleep(Duration::from_millis(40));
+        assert_eq!(element(&array, &[18, 3]), -5);
+        assert_eq!(calls(|| assert_eq!(element(&array, &[17, 3]), 17 * 32 + 3)), (1, 0, 0), "{inner:?} {compressor}");
+        // What was erased is the fill value.
+        array.chunk_erase(&[1, 0], false).unwrap();
+        assert_eq!(element(&array, &[17, 3]), 0);
+        values.iter_mut().enumerate().for_each(|(i, v)| *v = if (512..).contains(&i) && i % 32 < 16 { 0 } else { *v });
+        assert_eq!(read_all(&array), values);
+        array.set_chunk_cache(0).unwrap();
+        assert_ne!(calls(|| assert_eq!(element(&array, &[18, 18]), 18 * 32 + 18)), (1, 0, 0));
+    }
+}
+
+#[test]
+fn a_cache_of_a_context_is_shared_and_given_back() {
+    let cache = ChunkCache::new(1 << 20);
+    let context = Context::default().with_settings(Settings { chunk_cache: Some(cache.clone()), ..Settings::default() });
+    let store = Store::memory(&context);
+    let arrays: Vec<Array> = (1..4)
+        .map(|i| {
+            let array = Array::create(&store, &format!("a{i}"), &spec(&[8], &[8]), Create::New).unwrap();
+            write_all(&array, &mut [i; 8]);
+            array
+        })
+        .collect();
+    for (i, array) in arrays.iter().enumerate() {
+        assert_eq!(element(array, &[3]), i as i32 + 1);
+        assert_eq!(element(array, &[4]), i as i32 + 1);
+    }
+    let one = cache.bytes() / 3;
+    assert!(one > 32, "{one}");
+    drop(arrays);
+    assert_eq!(cache.bytes(), 0);
+    assert_eq!(tests::kind(Array::create(&store, "b", &spec(&[8], &[8]), Create::New).unwrap().set_chunk_cache(33)), ErrorKind::Limit);
+}
+
+#[test]
+fn parts_of_chunks_wait_and_are_stored_once() {
+    let folder = Folder::new("wait");
+    let array = Array::create(&folder.1, "a", &spec(&[8, 8], &[4, 4]), Create::New).unwrap();
+    array.set_write_back(2 * 64).unwrap();
+    let renames = |f: &mut dyn FnMut()| fault::count(Call::Rename, f);
+    for row in 0..3 {
+        assert_eq!(renames(&mut || write_box(&array, &[row, 0], &[1, 8], row as i32 + 1).unwrap()), 0);
+    }
+    assert_eq!(renames(&mut || write_box(&array, &[3, 0], &[1, 8], 4).unwrap()), 2);
+    // Two chunks have room: the third has the one that waits for the longest time stored.
+    write_box(&array, &[0, 0], &[1, 1], 10).unwrap();
+    write_box(&array, &[0, 4], &[1, 1], 11).unwrap();
+    write_box(&array, &[0, 0], &[1, 2], 12).unwrap();
+    assert_eq!(renames(&mut || write_box(&array, &[4, 0], &[1, 1], 13).unwrap()), 1);
+    let other = Array::open(&folder.1, "a").unwrap();
+    assert_eq!([element(&other, &[0, 0]), element(&other, &[0, 4]), element(&other, &[4, 0])], [1, 11, 0]);
+    // A box that is no larger box with the old one has that stored first.
+    assert_eq!(renames(&mut || write_box(&array, &[6, 2], &[1, 1], 14).unwrap()), 1);
+    assert_eq!(element(&other, &[4, 0]), 13);
+    // A whole chunk replaces what waits of it.
+    assert_eq!(renames(&mut || write_box(&array, &[4, 0], &[4, 4], 15).unwrap()), 1);
+    assert_eq!(renames(&mut || assert_eq!(element(&array, &[0, 1]), 12)), 1);
+    assert_eq!(renames(&mut || array.flush().unwrap()), 0);
+    assert_eq!(read_all(&array), read_all(&other));
+    // Appending and shrinking store what they write before the shape is published.
+    // SAFETY: the memory lives as long as the call.
+    unsafe { array.append(0, 1, &view(&mut [20; 8], &[1, 8])).unwrap() };
+    other.refresh().unwrap();
+    assert_eq!((other.shape()[0], element(&other, &[8, 5])), (9, 20));
+    array.resize(&[8, 7], false).unwrap();
+    array.resize(&[8, 8], false).unwrap();
+    assert_eq!((element(&array, &[7, 6]), element(&array, &[7, 7])), (0, 0));
+    other.refresh().unwrap();
+    assert_eq!(read_all(&array), read_all(&other));
+    // The last handle stores what waits.
+    write_box(&array, &[7, 7], &[1, 1], 16).unwrap();
+    drop(array);
+    assert_eq!(element(&other, &[7, 7]), 16);
+}
+
+#[test]
+fn threads_share_what_waits() {
+    let near = Store::memory(&Context::with_threads(3));
+    let far = near.delayed(Duration::from_micros(200), Mode::ReadWrite).unwrap();
+    for (store, inner) in [(&near, None), (&near, Some([4u64, 2])), (&far, None), (&far, Some([4, 2]))] {
+        let mut spec = spec(&[48, 48], &[8, 8]);
+        if let Some(inner) = inner {
+            spec.set_inner_chunks(&inner).unwrap();
+        }
+        let array = Array::create(store, "a", &spec, Create::Overwrite).unwrap();
+        for room in [6 * 256, 1 << 20] {
+            array.set_write_back(room).unwrap();
+            std::thread::scope(|scope| {
+                for thread in 0..4 {
+                    let array = array.clone();
+                    scope.spawn(move || {
+                        for row in (thread..48).step_by(4) {
+                            for (start, count) in [(0, 13), (13, 35)] {
+                                let value = (room as i64 + row * 100 + start) as i32;
+                                write_box(&array, &[row, start], &[1, count], value).unwrap();
+                            }
+                            if row % 7 == 0 {
+                                assert_eq!(element(&array, &[row, 20]), (room as i64 + row * 100 + 13) as i32);
+                            }
+                        }
+                    });
+                }
+            });
+            array.flush().unwrap();
+            let other = Array::open(store, "a").unwrap();
+            let want = |i: i64| (room as i64 + i / 48 * 100 + if i % 48 < 13 { 0 } else { 13 }) as i32;
+            assert_eq!(read_all(&other), (0..48 * 48).map(want).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn waiting_for_growth_sees_each_publication_and_ends_in_time() {
+    let folder = Folder::new("growth");
+    let array = Array::create(&folder.1, "a", &spec(&[0, 3], &[4, 3]), Create::New).unwrap();
+    let reader = Array::open(&folder.1, "a").unwrap();
+    let began = Instant::now();
+    assert_eq!(tests::kind(reader.wait_growth(0, 0, Duration::from_millis(30))), ErrorKind::Timeout);
+    assert!(began.elapsed() >= Duration::from_millis(30));
+    let writer = std::thread::spawn(move || {
+        let mut appender = Appender::open(&array, 0, 1, 0).unwrap();
+        for step in 0..40 {
+            // SAFETY: the memory lives as long as the call.
+            unsafe { appender.append(1, &view(&mut [step; 3], &[1, 3])).unwrap() };
+        }
+        appender.flush().unwrap();
+    });
+    let mut seen = 0;
+    while seen < 40 {
+        let length = reader.wait_growth(0, seen, Duration::from_secs(30)).unwrap();
+        assert!(length > seen && reader.shape()[0] == length);
+        seen = length;
+        let want: Vec<i32> = (0..length as i32).flat_map(|step| [step; 3]).collect();
+        assert_eq!(read_all(&reader), want);
+    }
+    writer.join().unwrap();
+}
+
+#[test]
+fn an_appender_goes_along_any_dimension_and_names_what_it_cannot() {
+    let near = Store::memory(&Context::with_threads(3));
+    let far = near.delayed(Duration::from_micros(300), Mode::ReadWrite).unwrap();
+    for (store, dim, chunks) in [(&near, 0usize, [4u64, 3]), (&near, 1, [2, 4]), (&far, 0, [4, 3]), (&far, 1, [2, 4])] {
+        let mut shape = [5u64, 5];
+        shape[dim] = 0;
+        let array = Array::create(store, "a", &spec(&shape, &chunks), Create::Overwrite).unwrap();
+        let mut appender = Appender::open(&array, dim, 0, 0).unwrap();
+        let slab = |count: u64| if dim == 0 { [count, 5] } else { [5, count] };
+        for (first, count) in [(0, 1), (1, 2), (3, 9), (12, 1), (13, 4)] {
+            let shape = slab(count);
+            let mut values: Vec<i32> = (0..shape[0] * shape[1])
+                .map(|i| {
+                    let (step, cell) = if dim == 0 { (i / 5, i % 5) } else { (i % count, i / count) };
+                    ((first + step) * 5 + cell) as i32
+                })
+                .collect();
+            // SAFETY: the memory lives as long as the call.
+            unsafe { appender.append(count, &view(&mut values, &shape)).unwrap() };
+            let end = first + count;
+            assert_eq!(appender.position(), (end, end / 4 * 4));
+        }
+        drop(appender);
+        let want = |step: usize, cell: usize| (step * 5 + cell) as i32;
+        let found = read_all(&array);
+        let expected: Vec<i32> = (0..85).map(|i| if dim == 0 { want(i / 5, i % 5) } else { want(i % 17, i / 17) }).collect();
+        assert_eq!(found, expected);
+    }
+    let store = tests::memory();
+    let mut listed = spec(&[4, 4], &[4, 4]);
+    listed.set_chunk_extents(0, &[1, 3]).unwrap();
+    let array = Array::create(&store, "r", &listed, Create::New).unwrap();
+    assert_eq!(tests::kind(Appender::open(&array, 0, 0, 0)), ErrorKind::Unsupported);
+    assert!(Appender::open(&array, 1, 0, 0).is_ok());
+}
