@@ -17,8 +17,6 @@ typedef struct { void *dst; size_t size, pos; } zstd_out;
 typedef struct { const void *src; size_t size, pos; } zstd_in;
 void *ZSTD_createDCtx(void);
 void *ZSTD_createCCtx(void);
-size_t ZSTD_freeDCtx(void *);
-size_t ZSTD_freeCCtx(void *);
 size_t ZSTD_initDStream(void *);
 size_t ZSTD_decompressStream(void *, zstd_out *, zstd_in *);
 size_t ZSTD_decompressDCtx(void *, void *, size_t, const void *, size_t);
@@ -28,11 +26,8 @@ int blosc_getitem(const void *, int, int, void *);
 int blosc_compress_ctx(int, int, size_t, size_t, const void *, void *, size_t, const char *, size_t, int);
 void *libdeflate_alloc_decompressor(void);
 void *libdeflate_alloc_compressor(int);
-void libdeflate_free_decompressor(void *);
-void libdeflate_free_compressor(void *);
 int libdeflate_gzip_decompress(void *, const void *, size_t, void *, size_t, size_t *);
 size_t libdeflate_gzip_compress(void *, const void *, size_t, void *, size_t);
-uint32_t libdeflate_crc32(uint32_t, const void *, size_t);
 
 enum codec { NONE, ZSTD, GZIP, BLOSC };
 
@@ -59,33 +54,29 @@ typedef struct {
     pthread_mutex_t lock;
 } array;
 
-/* What a thread keeps from chunk to chunk. */
+/* What a thread keeps from chunk to chunk, and from one operation to the next. */
 typedef struct {
     void *zd, *zc, *gd, *gc;
     char *encoded, *decoded;
-    size_t capacity;
+    size_t chunk_bytes, capacity;
     int64_t made[2]; /* the folders made last */
 } context;
 
-static void context_make(context *c, const array *a) {
-    bool reads = !strcmp(a->r->op, "read"), writes = !reads;
-    memset(c, 0, sizeof *c);
-    if (a->codec == ZSTD) c->zd = ZSTD_createDCtx(), c->zc = writes ? ZSTD_createCCtx() : NULL;
-    if (a->codec == GZIP) c->gd = libdeflate_alloc_decompressor(), c->gc = writes ? libdeflate_alloc_compressor(GZIP_LEVEL) : NULL;
-    c->capacity = a->chunk_bytes + a->chunk_bytes / 64 + 4096;
-    c->decoded = malloc(a->chunk_bytes);
-    c->encoded = a->codec == NONE && !a->open ? c->decoded : malloc(c->capacity);
-    c->made[0] = c->made[1] = -1;
-    if (!c->encoded || !c->decoded) bail("memory");
-}
+enum { MOST_THREADS = 256 };
 
-static void context_free(context *c) {
-    if (c->zd) ZSTD_freeDCtx(c->zd);
-    if (c->zc) ZSTD_freeCCtx(c->zc);
-    if (c->gd) libdeflate_free_decompressor(c->gd);
-    if (c->gc) libdeflate_free_compressor(c->gc);
-    if (c->encoded != c->decoded) free(c->encoded);
-    free(c->decoded);
+static context *context_of(const array *a, int thread) {
+    static context kept[MOST_THREADS];
+    context *c = &kept[thread];
+    if (c->chunk_bytes != a->chunk_bytes) {
+        free(c->encoded);
+        free(c->decoded);
+        c->chunk_bytes = a->chunk_bytes, c->capacity = a->chunk_bytes + a->chunk_bytes / 64 + 4096;
+        c->decoded = aligned_alloc(4096, (a->chunk_bytes + 4095) / 4096 * 4096), c->encoded = aligned_alloc(4096, (c->capacity + 4095) / 4096 * 4096);
+        if (!c->encoded || !c->decoded) bail("memory");
+    }
+    if (!c->zd) c->zd = ZSTD_createDCtx(), c->zc = ZSTD_createCCtx(), c->gd = libdeflate_alloc_decompressor(), c->gc = libdeflate_alloc_compressor(GZIP_LEVEL);
+    c->made[0] = c->made[1] = -1;
+    return c;
 }
 
 /* ------------------------------------------------------------------------------------------------ codecs */
@@ -117,16 +108,18 @@ static void decode_part(const array *a, context *c, const char *from, size_t n, 
     } else decode(a, c, from, n);
 }
 
-static size_t encode(const array *a, context *c) {
+/* The encoded bytes of `decoded`. */
+static const char *encode(const array *a, context *c, size_t *size) {
     size_t n = a->chunk_bytes, m = n;
     switch (a->codec) {
-    case NONE: if (c->encoded != c->decoded) memcpy(c->encoded, c->decoded, n); break;
+    case NONE: *size = n; return c->decoded;
     case ZSTD: m = ZSTD_compressCCtx(c->zc, c->encoded, c->capacity, c->decoded, n, ZSTD_LEVEL); break;
     case BLOSC: m = (size_t)blosc_compress_ctx(BLOSC_LEVEL, a->shuffle, 4, n, c->decoded, c->encoded, c->capacity, a->cname, 0, 1); break;
     case GZIP: m = libdeflate_gzip_compress(c->gc, c->decoded, n, c->encoded, c->capacity); break;
     }
     if (!m || m > c->capacity) bail("encode");
-    return m;
+    *size = m;
+    return c->encoded;
 }
 
 /* ----------------------------------------------------------------------------------------------- geometry */
@@ -151,6 +144,15 @@ static bool meet(const array *a, const region *q, const int64_t chunk[3], part *
 
 static size_t element(const array *a, int64_t z, int64_t y, int64_t x) { return (size_t)((z * a->r->chunk[1] + y) * a->r->chunk[2] + x); }
 
+/* Rows are short: copied in line, which a call for each would cost more than. */
+static inline void copy(char *to, const char *from, size_t n) {
+    if (n > 4096 || n % 64) {
+        memcpy(to, from, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i += 64) memcpy(to + i, from + i, 64);
+}
+
 static void place_row(const request *r, char *to, const uint32_t *from, int64_t n, int64_t step) {
     uint32_t *out = (uint32_t *)(void *)to;
     if (r->f64) {
@@ -162,7 +164,7 @@ static void place_row(const request *r, char *to, const uint32_t *from, int64_t 
         }
     } else if (r->big)
         for (int64_t i = 0; i < n; i++) out[i] = __builtin_bswap32(from[i * step]);
-    else if (step == 1) memcpy(to, from, (size_t)n * 4);
+    else if (step == 1) copy(to, (const char *)from, (size_t)n * 4);
     else
         for (int64_t i = 0; i < n; i++) out[i] = from[i * step];
 }
@@ -179,11 +181,25 @@ static void place_fortran(const array *a, const region *q, const part *p, char *
                         out[p->first[0] + z + q->count[0] * (p->first[1] + y + q->count[1] * (p->first[2] + x))] = from[element(a, p->at[0] + z, p->at[1] + y, p->at[2] + x)];
 }
 
+/* Whole rows of one length, of an ordinary read. */
+static void place_rows(const array *a, const region *q, const part *p, char *data, const char *chunk) {
+    size_t row = (size_t)p->n[2] * 4;
+    for (int64_t z = 0; z < p->n[0]; z++) {
+        char *to = data + 4 * (size_t)(((p->first[0] + z) * q->count[1] + p->first[1]) * q->count[2] + p->first[2]);
+        const char *from = chunk + 4 * element(a, p->at[0] + z * q->step[0], p->at[1], p->at[2]);
+        for (int64_t y = 0; y < p->n[1]; y++, to += 4 * q->count[2], from += 4 * q->step[1] * a->r->chunk[2]) copy(to, from, row);
+    }
+}
+
 static void place(const array *a, const region *q, const part *p, char *data, const char *chunk) {
     const uint32_t *from = (const uint32_t *)(const void *)chunk;
     size_t item = a->r->f64 ? 8 : 4;
     if (a->r->fortran) {
         place_fortran(a, q, p, data, from);
+        return;
+    }
+    if (!a->r->f64 && !a->r->big && q->step[2] == 1) {
+        place_rows(a, q, p, data, chunk);
         return;
     }
     for (int64_t z = 0; z < p->n[0]; z++)
@@ -196,7 +212,7 @@ static void place(const array *a, const region *q, const part *p, char *data, co
 static void gather(const array *a, const region *q, const part *p, const char *data, char *chunk) {
     for (int64_t z = 0; z < p->n[0]; z++)
         for (int64_t y = 0; y < p->n[1]; y++)
-            memcpy(chunk + 4 * element(a, p->at[0] + z, p->at[1] + y, p->at[2]),
+            copy(chunk + 4 * element(a, p->at[0] + z, p->at[1] + y, p->at[2]),
                    data + 4 * (size_t)(((p->first[0] + z) * q->count[1] + p->first[1] + y) * q->count[2] + p->first[2]), (size_t)p->n[2] * 4);
 }
 
@@ -292,7 +308,7 @@ static void read_chunk(const array *a, context *c, const region *q, const int64_
     bool whole = low == 0 && high * 4 == a->chunk_bytes && p.n[2] == a->r->chunk[2] && q->step[0] == 1 && q->step[1] == 1;
     if (a->codec == NONE && !whole) read_pieces(a, c, fd, q, &p);
     else {
-        ssize_t n = pread(fd, c->encoded, a->codec == NONE ? a->chunk_bytes : c->capacity, 0);
+        ssize_t n = pread(fd, a->codec == NONE ? c->decoded : c->encoded, a->codec == NONE ? a->chunk_bytes : c->capacity, 0);
         if (n <= 0) bail("read");
         if (a->codec != NONE) decode_part(a, c, c->encoded, (size_t)n, low, high);
     }
@@ -336,15 +352,16 @@ static void write_chunk(const array *a, context *c, const region *q, const int64
     if (!meet(a, q, at, &p)) return;
     if (p.n[0] * p.n[1] * p.n[2] * 4 != (int64_t)a->chunk_bytes) { /* a part: the rest is read before */
         int fd = open_chunk(a, at);
-        ssize_t n = fd < 0 ? -1 : pread(fd, c->encoded, c->capacity, 0);
+        ssize_t n = fd < 0 ? -1 : pread(fd, a->codec == NONE ? c->decoded : c->encoded, a->codec == NONE ? a->chunk_bytes : c->capacity, 0);
         if (n <= 0) bail("read");
         close(fd);
         if (a->codec != NONE) decode(a, c, c->encoded, (size_t)n);
     } else make_folders(a, c, at);
     gather(a, q, &p, data, c->decoded);
-    size_t n = encode(a, c);
+    size_t n;
+    const char *encoded = encode(a, c, &n);
     key(name, at);
-    put(a, name, c->encoded, n);
+    put(a, name, encoded, n);
 }
 
 /* CRC-32C by the processor's instruction. */
@@ -373,9 +390,10 @@ static void write_shard(const array *a, context *c, const region *q, const int64
                 int64_t chunk[3] = {at[0] * a->per[0] + z, at[1] * a->per[1] + y, at[2] * a->per[2] + x};
                 meet(a, q, chunk, &p);
                 gather(a, q, &p, data, c->decoded);
-                size_t n = encode(a, c);
+                size_t n;
+                const char *encoded = encode(a, c, &n);
                 if (used + n + inner * 16 + 4 > room) all = realloc(all, room += room / 2 + n);
-                memcpy(all + used, c->encoded, n);
+                memcpy(all + used, encoded, n);
                 index[2 * k] = used, index[2 * k + 1] = n, used += n;
             }
     uint32_t crc = crc32c((char *)index, inner * 16);
@@ -396,6 +414,7 @@ typedef struct {
     char *data;
     atomic_llong next;
     int64_t low[3], n[3];
+    atomic_int thread;
     bool writing;
 } job;
 
@@ -413,22 +432,20 @@ static void work(job *j, context *c) {
 
 static void *worker(void *arg) {
     job *j = arg;
-    context c;
-    context_make(&c, j->a);
-    work(j, &c);
-    context_free(&c);
+    work(j, context_of(j->a, atomic_fetch_add(&j->thread, 1)));
     return NULL;
 }
 
 static void operate(array *a, context *c, const region *q, char *data, bool writing) {
-    pthread_t t[256];
-    job j = {.a = a, .q = q, .data = data, .writing = writing};
+    pthread_t t[MOST_THREADS];
+    job j = {.a = a, .q = q, .data = data, .writing = writing, .thread = 1};
     const int64_t *by = writing && a->open ? a->r->shard : a->r->chunk;
     for (int d = 0; d < 3; d++) {
         j.low[d] = q->start[d] / by[d];
         j.n[d] = (q->start[d] + (q->count[d] - 1) * q->step[d]) / by[d] - j.low[d] + 1;
     }
     int threads = j.n[0] * j.n[1] * j.n[2] > 1 ? a->r->threads : 1;
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
     for (int i = 1; i < threads; i++)
         if (pthread_create(&t[i], NULL, worker, &j)) bail("thread");
     work(&j, c);
@@ -479,21 +496,19 @@ static void array_close(array *a) {
 
 static void regions(const request *r, bool writing) {
     array a;
-    context c;
     char *data = r->data;
     size_t item = r->f64 ? 8 : 4;
     array_open(&a, r);
-    context_make(&c, &a);
+    context *c = context_of(&a, 0);
     for (size_t i = 0; i < r->count; i++) {
         const region *q = &r->regions[i];
         if (r->reopen && i) {
             array_close(&a);
             array_open(&a, r);
         }
-        operate(&a, &c, q, data, writing);
+        operate(&a, c, q, data, writing);
         data += (size_t)(q->count[0] * q->count[1] * q->count[2]) * item;
     }
-    context_free(&c);
     array_close(&a);
 }
 
@@ -512,24 +527,22 @@ static void write_fill(const request *r) {
 /* One step at a time; the metadata say so after each. Chunks of many steps are gathered and encoded once: a write of the whole. */
 static void append(const request *r) {
     array a;
-    context c;
     if (r->chunk[0] > 1) {
         regions(r, true);
         return;
     }
     array_open(&a, r);
-    context_make(&c, &a);
+    context *c = context_of(&a, 0);
     int root = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), chunks = a.dir;
     size_t step = (size_t)(r->shape[1] * r->shape[2]) * 4;
     for (int64_t t = 0; t < r->shape[0]; t++) {
         region q = {{t, 0, 0}, {1, r->shape[1], r->shape[2]}, {1, 1, 1}};
-        operate(&a, &c, &q, r->data + (size_t)t * step, true);
+        operate(&a, c, &q, r->data + (size_t)t * step, true);
         a.dir = root;
         put(&a, "zarr.json", r->meta, strlen(r->meta));
         a.dir = chunks;
     }
     close(root);
-    context_free(&c);
     array_close(&a);
 }
 

@@ -6,7 +6,8 @@
 DIR holds the adapters limit, ozarr, zarrs, zarrs_ffi (benches/bench.h); PYTHON has the peers of benches/peers/python.py. An adapter that is
 missing or fails has no figures but the reason. --only: the workloads whose title has this.
 """
-import argparse, json, os, random, select, shutil, subprocess, sys, tempfile, time
+import argparse, json, os, random, select, shutil, subprocess, sys, tempfile, time, zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import count, report  # noqa: E402
@@ -127,11 +128,17 @@ class Bench:
         finally:
             a.stop()
 
+    def file(self, folder, name, text):
+        """A small file that an adapter is given, by its content."""
+        path = folder / f"{name}-{zlib.crc32(text.encode()):08x}"
+        if not path.exists():
+            path.write_text(text)
+        return path
+
     def line(self, w, op, path, shape=None, **more):
         """The request of a workload."""
         shape, base = shape or w.shape, self.work
-        meta = base / "meta.json"
-        meta.write_text(json.dumps({**w.meta(), ("shape"): list(shape)}))
+        meta = self.file(base, "meta", json.dumps({**w.meta(), "shape": list(shape)}))
         words = {"path": path, "meta": meta, "shape": ",".join(map(str, shape)), "chunk": ",".join(map(str, w.chunk)), "codec": w.codec, "format": w.format, "memory": w.memory, "sync": w.sync,
                  "fill": w.fill, "repeat": w.repeat, **{f: 1 for f in w.flags}}
         if w.shard:
@@ -142,8 +149,7 @@ class Bench:
             words["source"] = self.source(w)
         if w.regions and op in ("read", "update"):
             rows = w.rows() if shape == w.shape else type(w)(**{**w.__dict__, "shape": shape}).rows()
-            (base / "regions.txt").write_text("".join(" ".join(map(str, [*s, *c, *t])) + "\n" for s, c, t in rows))
-            words["regions"] = base / "regions.txt"
+            words["regions"] = self.file(base, "regions", "".join(" ".join(map(str, [*s, *c, *t])) + "\n" for s, c, t in rows))
         return " ".join([op, *(f"{k}={v}" for k, v in {**words, **more}.items())])
 
     def plain(self, w, op, path, **more):
@@ -162,7 +168,7 @@ class Bench:
         """The array (or group) that is read, made once for workloads that follow each other; HDF5's and netCDF's are their own."""
         own = name in OWN
         what = json.dumps([w.op in ("opens", "list"), w.flags if "consolidated" in w.flags or "big" in w.flags else (), w.shape, w.chunk, w.shard, w.codec, w.format, w.fill, w.disk, w.op == "open"])
-        key = name if own else "all"
+        key = name if own else "small" if w.shape == w.small else "all"
         if self.made.get(key, ("",))[0] != what:
             self.made.pop(key, None)
             path = self.place(w, f"store-{key}")
@@ -264,26 +270,36 @@ class Bench:
                 os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
                 os.close(fd)
 
-    def count_calls(self, w, name):
-        a = self.adapter(name, w.threads)
-        lines = [self.line(w, w.op, self.target(w, name, i) if w.op not in ("write", "append") else self.place(w, f"out-{i}")) for i in range(2)]
-        try:
-            return dict(count.system_calls(a.command, (["begin"] if a.forks else []) + lines + (["end"] if a.forks else []), timeout=25))
-        except (RuntimeError, subprocess.TimeoutExpired, IndexError) as e:
-            print(f"  no system calls of {name}: {str(e)[:100]}", flush=True)
-            return None
+    def count(self, w, got, callers, counters):
+        """Adds system calls and, with less data, instructions; these need no quiet machine, and are counted on all cores at once."""
+        small = type(w)(**{**w.__dict__, "shape": w.small})
+        units = {"chunk": small.chunks(), "element": small.elements(), "step": w.small[0]}[w.unit] if w.small else 1
+        fresh = w.op in ("write", "append")
 
-    def count_instructions(self, w, names):
-        """{adapter: instructions of one unit}, with less data."""
-        small, got = type(w)(**{**w.__dict__, "shape": w.small}), {}
-        units = {"chunk": small.chunks(), "element": small.elements(), "step": w.small[0]}[w.unit]
-        for name in names:
-            try:
-                lines = [self.line(small, w.op, self.target(small, name, i) if w.op != "write" else self.place(small, f"out-{i}")) for i in range(3)]
-                got[name] = count.instructions(self.adapter(name, 1).command, lines, timeout=120) / units
-            except (RuntimeError, Failed, subprocess.TimeoutExpired, OSError) as e:
-                print(f"  no instructions of {name}: {str(e)[:100]}", flush=True)
-        return got
+        def lines(w, name, n):
+            return [self.line(w, w.op, self.place(w, f"out-{name}-{i}") if fresh else self.target(w, name, i)) for i in range(n)]
+
+        def calls(name, todo):
+            a = self.adapter(name, w.threads)
+            return name, "calls", dict(count.system_calls(a.command, ["begin", *todo, "end"] if a.forks else todo, timeout=25))
+
+        def instructions(name, todo):
+            return name, "instructions", count.instructions(self.adapter(name, 1).command, todo, times=1, timeout=100) / units
+
+        jobs = [(calls, n, lines(w, n, 2)) for n in callers] + [(instructions, n, lines(small, n, 2)) for n in counters if not fresh]
+        jobs += [(instructions, n, [x.replace("out-", "small-") for x in lines(small, n, 2)]) for n in counters if fresh]
+        for i in (0, 1):
+            for n in counters if fresh else ():
+                self.place(small, f"small-{n}-{i}")
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            for name, job in [(n, pool.submit(what, n, todo)) for what, n, todo in jobs]:
+                try:
+                    name, what, figure = job.result()
+                    got[name][what] = figure
+                except (RuntimeError, Failed, subprocess.TimeoutExpired, OSError, IndexError) as e:
+                    print(f"  not counted, {name}: {str(e)[:100]}", flush=True)
+        for folder in [*self.work.glob("out-*"), *self.work.glob("small-*"), *self.disk.glob("out-*")]:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def close(self):
         for a in self.adapters.values():
@@ -309,18 +325,15 @@ def main():
     todo = [w for w in workloads(a.quick, cores) if a.only in w.title]
     seconds = a.seconds or (95 if a.quick else 1000)
     bench, results, began, left = Bench(a, work, disk), [], time.monotonic(), time.monotonic() + seconds
-    traced = {"limit", "ozarr"} if a.quick else {"limit", "ozarr", "zarrs", "zarrs_ffi", "tensorstore"}
+    traced = {"limit", "ozarr"} if a.quick else {"limit", "ozarr", "zarrs", "tensorstore"}
     try:
         for i, w in enumerate(todo):
             share = max(0.3 if a.quick else 2, min((left - time.monotonic()) / (len(todo) - i), 0.6 * seconds))
             try:
                 got = bench.measure(w, 0.8 * share)
-                if not a.no_counts and shutil.which("strace"):
-                    for n in [n for n in ("limit", "ozarr", *w.peers) if n in traced and "error" not in got[n]]:
-                        got[n]["calls"] = bench.count_calls(w, n)
-                if w.small and not a.no_counts and shutil.which("valgrind") and not a.quick:
-                    for n, x in bench.count_instructions(w, [n for n in ("limit", "ozarr", "zarrs") if n in got and "error" not in got[n]]).items():
-                        got[n]["instructions"] = x
+                if not a.no_counts:
+                    good = [n for n in ("limit", "ozarr", *w.peers) if "error" not in got[n]]
+                    bench.count(w, got, [n for n in good if n in traced and shutil.which("strace")], [n for n in good if n in ("limit", "ozarr", "zarrs") and w.small and shutil.which("valgrind")])
             except (Failed, OSError) as e:
                 got = {"limit": {"error": str(e)[:200]}, "ozarr": {"error": str(e)[:200]}}
             results.append({**w.__dict__, "chunks": w.chunks(), "unit_count": {"chunk": w.chunks(), "element": w.elements(), "step": w.shape[0]}[w.unit], "got": got})

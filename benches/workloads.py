@@ -152,33 +152,34 @@ def workloads(quick, cores):
     many = "200" if quick else "1,000"
     rows, add = [], lambda *a, **k: rows.append(Workload(*a, **k))
     chosen = {("none", "64 KiB"), ("none", "1 MiB"), ("zstd", "64 KiB"), ("zstd", "1 MiB"), ("lz4-shuffle", "1 MiB"), ("gzip", "1 MiB")}
-    counted = {"16 KiB": (32, 64, 64), "64 KiB": (32, 128, 128), "1 MiB": (64, 128, 128)}
+    counted = {} if quick else {("read", "none", "16 KiB"): (32, 64, 64), ("read", "none", "64 KiB"): (32, 128, 128), ("read", "none", "1 MiB"): (64, 128, 128), ("read", "zstd", "64 KiB"): (32, 64, 64),
+                                ("read", "lz4-shuffle", "64 KiB"): (32, 128, 128), ("write", "none", "64 KiB"): (32, 128, 128)}
 
     for op, shape in (("read", big), ("write", half)):
         for codec in CODECS:
             for size in ("16 KiB", "64 KiB", "1 MiB", "16 MiB"):
                 target = 1.05 if codec == "gzip" or (op == "read" and size in ("1 MiB", "16 MiB")) else 1.10
                 add(f"{op} whole, {codec}, chunks of {size}", op, shape, CHUNKS[size], codec, target, peers=FILES + OWN, quick=(codec, size) in chosen, plot=f"{op} {codec}|{size}",
-                    small=counted.get(size, ()) if codec in ("none", "zstd", "lz4-shuffle") and (op == "read" or codec == "none") else ())
+                    small=counted.get((op, codec, size), ()))
         for codec in ("none", "lz4-shuffle"):
             add(f"{op} whole, {codec}, {'1,024' if quick else '20,480'} chunks of 4 KiB", op, tiny, CHUNKS["4 KiB"], codec, 1.15 if op == "read" else 1.10, peers=FILES + OWN, quick=op == "read", plot=f"{op} {codec}|4 KiB",
-                small=(16, 128, 128))
+                small=() if quick else (16, 128, 128))
     for codec, size, memory in (("none", "1 MiB", "fresh"), ("none", "1 MiB", "huge"), ("none", "64 KiB", "fresh"), ("zstd", "1 MiB", "fresh"), ("zstd", "1 MiB", "huge"), ("lz4-shuffle", "1 MiB", "fresh")):
         add(f"read whole into {memory} memory, {codec}, chunks of {size}", "read", big, CHUNKS[size], codec, 1.05 if size == "1 MiB" else 1.10, memory=memory, peers=FILES + OWN, quick=codec == "none")
     for codec in ("none", "zstd", "lz4-shuffle"):
         for axis in range(3):
             add(f"4 planes across axis {axis}, {codec}", "read", big, codec=codec, target=1.2 if codec == "none" else 1.1, regions=f"plane {axis}", peers=FILES + OWN, unit="element", quick=codec != "lz4-shuffle",
-                small=(64, 128, 128) if codec == "none" else ())
+                small=(64, 128, 128) if codec == "none" and not quick else ())
         add(f"{many} boxes of 20³, {codec}", "read", big, codec=codec, target=1.2 if codec == "none" else 1.1, regions="boxes 20", peers=FILES + OWN, unit="element", quick=codec == "none")
         add(f"every 4th along each axis, {codec}", "read", big, codec=codec, target=1.2 if codec == "none" else 1.1, regions="strided", peers=[p for p in FILES if p != "zarrs_ffi"] + OWN, unit="element",
             quick=codec == "none")
     no_ffi = [p for p in FILES if p != "zarrs_ffi"]
     for codec in ("none", "zstd"):
-        add(f"into Fortran order, {codec}", "read", big, codec=codec, target=1.15, flags=("fortran",), peers=no_ffi + OWN, unit="element", quick=codec == "none", small=(64, 128, 128))
-        add(f"float32 to float64, {codec}", "read", half, codec=codec, target=1.10, flags=("f64",), peers=no_ffi + OWN, unit="element", quick=codec == "none", small=(64, 128, 128))
-        add(f"big-endian, {codec}", "read", big, codec=codec, target=1.10, flags=("big",), unit="element", quick=codec == "none", small=(64, 128, 128))
+        add(f"into Fortran order, {codec}", "read", big, codec=codec, target=1.15, flags=("fortran",), peers=no_ffi + OWN, unit="element", quick=codec == "none", small=() if quick or codec != "none" else (64, 128, 128))
+        add(f"float32 to float64, {codec}", "read", half, codec=codec, target=1.10, flags=("f64",), peers=no_ffi + OWN, unit="element", quick=codec == "none", small=() if quick or codec != "none" else (64, 128, 128))
+        add(f"big-endian, {codec}", "read", big, codec=codec, target=1.10, flags=("big",), unit="element", quick=codec == "none", small=() if quick or codec != "none" else (64, 128, 128))
     shard = dict(chunk=CHUNKS["64 KiB"], codec="zstd", shard=(64, 128, 128) if quick else (64, 256, 512))
-    add("sharded: read whole", "read", big, target=1.10, quick=True, small=(64, 256, 512), **shard)
+    add("sharded: read whole", "read", big, target=1.10, quick=True, **shard)
     add("sharded: write whole", "write", half, target=1.10, **shard)
     add(f"sharded: {many} boxes of 32³", "read", big, target=1.10, regions="boxes 32", quick=True, **shard)
     add(f"sharded: {many} boxes of 32³, chunk cache", "read", big, target=0.8, regions="boxes 32", settings="cache.chunks:67108864", peers=["tensorstore"], **shard)
@@ -186,7 +187,7 @@ def workloads(quick, cores):
     add("sharded: 1,000 elements, opened for each", "read", big, target=1.2, regions="elements", flags=("reopen",), unit="element", **shard)
     add("unsharded: 1,000 elements, zstd, chunks of 64 KiB", "read", big, CHUNKS["64 KiB"], "zstd", 1.2, regions="elements", unit="element", peers=FILES + OWN)
     for codec in ("none", "zstd", "lz4-shuffle"):
-        add(f"parts of 64 chunks written, {codec}", "update", half, codec=codec, target=1.10, regions="parts", peers=no_ffi + OWN, quick=codec == "lz4-shuffle", small=(64, 256, 256) if codec == "none" else ())
+        add(f"parts of 64 chunks written, {codec}", "update", half, codec=codec, target=1.10, regions="parts", peers=no_ffi + OWN, quick=codec == "lz4-shuffle", small=(64, 256, 256) if codec == "none" and not quick else ())
     steps, frame = (32, (256, 256)) if quick else (200, (512, 512))
     for codec in ("none", "zstd"):
         add(f"{steps} time steps appended, {codec}, a chunk each", "append", (steps, *frame), (1, *frame), codec, 1.05, peers=no_ffi + ["h5py", "netcdf4"], unit="step", quick=codec == "none")
