@@ -145,7 +145,7 @@ static bool meet(const array *a, const region *q, const int64_t chunk[3], part *
 static size_t element(const array *a, int64_t z, int64_t y, int64_t x) { return (size_t)((z * a->r->chunk[1] + y) * a->r->chunk[2] + x); }
 
 /* Rows are short: copied in line, which a call for each would cost more than. */
-static inline void copy(char *to, const char *from, size_t n) {
+static inline __attribute__((always_inline)) void copy(char *to, const char *from, size_t n) {
     if (n > 4096 || n % 64) {
         memcpy(to, from, n);
         return;
@@ -181,7 +181,10 @@ static void place_fortran(const array *a, const region *q, const part *p, char *
                         out[p->first[0] + z + q->count[0] * (p->first[1] + y + q->count[1] * (p->first[2] + x))] = from[element(a, p->at[0] + z, p->at[1] + y, p->at[2] + x)];
 }
 
-/* Whole rows of one length, of an ordinary read. */
+/* Whole rows of one length, of an ordinary read, by the widest registers that the processor has. */
+#if defined(__x86_64__)
+__attribute__((target_clones("avx2", "default")))
+#endif
 static void place_rows(const array *a, const region *q, const part *p, char *data, const char *chunk) {
     size_t row = (size_t)p->n[2] * 4;
     for (int64_t z = 0; z < p->n[0]; z++) {
