@@ -34,11 +34,10 @@ def system_calls(command, lines, env=None, timeout=60):
     return Counter(names[marks[-2]:marks[-1]])
 
 
-def instructions(command, lines, times=2, keep=None, env=None, timeout=600):
-    """Instructions of one of `lines`, which are the first line and `times` more of the same work: what the others add."""
-    def total(some):
-        with tempfile.TemporaryDirectory(prefix="ozarr-callgrind-") as folder:
-            out = keep if keep and len(some) > 1 else folder + "/out"
-            _, err = answers(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *command], some, {**PINNED, **(env or {})}, timeout)
-            return int(re.search(r"Collected : (\d+)", err)[1])
-    return (total(lines[:1 + times]) - total(lines[:1])) / times
+def instructions(command, lines, keep=None, env=None, timeout=600):
+    """Instructions of one of `lines`, which are all the same work: a process that does all but the first, less one that does the first only."""
+    def total(some, out):
+        _, err = answers(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *command], some, {**PINNED, **(env or {})}, timeout)
+        return int(re.search(r"Collected : (\d+)", err)[1])
+    with tempfile.TemporaryDirectory(prefix="ozarr-callgrind-") as folder:
+        return (total(lines[1:], keep or folder + "/many") - total(lines[:1], folder + "/one")) / (len(lines) - 2)

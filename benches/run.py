@@ -284,11 +284,11 @@ class Bench:
             return name, "calls", dict(count.system_calls(a.command, ["begin", *todo, "end"] if a.forks else todo, timeout=25))
 
         def instructions(name, todo):
-            return name, "instructions", count.instructions(self.adapter(name, 1).command, todo, times=1, timeout=100) / units
+            return name, "instructions", count.instructions(self.adapter(name, 1).command, todo, timeout=100) / units
 
-        jobs = [(calls, n, lines(w, n, 2)) for n in callers] + [(instructions, n, lines(small, n, 2)) for n in counters if not fresh]
-        jobs += [(instructions, n, [x.replace("out-", "small-") for x in lines(small, n, 2)]) for n in counters if fresh]
-        for i in (0, 1):
+        jobs = [(calls, n, lines(w, n, 2)) for n in callers] + [(instructions, n, lines(small, n, 3)) for n in counters if not fresh]
+        jobs += [(instructions, n, [x.replace("out-", "small-") for x in lines(small, n, 3)]) for n in counters if fresh]
+        for i in range(3):
             for n in counters if fresh else ():
                 self.place(small, f"small-{n}-{i}")
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

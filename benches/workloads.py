@@ -148,18 +148,18 @@ def make_group(folder, consolidated, arrays=1000):
 
 def workloads(quick, cores):
     """All rows, or those of the quick run with less data."""
-    big, half, tiny = ((64, 256, 256), (64, 256, 256), (16, 256, 256)) if quick else ((128, 512, 512), (64, 512, 512), (80, 512, 512))
+    big, tiny = ((64, 256, 256), (16, 256, 256)) if quick else ((64, 512, 512), (80, 512, 512))
     many = "200" if quick else "1,000"
     rows, add = [], lambda *a, **k: rows.append(Workload(*a, **k))
     chosen = {("none", "64 KiB"), ("none", "1 MiB"), ("zstd", "64 KiB"), ("zstd", "1 MiB"), ("lz4-shuffle", "1 MiB"), ("gzip", "1 MiB")}
     counted = {} if quick else {("read", "none", "16 KiB"): (32, 64, 64), ("read", "none", "64 KiB"): (32, 128, 128), ("read", "none", "1 MiB"): (64, 128, 128), ("read", "zstd", "64 KiB"): (32, 64, 64),
                                 ("read", "lz4-shuffle", "64 KiB"): (32, 128, 128), ("write", "none", "64 KiB"): (32, 128, 128)}
 
-    for op, shape in (("read", big), ("write", half)):
+    for op in ("read", "write"):
         for codec in CODECS:
             for size in ("16 KiB", "64 KiB", "1 MiB", "16 MiB"):
                 target = 1.05 if codec == "gzip" or (op == "read" and size in ("1 MiB", "16 MiB")) else 1.10
-                add(f"{op} whole, {codec}, chunks of {size}", op, shape, CHUNKS[size], codec, target, peers=FILES + OWN, quick=(codec, size) in chosen, plot=f"{op} {codec}|{size}",
+                add(f"{op} whole, {codec}, chunks of {size}", op, big, CHUNKS[size], codec, target, peers=FILES + OWN, quick=(codec, size) in chosen, plot=f"{op} {codec}|{size}",
                     small=counted.get((op, codec, size), ()))
         for codec in ("none", "lz4-shuffle"):
             add(f"{op} whole, {codec}, {'1,024' if quick else '20,480'} chunks of 4 KiB", op, tiny, CHUNKS["4 KiB"], codec, 1.15 if op == "read" else 1.10, peers=FILES + OWN, quick=op == "read", plot=f"{op} {codec}|4 KiB",
@@ -176,18 +176,18 @@ def workloads(quick, cores):
     no_ffi = [p for p in FILES if p != "zarrs_ffi"]
     for codec in ("none", "zstd"):
         add(f"into Fortran order, {codec}", "read", big, codec=codec, target=1.15, flags=("fortran",), peers=no_ffi + OWN, unit="element", quick=codec == "none", small=() if quick or codec != "none" else (64, 128, 128))
-        add(f"float32 to float64, {codec}", "read", half, codec=codec, target=1.10, flags=("f64",), peers=no_ffi + OWN, unit="element", quick=codec == "none", small=() if quick or codec != "none" else (64, 128, 128))
+        add(f"float32 to float64, {codec}", "read", big, codec=codec, target=1.10, flags=("f64",), peers=no_ffi + OWN, unit="element", quick=codec == "none", small=() if quick or codec != "none" else (64, 128, 128))
         add(f"big-endian, {codec}", "read", big, codec=codec, target=1.10, flags=("big",), unit="element", quick=codec == "none", small=() if quick or codec != "none" else (64, 128, 128))
     shard = dict(chunk=CHUNKS["64 KiB"], codec="zstd", shard=(64, 128, 128) if quick else (64, 256, 512))
     add("sharded: read whole", "read", big, target=1.10, quick=True, **shard)
-    add("sharded: write whole", "write", half, target=1.10, **shard)
+    add("sharded: write whole", "write", big, target=1.10, **shard)
     add(f"sharded: {many} boxes of 32³", "read", big, target=1.10, regions="boxes 32", quick=True, **shard)
     add(f"sharded: {many} boxes of 32³, chunk cache", "read", big, target=0.8, regions="boxes 32", settings="cache.chunks:67108864", peers=["tensorstore"], **shard)
     add("sharded: 1,000 elements", "read", big, target=1.10, regions="elements", quick=True, unit="element", **shard)
     add("sharded: 1,000 elements, opened for each", "read", big, target=1.2, regions="elements", flags=("reopen",), unit="element", **shard)
     add("unsharded: 1,000 elements, zstd, chunks of 64 KiB", "read", big, CHUNKS["64 KiB"], "zstd", 1.2, regions="elements", unit="element", peers=FILES + OWN)
     for codec in ("none", "zstd", "lz4-shuffle"):
-        add(f"parts of 64 chunks written, {codec}", "update", half, codec=codec, target=1.10, regions="parts", peers=no_ffi + OWN, quick=codec == "lz4-shuffle", small=(64, 256, 256) if codec == "none" and not quick else ())
+        add(f"parts of 64 chunks written, {codec}", "update", big, codec=codec, target=1.10, regions="parts", peers=no_ffi + OWN, quick=codec == "lz4-shuffle", small=(64, 256, 256) if codec == "none" and not quick else ())
     steps, frame = (32, (256, 256)) if quick else (200, (512, 512))
     for codec in ("none", "zstd"):
         add(f"{steps} time steps appended, {codec}, a chunk each", "append", (steps, *frame), (1, *frame), codec, 1.05, peers=no_ffi + ["h5py", "netcdf4"], unit="step", quick=codec == "none")
@@ -205,10 +205,10 @@ def workloads(quick, cores):
         for op, codec, size, memory in (("read", "none", "1 MiB", "huge"), ("read", "none", "1 MiB", "touched"), ("read", "zstd", "1 MiB", "touched"), ("read", "zstd", "64 KiB", "touched"),
                                         ("read", "lz4-shuffle", "1 MiB", "touched"), ("write", "none", "1 MiB", "touched"), ("write", "zstd", "1 MiB", "touched")):
             where = "" if memory == "touched" else f" into {memory} memory"
-            add(f"{op} whole{where}, {codec}, chunks of {size}, {threads} threads", op, big if op == "read" else half, CHUNKS[size], codec, 1.10, memory=memory, threads=threads,
+            add(f"{op} whole{where}, {codec}, chunks of {size}, {threads} threads", op, big, CHUNKS[size], codec, 1.10, memory=memory, threads=threads,
                 quick=codec == "zstd" and size == "1 MiB" and op == "read" and threads == 2)
     for codec, size in (("none", "1 MiB"), ("zstd", "64 KiB")):
-        add(f"from cold files: read whole, {codec}, chunks of {size}", "read", half, CHUNKS[size], codec, cold=True, disk=True)
+        add(f"from cold files: read whole, {codec}, chunks of {size}", "read", big, CHUNKS[size], codec, cold=True, disk=True)
     for sync in ("none", "batch", "each"):
-        add(f"write whole to a disk, none, sync {sync}", "write", half, target=1.10, sync=sync, disk=True, peers=["tensorstore", "zarrs"] if sync == "none" else ["tensorstore"])
+        add(f"write whole to a disk, none, sync {sync}", "write", big, target=1.10, sync=sync, disk=True, peers=["tensorstore", "zarrs"] if sync == "none" else ["tensorstore"])
     return [w for w in rows if w.quick] if quick else rows

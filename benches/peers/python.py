@@ -319,10 +319,11 @@ def checksum(results):
     parts = [np.asarray(x).reshape(-1, order="F" if x.flags.f_contiguous and not x.flags.c_contiguous else "C") for x in results]
     v = (parts[0] if len(parts) == 1 else np.concatenate(parts)).view(np.uint8)
     v = np.concatenate([v, np.zeros(-v.size % 8, np.uint8)]).view(np.uint64) if v.size % 8 else v.view(np.uint64)
-    total, block = 0, 1 << 20
+    total, block = 0, 1 << 18
+    weights = np.arange(block, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     for i in range(0, v.size, block):
         w = v[i:i + block]
-        total += int((w * (np.arange(i, i + w.size, dtype=np.uint64) * np.uint64(2) + np.uint64(1))).sum(dtype=np.uint64))
+        total += int(np.dot(w, weights[:w.size])) + 2 * i * int(w.sum(dtype=np.uint64))
     return f"{total & (2**64 - 1):016x}"
 
 
