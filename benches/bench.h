@@ -41,7 +41,7 @@ typedef struct {
     int64_t shape[3], chunk[3], shard[3]; /* of shards: 0 where there are none */
     int32_t format, threads, repeat;      /* repeat: opens of "open" */
     float fill;
-    bool big, fortran, f64, reopen, consolidated, check; /* reopen: the array is opened for each region; check: answer with the checksum */
+    bool big, fortran, f64, reopen, consolidated, check, skip; /* reopen: the array is opened for each region; check: answer with the checksum; skip: nothing is done */
     region *regions;
     size_t count, bytes;  /* of regions; of data */
     char *data;
@@ -167,6 +167,7 @@ static inline const char *parse(request *r, char *line, const char **source, con
         else if (!strcmp(word, "reopen")) r->reopen = true;
         else if (!strcmp(word, "consolidated")) r->consolidated = true;
         else if (!strcmp(word, "check")) r->check = true;
+        else if (!strcmp(word, "skip")) r->skip = true;
         else if (!strcmp(word, "source")) *source = v;
         else if (!strcmp(word, "regions")) *regions = v;
         else return "an unknown key";
@@ -212,7 +213,7 @@ static inline void serve_one(char *line, int threads) {
     double wall = wall_now(), cpu = cpu_now();
     if (!touched) r.data = huge ? huge_pages(r.bytes) : malloc(r.bytes);
     if (!wrong && has_data && !r.data) wrong = "no memory";
-    if (!wrong) wrong = perform(&r);
+    if (!wrong && !r.skip) wrong = perform(&r);
     cpu = cpu_now() - cpu, wall = wall_now() - wall;
     syscall(SYS_getppid);
     long peak = memory_kib("VmHWM") - rss - (memory_kib("RssFile") - code) - (touched ? 0 : (long)(r.bytes >> 10)); /* without the program's own pages */

@@ -4,7 +4,7 @@ All but one are uncompressed, so that what is counted is the library's own work 
 
   guard.py --adapter ADAPTER [--update]
 
-ADAPTER is benches/ozarr.c, linked with the library. Each workload is done once to warm up and then again; what one more costs is compared with
+ADAPTER is benches/ozarr.c, linked with the library. Each workload is done once to warm up and then again; what the second costs is compared with
 tests/guard.json, and a count that has grown by more than a tenth fails. --update writes what was counted there. One thread; of the C library's
 copies the variants are pinned. Instructions are compared on x86-64 with AVX2 and BMI2 only, for which the table holds.
 """
@@ -50,7 +50,7 @@ def request(work, name, w, op):
 def measure(adapter, work, number, w):
     command, name, env = [str(adapter), "1"], f"store{number}", {"OZARR_NUM_THREADS": "1"}
     count.answers(command, [request(work, name, w, "write")], env)
-    lines = [request(work, name, w, w.op)] * 4
+    lines = [request(work, name, w, w.op)] * 3
     return {"instructions": round(count.instructions(command, lines, env=env)), "system calls": sum(count.system_calls(command, lines[:2], env).values())}
 
 

@@ -39,6 +39,7 @@ pub struct Request {
     reopen: bool,
     consolidated: bool,
     check: bool,
+    skip: bool,
     regions: *const Region,
     count: usize,
     bytes: usize,
