@@ -75,7 +75,8 @@ fn elements(q: &Region) -> usize {
 /// Into the caller's memory.
 fn read_into(array: &Node, subset: &ArraySubset, out: &mut [u8]) -> Result<(), Failed> {
     let shape = subset.shape().to_vec();
-    let mut view = unsafe { ArrayBytesFixedDisjointView::new(UnsafeCellSlice::new(out), 4, &shape, ArraySubset::new_with_shape(shape.clone()))? };
+    let mut view =
+        unsafe { ArrayBytesFixedDisjointView::new(UnsafeCellSlice::new(out), 4, &shape, ArraySubset::new_with_shape(shape.clone()))? };
     Ok(array.retrieve_array_subset_into(subset, ArrayBytesDecodeIntoTarget::Fixed(&mut view))?)
 }
 
@@ -173,7 +174,8 @@ fn run(r: &Request) -> Result<(), Failed> {
         "update" => regions(r, true),
         "write" => {
             let array = new_array(r)?;
-            Ok(array.store_array_subset(&array.subset_all(), ArrayBytes::new_flen(unsafe { std::slice::from_raw_parts(r.data, r.bytes) }))?)
+            Ok(array
+                .store_array_subset(&array.subset_all(), ArrayBytes::new_flen(unsafe { std::slice::from_raw_parts(r.data, r.bytes) }))?)
         }
         "append" => append(r),
         "open" | "opens" | "list" => nodes(r),
