@@ -178,8 +178,9 @@ def threads_table(results):
 def svg(path, title, panels, x_title):
     """Small plots side by side: panels are (name, [labels of x], {adapter: {x index: GB/s}})."""
     width, height, left, top, gap = 250, 190, 46, 44, 30
-    total = len(panels) * (width + gap) + left
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {height + top + 62}" font-family="sans-serif" font-size="11">', '<rect width="100%" height="100%" fill="white"/>',
+    total, shown = max(2, len(panels)) * (width + gap) + left, [a for a in COLOURS if any(a in s for _, _, s in panels)]
+    a_row = (total - left) // 135
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {height + top + 45 + 16 * -(-len(shown) // a_row)}" font-family="sans-serif" font-size="11">', '<rect width="100%" height="100%" fill="white"/>',
            f'<text x="{left}" y="16" font-size="13">{title}</text>']
     for k, (name, labels, series) in enumerate(panels):
         x0, most = left + k * (width + gap), max((v for s in series.values() for v in s.values()), default=1) * 1.08
@@ -194,9 +195,8 @@ def svg(path, title, panels, x_title):
             out.append(f'<polyline points="{" ".join(f"{X(i):.0f},{Y(v):.0f}" for i, v in dots)}" fill="none" stroke="{COLOURS[adapter]}" stroke-width="{2.4 if adapter == "ozarr" else 1.3}"/>')
             out += [f'<circle cx="{X(i):.0f}" cy="{Y(v):.0f}" r="2.2" fill="{COLOURS[adapter]}"/>' for i, v in dots]
         out.append(f'<text x="{x0 + width / 2:.0f}" y="{top + height + 30}" text-anchor="middle">{x_title}</text>')
-    shown = [a for a in COLOURS if any(a in s for _, _, s in panels)]
     for i, a in enumerate(shown):
-        x, y = left + i % 9 * 125, top + height + 50
+        x, y = left + i % a_row * 135, top + height + 50 + i // a_row * 16
         out.append(f'<path d="M{x} {y - 4}h16" stroke="{COLOURS[a]}" stroke-width="2.4"/><text x="{x + 20}" y="{y}">{name_of(a)}</text>')
     path.write_text("\n".join(out + ["</svg>"]) + "\n")
 
@@ -229,7 +229,7 @@ def plot_threads(results, folder):
         rows = sorted((r for r in results if r["title"] == base or r["title"].startswith(base + ", ") and r["title"].endswith("threads")), key=lambda r: r["threads"])
         if len(rows) > 1:
             series = {a: {i: throughput(r, a) for i, r in enumerate(rows) if measured(r, a)} for a in ("limit", "ozarr", "zarrs", "zarrs_ffi", "tensorstore", "zarr-zarrs")}
-            panels.append((base.replace("whole", "").replace("chunks of ", ""), [str(r["threads"]) for r in rows], {a: s for a, s in series.items() if s}))
+            panels.append((base.replace(" whole", "").replace("chunks of ", ""), [str(r["threads"]) for r in rows], {a: s for a, s in series.items() if s}))
     if not panels:
         return []
     svg(folder / "throughput-threads.svg", "GB/s of elements", panels, "threads")
