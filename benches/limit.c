@@ -257,6 +257,28 @@ static void make_folders(const array *a, context *c, const int64_t at[3]) {
     c->made[0] = at[0], c->made[1] = at[1];
 }
 
+static void sync_folder(const array *a, const char *name) {
+    int fd = openat(a->dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd) || close(fd)) bail(name);
+}
+
+/* Those of all chunks, once: what sync mode `batch` leaves to the end. */
+static void sync_folders(const array *a) {
+    char name[80];
+    const request *r = a->r;
+    for (int64_t z = 0; z * r->chunk[0] < r->shape[0]; z++) {
+        char *p = number(name, z);
+        *p = 0;
+        sync_folder(a, name);
+        *p++ = '/';
+        for (int64_t y = 0; y * r->chunk[1] < r->shape[1]; y++) {
+            *number(p, y) = 0;
+            sync_folder(a, name);
+        }
+    }
+    sync_folder(a, ".");
+}
+
 static void put(const array *a, const char *name, const char *from, size_t n) {
     char temporary[96];
     snprintf(temporary, sizeof temporary, "%s.tmp", name);
@@ -264,6 +286,11 @@ static void put(const array *a, const char *name, const char *from, size_t n) {
     if (fd < 0 || write(fd, from, n) != (ssize_t)n) bail(name);
     if (strcmp(a->r->sync, "none") && fdatasync(fd)) bail("sync");
     if (close(fd) || renameat(a->dir, temporary, a->dir, name)) bail(name);
+    if (!strcmp(a->r->sync, "each")) {
+        char *slash = strrchr(temporary, '/');
+        snprintf(slash ? slash : temporary, 2, "%s", slash ? "" : ".");
+        sync_folder(a, temporary);
+    }
 }
 
 static int open_chunk(const array *a, const int64_t at[3]) {
@@ -512,6 +539,7 @@ static void regions(const request *r, bool writing) {
         operate(&a, c, q, data, writing);
         data += (size_t)(q->count[0] * q->count[1] * q->count[2]) * item;
     }
+    if (writing && !strcmp(r->sync, "batch")) sync_folders(&a);
     array_close(&a);
 }
 

@@ -114,7 +114,7 @@ class Bench:
         n = w.shape[0] * w.shape[1] * w.shape[2] * 4
         if not path.exists() or path.stat().st_size < n:
             path.unlink(missing_ok=True)
-            self.once("limit", f"data path={path} shape=256,{w.shape[1]},{w.shape[2]}" if w.shape[1] < 512 else f"data path={path} shape=200,{w.shape[1]},{w.shape[2]}")
+            self.once("limit", f"data path={path} shape={max(64, w.shape[0]) if w.shape[1] < 512 else 200},{w.shape[1]},{w.shape[2]}")
         return path
 
     def once(self, name, line, threads=1):
@@ -324,7 +324,7 @@ def main():
     work, disk = Path(tempfile.mkdtemp(prefix="ozarr-bench-", dir=memory if memory.is_dir() else build)), Path(tempfile.mkdtemp(prefix="bench-", dir=build))
     cores = len(os.sched_getaffinity(0))
     todo = [w for w in workloads(a.quick, cores) if a.only in w.title]
-    seconds = a.seconds or (95 if a.quick else 1000)
+    seconds = a.seconds or (95 if a.quick else 900)
     bench, results, began, left = Bench(a, work, disk), [], time.monotonic(), time.monotonic() + seconds
     traced = {"limit", "ozarr"} if a.quick else {"limit", "ozarr", "zarrs", "tensorstore"}
     try:

@@ -149,6 +149,7 @@ def make_group(folder, consolidated, arrays=1000):
 def workloads(quick, cores):
     """All rows, or those of the quick run with less data."""
     big, tiny = ((64, 256, 256), (16, 256, 256)) if quick else ((64, 512, 512), (80, 512, 512))
+    lean = (64, 256, 256 if quick else 512)
     many = "200" if quick else "1,000"
     rows, add = [], lambda *a, **k: rows.append(Workload(*a, **k))
     chosen = {("none", "64 KiB"), ("none", "1 MiB"), ("zstd", "64 KiB"), ("zstd", "1 MiB"), ("lz4-shuffle", "1 MiB"), ("gzip", "1 MiB")}
@@ -159,7 +160,8 @@ def workloads(quick, cores):
         for codec in CODECS:
             for size in ("16 KiB", "64 KiB", "1 MiB", "16 MiB"):
                 target = 1.05 if codec == "gzip" or (op == "read" and size in ("1 MiB", "16 MiB")) else 1.10
-                add(f"{op} whole, {codec}, chunks of {size}", op, big, CHUNKS[size], codec, target, peers=FILES + OWN, quick=(codec, size) in chosen, plot=f"{op} {codec}|{size}",
+                slow = op == "write" and codec.startswith(("zstd", "gzip"))
+                add(f"{op} whole, {codec}, chunks of {size}", op, lean if slow else big, CHUNKS[size], codec, target, peers=FILES + OWN, quick=(codec, size) in chosen, plot=f"{op} {codec}|{size}",
                     small=counted.get((op, codec, size), ()))
         for codec in ("none", "lz4-shuffle"):
             add(f"{op} whole, {codec}, {'1,024' if quick else '20,480'} chunks of 4 KiB", op, tiny, CHUNKS["4 KiB"], codec, 1.15 if op == "read" else 1.10, peers=FILES + OWN, quick=op == "read", plot=f"{op} {codec}|4 KiB",
@@ -205,7 +207,7 @@ def workloads(quick, cores):
         for op, codec, size, memory in (("read", "none", "1 MiB", "huge"), ("read", "none", "1 MiB", "touched"), ("read", "zstd", "1 MiB", "touched"), ("read", "zstd", "64 KiB", "touched"),
                                         ("read", "lz4-shuffle", "1 MiB", "touched"), ("write", "none", "1 MiB", "touched"), ("write", "zstd", "1 MiB", "touched")):
             where = "" if memory == "touched" else f" into {memory} memory"
-            add(f"{op} whole{where}, {codec}, chunks of {size}, {threads} threads", op, big, CHUNKS[size], codec, 1.10, memory=memory, threads=threads,
+            add(f"{op} whole{where}, {codec}, chunks of {size}, {threads} threads", op, lean if op == "write" and codec == "zstd" else big, CHUNKS[size], codec, 1.10, memory=memory, threads=threads,
                 quick=codec == "zstd" and size == "1 MiB" and op == "read" and threads == 2)
     for codec, size in (("none", "1 MiB"), ("zstd", "64 KiB")):
         add(f"from cold files: read whole, {codec}, chunks of {size}", "read", big, CHUNKS[size], codec, cold=True, disk=True)
