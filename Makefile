@@ -6,7 +6,7 @@ help:
 	@echo "make test     every test, on a fresh machine too (installs what is missing; OZARR_SKIP=kill,asan leaves steps out)"
 	@echo "make check-deep  the long checks: valgrind, fuzzing, thousands of random programs, a build from vendored sources (10 minutes)"
 	@echo "make dist     pack the installed library for machines without Rust and without a network"
-	@echo "make bench    the benchmark beside the bare loop, into docs/performance.md (QUICK=1: less data, fewer repetitions)"
+	@echo "make bench    the benchmark beside the bare loop and every peer, into docs/performance.md (QUICK=1: less of it, into build/)"
 	@echo "make header   generate include/ozarr.h and abi/ozarr.symbols anew"
 	@echo "make clean    remove build/ (target/ and .venv/ stay)"
 
@@ -27,7 +27,7 @@ dist:
 	@tools/dist
 
 bench:
-	@tools/deps test
+	@tools/deps bench
 	@tools/bench
 
 header:

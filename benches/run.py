@@ -1,165 +1,353 @@
 #!/usr/bin/env python3
-"""The benchmark: the library through its C ABI beside the bare loop on the same codec objects, interleaved.
+"""The benchmark: every workload by the bare loop, by ozarr and by each peer that is there, interleaved, into one report.
 
-  run.py --bin DIR [--out docs/performance.md] [--quick] [--only TEXT]
+  run.py --bin DIR [--python PYTHON] [--out FILE] [--json FILE] [--quick] [--only TEXT] [--seconds N] [--no-counts]
 
-DIR holds `limit` and `ozarr_bench`. Every row is: the bare loop, the library, the bare loop again (the A/A control), in turning order,
-over and over; CPU and wall time of the timed part, the least and the median; system calls of one operation (strace, less an empty run);
-peak memory beyond the data. A target is met when the ratio of the medians is at most 1.15 plus the spread of the control.
+DIR holds the adapters limit, ozarr, zarrs, zarrs_ffi (benches/bench.h); PYTHON has the peers of benches/peers/python.py. An adapter that is
+missing or fails has no figures but the reason. --only: the workloads whose title has this.
 """
-import argparse, json, os, platform, re, shutil, statistics, subprocess, sys, tempfile, time
+import argparse, json, os, random, select, shutil, subprocess, sys, tempfile, time, zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import count, report  # noqa: E402
+from workloads import OWN, PEERS, make_group, workloads  # noqa: E402
 
-TARGET = 1.15
-NAMES = ("limit", "ozarr", "limit again")
-
-# (size of a chunk, array, chunk): 512 MiB each, the last one 20,000 chunks in 78 MiB
-GRIDS = [("1 MiB", "512x512x512", "64x64x64"), ("64 KiB", "512x512x512", "16x32x32"), ("4 KiB", "80x400x640", "4x16x16")]
-QUICK = {"512x512x512": "128x512x512"}
+LONGEST = 40  # seconds that one operation may take
 
 
-def rows(quick):
-    for size, shape, chunk in GRIDS:
-        for codec in ("none", "zstd", "blosc", "gzip"):
-            if size == "4 KiB" and codec not in ("none", "blosc"):
-                continue
-            yield size, QUICK.get(shape, shape) if quick else shape, chunk, codec
+class Failed(Exception):
+    pass
+
+
+class Adapter:
+    """One process that does what it is asked for. Python's stay from workload to workload and fork for each."""
+
+    def __init__(self, name, command, forks):
+        self.name, self.command, self.forks, self.process = name, command, forks, None
+
+    def start(self):
+        if self.process is None:
+            self.buffer = b""
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE if not self.forks else subprocess.DEVNULL, start_new_session=True)
+            if self.forks:
+                self.receive()
+        if self.forks:
+            self.send("begin")
+
+    def stop(self):
+        if self.process is None:
+            return
+        try:
+            if self.forks:
+                self.send("end")
+                self.receive()
+            else:
+                self.send("quit")
+                self.process.wait(10)
+                self.process = None
+        except (Failed, OSError, subprocess.TimeoutExpired):
+            self.kill()
+
+    def kill(self):
+        if self.process:
+            try:
+                os.killpg(self.process.pid, 9)
+            except ProcessLookupError:
+                pass
+            self.process.wait()
+            self.process = None
+
+    def send(self, line):
+        try:
+            self.process.stdin.write(line.encode() + b"\n")
+            self.process.stdin.flush()
+        except OSError:
+            raise Failed("ended") from None
+
+    def receive(self):
+        end = time.monotonic() + LONGEST
+        while b"\n" not in self.buffer:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                self.kill()
+                raise Failed(f"more than {LONGEST} s")
+            got = os.read(self.process.stdout.fileno(), 65536)
+            if not got:
+                words = b"" if self.forks else self.process.stderr.read()
+                self.kill()
+                raise Failed((words.decode(errors="replace").strip().splitlines() or ["ended"])[-1][:160])
+            self.buffer += got
+        line, self.buffer = self.buffer.split(b"\n", 1)
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Failed(answer["error"])
+        return answer
+
+    def ask(self, line):
+        self.send(line)
+        return self.receive()
 
 
 class Bench:
-    def __init__(self, a):
-        self.a, self.bin = a, Path(a.bin).resolve()
-        self.noop = {}
+    def __init__(self, args, work, disk):
+        self.args, self.work, self.disk, self.adapters, self.made = args, work, disk, {}, {}
+        self.absent = {}
 
-    def program(self, name):
-        return str(self.bin / ("ozarr_bench" if name == "ozarr" else "limit"))
+    def adapter(self, name, threads, use=""):
+        """The adapter of that name, or None where it is not there; one for each use, so that what is measured is left alone by the rest."""
+        if name in self.absent:
+            return None
+        if (name, threads, use) not in self.adapters:
+            program = Path(self.args.bin).resolve() / name.split()[0]
+            forks = name in PEERS and not name.startswith("zarrs")
+            command = [self.args.python, str(Path(__file__).with_name("peers") / "python.py"), name, str(threads)] if forks else [str(program), str(threads)]
+            if not (self.args.python if forks else program.exists()):
+                self.absent[name] = "not built" if not forks else "no Python with the peers"
+                return None
+            self.adapters[name, threads, use] = Adapter(name, command, forks)
+        return self.adapters[name, threads, use]
 
-    def run(self, name, op, store, codec, shape, chunk, threads, times, wrap=()):
-        p = subprocess.run([*wrap, self.program(name), op, str(store), codec, shape, chunk, str(threads), str(times)], capture_output=True, text=True)
-        if p.returncode:
-            sys.exit(f"{name} {op} {codec} {chunk}: {p.stderr.strip()}")
-        return json.loads(p.stdout)
+    def source(self, w):
+        """The file of elements that are written."""
+        path = self.work / f"data-{w.shape[1]}x{w.shape[2]}"
+        n = w.shape[0] * w.shape[1] * w.shape[2] * 4
+        if not path.exists() or path.stat().st_size < n:
+            path.unlink(missing_ok=True)
+            self.once("limit", f"data path={path} shape={max(64, w.shape[0]) if w.shape[1] < 512 else 200},{w.shape[1]},{w.shape[2]}")
+        return path
 
-    def calls(self, name, *args):
-        """System calls of one operation: all of a run, less those of an empty one."""
-        def count(op, *rest):
-            with tempfile.NamedTemporaryFile("r") as f:
-                self.run(name, op, *rest, wrap=("strace", "-f", "-c", "-o", f.name))
-                return sum(int(m[1]) for m in re.finditer(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(?!total)\w+$", f.read(), re.M))
+    def once(self, name, line, threads=1):
+        """One request that is not measured."""
+        a = self.adapter(name, threads, "aside")
+        if a is None:
+            raise Failed(self.absent[name])
+        a.start()
+        try:
+            return a.ask(line)
+        finally:
+            a.stop()
 
-        return count(*args) - count("noop", *args[1:])
+    def file(self, folder, name, text):
+        """A small file that an adapter is given, by its content."""
+        path = folder / f"{name}-{zlib.crc32(text.encode()):08x}"
+        if not path.exists():
+            path.write_text(text)
+        return path
 
-    def effort(self, work, op, shape, chunk, codec, threads):
-        """(times, rounds) that fill about the seconds meant for a row."""
-        began = time.time()
-        self.run("limit", op, work / "source" if op == "read" else work / "written", codec, shape, chunk, threads, 1)
-        took = time.time() - began
-        for d in work.glob("written-*"):
-            shutil.rmtree(d)
-        seconds, fewest = (3, 2) if self.a.quick else (12, 3)
-        times = max(1, min(3, int(seconds / fewest / len(NAMES) / took)))
-        return times, max(fewest, min(7, int(seconds / len(NAMES) / times / took)))
+    def line(self, w, op, path, shape=None, **more):
+        """The request of a workload."""
+        shape, base = shape or w.shape, self.work
+        meta = self.file(base, "meta", json.dumps({**w.meta(), "shape": list(shape)}))
+        words = {"path": path, "meta": meta, "shape": ",".join(map(str, shape)), "chunk": ",".join(map(str, w.chunk)), "codec": w.codec, "format": w.format, "memory": w.memory, "sync": w.sync,
+                 "fill": w.fill, "repeat": w.repeat, **{f: 1 for f in w.flags}}
+        if w.shard:
+            words["shard"] = ",".join(map(str, w.shard))
+        if w.settings:
+            words["settings"] = w.settings
+        if op in ("write", "update", "append") and not w.fill:
+            words["source"] = self.source(w)
+        if w.regions and op in ("read", "update"):
+            rows = w.rows() if shape == w.shape else type(w)(**{**w.__dict__, "shape": shape}).rows()
+            words["regions"] = self.file(base, "regions", "".join(" ".join(map(str, [*s, *c, *t])) + "\n" for s, c, t in rows))
+        return " ".join([op, *(f"{k}={v}" for k, v in {**words, **more}.items())])
 
-    def measure(self, work, op, shape, chunk, codec, threads, times, rounds):
-        """One row: {name: {wall: [...], cpu: [...], rss, calls}}; each store of a write is removed at once."""
-        source, got = work / "source", {n: dict(wall=[], cpu=[], rss=[], bytes=0) for n in NAMES}
-        sums = set()
-        for r in range(rounds):
-            order = NAMES[r % 3:] + NAMES[:r % 3]
-            for name in order:
-                store = source if op == "read" else work / "written"
-                x = self.run(name, op, store, codec, shape, chunk, threads, times)
-                got[name]["wall"] += x["wall"]
-                got[name]["cpu"] += x["cpu"]
-                got[name]["rss"].append(x["rss_kib"] - x["bytes"] // 1024)
-                sums.add(x["checksum"])
-                if op == "write":
-                    if r == 0:
-                        got[name]["stored"] = sum(f.stat().st_size for f in (work / "written-0" / "c").rglob("*") if f.is_file())
-                    for d in work.glob("written-*"):
-                        shutil.rmtree(d)
-        if len(sums) != 1:
-            sys.exit(f"{op} {codec} {chunk}: the programs do not agree on the data: {sums}")
-        if op == "write" and len({got[n]["stored"] for n in NAMES}) != 1:
-            print(f"note: {codec} {chunk}: bytes stored differ: " + ", ".join(f"{n} {got[n]['stored']}" for n in NAMES), file=sys.stderr)
-        if threads == 1 and shutil.which("strace"):
-            for name in NAMES[:2]:
-                got[name]["calls"] = self.calls(name, op, source if op == "read" else work / "written", codec, shape, chunk, threads, 1)
-                for d in work.glob("written-*"):
-                    shutil.rmtree(d)
+    def plain(self, w, op, path, **more):
+        """The request of all of an array, whatever the workload is."""
+        return self.line(type(w)(**{**w.__dict__, "op": op, "regions": "", "flags": tuple(f for f in w.flags if f == "big"), "memory": "touched", "settings": "", "repeat": 1}), op, path, **more)
+
+    def place(self, w, name):
+        folder = (self.disk if w.disk else self.work) / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        if w.format == 2:
+            (folder / ".zgroup").write_text('{"zarr_format": 2}')
+        return folder / "v"
+
+    def store(self, w, name):
+        """The array (or group) that is read, made once for workloads that follow each other; HDF5's and netCDF's are their own."""
+        own = name in OWN
+        what = json.dumps([w.op in ("opens", "list"), w.flags if "consolidated" in w.flags or "big" in w.flags else (), w.shape, w.chunk, w.shard, w.codec, w.format, w.fill, w.disk, w.op == "open"])
+        key = name if own else "small" if w.shape == w.small else "all"
+        if self.made.get(key, ("",))[0] != what:
+            self.made.pop(key, None)
+            path = self.place(w, f"store-{key}")
+            if w.op in ("opens", "list"):
+                make_group(path, "consolidated" in w.flags)
+            elif w.op == "open" and not own:
+                path.mkdir()
+                (path / "zarr.json").write_text(json.dumps(w.meta()))
+            elif w.fill and not own:
+                path.mkdir()
+                (path / ("zarr.json" if w.format == 3 else ".zarray")).write_text(json.dumps(w.meta()))
+            elif w.op == "open":
+                self.once(name, self.plain(type(w)(**{**w.__dict__, "fill": 1.0}), "write", path))
+            else:
+                self.once(name if own else "ozarr", self.plain(w, "write", path, big=1) if "big" in w.flags else self.plain(w, "write", path))
+            if w.disk:
+                os.sync()
+            self.made[key] = (what, path)
+        return self.made[key][1]
+
+    def target(self, w, name, i):
+        """Where an adapter's operation number i goes to or comes from."""
+        if w.op in ("write", "append"):
+            return self.place(w, f"out-{name.replace(' ', '-')}")
+        if w.op == "update":
+            path = (self.disk if w.disk else self.work) / f"out-{name.replace(' ', '-')}" / "v"
+            if i == 0:
+                source = self.store(w, name)
+                self.place(w, path.parent.name)
+                (shutil.copytree if source.is_dir() else shutil.copyfile)(source, path)
+            return path
+        return self.store(w, name)
+
+    def verify(self, w, name, path, first):
+        """The checksum of what is there after a write, read by the bare loop, or by a library of its own format itself."""
+        if w.op not in ("write", "append", "update"):
+            return first["sum"]
+        return self.once(name if name in (*OWN, "nczarr", "z5py") else "limit", self.plain(w, "read", path, check=1))["sum"]
+
+    def measure(self, w, seconds):
+        """{adapter: what was measured, or {"error": why not}}."""
+        got, began = {}, time.monotonic()
+        names = ["limit", "ozarr", *[p for p in w.peers if not (w.threads > 1 and p in OWN)]]
+        expected = None
+        for name in names:
+            a = self.adapter(name, w.threads)
+            if a is None:
+                got[name] = {"error": self.absent[name]}
+                continue
+            try:
+                a.start()
+                path = self.target(w, name, 0)
+                if w.cold:
+                    self.cool(path)
+                first = a.ask(self.line(w, w.op, path, check=1))
+                got[name] = {"wall": [], "cpu": [], "first": [first["wall"], first["cpu"]], "peak_kib": max(0, first["peak_kib"]), "own": first.get("own", False)}
+                total = self.verify(w, name, path, first)
+                expected = expected or total
+                if w.op in ("read", "write", "append", "update") and total != expected:
+                    raise Failed("wrong data")
+            except (Failed, OSError, ValueError) as e:
+                got[name] = {"error": str(e)[:160]}
+                a.stop()
+        got["limit again"] = {"wall": [], "cpu": []}
+        running = [n for n in names if "error" not in got[n]]
+        rounds, spent = 0, {n: got[n]["first"][0] for n in running}
+        while rounds < 3 or (time.monotonic() - began < seconds and rounds < 25):
+            late = time.monotonic() - began > seconds  # then a peer's first figure has to do
+            order = [n for n in running if n in ("limit", "ozarr") or not late and (spent[n] < seconds / 5 or not got[n]["wall"] and spent[n] < seconds)]
+            random.Random(rounds).shuffle(order)
+            for n in [*order, "limit again"] if "limit" in running else order:
+                a, who = self.adapter(n.split()[0], w.threads), n
+                try:
+                    path = self.target(w, n.split()[0], rounds + 1)
+                    if w.cold:
+                        self.cool(path)
+                    answer = a.ask(self.line(w, w.op, path))
+                    for k in ("wall", "cpu"):
+                        got[who][k].append(answer[k])
+                    spent[n] = spent.get(n, 0) + answer["wall"]
+                except (Failed, OSError) as e:
+                    got[n.split()[0]] = {"error": str(e)[:160]}
+                    running = [x for x in running if x != n.split()[0]]
+            rounds += 1
+            if time.monotonic() - began > 4 * seconds and rounds >= 2:
+                break
+        for n in running:
+            self.adapter(n, w.threads).stop()
+            if not got[n]["wall"]:
+                got[n]["wall"], got[n]["cpu"] = [got[n]["first"][0]], [got[n]["first"][1]]
+        for folder in [*self.work.glob("out-*"), *self.disk.glob("out-*")]:
+            shutil.rmtree(folder, ignore_errors=True)
         return got
 
+    def cool(self, path):
+        """Takes a store's files out of the page cache."""
+        for file in [path] if path.is_file() else path.rglob("*"):
+            if file.is_file():
+                fd = os.open(file, os.O_RDONLY)
+                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+                os.close(fd)
 
-def ratio(got, what, how, a="ozarr", b="limit"):
-    return how(got[a][what]) / max(how(got[b][what]), 1e-9)
+    def count(self, w, got, callers, counters):
+        """Adds system calls and, with less data, instructions; these need no quiet machine, and are counted on all cores at once."""
+        small = type(w)(**{**w.__dict__, "shape": w.small})
+        units = {"chunk": small.chunks(), "element": small.elements(), "step": w.small[0]}[w.unit] if w.small else 1
+        fresh = w.op in ("write", "append")
 
+        def lines(w, name, n):
+            return [self.line(w, w.op, self.place(w, f"out-{name}-{i}") if fresh else self.target(w, name, i)) for i in range(n)]
 
-def spread(got):
-    """How far the control is from 1, by the medians of its CPU time."""
-    return abs(ratio(got, "cpu", statistics.median, "limit again") - 1)
+        def calls(name, todo):
+            a = self.adapter(name, w.threads)
+            return name, "calls", dict(count.system_calls(a.command, ["begin", *todo, "end"] if a.forks else todo, timeout=25))
 
+        def instructions(name, todo):
+            return name, "instructions", count.instructions(self.adapter(name, 1).command, todo, timeout=100) / units
 
-def machine():
-    model = next((x.split(":")[1].strip() for x in open("/proc/cpuinfo") if x.startswith("model name")), platform.machine())
-    memory = int(next(x for x in open("/proc/meminfo") if x.startswith("MemTotal")).split()[1]) // 1048576
-    return f"{model}, {len(os.sched_getaffinity(0))} cores, {memory} GiB, Linux {platform.release().split('-')[0]}"
+        jobs = [(calls, n, lines(w, n, 2)) for n in callers] + [(instructions, n, lines(small, n, 3)) for n in counters if not fresh]
+        jobs += [(instructions, n, [x.replace("out-", "small-") for x in lines(small, n, 3)]) for n in counters if fresh]
+        for i in range(3):
+            for n in counters if fresh else ():
+                self.place(small, f"small-{n}-{i}")
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            for name, job in [(n, pool.submit(what, n, todo)) for what, n, todo in jobs]:
+                try:
+                    name, what, figure = job.result()
+                    got[name][what] = figure
+                except (RuntimeError, Failed, subprocess.TimeoutExpired, OSError, IndexError) as e:
+                    print(f"  not counted, {name}: {str(e)[:100]}", flush=True)
+        for folder in [*self.work.glob("out-*"), *self.work.glob("small-*"), *self.disk.glob("out-*")]:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self):
+        for a in self.adapters.values():
+            a.kill()
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--bin", required=True)
+    ap.add_argument("--python")
     ap.add_argument("--out")
-    ap.add_argument("--json", help="also write every figure here")
+    ap.add_argument("--json")
     ap.add_argument("--quick", action="store_true")
-    ap.add_argument("--only", default="", help="rows that contain this, as in 'read zstd'")
+    ap.add_argument("--only", default="")
+    ap.add_argument("--seconds", type=float, help="for all workloads together, about")
+    ap.add_argument("--no-counts", action="store_true")
     a = ap.parse_args()
-    root = Path(os.environ.get("OZARR_BENCH_DIR", "/dev/shm"))
-    work = Path(tempfile.mkdtemp(prefix="ozarr-bench-", dir=root))
-    bench, table, missed, raw, began = Bench(a), [], [], [], time.time()
-    head = ["operation", "chunks", "codec", "threads", "CPU s: bare", "ozarr", "ratio of medians", "of minima", "A/A", "wall s: bare", "ozarr", "ratio of medians", "system calls: bare", "ozarr", "memory beyond the data, MiB: bare", "ozarr"]
+    memory = Path(os.environ.get("OZARR_BENCH_DIR", "/dev/shm"))
+    build = Path(__file__).resolve().parent.parent / "build"
+    build.mkdir(exist_ok=True)
+    work, disk = Path(tempfile.mkdtemp(prefix="ozarr-bench-", dir=memory if memory.is_dir() else build)), Path(tempfile.mkdtemp(prefix="bench-", dir=build))
+    cores = len(os.sched_getaffinity(0))
+    todo = [w for w in workloads(a.quick, cores) if a.only in w.title]
+    seconds = a.seconds or (95 if a.quick else 900)
+    bench, results, began, left = Bench(a, work, disk), [], time.monotonic(), time.monotonic() + seconds
+    traced = {"limit", "ozarr"} if a.quick else {"limit", "ozarr", "zarrs", "tensorstore"}
     try:
-        for size, shape, chunk, codec in rows(a.quick):
-            made = False
-            os.environ["OZARR_BENCH_DATA"] = str(work / f"data-{shape}")
-            for op in ("read", "write"):
-                for threads in (1, 2):
-                    if a.only not in f"{op} {codec} {size} {threads}":
-                        continue
-                    if not made:
-                        bench.run("ozarr", "write", work / "made", codec, shape, chunk, 2, 1)
-                        shutil.rmtree(work / "source", ignore_errors=True)
-                        (work / "made-0").rename(work / "source")
-                        made = True
-                    got = bench.measure(work, op, shape, chunk, codec, threads, *bench.effort(work, op, shape, chunk, codec, threads))
-                    cpu, wall, control = ratio(got, "cpu", statistics.median), ratio(got, "wall", statistics.median), spread(got)
-                    met = cpu <= TARGET + control
-                    if not met:
-                        missed.append(f"{op} {codec}, chunks of {size}, {threads} thread{'s' if threads > 1 else ''}: {cpu:.2f}")
-                    m = lambda n, w: f"{statistics.median(got[n][w]):.3f}"  # noqa: E731
-                    table.append([op, size, codec, threads, m("limit", "cpu"), m("ozarr", "cpu"), f"{cpu:.2f}" + ("" if met else " **over**"), f"{ratio(got, 'cpu', min):.2f}", f"{1 + control:.2f}",
-                                  m("limit", "wall"), m("ozarr", "wall"), f"{wall:.2f}", got["limit"].get("calls", ""), got["ozarr"].get("calls", ""),
-                                  f"{min(got['limit']['rss']) / 1024:.0f}", f"{min(got['ozarr']['rss']) / 1024:.0f}"])
-                    raw.append(dict(op=op, size=size, codec=codec, threads=threads, shape=shape, chunk=chunk, got=got))
-                    print(f"{op:5} {size:7} {codec:5} {threads}: CPU {table[-1][4]} -> {table[-1][5]} = {table[-1][6]} (minima {table[-1][7]}, A/A {table[-1][8]}), wall {wall:.2f}, calls {table[-1][12]} -> {table[-1][13]}", flush=True)
+        for i, w in enumerate(todo):
+            share = max(0.3 if a.quick else 1, min((left - time.monotonic()) / (len(todo) - i), 0.6 * seconds))
+            try:
+                got = bench.measure(w, 0.7 * share)
+                if not a.no_counts:
+                    good = [n for n in ("limit", "ozarr", *w.peers) if "error" not in got[n] and got[n]["first"][0] < 1.5]  # longer ones are traced for too long
+                    bench.count(w, got, [n for n in good if n in traced and shutil.which("strace") and (w.chunks() < 10000 or n != "tensorstore")], [n for n in good if n in ("limit", "ozarr", "zarrs") and w.small and shutil.which("valgrind")])
+            except (Failed, OSError) as e:
+                got = {"limit": {"error": str(e)[:200]}, "ozarr": {"error": str(e)[:200]}}
+            results.append({**w.__dict__, "chunks": w.chunks(), "unit_count": {"chunk": w.chunks(), "element": w.elements(), "step": w.shape[0]}[w.unit], "got": got})
+            print(f"{time.monotonic() - began:5.0f} s  {report.one_line(results[-1])}", flush=True)
     finally:
+        bench.close()
         shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(disk, ignore_errors=True)
+    run = {"quick": a.quick, "minutes": (time.monotonic() - began) / 60, "memory": str(memory), "results": results, "absent": bench.absent, "versions": report.versions(a.python)}
     if a.json:
-        Path(a.json).write_text(json.dumps(raw))
-    verdict = f"{len(table) - len(missed)} of {len(table)} rows within {TARGET} of the bare loop (and the control's spread)." + ("" if not missed else " Over it: " + "; ".join(missed) + ".")
-    print(verdict)
+        Path(a.json).write_text(json.dumps(run))
     if a.out:
-        lines = ["# Performance", "", "The library through its C ABI beside a bare loop in C (`benches/limit.c`, -O3): open, pread, the codec's library, rows copied into",
-                 "place, and back; linked with the same codec objects. Both read into and write from the same memory, whose pages are there before the",
-                 "clock starts; opening or creating the array is inside ozarr's time. Writes replace files atomically and do not sync, in both.",
-                 "", f"Array: float32, {'128 MiB (quick run)' if a.quick else '512 MiB'}; with chunks of 4 KiB 20,000 chunks in 78 MiB. zstd level 3, blosc lz4 level 5 with byte shuffle, gzip level 5.",
-                 "Runs are interleaved; times are medians of all runs, for all threads together. A/A is the bare loop measured against itself.",
-                 "System calls are those of one operation on one thread. Memory is the peak beyond the array itself.", "",
-                 f"Machine: {machine()}. Files in {'memory (tmpfs)' if str(root) == '/dev/shm' else root}. Measured in {(time.time() - began) / 60:.0f} minutes by", "",
-                 f"    make bench{' QUICK=1' if a.quick else ''}", "", verdict, "", "| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-        lines += ["| " + " | ".join(map(str, r)) + " |" for r in table]
-        Path(a.out).parent.mkdir(exist_ok=True)
-        Path(a.out).write_text("\n".join(lines) + "\n")
-        print(f"written: {a.out}")
+        report.write(run, Path(a.out))
     return 0
 
 

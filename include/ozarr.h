@@ -101,6 +101,9 @@ typedef struct ozarr_chunk_iter ozarr_chunk_iter;
 /** A shard that is being written, inner chunk by inner chunk. */
 typedef struct ozarr_shard_writer ozarr_shard_writer;
 
+/** What makes an array longer along one dimension, step by step. */
+typedef struct ozarr_appender ozarr_appender;
+
 /** A dataset: a group whose arrays share named dimensions. */
 typedef struct ozarr_dataset ozarr_dataset;
 
@@ -434,7 +437,10 @@ OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, con
 OZARR_CHECKED ozarr_status ozarr_array_write_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size);
 
-/** Makes durable what was written to the array's store. */
+/**
+ * Stores what waits to be written (see `ozarr_array_set`), and makes durable what was written to the array's
+ * store.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_flush(ozarr_array *array);
 
 /** Flushes and frees. The handle is gone, whatever the status says. */
@@ -442,7 +448,8 @@ OZARR_CHECKED ozarr_status ozarr_array_close(ozarr_array *array);
 
 /**
  * Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
- * there.
+ * there. What waits to be written (see `ozarr_array_set`) is stored with the last of them, and nobody is
+ * told if that fails: `ozarr_array_close` tells.
  */
 void ozarr_array_free(ozarr_array *array);
 
@@ -549,9 +556,21 @@ OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, i
  *
  * - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the
  *   default) leaves them out, they read the same.
+ * - `"chunk_cache"`: so many bytes of memory for decoded chunks (inner chunks of shards) of which only parts
+ *   are read; `"0"`, the default, is none. Every use asks the store whether the chunk is still what it was:
+ *   one look at a file, so what comes out is what is stored, whoever changed it, on file systems whose
+ *   times can be relied on. For programs that read element by element. In stores that are far away it is of
+ *   no use (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
+ * - `"write_back"`: so many bytes of memory in which parts of chunks that are written wait until their
+ *   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this handle
+ *   stores what it is about to read; others see what was written when its chunk is whole, or after a flush.
+ *   Short of memory, the chunks that wait for the longest time are stored. Flushing and closing tell what
+ *   could not be stored; what could not goes on waiting, and the next flush tries again.
+ *   Less than one chunk is `OZARR_ERR_LIMIT`. A child of `fork` begins with nothing that waits.
  * - `"raw_attributes"`: `"true"` shows attributes that are for programs only, too, where attributes are
  *   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
  *   those of NCZarr (`_nc...`). By its name each is found in any case.
+ * - `"measure_time"`: `"true"` measures the time in codecs for `ozarr_array_stats`; `"false"` is the default.
  */
 OZARR_CHECKED ozarr_status ozarr_array_set(ozarr_array *array, const char *key, const char *value);
 
@@ -1048,6 +1067,118 @@ OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const 
     const ozarr_memory *memory);
 
 /* ========================================================================================================
+ * Lists of elements
+ * ========================================================================================================
+ *
+ * Besides boxes an array can be read and written by lists: an index list for each dimension (orthogonal),
+ * points, or a mask. Each chunk (of a shard: each inner chunk) that a list touches is read and decoded once,
+ * whatever the order of the list, and where elements are picked far apart in an uncompressed chunk only they
+ * are read. Types are converted as for regions.
+ *
+ *     // Rows 7, 3 and 3 again, all columns.
+ *     const int64_t rows[] = {7, 3, 3}, counts[] = {3, 0}, *lists[] = {rows, NULL};
+ *     if (ozarr_array_read_orthogonal(t, counts, lists, OZARR_FLOAT64, data, sizeof data)) goto fail;
+ *
+ *     // The elements [5][0] and [2][9].
+ *     const int64_t points[] = {5, 0, 2, 9};
+ *     if (ozarr_array_read_points(t, 2, points, OZARR_FLOAT64, pair, sizeof pair)) goto fail;
+ *
+ * An index may stand in a list several times: when reading, the element is there as often; when writing, the
+ * last of its values counts, as in numpy. An index outside of the array, or a negative one, is
+ * `OZARR_ERR_BOUNDS`, the message names its position, and nothing is read or written. */
+
+/**
+ * Reads the product of index lists: element [i][j] of `data` is the array's [indices[0][i]][indices[1][j]].
+ * Dimension d has `counts[d]` indices in `indices[d]`, in any order; where `indices[d]` is NULL all of the
+ * dimension is read, and `counts[d]` does not count. `data`: contiguous, the last list fastest.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_orthogonal(const ozarr_array *array, const int64_t *counts,
+    const int64_t *const *indices, ozarr_type type, void *data, size_t size);
+
+/** Writes the product of index lists from `data`: contiguous, the last list fastest. */
+OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal(const ozarr_array *array, const int64_t *counts,
+    const int64_t *const *indices, ozarr_type type, const void *data, size_t size);
+
+/** As `ozarr_array_read_orthogonal`, to any memory: its strides are of a block of the lists' lengths. */
+OZARR_CHECKED ozarr_status ozarr_array_read_orthogonal_ex(const ozarr_array *array, const int64_t *counts,
+    const int64_t *const *indices, const ozarr_memory *memory);
+
+/** As `ozarr_array_write_orthogonal`, from any memory. */
+OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal_ex(const ozarr_array *array, const int64_t *counts,
+    const int64_t *const *indices, const ozarr_memory *memory);
+
+/**
+ * Reads `count` elements to `data`, one after the other. `points` has as many coordinates for each as the
+ * array has dimensions, those of a point one after the other.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_points(const ozarr_array *array, int64_t count,
+    const int64_t *points, ozarr_type type, void *data, size_t size);
+
+/** Writes `count` elements from `data` to those points. */
+OZARR_CHECKED ozarr_status ozarr_array_write_points(const ozarr_array *array, int64_t count,
+    const int64_t *points, ozarr_type type, const void *data, size_t size);
+
+/** As `ozarr_array_read_points`, to any memory: of one dimension, so `strides` has one number. */
+OZARR_CHECKED ozarr_status ozarr_array_read_points_ex(const ozarr_array *array, int64_t count,
+    const int64_t *points, const ozarr_memory *memory);
+
+/** As `ozarr_array_write_points`, from any memory. */
+OZARR_CHECKED ozarr_status ozarr_array_write_points_ex(const ozarr_array *array, int64_t count,
+    const int64_t *points, const ozarr_memory *memory);
+
+/**
+ * Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not 0, to
+ * `data`, one after the other. `mask` has a byte for each element of the region, the last index fastest, and
+ * the elements come in that order. `*selected` becomes their number (NULL: it is not wanted).
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_mask(const ozarr_array *array, const ozarr_region *region,
+    const uint8_t *mask, ozarr_type type, void *data, size_t size, int64_t *selected);
+
+/** Writes those elements from `data`. */
+OZARR_CHECKED ozarr_status ozarr_array_write_mask(const ozarr_array *array, const ozarr_region *region,
+    const uint8_t *mask, ozarr_type type, const void *data, size_t size);
+
+/** As `ozarr_array_read_mask`, to any memory: of one dimension, so `strides` has one number. */
+OZARR_CHECKED ozarr_status ozarr_array_read_mask_ex(const ozarr_array *array, const ozarr_region *region,
+    const uint8_t *mask, const ozarr_memory *memory);
+
+/** As `ozarr_array_write_mask`, from any memory. */
+OZARR_CHECKED ozarr_status ozarr_array_write_mask_ex(const ozarr_array *array, const ozarr_region *region,
+    const uint8_t *mask, const ozarr_memory *memory);
+
+/**
+ * Writes one value, of `type` at `value`, to all elements of a region (NULL: the whole array). No memory of
+ * the region's size is needed, and a whole chunk is encoded once for all. Whole chunks of nothing but the
+ * array's fill value are erased instead of stored, as with every write; see `"write_fill_chunks"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_fill(const ozarr_array *array, const ozarr_region *region,
+    ozarr_type type, const void *value);
+
+/* ========================================================================================================
+ * Memory for large regions
+ * ========================================================================================================
+ *
+ * Fresh memory comes page by page: of an uncompressed read into memory that was just allocated most of the
+ * time is the system's, for one fault every 4 KiB. A buffer of ozarr of 2 MiB or more begins at a multiple of
+ * 2 MiB and asks for huge pages, which makes that 512 times fewer; the threads that read take them, each
+ * where it reads to. docs/performance-memory.md has the gain. Any other memory works everywhere, too. */
+
+/** `ozarr_buffer_alloc`: ordinary pages, however large the buffer is. */
+#define OZARR_BUFFER_SMALL_PAGES 1
+
+/**
+ * Allocates at least `bytes` bytes, all 0, at the beginning of a page. `flags`: 0 or
+ * `OZARR_BUFFER_SMALL_PAGES`. To be freed by `ozarr_buffer_free` only. `OZARR_ERR_NO_MEMORY`.
+ */
+OZARR_CHECKED ozarr_status ozarr_buffer_alloc(size_t bytes, uint32_t flags, void **out);
+
+/**
+ * Frees a buffer; no call may be using it. NULL is allowed. What is no buffer of ozarr, or was freed before,
+ * stays as it is, and the thread's last error is `OZARR_ERR_INVALID_HANDLE`.
+ */
+void ozarr_buffer_free(void *buffer);
+
+/* ========================================================================================================
  * Requests: reads and writes that go on while the program computes
  * ========================================================================================================
  *
@@ -1241,6 +1372,9 @@ typedef struct ozarr_entry {
 
 /** The value of a new `ozarr_entry`. */
 #define OZARR_ENTRY_INIT {sizeof(ozarr_entry), NULL, NULL, NULL}
+/** The value of a new `ozarr_explanation`. */
+#define OZARR_EXPLANATION_INIT \
+    {sizeof(ozarr_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /** Reads `count` regions, each to its memory. */
 OZARR_CHECKED ozarr_status ozarr_read_many(size_t count, const ozarr_entry *entries);
@@ -1261,6 +1395,243 @@ OZARR_CHECKED ozarr_status ozarr_iread_many(size_t count, const ozarr_entry *ent
  */
 OZARR_CHECKED ozarr_status ozarr_iwrite_many(size_t count, const ozarr_entry *entries,
     const ozarr_request_options *options, ozarr_request **out);
+
+/* ========================================================================================================
+ * Time steps
+ * ========================================================================================================
+ *
+ * An appender makes an array longer along one dimension, step by step. Steps wait in memory until their
+ * chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is published
+ * after the data, so that readers see whole steps only, also in other processes, also after a kill. A
+ * reader waits for more by `ozarr_array_wait_growth`. docs/timesteps.md has the whole story.
+ *
+ *     ozarr_appender *out;
+ *     if (ozarr_appender_open(temperature, 0, 0, 0, &out)) goto fail;
+ *     for (int step = 0; step < steps; step++) {
+ *         compute(t);
+ *         if (ozarr_appender_append(out, 1, OZARR_FLOAT64, t, sizeof t)) goto fail;
+ *     }
+ *     if (ozarr_appender_close(out)) goto fail; */
+
+/**
+ * Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
+ *
+ * `publish_every`: readers see the new length when it passes a multiple of so many steps. 0: whenever
+ * chunks are whole along the dimension, which costs nothing but the document (and what the store's
+ * `"file.sync"` asks for). Numbers that are no multiples of the chunk's depth have chunks stored in part,
+ * and read, decoded and encoded again when there is more of them: with 1, each chunk as often as it has
+ * steps.
+ *
+ * `memory`: the most bytes that steps may take while they wait; 0 is no limit. One chunk along the
+ * dimension, across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
+ *
+ * One appender at a time may be at work on an array: publishing finds a length that another one has changed
+ * (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions with
+ * listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, int64_t publish_every,
+    size_t memory, ozarr_appender **out);
+
+/**
+ * Takes `count` steps from `data`: contiguous, the last index fastest, of the array's shape except that the
+ * dimension has `count` elements. They are copied: `data` is yours again when this returns.
+ *
+ * After an error in taking or storing them the position is as before and the same steps can be given again;
+ * after one in publishing it has them, and the next call, a flush and the close publish again.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_append(ozarr_appender *appender, int64_t count, ozarr_type type,
+    const void *data, size_t size);
+
+/** As `ozarr_appender_append`, from any memory: with halos, of another type, column-major. */
+OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, int64_t count,
+    const ozarr_memory *memory);
+
+/**
+ * The length of the dimension with all steps that were taken, and the length that readers see; either may
+ * be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_position(ozarr_appender *appender, int64_t *position,
+    int64_t *published);
+
+/**
+ * Stores and publishes all steps that were taken, and makes them durable as far as the store's
+ * `"file.sync"` promises it. What could not be stored waits still, and this tells of it whenever it is
+ * called, until it could.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_flush(ozarr_appender *appender);
+
+/**
+ * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are lost.
+ * In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_close(ozarr_appender *appender);
+
+/**
+ * Frees the appender; NULL is allowed. Steps that wait are stored and published, but nobody is told if that
+ * fails: use `ozarr_appender_close`.
+ */
+void ozarr_appender_free(ozarr_appender *appender);
+
+/** Reads the array's document again: its shape may have been changed by other handles and processes. */
+OZARR_CHECKED ozarr_status ozarr_array_refresh(ozarr_array *array);
+
+/**
+ * Waits until dimension `dim` is longer than `beyond`; `*length` (may be NULL) becomes its length, which
+ * this handle's shape has from then on. `OZARR_ERR_TIMEOUT` after `timeout_ms` milliseconds; 0 looks once.
+ *
+ * The array's document is looked at after pauses of 1 ms that grow to 64 ms (of a store that is far away
+ * 0.1 s to 1.6 s). A look at a file is one system call; it is read when it has changed.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
+    int64_t timeout_ms, int64_t *length);
+
+/* ========================================================================================================
+ * What a call will do, and what was done
+ * ========================================================================================================
+ *
+ *     ozarr_explanation plan = OZARR_EXPLANATION_INIT;
+ *     if (ozarr_array_explain(t, &region, NULL, true, &plan)) goto fail;
+ *     if (plan.changed_chunks > 0) puts("not at the borders of chunks: they will be read first");
+ *
+ *     ozarr_stats stats = OZARR_STATS_INIT;
+ *     if (ozarr_array_stats(t, &stats)) goto fail;
+ *     printf("%lld reads brought %lld bytes\n", (long long)stats.reads, (long long)stats.bytes_read);
+ *
+ * Counting costs a few additions for a chunk and cannot be switched off. Times are measured only where the
+ * setting `"measure_time"` of the array or the context is on, by two looks at the clock for each codec
+ * and chunk. */
+
+/** The plan of a read or write; to be set to `OZARR_EXPLANATION_INIT` first. What is not known is -1. */
+typedef struct ozarr_explanation {
+    /** `sizeof(ozarr_explanation)`; set by `OZARR_EXPLANATION_INIT`. */
+    size_t struct_size;
+    /** The bytes of the region's elements in memory. */
+    int64_t bytes;
+    /** Chunks (stored objects, shards among them) that the region touches, */
+    int64_t chunks;
+    /** covers as far as they lie in the array, */
+    int64_t whole_chunks;
+    /** or covers in part. */
+    int64_t partial_chunks;
+    /** Of a write: chunks that are read, changed and written again. */
+    int64_t changed_chunks;
+    /** Chunks inside of shards that the region touches; 0 without shards. */
+    int64_t inner_chunks;
+    /** Those that it covers in part. */
+    int64_t partial_inner_chunks;
+    /**
+     * Reads of the store, if every chunk is stored and no index of a shard is known yet; of inner chunks the
+     * most, as near ones are read together.
+     */
+    int64_t reads;
+    /** Those of whole objects; the others are of ranges. */
+    int64_t whole_reads;
+    /** The bytes that they bring; -1 where chunks are compressed, as their sizes are not looked at. */
+    int64_t read_bytes;
+    /** Of a write: values to be stored, if none holds only the fill value. */
+    int64_t writes;
+    /** The bytes of all chunks (in shards: inner chunks) that are decoded or encoded. */
+    int64_t decoded_bytes;
+    /** Of these the chunks that go straight to or from the memory, without a copy or conversion. */
+    int64_t direct_chunks;
+    /** Threads that may work on it. */
+    int64_t threads;
+    /** Bytes of buffers that each of them needs, about, with chunks compressed to a half. */
+    int64_t thread_bytes;
+} ozarr_explanation;
+
+/** Counts of what was done; to be set to `OZARR_STATS_INIT` first. */
+typedef struct ozarr_stats {
+    /** `sizeof(ozarr_stats)`; set by `OZARR_STATS_INIT`. */
+    size_t struct_size;
+    /** Reads of chunks, or ranges of them, that the store was asked for. */
+    int64_t reads;
+    /** The bytes that they brought. */
+    int64_t bytes_read;
+    /** Chunks that were stored. */
+    int64_t writes;
+    /** Their bytes. */
+    int64_t bytes_written;
+    /** Chunks that were erased, there or not, as they hold only the fill value. */
+    int64_t erased;
+    /** Chunks (in shards: inner chunks) that were decoded. */
+    int64_t decoded_chunks;
+    /** The bytes of their elements. */
+    int64_t decoded_bytes;
+    /** Chunks (in shards: inner chunks) that were encoded. */
+    int64_t encoded_chunks;
+    /** The bytes of their elements. */
+    int64_t encoded_bytes;
+    /** Missing chunks that were read as the fill value. */
+    int64_t fill_chunks;
+    /** Bytes that were copied between buffers of the library and memory. */
+    int64_t copied_bytes;
+    /** Uses of a shard's index that was kept, */
+    int64_t index_hits;
+    /** and of one that was read. */
+    int64_t index_reads;
+    /** Requests that an object store made again after a failure, since it was opened; of a context 0. */
+    int64_t retries;
+    /** Nanoseconds that decoding took, summed over all threads; 0 unless `"measure_time"` is on. */
+    int64_t decode_ns;
+    /** The same of encoding. */
+    int64_t encode_ns;
+} ozarr_stats;
+
+/** The value of a new `ozarr_stats`. */
+#define OZARR_STATS_INIT {sizeof(ozarr_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/**
+ * Tells what reading (`write` false) or writing a region (NULL: the whole array) will do, without doing it:
+ * nothing is read for it, neither chunks nor indexes. `memory` is what would be given to
+ * `ozarr_array_read_ex`, of which `data` and `size` do not count; NULL: contiguous, of the array's own type.
+ * It takes time in proportion to the number of chunks.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_explain(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory, bool write, ozarr_explanation *explanation);
+
+/** The same as text, a line for each thing; the last is a warning where another region would need less. */
+OZARR_CHECKED ozarr_status ozarr_array_explain_text(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory, bool write, char *buf, size_t cap, size_t *len);
+
+/** `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading. */
+#define OZARR_PARTITION_INNER 1
+
+/**
+ * The part of a region (NULL: the whole array; without steps) for worker `index`, from 0, of `workers`: a
+ * box at `start` of `shape` elements, one number for each dimension. The parts are disjoint, make up the
+ * region, and end only where chunks (shards) end, so that workers write without waiting for each other.
+ * Each has about as many chunks; along one dimension none has more than one chunk more than another. If
+ * there are fewer chunks than workers, the last workers get boxes without elements.
+ *
+ * The chunks are cut across one dimension into two, each for a part of the workers, and these again, where
+ * the most and the least that one may get are nearest to each other; of such cuts in the middle, of these
+ * across the first dimension. Of a rectilinear grid not chunks count but their elements. Every process
+ * finds the same.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_partition(const ozarr_array *array, const ozarr_region *region,
+    int64_t workers, int64_t index, uint32_t flags, int64_t *start, int64_t *shape);
+
+/** What was done by this handle. */
+OZARR_CHECKED ozarr_status ozarr_array_stats(const ozarr_array *array, ozarr_stats *stats);
+
+/** What was done by the arrays that were opened from this store, also by those that are closed. */
+OZARR_CHECKED ozarr_status ozarr_store_stats(const ozarr_store *store, ozarr_stats *stats);
+
+/** What was done in the stores that were opened with this context; NULL: in all stores of the process. */
+OZARR_CHECKED ozarr_status ozarr_context_stats(const ozarr_context *context, ozarr_stats *stats);
+
+/** Begins to count at 0 again, for this handle. */
+OZARR_CHECKED ozarr_status ozarr_array_stats_reset(const ozarr_array *array);
+
+/** Begins to count at 0 again, for the store and the arrays that were opened from it. */
+OZARR_CHECKED ozarr_status ozarr_store_stats_reset(const ozarr_store *store);
+
+/** Begins to count at 0 again, for all stores of the context; NULL: for the process. */
+OZARR_CHECKED ozarr_status ozarr_context_stats_reset(const ozarr_context *context);
+
+/** Counts as text, a line for each that is not 0. */
+OZARR_CHECKED ozarr_status ozarr_stats_text(const ozarr_stats *stats, char *buf, size_t cap, size_t *len);
 
 /* ========================================================================================================
  * Datasets: dimensions, variables, coordinates
@@ -2439,11 +2810,16 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
  * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
  *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+ * - `"chunk_cache"`: so many bytes of memory for decoded chunks that all arrays which are opened with the
+ *   context from now on share; `"0"`, the default, is none. As `ozarr_array_set` says, which sets it for one
+ *   array; arrays whose chunks have no room in it do without.
  * - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
  * - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
  *   once, also for stores that are open.
  * - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
  *   `OZARR_ERR_AGAIN`; at once, also for stores that are open.
+ * - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_context_stats` and the like, in stores
+ *   that are open, too; `"0"` is the default.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
 

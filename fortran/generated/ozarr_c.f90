@@ -111,11 +111,13 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_ERR_INTERNAL = -901_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ERR_CALLBACK = -902_c_int32_t
   integer(c_int32_t), parameter :: OZARR_RESIZE_KEEP = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BUFFER_SMALL_PAGES = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_COPY = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_QUEUED = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_RUNNING = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_DONE = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_FAILED = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_PARTITION_INNER = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_KIND_BOOL = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_KIND_INT = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_KIND_UINT = 3_c_int32_t
@@ -210,6 +212,45 @@ module ozarr_c
     type(c_ptr) :: region = c_null_ptr
     type(c_ptr) :: memory = c_null_ptr
   end type ozarr_entry
+
+  type, bind(c) :: ozarr_explanation
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int64_t) :: bytes = 0
+    integer(c_int64_t) :: chunks = 0
+    integer(c_int64_t) :: whole_chunks = 0
+    integer(c_int64_t) :: partial_chunks = 0
+    integer(c_int64_t) :: changed_chunks = 0
+    integer(c_int64_t) :: inner_chunks = 0
+    integer(c_int64_t) :: partial_inner_chunks = 0
+    integer(c_int64_t) :: reads = 0
+    integer(c_int64_t) :: whole_reads = 0
+    integer(c_int64_t) :: read_bytes = 0
+    integer(c_int64_t) :: writes = 0
+    integer(c_int64_t) :: decoded_bytes = 0
+    integer(c_int64_t) :: direct_chunks = 0
+    integer(c_int64_t) :: threads = 0
+    integer(c_int64_t) :: thread_bytes = 0
+  end type ozarr_explanation
+
+  type, bind(c) :: ozarr_stats
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int64_t) :: reads = 0
+    integer(c_int64_t) :: bytes_read = 0
+    integer(c_int64_t) :: writes = 0
+    integer(c_int64_t) :: bytes_written = 0
+    integer(c_int64_t) :: erased = 0
+    integer(c_int64_t) :: decoded_chunks = 0
+    integer(c_int64_t) :: decoded_bytes = 0
+    integer(c_int64_t) :: encoded_chunks = 0
+    integer(c_int64_t) :: encoded_bytes = 0
+    integer(c_int64_t) :: fill_chunks = 0
+    integer(c_int64_t) :: copied_bytes = 0
+    integer(c_int64_t) :: index_hits = 0
+    integer(c_int64_t) :: index_reads = 0
+    integer(c_int64_t) :: retries = 0
+    integer(c_int64_t) :: decode_ns = 0
+    integer(c_int64_t) :: encode_ns = 0
+  end type ozarr_stats
 
   type, bind(c) :: ozarr_variable
     integer(c_size_t) :: struct_size = 0
@@ -1157,6 +1198,146 @@ module ozarr_c
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_ex
+    function ozarr_array_read_orthogonal(array, counts, indices, type_, data, bytes) bind(c, &
+      name="ozarr_array_read_orthogonal") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: counts(*)
+      type(c_ptr), value :: indices
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_orthogonal
+    function ozarr_array_write_orthogonal(array, counts, indices, type_, data, bytes) bind(c, &
+      name="ozarr_array_write_orthogonal") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: counts(*)
+      type(c_ptr), value :: indices
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_orthogonal
+    function ozarr_array_read_orthogonal_ex(array, counts, indices, memory) bind(c, &
+      name="ozarr_array_read_orthogonal_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: counts(*)
+      type(c_ptr), value :: indices
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_orthogonal_ex
+    function ozarr_array_write_orthogonal_ex(array, counts, indices, memory) bind(c, &
+      name="ozarr_array_write_orthogonal_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: counts(*)
+      type(c_ptr), value :: indices
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_orthogonal_ex
+    function ozarr_array_read_points(array, count, points, type_, data, bytes) bind(c, &
+      name="ozarr_array_read_points") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: points(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_points
+    function ozarr_array_write_points(array, count, points, type_, data, bytes) bind(c, &
+      name="ozarr_array_write_points") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: points(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_points
+    function ozarr_array_read_points_ex(array, count, points, memory) bind(c, &
+      name="ozarr_array_read_points_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: points(*)
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_points_ex
+    function ozarr_array_write_points_ex(array, count, points, memory) bind(c, &
+      name="ozarr_array_write_points_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: points(*)
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_points_ex
+    function ozarr_array_read_mask(array, region, mask, type_, data, bytes, selected) bind(c, &
+      name="ozarr_array_read_mask") result(r)
+      import :: c_int32_t, c_int8_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int8_t), intent(in) :: mask(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), value :: selected
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_mask
+    function ozarr_array_write_mask(array, region, mask, type_, data, bytes) bind(c, &
+      name="ozarr_array_write_mask") result(r)
+      import :: c_int32_t, c_int8_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int8_t), intent(in) :: mask(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_mask
+    function ozarr_array_read_mask_ex(array, region, mask, memory) bind(c, &
+      name="ozarr_array_read_mask_ex") result(r)
+      import :: c_int32_t, c_int8_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int8_t), intent(in) :: mask(*)
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_mask_ex
+    function ozarr_array_write_mask_ex(array, region, mask, memory) bind(c, &
+      name="ozarr_array_write_mask_ex") result(r)
+      import :: c_int32_t, c_int8_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int8_t), intent(in) :: mask(*)
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_mask_ex
+    function ozarr_array_fill(array, region, type_, value) bind(c, name="ozarr_array_fill") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: value
+      integer(c_int32_t) :: r
+    end function ozarr_array_fill
+    function ozarr_buffer_alloc(bytes, flags, out) bind(c, name="ozarr_buffer_alloc") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t), value :: flags
+      type(c_ptr), value :: out
+      integer(c_int32_t) :: r
+    end function ozarr_buffer_alloc
+    subroutine ozarr_buffer_free(buffer) bind(c, name="ozarr_buffer_free")
+      import :: c_ptr
+      type(c_ptr), value :: buffer
+    end subroutine ozarr_buffer_free
     function ozarr_array_iread_region(array, start, shape, type_, data, bytes, out) bind(c, &
       name="ozarr_array_iread_region") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
@@ -1290,6 +1471,145 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_iwrite_many
+    function ozarr_appender_open(array, dim, publish_every, memory, out) bind(c, &
+      name="ozarr_appender_open") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: publish_every
+      integer(c_size_t), value :: memory
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_appender_open
+    function ozarr_appender_append(appender, count, type_, data, bytes) bind(c, &
+      name="ozarr_appender_append") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: appender
+      integer(c_int64_t), value :: count
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_appender_append
+    function ozarr_appender_append_ex(appender, count, memory) bind(c, name="ozarr_appender_append_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int64_t), value :: count
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_appender_append_ex
+    function ozarr_appender_position(appender, position, published) bind(c, &
+      name="ozarr_appender_position") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int64_t), intent(inout) :: position
+      integer(c_int64_t), intent(inout) :: published
+      integer(c_int32_t) :: r
+    end function ozarr_appender_position
+    function ozarr_appender_flush(appender) bind(c, name="ozarr_appender_flush") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int32_t) :: r
+    end function ozarr_appender_flush
+    function ozarr_appender_close(appender) bind(c, name="ozarr_appender_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int32_t) :: r
+    end function ozarr_appender_close
+    subroutine ozarr_appender_free(appender) bind(c, name="ozarr_appender_free")
+      import :: c_ptr
+      type(c_ptr), value :: appender
+    end subroutine ozarr_appender_free
+    function ozarr_array_refresh(array) bind(c, name="ozarr_array_refresh") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t) :: r
+    end function ozarr_array_refresh
+    function ozarr_array_wait_growth(array, dim, beyond, timeout_ms, length) bind(c, &
+      name="ozarr_array_wait_growth") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: beyond
+      integer(c_int64_t), value :: timeout_ms
+      integer(c_int64_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_wait_growth
+    function ozarr_array_explain(array, region, memory, write, explanation) bind(c, &
+      name="ozarr_array_explain") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      logical(c_bool), value :: write
+      type(c_ptr), value :: explanation
+      integer(c_int32_t) :: r
+    end function ozarr_array_explain
+    function ozarr_array_explain_text(array, region, memory, write, buf, cap, length) bind(c, &
+      name="ozarr_array_explain_text") result(r)
+      import :: c_bool, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      logical(c_bool), value :: write
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_explain_text
+    function ozarr_array_partition(array, region, workers, index, flags, start, shape) bind(c, &
+      name="ozarr_array_partition") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int64_t), value :: workers
+      integer(c_int64_t), value :: index
+      integer(c_int32_t), value :: flags
+      integer(c_int64_t), intent(inout) :: start(*)
+      integer(c_int64_t), intent(inout) :: shape(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_partition
+    function ozarr_array_stats(array, stats) bind(c, name="ozarr_array_stats") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: stats
+      integer(c_int32_t) :: r
+    end function ozarr_array_stats
+    function ozarr_store_stats(store, stats) bind(c, name="ozarr_store_stats") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      type(c_ptr), value :: stats
+      integer(c_int32_t) :: r
+    end function ozarr_store_stats
+    function ozarr_context_stats(context, stats) bind(c, name="ozarr_context_stats") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      type(c_ptr), value :: stats
+      integer(c_int32_t) :: r
+    end function ozarr_context_stats
+    function ozarr_array_stats_reset(array) bind(c, name="ozarr_array_stats_reset") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t) :: r
+    end function ozarr_array_stats_reset
+    function ozarr_store_stats_reset(store) bind(c, name="ozarr_store_stats_reset") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int32_t) :: r
+    end function ozarr_store_stats_reset
+    function ozarr_context_stats_reset(context) bind(c, name="ozarr_context_stats_reset") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      integer(c_int32_t) :: r
+    end function ozarr_context_stats_reset
+    function ozarr_stats_text(stats, buf, cap, length) bind(c, name="ozarr_stats_text") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: stats
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_stats_text
     function ozarr_dataset_create(location, zarr_format, flags, out) bind(c, name="ozarr_dataset_create") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)

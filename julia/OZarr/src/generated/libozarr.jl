@@ -106,11 +106,13 @@ const OZARR_ERR_LIMIT = Int32(-701)
 const OZARR_ERR_INTERNAL = Int32(-901)
 const OZARR_ERR_CALLBACK = Int32(-902)
 const OZARR_RESIZE_KEEP = Int32(1)
+const OZARR_BUFFER_SMALL_PAGES = Int32(1)
 const OZARR_REQUEST_COPY = Int32(1)
 const OZARR_REQUEST_QUEUED = Int32(0)
 const OZARR_REQUEST_RUNNING = Int32(1)
 const OZARR_REQUEST_DONE = Int32(2)
 const OZARR_REQUEST_FAILED = Int32(3)
+const OZARR_PARTITION_INNER = Int32(1)
 const OZARR_KIND_BOOL = Int32(1)
 const OZARR_KIND_INT = Int32(2)
 const OZARR_KIND_UINT = Int32(3)
@@ -204,6 +206,45 @@ struct ozarr_entry
     array::Ptr{Cvoid}
     region::Ptr{ozarr_region}
     memory::Ptr{ozarr_memory}
+end
+
+struct ozarr_explanation
+    struct_size::Csize_t
+    bytes::Int64
+    chunks::Int64
+    whole_chunks::Int64
+    partial_chunks::Int64
+    changed_chunks::Int64
+    inner_chunks::Int64
+    partial_inner_chunks::Int64
+    reads::Int64
+    whole_reads::Int64
+    read_bytes::Int64
+    writes::Int64
+    decoded_bytes::Int64
+    direct_chunks::Int64
+    threads::Int64
+    thread_bytes::Int64
+end
+
+struct ozarr_stats
+    struct_size::Csize_t
+    reads::Int64
+    bytes_read::Int64
+    writes::Int64
+    bytes_written::Int64
+    erased::Int64
+    decoded_chunks::Int64
+    decoded_bytes::Int64
+    encoded_chunks::Int64
+    encoded_bytes::Int64
+    fill_chunks::Int64
+    copied_bytes::Int64
+    index_hits::Int64
+    index_reads::Int64
+    retries::Int64
+    decode_ns::Int64
+    encode_ns::Int64
 end
 
 struct ozarr_variable
@@ -427,6 +468,21 @@ end
 @c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
 @c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_read_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_write_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_read_orthogonal_ex(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_orthogonal_ex(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_read_points(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_write_points(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_read_points_ex(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_points_ex(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_read_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, selected::Ptr{Int64})::Int32
+@c_function ozarr_array_write_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_read_mask_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_mask_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_fill(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, type_::Int32, value::Ptr{Cvoid})::Int32
+@c_function ozarr_buffer_alloc(bytes::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_buffer_free(buffer::Ptr{Cvoid})::Cvoid
 @c_function ozarr_array_iread_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iwrite_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iread_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
@@ -445,6 +501,25 @@ end
 @c_function ozarr_write_many(count::Csize_t, entries::Ptr{ozarr_entry})::Int32
 @c_function ozarr_iread_many(count::Csize_t, entries::Ptr{ozarr_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_iwrite_many(count::Csize_t, entries::Ptr{ozarr_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_appender_open(array::Ptr{Cvoid}, dim::Int32, publish_every::Int64, memory::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_appender_append(appender::Ptr{Cvoid}, count::Int64, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_appender_append_ex(appender::Ptr{Cvoid}, count::Int64, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_appender_position(appender::Ptr{Cvoid}, position::Ptr{Int64}, published::Ptr{Int64})::Int32
+@c_function ozarr_appender_flush(appender::Ptr{Cvoid})::Int32
+@c_function ozarr_appender_close(appender::Ptr{Cvoid})::Int32
+@c_function ozarr_appender_free(appender::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_refresh(array::Ptr{Cvoid})::Int32
+@c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, timeout_ms::Int64, length::Ptr{Int64})::Int32
+@c_function ozarr_array_explain(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, explanation::Ptr{ozarr_explanation})::Int32
+@c_function ozarr_array_explain_text(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_partition(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, workers::Int64, index::Int64, flags::UInt32, start::Ptr{Int64}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_stats(array::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
+@c_function ozarr_store_stats(store::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
+@c_function ozarr_context_stats(context::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
+@c_function ozarr_array_stats_reset(array::Ptr{Cvoid})::Int32
+@c_function ozarr_store_stats_reset(store::Ptr{Cvoid})::Int32
+@c_function ozarr_context_stats_reset(context::Ptr{Cvoid})::Int32
+@c_function ozarr_stats_text(stats::Ptr{ozarr_stats}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_dataset_create(location::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_dataset(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32

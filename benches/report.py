@@ -1,0 +1,293 @@
+"""The benchmark's report: docs/performance.md and its plots from what run.py measured.
+
+A row's ratio is the median over the rounds of ozarr's CPU time by the bare loop's of the same round. The control is the bare loop measured a
+second time in each round; its spread is the median distance of its ratio from 1. A target is met where the ratio is not above it plus this.
+"""
+import math, os, platform, statistics, subprocess
+from pathlib import Path
+
+COLOURS = {"limit": "#222222", "ozarr": "#d62728", "zarrs": "#1f77b4", "zarrs_ffi": "#17becf", "tensorstore": "#2ca02c", "zarr-zarrs": "#9467bd", "zarr": "#8c564b", "h5py": "#ff7f0e", "netcdf4": "#bcbd22"}
+NAMES = {"limit": "bare loop", "zarr": "zarr-python", "zarr-zarrs": "zarr-python + zarrs", "h5py": "HDF5 (h5py)", "netcdf4": "netCDF-C, HDF5", "nczarr": "netCDF-C, NCZarr"}
+
+
+def name_of(adapter):
+    return NAMES.get(adapter, adapter)
+
+
+def measured(row, adapter):
+    got = row["got"].get(adapter)
+    return got if got and "error" not in got and got["cpu"] else None
+
+
+def median(row, adapter, what="cpu"):
+    got = measured(row, adapter)
+    return statistics.median(got[what]) if got else None
+
+
+def ratios(row, adapter, what="cpu"):
+    """Of each round; of all where an adapter took part in some only."""
+    a, b = measured(row, adapter), measured(row, "limit")
+    if not a or not b:
+        return None
+    if len(a[what]) == len(b[what]):
+        return [x / max(y, 1e-9) for x, y in zip(a[what], b[what])]
+    return [statistics.median(a[what]) / max(statistics.median(b[what]), 1e-9)]
+
+
+def ratio(row, adapter, what="cpu"):
+    r = ratios(row, adapter, what)
+    return statistics.median(r) if r else None
+
+
+def spread(row):
+    """Of the control."""
+    r = ratios(row, "limit again")
+    return statistics.median(abs(x - 1) for x in r) if r else 0
+
+
+def least(row):
+    a, b = measured(row, "ozarr"), measured(row, "limit")
+    return min(a["cpu"]) / max(min(b["cpu"]), 1e-9) if a and b else None
+
+
+def met(row):
+    """True, False, or None where there is no target or no figure."""
+    r = ratio(row, "ozarr")
+    return None if not row["target"] or r is None else r <= row["target"] + spread(row)
+
+
+def best_peer(row):
+    """(ratio, name) of the quickest one."""
+    return min(((ratio(row, p), p) for p in row["got"] if p not in ("limit", "limit again", "ozarr") and measured(row, p)), default=(None, ""))
+
+
+def allowed_memory(row):
+    """MiB: one encoded and one decoded chunk a thread, and 2 MiB; a shard that is written is encoded whole. What the codec's library needs itself is
+    seen in the bare loop, which has it, too."""
+    chunk = math.prod(row["chunk"]) * 4 / 2**20
+    shard = math.prod(row["shard"]) * 4 / 2**20 if row["shard"] and row["op"] == "write" else 0
+    return max(row["threads"] * (2 * chunk + shard), row["got"]["limit"]["peak_kib"] / 1024) + 2
+
+
+def f(x, digits=2):
+    return "" if x is None else f"{x:.{digits}f}"
+
+
+def seconds(x):
+    return "" if x is None else f"{x:.3f}" if x >= 0.1 else f"{x * 1000:.2f} ms"
+
+
+def one_line(row):
+    """What the terminal is told of a row."""
+    errors = [f"{n}: {g['error'][:60]}" for n, g in row["got"].items() if "error" in g and not g["error"].startswith("unsupported")]
+    words = [f"{row['title']}: bare {seconds(median(row, 'limit'))}, ozarr {f(ratio(row, 'ozarr'))} (A/A ± {f(spread(row))}" + (f", target {row['target']})" if row["target"] else ")")]
+    words += [f"{n} {f(ratio(row, n))}" for n in row["got"] if n not in ("limit", "limit again", "ozarr") and measured(row, n)]
+    return ", ".join(words) + (" **over**" if met(row) is False else "") + "".join(f" [{e}]" for e in errors)
+
+
+def machine():
+    model = next((x.split(":")[1].strip() for x in open("/proc/cpuinfo") if x.startswith("model name")), platform.machine())
+    memory = int(next(x for x in open("/proc/meminfo") if x.startswith("MemTotal")).split()[1]) // 1048576
+    huge = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    pages = huge.read_text().split("[")[1].split("]")[0] if huge.exists() else "unknown"
+    return f"{model}, {len(os.sched_getaffinity(0))} cores, {memory} GiB, Linux {platform.release().split('-')[0]}, transparent huge pages: {pages}"
+
+
+def versions(python):
+    code = "import importlib.metadata as m\nfor p in ('zarr', 'zarrs', 'tensorstore', 'h5py', 'hdf5plugin', 'netCDF4', 'z5py', 'numpy'):\n  try: print(p, m.version(p))\n  except Exception: pass"
+    found = subprocess.run([python, "-c", code], capture_output=True, text=True).stdout.splitlines() if python else []
+    lock = Path(__file__).with_name("peers") / "zarrs" / "Cargo.lock"
+    text = lock.read_text().split("[[package]]") if lock.exists() else []
+    crates = [p.split('"')[1] + " crate " + p.split('"')[3] for p in text if 'name = "zarrs"' in p or 'name = "zarrs_ffi"' in p]
+    return crates + found
+
+
+def table(head, rows):
+    return ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)] + ["| " + " | ".join(map(str, r)) + " |" for r in rows] + [""]
+
+
+def targets(results):
+    rows = []
+    for r in results:
+        if measured(r, "limit") is None or measured(r, "ozarr") is None:
+            rows.append([r["title"], "failed: " + " / ".join(g["error"] for g in r["got"].values() if "error" in g)[:120]] + [""] * 9)
+            continue
+        peak = {n: r["got"][n]["peak_kib"] / 1024 for n in ("limit", "ozarr")}
+        rows.append([r["title"], seconds(median(r, "limit")), seconds(median(r, "ozarr")), f(ratio(r, "ozarr")), f(least(r)), "± " + f(spread(r)), f"{r['target']:.2f}" if r["target"] else "",
+                     {True: "met", False: "**not met**", None: ""}[met(r)], f(ratio(r, "ozarr", "wall")), " ".join(x for x in (f(best_peer(r)[0]), name_of(best_peer(r)[1])) if x),
+                     f"{peak['limit']:.1f} / {peak['ozarr']:.1f}" + (" **over**" if peak["ozarr"] > allowed_memory(r) else "")])
+    return table(["workload", "bare loop, CPU", "ozarr, CPU", "ratio, median", "of minima", "A/A", "target", "", "wall, ratio", "best peer, CPU ratio", "MiB beyond the data: bare / ozarr"], rows)
+
+
+def matrix(results, cell):
+    """A row for each workload, a column for each adapter."""
+    names = [n for n in ("limit", "ozarr", *[k for k in NAMES.keys() | {"zarrs", "zarrs_ffi", "tensorstore", "z5py"} if k != "limit"]) if any(measured(r, n) for r in results)]
+    order = ["limit", "ozarr", "zarrs", "zarrs_ffi", "tensorstore", "zarr-zarrs", "zarr", "h5py", "netcdf4", "nczarr", "z5py"]
+    names.sort(key=order.index)
+    rows = [[r["title"], *[cell(r, n) for n in names]] for r in results]
+    return table(["workload", *map(name_of, names)], [r for r in rows if any(r[1:])])
+
+
+def cell_cpu(r, n):
+    if n == "limit":
+        return seconds(median(r, n))
+    x = ratio(r, n)
+    if x is None:
+        error = r["got"].get(n, {}).get("error", "")
+        return "" if not error or error.startswith("unsupported") or error in ("not built", "no Python with the peers") else "failed"
+    return (f(x) if x < 100 else f"{x:.0f}") + ("°" if r["got"][n].get("own") and r["memory"] == "touched" else "")
+
+
+def cell_wall(r, n):
+    got = measured(r, n)
+    if not got:
+        return ""
+    middle = statistics.median(got["wall"])
+    return f"{seconds(middle)} ({seconds(min(got['wall']))}–{seconds(max(got['wall']))})"
+
+
+def cell_memory(r, n):
+    got = measured(r, n)
+    return f"{got['peak_kib'] / 1024:.1f}" if got and "peak_kib" in got else ""
+
+
+def cell_calls(r, n):
+    got = measured(r, n)
+    return sum(got["calls"].values()) if got and got.get("calls") else ""
+
+
+def cell_instructions(r, n):
+    got = measured(r, n)
+    if not got or not got.get("instructions"):
+        return ""
+    x = got["instructions"]
+    return f"{x:,.0f}" if x >= 100 else f"{x:.2f}"
+
+
+def threads_table(results):
+    """How much quicker several threads are than one, by the wall."""
+    one = {r["title"]: r for r in results if r["threads"] == 1}
+    rows = []
+    for r in results:
+        base = one.get(r["title"].rsplit(", ", 1)[0]) if r["threads"] > 1 else None
+        if base:
+            rows.append([r["title"], *[f(median(base, n, "wall") / median(r, n, "wall")) if measured(base, n) and measured(r, n) else "" for n in ("limit", "ozarr", "zarrs", "tensorstore")]])
+    return table(["workload", "bare loop", "ozarr", "zarrs", "tensorstore"], rows) if rows else []
+
+
+def svg(path, title, panels, x_title):
+    """Small plots side by side: panels are (name, [labels of x], {adapter: {x index: GB/s}})."""
+    width, height, left, top, gap = 250, 190, 46, 44, 30
+    total, shown = max(2, len(panels)) * (width + gap) + left, [a for a in COLOURS if any(a in s for _, _, s in panels)]
+    a_row = (total - left) // 135
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {height + top + 45 + 16 * -(-len(shown) // a_row)}" font-family="sans-serif" font-size="11">', '<rect width="100%" height="100%" fill="white"/>',
+           f'<text x="{left}" y="16" font-size="13">{title}</text>']
+    for k, (name, labels, series) in enumerate(panels):
+        x0, most = left + k * (width + gap), max((v for s in series.values() for v in s.values()), default=1) * 1.08
+        X = lambda i: x0 + 14 + i * (width - 28) / max(1, len(labels) - 1)  # noqa: E731
+        Y = lambda v: top + height - v / most * height                      # noqa: E731
+        out.append(f'<text x="{x0}" y="{top - 8}">{name}</text><path d="M{x0} {top}V{top + height}H{x0 + width}" fill="none" stroke="#888"/>')
+        for v in (most * q for q in (0.25, 0.5, 0.75)):
+            out.append(f'<path d="M{x0} {Y(v):.0f}H{x0 + width}" stroke="#ddd"/><text x="{x0 - 4}" y="{Y(v) + 4:.0f}" text-anchor="end">{v:.1f}</text>')
+        out += [f'<text x="{X(i):.0f}" y="{top + height + 14}" text-anchor="middle">{label}</text>' for i, label in enumerate(labels)]
+        for adapter, points in series.items():
+            dots = sorted(points.items())
+            out.append(f'<polyline points="{" ".join(f"{X(i):.0f},{Y(v):.0f}" for i, v in dots)}" fill="none" stroke="{COLOURS[adapter]}" stroke-width="{2.4 if adapter == "ozarr" else 1.3}"/>')
+            out += [f'<circle cx="{X(i):.0f}" cy="{Y(v):.0f}" r="2.2" fill="{COLOURS[adapter]}"/>' for i, v in dots]
+        out.append(f'<text x="{x0 + width / 2:.0f}" y="{top + height + 30}" text-anchor="middle">{x_title}</text>')
+    for i, a in enumerate(shown):
+        x, y = left + i % a_row * 135, top + height + 50 + i // a_row * 16
+        out.append(f'<path d="M{x} {y - 4}h16" stroke="{COLOURS[a]}" stroke-width="2.4"/><text x="{x + 20}" y="{y}">{name_of(a)}</text>')
+    path.write_text("\n".join(out + ["</svg>"]) + "\n")
+
+
+def throughput(row, adapter):
+    wall = median(row, adapter, "wall")
+    return math.prod(row["shape"]) * 4 / 1e9 / wall if wall else None
+
+
+def plot_chunks(results, folder):
+    order, made = ["4 KiB", "16 KiB", "64 KiB", "1 MiB", "16 MiB"], []
+    for op in ("read", "write"):
+        panels = []
+        for codec in ("none", "zstd", "lz4-shuffle", "gzip"):
+            rows = {r["plot"].split("|")[1]: r for r in results if r["plot"].startswith(f"{op} {codec}|")}
+            labels = [x for x in order if x in rows]
+            series = {a: {i: throughput(rows[x], a) for i, x in enumerate(labels) if measured(rows[x], a)} for a in COLOURS}
+            if len(labels) > 1:
+                panels.append((codec, labels, {a: s for a, s in series.items() if s}))
+        if panels:
+            made.append(folder / f"throughput-{op}.svg")
+            svg(made[-1], f"Whole {op}s, GB/s of elements, one thread", panels, "chunk")
+    return made
+
+
+def plot_threads(results, folder):
+    panels = []
+    for many in [r["title"] for r in results if r["threads"] == 2]:
+        base = many.rsplit(", ", 1)[0]
+        rows = sorted((r for r in results if r["title"] == base or r["title"].startswith(base + ", ") and r["title"].endswith("threads")), key=lambda r: r["threads"])
+        if len(rows) > 1:
+            series = {a: {i: throughput(r, a) for i, r in enumerate(rows) if measured(r, a)} for a in ("limit", "ozarr", "zarrs", "zarrs_ffi", "tensorstore", "zarr-zarrs")}
+            panels.append((base.replace(" whole", "").replace("chunks of ", ""), [str(r["threads"]) for r in rows], {a: s for a, s in series.items() if s}))
+    if not panels:
+        return []
+    svg(folder / "throughput-threads.svg", "GB/s of elements", panels, "threads")
+    return [folder / "throughput-threads.svg"]
+
+
+def unavailable(run):
+    """Why an adapter has no figures, each reason once."""
+    said = {}
+    for r in run["results"]:
+        for n, g in r["got"].items():
+            if "error" in g and not g["error"].startswith("unsupported"):
+                said.setdefault((n, g["error"]), []).append(r["title"])
+    return [f"- {name_of(n)}: {len(t)} workload{'s' * (len(t) > 1)} (such as “{t[0]}”) failed: {e}" for (n, e), t in said.items()]
+
+
+def write(run, out):
+    results, quick = run["results"], run["quick"]
+    judged = [met(r) for r in results if met(r) is not None]
+    missed = [f"{r['title']} ({f(ratio(r, 'ozarr'))}, target {r['target']:.2f})" for r in results if met(r) is False]
+    out.parent.mkdir(exist_ok=True, parents=True)
+    plots = plot_chunks(results, out.parent) + plot_threads(results, out.parent)
+    head = f"""# Performance
+
+Written by `make bench{' QUICK=1' if quick else ''}` in {run['minutes']:.0f} minutes.
+
+Machine: {machine()}. Files are in {'memory (tmpfs)' if run['memory'] == '/dev/shm' else run['memory']}, but for the rows that say otherwise.
+Measured: {', '.join(run['versions'])}.
+
+How it is measured:
+
+- Every adapter is a process that does what it is asked for on its standard input (`benches/bench.h`): its start is not counted, opening or
+  creating the array is. The bare loop (`benches/limit.c`) is C for just these arrays: open, pread, the codec's library, rows copied into place;
+  it is linked with the same codec objects as ozarr. ozarr is measured through its C ABI (`benches/ozarr.c`).
+- All read the same stores, HDF5 and netCDF files of their own with the same chunks and filters, and write the same elements (float32, a smooth
+  field with noise). What was read, and what was written, has the same checksum for all, or the row says “failed”.
+- The destination is the same memory: touched before the clock starts, or fresh (malloc within it), or huge pages (mapped within it and advised).
+  A peer that cannot read into given memory allocates its own: °.
+- Rounds are interleaved, in changing order. CPU time is user and system time of all threads; a ratio is that to the bare loop's, of each round, and
+  its median. A/A is the bare loop beside itself in the same rounds: the median distance of that ratio from 1. A target is met where the ratio
+  is not above it plus this. Writes replace files atomically and do not sync, but where the row says so. zstd has level 3, blosc and gzip level 5.
+- Memory is the peak beyond the elements and the program itself. More than one encoded and one decoded chunk a thread and 2 MiB, and more than
+  2 MiB above the bare loop's (which has what the codec's library takes): **over**.
+
+"""
+    verdict = f"{sum(judged)} of {len(judged)} targets met." + (" Not met: " + "; ".join(missed) + "." if missed else "")
+    lines = [head + verdict + "\n"] + [f"![{p.stem}]({p.name})\n" for p in plots]
+    lines += ["## ozarr beside the bare loop\n", *targets(results)]
+    lines += ["## Everybody: CPU time as a multiple of the bare loop's\n", *matrix(results, cell_cpu)]
+    scaling = threads_table(results)
+    lines += (["## Threads: how many times quicker than one, by the wall\n", *scaling] if scaling else [])
+    lines += ["## Wall time: median (least–most)\n", *matrix(results, cell_wall)]
+    lines += ["## Memory: MiB at most beyond the elements\n", *matrix(results, cell_memory)]
+    lines += ["## System calls of one operation (strace)\n", *matrix(results, cell_calls)]
+    counted = [r for r in results if any(measured(r, n) and measured(r, n).get("instructions") for n in r["got"])]
+    if counted:
+        lines += ["## Instructions (valgrind's callgrind) of one chunk, element or step\n", *matrix([dict(r, title=f"{r['title']}: {r['unit']}") for r in counted], cell_instructions)]
+    if failed := unavailable(run):
+        lines += ["## What failed\n", *failed, ""]
+    out.write_text("\n".join(lines).rstrip("\n") + "\n")
+    print(f"{verdict}\nwritten: {out}" + "".join(f", {p}" for p in plots))
