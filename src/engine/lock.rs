@@ -6,11 +6,37 @@
 use crate::fork::ForkSafe;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A mutex that is taken even after a panic of its holder: every critical section here leaves consistent state.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A condition variable that costs nothing to ring where nobody waits.
+#[derive(Default)]
+pub(super) struct Bell {
+    waiting: AtomicUsize,
+    rung: Condvar,
+}
+
+impl Bell {
+    /// Waits until it is rung, perhaps for nothing, with the mutex of what is waited for given back meanwhile.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        // Under the mutex: who changes something later sees it.
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let guard = self.rung.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        guard
+    }
+
+    /// Wakes all that wait. To be called after the mutex was held for the change that they wait for.
+    pub fn ring(&self) {
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            self.rung.notify_all();
+        }
+    }
 }
 
 /// What waits for a chunk's lock: called with the lock once it is free.
@@ -90,7 +116,7 @@ impl Drop for ChunkGuard {
 
 /// Blocking locks of keys, for metadata documents.
 pub struct KeyLocks {
-    state: ForkSafe<(Mutex<HashMap<String, ()>>, Condvar)>,
+    state: ForkSafe<(Mutex<HashMap<String, ()>>, Bell)>,
 }
 
 impl KeyLocks {
@@ -104,7 +130,7 @@ impl KeyLocks {
         let (taken, free) = self.state.get();
         let mut taken = lock(taken);
         while taken.contains_key(key) {
-            taken = free.wait(taken).unwrap_or_else(PoisonError::into_inner);
+            taken = free.wait(taken);
         }
         taken.insert(key.to_string(), ());
         KeyGuard { locks: self.clone(), key: key.to_string() }
@@ -121,7 +147,7 @@ impl Drop for KeyGuard {
     fn drop(&mut self) {
         let (taken, free) = self.locks.state.get();
         lock(taken).remove(&self.key);
-        free.notify_all();
+        free.ring();
     }
 }
 
@@ -144,6 +170,28 @@ mod tests {
         drop(first);
         assert_eq!(*lock(&log), [0, 1, 2]);
         assert!(locks.acquire("k", || |_| unreachable!()).is_some());
+    }
+
+    #[test]
+    fn a_bell_wakes_whoever_waits() {
+        let (state, bell) = (Mutex::new(0), Bell::default());
+        std::thread::scope(|s| {
+            for turn in 0..2 {
+                let (state, bell) = (&state, &bell);
+                s.spawn(move || {
+                    for n in 0..2000 {
+                        let mut now = lock(state);
+                        while *now != n * 2 + turn {
+                            now = bell.wait(now);
+                        }
+                        *now += 1;
+                        drop(now);
+                        bell.ring();
+                    }
+                });
+            }
+        });
+        assert_eq!(*lock(&state), 4000);
     }
 
     #[test]

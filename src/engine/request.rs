@@ -4,7 +4,7 @@
 //! `pending` keeps beside it. Items that wait for the network or for a busy key are parked: a continuation comes back through
 //! `resume`, and any helper runs it.
 
-use super::lock::lock;
+use super::lock::{Bell, lock};
 use super::pending::{self, Detached};
 use super::pool::Pool;
 use crate::error::{Error, Result, err};
@@ -64,7 +64,7 @@ pub struct Request {
     bytes: AtomicU64,
     ready: AtomicUsize,
     state: Mutex<State>,
-    wake: Condvar,
+    wake: Bell,
 }
 
 #[derive(Default)]
@@ -117,7 +117,7 @@ impl Request {
             bytes: AtomicU64::new(0),
             ready: AtomicUsize::new(0),
             state: Mutex::default(),
-            wake: Condvar::new(),
+            wake: Bell::default(),
         })
     }
 
@@ -148,7 +148,7 @@ impl Request {
             }
             let mut state = lock(&self.state);
             while state.ready.is_empty() && self.finished.load(Ordering::Acquire) == done {
-                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.wake.wait(state);
             }
         }
     }
@@ -215,7 +215,7 @@ impl Request {
     fn notify(&self) {
         // The lock orders this after the waiter's check and before its sleep.
         drop(lock(&self.state));
-        self.wake.notify_all();
+        self.wake.ring();
     }
 
     fn fail(self: &Arc<Self>, e: Error) {
@@ -282,7 +282,7 @@ impl Request {
         state.ready.push_back(task);
         self.ready.fetch_add(1, Ordering::AcqRel);
         drop(state);
-        self.wake.notify_all();
+        self.wake.ring();
         self.work.pool().offer(self, 1);
         if self.is_detached() {
             pending::moved();
@@ -333,7 +333,7 @@ impl Request {
             }
             self.ready.fetch_add(helpers, Ordering::AcqRel);
             drop(state);
-            self.wake.notify_all();
+            self.wake.ring();
             self.work.pool().offer(self, helpers);
         }
         fan.help();
@@ -372,7 +372,7 @@ impl Request {
         while self.finished.load(Ordering::Acquire) < total {
             let mut state = lock(&self.state);
             while state.ready.is_empty() && self.finished.load(Ordering::Acquire) < total && !self.claimable(total) {
-                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.wake.wait(state);
             }
             drop(state);
             self.help();
