@@ -311,6 +311,12 @@ impl Stage for CastValue {
         Some((self.from, self.to))
     }
 
+    fn widens_integers(&self) -> bool {
+        use DataType::*;
+        let exact = matches!((self.to.data_type, self.from.data_type), (Int8 | UInt8 | Int16 | UInt16, Float32 | Float64));
+        exact && self.decode.map.is_empty()
+    }
+
     fn encoded_size(&self, decoded: Size) -> Size {
         converted_size(decoded, self.from, self.to)
     }

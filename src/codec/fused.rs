@@ -51,6 +51,12 @@ impl Source for Fused {
     fn decode(&self, src: &[u8], dst: &mut [u8], rooms: &mut [Room; 2]) -> Result<()> {
         let Some((first, rest)) = self.stages.split_first() else { return Ok(()) };
         let count = src.len() / self.stored.size();
+        if let [widens] = rest
+            && widens.widens_integers()
+            && first.decode_widened(self.stored, src, dst)
+        {
+            return Ok(());
+        }
         let [now, next] = rooms;
         let (mut now, mut next) = (now, next);
         let mut filled = None;

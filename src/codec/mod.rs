@@ -106,6 +106,18 @@ pub trait Stage: Send + Sync {
         None
     }
 
+    /// Whether decoding only makes floating-point numbers of integers that they are exactly.
+    fn widens_integers(&self) -> bool {
+        false
+    }
+
+    /// Decodes integers of that type which a stage behind this one would widen ([`Stage::widens_integers`]) to this one's encoded
+    /// elements; false, with nothing done, where it has no way that is shorter than both.
+    fn decode_widened(&self, integers: ElementType, src: &[u8], dst: &mut [u8]) -> bool {
+        let _ = (integers, src, dst);
+        false
+    }
+
     /// Whether any thread may use it: not so for codecs of the program that do not say so.
     fn any_thread(&self) -> bool {
         true

@@ -355,6 +355,17 @@ wide! {
         items.for_each(|(s, d)| *d = (f32::from_le_bytes(*s) / scale + offset).to_le_bytes());
     }
 
+    /// `x / scale + offset` in binary32, of integers of up to 16 bits. The quotient is the product with the reciprocal in binary64,
+    /// rounded: no quotient of two binary32 lies as near to the middle between two others as that product may be wrong (2^-49 against
+    /// 2^-52 of it), and none of these is so small that it has fewer bits.
+    fn unscale_short(t: DataType, src: &[u8], dst: &mut [u8], offset: f32, scale: f32) {
+        let reciprocal = 1.0 / f64::from(scale);
+        with_type!(t, T, {
+            let numbers = src.as_chunks::<{ size_of::<T>() }>().0.iter().map(|s| T::from_le_bytes(*s).widen());
+            numbers.zip(<f32 as Floating>::slots(dst)).for_each(|(x, d)| *d = ((x * reciprocal) as f32 + offset).to_le_bytes());
+        })
+    }
+
     /// Native numbers of that type, as C casts them.
     fn to_floating<D: Floating>(t: DataType, src: &[u8], dst: &mut [u8]) {
         with_type!(t, T, {
@@ -738,6 +749,17 @@ impl Stage for ScaleOffset {
         Some((self.from, self.to))
     }
 
+    fn decode_widened(&self, integers: ElementType, src: &[u8], dst: &mut [u8]) -> bool {
+        let single = ElementType::native(DataType::Float32);
+        let is_short = matches!(integers.data_type, DataType::Int8 | DataType::UInt8 | DataType::Int16 | DataType::UInt16);
+        let simple = (self.from, self.to) == (single, single) && is_short && !integers.swapped();
+        let short = simple && (1e-30..1e30).contains(&self.scale.f64().abs());
+        if short {
+            unscale_short(integers.data_type, src, dst, self.offset.f64() as f32, self.scale.f64() as f32);
+        }
+        short
+    }
+
     fn encoded_size(&self, decoded: Size) -> Size {
         decoded
     }
@@ -817,6 +839,25 @@ mod tests {
                         assert!(found == expected, "{} by {scale}", t.name());
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn integers_that_are_widened_on_their_way_decode_as_in_two_steps() {
+        let words: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+        let scales =
+            (1..300).map(|i| i as f32 * 0.37).chain([3.0, -7.0, 0.1, 1e-3, 1.0 / 3.0, 1e29, 1e-29, 16777215.0, 0.999_999_94, 1.000_000_1]);
+        for (scale, offset) in scales.flat_map(|scale| [(scale, 0.0), (scale, 273.15f32)]) {
+            for t in [DataType::Int16, DataType::UInt16, DataType::Int8, DataType::UInt8] {
+                let single = ElementType::native(DataType::Float32);
+                let stage = ScaleOffset { from: single, to: single, offset: Wide::F(offset.into()), scale: Wide::F(scale.into()) };
+                let mut found = vec![0; words.len() / t.size() * 4];
+                let (mut widened, mut expected) = (found.clone(), found.clone());
+                assert!(stage.decode_widened(ElementType::native(t), &words, &mut found));
+                assert!(convert(ElementType::native(t), &words, single, &mut widened));
+                stage.decode(&widened, Dest::Exact(&mut expected)).unwrap();
+                assert!(found == expected, "{} by {scale} and {offset}", t.name());
             }
         }
     }
