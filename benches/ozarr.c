@@ -98,7 +98,10 @@ static const char *append(const request *r) {
     ozarr_array *a = NULL;
     size_t step = (size_t)(r->shape[1] * r->shape[2]) * 4;
     if ((wrong = create(r, &store, &a, true))) return wrong;
-    for (int64_t t = 0; t < r->shape[0]; t++) TRY(ozarr_array_append(a, 0, 1, OZARR_FLOAT32, r->data + (size_t)t * step, step));
+    ozarr_appender *steps = NULL;
+    TRY(ozarr_appender_open(a, 0, 0, 0, &steps));
+    for (int64_t t = 0; t < r->shape[0]; t++) TRY(ozarr_appender_append(steps, 1, OZARR_FLOAT32, r->data + (size_t)t * step, step));
+    TRY(ozarr_appender_close(steps));
     TRY(ozarr_array_close(a));
     TRY(ozarr_store_close(store));
     return NULL;

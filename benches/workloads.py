@@ -184,7 +184,7 @@ def workloads(quick, cores):
     add("sharded: read whole", "read", big, target=1.10, quick=True, **shard)
     add("sharded: write whole", "write", big, target=1.10, **shard)
     add(f"sharded: {many} boxes of 32³", "read", big, target=1.10, regions="boxes 32", quick=True, **shard)
-    add(f"sharded: {many} boxes of 32³, chunk cache", "read", big, target=0.8, regions="boxes 32", settings="cache.chunks:67108864", peers=["tensorstore"], **shard)
+    add(f"sharded: {many} boxes of 32³, chunk cache", "read", big, target=0.8, regions="boxes 32", settings="chunk_cache:67108864", peers=["tensorstore"], **shard)
     add("sharded: 1,000 elements", "read", big, target=1.10, regions="elements", quick=True, unit="element", **shard)
     add("sharded: 1,000 elements, opened for each", "read", big, target=1.2, regions="elements", flags=("reopen",), unit="element", **shard)
     add("unsharded: 1,000 elements, zstd, chunks of 64 KiB", "read", big, CHUNKS["64 KiB"], "zstd", 1.2, regions="elements", unit="element", peers=FILES + OWN)
