@@ -375,6 +375,9 @@ static void chunks_are_kept(char form) {
                 EQUAL(seen, v);
             }
         }
+        ozarr_stats done = OZARR_STATS_INIT;
+        OK(ozarr_array_stats(a, &done));
+        CHECK(done.chunk_hits > 0);
         steps_are_there(a, 64);
     }
     OK(ozarr_array_close(writer));

@@ -1570,6 +1570,8 @@ typedef struct ozarr_stats {
     int64_t index_hits;
     /** and of one that was read. */
     int64_t index_reads;
+    /** Parts of chunks that were had from decoded chunks, which the setting `"chunk_cache"` keeps. */
+    int64_t chunk_hits;
     /** Requests that an object store made again after a failure, since it was opened; of a context 0. */
     int64_t retries;
     /** Nanoseconds that decoding took, summed over all threads; 0 unless `"measure_time"` is on. */
@@ -1579,7 +1581,7 @@ typedef struct ozarr_stats {
 } ozarr_stats;
 
 /** The value of a new `ozarr_stats`. */
-#define OZARR_STATS_INIT {sizeof(ozarr_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define OZARR_STATS_INIT {sizeof(ozarr_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /**
  * Tells what reading (`write` false) or writing a region (NULL: the whole array) will do, without doing it:

@@ -247,6 +247,7 @@ module ozarr_c
     integer(c_int64_t) :: copied_bytes = 0
     integer(c_int64_t) :: index_hits = 0
     integer(c_int64_t) :: index_reads = 0
+    integer(c_int64_t) :: chunk_hits = 0
     integer(c_int64_t) :: retries = 0
     integer(c_int64_t) :: decode_ns = 0
     integer(c_int64_t) :: encode_ns = 0

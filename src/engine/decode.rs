@@ -541,6 +541,7 @@ impl Machine<'_> {
         }
         let found = decoded.cache.find(decoded.key, part.span, decoded.mark);
         let Some(elements) = found.filter(|elements| elements.len() == leaf.layout.bytes) else { return Ok(false) };
+        stats::count(Field::ChunkHits, 1);
         let first = first_byte(leaf, &part.axes) as i64;
         self.place(&View::of(leaf), &elements, first, part, &self.target.transfer).map_err(|e| part.name(e)).map(|()| true)
     }

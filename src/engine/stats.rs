@@ -27,6 +27,7 @@ pub(super) enum Field {
     CopiedBytes,
     IndexHits,
     IndexReads,
+    ChunkHits,
     DecodeNs,
     EncodeNs,
 }
@@ -62,6 +63,8 @@ pub struct Stats {
     pub index_hits: u64,
     /// Shards whose index was read.
     pub index_reads: u64,
+    /// Parts of chunks that were had from chunks that are kept decoded.
+    pub chunk_hits: u64,
     /// Nanoseconds in codecs when reading, where time is measured.
     pub decode_ns: u64,
     /// And when writing.
@@ -87,6 +90,7 @@ impl Stats {
             ("copied bytes", self.copied_bytes),
             ("shard indexes kept", self.index_hits),
             ("shard indexes read", self.index_reads),
+            ("decoded chunks kept", self.chunk_hits),
             ("retries", retries),
         ];
         rows.iter().filter(|row| row.1 != 0).map(|(name, n)| format!("{name}: {n}\n")).collect()
@@ -108,6 +112,7 @@ impl Stats {
             copied_bytes: of(Field::CopiedBytes),
             index_hits: of(Field::IndexHits),
             index_reads: of(Field::IndexReads),
+            chunk_hits: of(Field::ChunkHits),
             decode_ns: of(Field::DecodeNs),
             encode_ns: of(Field::EncodeNs),
         }

@@ -99,6 +99,8 @@ pub struct ozarr_stats {
     pub index_hits: i64,
     /// and of one that was read.
     pub index_reads: i64,
+    /// Parts of chunks that were had from decoded chunks, which the setting `"chunk_cache"` keeps.
+    pub chunk_hits: i64,
     /// Requests that an object store made again after a failure, since it was opened; of a context 0.
     pub retries: i64,
     /// Nanoseconds that decoding took, summed over all threads; 0 unless `"measure_time"` is on.
@@ -304,6 +306,7 @@ pub unsafe extern "C" fn ozarr_stats_text(stats: *const ozarr_stats, buf: *mut c
             copied_bytes: n(s.copied_bytes),
             index_hits: n(s.index_hits),
             index_reads: n(s.index_reads),
+            chunk_hits: n(s.chunk_hits),
             decode_ns: n(s.decode_ns),
             encode_ns: n(s.encode_ns),
         };
@@ -363,6 +366,7 @@ unsafe fn put_stats(counters: &Counters, retries: u64, stats: *mut ozarr_stats) 
         copied_bytes: number(s.copied_bytes),
         index_hits: number(s.index_hits),
         index_reads: number(s.index_reads),
+        chunk_hits: number(s.chunk_hits),
         retries: number(retries),
         decode_ns: number(s.decode_ns),
         encode_ns: number(s.encode_ns),

@@ -242,6 +242,7 @@ struct ozarr_stats
     copied_bytes::Int64
     index_hits::Int64
     index_reads::Int64
+    chunk_hits::Int64
     retries::Int64
     decode_ns::Int64
     encode_ns::Int64
