@@ -1088,7 +1088,7 @@ OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const 
  * `OZARR_ERR_BOUNDS`, the message names its position, and nothing is read or written. */
 
 /**
- * Reads the product of index lists: element [i][j] of `data` is the array's [indices[0][i]][indices[1][j]].
+ * Reads the product of index lists: `data[i][j]` is the array's element `(indices[0][i], indices[1][j])`.
  * Dimension d has `counts[d]` indices in `indices[d]`, in any order; where `indices[d]` is NULL all of the
  * dimension is read, and `counts[d]` does not count. `data`: contiguous, the last list fastest.
  */

@@ -1,6 +1,6 @@
 //! Counters of what the engine does: reads and writes of a store, chunks decoded and encoded, bytes copied.
 //!
-//! What happens is counted in the thread, without atomics, and added to the array's counters when an item is done ([`Scope`]): a few
+//! What happens is counted in the thread, without atomics, and added to the array's counters when an item is done (`Scope`): a few
 //! relaxed additions for a chunk, to one of several lines so that threads do not share one. Those of a store, of a context and of the
 //! process are the sums over what was opened from them; what is closed leaves its counts there.
 

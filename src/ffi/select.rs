@@ -32,7 +32,7 @@ use crate::limits::{Strides, element_count};
 use crate::node::Array;
 use std::ffi::c_void;
 
-/// Reads the product of index lists: element [i][j] of `data` is the array's [indices[0][i]][indices[1][j]].
+/// Reads the product of index lists: `data[i][j]` is the array's element `(indices[0][i], indices[1][j])`.
 /// Dimension d has `counts[d]` indices in `indices[d]`, in any order; where `indices[d]` is NULL all of the
 /// dimension is read, and `counts[d]` does not count. `data`: contiguous, the last list fastest.
 #[unsafe(no_mangle)]
