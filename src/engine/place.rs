@@ -262,11 +262,12 @@ unsafe fn copy_as<T: Copy>(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], str
                     stream::copy(src, dst, bytes);
                     true
                 })
-            } else if (PIECE..=SHORT_ROW).contains(&bytes) {
-                each(outer, src, dst, &mut |src, dst| {
-                    copy_short(src, dst, bytes);
-                    true
-                })
+            } else if bytes == 64 {
+                copy_rows::<64>(outer, src, dst)
+            } else if bytes == 32 {
+                copy_rows::<32>(outer, src, dst)
+            } else if bytes == 128 {
+                copy_rows::<128>(outer, src, dst)
             } else {
                 each(outer, src, dst, &mut |src, dst| {
                     std::ptr::copy_nonoverlapping(src, dst, bytes);
@@ -295,34 +296,18 @@ unsafe fn copy_as<T: Copy>(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], str
     }
 }
 
-/// Bytes that one instruction moves.
-const PIECE: usize = 16;
-/// Rows of at most so many bytes are copied here: calling `memcpy` costs as much as the copy.
-const SHORT_ROW: usize = 256;
-
-/// Copies at least [`PIECE`] bytes.
+/// Copies rows of so many bytes, in line: calling `memcpy` for them costs more than the copy.
 ///
 /// # Safety
-/// So many bytes are readable at `src` and writable at `dst`, and the two do not overlap.
-#[inline(always)]
-unsafe fn copy_short(src: *const u8, dst: *mut u8, bytes: usize) {
-    let last = bytes - PIECE;
-    let mut at = 0;
-    while at < last {
-        // SAFETY: a piece of both, unaligned.
-        unsafe { copy_piece(src.add(at), dst.add(at)) };
-        at += PIECE;
+/// As [`copy_plain`], for the axes outside of the rows.
+unsafe fn copy_rows<const N: usize>(outer: &[PlaceAxis], src: *const u8, dst: *mut u8) -> bool {
+    // SAFETY: forwarded; a row is contiguous on both sides.
+    unsafe {
+        each(outer, src, dst, &mut |src, dst| {
+            dst.cast::<[u8; N]>().write_unaligned(src.cast::<[u8; N]>().read_unaligned());
+            true
+        })
     }
-    // SAFETY: the last piece, part of which may have been copied already.
-    unsafe { copy_piece(src.add(last), dst.add(last)) };
-}
-
-/// # Safety
-/// [`PIECE`] bytes are readable at `src` and writable at `dst`; neither need be aligned.
-#[inline(always)]
-unsafe fn copy_piece(src: *const u8, dst: *mut u8) {
-    // SAFETY: forwarded from the caller.
-    unsafe { dst.cast::<[u8; PIECE]>().write_unaligned(src.cast::<[u8; PIECE]>().read_unaligned()) };
 }
 
 /// The outer axis along which the source is denser than along the inner one, if a transpose in tiles pays.

@@ -4,8 +4,8 @@
   product.py --tool BUILD/ozprod --build DIR [--only TEXT]
 
 Types x codecs x formats, and along with them orders, separators, fill values, shapes and ways of writing, each chosen by its own
-sequence so that neighbours differ in all. Direction `out`: the library writes, zarr-python and tensorstore (as far as it knows the
-codecs) read. Direction `in`: zarr-python or tensorstore writes, the library reads: whole, and regions with steps into memory of several
+sequence so that neighbours differ in all. Direction `out`: the library writes; zarr-python, tensorstore and zarrs (as far as they know the
+codecs) read. Direction `in`: zarr-python, tensorstore or zarrs writes, the library reads: whole, and regions with steps into memory of several
 layouts. The plan format is in ozprod.c. The last line is `N passed, N failed`.
 """
 import argparse, itertools, json, random, shutil, subprocess, sys, warnings
@@ -279,6 +279,30 @@ def by_tensorstore(store, a):
     return True
 
 
+def with_zarrs():
+    """What zarr-python does with the codecs of zarrs, and with no others."""
+    return zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipeline.strict": True})
+
+
+def zarrs_has(a):
+    # zarrs 0.2.3 does not turn complex numbers around.
+    return a["format"] == 3 and not (a["big"] and np.dtype(a["type"]).kind == "c")
+
+
+def by_zarrs(store, a):
+    if not zarrs_has(a):
+        return False
+    try:
+        with with_zarrs():
+            got = zarr.open_array(store / a["id"], mode="r")[...]
+    except Exception as e:  # noqa: BLE001  # it stands nowhere to be imported from
+        if type(e).__name__ != "UnsupportedMetadataError":
+            raise
+        return False
+    same_bits(got, a["want"])
+    return True
+
+
 # ---- direction in: a peer writes ----
 
 def codec_objects(codecs):
@@ -355,6 +379,11 @@ def write_tensorstore(store, a):
     z.write(a["values"]).result()
 
 
+def write_zarrs(store, a):
+    with with_zarrs():
+        write_zarr(store, a)
+
+
 def writer_of(a, n):
     """Which peer writes an array: each where only it can, else in turn."""
     if a["format"] == 2:
@@ -362,6 +391,8 @@ def writer_of(a, n):
         return write_zarr if only_zarr or n % 2 else write_tensorstore
     if a["codec"][0] in SHARDED:
         return write_tensorstore
+    if n % 3 == 2 and zarrs_has(a) and not a["codec"][0].startswith("transpose"):
+        return write_zarrs
     return write_tensorstore if n % 2 else write_zarr
 
 
@@ -372,7 +403,7 @@ def plan_in(plan, a, rng):
     plan("shapeis", commas(a["shape"]))
     plan("chunksare", commas(shard_codecs(a)[0] if a["codec"][0] in SHARDED else a["chunks"]))
     plan("typeis", t)
-    if a["fill_name"] != "null" and not (a["fill_name"] == "payload" and a["writer"] is write_zarr):
+    if a["fill_name"] != "null" and not (a["fill_name"] == "payload" and a["writer"] in (write_zarr, write_zarrs)):
         plan("fillis", a["fill"].tobytes().hex())
     plan.whole("check", v, t)
     for i, r in enumerate(regions(rng, a["shape"], 4)):
@@ -418,22 +449,23 @@ def main():
     store = build / "out.zarr"
     bad = plan.run(a0.tool, store, "r+", build, "out")
     failures |= {f"out {k}": v for k, v in bad.items()}
-    by_ts = 0
+    by_ts = by_zs = 0
     for a in arrays:
         if a["id"] in bad or "(run)" in bad:
             continue
         n = len(failures)
         attempt(a, "out, read by zarr-python:", by_zarr, store, a)
         by_ts += bool(attempt(a, "out, read by tensorstore:", by_tensorstore, store, a))
+        by_zs += bool(attempt(a, "out, read by zarrs:", by_zarrs, store, a))
         passed += len(failures) == n
-    print(f"written by the library: {len(arrays)} arrays, read by zarr-python, {by_ts} of them by tensorstore too")
+    print(f"written by the library: {len(arrays)} arrays, read by zarr-python, {by_ts} of them by tensorstore, {by_zs} by zarrs too")
 
     # in
     rng, plan, store = random.Random(2), Plan(), build / "in.zarr"
     store.mkdir()
     arrays = numbered([a for a in product() if not by_setter(a)])
     arrays = [a for a in arrays if a0.only in a["id"]]
-    count = {write_zarr: 0, write_tensorstore: 0}
+    count = {write_zarr: 0, write_tensorstore: 0, write_zarrs: 0}
     for n, a in enumerate(arrays):
         a["values"] = values(rng, a["type"], a["shape"], a["fill"], a["kind"])
         a["writer"] = writer_of(a, n)
@@ -445,7 +477,7 @@ def main():
     bad = plan.run(a0.tool, store, "r", build, "in")
     failures |= {f"in {k}": v for k, v in bad.items()}
     passed += 0 if "(run)" in bad else sum(count.values()) - len(bad)
-    print(f"read by the library: {count[write_zarr]} arrays of zarr-python, {count[write_tensorstore]} of tensorstore")
+    print(f"read by the library: {count[write_zarr]} arrays of zarr-python, {count[write_tensorstore]} of tensorstore, {count[write_zarrs]} of zarrs")
 
     for k, v in failures.items():
         print(f"FAIL {k}: {v}")
