@@ -28,10 +28,21 @@ fn level_of(image: &Multiscale, level: usize) -> Result<&ImageLevel> {
     }
 }
 
-fn axis_of(image: &Multiscale, axis: usize) -> Result<&Axis> {
-    match image.axes.get(axis) {
-        Some(found) => Ok(found),
-        None => bail!(Bounds, "the argument `axis` is {axis}, there are {} axes", image.axes.len()),
+/// A text of an axis, into the caller's buffer.
+///
+/// # Safety
+/// As for the public functions: `buf` has room for `cap` bytes, `len` is NULL or points to a number.
+unsafe fn put_axis_text(
+    group: *const ozarr_group,
+    (image, axis): (usize, usize),
+    (buf, cap, len): (*mut c_char, usize, *mut usize),
+    text: fn(&Axis) -> &String,
+) -> Result<()> {
+    let found = image_of(group, image)?;
+    match found.axes.get(axis) {
+        // SAFETY: forwarded from the caller.
+        Some(axis) => unsafe { put_text(text(axis), buf, cap, len) },
+        None => bail!(Bounds, "the argument `axis` is {axis}, there are {} axes", found.axes.len()),
     }
 }
 
@@ -127,9 +138,8 @@ pub unsafe extern "C" fn ozarr_group_image_axis_name(
     len: *mut usize,
 ) -> ozarr_status {
     entry!("ozarr_group_image_axis_name", {
-        let found = image_of(group, image)?;
         // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&axis_of(&found, axis)?.name, buf, cap, len) }
+        unsafe { put_axis_text(group, (image, axis), (buf, cap, len), |axis| &axis.name) }
     })
 }
 
@@ -145,9 +155,8 @@ pub unsafe extern "C" fn ozarr_group_image_axis_kind(
     len: *mut usize,
 ) -> ozarr_status {
     entry!("ozarr_group_image_axis_kind", {
-        let found = image_of(group, image)?;
         // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&axis_of(&found, axis)?.kind, buf, cap, len) }
+        unsafe { put_axis_text(group, (image, axis), (buf, cap, len), |axis| &axis.kind) }
     })
 }
 
@@ -163,8 +172,7 @@ pub unsafe extern "C" fn ozarr_group_image_axis_unit(
     len: *mut usize,
 ) -> ozarr_status {
     entry!("ozarr_group_image_axis_unit", {
-        let found = image_of(group, image)?;
         // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&axis_of(&found, axis)?.unit, buf, cap, len) }
+        unsafe { put_axis_text(group, (image, axis), (buf, cap, len), |axis| &axis.unit) }
     })
 }
