@@ -665,7 +665,10 @@ OZARR_CHECKED ozarr_status ozarr_iter_next(ozarr_iter *iter, bool *more);
 /** The name of the child. */
 OZARR_CHECKED ozarr_status ozarr_iter_name(const ozarr_iter *iter, char *buf, size_t cap, size_t *len);
 
-/** What the child is. */
+/**
+ * What the child is. Of a group in a folder that is read from the child's document when it is first
+ * asked.
+ */
 OZARR_CHECKED ozarr_status ozarr_iter_kind(const ozarr_iter *iter, ozarr_node_kind *kind);
 
 /** Why the child cannot be understood, as a message; an empty text if it can. */

@@ -161,36 +161,72 @@ impl<T: Default> Default for Kept<T> {
     }
 }
 
-/// A value that is made when it is first asked for, and never freed. Threads that come at the same time may each make one; one of
-/// them is used. No thread waits for another, as a child of `fork` would for ever.
+/// Room for a value that is made when it is first asked for. Threads that come at the same time may each make one; one of them is
+/// used. No thread waits for another, as a child of `fork` would for ever.
+pub struct Once<T>(AtomicPtr<T>);
+
+impl<T> Once<T> {
+    /// Without a value.
+    pub const fn new() -> Once<T> {
+        Once(AtomicPtr::new(null_mut()))
+    }
+
+    /// The value, made by `make` if there is none yet.
+    pub fn get(&self, make: impl FnOnce() -> T) -> &T {
+        let known = self.0.load(Ordering::Acquire);
+        if !known.is_null() {
+            // SAFETY: published below, freed only when `self` is dropped.
+            return unsafe { &*known };
+        }
+        let fresh = Box::into_raw(Box::new(make()));
+        match self.0.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: as above.
+            Ok(_) => unsafe { &*fresh },
+            // SAFETY: `fresh` was not published; `other` was.
+            Err(other) => unsafe {
+                drop(Box::from_raw(fresh));
+                &*other
+            },
+        }
+    }
+}
+
+impl<T> Default for Once<T> {
+    fn default() -> Once<T> {
+        Once::new()
+    }
+}
+
+impl<T> Drop for Once<T> {
+    fn drop(&mut self) {
+        let value = *self.0.get_mut();
+        if !value.is_null() {
+            // SAFETY: it comes from `Box::into_raw`, and nobody else holds it any more.
+            drop(unsafe { Box::from_raw(value) });
+        }
+    }
+}
+
+// SAFETY: the value is shared with other threads, and made or dropped by any of them.
+unsafe impl<T: Send + Sync> Sync for Once<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for Once<T> {}
+
+/// A value of the process that is made when it is first asked for, as [`Once`] makes it, and never freed.
 pub struct Lazy<T: 'static> {
-    value: AtomicPtr<T>,
+    value: Once<T>,
     make: fn() -> T,
 }
 
 impl<T: Send + Sync> Lazy<T> {
     /// What `make` makes.
     pub const fn new(make: fn() -> T) -> Lazy<T> {
-        Lazy { value: AtomicPtr::new(null_mut()), make }
+        Lazy { value: Once::new(), make }
     }
 
     /// The value.
     pub fn get(&'static self) -> &'static T {
-        let known = self.value.load(Ordering::Acquire);
-        if !known.is_null() {
-            // SAFETY: published below, never freed.
-            return unsafe { &*known };
-        }
-        let fresh = Box::into_raw(Box::new((self.make)()));
-        match self.value.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: never freed.
-            Ok(_) => unsafe { &*fresh },
-            // SAFETY: `fresh` was not published; `other` was, and is never freed.
-            Err(other) => unsafe {
-                drop(Box::from_raw(fresh));
-                &*other
-            },
-        }
+        self.value.get(self.make)
     }
 }
 

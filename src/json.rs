@@ -1,17 +1,19 @@
 //! Bounded JSON: reading with limits on size and depth, writing, and the small look-ups that all metadata code shares.
 //!
-//! Numbers keep their source text (an exponent is written `e+5`, whatever its spelling was) and objects the order of
-//! their members. The bare tokens `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON forbids, are read as
+//! Numbers keep their source text and objects the order of their members. The bare tokens `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON forbids, are read as
 //! numbers with that text and written the same way.
 
+mod parse;
 pub mod splice;
+mod value;
 
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, MAX_JSON_VALUES};
-use serde_json::{Map, Number, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::Write;
+use std::fmt::Write;
+pub(crate) use value::json;
+pub use value::{List, Map, Number, Text, Value};
 
 /// The most bytes of a value that a message shows.
 pub(crate) const BRIEF: usize = 40;
@@ -20,8 +22,6 @@ pub(crate) const BRIEF: usize = 40;
 pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// The tokens that are no JSON and are read all the same; longer ones first, because one contains another.
 const TOKENS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
-/// How many stand-ins are tried before a document is refused; a document that holds even one is hostile.
-const STAND_INS: u32 = 8;
 /// What to do about NaN and infinities that a caller wants to store.
 pub const NO_FORM: &str = "NaN and infinities have no form in JSON: store a text, or use a context whose setting \"non_finite\" is \"1\"";
 /// So many repeated names are told, at most.
@@ -30,21 +30,17 @@ const REPEATED: usize = 8;
 const LINE: usize = 100;
 
 /// Reads a document of at most `max` bytes: a byte-order mark is skipped, bare `NaN` and `Infinity` are numbers,
-/// nesting is limited to 128 levels.
+/// nesting is limited to 127 levels.
 pub fn parse(bytes: &[u8], max: usize) -> Result<Value> {
     if bytes.len() > max {
         bail!(Limit, "a document of {} bytes exceeds the limit of {max} bytes", bytes.len());
     }
     check_values(bytes)?;
-    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    serde_json::from_slice(bytes).or_else(|e| match substitute(bytes) {
-        Some(s) => s.parse(),
-        None => Err(syntax(&e, e.column())),
-    })
+    parse::value(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes), true)
 }
 
 /// Reads a document that must be an object.
-pub fn parse_object(bytes: &[u8], max: usize) -> Result<Map<String, Value>> {
+pub fn parse_object(bytes: &[u8], max: usize) -> Result<Map> {
     match parse(bytes, max)? {
         Value::Object(object) => Ok(object),
         other => bail!(Metadata, "found {}, expected an object", brief(&other)),
@@ -58,12 +54,9 @@ pub fn parse_text(text: &str) -> Result<Value> {
         bail!(Limit, "a JSON text of {} bytes exceeds the limit of {} bytes", text.len(), crate::limits::MAX_DOCUMENT);
     }
     check_values(text.as_bytes())?;
-    serde_json::from_str(text).map_err(|e| {
-        let plain = argument(syntax(&e, e.column()));
-        match substitute(text.as_bytes()) {
-            Some(s) if s.parse().is_ok() => err!(Argument, "{}; {NO_FORM}", plain.message()),
-            _ => plain,
-        }
+    parse::value(text.as_bytes(), false).map_err(|e| match parse::value(text.as_bytes(), true) {
+        Ok(_) => err!(Argument, "{}; {NO_FORM}", e.message()),
+        Err(_) => argument(e),
     })
 }
 
@@ -100,99 +93,6 @@ fn check_values(bytes: &[u8]) -> Result<()> {
 
 fn argument(e: Error) -> Error {
     Error::new(ErrorKind::Argument, e.message())
-}
-
-fn syntax(e: &serde_json::Error, column: usize) -> Error {
-    let text = e.to_string();
-    let reason = text.split(" at line ").next().unwrap_or_default();
-    err!(Metadata, "invalid JSON at line {}, column {column}: {reason}", e.line())
-}
-
-/// A document in which each bare token is replaced by a number that occurs nowhere else in it.
-struct Substituted {
-    text: Vec<u8>,
-    /// The numbers that stand for [`TOKENS`].
-    stand_ins: [String; 3],
-    /// Where a token was replaced, as an offset in `text`, and how many bytes longer it became.
-    places: Vec<(usize, usize)>,
-}
-
-/// Replaces the bare tokens outside of strings; `None` where there are none (or where no stand-in is free).
-fn substitute(bytes: &[u8]) -> Option<Substituted> {
-    let holds = |token: &[u8]| bytes.windows(token.len()).any(|w| w == token);
-    if !holds(b"NaN") && !holds(b"Infinity") {
-        return None;
-    }
-    let mut result = Substituted { text: Vec::new(), stand_ins: stand_ins(bytes)?, places: Vec::new() };
-    crate::limits::reserve(&mut result.text, bytes.len()).ok()?;
-    let (mut copied, mut at, mut in_string) = (0, 0, false);
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'\\' if in_string => at += 1,
-            b'"' => in_string = !in_string,
-            b'-' | b'I' | b'N' if !in_string => {
-                if let Some(token) = token_at(bytes, at) {
-                    let stand_in = result.stand_ins[token].as_bytes();
-                    result.text.extend_from_slice(&bytes[copied..at]);
-                    result.places.push((result.text.len(), stand_in.len() - TOKENS[token].len()));
-                    result.text.extend_from_slice(stand_in);
-                    at += TOKENS[token].len();
-                    copied = at;
-                    continue;
-                }
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    result.text.extend_from_slice(&bytes[copied..]);
-    (!result.places.is_empty()).then_some(result)
-}
-
-/// Which of [`TOKENS`] stands at that offset, as a word of its own.
-fn token_at(bytes: &[u8], at: usize) -> Option<usize> {
-    let in_word = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || b"+-._".contains(b));
-    if in_word(at.checked_sub(1).and_then(|before| bytes.get(before))) {
-        return None;
-    }
-    let token = TOKENS.iter().position(|t| bytes[at..].starts_with(t.as_bytes()))?;
-    (!in_word(bytes.get(at + TOKENS[token].len()))).then_some(token)
-}
-
-/// Three numbers that do not occur in the document.
-fn stand_ins(bytes: &[u8]) -> Option<[String; 3]> {
-    let free = |prefix: &str| !bytes.windows(prefix.len()).any(|w| w == prefix.as_bytes());
-    let prefix = (0..STAND_INS).map(|i| format!("7.{i}9331e-60417")).find(|p| free(p))?;
-    Some([0, 1, 2].map(|token| format!("{prefix}{token}")))
-}
-
-impl Substituted {
-    fn parse(&self) -> Result<Value> {
-        let mut value = serde_json::from_slice(&self.text).map_err(|e| syntax(&e, self.column(&e)))?;
-        self.restore(&mut value);
-        Ok(value)
-    }
-
-    /// The column of an error in the document as it was.
-    fn column(&self, e: &serde_json::Error) -> usize {
-        let start = self.text.split_inclusive(|&b| b == b'\n').take(e.line().saturating_sub(1)).map(<[u8]>::len).sum::<usize>();
-        let before = |place: usize| place >= start && place < start + e.column();
-        let growth: usize = self.places.iter().filter(|(place, _)| before(*place)).map(|(_, growth)| growth).sum();
-        e.column().saturating_sub(growth)
-    }
-
-    fn restore(&self, value: &mut Value) {
-        match value {
-            Value::Number(number) => {
-                if let Some(token) = self.stand_ins.iter().position(|s| s == number.as_str()) {
-                    *number = Number::from_string_unchecked(TOKENS[token].to_string());
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|v| self.restore(v)),
-            Value::Object(members) => members.values_mut().for_each(|v| self.restore(v)),
-            _ => {}
-        }
-    }
 }
 
 /// The names that stand more than once in one object of a document, up to a few; readers take the last of each (HD-02). `bytes`
@@ -239,7 +139,8 @@ fn string_end(bytes: &[u8], mut at: usize) -> usize {
 
 fn unescaped(quoted: &[u8]) -> Option<Cow<'_, str>> {
     if quoted.contains(&b'\\') {
-        return serde_json::from_slice(quoted).ok().map(Cow::Owned);
+        let Ok(Value::String(name)) = parse::value(quoted, false) else { return None };
+        return Some(Cow::Owned(name.into()));
     }
     std::str::from_utf8(quoted).ok().map(|name| Cow::Borrowed(name.trim_matches('"')))
 }
@@ -253,7 +154,7 @@ pub fn number(value: f64) -> Number {
     } else {
         "-Infinity"
     };
-    Number::from_f64(value).unwrap_or_else(|| Number::from_string_unchecked(token.to_string()))
+    Number::from_f64(value).unwrap_or_else(|| Number::of_text(Text::new_static(token)))
 }
 
 /// Whether a number is one of the bare tokens `NaN`, `Infinity`, `-Infinity`.
@@ -288,6 +189,11 @@ pub fn to_compact(value: &Value) -> String {
     value.to_string()
 }
 
+fn push_compact(out: &mut String, value: &Value) {
+    // A `String` takes everything.
+    let _ = write!(out, "{value}");
+}
+
 fn write(out: &mut String, value: &Value, depth: usize) {
     match value {
         Value::Array(items) if !items.is_empty() => match one_line(items) {
@@ -297,7 +203,7 @@ fn write(out: &mut String, value: &Value, depth: usize) {
         Value::Object(members) if !members.is_empty() => {
             write_items(out, ['{', '}'], members.iter().map(|(k, v)| (Some(k), v)), depth);
         }
-        scalar_or_empty => out.push_str(&to_compact(scalar_or_empty)),
+        scalar_or_empty => push_compact(out, scalar_or_empty),
     }
 }
 
@@ -309,19 +215,19 @@ fn one_line(items: &[Value]) -> Option<String> {
             return None;
         }
         line.push_str(if i > 0 { ", " } else { "" });
-        line.push_str(&to_compact(item));
+        push_compact(&mut line, item);
     }
     line.push(']');
     (line.len() <= LINE).then_some(line)
 }
 
-fn write_items<'a>(out: &mut String, brackets: [char; 2], items: impl Iterator<Item = (Option<&'a String>, &'a Value)>, depth: usize) {
+fn write_items<'a>(out: &mut String, brackets: [char; 2], items: impl Iterator<Item = (Option<&'a Text>, &'a Value)>, depth: usize) {
     out.push(brackets[0]);
     for (i, (name, value)) in items.enumerate() {
         out.push_str(if i > 0 { ",\n" } else { "\n" });
         indent(out, depth + 1);
         if let Some(name) = name {
-            out.push_str(&Value::from(name.as_str()).to_string());
+            push_string(out, name);
             out.push_str(": ");
         }
         write(out, value, depth + 1);
@@ -329,6 +235,19 @@ fn write_items<'a>(out: &mut String, brackets: [char; 2], items: impl Iterator<I
     out.push('\n');
     indent(out, depth);
     out.push(brackets[1]);
+}
+
+/// A text as a JSON string.
+fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    push_string(&mut out, text);
+    out
+}
+
+/// Adds a string with its quotation marks.
+fn push_string(out: &mut String, text: &str) {
+    // A `String` takes everything.
+    let _ = value::write_string(out, text);
 }
 
 fn indent(out: &mut String, depth: usize) {
@@ -354,33 +273,25 @@ pub fn u64_list(value: &Value) -> Result<Dims> {
 }
 
 /// The member of that name; an error at that field where it is missing.
-pub fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Result<&'a Value> {
+pub fn member<'a>(object: &'a Map, name: &str) -> Result<&'a Value> {
     object.get(name).ok_or_else(|| err!(Metadata, "the member is missing").at_field(name))
 }
 
 /// A value as messages show it: compact JSON, cut to about 40 bytes.
 pub fn brief(value: &Value) -> String {
     /// Keeps what fits and stops the writer after that, so that a huge value is not written out for a message.
-    struct Cut(Vec<u8>);
+    struct Cut(String);
     impl Write for Cut {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            let room = (BRIEF + 4).saturating_sub(self.0.len());
-            if room == 0 {
-                return Err(std::io::ErrorKind::WriteZero.into());
-            }
-            let n = bytes.len().min(room);
-            self.0.extend_from_slice(&bytes[..n]);
-            Ok(n)
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0.extend(text.chars().take(BRIEF + 1));
+            if self.0.len() > BRIEF { Err(std::fmt::Error) } else { Ok(()) }
         }
     }
-    let mut cut = Cut(Vec::new());
-    let whole = serde_json::to_writer(&mut cut, value).is_ok();
-    let text = String::from_utf8_lossy(&cut.0);
-    if whole && text.len() <= BRIEF {
-        return text.into_owned();
+    let mut cut = Cut(String::new());
+    let whole = write!(cut, "{value}").is_ok();
+    let text = cut.0;
+    if whole {
+        return text;
     }
     let end = (0..=BRIEF.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
     format!("{}…", &text[..end])
@@ -389,7 +300,6 @@ pub fn brief(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn read(text: &str) -> Result<Value> {
         parse(text.as_bytes(), 1 << 20)

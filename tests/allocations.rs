@@ -46,7 +46,8 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn array(root: &std::path::Path, codecs: &str, chunks: u64) -> Arc<BoundArray> {
-    let list: Vec<serde_json::Value> = serde_json::from_str(codecs).unwrap();
+    let list = ozarr::metadata::json::parse_text(codecs).unwrap();
+    let list = list.as_array().unwrap();
     let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
     let chunk = Dims::from_slice(&[16, 8]);
     Arc::new(BoundArray {
@@ -76,7 +77,8 @@ fn uneven(array: &BoundArray, codecs: &str, chunks: u64) -> Arc<BoundArray> {
     let mut rows = Runs::new();
     (0..chunks + chunks / 15).for_each(|i| rows.push(16 - i % 2, 1).unwrap());
     let grid = Grid::rectilinear(vec![Extents::Listed(rows), Extents::Repeat(8)]).unwrap();
-    let list: Vec<serde_json::Value> = serde_json::from_str(codecs).unwrap();
+    let list = ozarr::metadata::json::parse_text(codecs).unwrap();
+    let list = list.as_array().unwrap();
     let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
     let by_shape = Some(ByShape::new(Chain::parse(&codecs, DataType::Float64, 2).unwrap()));
     Arc::new(BoundArray { grid, by_shape, prefix: format!("uneven{chunks}/"), ..array.clone() })

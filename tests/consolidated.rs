@@ -91,7 +91,7 @@ fn a_consolidated_group_is_listed_and_opened_in_a_few_requests() {
             let children = sub.children().unwrap();
             assert_eq!(children.len(), 100);
             for (i, child) in children.iter().enumerate() {
-                assert_eq!(child.kind, NodeKind::Array);
+                assert_eq!(child.kind(), NodeKind::Array);
                 let array = sub.open_array(&child.name).unwrap();
                 assert_eq!((array.shape().as_slice(), array.attributes().get_i64("number").unwrap()), (&[4][..], i as i64));
             }
@@ -115,7 +115,15 @@ fn what_consolidated_metadata_lack_is_opened_from_its_own_document() {
         put(&shared, key, &consolidated.replace("int32", "int99").replace("<i4", "<i99"));
         put(&shared, "bad/zarr.json", "{");
         let group = Group::open(&store, "").unwrap();
-        let children: Vec<(String, NodeKind)> = group.children().unwrap().into_iter().map(|c| (c.name, c.kind)).collect();
+        let children: Vec<(String, NodeKind)> = group
+            .children()
+            .unwrap()
+            .into_iter()
+            .map(|c| {
+                let kind = c.kind();
+                (c.name, kind)
+            })
+            .collect();
         let want = [("added", NodeKind::Array), ("bad", NodeKind::Unknown), ("old", NodeKind::Array)];
         assert_eq!(children.iter().map(|(n, k)| (n.as_str(), *k)).collect::<Vec<_>>(), want);
         assert_eq!(group.open_array("added").unwrap().shape().as_slice(), [4]);

@@ -166,9 +166,9 @@ const TABLE: &[(DataType, &str, Flips)] = &[
 ];
 
 fn leaf(t: DataType, json: &str, elements: u64) -> Leaf {
-    let value: serde_json::Value = serde_json::from_str(json).unwrap();
+    let value = ozarr::metadata::json::parse_text(json).unwrap();
     let codecs = match &value {
-        serde_json::Value::Array(list) => Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect()),
+        ozarr::metadata::json::Value::Array(list) => Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect()),
         one => {
             let filters = vec![Extension::from_v2(one).unwrap()];
             Codecs::V2 { order: Order::C, element: ElementType::native(t), filters, compressor: None }

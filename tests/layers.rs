@@ -41,7 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Crates that only some layers may name.
 const CRATES: &[(&str, &[&str])] = &[
-    ("serde_json", &["json", "dtype", "metadata", "codec", "node"]),
+    ("smol_str", &["json"]),
     ("blosc", &["codec"]),
     ("zstd_safe", &["codec"]),
     ("flate2", &["codec"]),

@@ -11,7 +11,7 @@ use ozarr::grid::key::{KeyEncoding, Separator};
 use ozarr::grid::rectilinear::{Extents, Runs};
 use ozarr::limits::Dims;
 use ozarr::metadata::extension::Extension;
-use ozarr::metadata::{Codecs, Order, Value};
+use ozarr::metadata::{Codecs, Order};
 use ozarr::store::latency::LatencyStore;
 use ozarr::store::local::{LocalStore, SyncMode};
 use ozarr::store::memory::MemoryStore;
@@ -30,13 +30,15 @@ impl Random {
 }
 
 fn v3(json: &str) -> Codecs {
-    let list: Vec<Value> = serde_json::from_str(json).unwrap();
+    let list = ozarr::metadata::json::parse_text(json).unwrap();
+    let list = list.as_array().unwrap();
     Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect())
 }
 
 fn v2(order: Order, byte_order: ByteOrder, filters: &str, compressor: &str) -> Codecs {
-    let filters: Vec<Value> = serde_json::from_str(filters).unwrap();
-    let compressor: Value = serde_json::from_str(compressor).unwrap();
+    let filters = ozarr::metadata::json::parse_text(filters).unwrap();
+    let filters = filters.as_array().unwrap();
+    let compressor = ozarr::metadata::json::parse_text(compressor).unwrap();
     Codecs::V2 {
         order,
         element: ElementType::new(DataType::Float64, byte_order),

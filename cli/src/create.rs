@@ -109,10 +109,10 @@ fn names(text: &str) -> Outcome<Vec<Option<String>>> {
     let Value::Array(items) = json::parse_text(text).map_err(|e| e.at_field("--dims"))? else { return Ok(Vec::new()) };
     let name = |item: Value| match item {
         Value::Null => Ok(None),
-        Value::String(name) => Ok(Some(name)),
+        Value::String(name) => Ok(Some(name.into())),
         other => Err(Failure::Error(format!("--dims: found {other}, expected a string or null"))),
     };
-    items.into_iter().map(name).collect()
+    items.iter().cloned().map(name).collect()
 }
 
 fn element_type(text: &str) -> Result<ElementType, String> {

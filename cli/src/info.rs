@@ -47,7 +47,7 @@ fn draft(dialect: Dialect) -> Option<(String, Value)> {
 }
 
 /// The images of OME-Zarr that a group holds.
-fn images(group: &Group, members: &mut Map<String, Value>) -> Outcome {
+fn images(group: &Group, members: &mut Map) -> Outcome {
     let mut all = Vec::new();
     for image in group.multiscales()? {
         let axis = |a: &Axis| [a.name.as_str(), a.kind.as_str(), a.unit.as_str()].map(Value::from).to_vec();
@@ -67,7 +67,7 @@ fn images(group: &Group, members: &mut Map<String, Value>) -> Outcome {
 }
 
 /// The dimensions that netCDF-C defined.
-fn netcdf(group: &Group, members: &mut Map<String, Value>) -> Outcome {
+fn netcdf(group: &Group, members: &mut Map) -> Outcome {
     if let Some(all) = group.nc_dimensions()? {
         let one = |d: &NcDimension| {
             let length = Value::from(d.length);
@@ -82,7 +82,7 @@ fn object(members: &[(&str, Value)]) -> Value {
     Value::Object(members.iter().map(|(name, value)| (name.to_string(), value.clone())).collect())
 }
 
-fn of_array(array: &Array, stored: bool) -> Outcome<Map<String, Value>> {
+fn of_array(array: &Array, stored: bool) -> Outcome<Map> {
     let document = json::parse_object(array.metadata_json().as_bytes(), usize::MAX)?;
     let member = |name: &str| document.get(name).cloned().unwrap_or(Value::Null);
     let v3 = array.format() == Format::V3;
@@ -135,11 +135,11 @@ fn name(codec: &Value) -> Option<&str> {
 /// v2's filters and compressor as one list, in the order of encoding.
 fn codecs_v2(filters: Value, compressor: Value) -> Value {
     let mut all = match filters {
-        Value::Array(filters) => filters,
+        Value::Array(filters) => filters.to_vec(),
         _ => Vec::new(),
     };
     all.extend(Some(compressor).filter(|c| !c.is_null()));
-    Value::Array(all)
+    Value::Array(all.into())
 }
 
 fn names_v2(array: &Array) -> Value {
@@ -154,9 +154,9 @@ fn attributes(attributes: &Attributes) -> Outcome<Value> {
 /// Bare NaN and infinities, which other writers put into documents, as strings: JSON has no other form for them.
 pub fn text_for_non_finite(value: Value) -> Value {
     match value {
-        Value::Number(n) if json::is_non_finite(&n) => Value::String(n.to_string()),
-        Value::Array(items) => items.into_iter().map(text_for_non_finite).collect(),
-        Value::Object(members) => members.into_iter().map(|(name, v)| (name, text_for_non_finite(v))).collect(),
+        Value::Number(n) if json::is_non_finite(&n) => n.to_string().into(),
+        Value::Array(items) => items.iter().cloned().map(text_for_non_finite).collect(),
+        Value::Object(members) => members.into_iter().map(|(name, v)| (name, text_for_non_finite(v))).collect::<Map>().into(),
         other => other,
     }
 }
@@ -176,17 +176,17 @@ fn usage(array: &Array) -> Outcome<Value> {
 /// An image: what it is, and a line for each level.
 fn image_rows(image: &Value, row: &mut impl FnMut(&str, &str)) {
     let text = |value: &Value| value.as_str().map_or_else(|| json::to_text(value), str::to_string);
-    let axes = image["axes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let axes = image["axes"].as_array().unwrap_or_default();
     let axis = |a: &Value| [&a[0], &a[1], &a[2]].map(text).join(" ").trim_end().to_string();
     let axes: Vec<String> = axes.iter().map(axis).collect();
     row("image", &format!("{} (OME-Zarr {}): {}", text(&image["name"]), text(&image["version"]), axes.join(", ")));
-    for level in image["levels"].as_array().map(Vec::as_slice).unwrap_or_default() {
+    for level in image["levels"].as_array().unwrap_or_default() {
         row("", &format!("{}: {} at {}", text(&level["path"]), text(&level["shape"]), text(&level["scale"])));
     }
 }
 
 /// A line for each member; attributes and codecs one below the other.
-fn table(members: &Map<String, Value>) -> String {
+fn table(members: &Map) -> String {
     let mut text = String::new();
     let mut row = |name: &str, value: &str| text.push_str(&format!("{name:16}{}\n", one_line(value)));
     for (member, value) in members {

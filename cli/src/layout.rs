@@ -54,7 +54,7 @@ impl Chunks {
     fn rank(&self) -> usize {
         match self {
             Chunks::Shape(list) => list.0.len(),
-            Chunks::Json(text) => json::parse_text(text).ok().and_then(|v| v.as_array().map(Vec::len)).unwrap_or(usize::MAX),
+            Chunks::Json(text) => json::parse_text(text).ok().and_then(|v| v.as_array().map(<[_]>::len)).unwrap_or(usize::MAX),
         }
     }
 }
@@ -132,7 +132,7 @@ impl Layout {
         let mut codecs = Vec::new();
         for text in &self.codec {
             match json::parse_text(&json_or_string(text)).map_err(|e| e.at_field("--codec"))? {
-                Value::Array(all) => codecs.extend(all),
+                Value::Array(all) => codecs.extend(all.iter().cloned()),
                 one => codecs.push(one),
             }
         }
@@ -144,13 +144,13 @@ impl Layout {
                 let is_filter = |c: &Value| c.get("id").and_then(Value::as_str).is_some_and(|id| FILTERS.contains(&id));
                 let compressor = codecs.pop_if(|c| !is_filter(c));
                 spec.set_compressor_json(&json::to_text(&compressor.unwrap_or(Value::Null)))?;
-                spec.set_filters_json(&json::to_text(&Value::Array(codecs)))?;
+                spec.set_filters_json(&json::to_text(&Value::Array(codecs.into())))?;
             }
-            (Some(_), _) if is_v2 => spec.set_filters_json(&json::to_text(&Value::Array(codecs)))?,
+            (Some(_), _) if is_v2 => spec.set_filters_json(&json::to_text(&Value::Array(codecs.into())))?,
             (Some(_), _) => return Err(Failure::Usage("--codec gives all codecs in Zarr 3; leave --compressor out".into())),
             (None, _) => {
                 let all = if let Some(inner) = &inner { vec![sharding(inner, codecs)] } else { codecs };
-                return Ok(spec.set_codecs_json(&json::to_text(&Value::Array(all)))?);
+                return Ok(spec.set_codecs_json(&json::to_text(&Value::Array(all.into())))?);
             }
         }
         if let Some(inner) = inner {
@@ -176,13 +176,12 @@ impl Layout {
 
 /// The codec of shards whose chunks of shape `inner` go through `codecs`.
 fn sharding(inner: &[u64], codecs: Vec<Value>) -> Value {
-    let object =
-        |members: Vec<(&str, Value)>| -> Value { members.into_iter().map(|(k, v)| (k.to_string(), v)).collect::<Map<_, _>>().into() };
+    let object = |members: Vec<(&str, Value)>| -> Value { members.into_iter().collect::<Map>().into() };
     let bytes = object(vec![("name", "bytes".into()), ("configuration", object(vec![("endian", "little".into())]))]);
     let configuration = object(vec![
         ("chunk_shape", Value::from(inner.to_vec())),
-        ("codecs", Value::Array(codecs)),
-        ("index_codecs", Value::Array(vec![bytes, object(vec![("name", "crc32c".into())])])),
+        ("codecs", Value::Array(codecs.into())),
+        ("index_codecs", Value::from_iter([bytes, object(vec![("name", "crc32c".into())])])),
         ("index_location", "end".into()),
     ]);
     object(vec![("name", "sharding_indexed".into()), ("configuration", configuration)])

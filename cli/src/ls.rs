@@ -21,13 +21,13 @@ impl Ls {
         let group = self.place.group(Mode::Read)?;
         let children = group.children()?;
         if self.json {
-            let names = children.into_iter().map(|child| Value::String(child.name)).collect();
+            let names = children.into_iter().map(|child| Value::from(child.name)).collect();
             return line(&json::to_text(&Value::Array(names)));
         }
         let width = children.iter().map(|child| one_line(&child.name).chars().count()).max().unwrap_or(0);
         let mut text = String::new();
         for child in &children {
-            let what = match &child.error {
+            let what = match child.error() {
                 None => what(&group, &child.name),
                 Some(e) => format!("unreadable: {}", one_line(&e.to_string())),
             };

@@ -93,7 +93,7 @@ fn map(config: &Config<'_>, direction: &str, from: DataType, to: DataType) -> Re
         let fill = Fill::from_json_v3(t, value).map_err(|e| e.at_field(config.path("scalar_map")))?;
         Ok(filters::load(ElementType::native(t), &fill.element(t)))
     };
-    let pair = |pair: &Value| match pair.as_array().map(Vec::as_slice) {
+    let pair = |pair: &Value| match pair.as_array() {
         Some([key, value]) => Ok((scalar(from, key)?, scalar(to, value)?)),
         _ => Err(fail(format!("found {}, expected a pair", brief(pair)))),
     };

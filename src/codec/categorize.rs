@@ -191,8 +191,8 @@ mod tests {
     use crate::codec::registry::Style;
     use crate::metadata::Map;
 
-    fn map(json: &str) -> Map<String, Value> {
-        serde_json::from_str(json).unwrap()
+    fn map(json: &str) -> Map {
+        crate::json::parse_object(json.as_bytes(), 1 << 20).unwrap()
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::dtype::{ByteOrder, DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
 use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
-use crate::metadata::{Codecs, Map, Order, Value};
+use crate::metadata::{Codecs, Map, Order};
 use std::sync::Arc;
 
 /// A chain whose names, configuration and types are checked; the shape of the chunks is still open.
@@ -363,7 +363,7 @@ impl Parser {
     }
 
     /// A codec that the program has registered.
-    fn foreign(&mut self, name: &str, codec: &dyn foreign::Codec, configuration: &Map<String, Value>) -> Result<()> {
+    fn foreign(&mut self, name: &str, codec: &dyn foreign::Codec, configuration: &Map) -> Result<()> {
         match codec.class() {
             Class::Bytes => self.stage(name, |item| foreign::build(name, codec, configuration, false, item)),
             Class::Array { .. } => {
@@ -526,14 +526,16 @@ mod tests {
     const I32: ElementType = ElementType { data_type: DataType::Int32, order: ByteOrder::Little };
 
     fn v3(json: &str) -> Codecs {
-        let list: Vec<Value> = serde_json::from_str(json).unwrap();
+        let list = crate::json::parse_text(json).unwrap();
+        let list = list.as_array().unwrap();
         Codecs::V3(list.iter().map(|v| Extension::from_v3(v).unwrap()).collect())
     }
 
     fn v2(order: Order, element: ElementType, filters: &str, compressor: Option<&str>) -> Codecs {
-        let list: Vec<Value> = serde_json::from_str(filters).unwrap();
+        let list = crate::json::parse_text(filters).unwrap();
+        let list = list.as_array().unwrap();
         let filters = list.iter().map(|v| Extension::from_v2(v).unwrap()).collect();
-        let compressor = compressor.map(|c| Extension::from_v2(&serde_json::from_str(c).unwrap()).unwrap());
+        let compressor = compressor.map(|c| Extension::from_v2(&crate::json::parse_text(c).unwrap()).unwrap());
         Codecs::V2 { order, element, filters, compressor }
     }
 

@@ -98,7 +98,7 @@ pub(super) fn build_shuffle(config: &Config<'_>, item: ElementType) -> Result<Bu
 /// A NumPy type string, with a byte order (`<i4`) or as a name (`int32`).
 pub(super) fn element(config: &Config<'_>, name: &str) -> Result<Option<ElementType>> {
     let Some(value) = config.get(name) else { return Ok(None) };
-    let named = |s: &String| DataType::NUMPY.iter().find(|t| t.name() == s).map(|t| ElementType::native(*t));
+    let named = |s: &str| DataType::NUMPY.iter().find(|t| t.name() == s).map(|t| ElementType::native(*t));
     let element = match value {
         Value::String(s) if named(s).is_some() => Ok(named(s)),
         other => parse_v2::parse(other).map(Some),

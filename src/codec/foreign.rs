@@ -83,7 +83,7 @@ pub(super) fn find_v2(id: &str) -> Option<Arc<dyn Codec>> {
     CODECS.get().find(V2, id)
 }
 
-fn text(configuration: &Map<String, Value>) -> String {
+fn text(configuration: &Map) -> String {
     json::to_compact(&Value::Object(configuration.clone()))
 }
 
@@ -130,7 +130,7 @@ impl Opened for Conversion {
 }
 
 /// The stage of a codec that is not of [`Class::Array`], or of any in v2.
-pub(super) fn build(name: &str, codec: &dyn Codec, configuration: &Map<String, Value>, v2: bool, item: ElementType) -> Result<Built> {
+pub(super) fn build(name: &str, codec: &dyn Codec, configuration: &Map, v2: bool, item: ElementType) -> Result<Built> {
     if let Class::Array { .. } = codec.class() {
         return kernel(name, codec, configuration, v2, item).map(|kernel| kernel.built());
     }
@@ -141,7 +141,7 @@ pub(super) fn build(name: &str, codec: &dyn Codec, configuration: &Map<String, V
 }
 
 /// The kernel of a codec between elements and elements.
-pub(super) fn kernel(name: &str, codec: &dyn Codec, configuration: &Map<String, Value>, v2: bool, item: ElementType) -> Result<Kernel> {
+pub(super) fn kernel(name: &str, codec: &dyn Codec, configuration: &Map, v2: bool, item: ElementType) -> Result<Kernel> {
     check_input(item.data_type)?;
     let (opened, output) = codec.open(&text(configuration), v2, item.data_type)?;
     check_input(output)?;
@@ -337,7 +337,8 @@ mod tests {
     }
 
     fn v3(list: &str) -> Codecs {
-        let list: Vec<Value> = serde_json::from_str(list).unwrap();
+        let list = crate::json::parse_text(list).unwrap();
+        let list = list.as_array().unwrap();
         Codecs::V3(list.iter().map(|v| Extension::from_v3(v).unwrap()).collect())
     }
 
@@ -383,7 +384,7 @@ mod tests {
         }
         assert!(!chain(&v3(&format!(r#"[{big}, "test.bytes"]"#))).unwrap().any_thread());
         for id in ["test.bytes", "test.array", "test.serial"] {
-            let filter = Extension::from_v2(&serde_json::json!({"id": id, "level": 3})).unwrap();
+            let filter = Extension::from_v2(&crate::json::json!({"id": id, "level": 3})).unwrap();
             let element = ElementType::new(DataType::UInt16, ByteOrder::Big);
             let codecs = Codecs::V2 { order: Order::C, element, filters: vec![filter], compressor: None };
             encoded(&codecs).unwrap();

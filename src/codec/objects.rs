@@ -171,25 +171,23 @@ fn document(items: &[u8], shape: &[u64]) -> Result<Value> {
     }
     values.push("|O".into());
     values.push(shape.iter().map(|&n| Value::from(n)).collect());
-    Ok(Value::Array(values))
+    Ok(Value::Array(values.into()))
 }
 
 /// The elements of such a list, each as its text.
 fn split(value: Value, items: &mut [u8]) -> Result<Vec<u8>> {
     let wanted = items.len() / size_of::<Item>();
-    let Value::Array(mut list) = value else { bail!(Chunk, "found {}, expected a list", json::brief(&value)) };
-    let depth = match list.pop() {
-        Some(Value::Array(shape)) => shape.len(),
-        _ => bail!(Chunk, "found a list without a shape at its end"),
-    };
-    if !matches!(list.pop(), Some(Value::String(_) | Value::Array(_))) {
+    let Value::Array(list) = value else { bail!(Chunk, "found {}, expected a list", json::brief(&value)) };
+    let Some((Value::Array(shape), list)) = list.split_last() else { bail!(Chunk, "found a list without a shape at its end") };
+    let depth = shape.len();
+    let Some((Value::String(_) | Value::Array(_), list)) = list.split_last() else {
         bail!(Chunk, "found a list without a type before the shape at its end");
-    }
+    };
     let mut kept = Vec::new();
     let mut ends = Vec::new();
     for value in list {
         flatten(value, depth.saturating_sub(1), &mut |value| {
-            let text = json::to_compact(&value);
+            let text = json::to_compact(value);
             reserve(&mut kept, text.len())?;
             kept.extend_from_slice(text.as_bytes());
             ends.push(kept.len());
@@ -207,10 +205,10 @@ fn split(value: Value, items: &mut [u8]) -> Result<Vec<u8>> {
     Ok(kept)
 }
 
-fn flatten(value: Value, depth: usize, each: &mut dyn FnMut(Value) -> Result<()>) -> Result<()> {
+fn flatten(value: &Value, depth: usize, each: &mut dyn FnMut(&Value) -> Result<()>) -> Result<()> {
     match value {
-        Value::Array(list) if depth > 0 => list.into_iter().try_for_each(|v| flatten(v, depth - 1, each)),
-        other if depth > 0 => bail!(Chunk, "found {}, expected a list for a dimension of the chunk", json::brief(&other)),
+        Value::Array(list) if depth > 0 => list.iter().try_for_each(|v| flatten(v, depth - 1, each)),
+        other if depth > 0 => bail!(Chunk, "found {}, expected a list for a dimension of the chunk", json::brief(other)),
         other => each(other),
     }
 }
@@ -254,21 +252,21 @@ fn unpack(packed: Packed) -> Result<Value> {
         Packed::F32(x) => number(f64::from(x)),
         Packed::F64(x) => number(x),
         Packed::String(s) => match s.into_str() {
-            Some(s) => Value::String(s),
+            Some(s) => s.into(),
             None => bail!(Chunk, "found a string that is not UTF-8"),
         },
         // JSON has no bytes.
-        Packed::Binary(bytes) => Value::String(STANDARD.encode(bytes)),
+        Packed::Binary(bytes) => STANDARD.encode(bytes).into(),
         Packed::Array(list) => Value::Array(list.into_iter().map(unpack).collect::<Result<_>>()?),
         Packed::Map(map) => Value::Object(map.into_iter().map(|(k, v)| Ok((key(k)?, unpack(v)?))).collect::<Result<_>>()?),
         Packed::Ext(kind, _) => bail!(Unsupported, "found an element of MessagePack's extension {kind}"),
     })
 }
 
-fn key(packed: Packed) -> Result<String> {
+fn key(packed: Packed) -> Result<json::Text> {
     match unpack(packed)? {
         Value::String(s) => Ok(s),
-        other => Ok(json::to_compact(&other)),
+        other => Ok(json::to_compact(&other).into()),
     }
 }
 
@@ -322,7 +320,7 @@ mod tests {
     #[test]
     fn json_is_read_and_written_in_its_encoding() {
         let stored = |name: &str, text: &[u8]| {
-            let config = serde_json::Map::from_iter([("encoding".to_string(), Value::from(name))]);
+            let config = crate::json::Map::from_iter([("encoding".to_string(), Value::from(name))]);
             let codec =
                 build_json(&Config::new(&config, super::super::registry::Style::V2), DataType::VarJson).map_err(|e| e.to_string())?;
             let mut items = vec![0; size_of::<Item>()];

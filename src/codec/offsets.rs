@@ -186,10 +186,9 @@ mod tests {
     use super::*;
     use crate::codec::registry::Style;
     use crate::error::ErrorKind;
-    use crate::metadata::{Map, Value};
 
     fn codec(json: &str, data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
-        let map: Map<String, Value> = serde_json::from_str(json).unwrap();
+        let map = crate::json::parse_object(json.as_bytes(), 1 << 20).unwrap();
         build(&Config::new(&map, Style::V3), data_type, 0)
     }
 

@@ -27,20 +27,20 @@ pub(super) enum Style {
 /// The configuration of one codec. Members that are null count as missing; unknown members are ignored.
 #[derive(Clone, Copy)]
 pub(super) struct Config<'a> {
-    map: &'a Map<String, Value>,
+    map: &'a Map,
     /// Whose conventions it follows.
     pub style: Style,
 }
 
 impl<'a> Config<'a> {
     /// A configuration of that style.
-    pub fn new(map: &'a Map<String, Value>, style: Style) -> Config<'a> {
+    pub fn new(map: &'a Map, style: Style) -> Config<'a> {
         Config { map, style }
     }
 
     /// The configuration of a registered v3 codec.
     #[cfg(test)]
-    pub fn v3(map: &'a Map<String, Value>) -> Config<'a> {
+    pub fn v3(map: &'a Map) -> Config<'a> {
         Config::new(map, Style::V3)
     }
 
@@ -247,7 +247,7 @@ pub fn takes_bytes(name: &str) -> bool {
 }
 
 /// The stage of a v2 filter or compressor.
-pub(super) fn build_v2(id: &str, configuration: &Map<String, Value>, item: ElementType) -> Result<Built> {
+pub(super) fn build_v2(id: &str, configuration: &Map, item: ElementType) -> Result<Built> {
     if let Some(codec) = foreign::find_v2(id) {
         return foreign::build(id, &*codec, configuration, true, item);
     }
@@ -422,12 +422,12 @@ pub(super) mod tests {
     use crate::error::ErrorKind;
 
     /// The JSON object of that text.
-    pub fn config_of(json: &str) -> Map<String, Value> {
-        serde_json::from_str(json).unwrap()
+    pub fn config_of(json: &str) -> Map {
+        crate::metadata::json::parse_object(json.as_bytes(), 1 << 20).unwrap()
     }
 
     /// The configuration of the v3 example among the first lines of a codec's file; its name must be known.
-    pub fn doc_example(source: &str) -> Map<String, Value> {
+    pub fn doc_example(source: &str) -> Map {
         let line = source.lines().find_map(|l| l.strip_prefix("//! Example: `")).expect("an example in the first lines");
         let object = config_of(line.strip_suffix('`').unwrap());
         let extension = crate::metadata::extension::Extension::from_v3(&Value::Object(object)).unwrap();
@@ -443,7 +443,7 @@ pub(super) mod tests {
     }
 
     /// The stage of a v3 codec over elements of four bytes; array→array codecs as in v2.
-    pub fn stage_v3(name: &str, configuration: &Map<String, Value>, item: ElementType) -> Result<StageRef> {
+    pub fn stage_v3(name: &str, configuration: &Map, item: ElementType) -> Result<StageRef> {
         let (make, style) = find_v3(name).expect("a known name");
         let config = Config::new(configuration, style);
         match make {

@@ -130,10 +130,9 @@ fn read_length(bytes: &[u8], at: usize) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::codec::registry::Style;
-    use crate::metadata::{Map, Value};
 
     fn codec(name: &str, json: &str, data_type: DataType) -> Arc<dyn VariableCodec> {
-        let map: Map<String, Value> = serde_json::from_str(json).unwrap();
+        let map = crate::json::parse_object(json.as_bytes(), 1 << 20).unwrap();
         build(name, &Config::new(&map, Style::V2), data_type).unwrap()
     }
 

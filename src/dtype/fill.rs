@@ -9,10 +9,10 @@ use super::number::range;
 use super::{DataType, Element, ElementType, Kind, Narrow, Number as Real, struct_json};
 use crate::error::{Error, Result, err};
 use crate::json;
+use crate::json::Value;
 pub use crate::json::brief;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Number, Value};
 use std::cmp::Ordering;
 
 /// The value of elements that were never written.
@@ -126,7 +126,7 @@ impl Fill {
             _ if data_type.kind() == Kind::Float => float_to_json(data_type, v, hex),
             _ if data_type.kind() == Kind::Complex => {
                 let half = half_of(data_type);
-                Value::Array(vec![float_to_json(half, v, hex), float_to_json(half, &v[half.size()..], hex)])
+                [v, &v[half.size()..]].iter().map(|part| float_to_json(half, part, hex)).collect()
             }
             DataType::DateTime(_) | DataType::TimeDelta(_) => match i64::from_ne_bytes(first(v)) {
                 i64::MIN if hex => Value::from("NaT"),
@@ -165,7 +165,7 @@ fn opaque(data_type: DataType, value: &Value) -> Result<Fill> {
         (DataType::Bytes(_) | DataType::Raw(_), Value::String(s)) => match (STANDARD.decode(s), data_type) {
             (Ok(bytes), DataType::Raw(_)) if bytes.len() != size => return Err(unfit(data_type, value)),
             (Ok(bytes), _) => bytes,
-            (Err(_), DataType::Bytes(_)) => s.clone().into_bytes(),
+            (Err(_), DataType::Bytes(_)) => s.as_bytes().to_vec(),
             (Err(_), _) => return Err(unfit(data_type, value)),
         },
         (DataType::Bytes(_) | DataType::Raw(_), Value::Array(items)) if items.len() == size => {
@@ -463,12 +463,12 @@ fn float_to_json(data_type: DataType, bytes: &[u8], hex: bool) -> Value {
         }
     };
     if value.is_nan() {
-        return Value::String(if hex && bits != quiet { format!("0x{bits:0width$x}", width = 2 * data_type.size()) } else { "NaN".into() });
+        return if hex && bits != quiet { format!("0x{bits:0width$x}", width = 2 * data_type.size()).into() } else { "NaN".into() };
     }
     if value.is_infinite() {
         return Value::String(if value > 0.0 { "Infinity" } else { "-Infinity" }.into());
     }
-    Value::Number(text.parse::<Number>().unwrap_or_else(|_| Number::from(0)))
+    json::parse_text(&text).unwrap_or(0.into())
 }
 
 /// The fewest digits that are read as the same binary16.
@@ -481,15 +481,15 @@ fn shortest_f16(value: f32, code: u16) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fill, Number, Value, brief, first};
+    use super::{Fill, Value, brief, first};
     use crate::dtype::{DataType, Narrow as Format};
     use crate::error::ErrorKind;
     use crate::json::BRIEF;
+    use crate::json::json;
     use DataType::*;
-    use serde_json::json;
 
     fn number(text: &str) -> Value {
-        Value::Number(Number::from_string_unchecked(text.to_string()))
+        crate::json::parse(text.as_bytes(), 1 << 20).unwrap()
     }
 
     fn bytes<const N: usize>(data_type: DataType, value: &Value) -> [u8; N] {
@@ -557,7 +557,7 @@ mod tests {
             ("1e400", 0x7c00, 0x7f80_0000, 0x7ff0_0000_0000_0000),
             ("0", 0, 0, 0),
         ] {
-            for value in [json!(text), number(text)] {
+            for value in [Some(json!(text)), crate::json::parse(text.as_bytes(), 99).ok()].into_iter().flatten() {
                 assert_eq!(u16::from_le_bytes(bytes(Float16, &value)), half, "{text}");
                 assert_eq!(u32::from_le_bytes(bytes(Float32, &value)), single, "{text}");
                 assert_eq!(u64::from_le_bytes(bytes(Float64, &value)), double, "{text}");
@@ -656,7 +656,7 @@ mod tests {
     #[test]
     fn floats_come_back_from_the_shortest_digits() {
         for (v, text) in
-            [(0.1f32, "0.1"), (1.0, "1.0"), (-0.0, "-0.0"), (f32::MAX, "3.4028235e+38"), (1e-45, "1e-45"), (9.96921e36, "9.96921e+36")]
+            [(0.1f32, "0.1"), (1.0, "1.0"), (-0.0, "-0.0"), (f32::MAX, "3.4028235e38"), (1e-45, "1e-45"), (9.96921e36, "9.96921e36")]
         {
             let value = Fill::from_bytes(&v.to_le_bytes()).to_json_v3(Float32);
             assert_eq!(value.to_string(), text);

@@ -9,8 +9,8 @@ use super::{DataType, Element};
 use crate::error::{Result, bail, err};
 use crate::fork::{Kept, Lazy};
 use crate::json;
+use crate::json::Value;
 use crate::registry::{Registry, intern};
-use serde_json::Value;
 use std::sync::{Arc, Weak};
 
 /// The functions of a program's type. Each is there if [`Description`] says so.
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use crate::dtype::{parse_v2, parse_v3};
     use crate::error::ErrorKind;
-    use serde_json::json;
+    use crate::json::json;
 
     /// Raw bits with a fill value as a number.
     struct Plain;

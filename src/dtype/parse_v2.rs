@@ -4,7 +4,7 @@
 use super::fill::brief;
 use super::{ByteOrder, DataType, ElementType, MAX_LENGTH, Unit, foreign, struct_json};
 use crate::error::{Result, bail};
-use serde_json::Value;
+use crate::json::Value;
 
 /// Reads the `dtype` member of a `.zarray`. What this library does not read is `Unsupported`, named.
 pub fn parse(value: &Value) -> Result<ElementType> {
@@ -119,7 +119,7 @@ fn brackets(unit: Unit) -> String {
 pub fn to_json(element: ElementType) -> Value {
     match element.data_type {
         DataType::Struct(s) => struct_json::to_list(s),
-        _ => Value::String(text(element)),
+        _ => text(element).into(),
     }
 }
 
@@ -162,7 +162,7 @@ pub(super) fn text(element: ElementType) -> String {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use serde_json::json;
+    use crate::json::json;
 
     #[test]
     fn every_type_comes_back_in_both_orders() {
@@ -194,7 +194,7 @@ mod tests {
             assert_eq!(parse(&json!(text)).unwrap(), ElementType::native(data_type), "{text}");
             assert_eq!(to_json(ElementType::native(data_type)), json!(text));
             let big = text.replace('<', ">");
-            assert_eq!(parse(&json!(big)).unwrap(), ElementType::new(data_type, ByteOrder::Big), "{big}");
+            assert_eq!(parse(&json!(big.as_str())).unwrap(), ElementType::new(data_type, ByteOrder::Big), "{big}");
         }
         assert_eq!(parse(&json!("<M8[μs]")).unwrap().data_type, DataType::DateTime(unit("us", 1)));
         assert_eq!(parse(&json!("|a4")).unwrap().data_type, DataType::Bytes(4));

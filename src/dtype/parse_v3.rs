@@ -4,7 +4,7 @@
 use super::fill::brief;
 use super::{DataType, MAX_LENGTH, Unit, foreign, struct_json};
 use crate::error::{Error, Result, bail, err};
-use serde_json::{Map, Value, json};
+use crate::json::{Map, Value, json};
 
 /// Names that the registry knows and this library does not read.
 const KNOWN: &[&str] = &[];
@@ -42,7 +42,7 @@ pub(super) fn parse_at(value: &Value, depth: usize) -> Result<DataType> {
 }
 
 /// The type of that name; its configuration must have exactly the members that the type knows.
-fn named(name: &str, configuration: &Map<String, Value>, depth: usize) -> Result<DataType> {
+fn named(name: &str, configuration: &Map, depth: usize) -> Result<DataType> {
     if let Some(registered) = foreign::find_v3(name) {
         return match configuration.keys().next() {
             None => Ok(registered),
@@ -70,7 +70,7 @@ fn named(name: &str, configuration: &Map<String, Value>, depth: usize) -> Result
 }
 
 /// `length_bytes`, a multiple of `unit`.
-fn length(configuration: &Map<String, Value>, unit: u32) -> Result<u32> {
+fn length(configuration: &Map, unit: u32) -> Result<u32> {
     let at = |e: Error| e.at_field("configuration.length_bytes");
     let value = configuration.get("length_bytes").ok_or_else(|| at(err!(Metadata, "the member is missing")))?;
     let n = value.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..=MAX_LENGTH).contains(n) && n.is_multiple_of(unit));
@@ -78,7 +78,7 @@ fn length(configuration: &Map<String, Value>, unit: u32) -> Result<u32> {
 }
 
 /// `unit` and `scale_factor`.
-fn unit(configuration: &Map<String, Value>) -> Result<Unit> {
+fn unit(configuration: &Map) -> Result<Unit> {
     let name = configuration.get("unit").and_then(Value::as_str);
     let name = name.ok_or_else(|| err!(Metadata, "the member is missing, or no text").at_field("configuration.unit"))?;
     let scale = configuration.get("scale_factor").and_then(Value::as_u64);

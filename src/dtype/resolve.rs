@@ -6,7 +6,7 @@
 use super::fill::{Fill, brief};
 use super::{ByteOrder, DataType, ElementType, Kind, parse_v2, parse_v3};
 use crate::error::{Result, bail, err};
-use serde_json::Value;
+use crate::json::Value;
 
 /// In which words a type is described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Grammar {
 pub fn parse(text: &str, grammar: Grammar) -> Result<ElementType> {
     let text = text.trim();
     let value = match text.chars().next() {
-        Some('[' | '{' | '"') => serde_json::from_str(text).map_err(|e| err!(Argument, "the data type is no JSON: {e}"))?,
+        Some('[' | '{' | '"') => crate::json::parse_text(text).map_err(|e| err!(Argument, "the data type is no JSON: {}", e.message()))?,
         _ => Value::from(text),
     };
     match (grammar, &value) {

@@ -7,7 +7,7 @@
 use super::fill::{Fill, brief};
 use super::{DataType, Element, ElementType, Field, Kind, Struct, parse_v2, parse_v3, record};
 use crate::error::{Result, bail, err};
-use serde_json::{Map, Value, json};
+use crate::json::{Map, Value, json};
 
 /// Reads v2's list of fields.
 pub(super) fn parse_list(list: &[Value]) -> Result<&'static Struct> {
@@ -23,7 +23,7 @@ fn parse_list_at(list: &[Value], depth: usize) -> Result<&'static Struct> {
 }
 
 fn field_v2(value: &Value, depth: usize) -> Result<Field> {
-    let (name, data_type, shape) = match value.as_array().map(Vec::as_slice) {
+    let (name, data_type, shape) = match value.as_array() {
         Some([name, data_type]) => (name, data_type, None),
         Some([name, data_type, shape]) => (name, data_type, Some(shape)),
         _ => bail!(Metadata, "found {}, expected [name, type] or [name, type, shape]", brief(value)),
@@ -41,7 +41,7 @@ fn field_v2(value: &Value, depth: usize) -> Result<Field> {
         bail!(Metadata, "found a field without a name of type {}; padding is of type |V", brief(data_type));
     }
     let shape = shape.map_or(Ok(Vec::new()), |s| shape_v2(s).map_err(|e| e.at_field("[2]")))?;
-    Ok(Field { name, offset: 0, element, shape })
+    Ok(Field { name: name.to_string(), offset: 0, element, shape })
 }
 
 /// `[2, 3]`, or a bare `2`.
@@ -64,13 +64,13 @@ pub(super) fn to_list(s: &Struct) -> Value {
         if !f.shape.is_empty() {
             entry.push(Value::from(f.shape.clone()));
         }
-        Value::Array(entry)
+        Value::Array(entry.into())
     };
     s.fields().iter().map(field).collect()
 }
 
 /// Reads the configuration of `struct` or `structured`: fields as objects, or as pairs.
-pub(super) fn parse_configuration(configuration: &Map<String, Value>, depth: usize) -> Result<DataType> {
+pub(super) fn parse_configuration(configuration: &Map, depth: usize) -> Result<DataType> {
     if depth > record::MAX_DEPTH {
         bail!(Limit, "found structs more than {} deep", record::MAX_DEPTH);
     }
@@ -100,12 +100,12 @@ fn field_v3(value: &Value, depth: usize) -> Result<Field> {
         return Err(err!(Metadata, "found an empty name").at_field("name"));
     }
     let data_type = parse_v3::parse_at(data_type, depth + 1).map_err(|e| e.at_field("data_type"))?;
-    Ok(Field { name: name.clone(), offset: 0, element: ElementType::native(data_type), shape: Vec::new() })
+    Ok(Field { name: name.to_string(), offset: 0, element: ElementType::native(data_type), shape: Vec::new() })
 }
 
 /// The `data_type` of v3 for a struct that [`check_v3`] accepts.
 pub(super) fn to_object(s: &Struct) -> Value {
-    let field = |f: &Field| json!({"name": f.name, "data_type": parse_v3::to_json(f.element.data_type)});
+    let field = |f: &Field| json!({"name": f.name.as_str(), "data_type": parse_v3::to_json(f.element.data_type)});
     json!({"name": "struct", "configuration": {"fields": s.fields().iter().map(field).collect::<Value>()}})
 }
 
@@ -133,7 +133,7 @@ pub fn check_v3(data_type: DataType) -> Result<()> {
 }
 
 /// A value of all fields: an object with a member for each (those that are missing are 0), in native order.
-pub(super) fn fill_from_object(s: &Struct, members: &Map<String, Value>) -> Result<Fill> {
+pub(super) fn fill_from_object(s: &Struct, members: &Map) -> Result<Fill> {
     let mut out = Element::from_elem(0, s.size());
     if let Some(other) = members.keys().find(|k| s.field(k).is_none()) {
         bail!(Metadata, "found a value of the field {other:?}, which the type does not have");
@@ -180,7 +180,7 @@ pub(super) fn fill_to_object(s: &Struct, bytes: &[u8]) -> Value {
     let mut members = Map::new();
     for f in s.fields().iter().filter(|f| !f.name.is_empty()) {
         let place = bytes.get(f.offset..f.offset + f.size()).unwrap_or_default();
-        members.insert(f.name.clone(), values_of(f.element, &f.shape, place));
+        members.insert(f.name.as_str().into(), values_of(f.element, &f.shape, place));
     }
     Value::Object(members)
 }
@@ -222,11 +222,11 @@ mod tests {
     use crate::error::{Error, ErrorKind};
 
     fn v2(text: &str) -> Result<ElementType> {
-        parse_v2::parse(&serde_json::from_str(text).unwrap())
+        parse_v2::parse(&crate::json::parse_text(text).unwrap())
     }
 
     fn v3(text: &str) -> Result<DataType> {
-        parse_v3::parse(&serde_json::from_str(text).unwrap())
+        parse_v3::parse(&crate::json::parse_text(text).unwrap())
     }
 
     #[test]

@@ -116,7 +116,7 @@ mod tests {
     use crate::metadata::extension::Extension;
 
     fn table() -> Arc<ByShape> {
-        let bytes = serde_json::json!({"name": "bytes", "configuration": {"endian": "little"}});
+        let bytes = crate::json::json!({"name": "bytes", "configuration": {"endian": "little"}});
         let codecs = Codecs::V3(vec![Extension::from_v3(&bytes).unwrap()]);
         ByShape::new(Chain::parse(&codecs, DataType::Float64, 2).unwrap())
     }

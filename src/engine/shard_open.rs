@@ -282,12 +282,13 @@ mod tests {
     use crate::engine::{Memory, Overflow, Selection, lock, pool, read, write};
     use crate::grid::{Grid, key};
     use crate::limits::Dims;
-    use crate::metadata::{Codecs, Value, extension::Extension};
+    use crate::metadata::{Codecs, extension::Extension};
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::os::{Call, fault};
 
     fn array(root: &std::path::Path, codecs: &str) -> Arc<BoundArray> {
-        let list: Vec<Value> = serde_json::from_str(codecs).unwrap();
+        let list = crate::json::parse_text(codecs).unwrap();
+        let list = list.as_array().unwrap();
         let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
         let chunk = Dims::from_slice(&[16]);
         Arc::new(BoundArray {

@@ -59,13 +59,14 @@ pub unsafe extern "C" fn ozarr_iter_name(iter: *const ozarr_iter, buf: *mut c_ch
     })
 }
 
-/// What the child is.
+/// What the child is. Of a group in a folder that is read from the child's document when it is first
+/// asked.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_iter_kind(iter: *const ozarr_iter, kind: *mut ozarr_node_kind) -> ozarr_status {
     entry!("ozarr_iter_kind", {
         // SAFETY: `kind` points to room for it.
-        at_child(iter, |child| unsafe { put(node_kind(child.kind), kind, "kind") })
+        at_child(iter, |child| unsafe { put(node_kind(child.kind()), kind, "kind") })
     })
 }
 
@@ -75,7 +76,7 @@ pub unsafe extern "C" fn ozarr_iter_kind(iter: *const ozarr_iter, kind: *mut oza
 pub unsafe extern "C" fn ozarr_iter_error(iter: *const ozarr_iter, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_iter_error", {
         at_child(iter, |child| {
-            let message = child.error.as_ref().map(|e| e.to_string()).unwrap_or_default();
+            let message = child.error().map(|e| e.to_string()).unwrap_or_default();
             // SAFETY: room as is said, by the function's contract.
             unsafe { put_text(&message, buf, cap, len) }
         })

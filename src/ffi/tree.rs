@@ -78,8 +78,8 @@ pub unsafe extern "C" fn ozarr_group_walk(
     entry!("ozarr_group_walk", {
         let Some(each) = each else { bail!(Null, "the argument `each` is NULL") };
         for child in ozarr_group::get(group, "group")?.nodes(levels(depth))? {
+            let kind = node_kind(child.kind());
             let path = CString::new(child.name).map_err(|_| err!(Name, "the name of a node has a NUL"))?;
-            let kind = node_kind(child.kind);
             // SAFETY: the host's function, by its contract; the text lives as long as the call.
             if !super::host::call_back(|| unsafe { each(path.as_ptr(), kind, user) }) {
                 break;

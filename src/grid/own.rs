@@ -60,11 +60,12 @@ pub fn unregister(name: &str) -> bool {
 }
 
 /// The encoding of that name with that configuration, which the program checks; `None` if none is registered.
-pub fn find(name: &str, configuration: &str) -> Result<Option<&'static Own>> {
+pub fn find(name: &str, configuration: impl FnOnce() -> String) -> Result<Option<&'static Own>> {
     let Some(calls) = ENCODINGS.get().find("", name) else { return Ok(None) };
-    calls.check(configuration)?;
+    let configuration = configuration();
+    calls.check(&configuration)?;
     let weak = Arc::downgrade(&*calls);
-    let (name, configuration) = (intern(name), intern(configuration));
+    let (name, configuration) = (intern(name), intern(&configuration));
     let same = |own: &Own| own.name == name && own.configuration == configuration && Weak::ptr_eq(&own.calls, &weak);
     let used = USED.get();
     if let Some(known) = used.read(|all| all.iter().find(|own| same(own)).copied()) {

@@ -125,7 +125,7 @@ impl<'a> Object<'a> {
         added.sort_unstable();
         for (name, value) in added.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
             begin(&mut out);
-            out.extend_from_slice(serde_json::Value::from(name.as_str()).to_string().as_bytes());
+            out.extend_from_slice(super::quoted(name).as_bytes());
             out.extend_from_slice(b": ");
             out.extend_from_slice(value.as_bytes());
         }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 /// The entries of a v3 group's document: node documents by path relative to the group. `None` where there are none, or where
 /// they are null or of a kind that is not known (HD-30).
-pub fn entries_v3(group: &Map<String, Value>) -> Option<&Map<String, Value>> {
+pub fn entries_v3(group: &Map) -> Option<&Map> {
     let object = group.get(CONSOLIDATED)?.as_object()?;
     match object.get("kind") {
         None => {}
@@ -66,7 +66,7 @@ impl<'a> Listed<'a> {
 }
 
 /// The member `consolidated_metadata` of those entries.
-pub fn write_v3(entries: Map<String, Value>) -> Value {
+pub fn write_v3(entries: Map) -> Value {
     let mut out = Map::new();
     out.insert("kind".into(), "inline".into());
     out.insert("must_understand".into(), false.into());
@@ -75,13 +75,13 @@ pub fn write_v3(entries: Map<String, Value>) -> Value {
 }
 
 /// A node's document as an entry: the same without its own consolidated metadata.
-pub fn entry_v3(mut document: Map<String, Value>) -> Value {
+pub fn entry_v3(mut document: Map) -> Value {
     document.shift_remove(CONSOLIDATED);
     Value::Object(document)
 }
 
 /// The whole `.zmetadata`, checked: `metadata` is an object and the format is 1.
-pub fn parse_v2(bytes: &[u8]) -> Result<Map<String, Value>> {
+pub fn parse_v2(bytes: &[u8]) -> Result<Map> {
     let document = json::parse_object(bytes, limits::MAX_CONSOLIDATED)?;
     let format = member(&document, "zarr_consolidated_format")?;
     if !json::get_u64(format).is_ok_and(|n| n == 1) {
@@ -95,7 +95,7 @@ pub fn parse_v2(bytes: &[u8]) -> Result<Map<String, Value>> {
 }
 
 /// A `.zmetadata` of those entries.
-pub fn write_v2(entries: Map<String, Value>) -> Map<String, Value> {
+pub fn write_v2(entries: Map) -> Map {
     let mut out = Map::new();
     out.insert("zarr_consolidated_format".into(), 1.into());
     out.insert("metadata".into(), Value::Object(entries));
@@ -106,7 +106,7 @@ pub fn write_v2(entries: Map<String, Value>) -> Map<String, Value> {
 mod tests {
     use super::*;
 
-    fn object(text: &str) -> Map<String, Value> {
+    fn object(text: &str) -> Map {
         json::parse_object(text.as_bytes(), 1 << 20).unwrap()
     }
 

@@ -124,7 +124,7 @@ fn plain(codec: &Extension) -> Result<Extension> {
     Ok(Extension::new(name, configuration))
 }
 
-fn blosc(mut configuration: Map<String, Value>) -> Result<Map<String, Value>> {
+fn blosc(mut configuration: Map) -> Result<Map> {
     let shuffle = match configuration.get("shuffle").and_then(Value::as_str) {
         Some("noshuffle") => 0,
         None | Some("shuffle") => 1,
@@ -183,7 +183,7 @@ mod tests {
         let shards =
             r#"[{"name":"sharding_indexed","configuration":{"chunk_shape":[2,3],"codecs":["bytes","crc32c"],"index_codecs":["bytes"]}}]"#;
         let members = codecs(&list(shards), 2).unwrap();
-        assert_eq!((members.inner.as_deref(), members.compressor.unwrap().name), (Some([2, 3].as_slice()), "crc32c".to_string()));
+        assert_eq!((members.inner.as_deref(), members.compressor.unwrap().name), (Some([2, 3].as_slice()), "crc32c".into()));
         for (text, field) in [
             (r#"["bitround","bytes"]"#, "codecs[0]"),
             (r#"["bytes","zfp"]"#, "codecs[1]"),

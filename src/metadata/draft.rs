@@ -10,8 +10,8 @@ use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Value, upgrade, v2};
 use crate::dtype::DataType;
 use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
+use crate::json::json;
 use crate::limits::Dims;
-use serde_json::json;
 
 /// The authority of all names in the draft.
 const AUTHORITY: &str = "https://purl.org/zarr/spec/";
@@ -60,13 +60,13 @@ pub struct Entry {
 }
 
 /// Whether a `zarr.json` is the entry point of a hierarchy of a draft, of whichever.
-pub fn is_entry(document: &Map<String, Value>) -> bool {
+pub fn is_entry(document: &Map) -> bool {
     document.get("zarr_format").and_then(Value::as_str).is_some_and(|s| s.starts_with(AUTHORITY))
 }
 
 impl Entry {
     /// Reads an entry point. Other drafts than d0 are `Unsupported`, named.
-    pub fn from_document(document: &Map<String, Value>) -> Result<Entry> {
+    pub fn from_document(document: &Map) -> Result<Entry> {
         let format = member(document, "zarr_format")?;
         let encoding = member(document, "metadata_encoding")?;
         check_format(format.as_str().unwrap_or_default(), encoding).map_err(|e| e.at_field("zarr_format"))?;
@@ -77,7 +77,7 @@ impl Entry {
         check_extensions(document)?;
         match document.get("metadata_key_suffix") {
             None => Ok(Entry { suffix: SUFFIX.into() }),
-            Some(Value::String(s)) if !s.contains('/') => Ok(Entry { suffix: s.clone() }),
+            Some(Value::String(s)) if !s.contains('/') => Ok(Entry { suffix: s.to_string() }),
             Some(other) => Err(err!(Metadata, "found {}, expected the end of a name", brief(other)).at_field("metadata_key_suffix")),
         }
     }
@@ -97,7 +97,7 @@ fn check_format(uri: &str, encoding: &Value) -> Result<()> {
 }
 
 /// Refuses extensions that must be understood: none is known.
-fn check_extensions(document: &Map<String, Value>) -> Result<()> {
+fn check_extensions(document: &Map) -> Result<()> {
     let list = match document.get("extensions") {
         None | Some(Value::Null) => return Ok(()),
         Some(Value::Array(list)) => list,
@@ -117,14 +117,14 @@ fn check_extensions(document: &Map<String, Value>) -> Result<()> {
 }
 
 /// The model of a d0 group's document; an implicit group has an empty one.
-pub fn group_from(document: Map<String, Value>) -> Result<GroupMeta> {
+pub fn group_from(document: Map) -> Result<GroupMeta> {
     check_extensions(&document)?;
     check_attributes(&document)?;
     Ok(GroupMeta { format: Format::V3, dialect: Dialect::D0, document })
 }
 
 /// The model of a d0 array's document. The keys of its chunks are those of version 2, behind a `c`.
-pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
+pub fn array_from(document: Map) -> Result<ArrayMeta> {
     check_extensions(&document)?;
     check_attributes(&document)?;
     let as_v2 = to_v2(&document)?;
@@ -136,7 +136,7 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
     Ok(ArrayMeta { format: Format::V3, dialect: Dialect::D0, document, ..meta })
 }
 
-fn check_attributes(document: &Map<String, Value>) -> Result<()> {
+fn check_attributes(document: &Map) -> Result<()> {
     match document.get("attributes") {
         // zarrita writes null.
         None | Some(Value::Null | Value::Object(_)) => Ok(()),
@@ -145,7 +145,7 @@ fn check_attributes(document: &Map<String, Value>) -> Result<()> {
 }
 
 /// The same array as a `.zarray`.
-fn to_v2(document: &Map<String, Value>) -> Result<Map<String, Value>> {
+fn to_v2(document: &Map) -> Result<Map> {
     let grid = member(document, "chunk_grid")?;
     let (chunks, separator) = chunk_grid(grid).map_err(|e| e.at_field("chunk_grid"))?;
     let dtype = data_type(member(document, "data_type")?).map_err(|e| e.at_field("data_type"))?;
@@ -234,7 +234,7 @@ fn core_type(name: &str) -> Result<Value> {
 }
 
 /// The filters and object codecs that zarr-python 2 kept among the attributes, if these are such.
-pub(super) fn filters(document: &Map<String, Value>) -> Option<&Value> {
+pub(super) fn filters(document: &Map) -> Option<&Value> {
     let filters = document.get("attributes")?.get("filters")?;
     let named = |f: &Value| f.get("id").is_some_and(Value::is_string);
     filters.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(named)).then_some(filters)
@@ -283,7 +283,7 @@ fn fill_value(value: &Value, dtype: &Value) -> Result<Value> {
 }
 
 /// Of the one storage transformer that is known, how many chunks a shard has along each dimension.
-fn chunks_per_shard(document: &Map<String, Value>, rank: usize) -> Result<Option<Dims>> {
+fn chunks_per_shard(document: &Map, rank: usize) -> Result<Option<Dims>> {
     let list = match document.get("storage_transformers") {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Array(list)) => list,
@@ -334,7 +334,7 @@ fn shard(meta: &mut ArrayMeta, per_shard: &[u64]) -> Result<()> {
 }
 
 /// The model of an array's `zarr.json`, final or of the draft d2.
-pub fn array_from_v3(document: Map<String, Value>) -> Result<ArrayMeta> {
+pub fn array_from_v3(document: Map) -> Result<ArrayMeta> {
     match final_forms(&document) {
         None => super::v3::array_from(document),
         Some(normal) => Ok(ArrayMeta { dialect: Dialect::D2, document, ..super::v3::array_from(normal)? }),
@@ -345,20 +345,16 @@ pub fn array_from_v3(document: Map<String, Value>) -> Result<ArrayMeta> {
 ///
 /// d2 forms: no `node_type`; no `chunk_key_encoding` (default); a codec called `endian`, with `type` in the place of `name`; `order`
 /// "C" or "F" of `transpose`; `shuffle` of `blosc` as null, "byte", "bit" or a number; no codec that makes bytes of elements of one byte.
-fn final_forms(document: &Map<String, Value>) -> Option<Map<String, Value>> {
-    let rank = document.get("shape").and_then(Value::as_array).map_or(0, Vec::len);
-    let data_type = document.get("data_type").and_then(|t| crate::dtype::parse_v3::parse(t).ok());
+fn final_forms(document: &Map) -> Option<Map> {
+    let rank = document.get("shape").and_then(Value::as_array).map_or(0, <[Value]>::len);
+    let data_type = || crate::dtype::parse_v3::parse(document.get("data_type")?).ok();
     let no_type = !document.contains_key("node_type") && document.contains_key("shape");
     let (no_keys, no_codecs) = (!document.contains_key("chunk_key_encoding"), !document.contains_key("codecs"));
-    let mut codecs = document.get("codecs").cloned().unwrap_or_else(|| Value::Array(Vec::new()));
-    let changed = match &mut codecs {
-        Value::Array(list) => final_codecs(list, rank, data_type, 0),
-        _ => false,
-    };
-    if !(no_type || no_keys || no_codecs || changed) {
+    let codecs = document.get("codecs").map_or(Some(&[][..]), |codecs| codecs.as_array());
+    let codecs = codecs.and_then(|list| final_codecs(list, rank, &data_type, 0));
+    if !(no_type || no_keys || no_codecs || codecs.is_some()) {
         return None;
     }
-    // Documents may be large; only those of drafts are copied.
     let mut out = document.clone();
     if no_type {
         out.insert("node_type".into(), "array".into());
@@ -366,37 +362,43 @@ fn final_forms(document: &Map<String, Value>) -> Option<Map<String, Value>> {
     if no_keys {
         out.insert("chunk_key_encoding".into(), json!({"name": "default", "configuration": {"separator": "/"}}));
     }
-    out.insert("codecs".into(), codecs);
+    if let Some(codecs) = codecs {
+        out.insert("codecs".into(), codecs);
+    } else if no_codecs {
+        out.insert("codecs".into(), json!([]));
+    }
     Some(out)
 }
 
-/// Brings a list of codecs to the forms of the specification; whether anything changed.
-fn final_codecs(list: &mut Vec<Value>, rank: usize, data_type: Option<DataType>, depth: usize) -> bool {
-    let mut changed = false;
-    for codec in list.iter_mut() {
-        match codec {
-            Value::Object(codec) => changed |= final_codec(codec, rank, data_type, depth),
-            Value::String(name) if name == "endian" => {
-                *codec = "bytes".into();
-                changed = true;
-            }
-            _ => {}
-        }
+/// The data type of an array, where it is known; it is seldom asked for.
+type DataTypeOf<'a> = &'a dyn Fn() -> Option<DataType>;
+
+/// A list of codecs in the forms of the specification; `None` if it has them.
+fn final_codecs(list: &[Value], rank: usize, data_type: DataTypeOf<'_>, depth: usize) -> Option<Value> {
+    let turned = list.iter().map(|codec| match codec {
+        Value::Object(codec) => final_codec(codec, rank, data_type, depth).map(Value::Object),
+        Value::String(name) if name == "endian" => Some("bytes".into()),
+        _ => None,
+    });
+    let turned: Vec<Option<Value>> = turned.collect();
+    let codecs = || list.iter().zip(&turned).map(|(old, new)| new.as_ref().unwrap_or(old));
+    fn name(codec: &Value) -> Option<&str> {
+        codec.as_str().or_else(|| codec.get("name")?.as_str())
     }
-    let single_byte = data_type.is_some_and(|t| t.swap_unit() == 1 && !t.is_variable());
-    let name = |codec: &Value| codec.as_str().or_else(|| codec.get("name")?.as_str()).map(str::to_string);
-    let transposes = list.iter().take_while(|c| name(c).as_deref() == Some("transpose")).count();
+    let transposes = codecs().take_while(|c| name(c) == Some("transpose")).count();
     // Of the others it is known that they take bytes.
-    let plain = |c: &Value| matches!(name(c).as_deref(), Some("gzip" | "zstd" | "blosc" | "crc32c"));
-    if single_byte && list.iter().skip(transposes).all(plain) {
-        list.insert(transposes, json!({"name": "bytes"}));
-        changed = true;
+    let plain = |c: &Value| matches!(name(c), Some("gzip" | "zstd" | "blosc" | "crc32c"));
+    let single_byte = || data_type().is_some_and(|t| t.swap_unit() == 1 && !t.is_variable());
+    let bytes = (codecs().skip(transposes).all(plain) && single_byte()).then(|| json!({"name": "bytes"}));
+    if bytes.is_none() && turned.iter().all(Option::is_none) {
+        return None;
     }
-    changed
+    Some(codecs().take(transposes).chain(&bytes).chain(codecs().skip(transposes)).cloned().collect())
 }
 
-fn final_codec(codec: &mut Map<String, Value>, rank: usize, data_type: Option<DataType>, depth: usize) -> bool {
-    let mut changed = false;
+/// A codec in the form of the specification; `None` if it has that.
+fn final_codec(codec: &Map, rank: usize, data_type: DataTypeOf<'_>, depth: usize) -> Option<Map> {
+    let (mut codec, mut changed) = (codec.clone(), false);
     if let (false, Some(Value::String(_))) = (codec.contains_key("name"), codec.get("type")) {
         let name = codec.shift_remove("type").unwrap_or_default();
         codec.insert("name".into(), name);
@@ -406,47 +408,51 @@ fn final_codec(codec: &mut Map<String, Value>, rank: usize, data_type: Option<Da
         codec.insert("name".into(), "bytes".into());
         changed = true;
     }
-    let name = codec.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
-    let Some(Value::Object(configuration)) = codec.get_mut("configuration") else { return changed };
-    match name.as_str() {
-        "transpose" => {
-            let order: Option<Vec<usize>> = match configuration.get("order").and_then(Value::as_str) {
-                Some("C") => Some((0..rank).collect()),
-                Some("F") => Some((0..rank).rev().collect()),
-                _ => None,
-            };
-            if let Some(order) = order {
-                configuration.insert("order".into(), order.into());
-                changed = true;
-            }
-        }
+    let name = codec.get("name").and_then(Value::as_str).unwrap_or_default();
+    if let Some(Value::Object(configuration)) = codec.get("configuration")
+        && let Some(turned) = final_configuration(name, configuration, rank, data_type, depth)
+    {
+        codec.insert("configuration".into(), turned.into());
+        changed = true;
+    }
+    changed.then_some(codec)
+}
+
+/// The same of the configuration of a codec of that name.
+fn final_configuration(name: &str, old: &Map, rank: usize, data_type: DataTypeOf<'_>, depth: usize) -> Option<Map> {
+    let mut changes: Vec<(&str, Value)> = Vec::new();
+    match name {
+        "transpose" => match old.get("order").and_then(Value::as_str) {
+            Some("C") => changes.push(("order", (0..rank).collect())),
+            Some("F") => changes.push(("order", (0..rank).rev().collect())),
+            _ => {}
+        },
         "blosc" => {
-            let word = match configuration.get("shuffle") {
+            let word = match old.get("shuffle") {
                 Some(Value::Null) => Some("noshuffle"),
                 Some(Value::String(s)) if s == "byte" => Some("shuffle"),
                 Some(Value::String(s)) if s == "bit" => Some("bitshuffle"),
                 Some(n @ Value::Number(_)) => get_u64(n).ok().and_then(|n| ["noshuffle", "shuffle", "bitshuffle"].get(n as usize).copied()),
                 _ => None,
             };
-            if let Some(word) = word {
-                configuration.insert("shuffle".into(), word.into());
-                if let (false, Some(data_type)) = (configuration.contains_key("typesize"), data_type) {
-                    configuration.insert("typesize".into(), data_type.size().into());
-                }
-                changed = true;
+            changes.extend(word.map(|word| ("shuffle", word.into())));
+            if let (Some(_), false, Some(data_type)) = (word, old.contains_key("typesize"), data_type()) {
+                changes.push(("typesize", data_type.size().into()));
             }
         }
         "sharding_indexed" if depth < crate::limits::MAX_SHARD_NESTING => {
-            if let Some(Value::Array(list)) = configuration.get_mut("codecs") {
-                changed |= final_codecs(list, rank, data_type, depth + 1);
-            }
-            if let Some(Value::Array(list)) = configuration.get_mut("index_codecs") {
-                changed |= final_codecs(list, rank + 1, Some(DataType::UInt64), depth + 1);
-            }
+            let list = |member, rank, data_type: DataTypeOf<'_>| final_codecs(old.get(member)?.as_array()?, rank, data_type, depth + 1);
+            changes.extend(list("codecs", rank, data_type).map(|list| ("codecs", list)));
+            changes.extend(list("index_codecs", rank + 1, &|| Some(DataType::UInt64)).map(|list| ("index_codecs", list)));
         }
         _ => {}
     }
-    changed
+    if changes.is_empty() {
+        return None;
+    }
+    let mut configuration = old.clone();
+    configuration.extend(changes);
+    Some(configuration)
 }
 
 #[cfg(test)]
@@ -465,7 +471,7 @@ mod tests {
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,3]}},"chunk_key_encoding":{"name":"default"},
         "fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"big"}}]}"#;
 
-    fn object(text: &str) -> Map<String, Value> {
+    fn object(text: &str) -> Map {
         json::parse_object(text.as_bytes(), 1 << 20).unwrap()
     }
 
@@ -479,11 +485,11 @@ mod tests {
     }
 
     /// The document with some members changed (`""`: gone).
-    fn edited(text: &str, edit: &[(&str, &str)]) -> Map<String, Value> {
+    fn edited(text: &str, edit: &[(&str, &str)]) -> Map {
         let mut document = object(text);
         for (name, value) in edit {
             match *value {
-                "" => drop(document.shift_remove(*name)),
+                "" => drop(document.shift_remove(name)),
                 value => drop(document.insert((*name).into(), json::parse_text(value).unwrap())),
             }
         }

@@ -1,30 +1,30 @@
 //! `{name, configuration, must_understand}`: the one form of all extension points.
 //! Specification: v3 core, "Extensions"; a v2 codec is the same with `id` and its parameters beside it.
 
-use super::{Map, Value};
+use super::{Map, Text, Value};
 use crate::error::{Result, bail, err};
 
 /// A named extension with its configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extension {
     /// The name (v3) or id (v2).
-    pub name: String,
+    pub name: Text,
     /// The configuration; empty where the document has none.
-    pub configuration: Map<String, Value>,
+    pub configuration: Map,
     /// Whether a reader that does not know the name must refuse.
     pub must_understand: bool,
 }
 
 impl Extension {
     /// An extension that must be understood.
-    pub fn new(name: impl Into<String>, configuration: Map<String, Value>) -> Extension {
+    pub fn new(name: impl Into<Text>, configuration: Map) -> Extension {
         Extension { name: name.into(), configuration, must_understand: true }
     }
 
     /// Reads the v3 form: a string, or an object with `name`, `configuration`, `must_understand`.
     pub fn from_v3(value: &Value) -> Result<Extension> {
         let object = match value {
-            Value::String(name) => return Ok(Extension::new(name, Map::new())),
+            Value::String(name) => return Ok(Extension::new(name.clone(), Map::new())),
             Value::Object(object) => object,
             other => bail!(Metadata, "found {}, expected a name or an object with a name", super::json::brief(other)),
         };
@@ -90,7 +90,7 @@ impl Extension {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::json::json;
 
     #[test]
     fn an_empty_configuration_is_written_where_peers_want_one() {

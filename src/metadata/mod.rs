@@ -18,10 +18,10 @@ use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType};
 use crate::grid::Grid;
 use crate::grid::key::KeyEncoding;
+pub use crate::json::{Map, Text, Value};
 use crate::limits::Dims;
 pub use draft::Dialect;
 use extension::Extension;
-pub use serde_json::{Map, Value};
 
 /// The version of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub struct ArrayMeta {
     /// `None` where the document has none.
     pub dimension_names: Option<Vec<Option<String>>>,
     /// The document itself (`.zarray` or `zarr.json`), unknown members included.
-    pub document: Map<String, Value>,
+    pub document: Map,
 }
 
 /// What a group is.
@@ -103,5 +103,5 @@ pub struct GroupMeta {
     /// Whether it is of a draft of version 3.
     pub dialect: Dialect,
     /// The document itself (`.zgroup` or `zarr.json`).
-    pub document: Map<String, Value>,
+    pub document: Map,
 }

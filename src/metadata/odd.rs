@@ -62,13 +62,14 @@ pub fn in_text(bytes: &[u8]) -> Vec<Note> {
 }
 
 /// Of attributes: bare NaN and infinities.
-pub fn in_attributes(attributes: &Map<String, Value>) -> Vec<Note> {
-    let bare = |(name, _): (&String, _)| Note::new(Weight::Odd, "HD-05", format!("the attribute {name:?} holds a bare NaN or Infinity"));
+pub fn in_attributes(attributes: &Map) -> Vec<Note> {
+    let bare =
+        |(name, _): (&json::Text, _)| Note::new(Weight::Odd, "HD-05", format!("the attribute {name:?} holds a bare NaN or Infinity"));
     attributes.iter().filter(|(_, value)| has_non_finite(value)).map(bare).collect()
 }
 
 /// Of a node's document.
-pub fn in_document(format: Format, is_array: bool, document: &Map<String, Value>) -> Vec<Note> {
+pub fn in_document(format: Format, is_array: bool, document: &Map) -> Vec<Note> {
     let mut notes = Notes(Vec::new());
     match (format, is_array) {
         (Format::V2, true) => array_v2(document, &mut notes),
@@ -79,7 +80,7 @@ pub fn in_document(format: Format, is_array: bool, document: &Map<String, Value>
     notes.0
 }
 
-fn group_v2(document: &Map<String, Value>, notes: &mut Notes) {
+fn group_v2(document: &Map, notes: &mut Notes) {
     for name in document.keys().filter(|name| *name != "zarr_format") {
         notes.odd("HD-17", format!("the group's document has the member {name:?}; only \"zarr_format\" may stand there"));
     }
@@ -89,7 +90,7 @@ fn group_v2(document: &Map<String, Value>, notes: &mut Notes) {
 const ARRAY_V2: &[&str] =
     &["zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order", "filters", "dimension_separator"];
 
-fn array_v2(document: &Map<String, Value>, notes: &mut Notes) {
+fn array_v2(document: &Map, notes: &mut Notes) {
     for (name, id, taken) in
         [("compressor", "HD-10", "null"), ("filters", "VM-01", "null"), ("fill_value", "VM-01", "null"), ("order", "VM-01", "\"C\"")]
     {
@@ -106,7 +107,7 @@ fn array_v2(document: &Map<String, Value>, notes: &mut Notes) {
     if document.get("chunks").and_then(Value::as_array).is_some_and(|chunks| chunks.iter().any(|n| n.as_u64() == Some(0))) {
         notes.odd("VM-04", "a chunk's length of 0 is taken as 1");
     }
-    if document.get("filters").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+    if document.get("filters").and_then(Value::as_array).is_some_and(<[Value]>::is_empty) {
         notes.odd("HD-10", "\"filters\" is an empty list and taken as null");
     }
     let filters = document.get("filters").and_then(Value::as_array).into_iter().flatten();
@@ -210,7 +211,7 @@ const CODECS_V2: &[(&str, &[&str])] = &[
     ("vlen-array", &["dtype"]),
 ];
 
-fn codec_v2(codec: &Map<String, Value>, notes: &mut Notes) {
+fn codec_v2(codec: &Map, notes: &mut Notes) {
     let Some(id) = codec.get("id").and_then(Value::as_str) else { return };
     if let Some((_, known)) = CODECS_V2.iter().find(|(name, _)| *name == id) {
         for name in codec.keys().filter(|name| *name != "id" && !known.contains(&name.as_str())) {
@@ -227,7 +228,7 @@ fn codec_v2(codec: &Map<String, Value>, notes: &mut Notes) {
 }
 
 /// What both kinds of v3 nodes have.
-fn node_v3(document: &Map<String, Value>, notes: &mut Notes) {
+fn node_v3(document: &Map, notes: &mut Notes) {
     match document.get("attributes") {
         Some(Value::Null) => notes.odd("HD-31", "\"attributes\" is null and taken as empty"),
         Some(Value::Object(attributes)) => notes.0.extend(in_attributes(attributes)),
@@ -238,7 +239,7 @@ fn node_v3(document: &Map<String, Value>, notes: &mut Notes) {
     }
 }
 
-fn group_v3(document: &Map<String, Value>, notes: &mut Notes) {
+fn group_v3(document: &Map, notes: &mut Notes) {
     node_v3(document, notes);
     match document.get(CONSOLIDATED) {
         None => {}
@@ -265,7 +266,7 @@ const TYPE_ALIASES: &[(&str, &str)] = &[
     ("raw_bytes", "r*"),
 ];
 
-fn array_v3(document: &Map<String, Value>, notes: &mut Notes) {
+fn array_v3(document: &Map, notes: &mut Notes) {
     node_v3(document, notes);
     for name in ["dimension_names", "storage_transformers"] {
         if document.get(name).is_some_and(Value::is_null) {
@@ -369,7 +370,7 @@ fn codec_v3(codec: &Value, notes: &mut Notes) {
 mod tests {
     use super::*;
 
-    fn document(text: &str) -> Map<String, Value> {
+    fn document(text: &str) -> Map {
         json::parse_object(text.as_bytes(), 1 << 20).unwrap()
     }
 

@@ -8,7 +8,7 @@ use super::{ArrayMeta, Codecs, Format, Map, Order, Value, v3};
 use crate::dtype::{ByteOrder, DataType, ElementType, parse_v2};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::grid::key::KeyEncoding;
-use serde_json::json;
+use crate::json::json;
 
 /// The attribute in which v2 arrays have the names of their dimensions (xarray's convention).
 pub const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
@@ -18,14 +18,14 @@ pub const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
 ///
 /// Chunk keys are those of version 2 where it was v2, `default` where it was a draft. A fill value of null becomes 0.
 /// Errors: `Unsupported` with the old field where v3 has no form for something; see [`recoded`].
-pub fn array(meta: &ArrayMeta, attributes: Map<String, Value>) -> Result<ArrayMeta> {
+pub fn array(meta: &ArrayMeta, attributes: Map) -> Result<ArrayMeta> {
     let codecs = codecs(&meta.codecs, meta.data_type, meta.shape.len())?;
     with_codecs(meta, attributes, codecs)
 }
 
 /// As [`array()`], where the chunks are encoded anew: little-endian elements in C order, and the old compressor if v3 has it. The keys
 /// are `default`, which no chunk of v2 has.
-pub fn recoded(meta: &ArrayMeta, attributes: Map<String, Value>) -> Result<ArrayMeta> {
+pub fn recoded(meta: &ArrayMeta, attributes: Map) -> Result<ArrayMeta> {
     let plain = match &meta.codecs {
         Codecs::V2 { compressor, .. } => {
             let element = ElementType::native(meta.data_type);
@@ -41,7 +41,7 @@ pub fn recoded(meta: &ArrayMeta, attributes: Map<String, Value>) -> Result<Array
     Ok(new)
 }
 
-fn with_codecs(meta: &ArrayMeta, mut attributes: Map<String, Value>, codecs: Vec<Extension>) -> Result<ArrayMeta> {
+fn with_codecs(meta: &ArrayMeta, mut attributes: Map, codecs: Vec<Extension>) -> Result<ArrayMeta> {
     let mut names = meta.dimension_names.clone();
     if names.is_none()
         && let Some(found) = attributes.get(DIMENSIONS).and_then(|value| dimension_names(value, meta.shape.len()))
@@ -56,7 +56,9 @@ fn with_codecs(meta: &ArrayMeta, mut attributes: Map<String, Value>, codecs: Vec
         // NCZarr has its own members beside those of the specification; newer versions of it look among the attributes.
         (Format::V2, _) => {
             for (name, value) in meta.document.iter().filter(|(name, _)| name.to_ascii_lowercase().starts_with("_nczarr")) {
-                attributes.entry(name.as_str()).or_insert_with(|| value.clone());
+                if !attributes.contains_key(name) {
+                    attributes.insert(name.clone(), value.clone());
+                }
             }
         }
         (Format::V3, _) => document.clone_from(&meta.document),
@@ -99,9 +101,11 @@ fn dimension_names(value: &Value, rank: usize) -> Option<Vec<Option<String>>> {
 }
 
 /// The attributes of a v3 group: those of the old one, and NCZarr's own members.
-pub fn group_attributes(document: &Map<String, Value>, mut attributes: Map<String, Value>) -> Map<String, Value> {
+pub fn group_attributes(document: &Map, mut attributes: Map) -> Map {
     for (name, value) in document.iter().filter(|(name, _)| name.to_ascii_lowercase().starts_with("_nczarr")) {
-        attributes.entry(name.as_str()).or_insert_with(|| value.clone());
+        if !attributes.contains_key(name) {
+            attributes.insert(name.clone(), value.clone());
+        }
     }
     attributes
 }
@@ -237,7 +241,7 @@ impl List {
     }
 
     /// A filter that takes the elements for something else than they are moves bytes in a way that v3 has no form for.
-    fn check_type(&self, configuration: &Map<String, Value>) -> Result<()> {
+    fn check_type(&self, configuration: &Map) -> Result<()> {
         let Some(value) = configuration.get("dtype").or_else(|| configuration.get("decode_dtype")) else { return Ok(()) };
         if parse_v2::parse(value)? != self.item {
             bail!(Unsupported, "a filter of {} where the elements are {} has no form in Zarr v3", brief(value), self.item.data_type.name());
@@ -247,8 +251,8 @@ impl List {
 }
 
 /// The v3 name and configuration of a bytes→bytes codec over items of that size.
-fn byte_codec(id: &str, mut configuration: Map<String, Value>, size: usize) -> Result<(String, Map<String, Value>)> {
-    let int = |c: &Map<String, Value>, name: &str, default: i64| match c.get(name) {
+fn byte_codec(id: &str, mut configuration: Map, size: usize) -> Result<(String, Map)> {
+    let int = |c: &Map, name: &str, default: i64| match c.get(name) {
         None | Some(Value::Null) => Ok(default),
         Some(value) => get_i64(value).map_err(|e| e.at_field(name)),
     };
@@ -279,7 +283,7 @@ fn byte_codec(id: &str, mut configuration: Map<String, Value>, size: usize) -> R
     Ok((format!("numcodecs.{id}"), configuration))
 }
 
-fn blosc(old: &Map<String, Value>, size: usize) -> Result<Map<String, Value>> {
+fn blosc(old: &Map, size: usize) -> Result<Map> {
     let given = |name: &str, default: Value| old.get(name).filter(|v| !v.is_null()).cloned().unwrap_or(default);
     let shuffle = match given("shuffle", 1.into()) {
         Value::String(word) => match word.as_str() {
@@ -322,11 +326,13 @@ mod tests {
     fn v2_array(members: &str) -> ArrayMeta {
         let text = format!(r#"{{"zarr_format":2,"shape":[6,4],"chunks":[3,2],"fill_value":0{members}}}"#);
         let mut document = json::parse_object(text.as_bytes(), 1 << 20).unwrap();
-        document.entry("dtype").or_insert_with(|| ">i4".into());
+        if !document.contains_key("dtype") {
+            document.insert("dtype".into(), ">i4".into());
+        }
         v2::array_from(document).unwrap()
     }
 
-    fn object(text: &str) -> Map<String, Value> {
+    fn object(text: &str) -> Map {
         json::parse_object(text.as_bytes(), 1 << 20).unwrap()
     }
 

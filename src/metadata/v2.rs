@@ -34,13 +34,13 @@ pub fn parse_group(bytes: &[u8]) -> Result<GroupMeta> {
 }
 
 /// Reads a `.zattrs`; no bytes at all are no attributes (HD-19).
-pub fn parse_attributes(bytes: &[u8]) -> Result<Map<String, Value>> {
+pub fn parse_attributes(bytes: &[u8]) -> Result<Map> {
     if bytes.is_empty() { Ok(Map::new()) } else { json::parse_object(bytes, limits::MAX_DOCUMENT) }
 }
 
 /// The model of an array's document. Missing `filters`, `compressor`, `fill_value` and `order` are null, null, null and "C";
 /// unknown members are ignored and kept.
-pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
+pub fn array_from(document: Map) -> Result<ArrayMeta> {
     check_format(&document)?;
     let shape = extents(member(&document, "shape")?).map_err(|e| e.at_field("shape"))?;
     let chunk = chunk_shape(member(&document, "chunks")?, &shape).map_err(|e| e.at_field("chunks"))?;
@@ -62,7 +62,7 @@ pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
 }
 
 /// A fresh document of an array.
-pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
+pub fn write_array(meta: &ArrayMeta) -> Map {
     let mut out = Map::new();
     let chunk = meta.grid.largest(&meta.shape);
     let separator = meta.keys.separator();
@@ -75,7 +75,7 @@ pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
         out.insert("dtype".into(), parse_v2::to_json(*element));
         out.insert("order".into(), if *order == Order::F { "F" } else { "C" }.into());
         let filters: Vec<Value> = filters.iter().map(Extension::to_v2).collect();
-        out.insert("filters".into(), if filters.is_empty() { Value::Null } else { Value::Array(filters) });
+        out.insert("filters".into(), if filters.is_empty() { Value::Null } else { Value::Array(filters.into()) });
         out.insert("compressor".into(), compressor.as_ref().map_or(Value::Null, Extension::to_v2));
     }
     out.insert("fill_value".into(), meta.fill.to_json_v2(stored));
@@ -84,7 +84,7 @@ pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
 }
 
 /// A fresh `.zgroup`: exactly `{"zarr_format": 2}` (V2-10).
-pub fn write_group() -> Map<String, Value> {
+pub fn write_group() -> Map {
     let mut out = Map::new();
     out.insert("zarr_format".into(), 2.into());
     out
@@ -135,7 +135,7 @@ fn array_type(dtype: &Value) -> Result<DataType> {
     }
 }
 
-fn check_format(document: &Map<String, Value>) -> Result<()> {
+fn check_format(document: &Map) -> Result<()> {
     let format = member(document, "zarr_format")?;
     if json::get_u64(format).is_ok_and(|n| n == 2) {
         return Ok(());

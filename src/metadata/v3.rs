@@ -12,7 +12,6 @@ use crate::grid::key::{KeyEncoding, Separator, Suffix};
 use crate::grid::own::{self, Own};
 use crate::grid::rectilinear::{Extents, Runs};
 use crate::limits::{self, Dims};
-use std::borrow::Cow;
 
 /// The name of the document of every v3 node, below the node's prefix.
 pub const DOCUMENT: &str = "zarr.json";
@@ -84,7 +83,7 @@ pub fn parse_group(bytes: &[u8]) -> Result<GroupMeta> {
 
 /// The kind of node of a document; checks `zarr_format` on the way. A document of 2023 without `node_type` but with a
 /// `shape` is an array (HD-51).
-pub fn node_type(document: &Map<String, Value>) -> Result<NodeType> {
+pub fn node_type(document: &Map) -> Result<NodeType> {
     let format = member(document, "zarr_format")?;
     if !json::get_u64(format).is_ok_and(|n| n == 3) {
         return Err(wrong_format(format, 3, ""));
@@ -108,7 +107,7 @@ pub(super) fn wrong_format(found: &Value, expected: u64, advice: &str) -> Error 
 }
 
 /// The model of an array's document.
-pub fn array_from(document: Map<String, Value>) -> Result<ArrayMeta> {
+pub fn array_from(document: Map) -> Result<ArrayMeta> {
     refuse_unknown(&document, ARRAY_MEMBERS)?;
     check_attributes(&document)?;
     check_storage_transformers(&document).map_err(|e| e.at_field("storage_transformers"))?;
@@ -150,7 +149,7 @@ fn order_of_structured(codec: &mut Extension) {
 }
 
 /// A node's document without the members that must be understood and are not (V3-27): what is left may mean something else.
-pub fn without_unknown(node_type: NodeType, document: &Map<String, Value>) -> Map<String, Value> {
+pub fn without_unknown(node_type: NodeType, document: &Map) -> Map {
     let known = if node_type == NodeType::Array { ARRAY_MEMBERS } else { GROUP_MEMBERS };
     let mut known_only = document.clone();
     known_only.retain(|name, value| known.contains(&name.as_str()) || may_be_ignored(value) || known::is_member(name));
@@ -158,7 +157,7 @@ pub fn without_unknown(node_type: NodeType, document: &Map<String, Value>) -> Ma
 }
 
 /// The model of a group's document.
-pub fn group_from(document: Map<String, Value>) -> Result<GroupMeta> {
+pub fn group_from(document: Map) -> Result<GroupMeta> {
     refuse_unknown(&document, GROUP_MEMBERS)?;
     check_attributes(&document)?;
     Ok(GroupMeta { format: Format::V3, dialect: Dialect::Final, document })
@@ -166,7 +165,7 @@ pub fn group_from(document: Map<String, Value>) -> Result<GroupMeta> {
 
 /// A fresh document of an array. Members that must not be understood are carried over from `meta.document`, and its
 /// `attributes`.
-pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
+pub fn write_array(meta: &ArrayMeta) -> Map {
     let mut out = Map::new();
     out.insert("zarr_format".into(), 3.into());
     out.insert("node_type".into(), "array".into());
@@ -178,7 +177,7 @@ pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
     let codecs: &[Extension] = if let Codecs::V3(list) = &meta.codecs { list } else { &[] };
     out.insert("codecs".into(), Value::Array(codecs.iter().map(Extension::to_v3).collect()));
     if let Some(names) = &meta.dimension_names {
-        let names = names.iter().map(|n| n.clone().map_or(Value::Null, Value::String)).collect();
+        let names = names.iter().map(|n| Value::from(n.clone())).collect();
         out.insert("dimension_names".into(), Value::Array(names));
     }
     for (name, value) in &meta.document {
@@ -195,7 +194,7 @@ pub fn write_array(meta: &ArrayMeta) -> Map<String, Value> {
 }
 
 /// A fresh document of a group with those attributes.
-pub fn write_group(attributes: Map<String, Value>) -> Map<String, Value> {
+pub fn write_group(attributes: Map) -> Map {
     let mut out = Map::new();
     out.insert("zarr_format".into(), 3.into());
     out.insert("node_type".into(), "group".into());
@@ -204,7 +203,7 @@ pub fn write_group(attributes: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// The attributes in a document; `None` where it has none (or null).
-pub fn attributes(document: &Map<String, Value>) -> Option<&Map<String, Value>> {
+pub fn attributes(document: &Map) -> Option<&Map> {
     document.get("attributes").and_then(Value::as_object)
 }
 
@@ -228,7 +227,7 @@ fn may_be_ignored(value: &Value) -> bool {
 }
 
 /// V3-27: an unknown member is an extension that must be understood unless it says otherwise.
-fn refuse_unknown(document: &Map<String, Value>, known: &[&str]) -> Result<()> {
+fn refuse_unknown(document: &Map, known: &[&str]) -> Result<()> {
     for (name, value) in document {
         if known.contains(&name.as_str()) || may_be_ignored(value) {
             continue;
@@ -241,14 +240,14 @@ fn refuse_unknown(document: &Map<String, Value>, known: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn check_attributes(document: &Map<String, Value>) -> Result<()> {
+fn check_attributes(document: &Map) -> Result<()> {
     match document.get("attributes") {
         None | Some(Value::Null | Value::Object(_)) => Ok(()),
         Some(other) => Err(err!(Metadata, "found {}, expected an object", json::brief(other)).at_field("attributes")),
     }
 }
 
-fn check_storage_transformers(document: &Map<String, Value>) -> Result<()> {
+fn check_storage_transformers(document: &Map) -> Result<()> {
     let list = match document.get("storage_transformers") {
         None | Some(Value::Null) => return Ok(()),
         Some(Value::Array(list)) => list,
@@ -264,7 +263,7 @@ fn check_storage_transformers(document: &Map<String, Value>) -> Result<()> {
 }
 
 /// The storage transformers of an array's document, the first one next to the array. Those that may be ignored are among them.
-pub fn storage_transformers(document: &Map<String, Value>) -> Result<Vec<Extension>> {
+pub fn storage_transformers(document: &Map) -> Result<Vec<Extension>> {
     let Some(Value::Array(list)) = document.get("storage_transformers") else { return Ok(Vec::new()) };
     list.iter().map(Extension::from_v3).collect()
 }
@@ -285,7 +284,7 @@ pub fn is_own_member(name: &str) -> bool {
 }
 
 fn chunk_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
-    let (name, configuration) = without_copy(value)?;
+    let Extension { name, configuration, .. } = Extension::from_v3(value)?;
     let of = |known: &[&str], name: &'static str, read: fn(&Value, &[u64]) -> Result<Grid>| {
         if let Some(other) = configuration.keys().find(|k| !known.contains(&k.as_str())) {
             return Err(err!(Metadata, "unknown member of the grid").at_field(other));
@@ -307,17 +306,6 @@ fn chunk_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
         other => bail!(Unsupported, "chunk grid {other:?} is not supported; \"regular\" and \"rectilinear\" are"),
     }
     .map_err(|e| e.at_field("configuration"))
-}
-
-/// An extension's name, and its configuration where it stands: that of a grid may be long.
-fn without_copy(value: &Value) -> Result<(String, Cow<'_, Map<String, Value>>)> {
-    match (value, value.get("configuration")) {
-        (Value::Object(object), Some(Value::Object(configuration))) => {
-            let rest = object.iter().filter(|(k, _)| *k != "configuration").map(|(k, v)| (k.clone(), v.clone()));
-            Ok((Extension::from_v3(&Value::Object(rest.collect()))?.name, Cow::Borrowed(configuration)))
-        }
-        _ => Ok((Extension::from_v3(value)?.name, Cow::Owned(Map::new()))),
-    }
 }
 
 fn regular_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
@@ -398,7 +386,7 @@ fn only_members(extension: &Extension, known: &[&str]) -> Result<()> {
 /// HD-42: some writers put `separator` beside the name instead of into the configuration.
 /// The encoding that a program has registered under that name.
 fn own_keys(extension: &Extension) -> Result<Option<&'static Own>> {
-    own::find(&extension.name, &json::to_compact(&Value::Object(extension.configuration.clone())))
+    own::find(&extension.name, || json::to_compact(&Value::Object(extension.configuration.clone())))
 }
 
 /// Reads a chunk key encoding.
@@ -467,7 +455,7 @@ fn dimension_names(value: Option<&Value>, rank: usize) -> Result<Option<Vec<Opti
     }
     let name = |(i, v): (usize, &Value)| match v {
         Value::Null => Ok(None),
-        Value::String(s) => Ok(Some(s.clone())),
+        Value::String(s) => Ok(Some(s.to_string())),
         other => Err(err!(Metadata, "found {}, expected a string or null", json::brief(other)).at_field(format!("[{i}]"))),
     };
     Ok(Some(list.iter().enumerate().map(name).collect::<Result<_>>()?))
@@ -505,7 +493,7 @@ fn run_to_json((extent, count): (u64, u64)) -> Vec<Value> {
 }
 
 /// Makes a document of an array of that shape say that grid; where it does already, it keeps its words.
-pub fn keep_grid(document: &mut Map<String, Value>, grid: &Grid, shape: &[u64]) {
+pub fn keep_grid(document: &mut Map, grid: &Grid, shape: &[u64]) {
     let says = document.get("chunk_grid").and_then(|value| chunk_grid(value, shape).ok());
     if says.as_ref() != Some(grid) {
         document.insert("chunk_grid".into(), grid_to_json(grid));
@@ -568,7 +556,7 @@ mod tests {
         let b = array_from(write_array(&a)).unwrap();
         assert_eq!((&a.shape, a.data_type, &a.grid, a.keys), (&b.shape, b.data_type, &b.grid, b.keys));
         assert_eq!((a.fill.value, &a.codecs, &a.dimension_names), (b.fill.value, &b.codecs, &b.dimension_names));
-        assert_eq!(attributes(&b.document).unwrap()["a"].to_string(), "1e+400");
+        assert_eq!(attributes(&b.document).unwrap()["a"].to_string(), "1e400");
     }
 
     #[test]

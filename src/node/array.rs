@@ -126,7 +126,7 @@ impl Array {
         }
     }
 
-    fn new(store: &Store, path: String, meta: ArrayMeta, attributes: Option<Map<String, Value>>, listed: bool) -> Result<Array> {
+    fn new(store: &Store, path: String, meta: ArrayMeta, attributes: Option<Map>, listed: bool) -> Result<Array> {
         let known = match meta.format {
             Format::V2 => attributes,
             Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
@@ -668,7 +668,7 @@ fn difference(found: &ArrayMeta, wanted: &ArrayMeta) -> Option<String> {
         let names: &[&str] =
             if m.format == Format::V3 { &["codecs", "storage_transformers"] } else { &["dtype", "order", "filters", "compressor"] };
         let fresh = if m.format == Format::V3 { v3::write_array(m) } else { v2::write_array(m) };
-        names.iter().map(|n| fresh.get(*n).map(Value::to_string).unwrap_or_default()).collect::<Vec<_>>().join(", ")
+        names.iter().map(|n| fresh.get(n).map(Value::to_string).unwrap_or_default()).collect::<Vec<_>>().join(", ")
     };
     differ("zarr_format", found.format.number().to_string(), wanted.format.number().to_string())
         .or_else(|| differ("shape", format!("{:?}", found.shape), format!("{:?}", wanted.shape)))
@@ -725,7 +725,7 @@ fn erase_chunks(shared: &SharedStore, path: &str, meta: &ArrayMeta) -> Result<()
 }
 
 /// Writes the documents of a new array, the one that makes it an array last.
-pub(super) fn write_documents(store: &Store, path: &str, meta: &ArrayMeta, attributes: &Map<String, Value>) -> Result<()> {
+pub(super) fn write_documents(store: &Store, path: &str, meta: &ArrayMeta, attributes: &Map) -> Result<()> {
     if meta.format == Format::V2 {
         let key = path::join(path, v2::ATTRIBUTES);
         if attributes.is_empty() {

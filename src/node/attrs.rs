@@ -7,10 +7,9 @@ use super::{NodeKind, Store, document, hierarchy, path};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::Kept;
 use crate::limits::MAX_CONSOLIDATED;
-use crate::metadata::json::{self, brief};
+use crate::metadata::json::{self, Number, Text, brief};
 use crate::metadata::{Dialect, Format, Map, Value, v2, v3};
 use crate::store::{Condition, get};
-use serde_json::Number;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,14 +33,14 @@ pub struct Attributes {
 #[derive(Default)]
 struct State {
     /// As last read or published.
-    current: Option<Arc<Map<String, Value>>>,
+    current: Option<Arc<Map>>,
     /// Between `begin` and `commit`.
     pending: Option<Pending>,
 }
 
 struct Pending {
     /// The attributes with the changes.
-    view: Arc<Map<String, Value>>,
+    view: Arc<Map>,
     changes: Vec<Change>,
 }
 
@@ -49,7 +48,7 @@ struct Pending {
 enum Change {
     Set(String, Value),
     Erase(String),
-    Replace(Map<String, Value>),
+    Replace(Map),
 }
 
 /// What kind of JSON value an attribute is. The discriminants are those of the C header.
@@ -100,7 +99,7 @@ fn is_integer(number: &Number) -> bool {
 
 impl Attributes {
     /// The attributes of a node; `None` where they are yet to be read.
-    pub(super) fn new(store: &Store, path: &str, format: Format, kind: NodeKind, current: Option<Map<String, Value>>) -> Attributes {
+    pub(super) fn new(store: &Store, path: &str, format: Format, kind: NodeKind, current: Option<Map>) -> Attributes {
         let state = State { current: current.map(Arc::new), pending: None };
         let (path, dialect, state) = (path.to_string(), Dialect::Final, Kept::new(state));
         Attributes { store: store.clone(), path, format, dialect, kind, raw: AtomicBool::new(false), state }
@@ -112,13 +111,13 @@ impl Attributes {
     }
 
     /// All attributes.
-    pub fn all(&self) -> Result<Map<String, Value>> {
+    pub fn all(&self) -> Result<Map> {
         Ok((*self.view()?).clone())
     }
 
     /// Those that are the user's: without the names of a v2 array's dimensions, and without what NCZarr keeps here (XR-02, XR-07),
     /// unless [`Attributes::set_raw`] asked for them. By their names these are found in any case.
-    pub fn shown(&self) -> Result<Map<String, Value>> {
+    pub fn shown(&self) -> Result<Map> {
         let mut all = self.all()?;
         all.retain(|name, _| !self.hides(name));
         Ok(all)
@@ -130,7 +129,7 @@ impl Attributes {
     }
 
     /// Replaces those that are shown.
-    pub fn replace_shown(&self, all: Map<String, Value>) -> Result<()> {
+    pub fn replace_shown(&self, all: Map) -> Result<()> {
         let mut kept = self.all()?;
         kept.retain(|name, _| self.hides(name) && !all.contains_key(name));
         kept.extend(all);
@@ -157,7 +156,7 @@ impl Attributes {
     }
 
     /// Replaces all attributes.
-    pub fn replace(&self, all: Map<String, Value>) -> Result<()> {
+    pub fn replace(&self, all: Map) -> Result<()> {
         self.change(Change::Replace(all))
     }
 
@@ -274,7 +273,7 @@ impl Attributes {
     /// An attribute that is a string.
     pub fn get_string(&self, name: &str) -> Result<String> {
         self.with(name, |value| match value {
-            Value::String(s) => Ok(s.clone()),
+            Value::String(s) => Ok(s.to_string()),
             other => Err(self.wrong_kind(name, other, "a string")),
         })
     }
@@ -311,7 +310,7 @@ impl Attributes {
 
     /// The names of those that are shown, in the order of the document.
     pub fn names(&self) -> Result<Vec<String>> {
-        Ok(self.view()?.keys().filter(|name| !self.hides(name)).cloned().collect())
+        Ok(self.view()?.keys().filter(|name| !self.hides(name)).map(Text::to_string).collect())
     }
 
     /// Those that are shown as a JSON object.
@@ -337,7 +336,7 @@ impl Attributes {
     }
 
     /// What getters see: the collected changes included.
-    pub(super) fn view(&self) -> Result<Arc<Map<String, Value>>> {
+    pub(super) fn view(&self) -> Result<Arc<Map>> {
         let known = self.state.read(|state| state.pending.as_ref().map(|p| &p.view).or(state.current.as_ref()).cloned());
         if let Some(known) = known {
             return Ok(known);
@@ -347,7 +346,7 @@ impl Attributes {
     }
 
     /// As last read or published, without collected changes; `None` if not yet read.
-    pub(super) fn published(&self) -> Option<Arc<Map<String, Value>>> {
+    pub(super) fn published(&self) -> Option<Arc<Map>> {
         self.state.read(|state| state.current.clone())
     }
 
@@ -389,9 +388,9 @@ impl Attributes {
         Ok(())
     }
 
-    fn apply(&self, attributes: &mut Map<String, Value>, change: &Change) -> Result<()> {
+    fn apply(&self, attributes: &mut Map, change: &Change) -> Result<()> {
         match change {
-            Change::Set(name, value) => drop(attributes.insert(name.clone(), value.clone())),
+            Change::Set(name, value) => drop(attributes.insert(name.into(), value.clone())),
             Change::Replace(all) => attributes.clone_from(all),
             Change::Erase(name) => {
                 if attributes.shift_remove(name).is_none() {
@@ -425,7 +424,7 @@ impl Attributes {
         hierarchy::refresh(&self.store, std::slice::from_ref(&self.path), None)
     }
 
-    fn read_fresh(&self, key: &str) -> Result<Map<String, Value>> {
+    fn read_fresh(&self, key: &str) -> Result<Map> {
         let gone = || document::not_found(&self.store, &self.path, if self.kind == NodeKind::Array { "array" } else { "group" });
         let shared = &**self.store.shared();
         match self.format {
@@ -441,11 +440,11 @@ impl Attributes {
         }
     }
 
-    fn missing(&self, attributes: &Map<String, Value>, name: &str) -> crate::error::Error {
+    fn missing(&self, attributes: &Map, name: &str) -> crate::error::Error {
         if attributes.is_empty() {
             return err!(NotFound, "no attribute {name:?} of {}; it has none", self.name());
         }
-        err!(NotFound, "no attribute {name:?} of {}; it has {}", self.name(), path::near(attributes.keys().map(String::as_str), name))
+        err!(NotFound, "no attribute {name:?} of {}; it has {}", self.name(), path::near(attributes.keys().map(Text::as_str), name))
     }
 
     fn wrong_kind(&self, name: &str, value: &Value, expected: &str) -> crate::error::Error {
@@ -458,10 +457,9 @@ impl Attributes {
 }
 
 /// The member `attributes` of a document, made if it is missing or null.
-fn attributes_member(document: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
-    let member = document.entry("attributes").or_insert(Value::Null);
-    if member.is_null() {
-        *member = Value::Object(Map::new());
+fn attributes_member(document: &mut Map) -> Option<&mut Map> {
+    if document.get("attributes").is_none_or(Value::is_null) {
+        document.insert("attributes".into(), Map::new().into());
     }
-    member.as_object_mut()
+    document.get_mut("attributes")?.as_object_mut()
 }

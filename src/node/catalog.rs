@@ -40,19 +40,19 @@ pub(super) struct Catalog {
     group: String,
     format: Format,
     /// The `zarr.json` of the group, or its `.zmetadata`.
-    document: Arc<Map<String, Value>>,
+    document: Arc<Map>,
     as_of: u64,
 }
 
 impl Catalog {
     /// That of a v3 group with that document; `None` if it has none.
-    pub fn of_v3(group: &str, document: &Arc<Map<String, Value>>, as_of: u64) -> Option<Arc<Catalog>> {
+    pub fn of_v3(group: &str, document: &Arc<Map>, as_of: u64) -> Option<Arc<Catalog>> {
         consolidated::entries_v3(document)?;
         Some(Arc::new(Catalog { group: group.to_string(), format: Format::V3, document: document.clone(), as_of }))
     }
 
     /// That of a group with that `zarr.json` or `.zmetadata`.
-    pub fn of(group: &str, format: Format, document: Arc<Map<String, Value>>, as_of: u64) -> Catalog {
+    pub fn of(group: &str, format: Format, document: Arc<Map>, as_of: u64) -> Catalog {
         Catalog { group: group.to_string(), format, document, as_of }
     }
 
@@ -119,7 +119,7 @@ impl Catalog {
     }
 
     /// All entries, by their keys relative to the group.
-    pub fn entries(&self) -> Option<&Map<String, Value>> {
+    pub fn entries(&self) -> Option<&Map> {
         match self.format {
             Format::V3 => consolidated::entries_v3(&self.document),
             Format::V2 => self.document.get("metadata")?.as_object(),

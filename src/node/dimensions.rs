@@ -101,9 +101,9 @@ impl Array {
         }
         match self.format() {
             Format::V2 => {
-                let named: Option<Vec<Value>> = names.iter().map(|n| n.clone().map(Value::String)).collect();
+                let named: Option<Vec<Value>> = names.iter().map(|n| n.clone().map(Value::from)).collect();
                 match named {
-                    Some(named) => self.attributes().set(DIMENSIONS_V2, Value::Array(named)),
+                    Some(named) => self.attributes().set(DIMENSIONS_V2, named.into()),
                     None if names.iter().all(Option::is_none) => match self.attributes().view()?.contains_key(DIMENSIONS_V2) {
                         true => self.attributes().erase(DIMENSIONS_V2),
                         false => Ok(()),
@@ -167,7 +167,7 @@ impl Group {
     /// The arrays directly below the group, by name. One that cannot be understood is an error.
     pub fn arrays(&self) -> Result<Vec<(String, Array)>> {
         let mut arrays = Vec::new();
-        for Found { path, node } in self.walk(1, true)? {
+        for Found { path, node, .. } in self.walk(1, true)? {
             let node = node?;
             if node.kind == NodeKind::Array
                 && let Node::Array(array) = self.open_found(path::join(self.path(), &path), node)?

@@ -4,7 +4,7 @@ use super::path::{self, prefix};
 use super::{NodeKind, Store, catalog, draft, gather};
 use crate::engine::lock::KeyGuard;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY};
 use crate::metadata::draft as drafts;
 use crate::metadata::json::splice::Object;
 use crate::metadata::odd::{self, Note, Weight};
@@ -21,13 +21,13 @@ pub(super) struct Stored {
     pub dialect: Dialect,
     pub kind: NodeKind,
     pub key: String,
-    pub document: Map<String, Value>,
+    pub document: Map,
     /// The count of changes (see `catalog`) before it was read.
     pub as_of: u64,
     /// Whether it comes from consolidated metadata, which may be out of date.
     pub listed: bool,
     /// v2: the `.zattrs`, where they are known without reading it.
-    pub attributes: Option<Map<String, Value>>,
+    pub attributes: Option<Map>,
     /// What is odd in its bytes, where the context wants to know.
     pub notes: Vec<Note>,
 }
@@ -93,6 +93,25 @@ fn oddities(store: &Store, bytes: &[u8]) -> Vec<Note> {
 /// before those of a draft of version 3. Malformed JSON is an error.
 pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
     find_with(store, path, false)
+}
+
+/// Whether a document of a node stands at a path: what [`find`] would read, but for hierarchies of the first draft.
+pub(super) fn is_there(store: &Store, path: &str) -> Result<bool> {
+    let names: &[&str] = match store.options().format {
+        Some(Format::V3) => &[v3::DOCUMENT],
+        Some(Format::V2) => &[v2::ARRAY, v2::GROUP],
+        None => &[v3::DOCUMENT, v2::ARRAY, v2::GROUP],
+    };
+    for name in names {
+        let key = path::join(path, name);
+        if key.len() > MAX_KEY {
+            return Err(err!(Limit, "the hierarchy is too deep: its path has more than {MAX_KEY} bytes"));
+        }
+        if store.shared().mark(&key).map_err(|e| e.at_key(key))?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// As [`find`], for who does not ask what is consolidated in it: a `zarr.json` comes without it, which costs less where that is much.
@@ -212,7 +231,7 @@ pub(super) fn stored_of(store: &Store, name: &str, key: String, bytes: &[u8], as
     Ok(Stored { format, dialect, kind, key, document, as_of, listed: false, attributes: None, notes })
 }
 
-fn read_v3(bytes: &[u8]) -> Result<(Map<String, Value>, NodeKind)> {
+fn read_v3(bytes: &[u8]) -> Result<(Map, NodeKind)> {
     let document = json::parse_object(bytes, MAX_CONSOLIDATED)?;
     if drafts::is_entry(&document) {
         drafts::Entry::from_document(&document)?;
@@ -232,7 +251,7 @@ pub(super) fn is_misunderstood(e: &Error) -> bool {
 }
 
 /// As [`attributes_v2`], and tells the context what is odd.
-pub(super) fn reported_attributes_v2(store: &Store, path: &str) -> Result<Map<String, Value>> {
+pub(super) fn reported_attributes_v2(store: &Store, path: &str) -> Result<Map> {
     let context = store.context();
     if !context.watches() {
         return attributes_v2(store, path);
@@ -250,7 +269,7 @@ pub(super) fn reported_attributes_v2(store: &Store, path: &str) -> Result<Map<St
 }
 
 /// Reads the `.zattrs` of a node; none is an empty object.
-pub(super) fn attributes_v2(store: &Store, path: &str) -> Result<Map<String, Value>> {
+pub(super) fn attributes_v2(store: &Store, path: &str) -> Result<Map> {
     let key = path::join(path, v2::ATTRIBUTES);
     match get(&**store.shared(), &key, MAX_DOCUMENT)? {
         Some(bytes) => v2::parse_attributes(&bytes).map_err(|e| e.at_key(key)),
@@ -296,7 +315,7 @@ pub(super) fn depth(value: &Value) -> usize {
 }
 
 /// Stores a document, atomically. One that could not be read again is refused.
-pub(super) fn publish(store: &Store, key: &str, document: &Map<String, Value>, condition: Condition) -> Result<()> {
+pub(super) fn publish(store: &Store, key: &str, document: &Map, condition: Condition) -> Result<()> {
     check_depth(1 + document.values().map(depth).max().unwrap_or(0), key)?;
     let mut text = json::to_text(&Value::Object(document.clone()));
     text.push('\n');

@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn names(store: &Store, path: &str) -> Vec<String> {
-        Group::open(store, path).unwrap().children().unwrap().into_iter().map(|c| format!("{}:{:?}", c.name, c.kind)).collect()
+        Group::open(store, path).unwrap().children().unwrap().into_iter().map(|c| format!("{}:{:?}", c.name, c.kind())).collect()
     }
 
     #[test]

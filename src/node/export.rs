@@ -37,7 +37,7 @@ impl Group {
     }
 }
 
-fn document_of(text: &str) -> Result<Map<String, Value>> {
+fn document_of(text: &str) -> Result<Map> {
     json::parse_object(text.as_bytes(), MAX_CONSOLIDATED)
 }
 
@@ -46,9 +46,9 @@ fn export(
     format: Format,
     dialect: Dialect,
     kind: NodeKind,
-    document: Map<String, Value>,
-    attributes: Map<String, Value>,
-    entries: Option<Map<String, Value>>,
+    document: Map,
+    attributes: Map,
+    entries: Option<Map>,
 ) -> Result<Vec<u8>> {
     if dialect != Dialect::Final {
         bail!(Unsupported, "{} is in a draft of Zarr v3, of which nothing is exported; migrate it first", path::display(path));
@@ -110,12 +110,12 @@ impl Node {
     }
 }
 
-fn text<'a>(all: &'a Map<String, Value>, name: &str) -> Result<&'a str> {
+fn text<'a>(all: &'a Map, name: &str) -> Result<&'a str> {
     let value = member(all, name)?;
     value.as_str().ok_or_else(|| err!(Metadata, "found {}, expected a text", json::brief(value)).at_field(name))
 }
 
-fn take(all: &mut Map<String, Value>, name: &str) -> Result<Map<String, Value>> {
+fn take(all: &mut Map, name: &str) -> Result<Map> {
     match all.shift_remove(name) {
         Some(Value::Object(object)) => Ok(object),
         Some(other) => Err(err!(Metadata, "found {}, expected an object", json::brief(&other)).at_field(name)),

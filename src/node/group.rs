@@ -5,7 +5,7 @@ use super::catalog::{self, Catalog};
 use super::document::{self, Stored};
 use super::{Array, Attributes, Create, NodeKind, Store, draft, hierarchy, path};
 use crate::error::{Error, Result, bail, err};
-use crate::fork::Kept;
+use crate::fork::{Kept, Once};
 use crate::metadata::v3::Document;
 use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, consolidated, json, v2, v3};
 use crate::store::Condition;
@@ -20,7 +20,7 @@ struct Inner {
     path: String,
     format: Format,
     dialect: Dialect,
-    document: Kept<Arc<Map<String, Value>>>,
+    document: Kept<Arc<Map>>,
     attributes: Attributes,
     /// Consolidated metadata: its own, or those that it was found in.
     catalog: Kept<Known>,
@@ -35,14 +35,69 @@ enum Known {
     All(Option<Arc<Catalog>>),
 }
 
-/// A node directly below a group.
+/// A node below a group. What it is may be read only when it is asked for.
 pub struct Child {
-    /// Its name.
+    /// Its name, or its path relative to the group.
     pub name: String,
-    /// Its kind; `Unknown` with an error where its document cannot be understood.
-    pub kind: NodeKind,
+    /// Where its document is.
+    place: Option<Place>,
+    seen: Once<Result<NodeKind>>,
+}
+
+struct Place {
+    store: Store,
+    path: String,
+    catalog: Option<Arc<Catalog>>,
+}
+
+impl Child {
+    /// One whose document was read.
+    pub(super) fn seen(name: String, kind: Result<NodeKind>) -> Child {
+        let seen = Once::new();
+        seen.get(|| kind);
+        Child { name, place: None, seen }
+    }
+
+    /// One of which it is known that it has a document, or stands in consolidated metadata.
+    pub(super) fn unseen(name: String, store: &Store, path: String, catalog: &Option<Arc<Catalog>>) -> Child {
+        Child { name, place: Some(Place { store: store.clone(), path, catalog: catalog.clone() }), seen: Once::new() }
+    }
+
+    fn look(&self) -> &Result<NodeKind> {
+        self.seen.get(|| match &self.place {
+            Some(place) => place.look(),
+            None => Ok(NodeKind::Unknown),
+        })
+    }
+
+    /// Its kind; `Unknown` where its document cannot be understood.
+    pub fn kind(&self) -> NodeKind {
+        *self.look().as_ref().unwrap_or(&NodeKind::Unknown)
+    }
+
     /// Why it cannot be understood.
-    pub error: Option<Error>,
+    pub fn error(&self) -> Option<&Error> {
+        self.look().as_ref().err()
+    }
+}
+
+impl Place {
+    /// The kind of what is there, all of whose document can be understood.
+    fn look(&self) -> Result<NodeKind> {
+        let Place { store, path, catalog } = self;
+        let readable = |found: Stored| {
+            let kind = found.kind;
+            found.parse(store).map(|_| kind)
+        };
+        let listed = catalog.as_ref().and_then(|catalog| catalog.find(path));
+        if let Some(Ok(kind)) = listed.map(readable) {
+            return Ok(kind);
+        }
+        match document::find(store, path)? {
+            Some(found) => readable(found),
+            None => Err(document::not_found(store, path, "node")),
+        }
+    }
 }
 
 impl Group {
@@ -75,7 +130,7 @@ impl Group {
         Ok(group)
     }
 
-    fn new(store: &Store, path: String, meta: GroupMeta, as_of: u64, attributes: Option<Map<String, Value>>) -> Group {
+    fn new(store: &Store, path: String, meta: GroupMeta, as_of: u64, attributes: Option<Map>) -> Group {
         let GroupMeta { format, dialect, document } = meta;
         let document = Arc::new(document);
         let (known, catalog) = match format {

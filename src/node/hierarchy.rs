@@ -105,7 +105,7 @@ pub(super) fn clear(store: &Store, path: &str) -> Result<bool> {
 }
 
 /// Stores the document of a new node, last of all; a node that appeared meanwhile is an error of kind `Exists`.
-pub(super) fn publish_new(store: &Store, path: &str, name: &str, document: &Map<String, Value>) -> Result<()> {
+pub(super) fn publish_new(store: &Store, path: &str, name: &str, document: &Map) -> Result<()> {
     match document::publish(store, &path::join(path, name), document, Condition::Absent) {
         Err(e) if e.kind() == ErrorKind::Conflict => {
             let kind = found_on_create(store, path)?.map_or(NodeKind::Unknown, |found| found.kind);
@@ -237,19 +237,19 @@ fn publish_changed(
 }
 
 /// Adds the documents of one v2 node to consolidated entries.
-fn insert_v2(store: &Store, entries: &mut Map<String, Value>, group: &str, path: &str, found: Stored) -> Result<()> {
+fn insert_v2(store: &Store, entries: &mut Map, group: &str, path: &str, found: Stored) -> Result<()> {
     let name = path::relative(group, path);
     let own = if found.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP };
-    entries.insert(path::join(name, own), Value::Object(found.document));
+    entries.insert(path::join(name, own).into(), Value::Object(found.document));
     let attributes = found.attributes.map_or_else(|| document::attributes_v2(store, path), Ok)?;
     if !attributes.is_empty() {
-        entries.insert(path::join(name, v2::ATTRIBUTES), Value::Object(attributes));
+        entries.insert(path::join(name, v2::ATTRIBUTES).into(), Value::Object(attributes));
     }
     Ok(())
 }
 
 /// What consolidated entries and the documents themselves do not agree on, a line for each node or document.
-pub(super) fn differences(listed: &Map<String, Value>, fresh: &Map<String, Value>) -> Vec<String> {
+pub(super) fn differences(listed: &Map, fresh: &Map) -> Vec<String> {
     // Writers differ in what they leave out where it says nothing.
     let plain = |value: &Value| {
         let mut value = value.clone();
@@ -271,23 +271,23 @@ pub(super) fn differences(listed: &Map<String, Value>, fresh: &Map<String, Value
     lines.extend(
         listed
             .iter()
-            .filter(|(key, value)| !fresh.contains_key(*key) && !is_empty(value))
+            .filter(|(key, value)| !fresh.contains_key(key) && !is_empty(value))
             .map(|(k, _)| format!("{k} is listed and not there")),
     );
     lines
 }
 
 /// The consolidated entries of all nodes below a v3 group.
-pub(super) fn collect_v3(store: &Store, group: &str) -> Result<Map<String, Value>> {
+pub(super) fn collect_v3(store: &Store, group: &str) -> Result<Map> {
     let mut entries = Map::new();
     for found in walk_fresh(store, group, Format::V3)? {
-        entries.insert(path::relative(group, &found.path).to_string(), consolidated::entry_v3(found.node?.document));
+        entries.insert(path::relative(group, &found.path).into(), consolidated::entry_v3(found.node?.document));
     }
     Ok(entries)
 }
 
 /// The consolidated entries of a v2 group and of all nodes below it.
-pub(super) fn collect_v2(store: &Store, group: &str) -> Result<Map<String, Value>> {
+pub(super) fn collect_v2(store: &Store, group: &str) -> Result<Map> {
     let mut entries = Map::new();
     if let Some(found) = find_v2(store, group)? {
         insert_v2(store, &mut entries, group, group, found)?;

@@ -14,14 +14,9 @@ impl Array {
 
     /// The codecs as the document lists them, in the order of encoding: v2's filters, then its compressor.
     pub fn codecs_json(&self) -> Vec<Value> {
-        let v2 = |codec: &Extension| {
-            let mut members = codec.configuration.clone();
-            members.shift_insert(0, "id".into(), codec.name.as_str().into());
-            Value::Object(members)
-        };
         match &self.state().meta.codecs {
             Codecs::V3(list) => list.iter().map(Extension::to_v3).collect(),
-            Codecs::V2 { filters, compressor, .. } => filters.iter().chain(compressor).map(v2).collect(),
+            Codecs::V2 { filters, compressor, .. } => filters.iter().chain(compressor).map(Extension::to_v2).collect(),
         }
     }
 

@@ -55,7 +55,7 @@ struct Job<'a> {
 
 /// What a node becomes.
 enum New {
-    Group(Map<String, Value>),
+    Group(Map),
     Array(Box<NewArray>),
 }
 
@@ -143,7 +143,7 @@ impl Job<'_> {
     }
 
     /// What an interrupted run left. A place that holds anything else is refused.
-    fn read_marker(&self) -> Result<Option<Map<String, Value>>> {
+    fn read_marker(&self) -> Result<Option<Map>> {
         let key = path::join(&self.to_path, MARKER);
         if let Some(bytes) = get(&**self.to.shared(), &key, limits::MAX_DOCUMENT)? {
             let marker = json::parse_object(&bytes, limits::MAX_DOCUMENT).map_err(|e| e.at_key(&key))?;
@@ -241,7 +241,7 @@ impl Job<'_> {
         }
     }
 
-    fn array(&self, node: &str, meta: ArrayMeta, attributes: Map<String, Value>) -> Result<NewArray> {
+    fn array(&self, node: &str, meta: ArrayMeta, attributes: Map) -> Result<NewArray> {
         // What the state knows of the chunks' keys may be more than what the document says.
         let old = State::new(self.from, node, meta, &Handling::default())?;
         let meta = &old.meta;

@@ -61,14 +61,14 @@ pub type Change<'a> = dyn FnMut(&str, &mut Spec) -> Result<()> + 'a;
 
 /// What a node becomes.
 enum New {
-    Group(Format, Map<String, Value>),
+    Group(Format, Map),
     Array(Box<NewArray>),
 }
 
 struct NewArray {
     old: State,
     new: ArrayMeta,
-    attributes: Map<String, Value>,
+    attributes: Map,
     /// Chunks keep their bytes.
     same_bytes: bool,
 }

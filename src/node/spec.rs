@@ -48,13 +48,13 @@ pub struct Spec {
     compressor: Compressor,
     /// v2.
     filters: Option<Vec<Extension>>,
-    attributes: Map<String, Value>,
+    attributes: Map,
     /// The document that the settings come from, for its members that are not settings.
-    document: Map<String, Value>,
+    document: Map,
     /// The codecs are those of an array that is copied: a setting changes one thing in the list, instead of contradicting it.
     loose: bool,
     /// v3: further members.
-    members: Map<String, Value>,
+    members: Map,
 }
 
 #[derive(Clone, Debug)]
@@ -164,7 +164,7 @@ impl Spec {
 
     /// The copy of an array that stands at `path`, with these attributes: the same in `format` (that of the array; of a draft 3). Every
     /// setting can be changed on its own. What cannot be kept is noted.
-    pub(super) fn like(meta: &ArrayMeta, attributes: Map<String, Value>, format: Option<Format>, notes: &mut Vec<String>) -> Result<Spec> {
+    pub(super) fn like(meta: &ArrayMeta, attributes: Map, format: Option<Format>, notes: &mut Vec<String>) -> Result<Spec> {
         let is_draft = meta.dialect != Dialect::Final;
         let format = format.unwrap_or(if is_draft { Format::V3 } else { meta.format });
         let mut spec = if (format, meta.format, is_draft) == (Format::V2, Format::V2, false) {
@@ -418,7 +418,7 @@ impl Spec {
             return Ok(());
         }
         v3::check_further_member(name, &value)?;
-        self.members.insert(name.to_string(), value);
+        self.members.insert(name.into(), value);
         Ok(())
     }
 
@@ -458,7 +458,7 @@ impl Spec {
 
     /// Adds an attribute to those that are set.
     pub(super) fn insert_attribute(&mut self, name: &str, value: Value) {
-        self.attributes.insert(name.to_string(), value);
+        self.attributes.insert(name.into(), value);
     }
 
     /// The document that an array of this spec gets: `.zarray` or `zarr.json`.
@@ -491,7 +491,7 @@ impl Spec {
     }
 
     /// The model, its `document` ready to be stored, and the attributes (which v3's document contains already).
-    pub(super) fn resolve(&self, enclosing: Option<Format>) -> Result<(ArrayMeta, Map<String, Value>)> {
+    pub(super) fn resolve(&self, enclosing: Option<Format>) -> Result<(ArrayMeta, Map)> {
         let format = match self.format {
             Some(format) => format,
             None if self.only_v2() => Format::V2,
@@ -784,16 +784,16 @@ fn configured<const N: usize>(name: &str, members: [(&str, Value); N]) -> Extens
 }
 
 /// An array of rank 0 whose (no) names were given gets the empty list: without it xarray does not know the array's dimensions.
-fn names_to_attributes(names: Option<Vec<Option<String>>>, attributes: &mut Map<String, Value>) -> Result<()> {
+fn names_to_attributes(names: Option<Vec<Option<String>>>, attributes: &mut Map) -> Result<()> {
     let Some(names) = names.filter(|names| names.is_empty() || names.iter().any(Option::is_some)) else { return Ok(()) };
-    let all: Option<Vec<Value>> = names.into_iter().map(|n| n.map(Value::String)).collect();
+    let all: Option<Vec<Value>> = names.into_iter().map(|n| n.map(Value::from)).collect();
     let Some(all) = all else { return Err(v2_unnamed()) };
-    attributes.insert(DIMENSIONS_V2.into(), Value::Array(all));
+    attributes.insert(DIMENSIONS_V2.into(), all.into());
     Ok(())
 }
 
 /// The array in version 3; with a plain list of codecs where its own has no form there.
-fn upgraded(meta: &ArrayMeta, attributes: Map<String, Value>, notes: &mut Vec<String>) -> Result<ArrayMeta> {
+fn upgraded(meta: &ArrayMeta, attributes: Map, notes: &mut Vec<String>) -> Result<ArrayMeta> {
     if meta.format == Format::V3 && meta.dialect == Dialect::Final {
         let mut same = meta.clone();
         same.document.insert("attributes".into(), Value::Object(attributes));
@@ -868,7 +868,7 @@ mod tests {
         Spec::new(DataType::Float32, &[100, 64]).unwrap()
     }
 
-    fn document(spec: &Spec) -> Map<String, Value> {
+    fn document(spec: &Spec) -> Map {
         json::parse_object(spec.to_json().unwrap().as_bytes(), 1 << 20).unwrap()
     }
 

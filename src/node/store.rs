@@ -179,7 +179,7 @@ fn set_remote_json(options: &mut RemoteOptions, text: &str) -> Result<()> {
     let Ok(object) = json::parse_object(text.as_bytes(), MAX_OPTIONS) else { bail!(Argument, "expected a JSON object of texts") };
     for (name, value) in &object {
         let text = match value {
-            Value::String(text) => text.clone(),
+            Value::String(text) => text.to_string(),
             Value::Number(_) | Value::Bool(_) => value.to_string(),
             _ => bail!(Argument, "the member {name:?} is no text, number or bool"),
         };

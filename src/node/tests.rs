@@ -20,7 +20,7 @@ pub(super) fn text(store: &Store, key: &str) -> Option<String> {
     get(&**store.shared(), key, 1 << 30).unwrap().map(|b| String::from_utf8(b).unwrap())
 }
 
-pub(super) fn object(store: &Store, key: &str) -> Map<String, Value> {
+pub(super) fn object(store: &Store, key: &str) -> Map {
     json::parse_object(text(store, key).unwrap_or_else(|| panic!("no {key}")).as_bytes(), 1 << 30).unwrap()
 }
 
@@ -319,7 +319,7 @@ fn children_are_listed_with_their_kinds_and_errors() {
     put(&store, "__hidden/zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#);
     put(&store, "folder/readme", "");
     let children = root.children().unwrap();
-    let found: Vec<_> = children.iter().map(|c| (c.name.as_str(), c.kind, c.error.as_ref().map(|e| e.kind()))).collect();
+    let found: Vec<_> = children.iter().map(|c| (c.name.as_str(), c.kind(), c.error().map(|e| e.kind()))).collect();
     use NodeKind::{Array as A, Group as G, Unknown as U};
     assert_eq!(
         found,
@@ -335,6 +335,28 @@ fn children_are_listed_with_their_kinds_and_errors() {
     assert_eq!(store.node_kind("folder").unwrap(), NodeKind::None);
     assert_eq!(root.child_path("x/../y").map_err(|e| e.kind()), Err(ErrorKind::Name));
     assert_eq!(Group::open(&store, "a").unwrap().child_path("/x//y").unwrap(), "a/x/y");
+}
+
+#[test]
+fn what_a_child_is_is_read_when_it_is_asked() {
+    let folder = std::env::temp_dir().join(format!("ozarr-children-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let store = Store::open(&Context::default(), &folder.to_string_lossy(), Mode::ReadWrite, &[]).unwrap();
+    let root = Group::create(&store, "", Some(Format::V3), Create::New).unwrap();
+    for name in ["a", "b", "c", "d"] {
+        Group::create(&store, name, Some(Format::V3), Create::New).unwrap();
+    }
+    std::fs::create_dir(folder.join("e")).unwrap();
+    let children = root.children().unwrap();
+    std::fs::write(folder.join("b/zarr.json"), "{").unwrap();
+    std::fs::remove_file(folder.join("c/zarr.json")).unwrap();
+    let found: Vec<_> = children.iter().map(|c| (c.name.as_str(), c.kind(), c.error().map(|e| e.kind()))).collect();
+    let unknown = |kind| (NodeKind::Unknown, Some(kind));
+    let (group, damaged, gone) = ((NodeKind::Group, None), unknown(ErrorKind::Metadata), unknown(ErrorKind::NotFound));
+    assert_eq!(found, [("a", group), ("b", damaged), ("c", gone), ("d", group)].map(|(name, (kind, error))| (name, kind, error)));
+    std::fs::write(folder.join("a/zarr.json"), "{").unwrap();
+    assert_eq!(children[0].kind(), NodeKind::Group, "it is read once");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -355,7 +377,7 @@ fn attributes_change_and_all_else_stays_literally() {
         group.attributes().erase("a").unwrap();
         let key = if format == Format::V3 { "zarr.json" } else { ".zattrs" };
         let stored = json::to_compact(&Value::Object(object(&store, key)));
-        assert!(stored.contains(r#""huge":1e+400,"nan":NaN,"z":[1.50,-Infinity],"b":"ü""#), "{stored}");
+        assert!(stored.contains(r#""huge":1e400,"nan":NaN,"z":[1.50,-Infinity],"b":"ü""#), "{stored}");
         assert_eq!(stored.contains("12345678901234567890123"), format == Format::V3);
         if format == Format::V2 {
             assert!(text(&store, ".zgroup").unwrap().contains("_nczarr_group"));

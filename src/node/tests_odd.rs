@@ -118,7 +118,7 @@ fn members_of_a_version_2_group_are_nodes_directly_below() {
         put(&store, key, text);
     }
     let children = Group::open(&store, "foo").unwrap().children().unwrap();
-    let found: Vec<_> = children.iter().map(|c| (c.name.as_str(), c.kind)).collect();
+    let found: Vec<_> = children.iter().map(|c| (c.name.as_str(), c.kind())).collect();
     assert_eq!(found, [("bar", NodeKind::Group), ("baz", NodeKind::Array), ("größe", NodeKind::Array)]);
     // The bug of one writer: no slash before the name.
     assert_eq!(store.node_kind("foo/x").unwrap(), NodeKind::None);
@@ -467,7 +467,7 @@ fn bare_numbers_are_written_only_where_they_are_allowed() {
         let group = Group::create(&store, "", Some(format), Create::New).unwrap();
         let refused = [
             group.attributes().set_f64("x", f64::NAN),
-            group.attributes().set("x", Value::Array(vec![Value::Number(json::number(f64::INFINITY))])),
+            group.attributes().set("x", Value::from_iter([Value::Number(json::number(f64::INFINITY))])),
             group.attributes().set_json("x", "[1, -Infinity]"),
             group.attributes().replace_json(r#"{"x":NaN}"#),
         ];

@@ -2,7 +2,7 @@
 
 use super::catalog::Catalog;
 use super::document::Stored;
-use super::{Child, Group, Node, NodeKind, Store, draft, gather, hierarchy, path};
+use super::{Child, Group, Node, NodeKind, Store, document, draft, gather, hierarchy, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
 use crate::metadata::odd::{Note, Weight};
@@ -48,6 +48,8 @@ pub(super) struct Wanted {
 pub(super) struct Found {
     pub path: String,
     pub node: Result<Stored>,
+    /// It comes from consolidated metadata, and was found to be readable.
+    is_checked: bool,
 }
 
 impl Place {
@@ -125,12 +127,14 @@ fn read_level(store: &Store, places: &[Place], wanted: Wanted) -> Result<Vec<Vec
         let (mut children, mut unlisted) = (Vec::with_capacity(names.len()), Vec::new());
         for name in names {
             let path = path::join(&place.path, name);
-            let found = match known.next().flatten() {
+            let known = known.next().flatten();
+            let is_checked = known.is_some();
+            let found = match known {
                 Some(found) => Some(Ok(found)),
                 None if path.len() > MAX_KEY => Some(Err(err!(Limit, "the hierarchy is too deep: its path has more than {MAX_KEY} bytes"))),
                 None => read.next().and_then(Result::transpose).inspect(|_| unlisted.push(path.clone())),
             };
-            children.extend(found.map(|node| Found { path, node }));
+            children.extend(found.map(|node| Found { path, node, is_checked }));
         }
         if let (Some(catalog), true) = (&place.catalog, store.context().watches()) {
             report_stale(store, place, catalog, names, &unlisted)?;
@@ -217,15 +221,42 @@ impl Group {
     /// All nodes below the group down to `depth` levels (1: its children), each followed by those below it; their names are paths
     /// relative to the group. One that cannot be understood is there with its error.
     pub fn nodes(&self, depth: usize) -> Result<Vec<Child>> {
-        let kind = |found: Stored| {
-            let kind = found.kind;
-            found.parse(self.store()).map(|_| kind)
-        };
-        let children = self.walk(depth, false)?.into_iter().map(|Found { path, node }| match node.and_then(kind) {
-            Ok(kind) => Child { name: path, kind, error: None },
-            Err(e) => Child { name: path, kind: NodeKind::Unknown, error: Some(e) },
+        if depth == 1
+            && let Some(children) = self.unseen_children()?
+        {
+            return Ok(children);
+        }
+        let children = self.walk(depth, false)?.into_iter().map(|Found { path, node, is_checked }| {
+            let kind = node.and_then(|found| {
+                let kind = found.kind;
+                if is_checked { Ok(kind) } else { found.parse(self.store()).map(|_| kind) }
+            });
+            Child::seen(path, kind)
         });
         Ok(children.collect())
+    }
+
+    /// The children of a group of files, of which it is seen that they have a document and no more; `None` where that is no less work than
+    /// reading them, or where it is wanted that what is odd in them is told.
+    fn unseen_children(&self) -> Result<Option<Vec<Child>>> {
+        let (store, place) = (self.store(), Place::new(self.path(), self.format(), self.dialect(), self.catalog()?));
+        let own = if self.format() == Format::V3 { v3::DOCUMENT } else { v2::GROUP };
+        let is_in_files = store.shared().file(&path::join(self.path(), own)).is_some();
+        if !is_in_files || place.dialect == Dialect::D0 || store.context().watches() {
+            return Ok(None);
+        }
+        let names = list(store, &place)?;
+        let is_listed = |path: &str| place.catalog.as_ref().is_some_and(|catalog| catalog.find(path).is_some());
+        let mut children = Vec::with_capacity(names.len());
+        for name in names.into_iter().filter(|name| place.format == Format::V2 || !name.starts_with("__")) {
+            let path = path::join(&place.path, &name);
+            match if is_listed(&path) { Ok(true) } else { document::is_there(store, &path) } {
+                Ok(false) => {}
+                Ok(true) => children.push(Child::unseen(name, store, path, &place.catalog)),
+                Err(e) => children.push(Child::seen(name, Err(e))),
+            }
+        }
+        Ok(Some(children))
     }
 
     /// Those nodes below the group whose path fits `pattern`: `*` is any characters but a slash, `?` one of them, `**` any at all.
@@ -243,7 +274,7 @@ impl Group {
         let mut text = String::new();
         // For each level whether a sibling follows.
         let mut open: Vec<bool> = Vec::new();
-        for (i, Found { path, node }) in nodes.iter().enumerate() {
+        for (i, Found { path, node, .. }) in nodes.iter().enumerate() {
             let (level, name) = (path.matches('/').count(), path.rsplit('/').next().unwrap_or(path));
             let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
             let inside = |other: &Found| parent.is_empty() || other.path.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'));

@@ -200,7 +200,7 @@ pub(super) fn fill_attribute(format: Format, data_type: DataType, element: &[u8]
 }
 
 /// The attributes of packing.
-pub(super) fn packing_attributes(attributes: &mut Map<String, Value>, scale: Option<f64>, offset: Option<f64>) -> Result<()> {
+pub(super) fn packing_attributes(attributes: &mut Map, scale: Option<f64>, offset: Option<f64>) -> Result<()> {
     for (name, value) in [("scale_factor", scale), ("add_offset", offset)] {
         let Some(value) = value else { continue };
         if !value.is_finite() || name == "scale_factor" && value == 0.0 {

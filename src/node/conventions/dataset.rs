@@ -65,7 +65,7 @@ pub struct Variable {
     /// Then this is added.
     pub offset: Option<f64>,
     /// Further attributes.
-    pub attributes: Map<String, Value>,
+    pub attributes: Map,
 }
 
 impl Variable {
@@ -85,7 +85,7 @@ impl Variable {
 
     /// The same with one more attribute.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Variable {
-        self.attributes.insert(name.to_string(), value.into());
+        self.attributes.insert(name.into(), value.into());
         self
     }
 

@@ -108,9 +108,9 @@ impl Part {
     }
 
     /// Attributes first, then the node's own document, newer names before older ones, then the objects (NZ-01).
-    fn find(self, node: &impl NcNode) -> Result<Option<Map<String, Value>>> {
+    fn find(self, node: &impl NcNode) -> Result<Option<Map>> {
         let attributes = node.attributes().view()?;
-        let in_map = |map: &Map<String, Value>| self.members().iter().find_map(|name| map.get(*name)?.as_object().cloned());
+        let in_map = |map: &Map| self.members().iter().find_map(|name| map.get(name)?.as_object().cloned());
         if let Some(found) = in_map(&attributes) {
             return Ok(Some(found));
         }
@@ -180,7 +180,7 @@ fn dimension(name: &str, value: &Value) -> Option<NcDimension> {
 }
 
 /// The dimensions that a group defines: an object of lengths, in the documents of version 3 a list of objects (NZ-19).
-fn dimensions_of(group: &Map<String, Value>) -> Result<Vec<NcDimension>> {
+fn dimensions_of(group: &Map) -> Result<Vec<NcDimension>> {
     let Some(value) = group.get("dimensions").or_else(|| group.get("dims")) else { return Ok(Vec::new()) };
     let found: Option<Vec<NcDimension>> = match value {
         Value::Object(all) => all.iter().map(|(name, value)| dimension(name, value)).collect(),
@@ -198,7 +198,7 @@ impl Group {
 
     /// The version in the superblock, which only the root of an NCZarr hierarchy has (NZ-02).
     pub fn nc_version(&self) -> Result<Option<String>> {
-        let text = |block: &Map<String, Value>| Some(block.get("version").or_else(|| block.get("nczarr_version"))?.as_str()?.to_string());
+        let text = |block: &Map| Some(block.get("version").or_else(|| block.get("nczarr_version"))?.as_str()?.to_string());
         Ok(Part::Superblock.find(self)?.map(|block| text(&block).unwrap_or_default()))
     }
 
@@ -228,7 +228,7 @@ impl Array {
     pub fn nczarr(&self) -> Result<Option<NcArray>> {
         let Some(array) = Part::Array.find(self)? else { return Ok(None) };
         let references = array.get("dimension_references").or_else(|| array.get("dimrefs"));
-        let references = references.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let references = references.and_then(Value::as_array).unwrap_or_default();
         let dimensions = references.iter().filter_map(|r| r.as_str().map(str::to_string)).collect();
         let is_set = |value: &Value| value.as_i64() == Some(1) || value.as_bool() == Some(true);
         let is_scalar = array.get("scalar").is_some_and(is_set) || array.get("storage").and_then(Value::as_str) == Some("scalar");
@@ -301,7 +301,7 @@ fn dimensions_value(all: &[NcDimension]) -> Value {
         } else {
             d.length.into()
         };
-        members.insert(d.name.clone(), value);
+        members.insert(d.name.as_str().into(), value);
     }
     Value::Object(members)
 }
@@ -337,7 +337,7 @@ fn write_group(group: &Group, scope: &mut Scope) -> Result<()> {
     scope.groups.push((group.path().to_string(), own));
     let (mut arrays, mut groups) = (Vec::new(), Vec::new());
     for child in group.children()? {
-        match child.kind {
+        match child.kind() {
             NodeKind::Array => arrays.push(group.open_array(&child.name)?),
             NodeKind::Group => groups.push(group.open_group(&child.name)?),
             _ => {}

@@ -64,16 +64,16 @@ fn wrong(value: &Value, expected: &str) -> Error {
     err!(Metadata, "found {}, expected {expected}", json::brief(value))
 }
 
-fn text(members: &Map<String, Value>, name: &str) -> String {
+fn text(members: &Map, name: &str) -> String {
     members.get(name).and_then(Value::as_str).unwrap_or_default().to_string()
 }
 
-fn object<'a>(value: &'a Value, what: &str) -> Result<&'a Map<String, Value>> {
+fn object<'a>(value: &'a Value, what: &str) -> Result<&'a Map> {
     value.as_object().ok_or_else(|| wrong(value, what))
 }
 
 /// The members of a list; none where it is not there.
-fn items<'a>(members: &'a Map<String, Value>, name: &str) -> Result<&'a [Value]> {
+fn items<'a>(members: &'a Map, name: &str) -> Result<&'a [Value]> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(&[]),
         Some(Value::Array(items)) => Ok(items),
@@ -96,7 +96,7 @@ fn multiscale(value: &Value, version: &str) -> Result<Multiscale> {
 /// Version 0.3 had names alone.
 fn axis((i, value): (usize, &Value)) -> Result<Axis> {
     match value {
-        Value::String(name) => Ok(Axis { name: name.clone(), ..Axis::default() }),
+        Value::String(name) => Ok(Axis { name: name.to_string(), ..Axis::default() }),
         Value::Object(members) => Ok(Axis { name: text(members, "name"), kind: text(members, "type"), unit: text(members, "unit") }),
         other => Err(wrong(other, "an object").at_field(format!("axes[{i}]"))),
     }
@@ -125,7 +125,7 @@ fn level(value: &Value, outer: &Transform, rank: usize) -> Result<Level> {
 }
 
 /// The `scale` and the `translation` among `coordinateTransformations`; other kinds are not used.
-fn transformations(members: &Map<String, Value>) -> Result<Transform> {
+fn transformations(members: &Map) -> Result<Transform> {
     let (mut scale, mut translation) = (None, None);
     for (i, value) in items(members, "coordinateTransformations")?.iter().enumerate() {
         let field = |e: Error| e.at_field(format!("coordinateTransformations[{i}]"));

@@ -1,0 +1,629 @@
+//! JSON values: numbers with their source text, objects with the order of their members, and copies that share their contents.
+//!
+//! A document stands in many places at once (a node's metadata, its attributes, consolidated metadata above it), mostly
+//! unchanged: lists and objects are counted references, and who changes one gets a copy of that level. Short texts stand in the
+//! value itself.
+
+use smallvec::{Array, SmallVec};
+use smol_str::SmolStr;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::{self, Debug, Display, Formatter, Write};
+use std::ops::{Deref, Index};
+use std::sync::{Arc, OnceLock};
+
+/// A string, or the name of a member. Up to 23 bytes need no memory of their own; longer ones are shared by their copies.
+pub type Text = SmolStr;
+
+/// Any JSON value.
+#[derive(Clone, Default, PartialEq)]
+pub enum Value {
+    /// `null`.
+    #[default]
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number, as it is written.
+    Number(Number),
+    /// A string.
+    String(Text),
+    /// A list.
+    Array(List),
+    /// An object.
+    Object(Map),
+}
+
+/// What a look-up of a value that is not there gives.
+static NULL: Value = Value::Null;
+
+/// A number as JSON writes it. Two are equal if their texts are. The bare tokens `NaN`, `Infinity` and `-Infinity` are among them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Number(Text);
+
+impl Number {
+    /// A number of that text, which has been looked at.
+    pub(super) fn of_text(text: Text) -> Number {
+        Number(text)
+    }
+
+    /// The shortest text that reads as that number again; `None` where it is not finite.
+    pub fn from_f64(value: f64) -> Option<Number> {
+        value.is_finite().then(|| Number(smol_str::format_smolstr!("{value:?}")))
+    }
+
+    /// The number as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The same number as an unsigned integer; `1.0` and `1e3` are none.
+    pub fn as_u64(&self) -> Option<u64> {
+        self.0.parse().ok()
+    }
+
+    /// The same number as a signed integer; `1.0` and `1e3` are none.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.0.parse().ok()
+    }
+
+    /// The nearest number of that type; `None` where it is not finite.
+    pub fn as_f64(&self) -> Option<f64> {
+        self.0.parse().ok().filter(|value: &f64| value.is_finite())
+    }
+}
+
+impl Display for Number {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The items of a list. Copies share them.
+#[derive(Clone, Default, PartialEq)]
+pub struct List(Option<Arc<[Value]>>);
+
+impl Deref for List {
+    type Target = [Value];
+    fn deref(&self) -> &[Value] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl FromIterator<Value> for List {
+    fn from_iter<I: IntoIterator<Item = Value>>(items: I) -> List {
+        Vec::from_iter(items).into()
+    }
+}
+
+impl From<Vec<Value>> for List {
+    fn from(items: Vec<Value>) -> List {
+        List(if items.is_empty() { None } else { Some(items.into()) })
+    }
+}
+
+impl List {
+    /// The items.
+    pub fn as_slice(&self) -> &[Value] {
+        self
+    }
+
+    /// The last items of a stack, taken from it.
+    pub(super) fn drained<A: Array<Item = Value>>(stack: &mut SmallVec<A>, from: usize) -> List {
+        List(if stack.len() == from { None } else { Some(stack.drain(from..).collect()) })
+    }
+}
+
+impl<'a> IntoIterator for &'a List {
+    type Item = &'a Value;
+    type IntoIter = std::slice::Iter<'a, Value>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// The members of an object in their order. Copies share them.
+#[derive(Clone, Default)]
+pub struct Map(Option<Arc<Members>>);
+
+#[derive(Default)]
+struct Members {
+    list: MemberList,
+    /// Where each name stands, once one is looked for among many.
+    places: OnceLock<HashMap<Text, usize>>,
+}
+
+/// An extension's name and configuration stand in one piece of memory with their counter.
+type MemberList = SmallVec<[(Text, Value); 2]>;
+
+/// So many names are compared one after the other.
+const FEW: usize = 24;
+
+impl Clone for Members {
+    fn clone(&self) -> Members {
+        Members::of(self.list.clone())
+    }
+}
+
+impl Members {
+    fn of(list: MemberList) -> Members {
+        Members { list, places: OnceLock::new() }
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        if self.list.len() <= FEW {
+            return self.list.iter().position(|(own, _)| own == name);
+        }
+        // Of names that stand twice the first place.
+        let places = || self.list.iter().enumerate().rev().map(|(i, (name, _))| (name.clone(), i)).collect();
+        self.places.get_or_init(places).get(name).copied()
+    }
+
+    /// Whether a name stands more than once.
+    fn is_repeating(&self) -> bool {
+        // Most names differ in these few bits, and need not be looked for.
+        let mut seen = 0u128;
+        let mut is_new = |name: &str| {
+            let (first, last) = (name.as_bytes().first(), name.as_bytes().last());
+            let mixed = name.len() * 29 + first.map_or(0, |&b| usize::from(b)) * 5 + last.map_or(0, |&b| usize::from(b));
+            let bit = 1 << (mixed % 128);
+            let is_new = seen & bit == 0;
+            seen |= bit;
+            is_new
+        };
+        self.list.iter().enumerate().any(|(i, (name, _))| !is_new(name) && self.position(name) != Some(i))
+    }
+
+    fn insert(&mut self, name: Text, value: Value) -> Option<Value> {
+        match self.position(&name) {
+            Some(i) => Some(std::mem::replace(&mut self.list[i].1, value)),
+            None => {
+                if let Some(places) = self.places.get_mut() {
+                    places.insert(name.clone(), self.list.len());
+                }
+                self.list.push((name, value));
+                None
+            }
+        }
+    }
+}
+
+impl Map {
+    /// No members.
+    pub fn new() -> Map {
+        Map(None)
+    }
+
+    /// The last members of a stack, taken from it; of those of one name the last value counts, in the first one's place.
+    pub(super) fn drained<A: Array<Item = (Text, Value)>>(stack: &mut SmallVec<A>, from: usize) -> Map {
+        let list: MemberList = stack.drain(from..).collect();
+        if list.is_empty() {
+            return Map(None);
+        }
+        let members = Members::of(list);
+        if members.is_repeating() { members.list.into_iter().collect() } else { Map(Some(Arc::new(members))) }
+    }
+
+    fn list(&self) -> &[(Text, Value)] {
+        self.0.as_ref().map_or(&[], |members| &members.list)
+    }
+
+    fn members(&mut self) -> &mut Members {
+        Arc::make_mut(self.0.get_or_insert_default())
+    }
+
+    /// The number of members.
+    pub fn len(&self) -> usize {
+        self.list().len()
+    }
+
+    /// Whether there is no member.
+    pub fn is_empty(&self) -> bool {
+        self.list().is_empty()
+    }
+
+    /// The value of the member of that name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let members = self.0.as_ref()?;
+        members.position(name).map(|i| &members.list[i].1)
+    }
+
+    /// The value of the member of that name, to be changed.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        let i = self.0.as_ref()?.position(name)?;
+        Some(&mut self.members().list[i].1)
+    }
+
+    /// Whether there is a member of that name.
+    pub fn contains_key(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Sets a member: one of that name in its place, or a new one behind the others. Returns what it was.
+    pub fn insert(&mut self, name: Text, value: Value) -> Option<Value> {
+        self.members().insert(name, value)
+    }
+
+    /// Removes a member; the others keep their order.
+    pub fn shift_remove(&mut self, name: &str) -> Option<Value> {
+        let i = self.0.as_ref()?.position(name)?;
+        let members = self.members();
+        members.places.take();
+        Some(members.list.remove(i).1)
+    }
+
+    /// Keeps those members of which `keep` says so.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Text, &mut Value) -> bool) {
+        if !self.is_empty() {
+            let members = self.members();
+            members.places.take();
+            members.list.retain(|(name, value)| keep(name, value));
+        }
+    }
+
+    /// The members in their order.
+    pub fn iter(&self) -> MapIter<'_> {
+        self.list().iter().map(|(name, value)| (name, value))
+    }
+
+    /// The names of the members in their order.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Text> + ExactSizeIterator {
+        self.list().iter().map(|(name, _)| name)
+    }
+
+    /// The values of the members in their order.
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
+        self.list().iter().map(|(_, value)| value)
+    }
+
+    /// The values of the members in their order, to be changed.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        self.0.as_mut().map(Arc::make_mut).into_iter().flat_map(|members| members.list.iter_mut().map(|(_, value)| value))
+    }
+}
+
+/// Members one after the other.
+pub type MapIter<'a> = std::iter::Map<std::slice::Iter<'a, (Text, Value)>, fn(&'a (Text, Value)) -> (&'a Text, &'a Value)>;
+
+impl<'a> IntoIterator for &'a Map {
+    type Item = (&'a Text, &'a Value);
+    type IntoIter = MapIter<'a>;
+    fn into_iter(self) -> MapIter<'a> {
+        self.iter()
+    }
+}
+
+impl IntoIterator for Map {
+    type Item = (Text, Value);
+    type IntoIter = smallvec::IntoIter<[(Text, Value); 2]>;
+    fn into_iter(self) -> Self::IntoIter {
+        let members = self.0.map(Arc::unwrap_or_clone).unwrap_or_default();
+        members.list.into_iter()
+    }
+}
+
+impl<N: Into<Text>> Extend<(N, Value)> for Map {
+    fn extend<I: IntoIterator<Item = (N, Value)>>(&mut self, more: I) {
+        let mut more = more.into_iter().peekable();
+        if more.peek().is_some() {
+            let members = self.members();
+            more.for_each(|(name, value)| drop(members.insert(name.into(), value)));
+        }
+    }
+}
+
+impl<N: Into<Text>> FromIterator<(N, Value)> for Map {
+    fn from_iter<I: IntoIterator<Item = (N, Value)>>(members: I) -> Map {
+        let mut map = Map::new();
+        map.extend(members);
+        map
+    }
+}
+
+/// The order of members is none of an object's contents.
+impl PartialEq for Map {
+    fn eq(&self, other: &Map) -> bool {
+        self.len() == other.len() && self.iter().all(|(name, value)| other.get(name) == Some(value))
+    }
+}
+
+impl Index<&str> for Map {
+    type Output = Value;
+    /// The value of that member, or `null`.
+    fn index(&self, name: &str) -> &Value {
+        self.get(name).unwrap_or(&NULL)
+    }
+}
+
+impl Value {
+    /// The value of the member of that name, where this is an object.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.as_object()?.get(name)
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Value::String(text) = self { Some(text) } else { None }
+    }
+
+    /// The items of a list.
+    pub fn as_array(&self) -> Option<&[Value]> {
+        if let Value::Array(items) = self { Some(items) } else { None }
+    }
+
+    /// The object.
+    pub fn as_object(&self) -> Option<&Map> {
+        if let Value::Object(members) = self { Some(members) } else { None }
+    }
+
+    /// The object, to be changed.
+    pub fn as_object_mut(&mut self) -> Option<&mut Map> {
+        if let Value::Object(members) = self { Some(members) } else { None }
+    }
+
+    /// The number.
+    pub fn as_number(&self) -> Option<&Number> {
+        if let Value::Number(number) = self { Some(number) } else { None }
+    }
+
+    /// As [`Number::as_u64`].
+    pub fn as_u64(&self) -> Option<u64> {
+        self.as_number()?.as_u64()
+    }
+
+    /// As [`Number::as_i64`].
+    pub fn as_i64(&self) -> Option<i64> {
+        self.as_number()?.as_i64()
+    }
+
+    /// As [`Number::as_f64`].
+    pub fn as_f64(&self) -> Option<f64> {
+        self.as_number()?.as_f64()
+    }
+
+    /// Whether it is true or false.
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Value::Bool(is_true) = self { Some(*is_true) } else { None }
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// Whether it is a string.
+    pub fn is_string(&self) -> bool {
+        matches!(self, Value::String(_))
+    }
+
+    /// Whether it is a number.
+    pub fn is_number(&self) -> bool {
+        matches!(self, Value::Number(_))
+    }
+
+    /// Whether it is a list.
+    pub fn is_array(&self) -> bool {
+        matches!(self, Value::Array(_))
+    }
+
+    /// Whether it is an object.
+    pub fn is_object(&self) -> bool {
+        matches!(self, Value::Object(_))
+    }
+}
+
+impl Index<&str> for Value {
+    type Output = Value;
+    /// The value of that member, or `null`.
+    fn index(&self, name: &str) -> &Value {
+        self.get(name).unwrap_or(&NULL)
+    }
+}
+
+impl Index<usize> for Value {
+    type Output = Value;
+    /// That item of a list, or `null`.
+    fn index(&self, index: usize) -> &Value {
+        self.as_array().and_then(|items| items.get(index)).unwrap_or(&NULL)
+    }
+}
+
+macro_rules! from_integers {
+    ($($t:ty)*) => { $(impl From<$t> for Value {
+        fn from(value: $t) -> Value {
+            Value::Number(Number(smol_str::format_smolstr!("{value}")))
+        }
+    })* }
+}
+from_integers!(u8 u16 u32 u64 usize i8 i16 i32 i64);
+
+impl From<f64> for Value {
+    /// `null` where it is not finite.
+    fn from(value: f64) -> Value {
+        Number::from_f64(value).map_or(Value::Null, Value::Number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Value {
+        Value::Bool(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Value {
+        Value::String(value.into())
+    }
+}
+
+impl From<Cow<'_, str>> for Value {
+    fn from(value: Cow<'_, str>) -> Value {
+        Value::String(value.into())
+    }
+}
+
+impl From<Text> for Value {
+    fn from(value: Text) -> Value {
+        Value::String(value)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    /// `null` where there is none.
+    fn from(value: Option<T>) -> Value {
+        value.map_or(Value::Null, T::into)
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Value {
+        Value::String(value.into())
+    }
+}
+
+impl<T: Into<Value>> From<Vec<T>> for Value {
+    fn from(items: Vec<T>) -> Value {
+        items.into_iter().collect()
+    }
+}
+
+impl<T: Into<Value> + Clone> From<&[T]> for Value {
+    fn from(items: &[T]) -> Value {
+        items.iter().cloned().collect()
+    }
+}
+
+impl From<Map> for Value {
+    fn from(members: Map) -> Value {
+        Value::Object(members)
+    }
+}
+
+impl<T: Into<Value>> FromIterator<T> for Value {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Value {
+        Value::Array(items.into_iter().map(T::into).collect())
+    }
+}
+
+impl PartialEq<str> for Value {
+    fn eq(&self, other: &str) -> bool {
+        self.as_str() == Some(other)
+    }
+}
+
+impl PartialEq<&str> for Value {
+    fn eq(&self, other: &&str) -> bool {
+        self.as_str() == Some(other)
+    }
+}
+
+/// The shortest text of a value.
+impl Display for Value {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("null"),
+            Value::Bool(is_true) => Display::fmt(is_true, f),
+            Value::Number(number) => f.write_str(number.as_str()),
+            Value::String(text) => write_string(f, text),
+            Value::Array(items) => {
+                f.write_char('[')?;
+                for (i, item) in items.iter().enumerate() {
+                    f.write_str(if i > 0 { "," } else { "" })?;
+                    Display::fmt(item, f)?;
+                }
+                f.write_char(']')
+            }
+            Value::Object(members) => {
+                f.write_char('{')?;
+                for (i, (name, value)) in members.iter().enumerate() {
+                    f.write_str(if i > 0 { "," } else { "" })?;
+                    write_string(f, name)?;
+                    f.write_char(':')?;
+                    Display::fmt(value, f)?;
+                }
+                f.write_char('}')
+            }
+        }
+    }
+}
+
+/// A string with its quotation marks.
+pub(super) fn write_string(out: &mut impl Write, text: &str) -> fmt::Result {
+    out.write_char('"')?;
+    let mut written = 0;
+    for (i, byte) in text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'"' | b'\\' | 0..=0x1F)) {
+        out.write_str(&text[written..i])?;
+        written = i + 1;
+        match byte {
+            b'"' | b'\\' => write!(out, "\\{}", char::from(byte))?,
+            b'\n' => out.write_str("\\n")?,
+            b'\r' => out.write_str("\\r")?,
+            b'\t' => out.write_str("\\t")?,
+            8 => out.write_str("\\b")?,
+            12 => out.write_str("\\f")?,
+            _ => write!(out, "\\u{byte:04x}")?,
+        }
+    }
+    out.write_str(&text[written..])?;
+    out.write_char('"')
+}
+
+impl Debug for Value {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+impl Debug for Number {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+impl Debug for List {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl Debug for Map {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// A value written as JSON, with expressions in it.
+macro_rules! json {
+    (null) => { $crate::json::Value::Null };
+    ([ $($items:tt)* ]) => {{
+        #[allow(unused_mut)]
+        let mut items: ::std::vec::Vec<$crate::json::Value> = ::std::vec::Vec::new();
+        $crate::json::json!(@items items $($items)*);
+        $crate::json::Value::Array(items.into())
+    }};
+    ({ $($members:tt)* }) => {{
+        #[allow(unused_mut)]
+        let mut members = $crate::json::Map::new();
+        $crate::json::json!(@members members $($members)*);
+        $crate::json::Value::Object(members)
+    }};
+    (@items $items:ident) => {};
+    (@items $items:ident $item:tt $(, $($rest:tt)*)?) => {
+        $items.extend([$crate::json::json!($item)]);
+        $crate::json::json!(@items $items $($($rest)*)?);
+    };
+    (@items $items:ident $item:expr $(, $($rest:tt)*)?) => {
+        $items.extend([$crate::json::Value::from($item)]);
+        $crate::json::json!(@items $items $($($rest)*)?);
+    };
+    (@members $members:ident) => {};
+    (@members $members:ident $name:tt : $value:tt $(, $($rest:tt)*)?) => {
+        $members.insert($name.into(), $crate::json::json!($value));
+        $crate::json::json!(@members $members $($($rest)*)?);
+    };
+    (@members $members:ident $name:tt : $value:expr $(, $($rest:tt)*)?) => {
+        $members.insert($name.into(), $crate::json::Value::from($value));
+        $crate::json::json!(@members $members $($($rest)*)?);
+    };
+    ($other:expr) => { $crate::json::Value::from($other) };
+}
+pub(crate) use json;
