@@ -1,5 +1,5 @@
-// Reads arrays of a folder with zarrita.js: for each path of a list on standard input, one line of JSON with the shape, the type and the
-// SHA-256 of the elements (C order, little-endian), or the error.
+// Reads arrays of a folder with zarrita.js: for each path of a list on standard input, one line of JSON with the shape, the type, the
+// SHA-256 of the elements (C order, little-endian), the attributes and the dimension names, or the error.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import FileSystemStore from "@zarrita/storage/fs";
@@ -20,7 +20,8 @@ function bytes(data, shape, stride) {
 async function read(root, path) {
   const array = await zarr.open(root.resolve(path), { kind: "array" });
   const { data, shape, stride } = array.shape.length ? await zarr.get(array) : await array.getChunk([]);
-  return { shape, dtype: array.dtype, sha256: createHash("sha256").update(bytes(data, shape, stride)).digest("hex") };
+  const sha256 = createHash("sha256").update(bytes(data, shape, stride)).digest("hex");
+  return { shape, dtype: array.dtype, sha256, attributes: array.attrs, dimension_names: array.dimensionNames ?? null };
 }
 
 const root = zarr.root(new FileSystemStore(process.argv[2]));
