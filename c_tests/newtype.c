@@ -1,12 +1,8 @@
 /* Data types that a program has registered: int2 in the place of the library's own, in v2 and v3; one that nobody has; raw ones. */
-#include "table.h"
+#include "extension.h"
 #include <math.h>
 
-static int gone, lie;
-static void count_gone(void *context) {
-    (void)context;
-    gone++;
-}
+static int lie;
 
 /* int2, packed by no one: a byte in the file, as ml_dtypes has it, with all bits of the sign. */
 static ozarr_status int2_encode(void *context, const void *src, void *dst, size_t count) {
@@ -70,14 +66,6 @@ static ozarr_spec *spec_of(const char *name, int format, const char *fill) {
     if (fill) OK(ozarr_spec_set_fill_json(spec, fill));
     ozarr_dtype_free(d);
     return spec;
-}
-
-static void document(ozarr_store *st, const char *key, const char *has1, const char *has2) {
-    char buf[4096];
-    size_t len = 0;
-    if (!OK(ozarr_store_key_get(st, key, buf, sizeof buf - 1, &len))) return;
-    buf[len] = 0;
-    if (!strstr(buf, has1) || !strstr(buf, has2)) FAIL("%s lacks %s or %s: %s", key, has1, has2, buf);
 }
 
 static void int2_in_both_formats(void) {
