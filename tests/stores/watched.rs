@@ -1,0 +1,91 @@
+//! A store in memory that counts what is opened and put, and fails from some change on, as if the process were killed there.
+#![allow(dead_code)] // not every file of tests needs the counts
+
+use ozarr::error::{Error, ErrorKind, Result};
+use ozarr::node::{Context, Mode, Store};
+use ozarr::store::memory::MemoryStore;
+use ozarr::store::{Capabilities, Condition, Listing, Object};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// See the file.
+pub struct Watched {
+    pub store: MemoryStore,
+    /// The changes that still succeed.
+    pub left: AtomicI64,
+    pub opened: Mutex<BTreeMap<String, usize>>,
+    pub put: Mutex<BTreeMap<String, usize>>,
+    /// The key of which another value is stored than is put.
+    pub wrong: Mutex<String>,
+}
+
+impl Watched {
+    pub fn new(left: i64) -> Arc<Watched> {
+        Arc::new(Watched {
+            store: MemoryStore::new(),
+            left: left.into(),
+            opened: Mutex::default(),
+            put: Mutex::default(),
+            wrong: Mutex::default(),
+        })
+    }
+
+    fn change(&self) -> Result<()> {
+        if self.left.fetch_sub(1, Ordering::Relaxed) > 0 { Ok(()) } else { Err(Error::new(ErrorKind::Io, "killed")) }
+    }
+
+    pub fn forget(&self) {
+        self.opened.lock().unwrap().clear();
+        self.put.lock().unwrap().clear();
+    }
+}
+
+impl ozarr::store::Store for Watched {
+    fn capabilities(&self) -> Capabilities {
+        self.store.capabilities()
+    }
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        *self.opened.lock().unwrap().entry(key.into()).or_default() += 1;
+        self.store.open(key)
+    }
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        self.change()?;
+        *self.put.lock().unwrap().entry(key.into()).or_default() += 1;
+        let wrong = *self.wrong.lock().unwrap() == key;
+        if wrong { self.store.put(key, &[&parts.concat()[1..], b"x"], condition) } else { self.store.put(key, parts, condition) }
+    }
+    fn erase(&self, key: &str) -> Result<bool> {
+        self.change().and_then(|()| self.store.erase(key))
+    }
+    // Key by key, because a kill can come between any two.
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        let mut keys = Vec::new();
+        self.store.list(prefix, &mut |key| {
+            keys.push(key.to_string());
+            Ok(())
+        })?;
+        keys.iter().try_for_each(|key| self.erase(key).map(drop))
+    }
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.store.list(prefix, each)
+    }
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        self.store.list_dir(prefix)
+    }
+    fn flush(&self) -> Result<()> {
+        self.store.flush()
+    }
+    fn describe(&self) -> String {
+        self.store.describe()
+    }
+}
+
+pub fn handle(shared: &Arc<Watched>) -> Store {
+    Store::from_shared(&Context::with_threads(3), shared.clone(), Mode::ReadWrite)
+}
+
+/// All keys and what they hold.
+pub fn keys(store: &Store) -> BTreeMap<String, Vec<u8>> {
+    store.key_list("").unwrap().into_iter().map(|key| (key.clone(), store.key_get(&key).unwrap().unwrap())).collect()
+}
