@@ -6,9 +6,8 @@
 //! least integer of 64 bits, numpy's "not a time".
 
 use super::convert::Transfer;
-use super::{DataType, Element, ElementType, Kind, Overflow};
+use super::{DataType, Element, ElementType, Kind, Overflow, rows};
 use crate::error::{Result, bail};
-use std::mem::MaybeUninit;
 
 /// Elements of a block.
 const BLOCK: usize = 256;
@@ -70,18 +69,7 @@ pub(super) struct Coded {
 }
 
 /// Memory for one block of numbers of up to 8 bytes.
-#[repr(align(16))]
-struct Scratch(MaybeUninit<[u64; BLOCK]>);
-
-impl Scratch {
-    fn new() -> Scratch {
-        Scratch(MaybeUninit::uninit())
-    }
-
-    fn at(&mut self) -> *mut u8 {
-        self.0.as_mut_ptr().cast()
-    }
-}
+type Scratch = rows::Scratch<{ BLOCK * 8 }>;
 
 impl Coded {
     /// From stored elements to memory.
@@ -129,21 +117,15 @@ impl Coded {
         n: usize,
     ) -> std::result::Result<(), usize> {
         let (mut a, mut b) = (Scratch::new(), Scratch::new());
-        let mut first = 0;
-        while first < n {
-            let count = BLOCK.min(n - first);
-            let (s, d) = (src.wrapping_offset(src_stride * first as isize), dst.wrapping_offset(dst_stride * first as isize));
+        rows::blocks(BLOCK, (src, src_stride), (dst, dst_stride), n, |s, d, count| {
             // SAFETY: elements among those that the caller vouches for.
-            let done = unsafe {
+            unsafe {
                 match self.way {
                     Way::Decode => self.decode(s, src_stride, d, dst_stride, count, a.at(), b.at()),
                     Way::Encode => self.encode(s, src_stride, d, dst_stride, count, a.at()),
                 }
-            };
-            done.map_err(|i| first + i)?;
-            first += count;
-        }
-        Ok(())
+            }
+        })
     }
 
     /// # Safety

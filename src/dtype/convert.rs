@@ -18,6 +18,7 @@
 use super::coding::{Coded, Coding};
 use super::fields::Fields;
 use super::narrow::{self, odd, odd_integer, odd_unsigned};
+use super::rows::{self, at, places};
 use super::stream;
 use super::text::Text;
 use super::time::Time;
@@ -25,7 +26,6 @@ use super::{DataType, ElementType, Kind, Narrow, Number, Overflow};
 use crate::error::{Error, Result, bail, err};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 /// Elements of a block: few enough that blocks of numbers stay in the first-level cache, and a call for each costs nothing beside them.
@@ -163,18 +163,7 @@ fn special(from: ElementType, to: ElementType) -> Result<Option<Path>> {
 }
 
 /// Memory for one block of the largest type.
-#[repr(align(16))]
-struct Scratch(MaybeUninit<[u8; BLOCK * 16]>);
-
-impl Scratch {
-    fn new() -> Scratch {
-        Scratch(MaybeUninit::uninit())
-    }
-
-    fn at(&mut self) -> *mut u8 {
-        self.0.as_mut_ptr().cast()
-    }
-}
+type Scratch = rows::Scratch<{ BLOCK * 16 }>;
 
 impl Transfer {
     /// The conversion from one element type to another; a `Type` error for complex to real.
@@ -384,7 +373,7 @@ impl Transfer {
         let wraps = self.wraps();
         let mut scratch = [Scratch::new(), Scratch::new(), Scratch::new()];
         let mut first = 0;
-        let place = |i: usize| (at(src, src_stride, i), at(dst.cast_const(), dst_stride, i).cast_mut());
+        let place = |i: usize| places(src, src_stride, dst, dst_stride, i);
         while first < n {
             let (s, d) = place(first);
             let count = self.block_len(d, dst_stride, n - first);
@@ -462,7 +451,7 @@ impl Transfer {
         let in_place = rest.plain_copy().is_some() && dst_stride == middle as isize && !rest.streams;
         // Elements first..first + count.
         let mut block = |first: usize, count: usize| -> std::result::Result<(), usize> {
-            let (s, d) = (at(src, src_stride, first), at(dst.cast_const(), dst_stride, first).cast_mut());
+            let (s, d) = places(src, src_stride, dst, dst_stride, first);
             let input = if src_stride == size as isize {
                 // SAFETY: the caller vouches for these elements.
                 unsafe { std::slice::from_raw_parts(s, count * size) }
@@ -715,11 +704,6 @@ unsafe fn relocate_tidy(data_type: DataType, src: *const u8, src_stride: isize, 
     }
 }
 
-/// The place of element i; no more than arithmetic.
-fn at(base: *const u8, stride: isize, i: usize) -> *const u8 {
-    base.wrapping_offset(stride.wrapping_mul(i as isize))
-}
-
 /// Moves n elements of one type between any strides, swapping their bytes on the way if `swap`.
 ///
 /// # Safety
@@ -732,8 +716,9 @@ unsafe fn relocate(data_type: DataType, swap: bool, src: *const u8, src_stride: 
         }
         let unit = if swap { data_type.swap_unit() } else { 1 };
         for i in 0..n {
+            let (s, d) = places(src, src_stride, dst, dst_stride, i);
             // SAFETY: the caller vouches for element i on both sides.
-            unsafe { relocate_units(unit, at(src, src_stride, i), at(dst.cast_const(), dst_stride, i).cast_mut(), data_type.size()) };
+            unsafe { relocate_units(unit, s, d, data_type.size()) };
         }
         return;
     }

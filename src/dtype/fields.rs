@@ -4,7 +4,7 @@
 //! same order are paired by place, padding included.
 
 use super::convert::Transfer;
-use super::{DataType, Field, Overflow, Struct};
+use super::{DataType, Field, Overflow, Struct, rows};
 use crate::error::{Result, bail};
 
 /// Bytes of a block on both sides together: what stays in the first-level cache.
@@ -94,21 +94,14 @@ impl Fields {
         dst_stride: isize,
         n: usize,
     ) -> std::result::Result<(), usize> {
-        let mut first = 0;
-        while first < n {
-            let count = self.block.min(n - first);
-            let (s, d) = (src.wrapping_offset(src_stride * first as isize), dst.wrapping_offset(dst_stride * first as isize));
+        rows::blocks(self.block, (src, src_stride), (dst, dst_stride), n, |s, d, count| {
             let mut good = count;
             for m in &self.moves {
-                // SAFETY: elements first..first + good are among those that the caller vouches for.
+                // SAFETY: the first `good` elements of the block are among those that the caller vouches for.
                 good = unsafe { m.run(s, src_stride, d, dst_stride, good) };
             }
-            if good < count {
-                return Err(first + good);
-            }
-            first += count;
-        }
-        Ok(())
+            if good < count { Err(good) } else { Ok(()) }
+        })
     }
 }
 

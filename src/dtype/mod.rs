@@ -14,6 +14,7 @@ pub mod parse_v2;
 pub mod parse_v3;
 pub mod record;
 pub mod resolve;
+mod rows;
 pub mod stream;
 mod struct_json;
 mod text;

@@ -4,7 +4,7 @@
 //! bytes must be characters (no surrogates); a value that is longer than its place does not fit.
 
 use super::variable::Item;
-use super::{DataType, ElementType};
+use super::{DataType, ElementType, rows};
 use std::ptr::{copy_nonoverlapping, write_bytes};
 
 /// A conversion between two types of text.
@@ -41,12 +41,10 @@ impl Text {
         dst_stride: isize,
         n: usize,
     ) -> std::result::Result<(), usize> {
-        for i in 0..n {
-            let (s, d) = (src.wrapping_offset(src_stride * i as isize), dst.wrapping_offset(dst_stride * i as isize));
-            // SAFETY: element i on either side.
-            unsafe { self.one(s, d) }.ok_or(i)?;
-        }
-        Ok(())
+        rows::blocks(1, (src, src_stride), (dst, dst_stride), n, |s, d, _| {
+            // SAFETY: one element on either side.
+            unsafe { self.one(s, d) }.ok_or(0)
+        })
     }
 
     /// # Safety

@@ -3,7 +3,7 @@
 //! As NumPy's `astype` does: a coarser unit takes the count that is not later (towards minus infinity), a span of a year is the mean
 //! year of 365.2425 days, "not a time" stays. A count that 64 bits cannot hold does not fit.
 
-use super::{DataType, ElementType, Unit};
+use super::{DataType, ElementType, Unit, rows};
 use crate::error::{Result, bail};
 
 /// A conversion between two units.
@@ -83,15 +83,14 @@ impl Time {
         dst_stride: isize,
         n: usize,
     ) -> std::result::Result<(), usize> {
-        for i in 0..n {
-            let (s, d) = (src.wrapping_offset(src_stride * i as isize), dst.wrapping_offset(dst_stride * i as isize));
-            // SAFETY: element i of the source.
+        rows::blocks(1, (src, src_stride), (dst, dst_stride), n, |s, d, _| {
+            // SAFETY: an element of the source.
             let count = unsafe { s.cast::<i64>().read_unaligned() };
-            let converted = self.rule.convert(if self.from_swapped { count.swap_bytes() } else { count }).ok_or(i)?;
-            // SAFETY: element i of the destination.
+            let converted = self.rule.convert(if self.from_swapped { count.swap_bytes() } else { count }).ok_or(0usize)?;
+            // SAFETY: the same of the destination.
             unsafe { d.cast::<i64>().write_unaligned(if self.to_swapped { converted.swap_bytes() } else { converted }) };
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 
