@@ -256,6 +256,23 @@ mod tests {
     }
 
     #[test]
+    fn lists_of_what_is_no_number_are_refused_by_name() {
+        let document = |dtype: &str| {
+            let filters = format!(r#"[{{"id":"vlen-array","dtype":"{dtype}"}}]"#);
+            let mut document = json::parse_object(&edited("filters", Some(&filters)), 1 << 20).unwrap();
+            document.insert("dtype".into(), "|O".into());
+            document.insert("fill_value".into(), 0.into());
+            document
+        };
+        assert_eq!(array_from(document(">i2")).unwrap().data_type, DataType::VarArray(&DataType::Int16));
+        for dtype in ["<U3", "|S3", "|V4", "<M8[s]", ">m8[ms]", "|O"] {
+            let e = array_from(document(dtype)).expect_err(dtype);
+            assert!(matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Metadata), "{dtype}: {e}");
+            assert!(e.to_string().contains("dtype"), "{dtype}: {e}");
+        }
+    }
+
+    #[test]
     fn groups_and_attributes() {
         assert!(parse_group(br#"{"zarr_format":2,"_nczarr_group":{}}"#).is_ok());
         assert!(parse_group(br#"{"zarr_format":3}"#).is_err());
