@@ -3,19 +3,17 @@
 //! A reader of our own because these tokens, numbers with their source text and values that share their contents are what no
 //! library gives together, and because opening an array is little more than this.
 
-use super::value::{List, Map, Number, Text, Value};
+use super::value::{List, Map, MemberList, Number, Text, Value};
 use crate::error::{Error, Result, err};
 use smallvec::SmallVec;
 
-/// So many items and members at once have room on the stack.
-const FEW: usize = 16;
 /// How deep lists and objects may be nested.
 pub(super) const MAX_DEPTH: usize = 127;
 
 /// Reads one value, with nothing but blanks around it. The error says line and column (in bytes, from 1).
 pub(super) fn value(bytes: &[u8], tokens: bool) -> Result<Value> {
     let text = std::str::from_utf8(bytes).map_err(|e| at(bytes, e.valid_up_to(), "the text is not UTF-8"))?;
-    let mut reader = Reader { text, bytes, at: 0, depth: 0, tokens, items: SmallVec::new(), members: SmallVec::new() };
+    let mut reader = Reader { text, bytes, at: 0, depth: 0, tokens };
     let whole = reader.value().and_then(|value| match reader.next() {
         None => Ok(value),
         Some(_) => Err("trailing characters"),
@@ -43,10 +41,6 @@ struct Reader<'a> {
     depth: usize,
     /// Bare tokens are numbers.
     tokens: bool,
-    /// The items of the lists that are being read, those of inner ones behind.
-    items: SmallVec<[Value; FEW]>,
-    /// The members of the objects that are being read, those of inner ones behind.
-    members: SmallVec<[(Text, Value); FEW]>,
 }
 
 impl Reader<'_> {
@@ -54,9 +48,7 @@ impl Reader<'_> {
     fn next(&mut self) -> Option<u8> {
         loop {
             match *self.bytes.get(self.at)? {
-                // The margins of indented lines.
-                b' ' if self.bytes[self.at..].starts_with(b"        ") => self.at += 8,
-                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1 + spaces(&self.bytes[self.at + 1..]),
                 byte => return Some(byte),
             }
         }
@@ -96,21 +88,21 @@ impl Reader<'_> {
     }
 
     fn list(&mut self) -> Read<Value> {
-        let from = self.items.len();
+        let mut items = SmallVec::new();
         if !self.takes(b']') {
             loop {
                 let item = self.value()?;
-                self.items.push(item);
+                items.push(item);
                 if self.ends(b']', "expected `,` or `]`")? {
                     break;
                 }
             }
         }
-        Ok(Value::Array(List::drained(&mut self.items, from)))
+        Ok(Value::Array(List::of_read(items)))
     }
 
     fn object(&mut self) -> Read<Value> {
-        let from = self.members.len();
+        let mut members = MemberList::new();
         if !self.takes(b'}') {
             loop {
                 if self.next().ok_or("expected a string")? != b'"' {
@@ -121,13 +113,13 @@ impl Reader<'_> {
                     return Err("expected `:`");
                 }
                 let value = self.value()?;
-                self.members.push((name, value));
+                members.push((name, value));
                 if self.ends(b'}', "expected `,` or `}`")? {
                     break;
                 }
             }
         }
-        Ok(Value::Object(Map::drained(&mut self.members, from)))
+        Ok(Value::Object(Map::of_read(members)))
     }
 
     /// Whether a list or object ends behind a value, or goes on.
@@ -281,6 +273,12 @@ impl Reader<'_> {
         }
         Ok(number)
     }
+}
+
+/// How many spaces stand at the beginning, of the next eight bytes: the margins of indented lines are long.
+fn spaces(bytes: &[u8]) -> usize {
+    let word = bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+    (word ^ u64::from_ne_bytes([b' '; 8])).trailing_zeros() as usize / 8
 }
 
 /// Which of eight bytes, the lowest first, is the first to end a stretch of plain characters of a string.

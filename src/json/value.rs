@@ -4,7 +4,7 @@
 //! unchanged: lists and objects are counted references, and who changes one gets a copy of that level. Short texts stand in the
 //! value itself.
 
-use smallvec::{Array, SmallVec};
+use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -102,14 +102,14 @@ impl From<Vec<Value>> for List {
 }
 
 impl List {
+    /// Items that a reader has read.
+    pub(super) fn of_read(mut items: SmallVec<[Value; 4]>) -> List {
+        List(if items.is_empty() { None } else { Some(items.drain(..).collect()) })
+    }
+
     /// The items.
     pub fn as_slice(&self) -> &[Value] {
         self
-    }
-
-    /// The last items of a stack, taken from it.
-    pub(super) fn drained<A: Array<Item = Value>>(stack: &mut SmallVec<A>, from: usize) -> List {
-        List(if stack.len() == from { None } else { Some(stack.drain(from..).collect()) })
     }
 }
 
@@ -133,7 +133,7 @@ struct Members {
 }
 
 /// An extension's name and configuration stand in one piece of memory with their counter.
-type MemberList = SmallVec<[(Text, Value); 2]>;
+pub(super) type MemberList = SmallVec<[(Text, Value); 2]>;
 
 /// So many names are compared one after the other.
 const FEW: usize = 24;
@@ -193,9 +193,8 @@ impl Map {
         Map(None)
     }
 
-    /// The last members of a stack, taken from it; of those of one name the last value counts, in the first one's place.
-    pub(super) fn drained<A: Array<Item = (Text, Value)>>(stack: &mut SmallVec<A>, from: usize) -> Map {
-        let list: MemberList = stack.drain(from..).collect();
+    /// Members that a reader has read; of those of one name the last value counts, in the first one's place.
+    pub(super) fn of_read(list: MemberList) -> Map {
         if list.is_empty() {
             return Map(None);
         }
