@@ -1,6 +1,7 @@
 /* Storage transformers, codecs and members of zarr.json that a program has registered. */
 #include "extension.h"
 #include "own.h"
+#include <time.h>
 #include <unistd.h>
 
 /* A transformer that xors the bytes with what its configuration says, and counts. */
@@ -619,7 +620,13 @@ static void chunk_keys_of_ones_own(void) {
     ozarr_store_free(st);
 }
 
-/* Parts of stores, caches and delays. */
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Parts of stores, caches, delays and narrow lines. */
 static void stores_over_stores(void) {
     own_store s;
     ozarr_store_table t = own_table(&s);
@@ -657,6 +664,20 @@ static void stores_over_stores(void) {
     CHECK(y[999] == x[999]);
     ozarr_array_free(a);
     ozarr_spec_free(spec);
+    ozarr_store_free(slow);
+    /* So many bytes at 10,000 in a second; more time than that is the machine's. */
+    OK(ozarr_store_throttled(part, 10000, 0, "r+", &slow));
+    OK(ozarr_array_open_at(slow, "a", &a));
+    double began = seconds_now(), least = -s.bytes / 10000.0;
+    OK(ozarr_array_read(a, OZARR_INT32, y, sizeof y));
+    least += s.bytes / 10000.0;
+    if (least <= 0 || seconds_now() - began < least) FAIL("reading took %g s, expected %g at least", seconds_now() - began, least);
+    OK(ozarr_array_write(a, OZARR_INT32, x, sizeof x));
+    OK(ozarr_array_read(a, OZARR_INT32, y, sizeof y));
+    CHECK(memcmp(x, y, sizeof x) == 0);
+    ozarr_array_free(a);
+    ERR(OZARR_ERR_READ_ONLY, ozarr_store_throttled(cache, 0, 0, "r+", &none));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "mode", "\"w\"", ozarr_store_throttled(part, 0, 0, "w", &none));
     ozarr_store_free(slow);
     ozarr_store_free(cache);
     ozarr_store_free(part);

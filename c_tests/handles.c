@@ -275,6 +275,7 @@ static void every_store_call(ozarr_store *st, ozarr_status want) {
     ERR(want, ozarr_store_below(st, "x", "r", &out_store));
     ERR(want, ozarr_store_cached(st, 1024, "r", &out_store));
     ERR(want, ozarr_store_delayed(st, 1, "r", &out_store));
+    ERR(want, ozarr_store_throttled(st, 1, 1, "r", &out_store));
     ERR(want, ozarr_store_key_get(st, "x", buf, sizeof buf, &len));
     ERR(want, ozarr_store_key_put(st, "x", buf, 1));
     ERR(want, ozarr_store_key_erase(st, "x", &flag));

@@ -377,6 +377,8 @@ static void tables(void) {
     NULL_IS("out", ozarr_store_cached(st, 1, "r", NULL));
     NULL_IS("mode", ozarr_store_delayed(st, 1, NULL, &ost));
     NULL_IS("out", ozarr_store_delayed(st, 1, "r", NULL));
+    NULL_IS("mode", ozarr_store_throttled(st, 1, 1, NULL, &ost));
+    NULL_IS("out", ozarr_store_throttled(st, 1, 1, "r", NULL));
     NULL_OK("message", ozarr_set_error(OZARR_ERR_IO, NULL) == OZARR_ERR_IO ? OZARR_OK : OZARR_ERR_INTERNAL);
     NULL_IS("table", ozarr_register_transformer(NULL));
     NULL_IS("table", ozarr_register_codec(NULL));

@@ -2582,6 +2582,16 @@ OZARR_CHECKED ozarr_status ozarr_store_delayed(const ozarr_store *store, uint32_
     const char *mode, ozarr_store **out);
 
 /**
+ * For tests: another store over a line that carries at most `bytes_per_second`, what is read and what is
+ * stored together, and begins at most `requests_per_second`; 0 sets no limit. All requests through the handle
+ * share the line, also those that are in flight together; what it does not use is not saved up. Bytes are
+ * those of values: keys and listings are requests and no bytes. With `ozarr_store_delayed` around or below
+ * it each request has its own delay, too. `mode` is `"r"` or `"r+"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_throttled(const ozarr_store *store, uint64_t bytes_per_second,
+    uint32_t requests_per_second, const char *mode, ozarr_store **out);
+
+/**
  * Creates the array `path` as `spec` says, with the groups above it that are missing; `flags` as for
  * `ozarr_array_create`.
  */

@@ -2551,6 +2551,16 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_store_delayed
+    function ozarr_store_throttled(store, bytes_per_second, requests_per_second, mode, out) bind(c, &
+      name="ozarr_store_throttled") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int64_t), value :: bytes_per_second
+      integer(c_int32_t), value :: requests_per_second
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_throttled
     function ozarr_array_create_at(store, path, spec, flags, out) bind(c, name="ozarr_array_create_at") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: store

@@ -8,7 +8,7 @@ use crate::grid::key::Separator;
 use crate::metadata::{Format, Value, json, v2};
 use crate::store::cache::CacheStore;
 use crate::store::callback::{CallbackStore, Calls};
-use crate::store::latency::LatencyStore;
+use crate::store::latency::{LatencyStore, Pace};
 use crate::store::local::SyncMode;
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
@@ -228,6 +228,12 @@ impl Store {
     /// A handle on this store whose requests take so long, for tests.
     pub fn delayed(&self, delay: Duration, mode: Mode) -> Result<Store> {
         self.wrapped(mode, |inner| Ok(Arc::new(LatencyStore::new(inner, delay))))
+    }
+
+    /// A handle on this store over a line that carries so much in a second, shared by all requests; 0 sets no limit.
+    pub fn throttled(&self, bytes_per_second: u64, requests_per_second: u32, mode: Mode) -> Result<Store> {
+        let pace = Pace { bytes_per_second, requests_per_second, ..Pace::default() };
+        self.wrapped(mode, |inner| Ok(Arc::new(LatencyStore::paced(inner, pace))))
     }
 
     fn wrapped(&self, mode: Mode, wrap: impl FnOnce(SharedStore) -> Result<SharedStore>) -> Result<Store> {

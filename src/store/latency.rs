@@ -1,11 +1,17 @@
-//! A store that makes another one slow: every request takes a set time, as it does over a network.
+//! A store that makes another one slow, as a network does: every request takes a set time, and all of them share what goes over a
+//! line in a second.
 //!
-//! For tests and experiments: it shows how many requests an access needs and how many of them are in flight at once,
-//! without a server. Requests that are started do not delay each other; bandwidth is not modelled.
+//! For tests and experiments: it shows how many requests an access needs, how many of them are in flight at once, and what becomes
+//! of it where bandwidth is short, without a server. Requests that are started do not delay each other but by their [`Pace`].
 
-use super::{ByteRange, Capabilities, Condition, Listing, Object, ProcessLock, ReadDone, SharedStore, Store, Version, os, read_now};
+use super::pace::Line;
+pub use super::pace::Pace;
+use super::{
+    ByteRange, Capabilities, Condition, Fetched, Listing, Object, ProcessLock, ReadDone, ReadObject, SharedStore, Store, Version, os,
+    read_now,
+};
 use crate::error::{Result, err};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -25,7 +31,7 @@ pub struct Stats {
     pub most_in_flight: usize,
 }
 
-/// Another store behind a delay. Thread-safe. One thread of its own is started by the first [`Store::start_read`] and
+/// Another store behind a slow line. Thread-safe. One thread of its own is started by the first [`Store::start_read`] and
 /// ends when the store is dropped; reads that still wait then end with `Cancelled`.
 pub struct LatencyStore {
     shared: Arc<Shared>,
@@ -34,26 +40,36 @@ pub struct LatencyStore {
 
 struct Shared {
     inner: SharedStore,
-    delay: Duration,
     state: Mutex<State>,
     changed: Condvar,
 }
 
-#[derive(Default)]
 struct State {
     stats: Stats,
-    /// In the order of their times, as all wait equally long.
-    waiting: VecDeque<Read>,
+    line: Line,
+    /// By the time at which they go on, and their number.
+    waiting: BTreeMap<(Instant, u64), Step>,
+    count: u64,
     stop: bool,
 }
 
-/// A read that was started.
-struct Read {
-    due: Instant,
-    key: String,
-    ranges: Vec<ByteRange>,
-    if_match: Option<Version>,
-    done: ReadDone,
+/// What is to be done for a read that was started.
+enum Step {
+    /// To read.
+    Read { key: String, ranges: Vec<ByteRange>, if_match: Option<Version>, done: ReadDone },
+    /// To give what was read.
+    Give { result: Result<Option<Fetched>>, done: ReadDone },
+}
+
+/// The bytes of an answer.
+fn size(result: &Result<Option<Fetched>>) -> u64 {
+    let parts = result.iter().flatten().flat_map(|fetched| &fetched.parts);
+    parts.map(|part| part.len() as u64).sum()
+}
+
+/// An answer whose bytes are not counted.
+fn nothing<T>(_: &T) -> u64 {
+    0
 }
 
 impl Shared {
@@ -61,34 +77,64 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self) {
-        let stats = &mut self.lock().stats;
+    /// Counts a request, and says when it is carried out.
+    fn begin(&self) -> Instant {
+        let mut state = self.lock();
+        let stats = &mut state.stats;
         stats.requests += 1;
         stats.in_flight += 1;
         stats.most_in_flight = stats.most_in_flight.max(stats.in_flight);
+        state.line.request(Instant::now())
     }
 
     fn end(&self) {
         self.lock().stats.in_flight -= 1;
     }
 
-    /// One request in the calling thread.
-    fn slowly<T>(&self, request: impl FnOnce(&dyn Store) -> T) -> T {
-        self.begin();
-        std::thread::sleep(self.delay);
+    /// Waits while so many bytes are on the line.
+    fn carry(&self, bytes: u64) {
+        let came = self.lock().line.carry(Instant::now(), bytes);
+        std::thread::sleep(came.saturating_duration_since(Instant::now()));
+    }
+
+    /// One request in the calling thread, which sends so many bytes and gets those that `came` counts.
+    fn slowly<T>(&self, sent: u64, request: impl FnOnce(&dyn Store) -> T, came: impl FnOnce(&T) -> u64) -> T {
+        let due = self.begin();
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        self.carry(sent);
         let result = request(&*self.inner);
+        self.carry(came(&result));
         self.end();
         result
     }
 
-    fn finish(&self, read: Read, stopped: bool) {
-        let result = match stopped {
-            true => Err(err!(Cancelled, "the store was closed while the read waited")),
-            false => read_now(&*self.inner, &read.key, &read.ranges, read.if_match),
+    fn wait_until(&self, due: Instant, step: Step) {
+        let mut state = self.lock();
+        state.count += 1;
+        let number = state.count;
+        state.waiting.insert((due, number), step);
+        self.changed.notify_one();
+    }
+
+    fn go_on(&self, step: Step, stopped: bool) {
+        let (result, done) = match step {
+            Step::Read { done, .. } | Step::Give { done, .. } if stopped => {
+                (Err(err!(Cancelled, "the store was closed while the read waited")), done)
+            }
+            Step::Give { result, done } => (result, done),
+            Step::Read { key, ranges, if_match, done } => {
+                let result = read_now(&*self.inner, &key, &ranges, if_match);
+                let now = Instant::now();
+                let came = self.lock().line.carry(now, size(&result));
+                if came > now {
+                    return self.wait_until(came, Step::Give { result, done });
+                }
+                (result, done)
+            }
         };
         self.end();
         // A defect in the receiver must not keep the others waiting for ever.
-        let _ = catch_unwind(AssertUnwindSafe(|| (read.done)(result)));
+        let _ = catch_unwind(AssertUnwindSafe(|| done(result)));
     }
 
     fn run_timer(&self) {
@@ -97,17 +143,17 @@ impl Shared {
         loop {
             let now = Instant::now();
             let stop = state.stop;
-            match state.waiting.front().map(|read| read.due) {
+            match state.waiting.first_key_value().map(|((due, _), _)| *due) {
                 None if stop => return,
                 None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(due) if due > now && !stop => {
                     state = self.changed.wait_timeout(state, due - now).unwrap_or_else(PoisonError::into_inner).0;
                 }
                 Some(_) => {
-                    let read = state.waiting.pop_front();
+                    let first = state.waiting.pop_first();
                     drop(state);
-                    if let Some(read) = read {
-                        self.finish(read, stop);
+                    if let Some((_, step)) = first {
+                        self.go_on(step, stop);
                     }
                     state = self.lock();
                 }
@@ -119,8 +165,14 @@ impl Shared {
 impl LatencyStore {
     /// `inner` behind a delay of `delay` for each request.
     pub fn new(inner: SharedStore, delay: Duration) -> LatencyStore {
-        let shared = Shared { inner, delay, state: Mutex::default(), changed: Condvar::new() };
-        LatencyStore { shared: Arc::new(shared), timer: OnceLock::new() }
+        LatencyStore::paced(inner, Pace { delay, ..Pace::default() })
+    }
+
+    /// `inner` behind a line of that pace.
+    pub fn paced(inner: SharedStore, pace: Pace) -> LatencyStore {
+        let (stats, line) = (Stats::default(), Line::new(pace));
+        let state = Mutex::new(State { stats, line, waiting: BTreeMap::new(), count: 0, stop: false });
+        LatencyStore { shared: Arc::new(Shared { inner, state, changed: Condvar::new() }), timer: OnceLock::new() }
     }
 
     /// What was asked so far.
@@ -159,33 +211,38 @@ impl Store for LatencyStore {
         Capabilities { latency: true, ..self.shared.inner.capabilities() }
     }
 
-    /// One delay; the object that it gives is the inner store's and has none.
+    /// One request; reading the object that it gives takes the line's time for its bytes and no further requests.
     fn open(&self, key: &str) -> Result<Option<Object>> {
-        self.shared.slowly(|inner| inner.open(key))
+        let found = self.shared.slowly(0, |inner| inner.open(key), nothing)?;
+        if !self.shared.lock().line.is_narrow() {
+            return Ok(found);
+        }
+        Ok(found.map(|object| Object::Other(Box::new(Narrow { object, shared: self.shared.clone() }))))
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
-        self.shared.slowly(|inner| inner.put(key, parts, condition))
+        let sent = parts.iter().map(|part| part.len() as u64).sum();
+        self.shared.slowly(sent, |inner| inner.put(key, parts, condition), nothing)
     }
 
     fn erase(&self, key: &str) -> Result<bool> {
-        self.shared.slowly(|inner| inner.erase(key))
+        self.shared.slowly(0, |inner| inner.erase(key), nothing)
     }
 
     fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        self.shared.slowly(|inner| inner.erase_prefix(prefix))
+        self.shared.slowly(0, |inner| inner.erase_prefix(prefix), nothing)
     }
 
     fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.shared.slowly(|inner| inner.list(prefix, each))
+        self.shared.slowly(0, |inner| inner.list(prefix, each), nothing)
     }
 
     fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        self.shared.slowly(|inner| inner.list_dir(prefix))
+        self.shared.slowly(0, |inner| inner.list_dir(prefix), nothing)
     }
 
     fn flush(&self) -> Result<()> {
-        self.shared.slowly(|inner| inner.flush())
+        self.shared.slowly(0, |inner| inner.flush(), nothing)
     }
 
     /// Without a delay: the wait would keep others out.
@@ -193,16 +250,13 @@ impl Store for LatencyStore {
         self.shared.inner.lock_key(prefix, key)
     }
 
-    /// Returns at once; `done` is called by the store's own thread after the delay.
+    /// Returns at once; `done` is called by the store's own thread when the bytes have come.
     fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
         if !self.any_thread() || !self.has_timer() || self.shared.lock().waiting.len() >= MAX_WAITING {
-            return done(self.shared.slowly(|inner| read_now(inner, key, ranges, if_match)));
+            return done(self.shared.slowly(0, |inner| read_now(inner, key, ranges, if_match), size));
         }
-        self.shared.begin();
-        let due = Instant::now() + self.shared.delay;
-        let read = Read { due, key: key.to_string(), ranges: ranges.to_vec(), if_match, done };
-        self.shared.lock().waiting.push_back(read);
-        self.shared.changed.notify_one();
+        let due = self.shared.begin();
+        self.shared.wait_until(due, Step::Read { key: key.to_string(), ranges: ranges.to_vec(), if_match, done });
     }
 
     fn any_thread(&self) -> bool {
@@ -211,6 +265,32 @@ impl Store for LatencyStore {
 
     fn describe(&self) -> String {
         self.shared.inner.describe()
+    }
+}
+
+/// An opened object whose bytes come over the line.
+struct Narrow {
+    object: Object,
+    shared: Arc<Shared>,
+}
+
+impl ReadObject for Narrow {
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        self.object.read_exact_at(offset, buf)?;
+        self.shared.carry(buf.len() as u64);
+        Ok(())
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.object.len()
+    }
+
+    fn version(&self) -> Result<Version> {
+        self.object.version()
+    }
+
+    fn still_current(&self) -> Result<bool> {
+        self.object.still_current()
     }
 }
 
@@ -250,6 +330,58 @@ mod tests {
         let stats = store.stats();
         assert_eq!((stats.requests, stats.in_flight), (41, 0));
         assert!(stats.most_in_flight > 10, "{stats:?}");
+    }
+
+    #[test]
+    fn a_narrow_line_is_shared_by_all_that_goes_over_it() {
+        // 100 bytes take a tenth of a second, whoever asks: less time would be a faster line; more is the machine's.
+        let pace = Pace { bytes_per_second: 1000, ..Pace::default() };
+        let store = LatencyStore::paced(Arc::new(MemoryStore::new()), pace);
+        type Access = fn(&LatencyStore);
+        let cases: [(&str, Access); 4] = [
+            ("put", |store| store.put("k", &[&[7; 60], &[8; 40]], Condition::None).unwrap()),
+            ("get", |store| assert_eq!(crate::store::get(store, "k", 1000).unwrap().unwrap().len(), 100)),
+            ("ranges", |store| {
+                let ranges = [ByteRange::Span { offset: 0, len: 70 }, ByteRange::Suffix { len: 30 }];
+                assert_eq!(read_now(store, "k", &ranges, None).unwrap().unwrap().parts[1], [8; 30]);
+            }),
+            ("started", |store| {
+                let (sender, receiver) = mpsc::channel();
+                for _ in 0..10 {
+                    let sender = sender.clone();
+                    let give = move |r: Result<Option<Fetched>>| sender.send(r.unwrap().unwrap().parts.remove(0)).unwrap();
+                    store.start_read("k", &[ByteRange::Span { offset: 55, len: 10 }], None, Box::new(give));
+                }
+                (0..10).for_each(|_| assert_eq!(receiver.recv().unwrap(), [7, 7, 7, 7, 7, 8, 8, 8, 8, 8]));
+            }),
+        ];
+        for (name, access) in cases {
+            let began = Instant::now();
+            access(&store);
+            assert!(began.elapsed() >= Duration::from_millis(100), "{name}: {:?}", began.elapsed());
+        }
+        let few = LatencyStore::paced(Arc::new(MemoryStore::new()), Pace { requests_per_second: 50, ..Pace::default() });
+        let began = Instant::now();
+        (0..6).for_each(|_| assert!(few.open("none").unwrap().is_none()));
+        assert!(began.elapsed() >= Duration::from_millis(100), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn a_narrow_store_behaves_as_a_store() {
+        let pace = Pace { delay: Duration::from_micros(5), bytes_per_second: 1 << 30, requests_per_second: 1_000_000 };
+        crate::store::suite::check(&LatencyStore::paced(Arc::new(MemoryStore::new()), pace));
+    }
+
+    #[test]
+    fn bytes_that_are_on_their_way_when_the_store_goes_are_cancelled() {
+        let memory = MemoryStore::new();
+        memory.put("k", &[&[1; 1 << 20]], Condition::None).unwrap();
+        let store = LatencyStore::paced(Arc::new(memory), Pace { bytes_per_second: 1, ..Pace::default() });
+        let (sender, receiver) = mpsc::channel();
+        let give = move |r: Result<Option<Fetched>>| sender.send(r.err().map(|e| e.kind())).unwrap();
+        store.start_read("k", &[ByteRange::Whole], None, Box::new(give));
+        drop(store);
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)).unwrap(), Some(ErrorKind::Cancelled));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod moment;
 #[cfg(feature = "cloud")]
 pub mod object;
 pub(crate) mod os;
+mod pace;
 pub mod prefix;
 pub mod remote;
 #[doc(hidden)]

@@ -644,6 +644,7 @@ end
 @c_function ozarr_store_below(store::Ptr{Cvoid}, path::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_cached(store::Ptr{Cvoid}, bytes::Csize_t, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_delayed(store::Ptr{Cvoid}, microseconds::UInt32, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_throttled(store::Ptr{Cvoid}, bytes_per_second::UInt64, requests_per_second::UInt32, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_create_at(store::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_create_at(store::Ptr{Cvoid}, path::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
