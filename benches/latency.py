@@ -3,9 +3,9 @@
 
   latency.py --library LIBOZARR.SO [--delay MS] [--chunks N] [--rounds N]
 
-The server is this program's own, on loopback. Read by the library, by a bare loop of 64 connections (the ideal), by tensorstore and by
-zarr-python over obstore, each in a process of its own, interleaved. The least of the rounds and its ratio to the bare loop's, and the median: on loopback full windows of TCP stop a connection for
-a while now and then, for every reader alike.
+The server is this program's own, on loopback. Read by the library, by a bare loop of 64 connections (the ideal), by tensorstore, by
+zarr-python over obstore and with zarrs, each in a process of its own, interleaved. The least of the rounds and its ratio to the bare
+loop's, and the median: on loopback full windows of TCP stop a connection for a while now and then, for every reader alike.
 """
 import argparse, asyncio, ctypes, json, os, shutil, socket, statistics, subprocess, sys, tempfile, threading, time
 from pathlib import Path
@@ -144,8 +144,22 @@ def obstore(port, chunks, _):
     return time.perf_counter() - began, out
 
 
+def zarrs(port, chunks, _):
+    """zarr-python that hands chunks to zarrs, which fetches them itself: over the only HTTP store that it knows, one to a thread."""
+    os.environ["RAYON_NUM_THREADS"] = str(FLIGHT)  # by itself it takes as many as there are cores
+    import zarr
+    import zarrs  # noqa: F401
+    from zarr.storage import FsspecStore
+    zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline", "codec_pipeline.chunk_concurrent_maximum": FLIGHT,
+                     "codec_pipeline.chunk_concurrent_minimum": FLIGHT, "threading.max_workers": FLIGHT, "codec_pipeline.strict": True})
+    array = zarr.open_array(FsspecStore.from_url(f"http://127.0.0.1:{port}/a.zarr", read_only=True), mode="r")
+    began = time.perf_counter()
+    out = array[:]
+    return time.perf_counter() - began, out
+
+
 INT32 = 4
-READERS = {"bare": bare, "ozarr": ozarr, "tensorstore": tensorstore, "obstore": obstore}
+READERS = {"bare": bare, "ozarr": ozarr, "tensorstore": tensorstore, "obstore": obstore, "zarrs": zarrs}
 
 
 def main():
