@@ -346,6 +346,7 @@ static ozarr_status null_get(void *context, const char *key, ozarr_answer *answe
     NULL_IS("data", ozarr_answer_room(answer, 1, NULL));
     NULL_IS("answer", ozarr_answer_version(NULL, "x", 1));
     NULL_IS("version", ozarr_answer_version(answer, NULL, 1));
+    NULL_IS("answer", ozarr_answer_size(NULL, 1));
     NULL_IS("answer", ozarr_answer_done(NULL, OZARR_OK));
     return OZARR_OK;
 }

@@ -66,6 +66,7 @@ static inline ozarr_status own_get_ranges(void *context, const char *key, const 
     own_entry *e = *own_find(s, key);
     if (!e) return own_leave(s, OZARR_ERR_NOT_FOUND);
     ozarr_status status = own_version(s, e, answer);
+    if (!status) status = ozarr_answer_size(answer, e->size);
     for (size_t i = 0; i < count && !status; i++) {
         uint64_t from = r[i].offset, size = r[i].size;
         void *room = NULL;

@@ -105,6 +105,58 @@ static void handles_keep_the_table(void) {
     EQUAL(s.destroyed, 1);
 }
 
+/* Without ranges each value is read whole, once for an access; with them, no more than is needed of it. */
+static void nothing_is_read_twice(void) {
+    static double x[64 * 64], y[64 * 64];
+    for (int i = 0; i < 64 * 64; i++) x[i] = value(i);
+    for (int kind = 0; kind < 4; kind++) {
+        own_store s;
+        ozarr_store_table t = own_table(&s);
+        ozarr_store *st = NULL;
+        ozarr_spec *spec = NULL;
+        ozarr_array *a = NULL;
+        bool ranges = kind == 3;
+        int64_t shape[] = {64, 64}, inner[] = {8, 8}, start[] = {3, 3}, count[] = {12, 50};
+        if (!ranges) t.get_ranges = NULL;
+        if (kind == 0) t.flags = 0, s.token = 0, t.put_if = NULL;
+        if (kind == 1) t.flags |= OZARR_IS_REMOTE | OZARR_CALLBACK_ANY_THREAD;
+        OK(ozarr_store_from_table(NULL, &t, "r+", &st));
+        OK(ozarr_spec_new(OZARR_FLOAT64, 2, shape, &spec));
+        OK(ozarr_spec_set_chunks(spec, shape));
+        OK(ozarr_spec_set_inner_chunks(spec, inner));
+        OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a));
+        OK(ozarr_array_write(a, OZARR_FLOAT64, x, sizeof x));
+        ozarr_array_free(a);
+        a = NULL;
+        int shard = s.bytes;
+        OK(ozarr_store_key_get(st, "a/c/0/0", y, sizeof y, NULL));
+        shard = s.bytes - shard;
+        OK(ozarr_array_open_at(st, "a", &a));
+        for (int again = 0; again < 2; again++) {
+            int calls = s.calls, bytes = s.bytes;
+            OK(ozarr_array_read_region(a, start, count, OZARR_FLOAT64, y, 12 * 50 * sizeof *y));
+            CHECK(y[0] == value(3 * 64 + 3) && y[12 * 50 - 1] == value(14 * 64 + 52));
+            calls = s.calls - calls, bytes = s.bytes - bytes;
+            if (!ranges) EQUAL(calls, 1);
+            if (ranges ? bytes >= shard : bytes != shard) FAIL("kind %d: %d bytes in %d calls of a shard of %d", kind, bytes, calls, shard);
+        }
+        if (ranges) {
+            int bytes = s.bytes;
+            size_t len = 0;
+            bool there = false;
+            OK(ozarr_store_key_get(st, "a/c/0/0", NULL, 0, &len));
+            OK(ozarr_store_key_exists(st, "a/c/0/0", &there));
+            CHECK(there);
+            EQUAL(len, shard);
+            EQUAL(s.bytes, bytes);
+        }
+        ozarr_spec_free(spec);
+        ozarr_array_free(a);
+        ozarr_store_free(st);
+        until_destroyed(&s);
+    }
+}
+
 /* Tables that are refused; nothing of theirs is called. */
 static void bad_tables(void) {
     own_store s;
@@ -129,6 +181,7 @@ static void bad_tables(void) {
     EQUAL(s.destroyed, 0);
     ERR(OZARR_ERR_NULL, ozarr_answer_put(NULL, "x", 1));
     ERR(OZARR_ERR_NULL, ozarr_answer_version(NULL, "x", 1));
+    ERR(OZARR_ERR_NULL, ozarr_answer_size(NULL, 1));
     ERR(OZARR_ERR_NULL, ozarr_answer_done(NULL, OZARR_OK));
     ERR(OZARR_ERR_NULL, ozarr_keys_add(NULL, "x"));
     void *room = NULL;
@@ -162,6 +215,7 @@ static ozarr_status lying_get(void *context, const char *key, ozarr_answer *answ
         ERR(OZARR_ERR_ARGUMENT, ozarr_answer_put(answer, "", SIZE_MAX));
         ERR(OZARR_ERR_ARGUMENT, ozarr_answer_version(answer, "", 1025));
         ERR(OZARR_ERR_STATE, ozarr_answer_done(answer, OZARR_OK));
+        OK(ozarr_answer_size(answer, 2));
         ERR(OZARR_ERR_INVALID_HANDLE, ozarr_keys_add((ozarr_keys *)answer, "k"));
         OK(ozarr_answer_version(answer, NULL, 0));
         kept_answer = answer;
@@ -415,6 +469,7 @@ static void stores_may_use_each_other(void) {
 int main(void) {
     tables_of_all_kinds();
     handles_keep_the_table();
+    nothing_is_read_twice();
     bad_tables();
     lies_are_told();
     lies_about_ranges_are_told();

@@ -2537,11 +2537,16 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   requests where credentials are found. No message shows a credential.
  * - `"cloud.deadline"`: seconds for one operation with all its tries (300; a second more for each 64
  *   KiB); `"cloud.connect_timeout"` (10), `"cloud.idle_timeout"` (30): seconds; `"cloud.retries"` (10).
+ *   A host that has never answered, because its name is not known or nobody listens there, is tried 3
+ *   times at most; a certificate or a proxy that refuses, once.
  * - `"cloud.requests"` (64) and `"cloud.bytes"` (268435456): what is in flight at the same time;
  *   `"cloud.merge_gap"` (1048576): ranges with at most so many bytes between them are read as one;
  *   `"cloud.part_size"` (16777216): larger values are put in parts of so many bytes.
- * - `"cloud.proxy"`: a URL; `"cloud.allow_http"`: `"true"` allows endpoints without TLS (on this machine
- *   they are); `"cloud.user_agent"`.
+ * - `"cloud.ca_file"`: a PEM file of certificates that are trusted besides the system's, which
+ *   `SSL_CERT_FILE` and `SSL_CERT_DIR` replace (S3: also the variable `AWS_CA_BUNDLE`).
+ * - `"cloud.proxy"`: a URL, `"http://user:password@host:port"` (else the variables `HTTP_PROXY`,
+ *   `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`); `"cloud.allow_http"`: `"true"` allows endpoints without TLS
+ *   (on this machine they are); `"cloud.user_agent"`.
  * - `"cloud.conditional_put"`: whether the server keeps conditions of puts, `"always"`, `"never"`, or
  *   `"auto"` (the default), which finds out. Where it does not, two writers that change one metadata
  *   document at the same moment are not kept apart.
@@ -2943,7 +2948,8 @@ typedef struct ozarr_store_table {
     size_t struct_size;
     /**
      * A sum of `OZARR_CALLBACK_ANY_THREAD`, `OZARR_STORE_VERSIONS`, and `OZARR_IS_REMOTE` (reads are worth
-     * having in flight together), or 0.
+     * having in flight together, which is taken for granted of ranges with versions, and of no effect for
+     * values that are read whole), or 0.
      */
     uint32_t flags;
     /** What the store is called in messages, such as `"sqlite:run.db"`; NULL is `"user:"`. Copied. */
@@ -2957,7 +2963,10 @@ typedef struct ozarr_store_table {
     ozarr_destroy_function destroy;
     /** All bytes of a key. */
     ozarr_get_function get;
-    /** Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else whole values are read. */
+    /**
+     * Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else, and without it, whole values are read,
+     * each once for an access, and again to see whether it is the same still.
+     */
     ozarr_get_ranges_function get_ranges;
     /**
      * As `get_ranges`, without waiting: `OZARR_OK` says that the read was started, and that some thread
@@ -3013,6 +3022,12 @@ OZARR_CHECKED ozarr_status ozarr_answer_room(ozarr_answer *answer, size_t size, 
  * that never come back for another value of that key.
  */
 OZARR_CHECKED ozarr_status ozarr_answer_version(ozarr_answer *answer, const void *version, size_t size);
+
+/**
+ * Says how many bytes the whole value has that the answer is of: of use where ranges are asked for, or the
+ * version only. Optional; without it a value is read whole where its length must be known.
+ */
+OZARR_CHECKED ozarr_status ozarr_answer_size(ozarr_answer *answer, uint64_t size);
 
 /**
  * Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given, or

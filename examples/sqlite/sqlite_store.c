@@ -43,6 +43,7 @@ static ozarr_status get_ranges(void *context, const char *key, const ozarr_byte_
     if (sqlite3_blob_open(d->sql, "main", "zarr", "value", row, 0, &blob) != SQLITE_OK) return fail(d);
     uint64_t all = (uint64_t)sqlite3_blob_bytes(blob);
     ozarr_status status = ozarr_answer_version(answer, &version, sizeof version);
+    if (status == OZARR_OK) status = ozarr_answer_size(answer, all);
     for (size_t i = 0; i < count && status == OZARR_OK; i++) {
         uint64_t from = ranges[i].offset, size = ranges[i].size;
         if (ranges[i].kind == OZARR_RANGE_WHOLE) size = all;

@@ -2800,6 +2800,12 @@ module ozarr_c
       integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
     end function ozarr_answer_version
+    function ozarr_answer_size(answer, bytes) bind(c, name="ozarr_answer_size") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: answer
+      integer(c_int64_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_answer_size
     function ozarr_answer_done(answer, status) bind(c, name="ozarr_answer_done") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: answer

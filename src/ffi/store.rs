@@ -95,11 +95,16 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 ///   requests where credentials are found. No message shows a credential.
 /// - `"cloud.deadline"`: seconds for one operation with all its tries (300; a second more for each 64
 ///   KiB); `"cloud.connect_timeout"` (10), `"cloud.idle_timeout"` (30): seconds; `"cloud.retries"` (10).
+///   A host that has never answered, because its name is not known or nobody listens there, is tried 3
+///   times at most; a certificate or a proxy that refuses, once.
 /// - `"cloud.requests"` (64) and `"cloud.bytes"` (268435456): what is in flight at the same time;
 ///   `"cloud.merge_gap"` (1048576): ranges with at most so many bytes between them are read as one;
 ///   `"cloud.part_size"` (16777216): larger values are put in parts of so many bytes.
-/// - `"cloud.proxy"`: a URL; `"cloud.allow_http"`: `"true"` allows endpoints without TLS (on this machine
-///   they are); `"cloud.user_agent"`.
+/// - `"cloud.ca_file"`: a PEM file of certificates that are trusted besides the system's, which
+///   `SSL_CERT_FILE` and `SSL_CERT_DIR` replace (S3: also the variable `AWS_CA_BUNDLE`).
+/// - `"cloud.proxy"`: a URL, `"http://user:password@host:port"` (else the variables `HTTP_PROXY`,
+///   `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`); `"cloud.allow_http"`: `"true"` allows endpoints without TLS
+///   (on this machine they are); `"cloud.user_agent"`.
 /// - `"cloud.conditional_put"`: whether the server keeps conditions of puts, `"always"`, `"never"`, or
 ///   `"auto"` (the default), which finds out. Where it does not, two writers that change one metadata
 ///   document at the same moment are not kept apart.
@@ -434,7 +439,7 @@ pub unsafe extern "C" fn ozarr_store_key_exists(store: *const ozarr_store, key: 
         not_null(exists, "exists")?;
         let store = ozarr_store::get(store, "store")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        let found = store.key_len(unsafe { text(key, "key") }?)?.is_some();
+        let found = store.key_exists(unsafe { text(key, "key") }?)?;
         // SAFETY: room for it.
         unsafe { put(found, exists, "exists") }
     })

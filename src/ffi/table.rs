@@ -113,7 +113,8 @@ pub struct ozarr_store_table {
     /// `sizeof(ozarr_store_table)`.
     pub struct_size: usize,
     /// A sum of `OZARR_CALLBACK_ANY_THREAD`, `OZARR_STORE_VERSIONS`, and `OZARR_IS_REMOTE` (reads are worth
-    /// having in flight together), or 0.
+    /// having in flight together, which is taken for granted of ranges with versions, and of no effect for
+    /// values that are read whole), or 0.
     pub flags: u32,
     /// What the store is called in messages, such as `"sqlite:run.db"`; NULL is `"user:"`. Copied.
     pub name: *const c_char,
@@ -124,7 +125,8 @@ pub struct ozarr_store_table {
     pub destroy: ozarr_destroy_function,
     /// All bytes of a key.
     pub get: ozarr_get_function,
-    /// Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else whole values are read.
+    /// Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else, and without it, whole values are read,
+    /// each once for an access, and again to see whether it is the same still.
     pub get_ranges: ozarr_get_ranges_function,
     /// As `get_ranges`, without waiting: `OZARR_OK` says that the read was started, and that some thread
     /// will call `ozarr_answer_done` exactly once, perhaps before this returns. `ranges` goes when it
@@ -238,6 +240,19 @@ pub unsafe extern "C" fn ozarr_answer_version(answer: *mut ozarr_answer, version
         let token = unsafe { bytes_of(version, size, "version") }?.to_vec();
         answer.with(|pending| {
             pending.answer.token = Some(token);
+            Ok(())
+        })
+    })
+}
+
+/// Says how many bytes the whole value has that the answer is of: of use where ranges are asked for, or the
+/// version only. Optional; without it a value is read whole where its length must be known.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_answer_size(answer: *mut ozarr_answer, size: u64) -> ozarr_status {
+    entry!("ozarr_answer_size", {
+        ozarr_answer::get(answer, "answer")?.with(|pending| {
+            pending.answer.size = Some(size);
             Ok(())
         })
     })

@@ -2,15 +2,16 @@
 //!
 //! Each function is one method of [`Calls`]; those that are missing ([`Can`]) are made of the others. What a range gives has the
 //! range's length, every value has a version (the program's token, or a digest of the bytes), listings are sorted and hold keys of
-//! the prefix only. A key is opened by reading all of it: an object is the bytes of one moment. Chunks are read by ranges.
+//! the prefix only. Where the functions can give ranges of one version, opening a key asks for its version, and reading it for ranges
+//! of that version; where they cannot, a key is read whole when it is opened, once, and an object is the bytes of that moment.
 
 pub use super::ByteRange;
 use super::local::{check_key, check_prefix};
 use super::moment::Moment;
-use super::{Capabilities, Condition, Fetched, Listing, Object, ReadDone, Store, Version};
+use super::{Capabilities, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Store, Version};
 use crate::error::{Error, Result, bail, err};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Which functions there are, and what they can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub struct Can {
     pub list_dir: bool,
     /// Answers bring a token. Without tokens versions are digests of whole values, and ranges are cut out of these.
     pub versions: bool,
-    /// Reads are worth having in flight together.
+    /// Reads are worth having in flight together. Only ranges of a version are: of other stores each value is read whole, once.
     pub remote: bool,
     /// The functions may be called by any thread, also at the same time.
     pub any_thread: bool,
@@ -46,6 +47,8 @@ pub struct Answer {
     pub parts: Vec<Vec<u8>>,
     /// What tells this value from others under the same key.
     pub token: Option<Vec<u8>>,
+    /// The bytes of the whole value, where the functions say so.
+    pub size: Option<u64>,
 }
 
 /// Takes what became of [`Calls::start`].
@@ -114,6 +117,15 @@ impl CallbackStore {
         }
         let answer = self.calls.get_ranges(key, ranges)?;
         answer.map(|answer| checked(self.calls.name(), "get_ranges", answer, ranges)).transpose()
+    }
+
+    /// Opens a key without reading it.
+    fn look(&self, key: &str) -> Result<Option<Object>> {
+        let Some(answer) = self.calls.get_ranges(key, &[])? else { return Ok(None) };
+        let size = answer.size;
+        let version = checked(self.calls.name(), "get_ranges", answer, &[])?.version;
+        let (calls, key) = (self.calls.clone(), key.to_string());
+        Ok(Some(Object::Other(Box::new(Ranged { calls, can: self.can, key, version, size, all: OnceLock::new() }))))
     }
 
     /// Whether the functions can give ranges of one version.
@@ -197,6 +209,15 @@ fn checked(name: &str, what: &str, answer: Answer, ranges: &[ByteRange]) -> Resu
     let lied = |said: String| err!(Callback, "the function `{what}` of the store {name} {said}");
     let parts = part_count(name, what, answer.parts, ranges.len())?;
     for (part, range) in parts.iter().zip(ranges) {
+        let found = part.len() as u64;
+        let wrong = answer.size.filter(|size| match *range {
+            ByteRange::Whole => found != *size,
+            ByteRange::Span { offset, len } => len == found && offset.checked_add(len).is_none_or(|end| end > *size),
+            ByteRange::Suffix { len } => len == found && len > *size,
+        });
+        if let Some(size) = wrong {
+            return Err(lied(format!("gave {found} bytes for {range:?} of a value that it says has {size}")));
+        }
         let (ByteRange::Span { len, .. } | ByteRange::Suffix { len }) = *range else { continue };
         if (part.len() as u64) < len {
             bail!(Truncated, "found {} bytes, expected {len}", part.len());
@@ -212,7 +233,69 @@ fn checked(name: &str, what: &str, answer: Answer, ranges: &[ByteRange]) -> Resu
     Ok(Fetched { parts, version: version_of_token(&token) })
 }
 
+/// An opened key of functions that give ranges. What is read is of the version that was opened.
+struct Ranged {
+    calls: Arc<dyn Calls>,
+    can: Can,
+    key: String,
+    version: Version,
+    size: Option<u64>,
+    /// The whole value, once its length had to be found out by reading it.
+    all: OnceLock<Vec<u8>>,
+}
+
+impl Ranged {
+    fn same(&self, version: Option<Version>) -> Result<()> {
+        match version {
+            Some(version) if version == self.version => Ok(()),
+            Some(_) => bail!(Conflict, "the object was replaced while it was read"),
+            None => bail!(Conflict, "the object was erased while it was read"),
+        }
+    }
+
+    fn all(&self) -> Result<&[u8]> {
+        if let Some(all) = self.all.get() {
+            return Ok(all);
+        }
+        let found = whole(&*self.calls, self.can, &self.key)?;
+        self.same(found.as_ref().map(|(_, version)| *version))?;
+        Ok(self.all.get_or_init(|| found.map(|(bytes, _)| bytes).unwrap_or_default()))
+    }
+}
+
+impl ReadObject for Ranged {
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let range = ByteRange::Span { offset, len: buf.len() as u64 };
+        if let Some(all) = self.all.get() {
+            buf.copy_from_slice(piece(all, range)?);
+        } else if !buf.is_empty() {
+            let found = self.calls.get_ranges(&self.key, &[range])?;
+            let found = found.map(|answer| checked(self.calls.name(), "get_ranges", answer, &[range])).transpose()?;
+            self.same(found.as_ref().map(|found| found.version))?;
+            found.iter().flat_map(|found| &found.parts).for_each(|part| buf.copy_from_slice(part));
+        }
+        Ok(())
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.size.map_or_else(|| Ok(self.all()?.len() as u64), Ok)
+    }
+
+    fn version(&self) -> Result<Version> {
+        Ok(self.version)
+    }
+
+    fn still_current(&self) -> Result<bool> {
+        let Some(answer) = self.calls.get_ranges(&self.key, &[])? else { return Ok(false) };
+        Ok(checked(self.calls.name(), "get_ranges", answer, &[])?.version == self.version)
+    }
+}
+
 fn cut(bytes: &[u8], range: ByteRange) -> Result<Vec<u8>> {
+    piece(bytes, range).map(<[u8]>::to_vec)
+}
+
+fn piece(bytes: &[u8], range: ByteRange) -> Result<&[u8]> {
     let have = bytes.len() as u64;
     let (start, len) = match range {
         ByteRange::Whole => (Some(0), have),
@@ -222,7 +305,7 @@ fn cut(bytes: &[u8], range: ByteRange) -> Result<Vec<u8>> {
     let end = start.and_then(|start| start.checked_add(len));
     let piece = start.zip(end).and_then(|(start, end)| bytes.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?));
     match piece {
-        Some(piece) => Ok(piece.to_vec()),
+        Some(piece) => Ok(piece),
         None => bail!(Truncated, "found {have} bytes, expected {range:?}"),
     }
 }
@@ -273,11 +356,24 @@ fn from_bytes(bytes: [u8; 32]) -> Version {
 
 impl Store for CallbackStore {
     fn capabilities(&self) -> Capabilities {
-        let latency = self.can.versions && (self.can.get_ranges || self.can.start) || self.can.remote;
+        // Ranges of values that are only read whole would read each of them for every range.
+        let latency = self.can.versions && (self.can.get_ranges || self.can.start);
         Capabilities { writable: self.can.put, listable: self.can.list, erasable: self.can.put && self.can.erase, latency }
     }
 
+    fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+        let Some((bytes, _)) = self.whole(key)? else { return Ok(None) };
+        if bytes.len() > max {
+            bail!(Limit, "found {} bytes, the limit is {max}", bytes.len());
+        }
+        Ok(Some(bytes))
+    }
+
     fn open(&self, key: &str) -> Result<Option<Object>> {
+        if self.cuts() {
+            check_key(key)?;
+            return self.look(key);
+        }
         let found = self.whole(key)?;
         let (calls, key) = (self.calls.clone(), key.to_string());
         let now = move || Ok(whole(&*calls, calls.can(), &key)?.map(|(_, version)| version));
@@ -398,14 +494,23 @@ mod tests {
         inner: MemoryStore,
         can: Can,
         token: usize,
+        /// Whether answers tell the size of the whole value.
+        sized: bool,
         calls: AtomicU64,
+        bytes: AtomicU64,
     }
 
     impl Honest {
         fn answer(&self, key: &str, ranges: &[ByteRange]) -> Result<Option<Answer>> {
             self.calls.fetch_add(1, Relaxed);
             let found = read_now(&self.inner, key, ranges, None)?;
-            Ok(found.map(|f| Answer { parts: f.parts, token: self.can.versions.then(|| self.token(f.version)) }))
+            self.bytes.fetch_add(found.iter().flat_map(|f| &f.parts).map(|part| part.len() as u64).sum(), Relaxed);
+            let now = self.inner.open(key)?;
+            if found.as_ref().map(|f| f.version) != now.as_ref().map(|now| now.version()).transpose()? {
+                return self.answer(key, ranges); // the size is to be that of this value
+            }
+            let size = now.filter(|_| self.sized).map(|now| now.len()).transpose()?;
+            Ok(found.map(|f| Answer { parts: f.parts, token: self.can.versions.then(|| self.token(f.version)), size }))
         }
 
         fn token(&self, version: Version) -> Vec<u8> {
@@ -478,8 +583,12 @@ mod tests {
         any_thread: true,
     };
 
+    fn honest(can: Can, token: usize, sized: bool) -> Arc<Honest> {
+        Arc::new(Honest { inner: MemoryStore::new(), can, token, sized, calls: AtomicU64::new(0), bytes: AtomicU64::new(0) })
+    }
+
     fn store(can: Can, token: usize) -> CallbackStore {
-        CallbackStore::new(Arc::new(Honest { inner: MemoryStore::new(), can, token, calls: AtomicU64::new(0) }))
+        CallbackStore::new(honest(can, token, false))
     }
 
     #[test]
@@ -487,6 +596,65 @@ mod tests {
         suite::check(&store(ALL, 1));
         suite::check(&store(Can { start: false, ..ALL }, 31));
         suite::check(&store(Can { start: false, erase_prefix: false, list_dir: false, ..ALL }, 40));
+        suite::check(&CallbackStore::new(honest(ALL, 8, true)));
+    }
+
+    #[test]
+    fn no_more_is_read_of_a_value_than_is_needed_and_nothing_twice() {
+        const RANGES: Can = Can { start: false, ..ALL };
+        const WHOLE: Can = Can { get_ranges: false, ..RANGES };
+        type Access = fn(&CallbackStore);
+        type Row = (&'static str, Access, [(u64, u64); 3]);
+        let object = |store: &CallbackStore| store.open("k").unwrap().unwrap();
+        let few: Access = |store| {
+            let parts = [ByteRange::Span { offset: 1, len: 2 }, ByteRange::Span { offset: 90, len: 3 }, ByteRange::Suffix { len: 1 }];
+            let (sender, receiver) = std::sync::mpsc::channel();
+            store.start_read("k", &parts, None, Box::new(move |r| sender.send(r.unwrap().unwrap().parts.concat()).unwrap()));
+            assert_eq!(receiver.recv().unwrap(), [1, 2, 90, 91, 92, 99]);
+        };
+        let pieces: Access = |store| {
+            let object = store.open("k").unwrap().unwrap();
+            for at in [5, 50] {
+                let mut bytes = [0; 4];
+                object.read_exact_at(at, &mut bytes).unwrap();
+                assert_eq!(bytes, [0, 1, 2, 3].map(|i| at as u8 + i));
+            }
+        };
+        let there: Access = |store| assert!(store.open("k").unwrap().is_some() && store.open("none").unwrap().is_none());
+        let all: Access = |store| assert_eq!(crate::store::get(store, "k", 100).unwrap().unwrap().len(), 100);
+        let length: Access = |store| assert_eq!(store.open("k").unwrap().unwrap().len().unwrap(), 100);
+        // The functions' calls and the bytes that they give: by ranges with sizes, by ranges, whole.
+        let cases: [Row; 5] = [
+            ("some ranges at once", few, [(1, 6), (1, 6), (1, 100)]),
+            ("two pieces of an object", pieces, [(3, 8), (3, 8), (1, 100)]),
+            ("whether keys hold anything", there, [(2, 0), (2, 0), (2, 100)]),
+            ("all of it", all, [(1, 100), (1, 100), (1, 100)]),
+            ("its length", length, [(1, 0), (2, 100), (1, 100)]),
+        ];
+        for (name, access, expected) in cases {
+            for (functions, expected) in
+                [honest(RANGES, 8, true), honest(RANGES, 8, false), honest(WHOLE, 8, false)].into_iter().zip(expected)
+            {
+                let store = CallbackStore::new(functions.clone());
+                store.put("k", &[&(0..100).collect::<Vec<u8>>()], Condition::None).unwrap();
+                access(&store);
+                assert_eq!((functions.calls.load(Relaxed), functions.bytes.load(Relaxed)), expected, "{name}: {:?}", functions.can);
+            }
+        }
+        // What is opened is one version, in each way.
+        for can in [RANGES, WHOLE] {
+            let store = store(can, 8);
+            store.put("k", &[&[1; 100]], Condition::None).unwrap();
+            let opened = object(&store);
+            store.put("k", &[&[2; 100]], Condition::None).unwrap();
+            let mut bytes = [0; 4];
+            match opened.read_exact_at(0, &mut bytes) {
+                Ok(()) => assert_eq!(bytes, [1; 4]),
+                Err(e) => assert_eq!(e.kind(), ErrorKind::Conflict),
+            }
+            assert!(!opened.still_current().unwrap() && object(&store).still_current().unwrap());
+            assert!(!CallbackStore::new(honest(WHOLE, 8, false)).capabilities().latency);
+        }
     }
 
     #[test]
@@ -550,12 +718,13 @@ mod tests {
         let token = || Some(b"1".to_vec());
         let span = [ByteRange::Span { offset: 1, len: 3 }];
         let cases = [
-            (Answer { parts: vec![], token: token() }, ErrorKind::Callback, "0 parts, expected 1"),
-            (Answer { parts: vec![vec![0; 3]; 2], token: token() }, ErrorKind::Callback, "2 parts, expected 1"),
-            (Answer { parts: vec![vec![0; 3]], token: None }, ErrorKind::Callback, "no version"),
-            (Answer { parts: vec![vec![0; 3]], token: Some(vec![0; MAX_TOKEN + 1]) }, ErrorKind::Callback, "1025 bytes"),
-            (Answer { parts: vec![vec![0; 2]], token: token() }, ErrorKind::Truncated, "found 2 bytes, expected 3"),
-            (Answer { parts: vec![vec![0; 4]], token: token() }, ErrorKind::Callback, "4 bytes for a range of 3"),
+            (Answer { parts: vec![], token: token(), size: None }, ErrorKind::Callback, "0 parts, expected 1"),
+            (Answer { parts: vec![vec![0; 3]; 2], token: token(), size: None }, ErrorKind::Callback, "2 parts, expected 1"),
+            (Answer { parts: vec![vec![0; 3]], token: None, size: None }, ErrorKind::Callback, "no version"),
+            (Answer { parts: vec![vec![0; 3]], token: Some(vec![0; MAX_TOKEN + 1]), size: None }, ErrorKind::Callback, "1025 bytes"),
+            (Answer { parts: vec![vec![0; 2]], token: token(), size: None }, ErrorKind::Truncated, "found 2 bytes, expected 3"),
+            (Answer { parts: vec![vec![0; 4]], token: token(), size: None }, ErrorKind::Callback, "4 bytes for a range of 3"),
+            (Answer { parts: vec![vec![0; 3]], token: token(), size: Some(3) }, ErrorKind::Callback, "of a value that it says has 3"),
         ];
         for (answer, kind, text) in cases {
             let store = CallbackStore::new(Arc::new(Liar(answer, Vec::new())));

@@ -220,6 +220,11 @@ impl Store for LatencyStore {
         Ok(found.map(|object| Object::Other(Box::new(Narrow { object, shared: self.shared.clone() }))))
     }
 
+    fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+        let bytes = |found: &Result<Option<Vec<u8>>>| found.iter().flatten().map(|bytes| bytes.len() as u64).sum();
+        self.shared.slowly(0, |inner| inner.read_all(key, max), bytes)
+    }
+
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
         let sent = parts.iter().map(|part| part.len() as u64).sum();
         self.shared.slowly(sent, |inner| inner.put(key, parts, condition), nothing)

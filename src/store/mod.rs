@@ -83,7 +83,8 @@ pub struct Listing {
     pub prefixes: Vec<String>,
 }
 
-/// An opened object: one version of one key's bytes, unaffected by later puts.
+/// An opened object: one version of one key's bytes, whatever is put later. Stores that read by ranges may say that these bytes are gone
+/// (an error of kind `Conflict`); none gives others.
 ///
 /// Files and memory are variants of their own, so that opening one allocates nothing.
 pub enum Object {
@@ -331,6 +332,14 @@ pub trait Store: Send + Sync {
     /// Opens what a key holds now, or `None` if it holds nothing.
     fn open(&self, key: &str) -> Result<Option<Object>>;
 
+    /// All bytes of a key (at most `max`), or `None` if it holds nothing.
+    fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+        let Some(object) = self.open(key)? else { return Ok(None) };
+        let mut buf = Vec::with_capacity(4096);
+        object.read_whole(&mut buf, max)?;
+        Ok(Some(buf))
+    }
+
     /// What a key's object is like now, as [`Object::mark`] would say after opening it, or `None` if the key holds nothing (for a file: one
     /// `fstatat`).
     fn mark(&self, key: &str) -> Result<Option<Mark>> {
@@ -497,8 +506,5 @@ const MANY: usize = 512;
 
 /// Reads all of a key's bytes (at most `max`), or `None` if it holds nothing.
 pub fn get<S: Store + ?Sized>(store: &S, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
-    let Some(object) = store.open(key).map_err(|e| e.at_key(key))? else { return Ok(None) };
-    let mut buf = Vec::with_capacity(4096);
-    object.read_whole(&mut buf, max).map_err(|e| e.at_key(key))?;
-    Ok(Some(buf))
+    store.read_all(key, max).map_err(|e| e.at_key(key))
 }

@@ -64,6 +64,10 @@ impl Store for PrefixStore {
         self.inner.open(&self.key(key)?)
     }
 
+    fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+        self.inner.read_all(&self.key(key)?, max)
+    }
+
     fn mark(&self, key: &str) -> Result<Option<Mark>> {
         self.inner.mark(&self.key(key)?)
     }

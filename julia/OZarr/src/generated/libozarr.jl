@@ -678,6 +678,7 @@ end
 @c_function ozarr_answer_put(answer::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_answer_room(answer::Ptr{Cvoid}, size::Csize_t, data::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_answer_version(answer::Ptr{Cvoid}, version::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_answer_size(answer::Ptr{Cvoid}, size::UInt64)::Int32
 @c_function ozarr_answer_done(answer::Ptr{Cvoid}, status::Int32)::Int32
 @c_function ozarr_keys_add(keys::Ptr{Cvoid}, key::Cstring)::Int32
 @c_function ozarr_register_key_encoding(table::Ptr{ozarr_key_encoding_table})::Int32
