@@ -6,7 +6,11 @@
 mod arrays;
 #[path = "cloud/faults.rs"]
 mod faults;
+#[path = "cloud/forward.rs"]
+mod forward;
 #[path = "cloud/proxy.rs"]
 mod proxy;
+#[path = "cloud/reach.rs"]
+mod reach;
 #[path = "cloud/suite.rs"]
 mod suite;

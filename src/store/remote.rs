@@ -233,6 +233,7 @@ const NAMED: &[&str] = &[
     "sas_token",
     "bearer_token",
     "service_account",
+    "ca_file",
     "proxy",
     "user_agent",
 ];

@@ -96,7 +96,7 @@ impl Drop for Proxy {
 }
 
 /// A message's head in lines, and what was read behind it.
-fn read_head(stream: &mut TcpStream) -> std::io::Result<Option<(Vec<String>, Vec<u8>)>> {
+pub fn read_head(stream: &mut TcpStream) -> std::io::Result<Option<(Vec<String>, Vec<u8>)>> {
     let (mut bytes, mut piece) = (Vec::new(), [0; 16 << 10]);
     loop {
         if let Some(end) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
@@ -110,7 +110,7 @@ fn read_head(stream: &mut TcpStream) -> std::io::Result<Option<(Vec<String>, Vec
     }
 }
 
-fn header(head: &[String], name: &str) -> Option<String> {
+pub fn header(head: &[String], name: &str) -> Option<String> {
     let found = head.iter().skip(1).find_map(|line| line.split_once(':').filter(|(key, _)| key.eq_ignore_ascii_case(name)));
     found.map(|(_, value)| value.trim().to_string())
 }

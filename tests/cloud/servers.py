@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Starts real servers on loopback, runs a command with their addresses in its environment, and ends them.
 
-  servers.py --build DIR -- COMMAND...
+  servers.py --build DIR [--s3s-fs PROGRAM] -- COMMAND...
 
-moto speaks S3 (buckets `bucket`, `empty`, and `public` for unsigned reads), azurite Azure (container `bucket`), nginx serves a folder by HTTP. All take a free port,
-keep what they store in DIR or in memory, and end with this program.
+moto speaks S3 (buckets `bucket`, `empty`, and `public` for unsigned reads), azurite Azure (container `bucket`), nginx serves a folder by
+HTTP and, as `localhost` with a certificate of an authority made here, by HTTPS. All take a free port, keep what they store in DIR or in
+memory, and end with this program. With `--s3s-fs` that second S3 server, which keeps objects as files, is started, too.
 """
 import argparse, base64, hashlib, hmac, os, shutil, signal, socket, subprocess, sys, time, urllib.error, urllib.request
 from email.utils import formatdate
@@ -74,6 +75,14 @@ class Servers:
             urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}/{place}", data=data, method="PUT", headers=headers)).read()
         return f"http://127.0.0.1:{port}"
 
+    def s3s(self, program):
+        port, folder = free_port(), self.build / "s3s"
+        for bucket in ("bucket", "empty"):
+            (folder / bucket).mkdir(parents=True)
+        self.start("s3s-fs", [Path(program).resolve(), "--host", "127.0.0.1", "--port", str(port), "--access-key", "planted-id",
+                              "--secret-key", "planted-secret", folder], port)
+        return f"http://127.0.0.1:{port}"
+
     def azure(self):
         port, folder = free_port(), ROOT / "build/azurite"
         wanted = ROOT / "tests/cloud/azurite/package-lock.json"
@@ -90,21 +99,36 @@ class Servers:
         return f"http://127.0.0.1:{port}/{ACCOUNT}"
 
     def http(self):
-        port, www = free_port(), self.build / "www"
+        port, secure, www = free_port(), free_port(), self.build / "www"
         www.mkdir()
+        self.certificates()
         conf = self.build / "nginx.conf"
         temp = "".join(f"{kind}_temp_path {self.build}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         conf.write_text(f"""worker_processes 1; daemon off; master_process off; pid {self.build}/nginx.pid; error_log {self.build}/nginx-error.log;
 events {{ worker_connections 512; }}
 http {{ access_log off; {temp} keepalive_requests 100000;
-  server {{ listen 127.0.0.1:{port}; location / {{ root {www}; }} location /norange/ {{ alias {www}/; max_ranges 0; }} }} }}
+  server {{ listen 127.0.0.1:{port}; location / {{ root {www}; }} location /norange/ {{ alias {www}/; max_ranges 0; }} }}
+  server {{ listen 127.0.0.1:{secure} ssl; ssl_certificate {self.build}/server.pem; ssl_certificate_key {self.build}/server.key; root {www}; }} }}
 """)
         (www / "ready").write_text("yes")
         nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
         if not nginx:
             sys.exit("servers: nginx is missing: apt-get install nginx-light")
         self.start("nginx", [nginx, "-e", self.build / "nginx-error.log", "-c", conf], port)
-        return f"http://127.0.0.1:{port}", www
+        return f"http://127.0.0.1:{port}", f"https://localhost:{secure}", www
+
+    def certificates(self):
+        """An authority (ca.pem), a server's certificate for `localhost` by it, and an authority that signed nothing (other.pem)."""
+        def openssl(*command):
+            subprocess.run(["openssl", *command], cwd=self.build, check=True, capture_output=True)
+
+        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30"]
+        for name in ("ca", "other"):
+            openssl("req", "-x509", *key, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN=ozarr test {name}")
+        openssl("req", *key[:-2], "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=localhost")
+        (self.build / "server.ext").write_text("subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n")
+        openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
+                "-extfile", "server.ext", "-out", "server.pem")
 
 
 def make_container(port, name):
@@ -124,13 +148,16 @@ def main():
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
+    parser.add_argument("--s3s-fs")
     args, command = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
     servers = Servers(args.build)
     try:
         env = dict(os.environ, OZARR_TEST_S3=servers.s3(), OZARR_TEST_AZURE=servers.azure(), OZARR_TEST_AZURE_KEY=KEY)
-        url, www = servers.http()
-        env.update(OZARR_TEST_HTTP=url, OZARR_TEST_HTTP_ROOT=str(www))
-        for name in [n for n in env if n.startswith(("AWS_", "AZURE_", "GOOGLE_")) or n.lower().endswith("_proxy")]:
+        url, secure, www = servers.http()
+        env.update(OZARR_TEST_HTTP=url, OZARR_TEST_HTTPS=secure, OZARR_TEST_HTTP_ROOT=str(www), OZARR_TEST_CERTIFICATES=str(servers.build))
+        if args.s3s_fs:
+            env["OZARR_TEST_S3S"] = servers.s3s(args.s3s_fs)
+        for name in [n for n in env if n.startswith(("AWS_", "AZURE_", "GOOGLE_")) or n.lower().endswith("_proxy") or n in ("SSL_CERT_FILE", "SSL_CERT_DIR")]:
             del env[name]
         env["AWS_SHARED_CREDENTIALS_FILE"] = env["AWS_CONFIG_FILE"] = "/nonexistent"
         return subprocess.run(command, env=env).returncode

@@ -11,7 +11,8 @@ use object_store::client::ClientConfigKey;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::multipart::MultipartStore;
-use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use object_store::{Certificate, ClientOptions, ObjectStore, RetryConfig};
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -55,7 +56,8 @@ struct Maker<'a> {
 
 /// Credentials of the options, the location and the environment. Short texts could not be told from words.
 fn secrets(remote: &Remote, options: &RemoteOptions, env: Env<'_>) -> Vec<String> {
-    const PUBLIC: &[&str] = &["endpoint", "region", "account_name", "service_account", "user_agent"];
+    const PUBLIC: &[&str] = &["endpoint", "region", "account_name", "service_account", "ca_file", "user_agent"];
+    const PROXIES: &[&str] = &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
     let mut all: Vec<String> =
         options.named.iter().filter(|(name, _)| !PUBLIC.contains(&name.as_str())).map(|(_, value)| value.expose().to_string()).collect();
     for secret in [&remote.user, &remote.query].into_iter().flatten() {
@@ -66,8 +68,19 @@ fn secrets(remote: &Remote, options: &RemoteOptions, env: Env<'_>) -> Vec<String
     {
         all.extend(env(name));
     }
+    let proxies = PROXIES.iter().filter_map(|name| env(name)).chain(options.named("proxy").map(str::to_string));
+    all.extend(proxies.flat_map(|proxy| user_of(&proxy)));
     all.retain(|text| text.len() >= 6);
     all
+}
+
+/// User and password of a URL, as they stand there and as they are meant.
+fn user_of(url: &str) -> Vec<String> {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+    let Some((user, _)) = authority.rsplit_once('@') else { return Vec::new() };
+    let parts = user.split(':').chain([user]);
+    let meant = |part: &str| percent_decode(part).and_then(|bytes| String::from_utf8(bytes).ok());
+    parts.flat_map(|part| [Some(part.to_string()), meant(part)]).flatten().collect()
 }
 
 impl Maker<'_> {
@@ -265,7 +278,7 @@ impl Maker<'_> {
 
     /// The options that were not used by name, as the crate's own.
     fn others(&self, used: &'static [&'static str]) -> impl Iterator<Item = (&str, &str)> {
-        let ours = ["proxy", "user_agent"];
+        let ours = ["ca_file", "proxy", "user_agent"];
         let all = self.options.named.iter().filter(move |(name, _)| !used.contains(&name.as_str()) && !ours.contains(&name.as_str()));
         all.map(|(name, value)| (name.as_str(), value.expose()))
     }
@@ -285,6 +298,10 @@ impl Maker<'_> {
         let agent = object_store::HeaderValue::from_str(agent)
             .map_err(|_| err!(Argument, "the option \"cloud.user_agent\" is no header's value"))?;
         options = options.with_user_agent(agent);
+        let bundle: &[&str] = if self.remote.service == Service::S3 { &["AWS_CA_BUNDLE"] } else { &[] };
+        if let Some(file) = self.first(&["ca_file"], bundle) {
+            options = certificates(&file)?.into_iter().fold(options, ClientOptions::with_root_certificate);
+        }
         if let Some(proxy) = self.options.named("proxy") {
             options = options.with_proxy_url(proxy);
         }
@@ -302,6 +319,19 @@ impl Maker<'_> {
             text = text.replace(secret.as_str(), "***");
         }
         Error::new(ErrorKind::Argument, format!("{} cannot be reached with these options: {text}", self.remote.describe()))
+    }
+}
+
+/// The certificates of a PEM file.
+fn certificates(file: &str) -> Result<Vec<Certificate>> {
+    const MOST: u64 = 16 << 20;
+    let what = format!("the file of certificates {file:?}");
+    let cannot = |e: std::io::Error| Error::os(e.raw_os_error().unwrap_or(libc::EIO), format!("read {what}"));
+    let mut pem = Vec::new();
+    std::fs::File::open(file).and_then(|file| file.take(MOST).read_to_end(&mut pem)).map_err(cannot)?;
+    match Certificate::from_pem_bundle(&pem) {
+        Ok(all) if !all.is_empty() => Ok(all),
+        _ => bail!(Argument, "{what} holds no certificate in the form PEM"),
     }
 }
 
@@ -363,6 +393,8 @@ mod tests {
             ("gs://b", &[("service_account", "/nowhere.json")], "cannot be reached"),
             ("https://h", &[("proxy", "::planted-proxy::")], "cannot be reached"),
             ("https://h", &[("region", "planted-region")], "region"),
+            ("https://h", &[("ca_file", "/nowhere.pem")], "/nowhere.pem"),
+            ("s3://b", &[("ca_file", "Cargo.toml")], "no certificate"),
         ];
         for (url, pairs, text) in cases {
             let e = build(url, pairs).err().unwrap();
@@ -385,6 +417,8 @@ mod tests {
         assert!(build("gs://b/x", &[("anonymous", "true")]).is_ok());
         assert!(build("abfs://c@account.dfs.core.windows.net/x", &[("anonymous", "true")]).is_ok());
         assert!(build("https://user:word@h/x?sig=1", &[]).unwrap().parts.is_none());
+        let proxy = build("https://h", &[("proxy", "http://planted%2Duser:planted-word@h:1")]).unwrap();
+        assert!(["planted-user", "planted%2Duser", "planted-word"].iter().all(|text| proxy.secrets.iter().any(|secret| secret == text)));
         assert!(is_loopback("http://127.0.0.1:9000/x") && is_loopback("http://localhost") && !is_loopback("http://localhost.evil.org"));
     }
 }

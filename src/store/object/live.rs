@@ -37,6 +37,8 @@ pub(super) struct Live {
     conditional: OnceCell<bool>,
     /// The server does not serve the ends of objects.
     no_suffix: AtomicBool,
+    /// The server has answered once.
+    answered: Arc<AtomicBool>,
     /// Requests that were made again.
     pub(super) retries: AtomicU64,
 }
@@ -76,6 +78,7 @@ impl Live {
             in_flight: Semaphore::new(options.requests),
             conditional,
             no_suffix: AtomicBool::new(remote.service == Service::Azure),
+            answered: Arc::default(),
             retries: AtomicU64::new(0),
         }))
     }
@@ -100,7 +103,8 @@ impl Live {
     pub(super) fn tries(&self, reading: bool) -> Tries {
         let hint = if reading && self.remote.service == Service::S3 { FORBIDDEN } else { "" };
         let (deadline, retries) = (self.options.deadline, self.options.retries);
-        Tries::new(&Patience { deadline, retries, secrets: Arc::new(self.client().secrets.clone()), hint })
+        let (secrets, answered) = (Arc::new(self.client().secrets.clone()), self.answered.clone());
+        Tries::new(&Patience { deadline, retries, secrets, hint, answered })
     }
 
     /// Goes on with the next try, or says why not. A bucket in another region than was guessed is looked for there.

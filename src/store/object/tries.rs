@@ -1,18 +1,25 @@
 //! One operation and its tries: what a failure means, whether it is worth another try, and when; and the error after the last.
 //!
 //! Waits are random up to a bound that doubles (full jitter), at least what the server asks for, and never reach beyond the deadline.
+//! A host that cannot be reached is a server that is started anew if it has answered before; if it has not, it is rather a wrong name
+//! or port, and a few tries are enough.
 
-use super::watch::{SEEN, Seen, Sight};
+use super::watch::{SEEN, Seen, Sight, Trouble};
 use crate::error::{Error, ErrorKind, Result};
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
+/// How often a host that has never answered is tried again.
+const FEW: u32 = 2;
 /// Bodies get a second more for so many bytes.
 const SLOWEST: u64 = 64 << 10;
+
+const CERTIFICATE: &str = " (the option \"cloud.ca_file\" names certificates to trust)";
 
 /// Why a try failed.
 pub(super) enum Fault {
@@ -45,6 +52,8 @@ pub(super) struct Patience {
     pub secrets: Arc<Vec<String>>,
     /// What reading a forbidden key may mean.
     pub hint: &'static str,
+    /// Whether the server has ever answered.
+    pub answered: Arc<AtomicBool>,
 }
 
 /// See the module.
@@ -93,7 +102,11 @@ impl Tries {
         work: impl Future<Output = std::result::Result<T, E>>,
     ) -> std::result::Result<T, Fault> {
         let until = tokio::time::Instant::from_std(self.until);
-        match tokio::time::timeout_at(until, SEEN.scope(self.seen.clone(), work)).await {
+        let result = tokio::time::timeout_at(until, SEEN.scope(self.seen.clone(), work)).await;
+        if self.seen.answered() {
+            self.patience.answered.store(true, Ordering::Relaxed);
+        }
+        match result {
             Ok(result) => result.map_err(Into::into),
             Err(_) => Err(Fault::Deadline),
         }
@@ -108,7 +121,9 @@ impl Tries {
         };
         self.done += 1;
         let wait = jitter(self.done).max(verdict.after.unwrap_or_default());
-        if !verdict.again || self.done > self.patience.retries || Instant::now() + wait >= self.until {
+        let is_unknown = sight.trouble == Trouble::Unreached && !self.patience.answered.load(Ordering::Relaxed);
+        let most = if is_unknown { self.patience.retries.min(FEW) } else { self.patience.retries };
+        if !verdict.again || self.done > most || Instant::now() + wait >= self.until {
             return Err(self.error(verdict, &sight));
         }
         self.seen = Arc::default();
@@ -140,7 +155,7 @@ fn judge(fault: &Fault, sight: &Sight, hint: &str) -> Verdict {
     match fault {
         Fault::Short { found, expected } => {
             let why = sight.transport.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
-            let kind = if sight.silent { ErrorKind::Timeout } else { ErrorKind::Network };
+            let kind = if sight.trouble == Trouble::Silence { ErrorKind::Timeout } else { ErrorKind::Network };
             return verdict(kind, format!("the answer ended after {found} of {expected} bytes{why}"), true);
         }
         Fault::Long { expected } => {
@@ -163,11 +178,14 @@ fn judge(fault: &Fault, sight: &Sight, hint: &str) -> Verdict {
         return by_status(sight, hint);
     }
     if let Some(text) = &sight.transport {
-        let (kind, text) = match sight.silent {
-            true => (ErrorKind::Timeout, "the server was silent for too long".to_string()),
-            false => (ErrorKind::Network, format!("the server cannot be reached: {text}")),
+        let unreached = |more: &str| format!("the server {} cannot be reached: {text}{more}", sight.host);
+        return match sight.trouble {
+            Trouble::Silence => verdict(ErrorKind::Timeout, format!("the server {} was silent for too long", sight.host), true),
+            Trouble::Certificate => verdict(ErrorKind::Network, unreached(CERTIFICATE), false),
+            Trouble::Encryption => verdict(ErrorKind::Network, unreached(" (does it speak TLS?)"), false),
+            Trouble::Proxy => verdict(ErrorKind::Permission, unreached(" (by the proxy)"), false),
+            Trouble::Unreached | Trouble::Other => verdict(ErrorKind::Network, unreached(""), true),
         };
-        return verdict(kind, text, true);
     }
     match (fault, sight.status) {
         // Such an answer came whole; its headers contradict the request or each other.

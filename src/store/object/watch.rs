@@ -43,15 +43,40 @@ pub(super) struct Sight {
     pub region: Option<String>,
     /// What went wrong without an answer, or in the middle of one.
     pub transport: Option<String>,
-    /// The server was silent for too long.
-    pub silent: bool,
+    /// Of what kind that is.
+    pub trouble: Trouble,
+    /// The host and port that were asked.
+    pub host: String,
     /// An HTML page came instead of an object.
     pub html: bool,
     /// A large object came instead of a range of it.
     pub no_ranges: bool,
 }
 
+/// What went wrong on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// The connection broke, say.
+    #[default]
+    Other,
+    /// Silence for too long.
+    Silence,
+    /// No host of that name, or nobody who listens there.
+    Unreached,
+    /// The server's certificate is not accepted.
+    Certificate,
+    /// What the server says is no TLS, or none that both speak.
+    Encryption,
+    /// A proxy refuses.
+    Proxy,
+}
+
 impl Seen {
+    /// Whether a server answered.
+    pub(super) fn answered(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).status != 0
+    }
+
     fn note(&self, f: impl FnOnce(&mut Sight)) {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -98,6 +123,7 @@ impl HttpService for Watched {
         Box::pin(async move {
             self.requests.fetch_add(1, Ordering::Relaxed);
             let asked = Asked::of(&request);
+            note(|seen| seen.host = asked.host.clone());
             match self.inner.execute(request).await {
                 Ok(response) => watch(response, &asked).await,
                 Err(e) => {
@@ -115,12 +141,17 @@ struct Asked {
     range: Option<String>,
     /// A page is what is asked for.
     page: bool,
+    /// Host and port.
+    host: String,
 }
 
 impl Asked {
     fn of(request: &HttpRequest) -> Asked {
         let range = request.headers().get("range").and_then(|value| value.to_str().ok()).map(str::to_string);
-        Asked { get: request.method().as_str() == "GET", range, page: request.uri().path().ends_with(".html") }
+        let (uri, get) = (request.uri(), request.method().as_str() == "GET");
+        let port = uri.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
+        let host = format!("{}{port}", uri.host().unwrap_or_default());
+        Asked { get, range, page: uri.path().ends_with(".html"), host }
     }
 }
 
@@ -132,7 +163,7 @@ async fn watch(response: HttpResponse, asked: &Asked) -> Result<HttpResponse, Ht
         if seen.status >= 300 && status < 300 {
             return;
         }
-        *seen = Sight { status, ..Sight::default() };
+        *seen = Sight { status, host: asked.host.clone(), ..Sight::default() };
         seen.retry_after = text_of("retry-after").and_then(|value| value.trim().parse().ok()).map(Duration::from_secs);
         seen.region = text_of("x-amz-bucket-region");
         seen.code = text_of("x-ms-error-code").unwrap_or_default();
@@ -161,16 +192,48 @@ fn odd(what: &'static str) -> HttpError {
 
 fn note_transport(e: &HttpError) {
     let mut text = e.to_string();
+    let mut trouble = if e.kind() == HttpErrorKind::Timeout { Trouble::Silence } else { Trouble::Other };
     let mut cause = std::error::Error::source(e);
     // The last cause is what the system said.
     while let Some(deeper) = cause {
         text = deeper.to_string();
+        trouble = trouble_of(deeper, &text).unwrap_or(trouble);
         cause = deeper.source();
     }
     note(|seen| {
-        seen.silent = e.kind() == HttpErrorKind::Timeout;
+        seen.trouble = trouble;
         seen.transport = Some(text);
     });
+}
+
+/// What a cause of an error says of its kind.
+fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<Trouble> {
+    use std::io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable};
+    // The connector's own errors are private types with these texts.
+    match text {
+        "tunnel error: proxy authorization required" => return Some(Trouble::Proxy),
+        _ if text == "dns error" || text.starts_with("tunnel error") => return Some(Trouble::Unreached),
+        _ => {}
+    }
+    if cause.downcast_ref::<reqwest::Error>().is_some_and(|e| e.is_connect() && e.is_timeout()) {
+        return Some(Trouble::Unreached);
+    }
+    let io = cause.downcast_ref::<std::io::Error>()?;
+    if matches!(io.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable) {
+        return Some(Trouble::Unreached);
+    }
+    // Those who hand it on put it into errors of their own.
+    let mut inner = io.get_ref()?;
+    while let Some(deeper) = inner.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()) {
+        inner = deeper;
+    }
+    match inner.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => Some(Trouble::Certificate),
+        rustls::Error::InvalidMessage(_) | rustls::Error::PeerIncompatible(_) | rustls::Error::AlertReceived(_) => {
+            Some(Trouble::Encryption)
+        }
+        _ => None,
+    }
 }
 
 /// At most `most` bytes of a body, and whether that was all of it.
