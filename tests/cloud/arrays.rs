@@ -1,7 +1,7 @@
 //! Arrays in object stores: what an access costs in requests, how many are on their way at once, and that an error is no fill value.
 
 use crate::proxy::{Action, Fault, Proxy};
-use crate::suite::{KEYS, azure, s3, store, var};
+use crate::suite::{KEYS, azure, s3, s3s, store, var};
 use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Overflow, Selection};
 use ozarr::error::{ErrorKind, Result};
@@ -56,7 +56,18 @@ fn behind(path: &str, proxy: &Proxy, more: &[(&str, &str)]) -> Arc<RemoteStore> 
 #[test]
 #[ignore = "needs servers: tools/cloud"]
 fn arrays_come_back_and_cost_the_requests_that_they_should() {
-    for (name, remote, cold) in [("s3", s3("arrays/cost", &[]), 2), ("azure", azure("arrays/cost"), 3)] {
+    cost_of_arrays(vec![("s3", s3("arrays/cost", &[]), 2), ("azure", azure("arrays/cost"), 3)]);
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud --s3s-fs"]
+fn arrays_on_s3s_fs_come_back_and_cost_the_requests_that_they_should() {
+    cost_of_arrays(vec![("s3s-fs", s3s("bucket/arrays/cost"), 2)]);
+}
+
+/// The stores, and the requests that the first read from a shard costs.
+fn cost_of_arrays(stores: Vec<(&str, RemoteStore, u64)>) {
+    for (name, remote, cold) in stores {
         let remote = Arc::new(remote);
         let shared: SharedStore = remote.clone();
         for inner in [None, Some(&[5u64, 10][..])] {

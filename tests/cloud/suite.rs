@@ -50,6 +50,19 @@ fn a_whole_bucket_behaves_like_every_store() {
     suite::check(&store("s3://empty", &options));
 }
 
+/// A store on the second S3 server, at `bucket/path`.
+pub fn s3s(place: &str) -> RemoteStore {
+    let endpoint = var("OZARR_TEST_S3S");
+    store(&format!("s3://{place}"), &[&[("endpoint", endpoint.as_str())], &KEYS[..]].concat())
+}
+
+#[test]
+#[ignore = "needs servers: tools/cloud --s3s-fs"]
+fn s3s_fs_behaves_like_every_store() {
+    // It keeps an object's properties in a file that is called like the whole key.
+    suite::check_but(&s3s("empty"), suite::LONGEST_KEY);
+}
+
 #[test]
 #[ignore = "needs servers: tools/cloud"]
 fn azure_behaves_like_every_store() {
