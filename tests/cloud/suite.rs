@@ -59,8 +59,15 @@ pub fn s3s(place: &str) -> RemoteStore {
 #[test]
 #[ignore = "needs servers: tools/cloud --s3s-fs"]
 fn s3s_fs_behaves_like_every_store() {
-    // It keeps an object's properties in a file that is called like the whole key.
-    suite::check_but(&s3s("empty"), suite::LONGEST_KEY);
+    let not = [
+        // Keys become names of files: these are too long, or would be a file and a folder.
+        "keys may be as long as they get",
+        "prefixes are erased and no more",
+        // It looks at a condition and stores in two steps.
+        "no change is lost under a lock",
+        "of several writers of a new key one wins",
+    ];
+    suite::check_but(&s3s("empty"), &not);
 }
 
 #[test]
