@@ -191,10 +191,10 @@ impl Counters {
         self.living().iter().for_each(|child| child.measure_time(on));
     }
 
-    fn add(&self, n: &[u64; FIELDS]) {
+    fn add(&self, counts: impl Iterator<Item = (usize, u64)>) {
         let line = &self.lines[LINE.with(|line| *line)];
-        for (sum, &n) in line.0.iter().zip(n).filter(|(_, n)| **n != 0) {
-            sum.fetch_add(n, Relaxed);
+        for (field, n) in counts {
+            line.0[field].fetch_add(n, Relaxed);
         }
     }
 }
@@ -202,14 +202,32 @@ impl Counters {
 impl Drop for Counters {
     fn drop(&mut self) {
         if let Some(parent) = self.parent.take() {
-            parent.add(&self.sum());
+            parent.add(self.sum().into_iter().enumerate().filter(|(_, n)| *n != 0));
         }
     }
 }
 
+/// What a thread did since its scope began. An item counts a few of the fields, and only those cost something when it is done.
+struct Tally {
+    /// A bit for each field that is not 0.
+    touched: Cell<u32>,
+    counts: [Cell<u64>; FIELDS],
+}
+
+impl Tally {
+    /// The counts, which are 0 afterwards.
+    fn drain(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let mut left = self.touched.take();
+        std::iter::from_fn(move || {
+            let field = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            Some((field, self.counts.get(field)?.take()))
+        })
+    }
+}
+
 thread_local! {
-    /// What this thread did since its scope began.
-    static TALLY: [Cell<u64>; FIELDS] = const { [const { Cell::new(0) }; FIELDS] };
+    static TALLY: Tally = const { Tally { touched: Cell::new(0), counts: [const { Cell::new(0) }; FIELDS] } };
     /// Time is measured.
     static TIMED: Cell<bool> = const { Cell::new(false) };
     /// The line that this thread adds to.
@@ -222,12 +240,11 @@ thread_local! {
 /// Counts `n` more.
 #[inline]
 pub(super) fn count(field: Field, n: u64) {
-    TALLY.with(|tally| tally[field as usize].set(tally[field as usize].get().wrapping_add(n)));
-}
-
-/// Leaves those counts with the thread, and gives what it had.
-fn replace(counts: [u64; FIELDS]) -> [u64; FIELDS] {
-    TALLY.with(|tally| std::array::from_fn(|i| tally[i].replace(counts[i])))
+    TALLY.with(|tally| {
+        tally.touched.set(tally.touched.get() | 1 << field as usize);
+        let sum = &tally.counts[field as usize];
+        sum.set(sum.get().wrapping_add(n));
+    });
 }
 
 /// A read of so many bytes.
@@ -251,20 +268,35 @@ pub(super) fn timed<R>(field: Field, f: impl FnOnce() -> R) -> R {
 /// What the thread does from here until this is dropped counts as these counters'.
 pub(super) struct Scope<'a> {
     counters: &'a Counters,
-    outer: ([u64; FIELDS], bool),
+    /// What the scope around it has counted so far.
+    outer: Option<[u64; FIELDS]>,
+    timed: bool,
 }
 
 impl<'a> Scope<'a> {
     /// Begins.
     pub fn new(counters: &'a Counters) -> Scope<'a> {
-        Scope { counters, outer: (replace([0; FIELDS]), TIMED.replace(counters.timed.load(Relaxed))) }
+        let outer = TALLY.with(|tally| {
+            (tally.touched.get() != 0).then(|| {
+                let mut outer = [0; FIELDS];
+                tally.drain().for_each(|(field, n)| outer[field] = n);
+                outer
+            })
+        });
+        Scope { counters, outer, timed: TIMED.replace(counters.timed.load(Relaxed)) }
     }
 }
 
 impl Drop for Scope<'_> {
     fn drop(&mut self) {
-        self.counters.add(&replace(self.outer.0));
-        TIMED.set(self.outer.1);
+        TALLY.with(|tally| {
+            self.counters.add(tally.drain());
+            for (field, n) in self.outer.iter().flatten().enumerate().filter(|(_, n)| **n != 0) {
+                tally.counts[field].set(*n);
+                tally.touched.set(tally.touched.get() | 1 << field);
+            }
+        });
+        TIMED.set(self.timed);
     }
 }
 
