@@ -123,8 +123,11 @@ fn push_number(mut n: u64, key: &mut String) {
         if n == 0 {
             break;
         }
+    if n < 10 {
+        return key.push((b'0' + n as u8) as char);
     }
-    digits[at..].iter().for_each(|&d| key.push(d as char));
+    }
+    key.push_str(str::from_utf8(&digits[at..]).unwrap_or_default());
 }
 
 #[cfg(test)]

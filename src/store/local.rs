@@ -19,6 +19,7 @@ use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CStr, CString};
 use std::fmt::Write;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -136,6 +137,9 @@ pub(crate) fn check_key(key: &str) -> Result<()> {
     if key.len() > MAX_KEY {
         bail!(Limit, "a key of {} bytes exceeds the limit of {MAX_KEY}", key.len());
     }
+    if is_plain(key.as_bytes()) {
+        return Ok(());
+    }
     let mut start = 0;
     let bytes = key.as_bytes();
     for end in 0..=bytes.len() {
@@ -153,6 +157,15 @@ pub(crate) fn check_key(key: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether bytes surely are a good key, found in one pass without branches: keys of chunks are checked for every chunk. No part of such
+/// a key begins with a dot.
+fn is_plain(key: &[u8]) -> bool {
+    let (Some((first, rest)), Some(last)) = (key.split_first(), key.last()) else { return false };
+    let starts_part = |before: u8, b: u8| (before == b'/') & ((b == b'/') | (b == b'.'));
+    let odd = key.iter().zip(rest).fold(false, |odd, (&before, &b)| odd | (b == 0) | starts_part(before, b));
+    !(odd | (*first == 0) | starts_part(b'/', *first) | (*last == b'/'))
+}
+
 /// Checks that a prefix is empty or a key and a slash; gives that key.
 pub(crate) fn check_prefix(prefix: &str) -> Result<&str> {
     if prefix.is_empty() {
@@ -165,7 +178,8 @@ pub(crate) fn check_prefix(prefix: &str) -> Result<&str> {
 
 /// A NUL-terminated path below the root, on the stack.
 struct KeyPath {
-    bytes: [u8; MAX_KEY + 128],
+    /// Written as far as `len`, and a NUL there.
+    bytes: [MaybeUninit<u8>; MAX_KEY + 128],
     len: usize,
 }
 
@@ -183,7 +197,7 @@ impl KeyPath {
 
     /// A checked folder (or nothing) and a name in it.
     fn join(folder: &str, name: &str) -> KeyPath {
-        let mut path = KeyPath { bytes: [0; MAX_KEY + 128], len: 0 };
+        let mut path = KeyPath { bytes: [MaybeUninit::uninit(); MAX_KEY + 128], len: 0 };
         path.push(folder);
         if !folder.is_empty() {
             path.push("/");
@@ -193,7 +207,10 @@ impl KeyPath {
     }
 
     fn push(&mut self, text: &str) {
-        self.bytes[self.len..self.len + text.len()].copy_from_slice(text.as_bytes());
+        let room = &mut self.bytes[self.len..][..text.len() + 1];
+        // SAFETY: the room is longer than the text, which is somewhere else.
+        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), room.as_mut_ptr().cast(), text.len()) };
+        room[text.len()].write(0);
         self.len += text.len();
     }
 
@@ -202,9 +219,9 @@ impl KeyPath {
     }
 
     fn as_c(&self) -> &CStr {
-        // SAFETY: checked keys and the library's own names hold no NUL, and the byte at `len` was zero from the start
-        // (the array is longer than a key, a slash and a temporary name).
-        unsafe { CStr::from_bytes_with_nul_unchecked(&self.bytes[..=self.len]) }
+        // SAFETY: `push`, which every path was made by, wrote so many bytes and a NUL behind them; checked keys and the library's own
+        // names hold none.
+        unsafe { CStr::from_bytes_with_nul_unchecked(std::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.len + 1)) }
     }
 }
 
