@@ -7,7 +7,7 @@
 use super::decode::leaf_of;
 use super::gate::{self, Gate};
 use super::pending::{self, Footprint, Launch, Parts, Pending};
-use super::place::{self, PlaceAxes, PlaceAxis};
+use super::place::{self, PlaceAxis};
 use super::plan::{Axes, Plan};
 use super::pool::Pool;
 use super::read::{self, plain_shard};
@@ -409,13 +409,12 @@ impl Shared {
 impl Member {
     fn place(&self, buffer: &[u8], strides: &[i64]) -> Result<()> {
         let start: i64 = self.axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
-        let axes: PlaceAxes =
-            self.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: s * a.step, dst: a.memory }).collect();
+        let axes = self.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: s * a.step, dst: a.memory });
         let base = self.job.target.base;
         let _inside = gate::enter(&self.gate)?;
         // SAFETY: the axes stay within the box, which the buffer holds, and the plan within the checked memory.
         let placed =
-            unsafe { place::place(buffer.as_ptr().offset(start as isize), base.offset(self.memory as isize), &axes, &self.transfer) };
+            unsafe { place::place(buffer.as_ptr().offset(start as isize), base.offset(self.memory as isize), axes, &self.transfer) };
         placed.map_err(|m| {
             let memory = m.dst as isize - base as isize;
             self.name(m.at(memory))

@@ -7,7 +7,7 @@
 use super::chunk_cache::ArrayCache;
 use super::gate::{self, Gate};
 use super::picks::Here;
-use super::place::{self, PlaceAxes, PlaceAxis};
+use super::place::{self, PlaceAxis};
 use super::plan::{Axes, Axis, Item};
 use super::scratch::ChainScratch;
 use super::shard::Cut;
@@ -127,18 +127,17 @@ impl Target {
         let fill = self.fill.as_ref().ok_or_else(|| err!(Range, "the fill value does not fit into the type in memory"))?;
         let _inside = gate::enter(&self.gate)?;
         let Some(here) = &self.here else {
-            let axes: PlaceAxes = axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }).collect();
-            return self.fill_box(fill, &axes, memory);
+            return self.fill_box(fill, axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }), memory);
         };
         let mut result = Ok(());
         here.each(axes, memory, &Strides::from_elem(0, axes.len()), &mut |p| {
-            result = self.fill_box(fill, &[PlaceAxis { count: p.count, src: 0, dst: p.memory_step }], p.memory);
+            result = self.fill_box(fill, std::iter::once(PlaceAxis { count: p.count, src: 0, dst: p.memory_step }), p.memory);
             result.is_ok()
         });
         result
     }
 
-    fn fill_box(&self, fill: &[u8], axes: &[PlaceAxis], memory: i64) -> Result<()> {
+    fn fill_box(&self, fill: &[u8], axes: impl Iterator<Item = PlaceAxis>, memory: i64) -> Result<()> {
         if let Some((element, transfer)) = &self.patch {
             // SAFETY: the plan stays within the checked memory; the source is one element, repeated.
             let placed = unsafe { place::place(element.as_ptr(), self.base.offset(memory as isize), axes, transfer) };
@@ -148,7 +147,7 @@ impl Target {
             });
         }
         // SAFETY: the plan stays within the checked memory.
-        unsafe { place::fill(self.base.offset(memory as isize), axes, fill) };
+        unsafe { place::fill(self.base.offset(memory as isize), axes, fill, self.here.is_none() && self.transfer.streams()) };
         Ok(())
     }
 }
@@ -486,16 +485,16 @@ impl Machine<'_> {
         if let Some(here) = &self.target.here {
             return self.place_picks(here, view, buf, first, part, transfer);
         }
-        let axes: PlaceAxes = part
-            .axes
-            .iter()
-            .zip(&view.leaf.layout.strides)
-            .map(|(a, stride)| PlaceAxis { count: a.count, src: view.bytes(*stride).wrapping_mul(a.step), dst: a.memory })
-            .collect();
+        let strides = &view.leaf.layout.strides;
+        let axes = part.axes.iter().zip(strides).map(|(a, stride)| PlaceAxis {
+            count: a.count,
+            src: view.bytes(*stride).wrapping_mul(a.step),
+            dst: a.memory,
+        });
         let _inside = gate::enter(&self.target.gate)?;
         // SAFETY: the plan stays within the checked memory, and the axes within the leaf's buffer.
         let placed =
-            unsafe { place::place(buf.as_ptr().offset(first as isize), self.target.base.offset(part.memory as isize), &axes, transfer) };
+            unsafe { place::place(buf.as_ptr().offset(first as isize), self.target.base.offset(part.memory as isize), axes, transfer) };
         placed.map_err(|m| {
             let memory = m.dst as isize - self.target.base as isize;
             m.at(memory)

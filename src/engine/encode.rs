@@ -3,7 +3,7 @@
 use super::decode::{by_stride, contiguous_run, index_bytes, leaf_of};
 use super::gate::{self, Gate};
 use super::picks::Here;
-use super::place::{self, PlaceAxes, PlaceAxis};
+use super::place::{self, PlaceAxis};
 use super::plan::{Axes, Axis};
 use super::scratch::ChainScratch;
 use super::shard::{self, Cut, inner_count};
@@ -85,10 +85,9 @@ impl Source {
         let _inside = gate::enter(&self.gate)?;
         let placed = match &self.here {
             None => {
-                let axes: PlaceAxes =
-                    axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step }).collect();
+                let axes = axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step });
                 // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
-                unsafe { place::place(self.base.offset(memory as isize), first, &axes, transfer) }
+                unsafe { place::place(self.base.offset(memory as isize), first, axes, transfer) }
             }
             Some(here) => {
                 let mut placed = Ok(());
@@ -203,9 +202,9 @@ fn count_encoded(leaf: &Leaf) {
 /// Brings the elements into the leaf's buffer; what lies beyond the array's edge becomes the fill value.
 fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, dst: &mut [u8]) -> Result<()> {
     if axes.iter().zip(&leaf.shape).any(|(a, &n)| a.count < n) {
-        let all: PlaceAxes = leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst }).collect();
+        let all = leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst });
         // SAFETY: the axes are the buffer's own.
-        unsafe { place::fill(dst.as_mut_ptr(), &all, &source.fill) };
+        unsafe { place::fill(dst.as_mut_ptr(), all, &source.fill, false) };
     }
     source.place(axes, memory, dst.as_mut_ptr(), &leaf.layout.strides, &source.transfer)
 }

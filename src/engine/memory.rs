@@ -1,6 +1,6 @@
 //! The caller's memory: a typed, strided view of bytes, checked before anything is read or written.
 
-use super::place::{self, PlaceAxes, PlaceAxis};
+use super::place::{self, PlaceAxis};
 pub use crate::dtype::Overflow;
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
@@ -77,9 +77,9 @@ impl Memory {
         let data = grow(to, size)?.as_mut_ptr();
         if size > 0 {
             let element = ElementType::native(self.data_type);
-            let axes: PlaceAxes = (0..shape.len()).map(|d| PlaceAxis { count: shape[d], src: self.strides[d], dst: strides[d] }).collect();
+            let axes = (0..shape.len()).map(|d| PlaceAxis { count: shape[d], src: self.strides[d], dst: strides[d] });
             // SAFETY: all elements lie inside of the memory, by `check`, and inside of the copy, by its size.
-            unsafe { place::place(self.data.add(self.offset), data, &axes, &Transfer::new(element, element)?) }.map_err(|m| m.at(0))?;
+            unsafe { place::place(self.data.add(self.offset), data, axes, &Transfer::new(element, element)?) }.map_err(|m| m.at(0))?;
         }
         Ok(Memory { data, size, offset: 0, strides, ..self.clone() })
     }

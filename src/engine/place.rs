@@ -30,6 +30,9 @@ const TILE: u64 = 16;
 /// The elements of each of them.
 const STRIP: u64 = 64;
 
+/// Bytes of the row that a fill copies: many lines, and little of the first-level cache.
+const FILL_ROW: usize = 1024;
+
 /// Bytes of a row from which on it pays to write its lines past the caches.
 const STREAM_ROW: usize = 256;
 
@@ -56,27 +59,37 @@ impl Misfit {
 /// # Safety
 /// Both pointers are those of the first element; every element that the axes reach is valid to read or write; the two sides
 /// do not overlap.
-pub unsafe fn place(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], transfer: &Transfer) -> std::result::Result<(), Misfit> {
-    let Some(mut copy) = Simplified::new(axes) else { return Ok(()) };
+pub unsafe fn place(
+    src: *const u8,
+    dst: *mut u8,
+    axes: impl Iterator<Item = PlaceAxis>,
+    transfer: &Transfer,
+) -> std::result::Result<(), Misfit> {
+    let Some(copy) = Simplified::new(axes) else { return Ok(()) };
     // SAFETY: turning axes around moves the first element to another element of the same copy.
-    let (src, dst) = unsafe { (src.offset(copy.src), dst.offset(copy.dst)) };
-    let size = transfer.plain_copy();
-    copy.merge();
-    if let Some(size) = size {
-        stats::count(Field::CopiedBytes, copy.elements() * size as u64);
+    unsafe { copy.run(src.offset(copy.src), dst.offset(copy.dst), transfer) }
+}
+
+impl Simplified {
+    /// # Safety
+    /// As [`place`], from the first elements that the axes begin at.
+    unsafe fn run(&self, src: *const u8, dst: *mut u8, transfer: &Transfer) -> std::result::Result<(), Misfit> {
+        if let Some(size) = transfer.plain_copy() {
+            stats::count(Field::CopiedBytes, self.elements() * size as u64);
+            // SAFETY: forwarded from the caller.
+            unsafe { copy_plain(src, dst, &self.axes, size, transfer.streams()) };
+            transfer.settle();
+            return Ok(());
+        }
         // SAFETY: forwarded from the caller.
-        unsafe { copy_plain(src, dst, &copy.axes, size, transfer.streams()) };
+        let result = unsafe { convert(src, dst, &self.axes, transfer) };
         transfer.settle();
-        return Ok(());
+        result.map_err(|(src, dst)| {
+            // SAFETY: an element of the copy.
+            let error = unsafe { transfer.misfit(src) };
+            Misfit { src, dst, error }
+        })
     }
-    // SAFETY: forwarded from the caller.
-    let result = unsafe { convert(src, dst, &copy.axes, transfer) };
-    transfer.settle();
-    result.map_err(|(src, dst)| {
-        // SAFETY: an element of the copy.
-        let error = unsafe { transfer.misfit(src) };
-        Misfit { src, dst, error }
-    })
 }
 
 /// [`place`] for elements along one axis, without [`Transfer::settle`]: for many short runs one after the other.
@@ -99,24 +112,58 @@ pub unsafe fn place_run(src: *const u8, dst: *mut u8, axis: PlaceAxis, transfer:
     })
 }
 
-/// Stores `element` at every place that the axes' destination strides reach.
+/// Stores `element` at every place that the axes' destination strides reach, past the caches where `streams`. That is a copy from a row
+/// of such elements, over and over.
 ///
 /// # Safety
 /// `dst` is the first element; every element that the axes reach is valid to write.
-pub unsafe fn fill(dst: *mut u8, axes: &[PlaceAxis], element: &[u8]) {
-    let Some(mut copy) = Simplified::new(axes) else { return };
-    // SAFETY: as in `place`.
-    let dst = unsafe { dst.offset(copy.dst) };
-    copy.axes.iter_mut().for_each(|a| a.src = a.dst);
-    copy.merge();
-    let (inner, outer) = copy.split_inner(element.len());
-    // SAFETY: `outer` and `inner` together reach the caller's elements.
+pub unsafe fn fill(dst: *mut u8, axes: impl Iterator<Item = PlaceAxis>, element: &[u8], streams: bool) {
+    let Some(copy) = Simplified::new(axes.map(|a| PlaceAxis { src: a.dst, ..a })) else { return };
+    let (size, moved) = (element.len(), copy.dst);
+    let (inner, mut axes) = copy.split_inner(size);
+    axes.iter_mut().for_each(|a| a.src = 0);
+    let mut row = MaybeUninit::<[u8; FILL_ROW]>::uninit();
+    let row: *mut u8 = row.as_mut_ptr().cast();
+    // SAFETY: as in `place`, for the destination. The row has `len` elements; an axis that is not dense reads its first one only.
     unsafe {
-        each(&outer, std::ptr::null(), dst, &mut |_, dst| {
-            fill_row(dst, inner.dst as isize, inner.count as usize, element);
-            true
-        })
-    };
+        let dst = dst.offset(moved);
+        if inner.dst != size as i64 || 2 * size > FILL_ROW {
+            axes.push(PlaceAxis { src: 0, ..inner });
+            copy_plain(element.as_ptr(), dst, &axes, size, false);
+        } else {
+            let len = inner.count.min((FILL_ROW / size) as u64);
+            repeat(element, row, len as usize);
+            let (whole, rest) = (inner.count / len, inner.count % len);
+            let dense = |count| PlaceAxis { count, src: size as i64, dst: size as i64 };
+            let mut rows = axes.clone();
+            rows.extend([PlaceAxis { count: whole, src: 0, dst: len as i64 * size as i64 }, dense(len)]);
+            copy_plain(row, dst, &rows, size, streams);
+            if rest > 0 {
+                axes.push(dense(rest));
+                copy_plain(row, dst.add((whole * len) as usize * size), &axes, size, streams);
+            }
+        }
+    }
+    if streams {
+        stream::settle();
+    }
+}
+
+/// Makes a row of `count` elements (at least one).
+///
+/// # Safety
+/// There is room for so many at `row`.
+unsafe fn repeat(element: &[u8], row: *mut u8, count: usize) {
+    let (mut made, bytes) = (element.len(), count * element.len());
+    // SAFETY: within the row; what is copied lies before where it goes.
+    unsafe {
+        std::ptr::copy_nonoverlapping(element.as_ptr(), row, made);
+        while made < bytes {
+            let more = made.min(bytes - made);
+            std::ptr::copy_nonoverlapping(row, row.add(made), more);
+            made += more;
+        }
+    }
 }
 
 /// A copy in its simplest form, and how far the first element moved on either side.
@@ -128,33 +175,41 @@ struct Simplified {
 
 impl Simplified {
     /// `None` if there is nothing to copy.
-    fn new(axes: &[PlaceAxis]) -> Option<Simplified> {
+    fn new(axes: impl Iterator<Item = PlaceAxis>) -> Option<Simplified> {
         let mut s = Simplified { axes: PlaceAxes::new(), src: 0, dst: 0 };
+        let mut sorted = true;
         for axis in axes {
             match axis.count {
                 0 => return None,
                 1 => continue,
-                _ => s.axes.push(s_turned(*axis, &mut s.src, &mut s.dst)),
+                _ => {
+                    let axis = s_turned(axis, &mut s.src, &mut s.dst);
+                    sorted &= s.axes.last().is_none_or(|before| before.dst >= axis.dst);
+                    s.axes.push(axis);
+                }
             }
         }
-        s.axes.sort_by_key(|a| std::cmp::Reverse(a.dst));
+        if !sorted {
+            s.axes.sort_by_key(|a| std::cmp::Reverse(a.dst));
+        }
+        s.merge();
         Some(s)
     }
 
     /// Joins neighbours that are contiguous on both sides. An axis that is dense in the destination is always the last.
     fn merge(&mut self) {
-        let mut k = 0;
-        for i in 1..self.axes.len() {
-            let (outer, inner) = (self.axes[k], self.axes[i]);
+        let (axes, mut k) = (&mut self.axes[..], 0);
+        for i in 1..axes.len() {
+            let (outer, inner) = (axes[k], axes[i]);
             let n = inner.count as i64;
             if inner.dst.checked_mul(n) == Some(outer.dst) && inner.src.checked_mul(n) == Some(outer.src) {
-                self.axes[k] = PlaceAxis { count: outer.count * inner.count, ..inner };
+                axes[k] = PlaceAxis { count: outer.count * inner.count, ..inner };
             } else {
                 k += 1;
-                self.axes[k] = inner;
+                axes[k] = inner;
             }
         }
-        self.axes.truncate((k + 1).min(self.axes.len()));
+        self.axes.truncate(k + 1);
     }
 
     fn elements(&self) -> u64 {
@@ -520,42 +575,6 @@ unsafe fn convert(
     done(unsafe { each(&rest, src, dst, &mut strip) })
 }
 
-/// # Safety
-/// Every element of the row is valid to write.
-unsafe fn fill_row(dst: *mut u8, stride: isize, count: usize, element: &[u8]) {
-    let size = element.len();
-    if let Some(&first) = element.first()
-        && stride == size as isize
-        && element.iter().all(|b| *b == first)
-    {
-        // SAFETY: the row is contiguous.
-        unsafe { std::ptr::write_bytes(dst, first, count * size) };
-        return;
-    }
-    macro_rules! store {
-        ($t:ty) => {{
-            // SAFETY: `element` has the size of `$t`; the row's elements are valid to write.
-            unsafe {
-                let value = element.as_ptr().cast::<$t>().read_unaligned();
-                if stride == size as isize {
-                    (0..count).for_each(|i| dst.cast::<$t>().add(i).write_unaligned(value));
-                } else {
-                    (0..count as isize).for_each(|i| dst.offset(i * stride).cast::<$t>().write_unaligned(value));
-                }
-            }
-        }};
-    }
-    match size {
-        1 => store!(u8),
-        2 => store!(u16),
-        4 => store!(u32),
-        8 => store!(u64),
-        16 => store!(u128),
-        // SAFETY: the row's elements are valid to write.
-        _ => (0..count as isize).for_each(|i| unsafe { std::ptr::copy_nonoverlapping(element.as_ptr(), dst.offset(i * stride), size) }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -618,24 +637,30 @@ mod tests {
         let axes: PlaceAxes = (0..3).map(|d| PlaceAxis { count: counts[d], src: ss[d], dst: ds[d] }).collect();
         let transfer = Transfer::new(ElementType::new(data_type, order), ElementType::native(data_type)).unwrap();
         // SAFETY: the strides were made for these buffers.
-        unsafe { place(src.as_ptr().offset(s0 as isize), dst.as_mut_ptr().offset(d0 as isize), &axes, &transfer).unwrap() };
+        unsafe { place(src.as_ptr().offset(s0 as isize), dst.as_mut_ptr().offset(d0 as isize), axes.iter().copied(), &transfer).unwrap() };
         assert!(dst == want, "{data_type:?} {order:?} {src_order:?} {dst_order:?} {flips}");
     }
 
     #[test]
     fn fill_reaches_every_element_and_no_other() {
-        for (strides, element) in [([80i64, 8], vec![1u8, 2, 3, 4]), ([4, 12], vec![9u8; 4]), ([-16, 4], vec![1, 0, 0, 0])] {
-            let mut dst = vec![0xAAu8; 400];
-            let mut want = dst.clone();
-            let origin = if strides[0] < 0 { 64 } else { 0 };
-            for (i, j) in (0..3i64).flat_map(|i| (0..4i64).map(move |j| (i, j))) {
-                let at = (origin + i * strides[0] + j * strides[1]) as usize;
-                want[at..at + 4].copy_from_slice(&element);
+        let few = [[80i64, 8], [4, 12], [-16, 4]].map(|strides| (strides, [3, 4]));
+        // Rows that are longer than the row which is copied, with a rest, apart and as one.
+        let many = [([3 * 1400, 4], [3, 1030]), ([4 * 1030, 4], [3, 1030]), ([4, 16], [3, 1000])];
+        for ((strides, counts), streams) in few.into_iter().chain(many).flat_map(|case| [(case, false), (case, true)]) {
+            for element in [vec![1u8, 2, 3, 4], vec![9; 4], vec![1, 2], vec![7], vec![1, 2, 3]] {
+                let strides = strides.map(|s| s / 4 * element.len() as i64);
+                let mut dst = vec![0xAAu8; 17_000];
+                let mut want = dst.clone();
+                let origin = if strides[0] < 0 { 64 } else { 0 };
+                for (i, j) in (0..counts[0]).flat_map(|i| (0..counts[1]).map(move |j| (i, j))) {
+                    let at = (origin + i * strides[0] + j * strides[1]) as usize;
+                    want[at..at + element.len()].copy_from_slice(&element);
+                }
+                let axes = [0, 1].map(|d| PlaceAxis { count: counts[d] as u64, src: 0, dst: strides[d] });
+                // SAFETY: the strides stay within the buffer.
+                unsafe { fill(dst.as_mut_ptr().offset(origin as isize), axes.iter().copied(), &element, streams) };
+                assert_eq!(dst, want, "{strides:?} {element:?}");
             }
-            let axes = [PlaceAxis { count: 3, src: 0, dst: strides[0] }, PlaceAxis { count: 4, src: 0, dst: strides[1] }];
-            // SAFETY: the strides stay within the buffer.
-            unsafe { fill(dst.as_mut_ptr().offset(origin as isize), &axes, &element) };
-            assert_eq!(dst, want);
         }
     }
 
@@ -643,8 +668,7 @@ mod tests {
     fn a_block_that_is_contiguous_on_both_sides_merges_to_one_row() {
         let axes =
             [PlaceAxis { count: 3, src: 96, dst: 96 }, PlaceAxis { count: 4, src: 24, dst: 24 }, PlaceAxis { count: 3, src: 8, dst: 8 }];
-        let mut s = Simplified::new(&axes).unwrap();
-        s.merge();
+        let s = Simplified::new(axes.into_iter()).unwrap();
         assert_eq!(s.axes.as_slice(), &[PlaceAxis { count: 36, src: 8, dst: 8 }]);
     }
 }
