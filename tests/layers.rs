@@ -81,7 +81,8 @@ fn layer(source: &Path, root: &Path) -> String {
 
 /// The code of a source without comments and without its unit tests, which may use anything.
 fn code(text: &str) -> String {
-    let text = &text[..text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len())];
+    let tests = ["#[cfg(test)]\nmod tests", "#[cfg(test)]\npub(super) mod tests"];
+    let text = &text[..tests.iter().find_map(|tests| text.find(tests)).unwrap_or(text.len())];
     text.lines().map(|l| l.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 

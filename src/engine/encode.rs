@@ -78,6 +78,17 @@ impl Source {
         !self.transfer.is_partial() && shard::covers(axes, inside) && self.here.as_ref().is_none_or(all)
     }
 
+    /// Whether memory says at once that all of a region, whose shape and strides these are, is the fill value, which is not to be stored: its
+    /// elements are stored as they are.
+    pub fn is_fill(&self, shape: &[u64], strides: &[i64]) -> bool {
+        if self.store_fill || self.gate.is_some() || self.transfer.plain_copy().is_none() {
+            return false;
+        }
+        let axes = shape.iter().zip(strides).map(|(&count, &stride)| PlaceAxis { count, src: stride, dst: stride });
+        // SAFETY: these are the elements of the checked memory.
+        unsafe { place::is_all(self.base, axes, &self.fill) }
+    }
+
     /// Brings the elements of a box of a chunk into a buffer of the chunk with those strides, by `transfer`.
     pub fn place(&self, axes: &[Axis], memory: i64, buffer: *mut u8, strides: &[i64], transfer: &Transfer) -> Result<()> {
         let start: i64 = axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();

@@ -10,6 +10,7 @@ use crate::dtype::stream;
 use crate::error::Error;
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
+use std::ops::{BitOr, BitXor};
 
 /// One dimension of a copy: a number of elements and the distances in bytes between neighbours on either side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +165,57 @@ unsafe fn repeat(element: &[u8], row: *mut u8, count: usize) {
             made += more;
         }
     }
+}
+
+/// Whether every element that the axes' source strides reach has the bits of `element`. Usually the first ones tell.
+///
+/// # Safety
+/// `src` is the first element; every element that the axes reach is valid to read.
+pub unsafe fn is_all(src: *const u8, axes: impl Iterator<Item = PlaceAxis>, element: &[u8]) -> bool {
+    // What is repeated along an axis is looked at once.
+    let count = |a: PlaceAxis| if a.src == 0 { a.count.min(1) } else { a.count };
+    let Some(copy) = Simplified::new(axes.map(|a| PlaceAxis { count: count(a), src: a.src, dst: a.src })) else { return true };
+    let moved = copy.src;
+    let (inner, outer) = copy.split_inner(element.len());
+    macro_rules! row {
+        ($t:ty) => {{
+            // SAFETY: `element` has the size of `$t`.
+            let value = unsafe { element.as_ptr().cast::<$t>().read_unaligned() };
+            // SAFETY: forwarded.
+            unsafe { each(&outer, src.offset(moved), std::ptr::null_mut(), &mut |src, _| row_is_all(src, inner, value)) }
+        }};
+    }
+    match element.len() {
+        1 => row!(u8),
+        2 => row!(u16),
+        4 => row!(u32),
+        8 => row!(u64),
+        16 => row!(u128),
+        // SAFETY: forwarded.
+        size => unsafe {
+            each(&outer, src.offset(moved), std::ptr::null_mut(), &mut |src, _| {
+                (0..inner.count as isize).all(|i| std::slice::from_raw_parts(src.offset(i * inner.src as isize), size) == element)
+            })
+        },
+    }
+}
+
+/// Whether all elements of a row have that value. In pieces of one length without a branch at each element, so that the compiler
+/// compares vectors.
+///
+/// # Safety
+/// The row is valid to read.
+unsafe fn row_is_all<T>(src: *const u8, row: PlaceAxis, value: T) -> bool
+where
+    T: Copy + PartialEq + Default + BitXor<Output = T> + BitOr<Output = T>,
+{
+    const PIECE: usize = 64;
+    let (count, stride) = (row.count as usize, row.src as isize);
+    let dense = if stride == size_of::<T>() as isize { count / PIECE * PIECE } else { 0 };
+    // SAFETY: element `i` of the row.
+    let differs = |i: usize, stride: isize| unsafe { src.offset(i as isize * stride).cast::<T>().read_unaligned() ^ value };
+    let piece = |at: usize| (at..at + PIECE).fold(T::default(), |any, i| any | differs(i, size_of::<T>() as isize)) == T::default();
+    (0..dense).step_by(PIECE).all(piece) && (dense..count).all(|i| differs(i, stride) == T::default())
 }
 
 /// A copy in its simplest form, and how far the first element moved on either side.
@@ -660,6 +712,37 @@ mod tests {
                 // SAFETY: the strides stay within the buffer.
                 unsafe { fill(dst.as_mut_ptr().offset(origin as isize), axes.iter().copied(), &element, streams) };
                 assert_eq!(dst, want, "{strides:?} {element:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_element_that_differs_is_seen_wherever_it_is() {
+        for (strides, counts) in [
+            ([80i64, 4], [3i64, 10]),
+            ([4, 12], [3, 4]),
+            ([-320, 4], [3, 70]),
+            ([8, 80], [1, 10]),
+            ([0, 4], [1 << 50, 5]),
+            ([0, 0], [1 << 40, 5]),
+        ] {
+            for size in [1, 2, 3, 4, 8, 16] {
+                let (strides, element) = (strides.map(|s| s / 4 * size as i64), vec![5u8; size]);
+                let origin = if strides[0] < 0 { -2 * strides[0] } else { 0 };
+                let axes = [0, 1].map(|d| PlaceAxis { count: counts[d] as u64, src: strides[d], dst: 0 });
+                let mut src = vec![9u8; 8000];
+                let places: Vec<usize> = (0..counts[0].min(3))
+                    .flat_map(|i| (0..counts[1].min(70)).map(move |j| (origin + i * strides[0] + j * strides[1]) as usize))
+                    .collect();
+                places.iter().for_each(|&at| src[at..at + size].copy_from_slice(&element));
+                // SAFETY: the strides stay within the buffer.
+                let same = |src: &[u8]| unsafe { is_all(src.as_ptr().offset(origin as isize), axes.iter().copied(), &element) };
+                assert!(same(&src));
+                for at in places {
+                    src[at + size - 1] = 6;
+                    assert!(!same(&src), "{strides:?} {size} {at}");
+                    src[at + size - 1] = 5;
+                }
             }
         }
     }

@@ -275,7 +275,7 @@ impl BoundArray {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::codec::chain::Chain;
     use crate::dtype::{DataType, Element};
@@ -286,7 +286,7 @@ mod tests {
     use crate::store::local::{LocalStore, SyncMode};
     use crate::store::os::{Call, fault};
 
-    fn array(root: &std::path::Path, codecs: &str) -> Arc<BoundArray> {
+    pub fn array(root: &std::path::Path, codecs: &str) -> Arc<BoundArray> {
         let list = crate::json::parse_text(codecs).unwrap();
         let list = list.as_array().unwrap();
         let codecs = Codecs::V3(list.iter().map(|c| Extension::from_v3(c).unwrap()).collect());
@@ -313,7 +313,7 @@ mod tests {
         })
     }
 
-    fn view(data: &mut [i32]) -> Memory {
+    pub fn view(data: &mut [i32]) -> Memory {
         let (data, size) = (data.as_mut_ptr().cast(), size_of_val(data));
         Memory {
             data,

@@ -22,8 +22,9 @@ use crate::dtype::coding::Coding;
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result, bail};
-use crate::limits::{Dims, c_strides, chunk_bytes, grow};
+use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
 use crate::store::Tuning;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// The work of writing `selection` from `memory`, which holds what the elements mean where a coding says so.
@@ -49,7 +50,12 @@ pub(super) fn job(
     gate: Option<Arc<Gate>>,
 ) -> Result<Job> {
     let plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
-    job_of(array, plan, memory, coding, gate)
+    let whole = (plan.items() > 1 && !array.data_type.is_variable() && array.store.capabilities().erasable).then(|| Whole {
+        shape: selection.shape().into(),
+        strides: memory.strides.clone(),
+        seen: AtomicU8::new(Whole::UNSEEN),
+    });
+    Ok(Job { whole, ..job_of(array, plan, memory, coding, gate)? })
 }
 
 /// The work of writing what a list picks. Of elements that it has several times the last one counts.
@@ -78,6 +84,7 @@ fn job_of(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&
         // Chunks of one shape, and not of one's own bytes alone.
         constant: (repeated && array.by_shape.is_none() && coding.is_none()).then(OnceLock::new),
         array: array.clone(),
+        whole: None,
         settles: None,
         entry: None,
     })
@@ -96,10 +103,33 @@ pub(super) struct Job {
     latency: bool,
     /// All elements are one that is repeated: the bytes of a whole chunk of it, or that it is not stored, once they are known.
     constant: Option<OnceLock<Option<Vec<u8>>>>,
+    /// The region, where it may be nothing but the fill value.
+    whole: Option<Whole>,
     /// The memory is what waited of that chunk.
     settles: Option<(Arc<WriteBack>, Dims)>,
     /// Its place in a batch, for messages.
     entry: Option<usize>,
+}
+
+/// A region that may be nothing but the fill value. That is seen several times as fast in the order of the memory as chunk by chunk, so the
+/// first item looks at all of it, and usually at its first elements only. Other threads do not wait for that.
+struct Whole {
+    shape: Dims,
+    strides: Strides,
+    seen: AtomicU8,
+}
+
+impl Whole {
+    const UNSEEN: u8 = 0;
+    const OTHER: u8 = 1;
+    const FILL: u8 = 2;
+
+    fn is_fill(&self, source: &Source) -> bool {
+        if self.seen.compare_exchange(Whole::UNSEEN, Whole::OTHER, Relaxed, Relaxed).is_ok() && source.is_fill(&self.shape, &self.strides) {
+            self.seen.store(Whole::FILL, Relaxed);
+        }
+        self.seen.load(Relaxed) == Whole::FILL
+    }
 }
 
 impl Work for Write {
@@ -343,6 +373,10 @@ impl Job {
             let inside = self.inside(item);
             if let Some(made) = self.constant.as_ref().filter(|_| source.covers(&item.axes, 0, chain.shape())) {
                 self.put_constant((&chain, outlet), item, made, s)
+            } else if source.covers(&item.axes, item.memory, &inside) && self.whole.as_ref().is_some_and(|w| w.is_fill(source)) {
+                let done = outlet.erase(&s.key);
+                self.array.open_shards.forget(&s.key);
+                done
             } else if let Some(shard) = plain_shard(&chain) {
                 let edit = Edit { array: &self.array, source, change: &self.change, request, outlet };
                 self.write_shard(shard, item, &inside, edit, s)
@@ -473,4 +507,50 @@ impl Job {
 /// All elements of a chunk of that shape.
 fn whole(shape: &[u64], strides: &[i64]) -> Axes {
     shape.iter().zip(strides).map(|(&count, &memory)| Axis { start: 0, count, step: 1, memory }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::shard_open::tests::{array, view};
+    use crate::store::os::{Call, fault};
+
+    #[test]
+    fn a_region_of_nothing_but_the_fill_value_leaves_no_chunk_and_one_other_element_is_stored() {
+        let root = std::env::temp_dir().join(format!("ozarr-write-fill-{}", std::process::id()));
+        let little = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        let sharded =
+            format!(r#"{{"name":"sharding_indexed","configuration":{{"chunk_shape":[4],"codecs":[{little}],"index_codecs":[{little}]}}}}"#);
+        for codecs in [format!("[{little}]"), format!("[{sharded}]")] {
+            let array = array(&root, &codecs);
+            let write = |start: i64, values: &mut [i32]| {
+                let region = Selection::new(&[64], &[start], &[values.len() as i64], None).unwrap();
+                // SAFETY: the memory lives as long as the call.
+                unsafe { crate::engine::write(&array, &region, &view(values)).unwrap() };
+            };
+            let stored = || {
+                let mut values = [9; 64];
+                // SAFETY: as above.
+                unsafe { crate::engine::read(&array, &Selection::all(&[64]), &view(&mut values)).unwrap() };
+                let keys = array.store.list_dir("a/").unwrap().keys;
+                (values, keys.into_iter().map(|key| key[2..].parse::<usize>().unwrap()).collect::<Vec<_>>())
+            };
+            for at in [0, 15, 16, 40, 63] {
+                write(0, &mut [7; 64]);
+                assert_eq!(stored(), ([7; 64], vec![0, 1, 2, 3]));
+                let mut values = [0; 64];
+                values[at] = 1;
+                write(0, &mut values);
+                assert_eq!(stored(), (values, vec![at / 16]), "{at}");
+                assert_eq!(fault::count(Call::Unlink, || write(0, &mut [0; 64])), 4);
+                assert_eq!(stored(), ([0; 64], vec![]));
+            }
+            // Chunks at the ends are covered in part, and keep what else they have.
+            write(0, &mut [7; 64]);
+            write(8, &mut [0; 48]);
+            let want = std::array::from_fn(|i| if (8..56).contains(&i) { 0 } else { 7 });
+            assert_eq!(stored(), (want, vec![0, 3]));
+            std::fs::remove_dir_all(&root).unwrap();
+        }
+    }
 }
