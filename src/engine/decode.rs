@@ -273,7 +273,7 @@ impl Machine<'_> {
     /// The first parts of a stored chunk, the one to read first at the end of `out`.
     pub fn start(&self, item: &Item, out: &mut Vec<Part>) -> Result<()> {
         let mark = out.len();
-        let axes = item.axes.clone();
+        let axes = Axes::from_slice(&item.axes);
         self.expand(Part { depth: 0, state: State::Encoded, number: 0, span: None, axes, memory: item.memory }, out)?;
         sort_for_popping(&mut out[mark..]);
         Ok(())
@@ -281,29 +281,31 @@ impl Machine<'_> {
 
     /// Whether a part is the index of an inner shard that is kept; its inner chunks are put onto `out` then, instead of reading it.
     pub fn skip(&self, part: &Part, out: &mut Vec<Part>) -> Result<bool> {
-        let (BoundChain::Sharded(shard), Some(index)) = (chain_at(self.root, part.depth), self.known_index(part)) else { return Ok(false) };
+        let Some(index) = self.known_index(part) else { return Ok(false) };
+        let BoundChain::Sharded(shard) = chain_at(self.root, part.depth) else { return Ok(false) };
         self.push_inner(shard, &index, part.span.map(|s| s.1), part, out).map_err(|e| part.name(e))?;
         Ok(true)
     }
 
     /// The index that a part is to read, where it is kept.
+    #[inline]
     pub fn known_index(&self, part: &Part) -> Option<Arc<Vec<u8>>> {
         if part.state == State::Index && part.depth > 0 { self.kept?.inner(part.span?) } else { None }
     }
 
-    fn expand(&self, part: Part, out: &mut Vec<Part>) -> Result<()> {
-        let state = match chain_at(self.root, part.depth) {
+    fn expand(&self, mut part: Part, out: &mut Vec<Part>) -> Result<()> {
+        part.state = match chain_at(self.root, part.depth) {
             BoundChain::Leaf(leaf) if leaf.is_raw() && !self.keeps(leaf, &part) => return self.expand_raw(leaf, part, out),
             BoundChain::Sharded(shard) if shard.stages.is_empty() => State::Index,
             _ => State::Encoded,
         };
-        out.push(Part { state, ..part });
+        out.push(part);
         Ok(())
     }
 
     /// Elements that are stored as they are can be read piecewise: the outer axes are stepped through, the inner ones are
     /// read as one span each; how many are outer is chosen by cost.
-    fn expand_raw(&self, leaf: &Leaf, part: Part, out: &mut Vec<Part>) -> Result<()> {
+    fn expand_raw(&self, leaf: &Leaf, mut part: Part, out: &mut Vec<Part>) -> Result<()> {
         let bytes = leaf.layout.bytes as u64;
         if let Some((_, len)) = part.span
             && len != bytes
@@ -318,19 +320,19 @@ impl Machine<'_> {
             }
             return Ok(());
         }
-        let Part { depth, number, span, axes, memory, .. } = part;
         let order = &self.target.order;
-        let (outer, len) = self.cheapest_split(leaf, &axes, order);
-        let base = span.map_or(0, |s| s.0);
+        let (outer, len) = self.cheapest_split(leaf, &part.axes, order);
         if outer == 0 && len == bytes {
-            let first = first_byte(leaf, &axes) as i64;
-            out.push(Part { depth, state: State::Raw { first }, number, span, axes, memory });
+            part.state = State::Raw { first: first_byte(leaf, &part.axes) as i64 };
+            out.push(part);
             return Ok(());
         }
+        let Part { depth, number, span, axes, memory, .. } = part;
+        let base = span.map_or(0, |s| s.0);
         let counts: Dims = order[..outer].iter().map(|&d| axes[d].count).collect();
         let mut at = Dims::from_elem(0, outer);
         loop {
-            let (mut piece, mut place) = (axes.clone(), memory);
+            let (mut piece, mut place) = (Axes::from_slice(&axes), memory);
             for (k, &d) in order[..outer].iter().enumerate() {
                 piece[d].start = piece[d].start.wrapping_add_signed(piece[d].step.wrapping_mul(at[k] as i64));
                 piece[d].count = 1;
@@ -398,10 +400,17 @@ impl Machine<'_> {
 
     /// The number of outer axes (in the order of falling strides) and the bytes of each span.
     fn cheapest_split(&self, leaf: &Leaf, axes: &[Axis], order: &[usize]) -> (usize, u64) {
+        let item = leaf.layout.element.size() as u64;
+        let all = order.iter().map(|&d| reach(leaf, axes, d)).sum::<u64>() + item;
+        // Two calls at least for not less than what is selected cannot be cheaper than this one.
+        let selected = axes.iter().map(|a| a.count).product::<u64>() * item;
+        if (all - selected.min(all)) as f64 * self.cost.byte <= self.cost.call {
+            return (0, all);
+        }
         let mut best = (f64::INFINITY, 0, 0);
         let mut calls = 1.0;
         for outer in 0..=order.len() {
-            let len = order[outer..].iter().map(|&d| reach(leaf, axes, d)).sum::<u64>() + leaf.layout.element.size() as u64;
+            let len = order[outer..].iter().map(|&d| reach(leaf, axes, d)).sum::<u64>() + item;
             let cost = calls * (self.cost.call + len as f64 * self.cost.byte);
             if cost < best.0 {
                 best = (cost, outer, len);
@@ -531,10 +540,13 @@ impl Machine<'_> {
     }
 
     /// Whether the part's chunk is kept; its elements are placed then, without reading anything.
+    #[inline]
     pub fn place_kept(&self, part: &Part) -> Result<bool> {
-        let (Some(decoded), BoundChain::Leaf(leaf), State::Encoded) = (self.decoded, chain_at(self.root, part.depth), part.state) else {
-            return Ok(false);
-        };
+        self.decoded.map_or(Ok(false), |decoded| self.place_decoded(decoded, part))
+    }
+
+    fn place_decoded(&self, decoded: Decoded<'_>, part: &Part) -> Result<bool> {
+        let (BoundChain::Leaf(leaf), State::Encoded) = (chain_at(self.root, part.depth), part.state) else { return Ok(false) };
         if leaf.variable.is_some() {
             return Ok(false);
         }
@@ -718,6 +730,11 @@ impl Part {
         }
     }
 
+    /// Whether it wants all bytes of the object.
+    pub fn is_whole(&self) -> bool {
+        self.span.is_none()
+    }
+
     /// Whether the part wants the index of the outermost shard.
     pub fn is_first_index(&self) -> bool {
         self.depth == 0 && self.state == State::Index
@@ -737,9 +754,13 @@ fn whole_or_span(span: Option<(u64, u64)>) -> ByteRange {
     span.map_or(ByteRange::Whole, |(offset, len)| ByteRange::Span { offset, len })
 }
 
-/// Parts are popped from the end: the lowest offset goes last.
+/// Parts are popped from the end: the lowest offset goes last. Mostly they come in rising order; parts are large, and moving them is dear.
 fn sort_for_popping(parts: &mut [Part]) {
-    parts.sort_unstable_by_key(|p| std::cmp::Reverse(p.span.map_or(0, |s| s.0)));
+    let falling = |part: &Part| std::cmp::Reverse(part.span.map_or(0, |s| s.0));
+    parts.reverse();
+    if !parts.is_sorted_by_key(falling) {
+        parts.sort_unstable_by_key(falling);
+    }
 }
 
 /// The stored bytes of a shard's index.

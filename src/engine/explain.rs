@@ -200,7 +200,7 @@ impl Walk<'_> {
             ByteRange::Span { len, .. } if machine.direct(&part).is_some() => Ok(len),
             ByteRange::Span { offset, len } => {
                 let mut group = Group::new(part, offset, len)?;
-                while group.take_near(machine, parts, true)?.is_some() {}
+                group.take_near(machine, parts, true)?;
                 Ok(group.bytes())
             }
         }

@@ -43,12 +43,17 @@ pub(super) fn read_object(
     if array.lenient.empty_is_missing && object.len()? == 0 {
         return target.fill(&item.axes, item.memory);
     }
-    let Some(codecs) = &array.lenient.clipped else {
-        check_edge(array, chain, object, item)?;
-        return read::read_object(object, &machine, item, s);
+    let read = |s: &mut Scratch| {
+        s.parts.clear();
+        machine.start(item, &mut s.parts)?;
+        if s.parts.iter().any(|part| !part.is_whole()) {
+            check_edge(array, chain, object, item)?;
+        }
+        read::read_parts(object, &machine, false, s)
     };
+    let Some(codecs) = &array.lenient.clipped else { return read(s) };
     let again = Item { chunk: item.chunk.clone(), axes: item.axes.clone(), memory: item.memory };
-    match check_edge(array, chain, object, item).and_then(|()| read::read_object(object, &machine, item, s)) {
+    match read(s) {
         Err(e) if array.lenient.may_mend(&e) => match read_clipped(array, codecs, object, target, again, s) {
             Some(()) => Ok(()),
             None => Err(e),

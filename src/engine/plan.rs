@@ -176,20 +176,18 @@ impl Plan {
 
     /// Item `n` of a plan that is no list, in C order of the chunks.
     pub fn region_item(&self, mut n: u64) -> Item {
-        let rank = self.memory.len();
-        let mut item = Item {
-            chunk: Dims::from_elem(0, rank),
-            axes: Axes::from_elem(Axis { start: 0, count: 0, step: 1, memory: 0 }, rank),
-            memory: 0,
-        };
-        for d in (0..rank).rev() {
-            let segments = self.dimension(d);
-            let s = segments[(n % segments.len() as u64) as usize];
+        let (step, stride) = (&self.step[..], &self.memory[..]);
+        let mut item = Item { chunk: Dims::new(), axes: Axes::new(), memory: 0 };
+        for (bounds, (&step, &memory)) in self.bounds.windows(2).zip(step.iter().zip(stride)).rev() {
+            let segments = &self.segments[bounds[0]..bounds[1]];
+            let s = &segments[(n % segments.len() as u64) as usize];
             n /= segments.len() as u64;
-            item.chunk[d] = s.chunk;
-            item.axes[d] = Axis { start: s.start, count: s.count, step: self.step[d], memory: self.memory[d] };
-            item.memory += s.position as i64 * self.memory[d];
+            item.chunk.push(s.chunk);
+            item.axes.push(Axis { start: s.start, count: s.count, step, memory });
+            item.memory += s.position as i64 * memory;
         }
+        item.chunk.reverse();
+        item.axes.reverse();
         item
     }
 }

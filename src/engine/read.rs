@@ -20,6 +20,7 @@ use crate::dtype::coding::Coding;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{grow, reserve};
 use crate::store::{ByteRange, Fetched, Object, Tuning, Version, check_exact};
+use std::borrow::Borrow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -36,7 +37,7 @@ pub(super) fn run(array: &Arc<BoundArray>, selection: &Selection, memory: &Memor
     match job.plan.items() {
         1 if !job.latency => {
             let _scope = Scope::new(&array.stats);
-            job.read_now(job.plan.region_item(0))
+            job.read_now(&job.plan.region_item(0))
         }
         _ => request::run(work(job)),
     }
@@ -176,7 +177,7 @@ impl Job {
     pub fn run(self: &Arc<Self>, request: &Arc<Request>, item: u64) -> Outcome {
         let Some(item) = self.plan.item(item) else { return Outcome::Done(Ok(())) };
         let _scope = Scope::new(&self.array.stats);
-        if self.latency { Flight::begin(self, request, item, 0) } else { Outcome::Done(self.read_now(item)) }
+        if self.latency { Flight::begin(self, request, item, 0) } else { Outcome::Done(self.read_now(&item)) }
     }
 
     /// What is left to do with an item whose elements are there.
@@ -194,7 +195,7 @@ impl Job {
         request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key))
     }
 
-    fn read_now(&self, item: Item) -> Result<()> {
+    fn read_now(&self, item: &Item) -> Result<()> {
         self.read_at_once(item)?;
         self.settle()
     }
@@ -204,24 +205,24 @@ impl Job {
         self.plan.list().map(|list| self.target.picking(list.here(&item.chunk)))
     }
 
-    fn read_at_once(&self, item: Item) -> Result<()> {
-        let picking = self.picking(&item);
+    fn read_at_once(&self, item: &Item) -> Result<()> {
+        let picking = self.picking(item);
         let target = picking.as_ref().unwrap_or(&self.target);
         scratch::with(|s| {
             self.array.chunk_key(&item.chunk, &mut s.key);
             let read = self.array.chain_of(&item.chunk).and_then(|chain| {
                 if let Some(shard) = plain_shard(&chain).filter(|_| !self.array.lenient.empty_is_missing) {
-                    return self.read_shard(&chain, shard, target, &item, s);
+                    return self.read_shard(&chain, shard, target, item, s);
                 }
-                if self.read_kept(&chain, target, &item, s)? {
+                if self.read_kept(&chain, target, item, s)? {
                     return Ok(());
                 }
                 match self.array.store.open(&s.key)? {
                     None => target.fill(&item.axes, item.memory),
-                    Some(object) => lenient::read_object(&self.array, &chain, &object, target, &item, s),
+                    Some(object) => lenient::read_object(&self.array, &chain, &object, target, item, s),
                 }
             });
-            read.map_err(|e| self.name(&item, e, &s.key))
+            read.map_err(|e| self.name(item, e, &s.key))
         })
     }
 
@@ -301,18 +302,18 @@ pub(super) fn read_object(object: &Object, machine: &Machine<'_>, item: &Item, s
 }
 
 /// Runs the machine until no parts are left. `inside`: that spans end inside the object is known.
-fn read_parts(object: &Object, machine: &Machine<'_>, inside: bool, s: &mut Scratch) -> Result<()> {
+pub(super) fn read_parts(object: &Object, machine: &Machine<'_>, inside: bool, s: &mut Scratch) -> Result<()> {
     while let Some(part) = s.parts.pop() {
         if !machine.skip(&part, &mut s.parts)? && !machine.place_kept(&part)? {
-            read_part(object, machine, part, inside, s)?;
+            read_part(object, machine, &part, inside, s)?;
         }
     }
     Ok(())
 }
 
-fn read_part(object: &Object, machine: &Machine<'_>, part: Part, inside: bool, s: &mut Scratch) -> Result<()> {
-    let range = machine.want(&part).map_err(|e| part.name(e))?;
-    if let Some((data, len)) = machine.direct(&part) {
+fn read_part(object: &Object, machine: &Machine<'_>, part: &Part, inside: bool, s: &mut Scratch) -> Result<()> {
+    let range = machine.want(part).map_err(|e| part.name(e))?;
+    if let Some((data, len)) = machine.direct(part) {
         // SAFETY: the machine gives memory of the caller that no other part touches.
         let dst = unsafe { std::slice::from_raw_parts_mut(data, len) };
         stats::read(len as u64);
@@ -322,7 +323,7 @@ fn read_part(object: &Object, machine: &Machine<'_>, part: Part, inside: bool, s
         };
     }
     match range {
-        ByteRange::Whole => read_whole(object, machine, &part, s),
+        ByteRange::Whole => read_whole(object, machine, part, s),
         ByteRange::Span { offset, len } => read_spans(object, machine, part, (offset, len), inside, s),
         ByteRange::Suffix { len } => {
             let have = object.len()?;
@@ -331,7 +332,7 @@ fn read_part(object: &Object, machine: &Machine<'_>, part: Part, inside: bool, s
             }
             object.read_exact_at(have - len, grow(&mut s.io, len as usize)?)?;
             stats::read(len);
-            machine.advance(&part, &s.io[..len as usize], &mut s.chain, &mut s.parts)
+            machine.advance(part, &s.io[..len as usize], &mut s.chain, &mut s.parts)
         }
     }
 }
@@ -370,11 +371,9 @@ fn read_whole(object: &Object, machine: &Machine<'_>, part: &Part, s: &mut Scrat
 }
 
 /// Reads a span, together with the parts behind it whose spans are near.
-fn read_spans(object: &Object, machine: &Machine<'_>, part: Part, (start, len): (u64, u64), inside: bool, s: &mut Scratch) -> Result<()> {
+fn read_spans(object: &Object, machine: &Machine<'_>, part: &Part, (start, len): (u64, u64), inside: bool, s: &mut Scratch) -> Result<()> {
     let mut group = Group::new(part, start, len)?;
-    while let Some(part) = group.take_near(machine, &mut s.parts, true)? {
-        group.others.push(part);
-    }
+    group.take_near(machine, &mut s.parts, true)?;
     let len = group.end - start;
     if !inside && len > CHECK_LENGTH && group.end > object.len()? {
         return Err(group.name(err!(Truncated, "found {} bytes, expected at least {}", object.len()?, group.end)));
@@ -384,34 +383,38 @@ fn read_spans(object: &Object, machine: &Machine<'_>, part: Part, (start, len): 
     group.advance(machine, &s.io[..len as usize], &mut s.chain, &mut s.parts)
 }
 
-/// Parts whose bytes are read at once.
-pub(super) struct Group {
-    first: Part,
+/// Parts whose bytes are read at once. The first is kept, or borrowed, as it comes.
+pub(super) struct Group<P: Borrow<Part> = Part> {
+    first: P,
     first_len: u64,
     others: Vec<(Part, u64, u64)>,
     start: u64,
     end: u64,
 }
 
-impl Group {
-    pub fn new(first: Part, start: u64, len: u64) -> Result<Group> {
+impl<P: Borrow<Part>> Group<P> {
+    pub fn new(first: P, start: u64, len: u64) -> Result<Group<P>> {
         let end = start.checked_add(len).ok_or_else(|| err!(ShardIndex, "the range {start} + {len} overflows"))?;
         Ok(Group { first, first_len: len, others: Vec::new(), start, end })
     }
 
-    /// Takes the next part off `parts` if its span begins near the group's end. Parts that are read straight into memory
+    /// Takes the next parts off `parts` as long as their spans begin near the group's end. Parts that are read straight into memory
     /// are left alone where `spare_direct` says so.
-    pub fn take_near(&mut self, machine: &Machine<'_>, parts: &mut Vec<Part>, spare_direct: bool) -> Result<Option<(Part, u64, u64)>> {
-        let Some(next) = parts.last() else { return Ok(None) };
-        let ByteRange::Span { offset, len } = machine.want(next)? else { return Ok(None) };
-        let near = offset >= self.end && offset - self.end <= machine.cost.gap();
-        let end = offset.saturating_add(len);
-        let others_way = (spare_direct && machine.direct(next).is_some()) || machine.known_index(next).is_some();
-        if !near || end - self.start > machine.cost.merge || others_way {
-            return Ok(None);
+    pub fn take_near(&mut self, machine: &Machine<'_>, parts: &mut Vec<Part>, spare_direct: bool) -> Result<()> {
+        while let Some(next) = parts.last() {
+            let ByteRange::Span { offset, len } = machine.want(next)? else { return Ok(()) };
+            let near = offset >= self.end && offset - self.end <= machine.cost.gap();
+            let end = offset.saturating_add(len);
+            if !near || end - self.start > machine.cost.merge {
+                return Ok(());
+            }
+            if (spare_direct && machine.direct(next).is_some()) || machine.known_index(next).is_some() {
+                return Ok(());
+            }
+            self.end = end;
+            self.others.extend(parts.pop().map(|part| (part, offset, len)));
         }
-        self.end = end;
-        Ok(parts.pop().map(|part| (part, offset, len)))
+        Ok(())
     }
 
     /// The bytes that are read.
@@ -421,12 +424,12 @@ impl Group {
 
     /// An error in reading the bytes, with the place of the inner chunk that reaches furthest.
     fn name(&self, e: Error) -> Error {
-        self.others.last().map_or(&self.first, |(part, ..)| part).name(e)
+        self.others.last().map_or(self.first.borrow(), |(part, ..)| part).name(e)
     }
 
     /// Gives every part its piece of the bytes.
     fn advance(&self, machine: &Machine<'_>, bytes: &[u8], chain: &mut ChainScratch, parts: &mut Vec<Part>) -> Result<()> {
-        machine.advance(&self.first, &bytes[..self.first_len as usize], chain, parts)?;
+        machine.advance(self.first.borrow(), &bytes[..self.first_len as usize], chain, parts)?;
         for (part, offset, len) in &self.others {
             let at = (offset - self.start) as usize;
             machine.advance(part, &bytes[at..at + *len as usize], chain, parts)?;
@@ -496,9 +499,7 @@ impl Flight {
             ByteRange::Whole => Group { first: part, first_len: u64::MAX, others: Vec::new(), start: 0, end: 0 },
         };
         if let ByteRange::Span { offset, .. } = range {
-            while let Some(near) = group.take_near(&machine, parts, false)? {
-                group.others.push(near);
-            }
+            group.take_near(&machine, parts, false)?;
             range = ByteRange::Span { offset, len: group.end - offset };
         }
         self.outstanding.fetch_add(1, Ordering::AcqRel);
@@ -600,7 +601,7 @@ impl Flight {
             // Read again, in one piece: this is rare.
             Some(e) if self.job.array.lenient.may_mend(&e) => {
                 let item = Item { chunk: self.item.chunk.clone(), axes: self.item.axes.clone(), memory: self.item.memory };
-                request.finish(self.job.read_now(item));
+                request.finish(self.job.read_now(&item));
             }
             Some(e) => request.finish(Err(self.job.name(&self.item, e, &self.key))),
         }
