@@ -19,13 +19,16 @@ use crate::codec::{BoundChain, Sharded};
 use crate::dtype::coding::Coding;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{grow, reserve};
-use crate::store::{ByteRange, Fetched, Object, Tuning, Version, check_exact};
+use crate::store::{ByteRange, Fetched, Folder, Object, Tuning, Version, check_exact};
 use std::borrow::Borrow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Reads of one item that were overtaken by a writer are begun again so often.
 const ATTEMPTS: usize = 5;
+
+/// For so many chunks it pays to open their folder: two calls, and each finds its file with one name less to look up (measured: 70 ns).
+const SHARE_FOLDER: u64 = 32;
 
 /// Reads of at least this many bytes are checked against the object's length before memory is taken for them.
 const CHECK_LENGTH: u64 = 1 << 20;
@@ -91,6 +94,7 @@ fn job_of(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&
         // Clipped chunks are told by their length, which reads in flight do not ask for.
         latency: array.store.capabilities().latency && array.lenient.clipped.is_none(),
         array: array.clone(),
+        folder: OnceLock::new(),
         entry: None,
         then: None,
     })
@@ -132,6 +136,8 @@ pub(super) struct Job {
     pub target: Target,
     latency: bool,
     cost: Cost,
+    /// The folder of all chunks, where there are many: opened when the first of them is read.
+    folder: OnceLock<Folder>,
     /// Its place in a batch, for messages.
     entry: Option<usize>,
     pub then: Option<Then>,
@@ -217,13 +223,38 @@ impl Job {
                 if self.read_kept(&chain, target, item, s)? {
                     return Ok(());
                 }
-                match self.array.store.open(&s.key)? {
+                match self.open(&s.key)? {
                     None => target.fill(&item.axes, item.memory),
                     Some(object) => lenient::read_object(&self.array, &chain, &object, target, item, s),
                 }
             });
             read.map_err(|e| self.name(item, e, &s.key))
         })
+    }
+
+    /// Opens what a chunk's key holds.
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        let store = &self.array.store;
+        if self.plan.items() < SHARE_FOLDER {
+            return store.open(key);
+        }
+        store.open_in(self.folder.get_or_init(|| self.open_folder()), key)
+    }
+
+    /// Opens the folder that all chunks of the plan are in.
+    fn open_folder(&self) -> Folder {
+        let key_of = |item: u64| {
+            let mut key = String::new();
+            self.array.chunk_key(&self.plan.item(item)?.chunk, &mut key);
+            Some(key)
+        };
+        // A list need not have its chunks in order.
+        let ends = || Some((key_of(0)?, key_of(self.plan.items() - 1)?));
+        let Some((first, last)) = ends().filter(|_| self.plan.list().is_none()) else { return Folder::Unknown };
+        match self.array.keys.common_folder(&first, &last) {
+            0 => Folder::Unknown,
+            len => self.array.store.folder(&first[..len]),
+        }
     }
 
     /// Reads from a shard that is perhaps open already.
@@ -605,5 +636,45 @@ impl Flight {
             }
             Some(e) => request.finish(Err(self.job.name(&self.item, e, &self.key))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::shard_open::tests::{array, view};
+    use crate::grid::key::{KeyEncoding, Separator};
+    use crate::limits::Dims;
+    use crate::store::os::{Call, fault};
+
+    #[test]
+    fn many_chunks_are_opened_in_their_folder_and_none_where_there_is_no_folder() {
+        let root = std::env::temp_dir().join(format!("ozarr-read-folder-{}", std::process::id()));
+        let small = array(&root, r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
+        let keys = KeyEncoding::Default(Separator::Slash);
+        let array = Arc::new(BoundArray { shape: Dims::from_slice(&[1024]), keys, ..(*small).clone() });
+        let all = Selection::all(&[1024]);
+        let read = || {
+            let mut values = vec![9; 1024];
+            // SAFETY: the memory lives as long as the call.
+            let opened = fault::count(Call::Open, || unsafe { crate::engine::read(&array, &all, &view(&mut values)).unwrap() });
+            (values, opened)
+        };
+        array.store.put("a/zarr.json", &[b"{}"], crate::store::Condition::None).unwrap();
+        assert_eq!(read(), (vec![0; 1024], 1));
+        let mut values: Vec<i32> = (1..1025).collect();
+        // SAFETY: as above.
+        unsafe { crate::engine::write(&array, &all, &view(&mut values)).unwrap() };
+        assert_eq!(read(), (values.clone(), 65));
+        array.store.erase("a/c/63").unwrap();
+        values[63 * 16..].fill(0);
+        assert_eq!(read(), (values, 65));
+        // What is wrong with the folder is an error, as it is for each chunk.
+        std::fs::remove_dir_all(root.join("a/c")).unwrap();
+        std::fs::write(root.join("a/c"), b"").unwrap();
+        // SAFETY: as above.
+        let e = unsafe { crate::engine::read(&array, &all, &view(&mut vec![9; 1024])) }.unwrap_err();
+        assert_eq!(e.os_errno(), libc::ENOTDIR);
+        std::fs::remove_dir_all(&root).unwrap();
     }
 }

@@ -85,6 +85,15 @@ impl KeyEncoding {
         }
     }
 
+    /// The bytes that lead to the folder of all chunks between two of these keys: those of dimensions along which there is one chunk only.
+    pub fn common_folder(self, first: &str, last: &str) -> usize {
+        let same = match self {
+            KeyEncoding::Own(_) => 0,
+            _ => first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b).count(),
+        };
+        first[..same].rfind('/').map_or(0, |at| at + 1)
+    }
+
     /// Appends the key of a chunk to `key` (which holds the array's prefix).
     pub fn push(self, index: impl ExactSizeIterator<Item = u64>, key: &mut String) {
         let rank = index.len();
@@ -114,6 +123,9 @@ impl KeyEncoding {
 
 /// Decimal digits without the formatting machinery: a chunk's key is made for every chunk.
 fn push_number(mut n: u64, key: &mut String) {
+    if n < 10 {
+        return key.push((b'0' + n as u8) as char);
+    }
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {
@@ -123,9 +135,6 @@ fn push_number(mut n: u64, key: &mut String) {
         if n == 0 {
             break;
         }
-    if n < 10 {
-        return key.push((b'0' + n as u8) as char);
-    }
     }
     key.push_str(str::from_utf8(&digits[at..]).unwrap_or_default());
 }

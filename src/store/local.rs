@@ -11,7 +11,7 @@
 //! `.ozarr.lock`; readers never lock.
 
 use super::os::{self, CWD, EntryKind, Errno, OnceFd};
-use super::{Capabilities, Condition, Listing, Mark, Object, ProcessLock, Staged, Store, Version, check_exact};
+use super::{Capabilities, Condition, Folder, Listing, Mark, Object, ProcessLock, Staged, Store, Version, check_exact};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::ForkSafe;
 use crate::limits::{MAX_KEY, reserve};
@@ -540,18 +540,25 @@ impl Store for LocalStore {
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
         let path = KeyPath::of_key(key)?;
-        let Some(root) = self.root()? else { return Ok(None) };
-        // A pipe must not block the program.
-        let flags = libc::O_RDONLY | libc::O_NOCTTY;
-        let fd = match os::open(root, path.as_c(), flags | libc::O_NONBLOCK, 0) {
-            // Somebody holds a lease on the file and has been asked to give it back: wait for that.
-            Err(Errno(libc::EAGAIN)) => os::open(root, path.as_c(), flags, 0),
-            other => other,
-        };
-        match fd {
-            Ok(fd) => Ok(Some(Object::File(FileObject::new(fd)))),
-            Err(Errno(libc::ENOENT)) => Ok(None),
-            Err(e) => Err(e.error("open")),
+        self.root()?.map_or(Ok(None), |root| open_file(root, &path))
+    }
+
+    fn folder(&self, prefix: &str) -> Folder {
+        // Where it cannot be opened its keys say why.
+        let (Ok(folder), Ok(root)) = (check_prefix(prefix), self.root()) else { return Folder::Unknown };
+        let Some(root) = root else { return Folder::Absent };
+        match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_PATH | libc::O_DIRECTORY, 0) {
+            Ok(fd) => Folder::Open { fd, len: prefix.len() },
+            Err(Errno(libc::ENOENT)) => Folder::Absent,
+            Err(_) => Folder::Unknown,
+        }
+    }
+
+    fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
+        match folder {
+            Folder::Unknown => self.open(key),
+            Folder::Absent => Ok(None),
+            Folder::Open { fd, len } => open_file(fd.as_fd(), &KeyPath::of_key(key.get(*len..).unwrap_or_default())?),
         }
     }
 
@@ -810,6 +817,22 @@ fn make_parents(root: BorrowedFd<'_>, key: &str, made: &mut Made) -> Result<()> 
         }
     }
     Ok(())
+}
+
+/// Opens the file of a key to read it, or `None` if there is none.
+fn open_file(dir: BorrowedFd<'_>, path: &KeyPath) -> Result<Option<Object>> {
+    // A pipe must not block the program.
+    let flags = libc::O_RDONLY | libc::O_NOCTTY;
+    let fd = match os::open(dir, path.as_c(), flags | libc::O_NONBLOCK, 0) {
+        // Somebody holds a lease on the file and has been asked to give it back: wait for that.
+        Err(Errno(libc::EAGAIN)) => os::open(dir, path.as_c(), flags, 0),
+        other => other,
+    };
+    match fd {
+        Ok(fd) => Ok(Some(Object::File(FileObject::new(fd)))),
+        Err(Errno(libc::ENOENT)) => Ok(None),
+        Err(e) => Err(e.error("open")),
+    }
 }
 
 /// Makes a closed file durable; one that was erased needs nothing.
@@ -1413,6 +1436,36 @@ mod tests {
         assert_eq!(get(&store, "pipe", 10).unwrap_err().kind(), ErrorKind::Io);
         assert_eq!(store.list_dir("").unwrap().keys, [""; 0], "a pipe is no key");
         assert_eq!(value(&store, "k/c/0").unwrap(), b"1");
+    }
+
+    #[test]
+    fn keys_of_an_opened_folder_are_those_that_it_had_then() {
+        let folder = Folder::new();
+        let store = folder.store(SyncMode::None);
+        let get_in = |dir: &super::Folder, key: &str| {
+            let mut value = Vec::new();
+            store.open_in(dir, key).unwrap().map(|object| object.read_whole(&mut value, 10).map(|()| value)).transpose().unwrap()
+        };
+        assert!(matches!(store.folder("d/e/"), super::Folder::Absent), "nor is there a root");
+        put(&store, "d/k", b"1").unwrap();
+        let absent = store.folder("d/e/");
+        put(&store, "d/e/k", b"2").unwrap();
+        put(&store, "d/e/f/k", b"3").unwrap();
+        assert_eq!(get_in(&absent, "d/e/k"), None);
+        let open = store.folder("d/e/");
+        assert_eq!(
+            [get_in(&open, "d/e/k"), get_in(&open, "d/e/f/k"), get_in(&open, "d/e/none")],
+            [Some(b"2".into()), Some(b"3".into()), None]
+        );
+        assert_eq!(get_in(&store.folder(""), "d/k").unwrap(), b"1");
+        for bad in ["d/e/../k", "d/e//k", "d/e/", "d"] {
+            assert!(store.open_in(&open, bad).is_err(), "{bad}");
+        }
+        std::fs::rename(folder.file("d/e"), folder.file("d/old")).unwrap();
+        assert_eq!(get_in(&open, "d/e/k").unwrap(), b"2");
+        // What is no folder is as bad as ever.
+        let file = store.folder("d/k/");
+        assert!(matches!(file, super::Folder::Unknown) && store.open_in(&file, "d/k/x").is_err());
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub mod suite;
 pub mod zip;
 
 use crate::error::Result;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -126,6 +127,21 @@ impl Mark {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |t| t.as_nanos() as u64);
         now.saturating_sub(self.changed) > tick
     }
+}
+
+/// A folder that keys are opened in during one call ([`Store::folder`]).
+pub enum Folder {
+    /// Nothing is known of it: its keys are opened as ever.
+    Unknown,
+    /// There was none: its keys held nothing.
+    Absent,
+    /// It is open.
+    Open {
+        /// The folder.
+        fd: OwnedFd,
+        /// The bytes of a key that lead to it.
+        len: usize,
+    },
 }
 
 /// A value that is put piece by piece ([`Store::stage`]); nobody sees it until it is published, and it is gone when dropped.
@@ -338,6 +354,19 @@ pub trait Store: Send + Sync {
         let mut buf = Vec::with_capacity(4096);
         object.read_whole(&mut buf, max)?;
         Ok(Some(buf))
+    }
+
+    /// Opens the folder that all keys with this prefix (empty, or ending in `/`) are in, so that many of them are found with less to look
+    /// up, or need not be looked for. Not to be held longer than a call: it stays what it was.
+    fn folder(&self, prefix: &str) -> Folder {
+        let _ = prefix;
+        Folder::Unknown
+    }
+
+    /// As [`Store::open`], of a key in that folder.
+    fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
+        let _ = folder;
+        self.open(key)
     }
 
     /// What a key's object is like now, as [`Object::mark`] would say after opening it, or `None` if the key holds nothing (for a file: one

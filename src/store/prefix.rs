@@ -2,7 +2,8 @@
 
 use super::local::{check_key, check_prefix};
 use super::{
-    ByteRange, Capabilities, Condition, Listing, Mark, Object, ProcessLock, PutDone, ReadDone, SharedStore, Staged, Store, Tuning, Version,
+    ByteRange, Capabilities, Condition, Folder, Listing, Mark, Object, ProcessLock, PutDone, ReadDone, SharedStore, Staged, Store, Tuning,
+    Version,
 };
 use crate::error::{Result, bail};
 use std::borrow::Cow;
@@ -66,6 +67,14 @@ impl Store for PrefixStore {
 
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
         self.inner.read_all(&self.key(key)?, max)
+    }
+
+    fn folder(&self, prefix: &str) -> Folder {
+        self.inside(prefix).map_or(Folder::Unknown, |prefix| self.inner.folder(&prefix))
+    }
+
+    fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
+        self.inner.open_in(folder, &self.key(key)?)
     }
 
     fn mark(&self, key: &str) -> Result<Option<Mark>> {
