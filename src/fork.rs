@@ -171,12 +171,16 @@ impl<T> Once<T> {
         Once(AtomicPtr::new(null_mut()))
     }
 
+    /// The value, if there is one.
+    pub fn known(&self) -> Option<&T> {
+        // SAFETY: null, or published below and freed only when `self` is dropped.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+
     /// The value, made by `make` if there is none yet.
     pub fn get(&self, make: impl FnOnce() -> T) -> &T {
-        let known = self.0.load(Ordering::Acquire);
-        if !known.is_null() {
-            // SAFETY: published below, freed only when `self` is dropped.
-            return unsafe { &*known };
+        if let Some(known) = self.known() {
+            return known;
         }
         let fresh = Box::into_raw(Box::new(make()));
         match self.0.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {

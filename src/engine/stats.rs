@@ -4,7 +4,7 @@
 //! relaxed additions for a chunk, to one of several lines so that threads do not share one. Those of a store, of a context and of the
 //! process are the sums over what was opened from them; what is closed leaves its counts there.
 
-use crate::fork::{Kept, Lazy};
+use crate::fork::{Kept, Lazy, Once};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
@@ -128,7 +128,8 @@ struct Line([AtomicU64; FIELDS]);
 
 /// The counters of an array, a store, a context or the process.
 pub struct Counters {
-    lines: [Line; LINES],
+    /// Made when something is counted: an array that is only opened costs no kilobyte.
+    lines: Once<[Line; LINES]>,
     parent: Option<Arc<Counters>>,
     children: Kept<Vec<Weak<Counters>>>,
     /// Time is measured.
@@ -149,7 +150,7 @@ impl Counters {
     }
 
     fn new(parent: Option<Arc<Counters>>, timed: bool) -> Counters {
-        Counters { lines: Default::default(), parent, children: Kept::new(Vec::new()), timed: AtomicBool::new(timed) }
+        Counters { lines: Once::new(), parent, children: Kept::new(Vec::new()), timed: AtomicBool::new(timed) }
     }
 
     /// Those of the process.
@@ -168,7 +169,7 @@ impl Counters {
         let mut add = |n: &[u64; FIELDS]| sum.iter_mut().zip(n).for_each(|(sum, n)| *sum = sum.wrapping_add(*n));
         // First the children: one that goes before is among the lines by then, and none can go meanwhile.
         let children = self.living();
-        for line in &self.lines {
+        for line in self.lines.known().into_iter().flatten() {
             add(&line.0.each_ref().map(|n| n.load(Relaxed)));
         }
         children.iter().for_each(|child| add(&child.sum()));
@@ -181,7 +182,7 @@ impl Counters {
 
     /// Begins again at 0, with all that was opened from it.
     pub fn reset(&self) {
-        self.lines.iter().flat_map(|line| &line.0).for_each(|n| n.store(0, Relaxed));
+        self.lines.known().into_iter().flatten().flat_map(|line| &line.0).for_each(|n| n.store(0, Relaxed));
         self.living().iter().for_each(|child| child.reset());
     }
 
@@ -192,9 +193,12 @@ impl Counters {
     }
 
     fn add(&self, counts: impl Iterator<Item = (usize, u64)>) {
-        let line = &self.lines[LINE.with(|line| *line)];
-        for (field, n) in counts {
-            line.0[field].fetch_add(n, Relaxed);
+        let mut counts = counts.peekable();
+        if counts.peek().is_some() {
+            let line = &self.lines.get(Default::default)[LINE.with(|line| *line)];
+            for (field, n) in counts {
+                line.0[field].fetch_add(n, Relaxed);
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
 use crate::json::json;
 use crate::limits::Dims;
+use smallvec::SmallVec;
 
 /// The authority of all names in the draft.
 const AUTHORITY: &str = "https://purl.org/zarr/spec/";
@@ -380,7 +381,7 @@ fn final_codecs(list: &[Value], rank: usize, data_type: DataTypeOf<'_>, depth: u
         Value::String(name) if name == "endian" => Some("bytes".into()),
         _ => None,
     });
-    let turned: Vec<Option<Value>> = turned.collect();
+    let turned: SmallVec<[Option<Value>; 4]> = turned.collect();
     let codecs = || list.iter().zip(&turned).map(|(old, new)| new.as_ref().unwrap_or(old));
     fn name(codec: &Value) -> Option<&str> {
         codec.as_str().or_else(|| codec.get("name")?.as_str())

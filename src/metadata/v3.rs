@@ -391,7 +391,7 @@ fn own_keys(extension: &Extension) -> Result<Option<&'static Own>> {
 
 /// Reads a chunk key encoding.
 pub fn key_encoding(value: &Value) -> Result<KeyEncoding> {
-    let mut extension = match value {
+    let extension = match value {
         Value::Object(object) if object.contains_key("separator") && !object.contains_key("configuration") => {
             let mut rest = object.clone();
             let separator = rest.shift_remove("separator").unwrap_or_default();
@@ -411,9 +411,9 @@ pub fn key_encoding(value: &Value) -> Result<KeyEncoding> {
         other => bail!(Unsupported, "chunk key encoding {other:?} is not supported; \"default\" and \"v2\" are"),
     };
     only_members(&extension, known)?;
-    match extension.configuration.shift_remove("separator") {
+    match extension.configuration.get("separator") {
         None | Some(Value::Null) => Ok(plain),
-        Some(value) => Ok(plain.with_separator(separator(&value).map_err(|e| e.at_field("configuration.separator"))?)),
+        Some(value) => Ok(plain.with_separator(separator(value).map_err(|e| e.at_field("configuration.separator"))?)),
     }
 }
 

@@ -23,6 +23,7 @@ pub mod suite;
 pub mod zip;
 
 use crate::error::Result;
+use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -333,6 +334,13 @@ pub struct Fetched {
 /// where the store can do so (local files: a lock on a byte of `.ozarr.lock` in the node's folder).
 pub type ProcessLock = Box<dyn Send>;
 
+/// Values up to so many bytes are read into memory that the thread keeps: most are documents of much less than the room for reading them.
+const SMALL: usize = 16 << 10;
+
+thread_local! {
+    static DOCUMENT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 /// A map from keys to bytes. All methods may be called from any threads at once.
 ///
 /// An error is never "missing": only a key that is certainly not there gives `None`.
@@ -351,9 +359,14 @@ pub trait Store: Send + Sync {
     /// All bytes of a key (at most `max`), or `None` if it holds nothing.
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
         let Some(object) = self.open(key)? else { return Ok(None) };
-        let mut buf = Vec::with_capacity(4096);
+        let mut buf = DOCUMENT.try_with(Cell::take).unwrap_or_default();
         object.read_whole(&mut buf, max)?;
-        Ok(Some(buf))
+        if buf.capacity() > SMALL {
+            return Ok(Some(buf));
+        }
+        let bytes = buf.as_slice().to_vec();
+        let _ = DOCUMENT.try_with(|kept| kept.set(buf));
+        Ok(Some(bytes))
     }
 
     /// Opens the folder that all keys with this prefix (empty, or ending in `/`) are in, so that many of them are found with less to look
