@@ -15,6 +15,7 @@ mod lenient;
 pub mod lock;
 pub mod memory;
 mod outlet;
+pub mod pages;
 pub mod partition;
 pub mod pending;
 mod picks;

@@ -8,6 +8,7 @@
 //! A child of `fork` begins with nothing: what the parent has not stored is the parent's to store.
 
 use super::lock::lock;
+use super::pages::Pages;
 use super::plan::{Axis, Item};
 use super::pool::Pool;
 use super::request::{self, Outcome, Request, Work};
@@ -15,12 +16,13 @@ use super::scratch::{self, Scratch};
 use super::write::{Job, locked};
 use super::{BoundArray, Memory, Overflow, Selection};
 use crate::dtype::DataType;
+use crate::dtype::stream::LINE;
 use crate::error::{Result, bail};
 use crate::fork::ForkSafe;
 use crate::limits::{Dims, c_strides, chunk_bytes};
 use crate::store::Tuning;
 use std::collections::{HashMap, HashSet};
-use std::mem::MaybeUninit;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex};
 
 /// The parts of chunks of one array that wait, of so many bytes together.
@@ -31,26 +33,66 @@ pub struct WriteBack {
 
 #[derive(Default)]
 struct State {
-    parts: HashMap<Dims, Waiting>,
+    parts: HashMap<Dims, Waiting, BuildHasherDefault<IndexHasher>>,
     /// Of the buffers of all parts.
     bytes: usize,
     clock: u64,
     /// Buffers that are used again: fresh memory costs more than to copy into it.
     spare: Vec<Buffer>,
+    /// Where the next buffers come from, and how much of it is given away.
+    block: Option<(Arc<Pages>, usize)>,
 }
+
+/// The largest block that buffers are cut from. The first is one buffer, and each as large as all before it, so that many buffers lie
+/// in huge pages and few take little.
+const BLOCK: usize = 16 << 20;
 
 struct Waiting {
     part: Arc<Mutex<Part>>,
     used: u64,
 }
 
-/// Room for a chunk; what was never written to has no value.
-type Buffer = Vec<MaybeUninit<u8>>;
+/// Room for a chunk, at the beginning of a line of the cache.
+struct Buffer {
+    first: *mut u8,
+    size: usize,
+    /// What it is a piece of.
+    _block: Arc<Pages>,
+}
+
+// SAFETY: the bytes are its owner's alone, like a vector's.
+unsafe impl Send for Buffer {}
+
+/// Mixes the numbers of a chunk: each step of an appender looks all chunks up, and the usual hash took a third of the time of that. Chunks
+/// that meet in it only take longer.
+#[derive(Default)]
+struct IndexHasher(u64);
+
+impl Hasher for IndexHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let mut words = bytes.chunks_exact(8);
+        words.by_ref().for_each(|word| self.write_u64(word.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))));
+        words.remainder().iter().for_each(|&b| self.write_u64(b.into()));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0.rotate_left(26) ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn write_usize(&mut self, n: usize) {
+        self.write_u64(n as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        // The table takes its places from the low bits and its marks from the high ones.
+        self.0 ^ self.0 >> 32
+    }
+}
 
 /// The part of one chunk that waits.
 pub(super) struct Part {
-    /// The whole chunk in C order; only the box means something.
-    buffer: Buffer,
+    /// The whole chunk in C order; only the box means something. `None` once the chunk is stored.
+    buffer: Option<Buffer>,
     span: Span,
     /// The shape of the chunk and the type of the elements.
     shape: Dims,
@@ -58,6 +100,14 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// The first byte of the buffer.
+    fn first(&self) -> Result<*mut u8> {
+        match &self.buffer {
+            Some(buffer) => Ok(buffer.first),
+            None => bail!(Internal, "a part of a chunk that was stored is used again"),
+        }
+    }
+
     /// The document may have been replaced by that of another array.
     fn check(&self, shape: &[u64], data_type: DataType) -> Result<()> {
         if (self.shape.as_slice(), self.data_type) != (shape, data_type) {
@@ -129,6 +179,23 @@ pub(super) enum Kept {
     Through,
 }
 
+impl State {
+    /// A buffer of so many bytes that was none before.
+    fn cut(&mut self, bytes: usize, limit: usize) -> Result<Buffer> {
+        let size = bytes.max(1).next_multiple_of(LINE);
+        if self.block.as_ref().is_none_or(|(block, used)| block.size() - used < size) {
+            // Those that were too small stand in the way of larger ones.
+            self.spare.clear();
+            let room = limit.saturating_sub(self.bytes).min(self.bytes.min(BLOCK)).max(size);
+            self.block = Some((Arc::new(Pages::new(room, false)?), 0));
+        }
+        let Some((block, used)) = &mut self.block else { bail!(Internal, "no block to cut a buffer from") };
+        let first = block.first().wrapping_add(*used);
+        *used += size;
+        Ok(Buffer { first, size: bytes, _block: block.clone() })
+    }
+}
+
 impl WriteBack {
     /// Room for so many bytes of chunks.
     pub fn new(limit: usize) -> Arc<WriteBack> {
@@ -160,30 +227,24 @@ impl WriteBack {
 
     /// A buffer for one more chunk; `None` where there is no room.
     fn buffer(&self, bytes: usize) -> Result<Option<Buffer>> {
-        let mut buffer = {
-            let mut state = lock(self.state.get());
-            if state.bytes.saturating_add(bytes) > self.limit {
-                return Ok(None);
-            }
-            state.bytes += bytes;
-            state.spare.pop().unwrap_or_default()
-        };
-        if buffer.len() < bytes {
-            if buffer.try_reserve_exact(bytes - buffer.len()).is_err() {
-                self.give_back(Vec::new(), bytes);
-                bail!(NoMemory, "no memory for a buffer of {bytes} bytes");
-            }
-            // SAFETY: there is room, and these bytes need no value. (To zero them costs as much as to write a step.)
-            unsafe { buffer.set_len(bytes) };
+        let mut state = lock(self.state.get());
+        if state.bytes.saturating_add(bytes) > self.limit {
+            return Ok(None);
         }
+        let spare = state.spare.iter().rposition(|spare| spare.size >= bytes);
+        let buffer = match spare {
+            Some(i) => state.spare.swap_remove(i),
+            None => state.cut(bytes, self.limit)?,
+        };
+        state.bytes += buffer.size;
         Ok(Some(buffer))
     }
 
-    fn give_back(&self, buffer: Buffer, bytes: usize) {
+    fn give_back(&self, buffer: Buffer) {
         let mut state = lock(self.state.get());
-        state.bytes -= bytes;
-        let spare: usize = state.spare.iter().map(Vec::len).sum();
-        if !buffer.is_empty() && state.bytes.saturating_add(spare).saturating_add(buffer.len()) <= self.limit {
+        state.bytes -= buffer.size;
+        let spare: usize = state.spare.iter().map(|spare| spare.size).sum();
+        if state.bytes.saturating_add(spare).saturating_add(buffer.size) <= self.limit {
             state.spare.push(buffer);
         }
     }
@@ -191,11 +252,8 @@ impl WriteBack {
     /// The chunk is stored: nothing of it waits any more.
     pub(super) fn forget(&self, chunk: &[u64]) {
         let gone = lock(self.state.get()).parts.remove(chunk);
-        if let Some(waiting) = gone {
-            let buffer = std::mem::take(&mut lock(&waiting.part).buffer);
-            let bytes = buffer.len();
-            self.give_back(buffer, bytes);
-        }
+        let buffer = gone.and_then(|waiting| lock(&waiting.part).buffer.take());
+        buffer.into_iter().for_each(|buffer| self.give_back(buffer));
     }
 
     /// Takes an item of a job, whose chunk is locked, into what waits of the chunk.
@@ -213,10 +271,11 @@ impl WriteBack {
             let both = if is_box || part.span.holds(&new) { part.span.joined(&new) } else { None };
             match both.filter(|_| !(may_fail && part.span.meets(&new))) {
                 Some(both) => {
-                    job.place(item, part.buffer.as_mut_ptr().cast(), &strides)?;
+                    job.place(item, part.first()?, &strides)?;
+                    let whole = both.covers(&job.inside(item));
                     part.span = both;
                     drop(part);
-                    return self.whole_or_waits(job, item);
+                    return if whole { self.whole(job, item) } else { Ok(Kept::Waits) };
                 }
                 None => {
                     drop(part);
@@ -225,33 +284,24 @@ impl WriteBack {
             }
         }
         let bytes = chunk_bytes(&chunk, array.data_type.size())?;
-        let Some(mut buffer) = (if is_box { self.buffer(bytes)? } else { None }) else { return Ok(Kept::Through) };
-        if let Err(e) = job.place(item, buffer.as_mut_ptr().cast(), &strides) {
-            self.give_back(buffer, bytes);
+        let Some(buffer) = (if is_box { self.buffer(bytes)? } else { None }) else { return Ok(Kept::Through) };
+        if let Err(e) = job.place(item, buffer.first, &strides) {
+            self.give_back(buffer);
             return Err(e);
         }
-        // A buffer that was used before may be longer than a chunk of this shape.
-        self.account(buffer.len() - bytes);
-        let part = Arc::new(Mutex::new(Part { buffer, span: new, shape: chunk, data_type: array.data_type }));
+        // One that covers its chunk needs not wait, but for a change that leaves bytes of elements alone.
+        let whole = new.covers(&job.inside(item));
+        let part = Arc::new(Mutex::new(Part { buffer: Some(buffer), span: new, shape: chunk, data_type: array.data_type }));
         let mut state = lock(self.state.get());
         state.clock += 1;
         let used = state.clock;
         state.parts.insert(item.chunk.clone(), Waiting { part, used });
         drop(state);
-        self.whole_or_waits(job, item)
+        if whole { self.whole(job, item) } else { Ok(Kept::Waits) }
     }
 
-    fn account(&self, more: usize) {
-        if more > 0 {
-            lock(self.state.get()).bytes += more;
-        }
-    }
-
-    fn whole_or_waits(self: &Arc<Self>, job: &Job, item: &Item) -> Result<Kept> {
-        let Some(part) = self.find(&item.chunk) else { return Ok(Kept::Waits) };
-        if !lock(&part).span.covers(&job.inside(item)) {
-            return Ok(Kept::Waits);
-        }
+    /// What waits of an item's chunk covers it.
+    fn whole(self: &Arc<Self>, job: &Job, item: &Item) -> Result<Kept> {
         Ok(self.job(&through(&job.array), &item.chunk)?.map_or(Kept::Waits, |job| Kept::Whole(Arc::new(job))))
     }
 
@@ -266,7 +316,7 @@ impl WriteBack {
     /// The job of storing what waits of a chunk, which is locked, as far as it lies inside of the array.
     fn job(self: &Arc<Self>, array: &Arc<BoundArray>, chunk: &Dims) -> Result<Option<Job>> {
         let Some(part) = self.find(chunk) else { return Ok(None) };
-        let mut part = lock(&part);
+        let part = lock(&part);
         let (size, shape) = (array.data_type.size(), array.grid.shape_of(chunk));
         part.check(&shape, array.data_type)?;
         let (strides, mut offset) = (c_strides(&shape, size), 0);
@@ -283,7 +333,7 @@ impl WriteBack {
             return Ok(None);
         }
         let selection = Selection::new(&array.shape, &start, &count, None)?;
-        let (data, size) = (part.buffer.as_mut_ptr().cast(), part.buffer.len());
+        let (data, size) = (part.first()?, part.buffer.as_ref().map_or(0, |buffer| buffer.size));
         let memory = Memory { data, size, offset, strides, data_type: array.data_type, overflow: Overflow::Error, arena: None };
         let job = super::write::job(array, &selection, &memory, None, None)?;
         Ok(Some(job.settling(self.clone(), chunk.clone())))
@@ -325,14 +375,15 @@ impl WriteBack {
         }
         // In more chunks than have room at all, none of the others need wait.
         let most = (self.limit as u64 / each.max(1)).min(job.plan.items());
-        let items: HashSet<Dims> = (0..most).map(|n| job.plan.region_item(n).chunk).collect();
         let oldest = {
             let state = lock(self.state.get());
-            let needed = items.iter().filter(|chunk| !state.parts.contains_key(*chunk)).count() * each as usize;
+            let new = |n: &u64| !state.parts.contains_key(&job.plan.region_item(*n).chunk);
+            let needed = (0..most).filter(new).count() * each as usize;
             let surplus = state.bytes.saturating_add(needed).saturating_sub(self.limit);
             if surplus == 0 {
                 return Ok(());
             }
+            let items: HashSet<Dims> = (0..most).map(|n| job.plan.region_item(n).chunk).collect();
             let mut others: Vec<(u64, &Dims)> =
                 state.parts.iter().filter(|(chunk, _)| !items.contains(*chunk)).map(|(chunk, waiting)| (waiting.used, chunk)).collect();
             others.sort_unstable();
