@@ -85,7 +85,12 @@ impl<'a> Object<'a> {
 
     /// The text of a member's value.
     pub fn value(&self, name: &str) -> Option<&'a [u8]> {
-        self.member(name).map(|m| &self.text[m.value..m.place.end])
+        self.place(name).map(|place| &self.text[place])
+    }
+
+    /// Where the text of a member's value stands in the whole text.
+    pub fn place(&self, name: &str) -> Option<Range<usize>> {
+        self.member(name).map(|m| m.value..m.place.end)
     }
 
     /// The object that is the value of a member on the path that was looked along.

@@ -414,15 +414,7 @@ impl Array {
             let store_fill_chunks = handling.write_fill_chunks || !state.meta.fill.defined;
             let Handling { cache, write_back, .. } = handling;
             let bound = Ok(Arc::new(BoundArray { store_fill_chunks, cache, write_back, ..(**bound).clone() }));
-            let changed = State {
-                meta: state.meta.clone(),
-                bound,
-                inner_chunk: state.inner_chunk.clone(),
-                chunks: state.chunks.clone(),
-                chunk_store: state.chunk_store.clone(),
-                guessed: state.guessed,
-                functions: state.functions.clone(),
-            };
+            let changed = state.like(state.meta.clone(), bound);
             Some(std::mem::replace(state, Arc::new(changed)))
         }));
     }
@@ -473,16 +465,18 @@ impl Array {
         Ok(state.counting(&self.0.stats))
     }
 
-    /// Uses that state, of the document itself, from now on.
-    pub(super) fn set_state(&self, state: State) {
+    /// Uses that state, of the document itself, from now on, and gives it as what [`Array::state`] gives until it changes again.
+    pub(super) fn set_state(&self, state: State) -> Arc<State> {
         if let Some(cache) = self.0.handling.read(|handling| handling.cache.clone()) {
             let alike = ArrayMeta { shape: state.meta.shape.clone(), ..self.state().meta.clone() };
             if difference(&alike, &state.meta).is_some() {
                 cache.forget_all();
             }
         }
-        drop(self.0.state.replace(Arc::new(state)));
+        let state = Arc::new(state);
+        drop(self.0.state.replace(state.clone()));
         self.0.listed.store(false, Ordering::Release);
+        state
     }
 }
 
@@ -546,6 +540,28 @@ impl State {
             bound.stats = stats.clone();
         }
         self
+    }
+
+    /// The same array with other lengths, on a regular grid: nothing else depends on them.
+    pub fn with_shape(&self, shape: &[u64]) -> State {
+        let mut meta = self.meta.clone();
+        meta.shape = Dims::from_slice(shape);
+        meta.document.insert("shape".into(), v3::number_list(shape));
+        let bound = self.bound.clone().map(|bound| Arc::new(BoundArray { shape: meta.shape.clone(), ..(*bound).clone() }));
+        self.like(meta, bound)
+    }
+
+    /// Another document and settings of chunks that lie where these do.
+    fn like(&self, meta: ArrayMeta, bound: Result<Arc<BoundArray>>) -> State {
+        State {
+            meta,
+            bound,
+            inner_chunk: self.inner_chunk.clone(),
+            chunks: self.chunks.clone(),
+            chunk_store: self.chunk_store.clone(),
+            guessed: self.guessed,
+            functions: self.functions.clone(),
+        }
     }
 
     /// What the engine needs, or why it cannot be had.

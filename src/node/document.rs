@@ -316,11 +316,17 @@ pub(super) fn depth(value: &Value) -> usize {
 
 /// Stores a document, atomically. One that could not be read again is refused.
 pub(super) fn publish(store: &Store, key: &str, document: &Map, condition: Condition) -> Result<()> {
+    let text = text_of(key, document)?;
+    let holds_many = document.contains_key(v3::CONSOLIDATED) || key.ends_with(v2::CONSOLIDATED);
+    publish_text(store, key, text.as_bytes(), if holds_many { MAX_CONSOLIDATED } else { MAX_DOCUMENT }, condition)
+}
+
+/// The text that a document is stored as. One that could not be read again is refused.
+pub(super) fn text_of(key: &str, document: &Map) -> Result<String> {
     check_depth(1 + document.values().map(depth).max().unwrap_or(0), key)?;
     let mut text = json::to_text(&Value::Object(document.clone()));
     text.push('\n');
-    let holds_many = document.contains_key(v3::CONSOLIDATED) || key.ends_with(v2::CONSOLIDATED);
-    publish_text(store, key, text.as_bytes(), if holds_many { MAX_CONSOLIDATED } else { MAX_DOCUMENT }, condition)
+    Ok(text)
 }
 
 /// Stores the text of a document of at most `limit` bytes, atomically.

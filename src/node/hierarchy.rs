@@ -119,6 +119,18 @@ pub(super) fn publish_new(store: &Store, path: &str, name: &str, document: &Map)
 /// `erased` are paths of which everything went first.
 pub(super) fn refresh(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
     let done = refresh_above(store, paths, erased);
+    refreshed(store, paths, done)
+}
+
+/// The same after the document of the array at `path` changed: an array has no consolidated metadata of its own, so nothing is looked
+/// for there.
+pub(super) fn refresh_array(store: &Store, path: &str) -> Result<()> {
+    let paths = [path.to_string()];
+    let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &[path], None));
+    refreshed(store, &paths, done)
+}
+
+fn refreshed(store: &Store, paths: &[String], done: Result<()>) -> Result<()> {
     catalog::changed(store);
     done?;
     if store.consolidates_each_step() {
@@ -163,11 +175,16 @@ fn refresh_above(store: &Store, paths: &[String], erased: Option<&str>) -> Resul
         let paths: Vec<&str> = paths.iter().map(String::as_str).filter(|p| below(p)).collect();
         let erased = erased.filter(|p| below(p) && *p != group);
         if !paths.is_empty() || erased.is_some() {
-            refresh_v3(store, group, &paths, erased)?;
-            refresh_v2(store, group, &paths, erased)?;
+            refresh_group(store, group, &paths, erased)?;
         }
     }
     Ok(())
+}
+
+/// Brings what one group has consolidated up to date.
+fn refresh_group(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
+    refresh_v3(store, group, paths, erased)?;
+    refresh_v2(store, group, paths, erased)
 }
 
 fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {

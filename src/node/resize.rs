@@ -131,7 +131,7 @@ impl Array {
     }
 
     pub(super) fn refresh_above(&self) -> Result<()> {
-        super::hierarchy::refresh(self.store(), &[self.path().to_string()], None)
+        super::hierarchy::refresh_array(self.store(), self.path())
     }
 }
 

@@ -4,6 +4,7 @@ use super::tests::{read_all, spec, view, write_all};
 use super::*;
 use crate::engine::Selection;
 use crate::error::{ErrorKind, Result};
+use crate::metadata::json;
 use crate::store::local::{LocalStore, SyncMode};
 use crate::store::os::{Call, fault};
 use std::path::PathBuf;
@@ -247,4 +248,55 @@ fn an_appender_goes_along_any_dimension_and_names_what_it_cannot() {
     let array = Array::create(&store, "r", &listed, Create::New).unwrap();
     assert_eq!(tests::kind(Appender::open(&array, 0, 0, 0)), ErrorKind::Unsupported);
     assert!(Appender::open(&array, 1, 0, 0).is_ok());
+}
+
+/// While nobody else changes the document, the appender only puts another shape into its text; what anybody changed is seen and kept.
+#[test]
+fn the_document_of_each_step_is_the_one_that_a_whole_rewriting_would_give() {
+    let shape = |n: u64| [n, 3];
+    for (format, name) in [(Format::V3, "zarr.json"), (Format::V2, ".zarray")] {
+        let store = tests::memory();
+        let mut spec = if format == Format::V2 { tests::spec_v2(&shape(0), &[1, 2]) } else { spec(&shape(0), &[1, 2]) };
+        spec.set_attributes_json(r#"{"shape": [7, 7], "text": "\"shape\": [0, 3]"}"#).unwrap();
+        let array = Array::create(&store, "g/a", &spec, Create::New).unwrap();
+        let key = format!("g/a/{name}");
+        let mut appender = Appender::open(&array, 0, 0, 0).unwrap();
+        let mut expected = tests::object(&store, &key);
+        for step in 0..12 {
+            match step {
+                // Another handle, and another setting of this one.
+                5 => Array::open(&store, "g/a").unwrap().attributes().set("unit", "K".into()).unwrap(),
+                8 => array.set_write_fill_chunks(true),
+                _ => {}
+            }
+            if step == 5 && format == Format::V3 {
+                expected = tests::object(&store, &key);
+            }
+            // SAFETY: the memory lives as long as the call.
+            unsafe { appender.append(1, &view(&mut [step; 3], &shape(1))).unwrap() };
+            expected.insert("shape".into(), serde_json::json!([step + 1, 3]));
+            let whole = json::to_text(&Value::Object(expected.clone())) + "\n";
+            assert_eq!(tests::text(&store, &key).unwrap(), whole);
+            assert_eq!((array.shape().as_slice(), appender.position()), (&shape(step as u64 + 1)[..], (step as u64 + 1, step as u64 + 1)));
+        }
+        appender.flush().unwrap();
+        assert_eq!(read_all(&Array::open(&store, "g/a").unwrap()), (0..12).flat_map(|n| [n; 3]).collect::<Vec<_>>());
+        // Another one's length is not overwritten.
+        Array::open(&store, "g/a").unwrap().resize(&shape(20), false).unwrap();
+        // SAFETY: as above.
+        let late = unsafe { appender.append(1, &view(&mut [0; 3], &shape(1))) };
+        assert_eq!(tests::kind(late), ErrorKind::State);
+    }
+}
+
+#[test]
+fn a_step_opens_the_lock_the_document_and_what_it_writes() {
+    let folder = Folder::new("step");
+    let array = Array::create(&folder.1, "", &spec(&[0, 4], &[1, 4]), Create::New).unwrap();
+    let mut appender = Appender::open(&array, 0, 0, 0).unwrap();
+    // SAFETY: the memory lives as long as the call.
+    let mut step = || unsafe { appender.append(1, &view(&mut [1; 4], &[1, 4])).unwrap() };
+    step();
+    // The lock file, the document, the chunk (whose folder is not there at first), the new document.
+    assert_eq!(calls(&mut step), (1, 5, 1));
 }

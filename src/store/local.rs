@@ -13,7 +13,7 @@
 use super::os::{self, CWD, EntryKind, Errno, OnceFd};
 use super::{Capabilities, Condition, Folder, Listing, Mark, Object, ProcessLock, Staged, Store, Version, check_exact};
 use crate::error::{Error, Result, bail, err};
-use crate::fork::ForkSafe;
+use crate::fork::{ForkSafe, forks};
 use crate::limits::{MAX_KEY, reserve};
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
@@ -513,7 +513,7 @@ impl LocalStore {
                 Err(Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => return Ok(None),
                 Err(e) => return Err(e.error("lock")),
             }
-            let held = ByteLock { fd, byte: byte as i64, process: std::process::id() };
+            let held = ByteLock { fd, byte: byte as i64, forks: forks() };
             // Whoever erased the folder erased this file; the next ones lock another.
             if os::stat(held.fd.as_fd()).map_err(|e| e.error("stat"))?.st_nlink > 0 {
                 return Ok(Some(held));
@@ -1019,14 +1019,15 @@ impl Drop for StagedFile {
 struct ByteLock {
     fd: OwnedFd,
     byte: i64,
-    process: u32,
+    /// How often this process had been forked by then (see `fork`), which costs no system call.
+    forks: u32,
 }
 
 impl Drop for ByteLock {
     fn drop(&mut self) {
         // Closing gives the lock back unless a forked child holds the descriptor, too; a child must not give back the
         // parent's.
-        if self.process == std::process::id() {
+        if self.forks == forks() {
             let _ = os::unlock_byte(self.fd.as_fd(), self.byte);
         }
     }
