@@ -45,6 +45,8 @@ struct Known {
     /// Where the shape stands in the text.
     shape: Range<usize>,
     state: Arc<State>,
+    /// The state before, which differs in the shape alone: the next one is made of it.
+    before: Option<Arc<State>>,
 }
 
 impl Known {
@@ -52,14 +54,25 @@ impl Known {
     fn new(text: Vec<u8>, state: Arc<State>) -> Option<Known> {
         state.meta.grid.regular_shape()?;
         let shape = Object::document(&text, &[])?.place("shape")?;
-        Some(Known { text, shape, state })
+        Some(Known { text, shape, state, before: None })
     }
 
-    /// The text and the state with another shape.
-    fn with_shape(mut self, shape: &[u64]) -> (State, Vec<u8>) {
+    /// Puts another shape into the text, and gives the state that it says.
+    fn reshape(&mut self, shape: &[u64]) -> State {
         let list = json::to_text_within(&number_list(shape), 1);
-        self.text.splice(self.shape, list.into_bytes());
-        (self.state.with_shape(shape), self.text)
+        let end = self.shape.start + list.len();
+        self.text.splice(self.shape.clone(), list.into_bytes());
+        self.shape.end = end;
+        match self.before.take().map(Arc::try_unwrap) {
+            Some(Ok(state)) => state.into_shape(shape),
+            _ => self.state.with_shape(shape),
+        }
+    }
+
+    /// The array has that state from now on, and had the other one before.
+    fn follow(&mut self, state: Arc<State>, before: Arc<State>) {
+        let old = std::mem::replace(&mut self.state, state);
+        self.before = Arc::ptr_eq(&old, &before).then_some(before);
     }
 }
 
@@ -203,16 +216,6 @@ impl Appender {
         path::join(self.array.path(), document_name(self.array.format()))
     }
 
-    /// The array with another shape, and the text of its document.
-    fn reshaped(&mut self, fresh: &State, shape: &[u64]) -> Result<(State, Vec<u8>)> {
-        if let Some(known) = self.known.take() {
-            return Ok(known.with_shape(shape));
-        }
-        let next = self.array.reshaped(fresh, shape)?;
-        let text = document::text_of(&self.key(), &next.meta.document)?;
-        Ok((next, text.into_bytes()))
-    }
-
     /// Stores the steps before `end` that are not published, makes them durable, then publishes the shape that has them.
     fn publish(&mut self, end: u64, fresh: Arc<State>) -> Result<()> {
         if end <= self.published {
@@ -224,15 +227,32 @@ impl Appender {
             engine::flush(&until, &self.kept, Some(&slab(&shape, self.dim, self.published, end - self.published)?))?;
         }
         self.array.flush_store()?;
-        let (next, text) = self.reshaped(&fresh, &shape)?;
-        self.doubtful = Some(end);
-        if fresh.meta.shape != shape {
-            document::publish_text(self.array.store(), &self.key(), &text, MAX_DOCUMENT, Condition::None)?;
+        // What fails is tried again with all of the document.
+        match self.known.take() {
+            Some(mut known) => {
+                let next = known.reshape(&shape);
+                self.store_document(end, &known.text)?;
+                let (state, before) = self.array.set_state(next);
+                known.follow(state, before);
+                self.known = Some(known);
+            }
+            None => {
+                let next = self.array.reshaped(&fresh, &shape)?;
+                let text = document::text_of(&self.key(), &next.meta.document)?.into_bytes();
+                if fresh.meta.shape != shape {
+                    self.store_document(end, &text)?;
+                }
+                self.known = Known::new(text, self.array.set_state(next).0);
+            }
         }
         self.doubtful = None;
-        self.known = Known::new(text, self.array.set_state(next));
         self.published = end;
         Ok(())
+    }
+
+    fn store_document(&mut self, end: u64, text: &[u8]) -> Result<()> {
+        self.doubtful = Some(end);
+        document::publish_text(self.array.store(), &self.key(), text, MAX_DOCUMENT, Condition::None)
     }
 }
 

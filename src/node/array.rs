@@ -465,8 +465,9 @@ impl Array {
         Ok(state.counting(&self.0.stats))
     }
 
-    /// Uses that state, of the document itself, from now on, and gives it as what [`Array::state`] gives until it changes again.
-    pub(super) fn set_state(&self, state: State) -> Arc<State> {
+    /// Uses that state, of the document itself, from now on, and gives it as what [`Array::state`] gives until it changes again; and the
+    /// one before.
+    pub(super) fn set_state(&self, state: State) -> (Arc<State>, Arc<State>) {
         if let Some(cache) = self.0.handling.read(|handling| handling.cache.clone()) {
             let alike = ArrayMeta { shape: state.meta.shape.clone(), ..self.state().meta.clone() };
             if difference(&alike, &state.meta).is_some() {
@@ -474,9 +475,9 @@ impl Array {
             }
         }
         let state = Arc::new(state);
-        drop(self.0.state.replace(state.clone()));
+        let before = self.0.state.replace(state.clone());
         self.0.listed.store(false, Ordering::Release);
-        state
+        (state, before)
     }
 }
 
@@ -544,11 +545,17 @@ impl State {
 
     /// The same array with other lengths, on a regular grid: nothing else depends on them.
     pub fn with_shape(&self, shape: &[u64]) -> State {
-        let mut meta = self.meta.clone();
-        meta.shape = Dims::from_slice(shape);
-        meta.document.insert("shape".into(), v3::number_list(shape));
-        let bound = self.bound.clone().map(|bound| Arc::new(BoundArray { shape: meta.shape.clone(), ..(*bound).clone() }));
-        self.like(meta, bound)
+        self.like(self.meta.clone(), self.bound.clone()).into_shape(shape)
+    }
+
+    /// The same, of a state that nobody else has.
+    pub fn into_shape(mut self, shape: &[u64]) -> State {
+        self.meta.shape = Dims::from_slice(shape);
+        self.meta.document.insert("shape".into(), v3::number_list(shape));
+        if let Ok(bound) = &mut self.bound {
+            Arc::make_mut(bound).shape = Dims::from_slice(shape);
+        }
+        self
     }
 
     /// Another document and settings of chunks that lie where these do.
