@@ -90,7 +90,8 @@ pub fn explain(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, 
         }
     }
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !write && !array.store.capabilities().latency) {
-        share_out(&mut plan, shard, array.pool.threads() as u64)?;
+        let bytes = plan.bytes();
+        share_out(&mut plan, bytes, shard, array.pool.threads() as u64)?;
     }
     let mut seen = walk.seen;
     seen.threads = (array.pool.threads() as u64).min(plan.items().max(1));

@@ -129,6 +129,15 @@ pub(super) struct List {
     memory: Strides,
     /// The shape of the result.
     shape: Dims,
+    /// How the chunks of points are cut into items; `None`: not at all.
+    bands: Option<Bands>,
+}
+
+/// Equal parts of a chunk along one dimension.
+struct Bands {
+    d: usize,
+    each: u64,
+    count: u64,
 }
 
 /// How often an element may be picked.
@@ -151,6 +160,7 @@ impl List {
             cells: cells_of(&array.chain),
             memory: memory.into(),
             shape: picks.shape(&array.shape),
+            bands: None,
         };
         list.kind = match picks {
             Picks::Orthogonal(lists) => {
@@ -169,28 +179,36 @@ impl List {
         if element_count(&self.counts).is_err() {
             bail!(Limit, "the array has more than 2^63 chunks, too many for points");
         }
-        let mut points = Vec::new();
-        let enough = usize::try_from(count).is_ok_and(|n| points.try_reserve_exact(n).is_ok());
-        if !enough {
-            bail!(NoMemory, "no memory for {count} points");
-        }
-        for position in 0..count {
+        let places = Places::new(self, shape);
+        let place = |position: u64| {
             let here = coordinates.get(position as usize * rank..).unwrap_or_default();
-            let (mut inside, mut extents, mut number) = (Dims::new(), Dims::new(), 0);
-            for d in 0..rank {
-                let (i, n) = (here[d], shape[d]);
-                if i < 0 || i as u64 >= n {
-                    bail!(Bounds, "point {position}, dimension {d}: the index {i} lies outside of the array's length {n}");
-                }
-                let chunk = self.grid.chunk_of(d, i as u64);
-                inside.push(i as u64 - self.grid.origin(d, chunk));
-                extents.push(self.grid.extent(d, chunk));
-                number = number * self.counts[d] + chunk;
+            if let Some(d) = (0..rank).find(|&d| here[d] < 0 || here[d] as u64 >= shape[d]) {
+                bail!(Bounds, "point {position}, dimension {d}: the index {} lies outside of the array's length {}", here[d], shape[d]);
             }
-            let at = inside.iter().zip(&distances(&extents)).map(|(&i, &s)| i * s as u64).sum();
-            points.push(Point { chunk: number, cell: self.cell(&inside, &extents), at, position });
+            Ok(places.locate(&here[..rank]))
+        };
+        let mut points: Vec<Point> = room_for(count)?;
+        match places.span {
+            Some((cells, volume)) => {
+                let mut keys = room_for(count)?;
+                for position in 0..count {
+                    let (chunk, cell, at) = place(position)?;
+                    keys.push(Keyed { key: (chunk * cells + cell) * volume + at, position });
+                }
+                sort(&mut keys)?;
+                points.extend(keys.iter().map(|&Keyed { key, position }| {
+                    let (number, at) = (key / volume, key % volume);
+                    Point { chunk: number / cells, cell: number % cells, at, position }
+                }));
+            }
+            None => {
+                for position in 0..count {
+                    let (chunk, cell, at) = place(position)?;
+                    points.push(Point { chunk, cell, at, position });
+                }
+                points.sort_unstable();
+            }
         }
-        points.sort_unstable();
         if repeats == Repeats::Last {
             // `dedup_by` keeps the first of its run: it gets the position of the last.
             points.dedup_by(|later, kept| {
@@ -221,6 +239,15 @@ impl List {
         number
     }
 
+    /// Cuts the chunks that points lie in into at most so many items each, between inner chunks that have that extent along dimension
+    /// `d`. Only on a regular grid.
+    pub fn cut(&mut self, d: usize, extent: u64, pieces: u64) {
+        if let Some(chunk) = self.grid.regular_shape() {
+            let each = extent * chunk[d].div_ceil(extent).div_ceil(pieces.max(1));
+            self.bands = Some(Bands { d, each, count: chunk[d].div_ceil(each) });
+        }
+    }
+
     /// The box around all that is picked, where chunks are numbered by dimension; `None` of points, whose chunks are [`List::chunks`].
     pub fn segments(&self, d: usize) -> Option<Vec<Segment>> {
         let mut out: Vec<Segment> = Vec::new();
@@ -249,13 +276,15 @@ impl List {
         matches!(self.kind, Kind::Points(..))
     }
 
-    /// The number of chunks that points lie in.
+    /// The number of chunks that points lie in, or of the items that these are cut into.
     pub fn chunks(&self) -> u64 {
-        if let Kind::Points(_, starts) = &self.kind { starts.len() as u64 - 1 } else { 0 }
+        let bands = self.bands.as_ref().map_or(1, |bands| bands.count);
+        if let Kind::Points(_, starts) = &self.kind { (starts.len() as u64 - 1) * bands } else { 0 }
     }
 
-    /// All of the chunk that points lie in, the `n`-th of them.
+    /// All of the chunk that points lie in, the `n`-th of them; or a band of it, where they are cut.
     pub fn chunk(&self, n: u64) -> Item {
+        let (n, band) = self.bands.as_ref().map_or((n, 0), |bands| (n / bands.count, n % bands.count));
         let mut item = Item { chunk: Dims::from_elem(0, self.counts.len()), axes: Axes::new(), memory: 0 };
         if let Kind::Points(points, starts) = &self.kind {
             let mut number = points[starts[n as usize]].chunk;
@@ -266,6 +295,10 @@ impl List {
         }
         let each = item.chunk.iter().enumerate();
         item.axes = each.map(|(d, &c)| Axis { start: 0, count: self.grid.extent(d, c), step: 1, memory: 0 }).collect();
+        if let Some(&Bands { d, each, .. }) = self.bands.as_ref() {
+            let axis = &mut item.axes[d];
+            (axis.start, axis.count) = (band * each, each.min(axis.count - band * each));
+        }
         item
     }
 
@@ -297,6 +330,123 @@ impl List {
     pub fn result(&self) -> (&[u64], &[i64]) {
         (&self.shape, &self.memory)
     }
+}
+
+/// Room for so many things of a list.
+fn room_for<T>(count: u64) -> Result<Vec<T>> {
+    let mut room = Vec::new();
+    match usize::try_from(count).is_ok_and(|n| room.try_reserve_exact(n).is_ok()) {
+        true => Ok(room),
+        false => bail!(NoMemory, "no memory for {count} points"),
+    }
+}
+
+/// Where points lie.
+struct Places<'a> {
+    list: &'a List,
+    /// Each dimension of a regular grid with at most one level of inner chunks.
+    along: Option<SmallVec<[Along; 6]>>,
+    /// The most inner chunks and elements of a chunk, where the numbers of all chunks, inner chunks and elements fit in one.
+    span: Option<(u64, u64)>,
+}
+
+/// The extents of chunks and inner chunks along one dimension, how many there are of them, and a chunk's distance between neighbours.
+struct Along {
+    extent: u64,
+    count: u64,
+    distance: u64,
+    inner: u64,
+    inners: u64,
+}
+
+impl Places<'_> {
+    fn new<'a>(list: &'a List, shape: &[u64]) -> Places<'a> {
+        let chunk = list.grid.largest(shape);
+        let (mut cells, mut outer) = (Some(1u64), &chunk);
+        for inner in &list.cells {
+            let more = outer.iter().zip(inner).map(|(n, m)| n.div_ceil(*m));
+            cells = more.fold(cells, |product, n| product?.checked_mul(n));
+            outer = inner;
+        }
+        let product = |dims: &Dims| dims.iter().try_fold(1u64, |product, &n| product.checked_mul(n));
+        let span = cells.zip(product(&chunk));
+        let span = span.filter(|&(cells, volume)| {
+            product(&list.counts).and_then(|n| n.checked_mul(cells)).and_then(|n| n.checked_mul(volume)).is_some_and(|n| n > 0)
+        });
+        let inner = list.cells.first().unwrap_or(&chunk);
+        let along = |d: usize| Along {
+            extent: chunk[d],
+            count: list.counts[d],
+            distance: distances(&chunk)[d] as u64,
+            inner: inner[d],
+            inners: chunk[d].div_ceil(inner[d]),
+        };
+        let simple = list.grid.regular_shape().is_some() && list.cells.len() < 2;
+        Places { list, along: simple.then(|| (0..chunk.len()).map(along).collect()), span }
+    }
+
+    /// The numbers of a point's chunk, of the inner chunk in it, and of the element in the chunk. The point lies in the array.
+    fn locate(&self, point: &[i64]) -> (u64, u64, u64) {
+        let (mut number, mut cell, mut at) = (0, 0, 0);
+        if let Some(along) = &self.along {
+            for (&i, a) in point.iter().zip(along) {
+                let chunk = i as u64 / a.extent;
+                let inside = i as u64 - chunk * a.extent;
+                number = number * a.count + chunk;
+                at += inside * a.distance;
+                if a.inners > 1 {
+                    cell = cell * a.inners + inside / a.inner;
+                }
+            }
+            return (number, cell, at);
+        }
+        let (mut inside, mut extents) = (Dims::new(), Dims::new());
+        for (d, &i) in point.iter().enumerate() {
+            let chunk = self.list.grid.chunk_of(d, i as u64);
+            inside.push(i as u64 - self.list.grid.origin(d, chunk));
+            extents.push(self.list.grid.extent(d, chunk));
+            number = number * self.list.counts[d] + chunk;
+        }
+        at = inside.iter().zip(&distances(&extents)).map(|(&i, &s)| i * s as u64).sum();
+        (number, self.list.cell(&inside, &extents), at)
+    }
+}
+
+/// A point's chunk, inner chunk and place in one number.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Keyed {
+    key: u64,
+    position: u64,
+}
+
+/// Bits of a digit, and how many keys are sorted by comparing them.
+const DIGIT: u32 = 11;
+const FEW: usize = 1 << 10;
+
+/// Sorts by key, those of one key by position, as which they come: digit by digit from the last one on. Of a million points that takes a
+/// tenth of what comparing takes.
+fn sort(keys: &mut Vec<Keyed>) -> Result<()> {
+    if keys.len() <= FEW {
+        keys.sort_unstable();
+        return Ok(());
+    }
+    let most = keys.iter().fold(0, |bits, k| bits | k.key);
+    let mut other = room_for(keys.len() as u64)?;
+    other.resize(keys.len(), Keyed::default());
+    for shift in (0..u64::BITS - most.leading_zeros()).step_by(DIGIT as usize) {
+        let digit = |k: &Keyed| (k.key >> shift) as usize & ((1 << DIGIT) - 1);
+        let mut next = [0usize; 1 << DIGIT];
+        keys.iter().for_each(|k| next[digit(k)] += 1);
+        let mut sum = 0;
+        next.iter_mut().for_each(|n| sum += std::mem::replace(n, sum));
+        for k in keys.iter() {
+            let place = &mut next[digit(k)];
+            other[*place] = *k;
+            *place += 1;
+        }
+        std::mem::swap(keys, &mut other);
+    }
+    Ok(())
 }
 
 /// The shapes of inner chunks at every level, in the array's order of dimensions.
@@ -493,10 +643,12 @@ impl Here {
                 any = true;
             }
             Kind::Points(points, _) => {
-                for (_, at) in self.points(points, w) {
+                let (low, high) = (&mut low[..], &mut high[..]);
+                self.points(points, w, |_, at| {
                     any = true;
-                    (0..rank).for_each(|d| (low[d], high[d]) = (low[d].min(at[d]), high[d].max(at[d] + 1)));
-                }
+                    at.iter().enumerate().for_each(|(d, &i)| (low[d], high[d]) = (low[d].min(i), high[d].max(i + 1)));
+                    true
+                });
             }
             Kind::Mask(bits) => rows(bits, w, &mut |row, at, n| {
                 let first = bits.next(at, at + n, true);
@@ -517,8 +669,8 @@ impl Here {
         any
     }
 
-    /// The points in a box with their coordinates.
-    fn points<'a>(&'a self, points: &'a [Point], w: &'a Window) -> impl Iterator<Item = (&'a Point, Dims)> {
+    /// Gives the points in a box to `each`, with their coordinates, until it returns false. False where `each` said so.
+    fn points(&self, points: &[Point], w: &Window, mut each: impl FnMut(&Point, &[u64]) -> bool) -> bool {
         let key = |corner: &dyn Fn(usize) -> u64| {
             let inside: Dims = (0..self.origin.len()).map(|d| corner(d) - self.origin[d]).collect();
             let at: u64 = inside.iter().zip(&self.distances).map(|(&i, &s)| i * s as u64).sum();
@@ -527,14 +679,17 @@ impl Here {
         let (first, last) = (key(&|d| w.low[d]), key(&|d| w.high[d] - 1));
         let from = points.partition_point(|p| (p.chunk, p.cell, p.at) < first);
         let to = points.partition_point(|p| (p.chunk, p.cell, p.at) <= last);
-        points[from..to].iter().filter_map(|p| {
-            let (mut rest, mut at) = (p.at, self.origin.clone());
-            for (i, &distance) in at.iter_mut().zip(&self.distances).filter(|(_, s)| **s != 0) {
-                *i += rest / distance as u64;
-                rest %= distance as u64;
+        let (mut at, distances) = (self.origin.clone(), &self.distances[..]);
+        let (at, origin, low, high) = (&mut at[..], &self.origin[..], &w.low[..], &w.high[..]);
+        points[from..to].iter().all(|p| {
+            let (mut rest, mut inside) = (p.at, true);
+            for (d, &distance) in distances.iter().enumerate() {
+                let along = rest.checked_div(distance as u64).unwrap_or(0);
+                rest -= along * distance as u64;
+                at[d] = origin[d] + along;
+                inside &= low[d] <= at[d] && at[d] < high[d];
             }
-            let inside = at.iter().enumerate().all(|(d, &i)| (w.low[d]..w.high[d]).contains(&i));
-            inside.then_some((p, at))
+            !inside || each(p, at)
         })
     }
 
@@ -547,7 +702,14 @@ impl Here {
                     |d: usize| within(&lists[d], w.low[d], w.high[d]).iter().map(|r| clipped(r, w.low[d], w.high[d]).count).sum::<u64>();
                 (0..w.low.len()).map(along).product()
             }
-            Kind::Points(points, _) => self.points(points, &w).count() as u64,
+            Kind::Points(points, _) => {
+                let mut count = 0;
+                self.points(points, &w, |_, _| {
+                    count += 1;
+                    true
+                });
+                count
+            }
             Kind::Mask(bits) => {
                 let mut sum = 0;
                 rows(bits, &w, &mut |_, at, n| sum += bits.rank(at + n) - bits.rank(at));
@@ -562,7 +724,8 @@ impl Here {
         let w = self.window(axes, memory);
         let strides: Strides = w.axis.iter().map(|j| j.map_or(0, |j| buffer[j])).collect();
         let rank = w.low.len();
-        let at = |index: &[u64]| -> i64 { (0..rank).map(|d| (index[d] - w.low[d]) as i64 * strides[d]).sum() };
+        let (low, by) = (&w.low[..], &strides[..]);
+        let at = |index: &[u64]| -> i64 { index.iter().zip(low).zip(by).map(|((&i, &low), &s)| (i - low) as i64 * s).sum() };
         let step = strides.last().copied().unwrap_or(0);
         let result = &self.list.memory;
         match &self.list.kind {
@@ -572,9 +735,9 @@ impl Here {
                     .collect();
                 product(&runs, (&w, &strides, result), (0, 0), each)
             }
-            Kind::Points(points, _) => self.points(points, &w).all(|(p, index)| {
+            Kind::Points(points, _) => self.points(points, &w, |p, index| {
                 let memory = p.position as i64 * result[0];
-                each(Piece { buffer: at(&index), buffer_step: step, memory, memory_step: result[0], count: 1 })
+                each(Piece { buffer: at(index), buffer_step: step, memory, memory_step: result[0], count: 1 })
             }),
             Kind::Mask(bits) => {
                 let mut going = true;
@@ -655,6 +818,28 @@ fn rows(bits: &Bits, w: &Window, row: &mut dyn FnMut(&[u64], u64, u64)) {
                 break;
             }
             at[d] = w.low[d];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_sorted_and_those_of_one_key_stay_in_order() {
+        let mut seed = 7u64;
+        for (count, most) in [(0, 1), (FEW, 50), (FEW + 1, 1), (5000, 300), (5000, 1 << 30), (5000, u64::MAX)] {
+            let mut keys: Vec<Keyed> = (0..count as u64)
+                .map(|position| {
+                    seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    Keyed { key: (seed ^ seed >> 29) % most, position }
+                })
+                .collect();
+            let mut wanted = keys.clone();
+            wanted.sort();
+            sort(&mut keys).unwrap();
+            assert!(keys == wanted, "{count} keys below {most}");
         }
     }
 }

@@ -100,7 +100,7 @@ impl Simplified {
 pub unsafe fn place_run(src: *const u8, dst: *mut u8, axis: PlaceAxis, transfer: &Transfer) -> std::result::Result<(), Misfit> {
     if let Some(size) = transfer.plain_copy() {
         // SAFETY: forwarded from the caller.
-        unsafe { copy_plain(src, dst, std::slice::from_ref(&axis), size, false) };
+        unsafe { copy_plain(src, dst, if axis.count == 1 { &[] } else { std::slice::from_ref(&axis) }, size, false) };
         return Ok(());
     }
     // SAFETY: forwarded from the caller.

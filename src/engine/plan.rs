@@ -79,12 +79,13 @@ impl Plan {
             memory: Strides::from_elem(0, rank),
             items: list.chunks(),
             bytes: element_count(list.result().0)?.saturating_mul(item as u64),
-            list: Some(list.clone()),
+            list: None,
         };
         for segments in (0..rank).map_while(|d| list.segments(d)) {
             plan.segments.extend(segments);
             plan.bounds.push(plan.segments.len());
         }
+        plan.list = Some(list);
         if plan.is_product() {
             plan.count_items()?;
         }
@@ -123,6 +124,13 @@ impl Plan {
 
     /// Cuts the segments of dimension `d` further, each into at most `pieces`, at multiples of `extent` from the chunk's origin.
     pub fn refine(&mut self, d: usize, extent: u64, pieces: u64) -> Result<()> {
+        if !self.is_product() {
+            if let Some(list) = self.list.as_mut().and_then(Arc::get_mut) {
+                list.cut(d, extent, pieces);
+                self.items = list.chunks();
+            }
+            return Ok(());
+        }
         let inner = Grid::regular(Dims::from_elem(extent, 1))?;
         let (mut fine, mut cut) = (Vec::new(), Vec::new());
         for s in self.dimension(d) {

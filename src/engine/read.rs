@@ -18,7 +18,7 @@ use super::{BoundArray, Memory, Selection, lenient};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::coding::Coding;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{grow, reserve};
+use crate::limits::{chunk_bytes, grow, reserve};
 use crate::store::{ByteRange, Fetched, Folder, Object, Tuning, Version, check_exact};
 use std::borrow::Borrow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,7 +64,8 @@ pub(super) fn job(
     }
     let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
-        share_out(&mut plan, shard, array.pool.threads() as u64)?;
+        let bytes = plan.bytes();
+        share_out(&mut plan, bytes, shard, array.pool.threads() as u64)?;
     }
     job_of(array, plan, memory, coding, gate)
 }
@@ -75,7 +76,15 @@ pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Me
         write_back::flush(array, kept, None)?;
     }
     let list = List::new(array, picks, &memory.strides, Repeats::All)?;
-    Ok(work(job_of(array, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory, None, None)?))
+    let mut plan = Plan::listed(list, array.shape.len(), memory.data_type.size())?;
+    if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
+        // What is read for few elements are the inner chunks that they lie in.
+        let inner = chunk_bytes(&shard.inner_shape, array.data_type.size())? as u64;
+        let all = plan.items().saturating_mul(chunk_bytes(array.chain.shape(), array.data_type.size())? as u64);
+        let bytes = (plan.bytes() / memory.data_type.size().max(1) as u64).saturating_mul(inner).min(all);
+        share_out(&mut plan, bytes, shard, array.pool.threads() as u64)?;
+    }
+    Ok(work(job_of(array, plan, memory, None, None)?))
 }
 
 fn job_of(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&Coding>, gate: Option<Arc<Gate>>) -> Result<Job> {
@@ -108,13 +117,13 @@ pub(super) fn plain_shard(chain: &BoundChain) -> Option<&Sharded> {
     }
 }
 
-/// Where there are fewer shards than keep all threads busy to the end, each is read in several parts.
-pub(super) fn share_out(plan: &mut Plan, shard: &Sharded, threads: u64) -> Result<()> {
+/// Where there are fewer shards than keep all threads busy to the end, each is read in several parts. `bytes` are worked on for all.
+pub(super) fn share_out(plan: &mut Plan, bytes: u64, shard: &Sharded, threads: u64) -> Result<()> {
     let enough = threads * 4;
     if threads < 2 || plan.items() == 0 || plan.items() >= enough {
         return Ok(());
     }
-    let pieces = enough.div_ceil(plan.items()).min(plan.bytes() / plan.items() / INLINE_BYTES);
+    let pieces = enough.div_ceil(plan.items()).min(bytes / plan.items() / INLINE_BYTES);
     // Along the outermost dimension that has so many inner chunks: then each part's are neighbours in most shards.
     let dimension =
         (0..shard.grid.len()).find(|&j| shard.grid[j] >= pieces).or_else(|| (0..shard.grid.len()).max_by_key(|&j| shard.grid[j]));

@@ -132,3 +132,41 @@ fn lists_are_checked_against_the_array_before_anything_is_touched() {
     }
     assert!(data.iter().all(|&v| v == 7) && array.stats().snapshot().writes == 0);
 }
+
+/// Points of few shards are cut into items, and points whose chunk, inner chunk and place have no room in one number
+/// are sorted by comparing.
+#[test]
+fn many_points_are_where_they_should_be_with_any_threads_and_shapes() {
+    for threads in [1, 4] {
+        let store = Store::memory(&Context::with_threads(threads));
+        for (chunks, inner) in [([64u64, 64], Some([8u64, 16])), ([64, 64], Some([64, 2])), ([16, 64], None), ([64, 64], None)] {
+            let mut spec = spec(&[64, 64], &chunks);
+            spec.set_compressor("zstd", None).unwrap();
+            inner.iter().for_each(|inner| spec.set_inner_chunks(inner).unwrap());
+            let array = Array::create(&store, "a", &spec, Create::Overwrite).unwrap();
+            write_all(&array, &mut (0..4096).collect::<Vec<_>>());
+            let mut seed = 3;
+            for n in [1usize, 40, 3000] {
+                let points: Vec<i64> = (0..2 * n).map(|_| below(&mut seed, 64) as i64).collect();
+                let picks = Picks::Points { count: n as u64, coordinates: &points };
+                let mut out = vec![-1; n];
+                // SAFETY: the memory lives as long as the call.
+                unsafe { array.read_picks(&picks, &line(&mut out, &[4])).unwrap() };
+                let wanted: Vec<i32> = points.chunks(2).map(|p| (p[0] * 64 + p[1]) as i32).collect();
+                assert_eq!(out, wanted, "{chunks:?} {inner:?} {n} points, {threads} threads");
+            }
+        }
+    }
+    let huge = 1u64 << 60;
+    let mut spec = spec(&[huge, 4], &[1 << 10, 4]);
+    spec.set_inner_chunks(&[1, 4]).unwrap();
+    let array = Array::create(&memory(), "huge", &spec, Create::New).unwrap();
+    let points = [huge as i64 - 1, 3, 5, 0, huge as i64 - 1, 2, 5, 0];
+    let picks = Picks::Points { count: 4, coordinates: &points };
+    // SAFETY: as above.
+    unsafe { array.write_picks(&picks, &line(&mut [7, 8, 9, 10], &[4])).unwrap() };
+    let mut out = [0; 4];
+    // SAFETY: as above.
+    unsafe { array.read_picks(&picks, &line(&mut out, &[4])).unwrap() };
+    assert_eq!(out, [7, 10, 9, 10]);
+}
