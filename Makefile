@@ -4,7 +4,7 @@
 help:
 	@echo "make demo     build the library, run a simulation that writes Zarr, kill it, restart it, read it back, make a picture"
 	@echo "make test     every test, on a fresh machine too (installs what is missing; OZARR_SKIP=kill,asan leaves steps out)"
-	@echo "make check-deep  the long checks: valgrind, fuzzing, thousands of random programs, a second S3 server, a build from vendored sources (15 minutes)"
+	@echo "make check-deep  the long checks: valgrind, races, fuzzing, thousands of random programs, a second S3 server, a build from vendored sources (20 minutes)"
 	@echo "make dist     pack the installed library for machines without Rust and without a network"
 	@echo "make bench    the benchmark beside the bare loop and every peer, into docs/performance.md (QUICK=1: less of it, into build/)"
 	@echo "make header   generate include/ozarr.h and abi/ozarr.symbols anew"
