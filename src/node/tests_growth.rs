@@ -274,7 +274,7 @@ fn the_document_of_each_step_is_the_one_that_a_whole_rewriting_would_give() {
             }
             // SAFETY: the memory lives as long as the call.
             unsafe { appender.append(1, &view(&mut [step; 3], &shape(1))).unwrap() };
-            expected.insert("shape".into(), crate::json::json!([step + 1, 3]));
+            expected.insert("shape".into(), crate::metadata::json::json!([step + 1, 3]));
             let whole = json::to_text(&Value::Object(expected.clone())) + "\n";
             assert_eq!(tests::text(&store, &key).unwrap(), whole);
             assert_eq!((array.shape().as_slice(), appender.position()), (&shape(step as u64 + 1)[..], (step as u64 + 1, step as u64 + 1)));
