@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Arrays that the library writes, read by zarrita.js with all codecs that it has, element for element.
+"""Arrays that the library writes, read by zarrita.js with all codecs that it has, element for element; and arrays of v3 that
+zarrita.js writes, with all codecs that it can encode, read by the library.
 
   zarrita_check.py --library build/prefix/lib/libozarr.so --node FOLDER --build DIR
 
-FOLDER holds read.mjs and node_modules (tools/zarrita makes it). The last line is `N passed, N failed`.
+FOLDER holds read.mjs, write.mjs and node_modules (tools/zarrita makes it). The last line is `N passed, N failed`.
 """
 import argparse, ctypes as C, hashlib, itertools, json, shutil, subprocess, sys
 from pathlib import Path
@@ -119,6 +120,51 @@ def by_zarrita(node, where, paths):
     return {path: found.get(path, {"error": f"was not read: {ran.stderr[-2000:]}"}) for path in paths}
 
 
+def zarrita_codecs(size, rank):
+    """(name, codecs): what zarrita.js encodes. Without any it leaves the list empty, which is no valid v3 (HD-35)."""
+    yield "bytes", [BYTES]
+    yield "big", [BIG]
+    for shuffle in ("noshuffle", "shuffle", "bitshuffle"):
+        yield f"blosc-{shuffle}", [BYTES, {"name": "blosc", "configuration": BLOSC | {"shuffle": shuffle, "typesize": size}}]
+    yield "zstd", [BYTES, {"name": "zstd", "configuration": {"level": 3, "checksum": False}}]
+    yield "lz4", [BYTES, {"name": "numcodecs.lz4", "configuration": {}}]
+    yield "shuffle", [BYTES, {"name": "numcodecs.shuffle", "configuration": {"elementsize": size}}]
+    if rank:
+        yield "transpose", [{"name": "transpose", "configuration": {"order": list(range(rank))[::-1]}}, BYTES]
+
+
+def written_by_zarrita(oz, node, where):
+    """Has zarrita.js write arrays, and gives what is wrong with each when the library reads it; None where nothing is."""
+    wanted = []
+    for i, (code, (shape, chunks)) in enumerate(itertools.product(CODES, [s for s in SHAPES if s[0]])):
+        dtype = np.dtype(TYPES[code])
+        for j, (name, codecs) in enumerate(zarrita_codecs(dtype.itemsize, len(shape))):
+            # zarrita.js takes booleans of the big-endian order apart.
+            if (i + j) % 2 == 0 and (name, code) != ("big", 1):
+                wanted.append({"path": f"{name}-{dtype.name}-{i}", "shape": shape, "chunks": chunks, "dtype": dtype.name, "codecs": codecs, "separator": "/."[i % 2],
+                               "fill": i % 2, "names": [f"d{k}" for k in range(len(shape))], "below": 2 if code == 1 else 101, "code": code})
+    ran = subprocess.run(["node", "write.mjs", where.resolve()], cwd=node, input=json.dumps(wanted), capture_output=True, text=True)
+    errors = {r["path"]: r["error"] for r in map(json.loads, ran.stdout.splitlines())}
+    store = C.c_void_p()
+    oz("store_open", str(where).encode(), b"r", C.byref(store))
+    for w in wanted:
+        path, a = w["path"], C.c_void_p()
+        if errors.get(path, f"was not written: {ran.stderr[-2000:]}"):
+            yield path, f"zarrita.js: {errors.get(path) or ran.stderr[-2000:]}"
+            continue
+        values = (np.arange(int(np.prod(w["shape"]))) * 7 % 101 % w["below"]).astype(w["dtype"])
+        found = np.zeros_like(values)
+        try:
+            oz("array_open_at", store, path.encode(), C.byref(a))
+            oz("array_read", a, w["code"], found.ctypes.data_as(C.c_void_p), C.c_size_t(found.nbytes))
+            oz("array_close", a)
+        except Exception as e:  # noqa: BLE001
+            yield path, str(e)
+            continue
+        yield path, None if found.tobytes() == values.tobytes() else "found other elements"
+    oz("store_close", store)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--library", required=True)
@@ -139,8 +185,16 @@ def main():
         if r.get("shape") != shape or r.get("sha256") != sha256:
             failed += 1
             print(f"FAIL {path}: {r.get('error') or 'found other elements'}")
-    print(f"{len(writer.expected) - failed} passed, {failed} failed")
-    return 1 if failed or not writer.expected else 0
+    other = args.build / "written.zarr"
+    shutil.rmtree(other, ignore_errors=True)
+    read = list(written_by_zarrita(oz, args.node, other))
+    for path, wrong in read:
+        if wrong:
+            failed += 1
+            print(f"FAIL {path} of zarrita.js: {wrong}")
+    print(f"{len(writer.expected)} arrays of the library, {len(read)} of zarrita.js")
+    print(f"{len(writer.expected) + len(read) - failed} passed, {failed} failed")
+    return 1 if failed or not writer.expected or len(read) < 150 else 0
 
 
 if __name__ == "__main__":
