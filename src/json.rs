@@ -3,6 +3,7 @@
 //! Numbers keep their source text and objects the order of their members. The bare tokens `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON forbids, are read as
 //! numbers with that text and written the same way.
 
+mod lately;
 mod parse;
 pub mod splice;
 mod value;
@@ -41,8 +42,16 @@ pub fn parse(bytes: &[u8], max: usize) -> Result<Value> {
 
 /// Reads a document that must be an object.
 pub fn parse_object(bytes: &[u8], max: usize) -> Result<Map> {
+    if bytes.len() <= max
+        && let Some(known) = lately::find(bytes)
+    {
+        return Ok(known);
+    }
     match parse(bytes, max)? {
-        Value::Object(object) => Ok(object),
+        Value::Object(object) => {
+            lately::keep(bytes, &object);
+            Ok(object)
+        }
         other => bail!(Metadata, "found {}, expected an object", brief(&other)),
     }
 }

@@ -399,24 +399,28 @@ fn final_codecs(list: &[Value], rank: usize, data_type: DataTypeOf<'_>, depth: u
 
 /// A codec in the form of the specification; `None` if it has that.
 fn final_codec(codec: &Map, rank: usize, data_type: DataTypeOf<'_>, depth: usize) -> Option<Map> {
-    let (mut codec, mut changed) = (codec.clone(), false);
-    if let (false, Some(Value::String(_))) = (codec.contains_key("name"), codec.get("type")) {
-        let name = codec.shift_remove("type").unwrap_or_default();
-        codec.insert("name".into(), name);
-        changed = true;
+    let own = codec.get("name");
+    let said = own.or_else(|| codec.get("type").filter(|name| name.is_string())).and_then(Value::as_str).unwrap_or_default();
+    let name = if said == "endian" { "bytes" } else { said };
+    let is_renamed = name != said || own.is_none() && !said.is_empty();
+    let configuration = match codec.get("configuration") {
+        Some(Value::Object(configuration)) => final_configuration(name, configuration, rank, data_type, depth),
+        _ => None,
+    };
+    if !is_renamed && configuration.is_none() {
+        return None;
     }
-    if codec.get("name").and_then(Value::as_str) == Some("endian") {
-        codec.insert("name".into(), "bytes".into());
-        changed = true;
+    let mut turned = codec.clone();
+    if is_renamed {
+        if own.is_none() {
+            turned.shift_remove("type");
+        }
+        turned.insert("name".into(), name.into());
     }
-    let name = codec.get("name").and_then(Value::as_str).unwrap_or_default();
-    if let Some(Value::Object(configuration)) = codec.get("configuration")
-        && let Some(turned) = final_configuration(name, configuration, rank, data_type, depth)
-    {
-        codec.insert("configuration".into(), turned.into());
-        changed = true;
+    if let Some(configuration) = configuration {
+        turned.insert("configuration".into(), configuration.into());
     }
-    changed.then_some(codec)
+    Some(turned)
 }
 
 /// The same of the configuration of a codec of that name.
@@ -436,9 +440,10 @@ fn final_configuration(name: &str, old: &Map, rank: usize, data_type: DataTypeOf
                 Some(n @ Value::Number(_)) => get_u64(n).ok().and_then(|n| ["noshuffle", "shuffle", "bitshuffle"].get(n as usize).copied()),
                 _ => None,
             };
-            changes.extend(word.map(|word| ("shuffle", word.into())));
-            if let (Some(_), false, Some(data_type)) = (word, old.contains_key("typesize"), data_type()) {
-                changes.push(("typesize", data_type.size().into()));
+            if let Some(word) = word {
+                changes.push(("shuffle", word.into()));
+                let missing = if old.contains_key("typesize") { None } else { data_type() };
+                changes.extend(missing.map(|data_type| ("typesize", data_type.size().into())));
             }
         }
         "sharding_indexed" if depth < crate::limits::MAX_SHARD_NESTING => {

@@ -28,27 +28,28 @@ impl Extension {
             Value::Object(object) => object,
             other => bail!(Metadata, "found {}, expected a name or an object with a name", super::json::brief(other)),
         };
-        let name = match object.get("name") {
-            Some(Value::String(name)) => name,
-            Some(other) => return Err(err!(Metadata, "found {}, expected a string", super::json::brief(other)).at_field("name")),
-            None => return Err(err!(Metadata, "the member is missing").at_field("name")),
+        let (mut name, mut configuration, mut must_understand) = (None, Map::new(), true);
+        let expected = |what: &str, found: &Value, member: &str| {
+            Err(err!(Metadata, "found {}, expected {what}", super::json::brief(found)).at_field(member))
         };
-        let configuration = match object.get("configuration") {
-            None | Some(Value::Null) => Map::new(),
-            Some(Value::Object(c)) => c.clone(),
-            Some(other) => return Err(err!(Metadata, "found {}, expected an object", super::json::brief(other)).at_field("configuration")),
-        };
-        let must_understand = match object.get("must_understand") {
-            None => true,
-            Some(Value::Bool(b)) => *b,
-            Some(other) => {
-                return Err(err!(Metadata, "found {}, expected true or false", super::json::brief(other)).at_field("must_understand"));
+        let mut unknown = None;
+        for (member, value) in object {
+            match (member.as_str(), value) {
+                ("name", Value::String(text)) => name = Some(text.clone()),
+                ("name", other) => return expected("a string", other, member),
+                ("configuration", Value::Object(members)) => configuration = members.clone(),
+                ("configuration", Value::Null) => {}
+                ("configuration", other) => return expected("an object", other, member),
+                ("must_understand", Value::Bool(must)) => must_understand = *must,
+                ("must_understand", other) => return expected("true or false", other, member),
+                _ => unknown = unknown.or(Some(member)),
             }
-        };
-        if let Some(member) = object.keys().find(|k| !matches!(k.as_str(), "name" | "configuration" | "must_understand")) {
+        }
+        let name = name.ok_or_else(|| err!(Metadata, "the member is missing").at_field("name"))?;
+        if let Some(member) = unknown {
             return Err(err!(Metadata, "unknown member beside the name {name:?}").at_field(member));
         }
-        Ok(Extension { name: name.clone(), configuration, must_understand })
+        Ok(Extension { name, configuration, must_understand })
     }
 
     /// Reads the v2 form: an object with `id` and the parameters beside it.
