@@ -128,6 +128,8 @@ pub struct Map(Option<Arc<Members>>);
 #[derive(Default)]
 struct Members {
     list: MemberList,
+    /// A few bits of each of the first names.
+    marks: [u8; FEW],
     /// Where each name stands, once one is looked for among many.
     places: OnceLock<HashMap<Text, usize>>,
 }
@@ -135,23 +137,39 @@ struct Members {
 /// An extension's name and configuration stand in one piece of memory with their counter.
 pub(super) type MemberList = SmallVec<[(Text, Value); 2]>;
 
-/// So many names are compared one after the other.
+/// So many names are looked at one after the other, or rather their marks.
 const FEW: usize = 24;
+
+/// A few bits in which most names of a document differ.
+fn mark(name: &str) -> u8 {
+    let bytes = name.as_bytes();
+    let (first, last) = (bytes.first().map_or(0, |b| *b), bytes.last().map_or(0, |b| *b));
+    (first.wrapping_mul(5) ^ last).wrapping_add((bytes.len() as u8).wrapping_mul(29))
+}
 
 impl Clone for Members {
     fn clone(&self) -> Members {
-        Members::of(self.list.clone())
+        Members { list: self.list.clone(), marks: self.marks, places: OnceLock::new() }
     }
 }
 
 impl Members {
     fn of(list: MemberList) -> Members {
-        Members { list, places: OnceLock::new() }
+        let mut members = Members { list, ..Members::default() };
+        members.mark_all();
+        members
+    }
+
+    /// What is known of the names, of other ones than before.
+    fn mark_all(&mut self) {
+        self.places.take();
+        self.marks.iter_mut().zip(&self.list).for_each(|(own, (name, _))| *own = mark(name));
     }
 
     fn position(&self, name: &str) -> Option<usize> {
-        if self.list.len() <= FEW {
-            return self.list.iter().position(|(own, _)| own == name);
+        if let Some(marks) = self.marks.get(..self.list.len()) {
+            let wanted = mark(name);
+            return marks.iter().zip(self.list.as_slice()).position(|(own, (other, _))| *own == wanted && other == name);
         }
         // Of names that stand twice the first place.
         let places = || self.list.iter().enumerate().rev().map(|(i, (name, _))| (name.clone(), i)).collect();
@@ -160,14 +178,13 @@ impl Members {
 
     /// Whether a name stands more than once.
     fn is_repeating(&self) -> bool {
-        // Most names differ in these few bits, and need not be looked for.
-        let mut seen = 0u128;
+        // A mark that is new needs no look.
+        let mut seen = [0u128; 2];
         let mut is_new = |name: &str| {
-            let (first, last) = (name.as_bytes().first(), name.as_bytes().last());
-            let mixed = name.len() * 29 + first.map_or(0, |&b| usize::from(b)) * 5 + last.map_or(0, |&b| usize::from(b));
-            let bit = 1 << (mixed % 128);
-            let is_new = seen & bit == 0;
-            seen |= bit;
+            let mark = mark(name);
+            let (half, bit) = (usize::from(mark >> 7), 1 << (mark & 127));
+            let is_new = seen[half] & bit == 0;
+            seen[half] |= bit;
             is_new
         };
         self.list.iter().enumerate().any(|(i, (name, _))| !is_new(name) && self.position(name) != Some(i))
@@ -179,6 +196,9 @@ impl Members {
             None => {
                 if let Some(places) = self.places.get_mut() {
                     places.insert(name.clone(), self.list.len());
+                }
+                if let Some(own) = self.marks.get_mut(self.list.len()) {
+                    *own = mark(&name);
                 }
                 self.list.push((name, value));
                 None
@@ -252,16 +272,17 @@ impl Map {
     pub fn shift_remove(&mut self, name: &str) -> Option<Value> {
         let i = self.0.as_ref()?.position(name)?;
         let members = self.members();
-        members.places.take();
-        Some(members.list.remove(i).1)
+        let (_, value) = members.list.remove(i);
+        members.mark_all();
+        Some(value)
     }
 
     /// Keeps those members of which `keep` says so.
     pub fn retain(&mut self, mut keep: impl FnMut(&Text, &mut Value) -> bool) {
         if !self.is_empty() {
             let members = self.members();
-            members.places.take();
             members.list.retain(|(name, value)| keep(name, value));
+            members.mark_all();
         }
     }
 
@@ -632,3 +653,51 @@ macro_rules! json {
     ($other:expr) => { $crate::json::Value::from($other) };
 }
 pub(crate) use json;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The members that a simple list would have.
+    fn plain(map: &Map) -> Vec<(String, u64)> {
+        map.iter().map(|(name, value)| (name.to_string(), value.as_u64().unwrap())).collect()
+    }
+
+    #[test]
+    fn members_are_found_set_and_removed_as_in_a_list_of_any_length() {
+        let mut seed = 7u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        for names in [3, 20, 24, 25, 26, 60] {
+            let (mut map, mut list) = (Map::new(), Vec::<(String, u64)>::new());
+            for step in 0..2000 {
+                // Names of few marks, so that different ones have the same.
+                let name = format!("a{}z", random(names));
+                let at = list.iter().position(|(own, _)| *own == name);
+                assert_eq!(map.get(&name).and_then(Value::as_u64), at.map(|i| list[i].1));
+                let before = map.clone();
+                match random(5) {
+                    0 => {
+                        assert_eq!(map.shift_remove(&name).is_some(), at.is_some());
+                        list.retain(|(own, _)| *own != name);
+                    }
+                    1 if step % 50 == 0 => {
+                        map.retain(|own, _| *own < *name);
+                        list.retain(|(own, _)| *own < name);
+                    }
+                    _ => {
+                        map.insert(name.as_str().into(), step.into());
+                        match at {
+                            Some(i) => list[i].1 = step,
+                            None => list.push((name, step)),
+                        }
+                    }
+                }
+                assert_eq!(plain(&map), list);
+                assert!(before.iter().all(|(name, value)| before.get(name) == Some(value)), "a copy keeps what it had");
+            }
+        }
+    }
+}
