@@ -6,6 +6,7 @@
 
 use super::chunk_cache::ArrayCache;
 use super::gate::{self, Gate};
+use super::pages::is_untouched;
 use super::picks::Here;
 use super::place::{self, PlaceAxis};
 use super::plan::{Axes, Axis, Item};
@@ -95,7 +96,9 @@ impl Target {
 
     /// The same for so many bytes of memory in all.
     pub fn for_bytes(self, bytes: u64) -> Target {
-        if bytes < STREAM_BYTES {
+        // The system has just brought the pages of fresh memory into the cache when they are written to; looked at where the middle is if there
+        // are no gaps.
+        if bytes < STREAM_BYTES || is_untouched(self.base.wrapping_add(bytes as usize / 2)) {
             return self;
         }
         Target { transfer: self.transfer.streaming(), fused: self.fused.map(Transfer::streaming), ..self }
