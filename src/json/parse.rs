@@ -244,7 +244,7 @@ impl Reader<'_> {
         Ok(character)
     }
 
-    /// The character of `uXXXX`, or of two that make a pair of surrogates.
+    /// The character of a `u` and four digits, or of two such that make a pair of surrogates.
     fn unicode(&mut self) -> Read<char> {
         const LONE: &str = "lone surrogate in hex escape";
         let first = self.hexadecimal()?;
