@@ -65,6 +65,7 @@ fuzz_target!(|bytes: &[u8]| {
             strides: [region.1[1] * 4, 4].into_iter().collect(),
             data_type: DataType::Int32,
             overflow: Overflow::Error,
+            arena: None,
         };
         let selection = Selection::new(&[40, 30], &region.0, &region.1, None).unwrap();
         // SAFETY: `data` outlives the call.

@@ -25,6 +25,7 @@ fn read(array: &Array) {
         strides: c_strides(&shape, size),
         data_type: array.data_type(),
         overflow: Overflow::Error,
+        arena: None,
     };
     // SAFETY: `data` outlives the call.
     let _ = unsafe { array.read(&Selection::all(&shape), &memory) };

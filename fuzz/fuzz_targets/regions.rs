@@ -44,6 +44,7 @@ fuzz_target!(|bytes: &[u8]| {
         strides: [next(), next()].into_iter().collect(),
         data_type,
         overflow: Overflow::Error,
+        arena: None,
     };
     // SAFETY: `data` outlives the calls.
     unsafe {

@@ -56,6 +56,7 @@ fuzz_target!(|bytes: &[u8]| {
             strides: [16, 2].into_iter().collect(),
             data_type: DataType::Int16,
             overflow: Overflow::Error,
+            arena: None,
         };
         let selection = Selection::new(&[8, 8], &start, &shape, Some(&step)).unwrap();
         // SAFETY: `data` outlives the call.
