@@ -1,7 +1,7 @@
 //! Bounded JSON: reading with limits on size and depth, writing, and the small look-ups that all metadata code shares.
 //!
-//! Numbers keep their source text and objects the order of their members. The bare tokens `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON forbids, are read as
-//! numbers with that text and written the same way.
+//! Numbers keep their source text and objects the order of their members. The bare tokens `NaN`, `Infinity` and
+//! `-Infinity`, which Python writes and JSON forbids, are read as numbers with that text and written the same way.
 
 mod lately;
 mod parse;

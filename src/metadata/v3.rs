@@ -383,13 +383,12 @@ fn only_members(extension: &Extension, known: &[&str]) -> Result<()> {
     }
 }
 
-/// HD-42: some writers put `separator` beside the name instead of into the configuration.
 /// The encoding that a program has registered under that name.
 fn own_keys(extension: &Extension) -> Result<Option<&'static Own>> {
     own::find(&extension.name, || json::to_compact(&Value::Object(extension.configuration.clone())))
 }
 
-/// Reads a chunk key encoding.
+/// Reads a chunk key encoding. HD-42: some writers put `separator` beside the name instead of into the configuration.
 pub fn key_encoding(value: &Value) -> Result<KeyEncoding> {
     let extension = match value {
         Value::Object(object) if object.contains_key("separator") && !object.contains_key("configuration") => {
