@@ -1,8 +1,8 @@
 //! `fork` while other threads work: how often it happened, and locks that the child can take whatever the parent did.
 //!
 //! The child has one thread and a copy of all memory, locks that were taken by other threads included. Nobody there gives
-//! these back. So whatever a lock stands before is either made anew in the child ([`ForkSafe`]), or changed only while no fork
-//! can happen ([`Kept`]); and what is made once is made without a lock ([`Lazy`]).
+//! these back. So whatever a lock stands before is either made anew in the child ([`ForkReset`]), or changed only while no fork
+//! can happen ([`ForkPreserved`]); and what is made once is made without a lock ([`Lazy`]).
 
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::null_mut;
@@ -69,15 +69,15 @@ pub fn hold() -> MutexGuard<'static, ()> {
 
 /// State with locks or threads in it, made anew in the child after a fork (the parent's may have been locked at that moment;
 /// it is left alone there and never freed).
-pub struct ForkSafe<T> {
+pub struct ForkReset<T> {
     current: AtomicPtr<(u32, T)>,
     make: fn() -> T,
 }
 
-impl<T> ForkSafe<T> {
+impl<T> ForkReset<T> {
     /// What `make` makes, here and again in each child.
-    pub fn new(make: fn() -> T) -> ForkSafe<T> {
-        ForkSafe { current: AtomicPtr::new(Box::into_raw(Box::new((forks(), make())))), make }
+    pub fn new(make: fn() -> T) -> ForkReset<T> {
+        ForkReset { current: AtomicPtr::new(Box::into_raw(Box::new((forks(), make())))), make }
     }
 
     /// This process's.
@@ -104,7 +104,7 @@ impl<T> ForkSafe<T> {
     }
 }
 
-impl<T> Drop for ForkSafe<T> {
+impl<T> Drop for ForkReset<T> {
     fn drop(&mut self) {
         let current = *self.current.get_mut();
         // SAFETY: nobody else holds the pointer any more. State from before a fork is left alone: its locks may be taken.
@@ -118,19 +118,19 @@ impl<T> Drop for ForkSafe<T> {
 
 /// A value behind a lock of many readers or one writer, which a child of `fork` finds whole and free.
 ///
-/// What is done to it must be short, must not use another `Kept` or [`hold`], and must not wait: a fork waits for it.
-pub struct Kept<T> {
-    turns: ForkSafe<RwLock<()>>,
+/// What is done to it must be short, must not use another `ForkPreserved` or [`hold`], and must not wait: a fork waits for it.
+pub struct ForkPreserved<T> {
+    turns: ForkReset<RwLock<()>>,
     value: UnsafeCell<T>,
 }
 
 // SAFETY: the value is read under the lock's read side and changed under its write side.
-unsafe impl<T: Send + Sync> Sync for Kept<T> {}
+unsafe impl<T: Send + Sync> Sync for ForkPreserved<T> {}
 
-impl<T> Kept<T> {
+impl<T> ForkPreserved<T> {
     /// That value.
-    pub fn new(value: T) -> Kept<T> {
-        Kept { turns: ForkSafe::new(RwLock::default), value: UnsafeCell::new(value) }
+    pub fn new(value: T) -> ForkPreserved<T> {
+        ForkPreserved { turns: ForkReset::new(RwLock::default), value: UnsafeCell::new(value) }
     }
 
     /// Reads the value.
@@ -155,9 +155,9 @@ impl<T> Kept<T> {
     }
 }
 
-impl<T: Default> Default for Kept<T> {
-    fn default() -> Kept<T> {
-        Kept::new(T::default())
+impl<T: Default> Default for ForkPreserved<T> {
+    fn default() -> ForkPreserved<T> {
+        ForkPreserved::new(T::default())
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_child_finds_values_whole_and_locks_free() {
-        let (pair, fresh) = (Kept::new((0u64, 0u64)), ForkSafe::new(|| Mutex::new(AtomicU64::new(7))));
+        let (pair, fresh) = (ForkPreserved::new((0u64, 0u64)), ForkReset::new(|| Mutex::new(AtomicU64::new(7))));
         let stop = AtomicBool::new(false);
         std::thread::scope(|s| {
             for _ in 0..2 {

@@ -2,7 +2,7 @@
 //! gone.
 
 use crate::error::{Result, bail};
-use crate::fork::Kept;
+use crate::fork::ForkPreserved;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,14 +12,14 @@ type Name = (&'static str, String);
 
 /// Things under names.
 pub struct Registry<T: ?Sized> {
-    all: Kept<BTreeMap<Name, Arc<T>>>,
+    all: ForkPreserved<BTreeMap<Name, Arc<T>>>,
     /// How many there are, so that looking in vain costs nothing.
     count: AtomicUsize,
 }
 
 impl<T: ?Sized> Default for Registry<T> {
     fn default() -> Registry<T> {
-        Registry { all: Kept::default(), count: AtomicUsize::new(0) }
+        Registry { all: ForkPreserved::default(), count: AtomicUsize::new(0) }
     }
 }
 

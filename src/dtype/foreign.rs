@@ -7,7 +7,7 @@
 use super::fill::Fill;
 use super::{DataType, Element};
 use crate::error::{Result, bail, err};
-use crate::fork::{Kept, Lazy};
+use crate::fork::{ForkPreserved, Lazy};
 use crate::json;
 use crate::json::Value;
 use crate::registry::{Registry, intern};
@@ -88,7 +88,7 @@ struct Entry {
 static TYPES: Lazy<Registry<Entry>> = Lazy::new(Registry::default);
 
 /// All that were ever registered.
-static RECORDS: Lazy<Kept<Vec<&'static Foreign>>> = Lazy::new(Kept::default);
+static RECORDS: Lazy<ForkPreserved<Vec<&'static Foreign>>> = Lazy::new(ForkPreserved::default);
 
 /// The registry's names of the two formats.
 const V2: &str = "v2";

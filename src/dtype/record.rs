@@ -6,7 +6,7 @@
 
 use super::{ByteOrder, DataType, ElementType};
 use crate::error::{Result, bail, err};
-use crate::fork::{ForkSafe, Lazy};
+use crate::fork::{ForkReset, Lazy};
 use std::collections::HashSet;
 use std::sync::Mutex;
 
@@ -173,7 +173,7 @@ fn check_fields(fields: &[Field], size: usize) -> Result<()> {
 
 /// The one kept copy of a struct.
 fn keep(found: Struct) -> &'static Struct {
-    static KEPT: Lazy<ForkSafe<Mutex<HashSet<&'static Struct>>>> = Lazy::new(|| ForkSafe::new(Mutex::default));
+    static KEPT: Lazy<ForkReset<Mutex<HashSet<&'static Struct>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
     let mut kept = KEPT.get().get().lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(known) = kept.get(&found) {
         return known;

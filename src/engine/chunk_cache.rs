@@ -9,7 +9,7 @@ use super::BoundArray;
 use super::decode::leaf_of;
 use super::lock::lock;
 use crate::error::{Result, bail};
-use crate::fork::ForkSafe;
+use crate::fork::ForkReset;
 use crate::store::Mark;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -23,7 +23,7 @@ const OVERHEAD: usize = 192;
 pub struct ChunkCache {
     limit: usize,
     hasher: RandomState,
-    kept: ForkSafe<Mutex<Kept>>,
+    kept: ForkReset<Mutex<Kept>>,
     next_owner: AtomicU64,
 }
 
@@ -95,7 +95,7 @@ impl Kept {
 impl ChunkCache {
     /// A cache of so many bytes.
     pub fn new(limit: usize) -> Arc<ChunkCache> {
-        let (hasher, kept) = (RandomState::new(), ForkSafe::new(Mutex::default));
+        let (hasher, kept) = (RandomState::new(), ForkReset::new(Mutex::default));
         Arc::new(ChunkCache { limit, hasher, kept, next_owner: AtomicU64::new(0) })
     }
 

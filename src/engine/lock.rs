@@ -3,7 +3,7 @@
 //! A chunk's lock never blocks a thread: work that finds it taken is queued on it, in the order of submission, and goes on when
 //! it is handed over. A document's lock blocks, because its holder does little and waits for nobody.
 
-use crate::fork::ForkSafe;
+use crate::fork::ForkReset;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,7 +46,7 @@ const SLOTS: usize = 1024;
 
 /// The locks of chunks. A key takes one of a fixed number of slots, so that locking allocates nothing; a task holds at most one.
 pub struct ChunkLocks {
-    slots: ForkSafe<Vec<Mutex<Slot>>>,
+    slots: ForkReset<Vec<Mutex<Slot>>>,
     hasher: RandomState,
 }
 
@@ -59,7 +59,7 @@ struct Slot {
 impl ChunkLocks {
     /// Locks of their own: arrays that share chunks must share this.
     pub fn new() -> Arc<ChunkLocks> {
-        let slots = ForkSafe::new(|| (0..SLOTS).map(|_| Mutex::default()).collect());
+        let slots = ForkReset::new(|| (0..SLOTS).map(|_| Mutex::default()).collect());
         Arc::new(ChunkLocks { slots, hasher: RandomState::new() })
     }
 
@@ -116,13 +116,13 @@ impl Drop for ChunkGuard {
 
 /// Blocking locks of keys, for metadata documents.
 pub struct KeyLocks {
-    state: ForkSafe<(Mutex<HashMap<String, ()>>, Bell)>,
+    state: ForkReset<(Mutex<HashMap<String, ()>>, Bell)>,
 }
 
 impl KeyLocks {
     /// Locks of their own.
     pub fn new() -> Arc<KeyLocks> {
-        Arc::new(KeyLocks { state: ForkSafe::new(Default::default) })
+        Arc::new(KeyLocks { state: ForkReset::new(Default::default) })
     }
 
     /// Waits for `key` and takes it. A thread must not lock one key twice.

@@ -15,7 +15,7 @@ use super::pool;
 use super::request::{Request, Work};
 use super::{BoundArray, Selection};
 use crate::error::{Error, Result, bail, err};
-use crate::fork::{ForkSafe, Lazy, forks};
+use crate::fork::{ForkReset, Lazy, forks};
 use crate::limits::{Dims, max_chunk};
 use std::any::Any;
 use std::cell::Cell;
@@ -62,12 +62,12 @@ fn place_of(array: &BoundArray) -> (String, String) {
 pub struct Budget {
     limit: AtomicU64,
     again: AtomicBool,
-    used: ForkSafe<AtomicU64>,
+    used: ForkReset<AtomicU64>,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { limit: AtomicU64::new(0), again: AtomicBool::new(false), used: ForkSafe::new(AtomicU64::default) }
+        Budget { limit: AtomicU64::new(0), again: AtomicBool::new(false), used: ForkReset::new(AtomicU64::default) }
     }
 }
 
@@ -242,7 +242,7 @@ struct List {
 
 impl Crowd {
     fn of_process() -> &'static Crowd {
-        static CROWD: Lazy<ForkSafe<Crowd>> = Lazy::new(|| ForkSafe::new(Crowd::default));
+        static CROWD: Lazy<ForkReset<Crowd>> = Lazy::new(|| ForkReset::new(Crowd::default));
         CROWD.get().get()
     }
 }

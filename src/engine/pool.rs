@@ -2,7 +2,7 @@
 
 use super::lock::lock;
 use super::request::Request;
-use crate::fork::{ForkSafe, Lazy};
+use crate::fork::{ForkReset, Lazy};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 /// A bounded set of worker threads. A call uses the calling thread and up to `threads - 1` of them.
 pub struct Pool {
     threads: usize,
-    state: ForkSafe<Arc<Shared>>,
+    state: ForkReset<Arc<Shared>>,
 }
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ struct Queue {
 }
 
 /// The threads of all pools, and what to tell them by.
-static STARTED: Lazy<ForkSafe<Mutex<Vec<Started>>>> = Lazy::new(|| ForkSafe::new(Mutex::default));
+static STARTED: Lazy<ForkReset<Mutex<Vec<Started>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
 
 struct Started {
     thread: JoinHandle<()>,
@@ -65,7 +65,7 @@ pub(super) fn join_all() {
 impl Pool {
     /// A pool for calls that use up to `threads` threads (at least 1, the caller's). Starts none.
     pub fn new(threads: usize) -> Arc<Pool> {
-        Arc::new(Pool { threads: threads.max(1), state: ForkSafe::new(Arc::default) })
+        Arc::new(Pool { threads: threads.max(1), state: ForkReset::new(Arc::default) })
     }
 
     /// The pool of programs that do not ask for one: `OZARR_NUM_THREADS` threads, else as many as this process may run on.

@@ -10,7 +10,7 @@ use super::shard::read_index;
 use super::stats::{self, Field};
 use crate::codec::Sharded;
 use crate::error::Result;
-use crate::fork::Kept;
+use crate::fork::ForkPreserved;
 use crate::store::{Mark, Object, Version, os};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -28,7 +28,7 @@ static FILES: AtomicUsize = AtomicUsize::new(0);
 /// The shards of one array that are kept open.
 #[derive(Default)]
 pub struct OpenShards {
-    shards: Kept<Vec<Arc<OpenShard>>>,
+    shards: ForkPreserved<Vec<Arc<OpenShard>>>,
     clock: AtomicU64,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct OpenShard {
     /// In the native form.
     pub index: Vec<u8>,
     /// The indexes of shards inside of it, by their places in the object.
-    inner: Kept<Vec<(Span, Arc<Vec<u8>>)>>,
+    inner: ForkPreserved<Vec<(Span, Arc<Vec<u8>>)>>,
     used: AtomicU64,
 }
 
@@ -206,7 +206,7 @@ impl OpenShards {
             mark: None,
             version,
             index: copy,
-            inner: Kept::new(Vec::new()),
+            inner: ForkPreserved::new(Vec::new()),
             used: AtomicU64::new(0),
         }));
     }
@@ -263,7 +263,7 @@ impl BoundArray {
             mark: Some(mark),
             version: None,
             index,
-            inner: Kept::new(Vec::new()),
+            inner: ForkPreserved::new(Vec::new()),
             used: AtomicU64::new(0),
         };
         let held = Held { shard: Arc::new(open), object: rest, len: mark.len, mark };

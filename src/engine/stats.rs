@@ -4,7 +4,7 @@
 //! relaxed additions for a chunk, to one of several lines so that threads do not share one. Those of a store, of a context and of the
 //! process are the sums over what was opened from them; what is closed leaves its counts there.
 
-use crate::fork::{Kept, Lazy, Once};
+use crate::fork::{ForkPreserved, Lazy, Once};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
@@ -131,7 +131,7 @@ pub struct Counters {
     /// Made when something is counted: an array that is only opened costs no kilobyte.
     lines: Once<[Line; LINES]>,
     parent: Option<Arc<Counters>>,
-    children: Kept<Vec<Weak<Counters>>>,
+    children: ForkPreserved<Vec<Weak<Counters>>>,
     /// Time is measured.
     timed: AtomicBool,
 }
@@ -150,7 +150,7 @@ impl Counters {
     }
 
     fn new(parent: Option<Arc<Counters>>, timed: bool) -> Counters {
-        Counters { lines: Once::new(), parent, children: Kept::new(Vec::new()), timed: AtomicBool::new(timed) }
+        Counters { lines: Once::new(), parent, children: ForkPreserved::new(Vec::new()), timed: AtomicBool::new(timed) }
     }
 
     /// Those of the process.

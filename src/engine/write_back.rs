@@ -18,7 +18,7 @@ use super::{BoundArray, Memory, Overflow, Selection};
 use crate::dtype::DataType;
 use crate::dtype::stream::LINE;
 use crate::error::{Result, bail};
-use crate::fork::ForkSafe;
+use crate::fork::ForkReset;
 use crate::limits::{Dims, c_strides, chunk_bytes};
 use crate::store::Tuning;
 use std::collections::{HashMap, HashSet};
@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex};
 /// The parts of chunks of one array that wait, of so many bytes together.
 pub struct WriteBack {
     limit: usize,
-    state: ForkSafe<Mutex<State>>,
+    state: ForkReset<Mutex<State>>,
 }
 
 #[derive(Default)]
@@ -199,7 +199,7 @@ impl State {
 impl WriteBack {
     /// Room for so many bytes of chunks.
     pub fn new(limit: usize) -> Arc<WriteBack> {
-        Arc::new(WriteBack { limit, state: ForkSafe::new(Mutex::default) })
+        Arc::new(WriteBack { limit, state: ForkReset::new(Mutex::default) })
     }
 
     /// An error where not even one chunk of the array has room.

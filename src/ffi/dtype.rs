@@ -31,7 +31,7 @@ use crate::dtype::fill::Fill;
 use crate::dtype::resolve::{self, Grammar, Orders, default_scalar};
 use crate::dtype::{ByteOrder, DataType, Element, ElementType, Field, Struct, check_v3, parse_v2, parse_v3};
 use crate::error::{Result, bail, err};
-use crate::fork::{ForkSafe, Kept};
+use crate::fork::{ForkPreserved, ForkReset};
 use crate::node::{Spec, Value, json};
 use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, PoisonError};
@@ -88,8 +88,8 @@ pub const OZARR_BYTES_MIXED: ozarr_byte_order = 3;
 
 /// The state behind an `ozarr_dtype`: only structs change, while fields are added to them.
 pub(crate) struct Description {
-    turns: ForkSafe<Mutex<()>>,
-    value: Kept<Meaning>,
+    turns: ForkReset<Mutex<()>>,
+    value: ForkPreserved<Meaning>,
 }
 
 #[derive(Clone)]
@@ -101,7 +101,7 @@ enum Meaning {
 
 impl Description {
     fn new(meaning: Meaning) -> Description {
-        Description { turns: ForkSafe::new(Mutex::default), value: Kept::new(meaning) }
+        Description { turns: ForkReset::new(Mutex::default), value: ForkPreserved::new(meaning) }
     }
 
     /// The type; an error for a struct without fields.

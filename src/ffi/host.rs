@@ -1,7 +1,7 @@
 //! The host's world, kept while the library works: `errno`, the floating-point environment, and silence
 //! about panics.
 
-use crate::fork::{ForkSafe, Lazy};
+use crate::fork::{ForkReset, Lazy};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -71,7 +71,7 @@ struct Turns {
 
 impl Turns {
     fn of_process() -> &'static Turns {
-        static TURNS: Lazy<ForkSafe<Turns>> = Lazy::new(|| ForkSafe::new(Turns::default));
+        static TURNS: Lazy<ForkReset<Turns>> = Lazy::new(|| ForkReset::new(Turns::default));
         TURNS.get().get()
     }
 

@@ -9,7 +9,7 @@
 use super::handle::{Handle, Kind, Table};
 use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
-use crate::fork::{ForkSafe, Kept};
+use crate::fork::{ForkPreserved, ForkReset};
 use crate::node;
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -298,9 +298,9 @@ pub(crate) struct Settings {
     /// `"non_finite"`
     pub(super) non_finite: AtomicBool,
     /// Who is told.
-    pub(super) log: Kept<Option<node::Log>>,
+    pub(super) log: ForkPreserved<Option<node::Log>>,
     /// `"chunk_cache"`
-    pub(super) chunk_cache: Kept<Option<Arc<node::ChunkCache>>>,
+    pub(super) chunk_cache: ForkPreserved<Option<Arc<node::ChunkCache>>>,
     /// `"bytes_in_flight"` and `"when_full"`
     pub(super) budget: Arc<node::Budget>,
     /// What is done with it.
@@ -329,11 +329,11 @@ pub(crate) struct ChunkCursor {
 }
 
 /// State that one thread at a time uses, with I/O under way; a child of `fork` finds none.
-pub(crate) struct Turn<T>(ForkSafe<Mutex<Option<T>>>);
+pub(crate) struct Turn<T>(ForkReset<Mutex<Option<T>>>);
 
 impl<T> Turn<T> {
     pub(super) fn new(value: T) -> Turn<T> {
-        let turn = Turn(ForkSafe::new(Mutex::default));
+        let turn = Turn(ForkReset::new(Mutex::default));
         *turn.0.get().lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
         turn
     }
@@ -348,13 +348,13 @@ impl<T> Turn<T> {
 
 /// The state behind an `ozarr_spec`: changed by one thread at a time, each time as a whole.
 pub(crate) struct Specification {
-    pub(super) turns: ForkSafe<Mutex<()>>,
-    pub(super) value: Kept<node::Spec>,
+    pub(super) turns: ForkReset<Mutex<()>>,
+    pub(super) value: ForkPreserved<node::Spec>,
 }
 
 impl Specification {
     pub(super) fn new(value: node::Spec) -> Specification {
-        Specification { turns: ForkSafe::new(Mutex::default), value: Kept::new(value) }
+        Specification { turns: ForkReset::new(Mutex::default), value: ForkPreserved::new(value) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Chunk-key encodings that a program has registered.
 
 use crate::error::{Result, bail, err};
-use crate::fork::{Kept, Lazy};
+use crate::fork::{ForkPreserved, Lazy};
 use crate::limits::{Dims, MAX_KEY};
 use crate::registry::{Registry, intern};
 use std::sync::{Arc, Weak};
@@ -44,7 +44,7 @@ impl Eq for Own {}
 static ENCODINGS: Lazy<Registry<Arc<dyn Calls>>> = Lazy::new(Registry::default);
 
 /// Those that were ever used.
-static USED: Lazy<Kept<Vec<&'static Own>>> = Lazy::new(Kept::default);
+static USED: Lazy<ForkPreserved<Vec<&'static Own>>> = Lazy::new(ForkPreserved::default);
 
 /// Registers an encoding.
 pub fn register(name: &str, calls: Arc<dyn Calls>, replace: bool) -> Result<()> {

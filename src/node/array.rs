@@ -14,7 +14,7 @@ use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
 use crate::engine::{self, ArrayCache, BoundArray, ByShape, ChunkCache, Lenient, Memory, Picks, Selection, WriteBack};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::fork::Kept;
+use crate::fork::ForkPreserved;
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
 use crate::grid::own;
@@ -36,9 +36,9 @@ pub struct Array(Arc<Inner>);
 struct Inner {
     store: Store,
     path: String,
-    state: Kept<Arc<State>>,
+    state: ForkPreserved<Arc<State>>,
     attributes: Attributes,
-    handling: Kept<Handling>,
+    handling: ForkPreserved<Handling>,
     /// The document comes from consolidated metadata: good enough for reading, to be looked at again before writing.
     listed: AtomicBool,
     stats: Arc<Counters>,
@@ -134,8 +134,8 @@ impl Array {
         let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known).of(meta.dialect);
         let stats = Counters::below(store.stats());
         let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
-        let state = Kept::new(Arc::new(State::new(store, &path, meta, &handling)?.counting(&stats)));
-        let (handling, listed) = (Kept::new(handling), AtomicBool::new(listed));
+        let state = ForkPreserved::new(Arc::new(State::new(store, &path, meta, &handling)?.counting(&stats)));
+        let (handling, listed) = (ForkPreserved::new(handling), AtomicBool::new(listed));
         Ok(Array(Arc::new(Inner { store: store.clone(), path, state, attributes, handling, listed, stats })))
     }
 

@@ -5,7 +5,7 @@ use super::context::not_finite;
 use super::dimensions::is_hidden;
 use super::{NodeKind, Store, document, hierarchy, path};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::fork::Kept;
+use crate::fork::ForkPreserved;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::json::{self, Number, Text, brief};
 use crate::metadata::{Dialect, Format, Map, Value, v2, v3};
@@ -27,7 +27,7 @@ pub struct Attributes {
     kind: NodeKind,
     /// Whether [`Attributes::shown`] shows all of them.
     raw: AtomicBool,
-    state: Kept<State>,
+    state: ForkPreserved<State>,
 }
 
 #[derive(Default)]
@@ -101,7 +101,7 @@ impl Attributes {
     /// The attributes of a node; `None` where they are yet to be read.
     pub(super) fn new(store: &Store, path: &str, format: Format, kind: NodeKind, current: Option<Map>) -> Attributes {
         let state = State { current: current.map(Arc::new), pending: None };
-        let (path, dialect, state) = (path.to_string(), Dialect::Final, Kept::new(state));
+        let (path, dialect, state) = (path.to_string(), Dialect::Final, ForkPreserved::new(state));
         Attributes { store: store.clone(), path, format, dialect, kind, raw: AtomicBool::new(false), state }
     }
 

@@ -6,11 +6,11 @@
 
 use crate::engine::pages::Pages;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fork::Kept;
+use crate::fork::ForkPreserved;
 use std::collections::BTreeMap;
 
 /// The blocks in use, by where they begin.
-static BLOCKS: crate::fork::Lazy<Kept<BTreeMap<usize, Pages>>> = crate::fork::Lazy::new(Kept::default);
+static BLOCKS: crate::fork::Lazy<ForkPreserved<BTreeMap<usize, Pages>>> = crate::fork::Lazy::new(ForkPreserved::default);
 
 /// A block of at least so many bytes, all 0, at the beginning of a page; large ones in huge pages unless `plain`.
 pub fn allocate(bytes: usize, plain: bool) -> Result<*mut u8> {

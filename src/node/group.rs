@@ -5,7 +5,7 @@ use super::catalog::{self, Catalog};
 use super::document::{self, Stored};
 use super::{Array, Attributes, Create, NodeKind, Store, draft, hierarchy, path};
 use crate::error::{Error, Result, bail, err};
-use crate::fork::{Kept, Once};
+use crate::fork::{ForkPreserved, Once};
 use crate::metadata::v3::Document;
 use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, consolidated, json, v2, v3};
 use crate::store::Condition;
@@ -20,10 +20,10 @@ struct Inner {
     path: String,
     format: Format,
     dialect: Dialect,
-    document: Kept<Arc<Map>>,
+    document: ForkPreserved<Arc<Map>>,
     attributes: Attributes,
     /// Consolidated metadata: its own, or those that it was found in.
-    catalog: Kept<Known>,
+    catalog: ForkPreserved<Known>,
 }
 
 /// What is known of the consolidated metadata of a group.
@@ -141,7 +141,7 @@ impl Group {
             }
         };
         let attributes = Attributes::new(store, &path, format, NodeKind::Group, known).of(dialect);
-        let (document, catalog) = (Kept::new(document), Kept::new(catalog));
+        let (document, catalog) = (ForkPreserved::new(document), ForkPreserved::new(catalog));
         Group(Arc::new(Inner { store: store.clone(), path, format, dialect, document, attributes, catalog }))
     }
 

@@ -3,7 +3,7 @@
 use super::{Context, Mode, NodeKind, catalog, conventions, document, draft, hierarchy, path};
 use crate::engine::stats::Counters;
 use crate::error::{Result, bail};
-use crate::fork::Kept;
+use crate::fork::ForkPreserved;
 use crate::grid::key::Separator;
 use crate::metadata::{Format, Value, json, v2};
 use crate::store::cache::CacheStore;
@@ -45,7 +45,7 @@ struct Inner {
     /// The node that the store was opened for, by its location.
     opened_for: Option<String>,
     /// Nodes whose groups are to be consolidated when their programs close them.
-    unconsolidated: Kept<BTreeSet<String>>,
+    unconsolidated: ForkPreserved<BTreeSet<String>>,
     /// Documents of version 2 were changed since NCZarr's keys were looked at.
     v2_changed: AtomicBool,
     stats: Arc<Counters>,
@@ -251,7 +251,7 @@ impl Store {
     fn opened(context: &Context, shared: SharedStore, mode: Mode, options: Options, opened_for: Option<String>) -> Store {
         let slot = catalog::slot(&shared.describe());
         let (no_draft, expects_v3, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
-        let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), Kept::default());
+        let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
         let inner = Inner { shared, mode, context, options, slot, no_draft, expects_v3, opened_for, unconsolidated, v2_changed, stats };
         Store(Arc::new(inner))
     }

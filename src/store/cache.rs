@@ -9,7 +9,7 @@ use super::{
     ByteRange, Capabilities, Condition, Fetched, Listing, Object, ProcessLock, PutDone, ReadDone, SharedStore, Store, Tuning, Version,
 };
 use crate::error::{Result, err};
-use crate::fork::ForkSafe;
+use crate::fork::ForkReset;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 pub struct CacheStore {
     inner: SharedStore,
     limit: usize,
-    kept: Arc<ForkSafe<Mutex<Kept>>>,
+    kept: Arc<ForkReset<Mutex<Kept>>>,
 }
 
 /// What is kept, and in which order it was used last.
@@ -86,14 +86,14 @@ impl Kept {
     }
 }
 
-fn lock(kept: &ForkSafe<Mutex<Kept>>) -> MutexGuard<'_, Kept> {
+fn lock(kept: &ForkReset<Mutex<Kept>>) -> MutexGuard<'_, Kept> {
     kept.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl CacheStore {
     /// `inner` behind a cache of `limit` bytes.
     pub fn new(inner: SharedStore, limit: usize) -> CacheStore {
-        CacheStore { inner, limit, kept: Arc::new(ForkSafe::new(Mutex::default)) }
+        CacheStore { inner, limit, kept: Arc::new(ForkReset::new(Mutex::default)) }
     }
 
     /// The bytes that are kept.

@@ -13,7 +13,7 @@
 use super::os::{self, CWD, EntryKind, Errno, OnceFd};
 use super::{Capabilities, Condition, Folder, Listing, Mark, Object, ProcessLock, Staged, Store, Version, check_exact};
 use crate::error::{Error, Result, bail, err};
-use crate::fork::{ForkSafe, forks};
+use crate::fork::{ForkReset, forks};
 use crate::limits::{MAX_KEY, reserve};
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
@@ -80,7 +80,7 @@ pub struct LocalStore {
     /// The process that opened the store, for the names of temporary files.
     process: u32,
     /// A child of `fork` begins with nothing unsynced: what the parent put is the parent's to sync.
-    shared: ForkSafe<Shared>,
+    shared: ForkReset<Shared>,
 }
 
 #[derive(Default)]
@@ -257,7 +257,7 @@ impl LocalStore {
             no_rename_new: AtomicBool::new(false),
             next_temp: AtomicU64::new(0),
             process: std::process::id(),
-            shared: ForkSafe::new(Shared::default),
+            shared: ForkReset::new(Shared::default),
         })
     }
 

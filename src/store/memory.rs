@@ -3,7 +3,7 @@
 use super::local::{check_key, check_prefix};
 use super::{Capabilities, Condition, Listing, Object, Store, Version, check_exact};
 use crate::error::{Result, bail};
-use crate::fork::Kept;
+use crate::fork::ForkPreserved;
 use crate::limits::reserve;
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ struct Entry {
 /// buffer. A child of `fork` has a copy of its own of what was stored at that moment.
 #[derive(Default)]
 pub struct MemoryStore {
-    map: Kept<BTreeMap<String, Arc<Entry>>>,
+    map: ForkPreserved<BTreeMap<String, Arc<Entry>>>,
 }
 
 impl MemoryStore {

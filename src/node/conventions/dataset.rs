@@ -5,7 +5,7 @@ use super::cf::{self, fill_attribute, packing_attributes};
 use super::time::{Calendar, TimeUnits};
 use crate::dtype::{DataType, Element, Kind};
 use crate::error::{Result, bail, err};
-use crate::fork::Kept;
+use crate::fork::ForkPreserved;
 use crate::metadata::{Format, Map, Value, json};
 use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::{Array, Create, Group, Spec, Store, path};
@@ -20,7 +20,7 @@ pub struct Dataset(Arc<Inner>);
 
 struct Inner {
     group: Group,
-    state: Kept<State>,
+    state: ForkPreserved<State>,
 }
 
 #[derive(Clone, Default)]
@@ -120,7 +120,7 @@ impl Dataset {
         coordinates.sort_unstable();
         coordinates.dedup();
         state.coordinates = coordinates;
-        Ok(Dataset(Arc::new(Inner { group, state: Kept::new(state) })))
+        Ok(Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state) })))
     }
 
     /// The group.

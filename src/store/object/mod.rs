@@ -19,7 +19,7 @@ use super::local::{check_key, check_prefix};
 use super::remote::{Remote, RemoteOptions, Service};
 use super::{ByteRange, Capabilities, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Staged, Store, Tuning, Version};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::fork::ForkSafe;
+use crate::fork::ForkReset;
 use crate::limits::reserve;
 use bytes::Bytes;
 use object_store::path::Path;
@@ -35,14 +35,14 @@ pub struct RemoteStore(Arc<Inner>);
 struct Inner {
     remote: Remote,
     options: RemoteOptions,
-    live: ForkSafe<Mutex<Option<Arc<Live>>>>,
+    live: ForkReset<Mutex<Option<Arc<Live>>>>,
     requests: Arc<AtomicU64>,
 }
 
 impl RemoteStore {
     /// Makes a client; nothing is asked of the server yet.
     pub fn open(remote: &Remote, options: &RemoteOptions) -> Result<RemoteStore> {
-        let (live, requests) = (ForkSafe::new(Mutex::default), Arc::default());
+        let (live, requests) = (ForkReset::new(Mutex::default), Arc::default());
         let store = RemoteStore(Arc::new(Inner { remote: remote.clone(), options: options.clone(), live, requests }));
         store.0.live()?;
         Ok(store)

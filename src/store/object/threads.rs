@@ -2,7 +2,7 @@
 //! stopped with the last. A child of `fork` starts its own.
 
 use crate::error::{Error, Result, err};
-use crate::fork::{ForkSafe, Lazy};
+use crate::fork::{ForkReset, Lazy};
 use crate::store::os::block_signals;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
@@ -25,7 +25,7 @@ impl Drop for Threads {
 
 /// This process's.
 pub(super) fn threads() -> Result<Arc<Threads>> {
-    static CURRENT: Lazy<ForkSafe<Mutex<Weak<Threads>>>> = Lazy::new(|| ForkSafe::new(Mutex::default));
+    static CURRENT: Lazy<ForkReset<Mutex<Weak<Threads>>>> = Lazy::new(|| ForkReset::new(Mutex::default));
     let mut current = CURRENT.get().get().lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(running) = current.upgrade() {
         return Ok(running);

@@ -26,7 +26,7 @@ use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
 use super::{ByteRange, Capabilities, Condition, Listing, Object, ReadDone, SharedStore, Store};
 use crate::error::{Result, bail, err};
-use crate::fork::{self, Kept};
+use crate::fork::{self, ForkPreserved};
 use crate::limits::grow;
 use directory::Directory;
 use read::{Flight, Slot, Source, ZipObject};
@@ -47,7 +47,7 @@ pub struct ZipStore {
     any_thread: bool,
     /// The folder that is the root, with a slash; empty if it is the archive's own.
     top: String,
-    content: Kept<Content>,
+    content: ForkPreserved<Content>,
     /// How an archive that is open for writing is written.
     append: Option<Append>,
     /// The process that opened it.
@@ -122,7 +122,7 @@ impl ZipStore {
             latency: false,
             any_thread: true,
             top: String::new(),
-            content: Kept::default(),
+            content: ForkPreserved::default(),
             append: None,
             process: fork::forks(),
         }
@@ -145,7 +145,7 @@ impl ZipStore {
             old: Some((records, len)),
             writer: Mutex::default(),
         });
-        let content = Kept::new(Content { map, source: Some(Arc::new(source)), token });
+        let content = ForkPreserved::new(Content { map, source: Some(Arc::new(source)), token });
         Ok(ZipStore { shown, latency, any_thread, top, content, append, process: fork::forks() })
     }
 
