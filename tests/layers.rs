@@ -30,7 +30,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "engine::Selection",
             "engine::Memory",
             "engine::Overflow",
-            "engine::Picks",
+            "engine::CoordinateSelection",
             "metadata::Format",
             "metadata::Order",
             "grid::key::Separator",

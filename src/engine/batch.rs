@@ -4,16 +4,16 @@
 //! Where an array stands in one entry only, nothing is to be shared, and its items are what they would be alone. Else a chunk (of a
 //! shard: an inner chunk) that more than one entry reads is read into a buffer of its own, and placed from there into each memory.
 
+use super::buffer_guard::{self, RevocableBuffer};
 use super::decode::leaf_of;
-use super::gate::{self, Gate};
-use super::pending::{self, Footprint, Launch, Parts, Pending};
+use super::pending::{self, Footprint, Parts, Pending, RequestOptions};
 use super::place::{self, PlaceAxis};
 use super::plan::{Axes, Plan};
 use super::pool::Pool;
 use super::read::{self, plain_shard};
 use super::request::{self, Outcome, Request, Work, of_entry};
 use super::shard::Cut;
-use super::write::{self, Strokes};
+use super::write::{self, ChunkWrites};
 use super::{BoundArray, Memory, Overflow, Selection, memory, write_back};
 use crate::codec::Sharded;
 use crate::dtype::ElementType;
@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One region of a batch.
-pub struct Entry {
+pub struct BatchEntry {
     /// The array.
     pub array: Arc<BoundArray>,
     /// Which of its elements.
@@ -38,7 +38,7 @@ pub struct Entry {
 ///
 /// # Safety
 /// As for [`super::read()`], for each entry; the memories must not overlap.
-pub unsafe fn read_many(entries: &[Entry]) -> Result<()> {
+pub unsafe fn read_many(entries: &[BatchEntry]) -> Result<()> {
     check(entries, memory::Use::Destination)?;
     entries.iter().for_each(|e| pending::clear_way(&e.array, &e.selection, false));
     request::run(Box::new(plan_read(entries, &None)?))
@@ -48,7 +48,7 @@ pub unsafe fn read_many(entries: &[Entry]) -> Result<()> {
 ///
 /// # Safety
 /// As for [`super::write()`], for each entry.
-pub unsafe fn write_many(entries: &[Entry]) -> Result<()> {
+pub unsafe fn write_many(entries: &[BatchEntry]) -> Result<()> {
     check(entries, memory::Use::Source)?;
     entries.iter().for_each(|e| pending::clear_way(&e.array, &e.selection, true));
     request::run(Box::new(plan_write(entries, &None)?))
@@ -58,12 +58,12 @@ pub unsafe fn write_many(entries: &[Entry]) -> Result<()> {
 ///
 /// # Safety
 /// As for [`super::start_read`], for each entry; the memories must not overlap.
-pub unsafe fn start_read_many(entries: &[Entry], launch: Launch) -> Result<Pending> {
+pub unsafe fn start_read_many(entries: &[BatchEntry], options: RequestOptions) -> Result<Pending> {
     check(entries, memory::Use::Destination)?;
-    pending::submit(bytes(entries)?, launch, || {
-        let gate = Some(Arc::default());
-        let work = Box::new(plan_read(entries, &gate)?);
-        Ok(Parts { work, footprints: footprints(entries, false), gate, copied: Vec::new() })
+    pending::submit(bytes(entries)?, options, || {
+        let revocable = Some(Arc::default());
+        let work = Box::new(plan_read(entries, &revocable)?);
+        Ok(Parts { work, footprints: footprints(entries, false), revocable, copied: Vec::new() })
     })
 }
 
@@ -71,51 +71,51 @@ pub unsafe fn start_read_many(entries: &[Entry], launch: Launch) -> Result<Pendi
 ///
 /// # Safety
 /// As for [`super::start_write`], for each entry.
-pub unsafe fn start_write_many(entries: &[Entry], launch: Launch) -> Result<Pending> {
+pub unsafe fn start_write_many(entries: &[BatchEntry], options: RequestOptions) -> Result<Pending> {
     check(entries, memory::Use::Source)?;
-    let copy = launch.copy;
-    pending::submit(bytes(entries)?, launch, || {
+    let copy = options.copy;
+    pending::submit(bytes(entries)?, options, || {
         let footprints = footprints(entries, true);
         if !copy {
-            let gate = Some(Arc::default());
-            return Ok(Parts { work: Box::new(plan_write(entries, &gate)?), footprints, gate, copied: Vec::new() });
+            let revocable = Some(Arc::default());
+            return Ok(Parts { work: Box::new(plan_write(entries, &revocable)?), footprints, revocable, copied: Vec::new() });
         }
         let (mut copied, mut own) = (Vec::new(), Vec::new());
         for (i, e) in entries.iter().enumerate() {
             let mut bytes = Vec::new();
             // SAFETY: the memory was checked, and is valid now, by the caller's promise.
             let memory = unsafe { e.memory.copy(e.selection.shape(), &mut bytes) }.map_err(|e| of_entry(Some(i), e))?;
-            own.push(Entry { array: e.array.clone(), selection: e.selection.clone(), memory });
+            own.push(BatchEntry { array: e.array.clone(), selection: e.selection.clone(), memory });
             copied.push(bytes);
         }
-        Ok(Parts { work: Box::new(plan_write(&own, &None)?), footprints, gate: None, copied })
+        Ok(Parts { work: Box::new(plan_write(&own, &None)?), footprints, revocable: None, copied })
     })
 }
 
-fn check(entries: &[Entry], way: memory::Use) -> Result<()> {
+fn check(entries: &[BatchEntry], way: memory::Use) -> Result<()> {
     entries.iter().enumerate().try_for_each(|(i, e)| {
         let checked = e.memory.check(e.selection.shape(), e.array.data_type, way);
         checked.and_then(|()| super::refuse_variable(&e.array)).map_err(|e| of_entry(Some(i), e))
     })
 }
 
-fn bytes(entries: &[Entry]) -> Result<u64> {
+fn bytes(entries: &[BatchEntry]) -> Result<u64> {
     entries.iter().try_fold(0u64, |sum, e| Ok(sum.saturating_add(e.memory.bytes(e.selection.shape())?)))
 }
 
-fn footprints(entries: &[Entry], writes: bool) -> Vec<Footprint> {
+fn footprints(entries: &[BatchEntry], writes: bool) -> Vec<Footprint> {
     entries.iter().filter_map(|e| Footprint::new(&e.array, &e.selection, writes)).collect()
 }
 
 /// Items that belong together, numbered one after the other.
 enum Unit {
     /// Some of one entry's items.
-    Read(Arc<read::Job>, u64, u64),
+    Read(Arc<read::ReadJob>, u64, u64),
     /// A box of elements that is read once.
-    ReadShared(Arc<Shared>),
-    Write(Arc<write::Job>, u64, u64),
+    ReadShared(Arc<SharedBox>),
+    Write(Arc<write::WriteJob>, u64, u64),
     /// The items of one chunk, in the order of their entries.
-    WriteShared(Strokes),
+    WriteShared(ChunkWrites),
 }
 
 struct Batch {
@@ -129,7 +129,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn new(entries: &[Entry], writes: bool) -> Result<Batch> {
+    fn new(entries: &[BatchEntry], writes: bool) -> Result<Batch> {
         // Where one of the arrays must stay in the calling thread, all do.
         let pool = entries.iter().map(|e| &e.array.pool).min_by_key(|pool| pool.threads()).cloned().unwrap_or_else(|| Pool::new(1));
         let tunings = entries.iter().map(|e| e.array.store.tuning());
@@ -176,8 +176,8 @@ impl Work for Batch {
         let offset = number - at.checked_sub(1).map_or(0, |before| self.ends[before]);
         match &self.units[at] {
             Unit::Read(job, first, _) => job.run(request, first + offset),
-            Unit::Write(job, first, _) => Strokes::One(job.clone(), first + offset).run(request),
-            Unit::WriteShared(strokes) => strokes.run(request),
+            Unit::Write(job, first, _) => ChunkWrites::One(job.clone(), first + offset).run(request),
+            Unit::WriteShared(writes) => writes.run(request),
             Unit::ReadShared(shared) => match shared.job() {
                 Ok(job) => Arc::new(job).run(request, 0),
                 Err(e) => Outcome::Done(Err(of_entry(shared.members.first().map(|m| m.entry), e))),
@@ -187,7 +187,7 @@ impl Work for Batch {
 }
 
 /// The entries of each array, where the same array is the same store and prefix.
-fn by_array(entries: &[Entry]) -> Vec<Vec<usize>> {
+fn by_array(entries: &[BatchEntry]) -> Vec<Vec<usize>> {
     let (mut groups, mut known): (Vec<Vec<usize>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
     for (i, e) in entries.iter().enumerate() {
         let store = Arc::as_ptr(&e.array.store).cast::<()>() as usize;
@@ -220,11 +220,11 @@ fn push_rest(batch: &mut Batch, items: u64, taken: &dyn Fn(u64) -> bool, unit: &
     }
 }
 
-fn plan_write(entries: &[Entry], gate: &Option<Arc<Gate>>) -> Result<Batch> {
+fn plan_write(entries: &[BatchEntry], revocable: &Option<Arc<RevocableBuffer>>) -> Result<Batch> {
     let job = |i: usize| {
         let e = &entries[i];
         let array = write_back::written_through(&e.array, Some(&e.selection));
-        let job = array.and_then(|array| write::job(&array, &e.selection, &e.memory, None, gate.clone()));
+        let job = array.and_then(|array| write::job(&array, &e.selection, &e.memory, None, revocable.clone()));
         job.map(|job| Arc::new(job.of_entry(i))).map_err(|e| of_entry(Some(i), e))
     };
     let mut batch = Batch::new(entries, true)?;
@@ -241,8 +241,8 @@ fn plan_write(entries: &[Entry], gate: &Option<Arc<Gate>>) -> Result<Batch> {
             for n in (0..job.plan.items()).filter(|&n| shared(n)) {
                 // The first of its items has them all.
                 if let Some(all) = chunks.get(&job.plan.region_item(n).chunk).filter(|all| all.first() == Some(&(k, n))) {
-                    let strokes = all.iter().map(|&(k, n)| (jobs[k].clone(), n)).collect();
-                    batch.push(Unit::WriteShared(Strokes::Many(strokes)));
+                    let writes = all.iter().map(|&(k, n)| (jobs[k].clone(), n)).collect();
+                    batch.push(Unit::WriteShared(ChunkWrites::Many(writes)));
                 }
             }
         }
@@ -250,33 +250,39 @@ fn plan_write(entries: &[Entry], gate: &Option<Arc<Gate>>) -> Result<Batch> {
     Ok(batch)
 }
 
-fn plan_read(entries: &[Entry], gate: &Option<Arc<Gate>>) -> Result<Batch> {
+fn plan_read(entries: &[BatchEntry], revocable: &Option<Arc<RevocableBuffer>>) -> Result<Batch> {
     let job = |i: usize| {
         let e = &entries[i];
-        let job = read::job(&e.array, &e.selection, &e.memory, None, gate.clone());
+        let job = read::job(&e.array, &e.selection, &e.memory, None, revocable.clone());
         job.map(|job| Arc::new(job.of_entry(i))).map_err(|e| of_entry(Some(i), e))
     };
     let mut batch = Batch::new(entries, false)?;
     for group in by_array(entries) {
         let jobs = group.iter().map(|&i| job(i)).collect::<Result<Vec<_>>>()?;
         // Nothing is decoded twice where nothing is decoded.
-        let raw = |job: &read::Job| leaf_of(&job.array.chain).is_raw() && plain_shard(&job.array.chain).is_none();
+        let raw = |job: &read::ReadJob| leaf_of(&job.array.chain).is_raw() && plain_shard(&job.array.chain).is_none();
         if jobs.len() < 2 || raw(&jobs[0]) {
             jobs.iter().for_each(|job| batch.push(Unit::Read(job.clone(), 0, job.plan.items())));
             continue;
         }
-        plan_shared(&mut batch, entries, &group, &jobs, gate)?;
+        plan_shared(&mut batch, entries, &group, &jobs, revocable)?;
     }
     Ok(batch)
 }
 
 /// Plans the reads of several entries in one array.
-fn plan_shared(batch: &mut Batch, entries: &[Entry], group: &[usize], jobs: &[Arc<read::Job>], gate: &Option<Arc<Gate>>) -> Result<()> {
+fn plan_shared(
+    batch: &mut Batch,
+    entries: &[BatchEntry],
+    group: &[usize],
+    jobs: &[Arc<read::ReadJob>],
+    revocable: &Option<Arc<RevocableBuffer>>,
+) -> Result<()> {
     let mut chunks = by_chunk(jobs.iter().map(|job| &job.plan));
     chunks.retain(|_, all| all.len() > 1);
-    let mut pieces: HashMap<Dims, Vec<Shared>> = HashMap::new();
+    let mut pieces: HashMap<Dims, Vec<SharedBox>> = HashMap::new();
     for (chunk, all) in chunks {
-        let boxes = Boxes { jobs, all: &all, entries, group, gate };
+        let boxes = SharedBoxes { jobs, all: &all, entries, group, revocable };
         let shared = boxes.cut(&chunk)?;
         // Of a shard that several entries touch, but none of its inner chunks, nothing is shared.
         if shared.iter().any(|s| s.members.len() > 1) {
@@ -292,30 +298,30 @@ fn plan_shared(batch: &mut Batch, entries: &[Entry], group: &[usize], jobs: &[Ar
 }
 
 /// What several entries read of one chunk.
-struct Boxes<'a> {
-    jobs: &'a [Arc<read::Job>],
+struct SharedBoxes<'a> {
+    jobs: &'a [Arc<read::ReadJob>],
     /// Job and item.
     all: &'a [(usize, u64)],
-    entries: &'a [Entry],
+    entries: &'a [BatchEntry],
     group: &'a [usize],
-    gate: &'a Option<Arc<Gate>>,
+    revocable: &'a Option<Arc<RevocableBuffer>>,
 }
 
-impl Boxes<'_> {
+impl SharedBoxes<'_> {
     /// The boxes to be read once, each with who wants elements of it: the whole chunk, or of a shard its inner chunks.
-    fn cut(&self, chunk: &Dims) -> Result<Vec<Shared>> {
+    fn cut(&self, chunk: &Dims) -> Result<Vec<SharedBox>> {
         let array = &self.jobs[0].array;
         let chain = array.chain_of(chunk)?;
         let origin: Dims = (0..chunk.len()).map(|d| array.grid.origin(d, chunk[d])).collect();
         let Some(shard) = plain_shard(&chain) else {
-            let mut whole = Shared::new(array, &origin, &array.grid.shape_of(chunk));
+            let mut whole = SharedBox::new(array, &origin, &array.grid.shape_of(chunk));
             for &(k, n) in self.all {
                 let item = self.jobs[k].plan.region_item(n);
                 whole.members.push(self.member(k, n, item.axes, item.memory)?);
             }
             return Ok(vec![whole]);
         };
-        let mut found: HashMap<usize, Shared> = HashMap::new();
+        let mut found: HashMap<usize, SharedBox> = HashMap::new();
         for &(k, n) in self.all {
             let item = self.jobs[k].plan.region_item(n);
             let cut = Cut::new(shard, &item.axes, None);
@@ -327,7 +333,7 @@ impl Boxes<'_> {
                 }
                 let low: Dims = origin.iter().zip(&at).map(|(o, a)| o + a).collect();
                 let member = self.member(k, n, axes, inner.memory)?;
-                found.entry(inner.number).or_insert_with(|| Shared::new(array, &low, &extent)).members.push(member);
+                found.entry(inner.number).or_insert_with(|| SharedBox::new(array, &low, &extent)).members.push(member);
                 Ok(())
             })?;
         }
@@ -340,7 +346,7 @@ impl Boxes<'_> {
         let memory = &self.entries[entry].memory;
         let (from, to) = (ElementType::native(self.jobs[k].array.data_type), ElementType::native(memory.data_type));
         let transfer = Transfer::new(from, to)?.with_overflow(memory.overflow);
-        Ok(Member { job: self.jobs[k].clone(), number, axes, memory: at, transfer, entry, gate: self.gate.clone() })
+        Ok(Member { job: self.jobs[k].clone(), number, axes, memory: at, transfer, entry, revocable: self.revocable.clone() })
     }
 }
 
@@ -355,7 +361,7 @@ fn inner_box(shard: &Sharded, number: usize, rank: usize) -> (Dims, Dims) {
 }
 
 /// A box of one chunk that is read once, for several.
-struct Shared {
+struct SharedBox {
     array: Arc<BoundArray>,
     low: Dims,
     shape: Dims,
@@ -364,7 +370,7 @@ struct Shared {
 
 /// One who wants elements of it.
 struct Member {
-    job: Arc<read::Job>,
+    job: Arc<read::ReadJob>,
     number: u64,
     /// The elements, counted from the box's first.
     axes: Axes,
@@ -372,18 +378,18 @@ struct Member {
     memory: i64,
     transfer: Transfer,
     entry: usize,
-    gate: Option<Arc<Gate>>,
+    revocable: Option<Arc<RevocableBuffer>>,
 }
 
-impl Shared {
+impl SharedBox {
     /// A box, as far as it lies inside of the array.
-    fn new(array: &Arc<BoundArray>, low: &Dims, extent: &Dims) -> Shared {
+    fn new(array: &Arc<BoundArray>, low: &Dims, extent: &Dims) -> SharedBox {
         let inside = |d: usize| extent[d].min(array.shape[d].saturating_sub(low[d]));
-        Shared { array: array.clone(), low: low.clone(), shape: (0..low.len()).map(inside).collect(), members: Vec::new() }
+        SharedBox { array: array.clone(), low: low.clone(), shape: (0..low.len()).map(inside).collect(), members: Vec::new() }
     }
 
     /// The job that reads the box into a buffer, and then places the elements from there.
-    fn job(self: &Arc<Self>) -> Result<read::Job> {
+    fn job(self: &Arc<Self>) -> Result<read::ReadJob> {
         let array = &self.array;
         let mut buffer = Vec::new();
         let (size, strides) = (array.data_type.size(), c_strides(&self.shape, array.data_type.size()));
@@ -411,17 +417,17 @@ impl Member {
         let start: i64 = self.axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
         let axes = self.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: s * a.step, dst: a.memory });
         let base = self.job.target.base;
-        let _inside = gate::enter(&self.gate)?;
+        let _inside = buffer_guard::enter(&self.revocable)?;
         // SAFETY: the axes stay within the box, which the buffer holds, and the plan within the checked memory.
         let placed =
             unsafe { place::place(buffer.as_ptr().offset(start as isize), base.offset(self.memory as isize), axes, &self.transfer) };
         placed.map_err(|m| {
             let memory = m.dst as isize - base as isize;
-            self.name(m.at(memory))
+            self.annotate(m.at(memory))
         })
     }
 
-    fn name(&self, e: Error) -> Error {
+    fn annotate(&self, e: Error) -> Error {
         let item = self.job.plan.region_item(self.number);
         of_entry(Some(self.entry), self.job.plan.name_element(&item, e))
     }

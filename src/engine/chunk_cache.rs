@@ -23,7 +23,7 @@ const OVERHEAD: usize = 192;
 pub struct ChunkCache {
     limit: usize,
     hasher: RandomState,
-    kept: ForkReset<Mutex<Kept>>,
+    kept: ForkReset<Mutex<ChunkRing>>,
     next_owner: AtomicU64,
 }
 
@@ -36,38 +36,38 @@ pub struct ArrayCache {
 }
 
 /// Where a chunk's encoded bytes are in its object: offset and length; nothing for all of it.
-pub(super) type Span = Option<(u64, u64)>;
+pub(super) type ObjectSpan = Option<(u64, u64)>;
 
 /// The entries in a ring. The hand goes round and takes those that were not used since it came by last.
 #[derive(Default)]
-struct Kept {
+struct ChunkRing {
     places: HashMap<u64, usize>,
-    ring: Vec<Entry>,
+    ring: Vec<RingEntry>,
     hand: usize,
     bytes: usize,
 }
 
-struct Entry {
+struct RingEntry {
     hash: u64,
     owner: u64,
     key: String,
-    span: Span,
+    span: ObjectSpan,
     mark: Mark,
     elements: Arc<Vec<u8>>,
     used: bool,
 }
 
-impl Entry {
+impl RingEntry {
     fn bytes(&self) -> usize {
         OVERHEAD + self.key.len() + self.elements.len()
     }
 
-    fn is(&self, owner: u64, key: &str, span: Span) -> bool {
+    fn is(&self, owner: u64, key: &str, span: ObjectSpan) -> bool {
         self.owner == owner && self.span == span && self.key == key
     }
 }
 
-impl Kept {
+impl ChunkRing {
     fn remove(&mut self, place: usize) {
         let gone = self.ring.swap_remove(place);
         self.places.remove(&gone.hash);
@@ -132,12 +132,12 @@ impl ArrayCache {
         bytes.saturating_add(OVERHEAD) <= self.cache.limit
     }
 
-    fn hash(&self, key: &str, span: Span) -> u64 {
+    fn hash(&self, key: &str, span: ObjectSpan) -> u64 {
         self.cache.hasher.hash_one((self.owner, key, span))
     }
 
     /// The elements of a chunk, if they are those of the object that has that mark.
-    pub(super) fn find(&self, key: &str, span: Span, mark: &Mark) -> Option<Arc<Vec<u8>>> {
+    pub(super) fn find(&self, key: &str, span: ObjectSpan, mark: &Mark) -> Option<Arc<Vec<u8>>> {
         let hash = self.hash(key, span);
         let mut kept = lock(self.cache.kept.get());
         let place = *kept.places.get(&hash)?;
@@ -151,12 +151,13 @@ impl ArrayCache {
     }
 
     /// Keeps the elements of a chunk of the object that had that mark before it was read.
-    pub(super) fn keep(&self, key: &str, span: Span, mark: &Mark, elements: Vec<u8>) {
+    pub(super) fn keep(&self, key: &str, span: ObjectSpan, mark: &Mark, elements: Vec<u8>) {
         if !mark.current || !mark.is_settled() {
             return;
         }
         let hash = self.hash(key, span);
-        let entry = Entry { hash, owner: self.owner, key: key.to_string(), span, mark: *mark, elements: Arc::new(elements), used: false };
+        let entry =
+            RingEntry { hash, owner: self.owner, key: key.to_string(), span, mark: *mark, elements: Arc::new(elements), used: false };
         let mut kept = lock(self.cache.kept.get());
         if let Some(&place) = kept.places.get(&hash) {
             kept.remove(place);
@@ -234,7 +235,7 @@ mod tests {
         a.keep("1", None, &mark, vec![0; limit]);
         assert!(a.find("1", None, &mark).is_none() && cache.bytes() <= limit);
         let kept = lock(cache.kept.get());
-        assert_eq!(kept.bytes, kept.ring.iter().map(Entry::bytes).sum::<usize>());
+        assert_eq!(kept.bytes, kept.ring.iter().map(RingEntry::bytes).sum::<usize>());
         assert!(kept.ring.iter().enumerate().all(|(i, entry)| kept.places[&entry.hash] == i) && kept.places.len() == kept.ring.len());
     }
 }

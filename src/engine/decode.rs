@@ -1,13 +1,13 @@
-//! Decoding as a state machine that does no I/O: a [`Part`] says which bytes it wants, is given them, and becomes elements in
+//! Decoding as a kind machine that does no I/O: a [`Part`] says which bytes it wants, is given them, and becomes elements in
 //! memory or further parts (a shard's index becomes its inner chunks).
 //!
 //! Two drivers in `read.rs` run it: the one that reads at once (files, memory), and the queue of reads in flight (stores with
 //! latency). Neither knows of codecs; nothing here knows of stores.
 
+use super::buffer_guard::{self, RevocableBuffer};
 use super::chunk_cache::ArrayCache;
-use super::gate::{self, Gate};
-use super::pages::is_untouched;
-use super::picks::Here;
+use super::coordinates::ChunkPicks;
+use super::huge_pages::is_untouched;
 use super::place::{self, PlaceAxis};
 use super::plan::{Axes, Axis, Item};
 use super::scratch::ChainScratch;
@@ -47,9 +47,9 @@ pub(super) struct Target {
     /// The leaf's dimensions in the order of falling strides.
     order: SmallVec<[usize; 6]>,
     /// Before the memory, where the request may end before its work.
-    gate: Option<Arc<Gate>>,
+    revocable: Option<Arc<RevocableBuffer>>,
     /// Which elements of a chunk's boxes go there, and where; `None`: all, as the axes say.
-    here: Option<Here>,
+    picks: Option<ChunkPicks>,
 }
 
 // SAFETY: threads place disjoint elements; the memory outlives the request (see `Memory`).
@@ -76,22 +76,32 @@ impl Target {
         let transfer = Transfer::new(leaf.layout.element, memory)?.with_overflow(overflow);
         let fused = leaf.fused.as_ref().map(|f| transfer.clone().behind(f.clone(), f.stored()));
         let patch = convert_fill.is_partial().then(|| (Element::from_slice(fill), convert_fill));
-        Ok(Target { base, transfer, fused, fill: fits.then_some(converted), arena, patch, order: by_stride(leaf), gate: None, here: None })
+        Ok(Target {
+            base,
+            transfer,
+            fused,
+            fill: fits.then_some(converted),
+            arena,
+            patch,
+            order: by_stride(leaf),
+            revocable: None,
+            picks: None,
+        })
     }
 
     /// The same, behind a gate: elements are then only ever copied to the memory, never read or decoded straight into it.
-    pub fn behind(self, gate: Option<Arc<Gate>>) -> Target {
-        Target { gate, ..self }
+    pub fn behind(self, revocable: Option<Arc<RevocableBuffer>>) -> Target {
+        Target { revocable, ..self }
     }
 
     /// The bytes of a leaf's selection, if they can become elements in memory without a copy.
     pub fn in_place(&self, leaf: &Leaf, axes: &[Axis]) -> Option<u64> {
-        if self.gate.is_some() || self.here.is_some() { None } else { contiguous_run(leaf, axes, &self.transfer, &self.order) }
+        if self.revocable.is_some() || self.picks.is_some() { None } else { contiguous_run(leaf, axes, &self.transfer, &self.order) }
     }
 
     /// The same for one chunk of which a list picks elements.
-    pub fn picking(&self, here: Here) -> Target {
-        Target { here: Some(here), ..self.clone() }
+    pub fn picking(&self, picks: ChunkPicks) -> Target {
+        Target { picks: Some(picks), ..self.clone() }
     }
 
     /// The same for so many bytes of memory in all.
@@ -128,12 +138,12 @@ impl Target {
     pub fn fill(&self, axes: &[Axis], memory: i64) -> Result<()> {
         stats::count(Field::FillChunks, 1);
         let fill = self.fill.as_ref().ok_or_else(|| err!(Range, "the fill value does not fit into the type in memory"))?;
-        let _inside = gate::enter(&self.gate)?;
-        let Some(here) = &self.here else {
+        let _inside = buffer_guard::enter(&self.revocable)?;
+        let Some(picks) = &self.picks else {
             return self.fill_box(fill, axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }), memory);
         };
         let mut result = Ok(());
-        here.each(axes, memory, &Strides::from_elem(0, axes.len()), &mut |p| {
+        picks.each(axes, memory, &Strides::from_elem(0, axes.len()), &mut |p| {
             result = self.fill_box(fill, std::iter::once(PlaceAxis { count: p.count, src: 0, dst: p.memory_step }), p.memory);
             result.is_ok()
         });
@@ -150,7 +160,7 @@ impl Target {
             });
         }
         // SAFETY: the plan stays within the checked memory.
-        unsafe { place::fill(self.base.offset(memory as isize), axes, fill, self.here.is_none() && self.transfer.streams()) };
+        unsafe { place::fill(self.base.offset(memory as isize), axes, fill, self.picks.is_none() && self.transfer.streams()) };
         Ok(())
     }
 }
@@ -195,7 +205,7 @@ impl Cost {
 
 /// What a part does with the bytes that it wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PartKind {
     /// The index of a shard.
     Index,
     /// An encoded chunk, or a shard under further codecs: all of its bytes.
@@ -207,7 +217,7 @@ enum State {
 /// A piece of a chunk on its way from the object to memory.
 pub(super) struct Part {
     depth: u8,
-    state: State,
+    kind: PartKind,
     /// The number of the inner chunk (of the innermost level), for messages.
     number: u64,
     /// Where the bytes are in the object; `None`: all of it.
@@ -277,7 +287,7 @@ impl Machine<'_> {
     pub fn start(&self, item: &Item, out: &mut Vec<Part>) -> Result<()> {
         let mark = out.len();
         let axes = Axes::from_slice(&item.axes);
-        self.expand(Part { depth: 0, state: State::Encoded, number: 0, span: None, axes, memory: item.memory }, out)?;
+        self.expand(Part { depth: 0, kind: PartKind::Encoded, number: 0, span: None, axes, memory: item.memory }, out)?;
         sort_for_popping(&mut out[mark..]);
         Ok(())
     }
@@ -286,21 +296,21 @@ impl Machine<'_> {
     pub fn skip(&self, part: &Part, out: &mut Vec<Part>) -> Result<bool> {
         let Some(index) = self.known_index(part) else { return Ok(false) };
         let BoundChain::Sharded(shard) = chain_at(self.root, part.depth) else { return Ok(false) };
-        self.push_inner(shard, &index, part.span.map(|s| s.1), part, out).map_err(|e| part.name(e))?;
+        self.push_inner(shard, &index, part.span.map(|s| s.1), part, out).map_err(|e| part.annotate(e))?;
         Ok(true)
     }
 
     /// The index that a part is to read, where it is kept.
     #[inline]
     pub fn known_index(&self, part: &Part) -> Option<Arc<Vec<u8>>> {
-        if part.state == State::Index && part.depth > 0 { self.kept?.inner(part.span?) } else { None }
+        if part.kind == PartKind::Index && part.depth > 0 { self.kept?.inner(part.span?) } else { None }
     }
 
     fn expand(&self, mut part: Part, out: &mut Vec<Part>) -> Result<()> {
-        part.state = match chain_at(self.root, part.depth) {
+        part.kind = match chain_at(self.root, part.depth) {
             BoundChain::Leaf(leaf) if leaf.is_raw() && !self.keeps(leaf, &part) => return self.expand_raw(leaf, part, out),
-            BoundChain::Sharded(shard) if shard.stages.is_empty() => State::Index,
-            _ => State::Encoded,
+            BoundChain::Sharded(shard) if shard.stages.is_empty() => PartKind::Index,
+            _ => PartKind::Encoded,
         };
         out.push(part);
         Ok(())
@@ -313,10 +323,10 @@ impl Machine<'_> {
         if let Some((_, len)) = part.span
             && len != bytes
         {
-            return Err(part.name(err!(Chunk, "found an inner chunk of {len} bytes, expected {bytes}")));
+            return Err(part.annotate(err!(Chunk, "found an inner chunk of {len} bytes, expected {bytes}")));
         }
-        if let Some(here) = &self.target.here
-            && let Some(spans) = self.sparse_spans(here, leaf, &part)
+        if let Some(picks) = &self.target.picks
+            && let Some(spans) = self.sparse_spans(picks, leaf, &part)
         {
             for span in spans {
                 out.push(self.sparse_part(leaf, &part, span));
@@ -326,7 +336,7 @@ impl Machine<'_> {
         let order = &self.target.order;
         let (outer, len) = self.cheapest_split(leaf, &part.axes, order);
         if outer == 0 && len == bytes {
-            part.state = State::Raw { first: first_byte(leaf, &part.axes) as i64 };
+            part.kind = PartKind::Raw { first: first_byte(leaf, &part.axes) as i64 };
             out.push(part);
             return Ok(());
         }
@@ -344,7 +354,7 @@ impl Machine<'_> {
             let low = low_byte(leaf, &piece);
             let first = (first_byte(leaf, &piece) - low) as i64;
             let span = Some((base + low, len));
-            out.push(Part { depth, state: State::Raw { first }, number, span, axes: piece, memory: place });
+            out.push(Part { depth, kind: PartKind::Raw { first }, number, span, axes: piece, memory: place });
             if !advance_counter(&mut at, &counts) {
                 return Ok(());
             }
@@ -353,12 +363,12 @@ impl Machine<'_> {
 
     /// Where elements of a box that are picked here and there are worth reading by themselves: the spans of the leaf's buffer that hold
     /// them, without gaps that cost more than a call.
-    fn sparse_spans(&self, here: &Here, leaf: &Leaf, part: &Part) -> Option<Vec<(u64, u64)>> {
+    fn sparse_spans(&self, picks: &ChunkPicks, leaf: &Leaf, part: &Part) -> Option<Vec<(u64, u64)>> {
         let (gap, item) = (self.cost.gap().max(1), leaf.layout.element.size() as u64);
         let low = low_byte(leaf, &part.axes);
         let all = (0..part.axes.len()).map(|d| reach(leaf, &part.axes, d)).sum::<u64>() + item;
         let mut spans: Vec<(u64, u64)> = Vec::new();
-        let sparse = here.each(&part.axes, part.memory, &leaf.layout.strides, &mut |p| {
+        let sparse = picks.each(&part.axes, part.memory, &leaf.layout.strides, &mut |p| {
             let start = low + p.buffer as u64;
             let end = start + (p.count - 1) * p.buffer_step as u64 + item;
             match spans.last_mut() {
@@ -396,9 +406,9 @@ impl Machine<'_> {
             }
             (first, last) = (first % stride, last % stride);
         }
-        let state = State::Raw { first: first_byte(leaf, &axes) as i64 - from as i64 };
+        let kind = PartKind::Raw { first: first_byte(leaf, &axes) as i64 - from as i64 };
         let span = Some((part.span.map_or(0, |s| s.0) + from, to - from));
-        Part { depth: part.depth, state, number: part.number, span, axes, memory }
+        Part { depth: part.depth, kind, number: part.number, span, axes, memory }
     }
 
     /// The number of outer axes (in the order of falling strides) and the bytes of each span.
@@ -428,7 +438,7 @@ impl Machine<'_> {
     /// The bytes that a part wants next.
     pub fn want(&self, part: &Part) -> Result<ByteRange> {
         let BoundChain::Sharded(shard) = chain_at(self.root, part.depth) else { return Ok(whole_or_span(part.span)) };
-        if part.state != State::Index {
+        if part.kind != PartKind::Index {
             return Ok(whole_or_span(part.span));
         }
         let len = index_bytes(shard) as u64;
@@ -452,7 +462,7 @@ impl Machine<'_> {
 
     /// The number of bytes that an object read as a whole must have, where that is known.
     pub fn exact_bytes(&self, part: &Part) -> Option<usize> {
-        match (chain_at(self.root, part.depth), part.state) {
+        match (chain_at(self.root, part.depth), part.kind) {
             (BoundChain::Leaf(leaf), _) if leaf.is_raw() => Some(leaf.layout.bytes),
             _ => None,
         }
@@ -460,7 +470,7 @@ impl Machine<'_> {
 
     /// Memory that the wanted bytes can be read into as they are: then the part is done.
     pub fn direct(&self, part: &Part) -> Option<(*mut u8, usize)> {
-        let (BoundChain::Leaf(leaf), State::Raw { .. }) = (chain_at(self.root, part.depth), part.state) else { return None };
+        let (BoundChain::Leaf(leaf), PartKind::Raw { .. }) = (chain_at(self.root, part.depth), part.kind) else { return None };
         let bytes = self.target.in_place(leaf, &part.axes)?;
         let wanted = part.span.map_or(leaf.layout.bytes as u64, |s| s.1);
         // SAFETY: the plan stays within the checked memory.
@@ -469,33 +479,33 @@ impl Machine<'_> {
 
     /// Gives a part its bytes. Elements are placed; further parts are put onto `out`, the next one last.
     pub fn advance(&self, part: &Part, bytes: &[u8], scratch: &mut ChainScratch, out: &mut Vec<Part>) -> Result<()> {
-        match (chain_at(self.root, part.depth), part.state) {
-            (BoundChain::Leaf(leaf), State::Raw { first }) => self.place(&View::of(leaf), bytes, first, part, &self.target.transfer),
+        match (chain_at(self.root, part.depth), part.kind) {
+            (BoundChain::Leaf(leaf), PartKind::Raw { first }) => self.place(&View::of(leaf), bytes, first, part, &self.target.transfer),
             (BoundChain::Leaf(leaf), _) => self.decode_leaf(leaf, bytes, part, scratch),
-            (BoundChain::Sharded(shard), State::Index) => self.open_shard(shard, bytes, part, scratch, out),
+            (BoundChain::Sharded(shard), PartKind::Index) => self.open_shard(shard, bytes, part, scratch, out),
             (BoundChain::Sharded(shard), _) => self.decode_shard(shard, bytes, part, scratch),
         }
-        .map_err(|e| part.name(e))
+        .map_err(|e| part.annotate(e))
     }
 
     /// Runs the machine over a chunk whose stored bytes are all in memory.
     pub fn run_over(&self, bytes: &[u8], axes: Axes, scratch: &mut ChainScratch) -> Result<()> {
         let mut parts = Vec::new();
         let span = Some((0, bytes.len() as u64));
-        self.expand(Part { depth: 0, state: State::Encoded, number: 0, span, axes, memory: 0 }, &mut parts)?;
+        self.expand(Part { depth: 0, kind: PartKind::Encoded, number: 0, span, axes, memory: 0 }, &mut parts)?;
         self.walk(bytes, parts, scratch)
     }
 
     /// The parts of the inner chunks that a selection touches in a shard whose index is known; `len` is the shard's, if that is.
     pub fn start_inner(&self, shard: &Sharded, index: &[u8], len: Option<u64>, item: &Item, out: &mut Vec<Part>) -> Result<()> {
-        let part = Part { depth: 0, state: State::Index, number: 0, span: None, axes: item.axes.clone(), memory: item.memory };
+        let part = Part { depth: 0, kind: PartKind::Index, number: 0, span: None, axes: item.axes.clone(), memory: item.memory };
         self.push_inner(shard, index, len, &part, out)
     }
 
     /// Places the part's elements; the first of its box is that far from the start of the buffer.
     fn place(&self, view: &View, buf: &[u8], first: i64, part: &Part, transfer: &Transfer) -> Result<()> {
-        if let Some(here) = &self.target.here {
-            return self.place_picks(here, view, buf, first, part, transfer);
+        if let Some(picks) = &self.target.picks {
+            return self.place_picks(picks, view, buf, first, part, transfer);
         }
         let strides = &view.leaf.layout.strides;
         let axes = part.axes.iter().zip(strides).map(|(a, stride)| PlaceAxis {
@@ -503,7 +513,7 @@ impl Machine<'_> {
             src: view.bytes(*stride).wrapping_mul(a.step),
             dst: a.memory,
         });
-        let _inside = gate::enter(&self.target.gate)?;
+        let _inside = buffer_guard::enter(&self.target.revocable)?;
         // SAFETY: the plan stays within the checked memory, and the axes within the leaf's buffer.
         let placed =
             unsafe { place::place(buf.as_ptr().offset(first as isize), self.target.base.offset(part.memory as isize), axes, transfer) };
@@ -513,10 +523,10 @@ impl Machine<'_> {
         })
     }
 
-    fn place_picks(&self, here: &Here, view: &View, buf: &[u8], first: i64, part: &Part, transfer: &Transfer) -> Result<()> {
+    fn place_picks(&self, picks: &ChunkPicks, view: &View, buf: &[u8], first: i64, part: &Part, transfer: &Transfer) -> Result<()> {
         let strides: Strides = view.leaf.layout.strides.iter().map(|&s| view.bytes(s)).collect();
         let (mut placed, mut copied) = (Ok(()), 0);
-        here.each(&part.axes, part.memory, &strides, &mut |p| {
+        picks.each(&part.axes, part.memory, &strides, &mut |p| {
             let at = first + p.buffer;
             // What is outside of this span is in another one.
             if at >= 0 && (at as usize) < buf.len() {
@@ -549,7 +559,7 @@ impl Machine<'_> {
     }
 
     fn place_decoded(&self, decoded: Decoded<'_>, part: &Part) -> Result<bool> {
-        let (BoundChain::Leaf(leaf), State::Encoded) = (chain_at(self.root, part.depth), part.state) else { return Ok(false) };
+        let (BoundChain::Leaf(leaf), PartKind::Encoded) = (chain_at(self.root, part.depth), part.kind) else { return Ok(false) };
         if leaf.variable.is_some() {
             return Ok(false);
         }
@@ -557,7 +567,7 @@ impl Machine<'_> {
         let Some(elements) = found.filter(|elements| elements.len() == leaf.layout.bytes) else { return Ok(false) };
         stats::count(Field::ChunkHits, 1);
         let first = first_byte(leaf, &part.axes) as i64;
-        self.place(&View::of(leaf), &elements, first, part, &self.target.transfer).map_err(|e| part.name(e)).map(|()| true)
+        self.place(&View::of(leaf), &elements, first, part, &self.target.transfer).map_err(|e| part.annotate(e)).map(|()| true)
     }
 
     /// Decodes a chunk whole, and keeps it.
@@ -672,7 +682,7 @@ impl Machine<'_> {
     }
 
     fn push_inner(&self, shard: &Sharded, index: &[u8], len: Option<u64>, part: &Part, out: &mut Vec<Part>) -> Result<()> {
-        let cut = Cut::new(shard, &part.axes, self.target.here.as_ref());
+        let cut = Cut::new(shard, &part.axes, self.target.picks.as_ref());
         let mark = out.len();
         let base = part.span.map_or(0, |s| s.0);
         let room = sharding::room(shard.location, index_bytes(shard), len.unwrap_or(u64::MAX));
@@ -683,7 +693,7 @@ impl Machine<'_> {
                     sharding::check_entry(inner.number, (offset, len), &room)?;
                     let start = base.checked_add(offset).ok_or_else(|| err!(ShardIndex, "the offset {offset} overflows"))?;
                     let (depth, number, span) = (part.depth + 1, inner.number as u64, Some((start, len)));
-                    self.expand(Part { depth, state: State::Encoded, number, span, axes: inner.axes, memory: inner.memory }, out)
+                    self.expand(Part { depth, kind: PartKind::Encoded, number, span, axes: inner.axes, memory: inner.memory }, out)
                 }
             });
         sort_for_popping(&mut out[mark..]);
@@ -696,7 +706,7 @@ impl Machine<'_> {
         let most = usize::try_from(max_chunk()).unwrap_or(usize::MAX);
         decode_bounded(&shard.stages, most, encoded, &mut whole, scratch)?;
         let span = Some((0, whole.len() as u64));
-        let start = Part { depth: part.depth, state: State::Index, number: 0, span, axes: part.axes.clone(), memory: part.memory };
+        let start = Part { depth: part.depth, kind: PartKind::Index, number: 0, span, axes: part.axes.clone(), memory: part.memory };
         self.walk(&whole, vec![start], scratch)
     }
 
@@ -717,7 +727,7 @@ impl Machine<'_> {
 
 impl Part {
     /// An error in the part's bytes, with the place of its inner chunk.
-    pub fn name(&self, e: Error) -> Error {
+    pub fn annotate(&self, e: Error) -> Error {
         match self.span {
             Some((offset, _)) if self.depth > 0 => {
                 // Bytes that the index promises and the object does not have.
@@ -740,7 +750,7 @@ impl Part {
 
     /// Whether the part wants the index of the outermost shard.
     pub fn is_first_index(&self) -> bool {
-        self.depth == 0 && self.state == State::Index
+        self.depth == 0 && self.kind == PartKind::Index
     }
 }
 

@@ -1,8 +1,8 @@
 //! Encoding: the elements of one whole chunk, in strided memory, become the bytes to store. No I/O.
 
+use super::buffer_guard::{self, RevocableBuffer};
+use super::coordinates::ChunkPicks;
 use super::decode::{by_stride, contiguous_run, index_bytes, leaf_of};
-use super::gate::{self, Gate};
-use super::picks::Here;
 use super::place::{self, PlaceAxis};
 use super::plan::{Axes, Axis};
 use super::scratch::ChainScratch;
@@ -31,9 +31,9 @@ pub(super) struct Source {
     /// The leaf's dimensions in the order of falling strides.
     order: SmallVec<[usize; 6]>,
     /// Before the memory, where the request may end before its work: elements are then copied before anything is done with them.
-    pub gate: Option<Arc<Gate>>,
+    pub revocable: Option<Arc<RevocableBuffer>>,
     /// Which elements of a chunk's boxes come from there, and where they are; `None`: all, as the axes say.
-    pub here: Option<Here>,
+    pub picks: Option<ChunkPicks>,
 }
 
 // SAFETY: the memory is only read, and outlives the request (see `Memory`).
@@ -64,24 +64,24 @@ impl Source {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }
         let transfer = Transfer::new(ElementType::native(memory_type), element)?.with_overflow(overflow);
-        Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)), gate: None, here: None })
+        Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)), revocable: None, picks: None })
     }
 
     /// The same for one chunk of which a list picks elements.
-    pub fn picking(&self, here: Here) -> Source {
-        Source { here: Some(here), ..self.clone() }
+    pub fn picking(&self, picks: ChunkPicks) -> Source {
+        Source { picks: Some(picks), ..self.clone() }
     }
 
     /// Whether a box gives all elements of a chunk of which so much lies inside the array, and all of their fields.
     pub fn covers(&self, axes: &[Axis], memory: i64, inside: &[u64]) -> bool {
-        let all = |here: &Here| here.count(axes, memory) == axes.iter().map(|a| a.count).product::<u64>();
-        !self.transfer.is_partial() && shard::covers(axes, inside) && self.here.as_ref().is_none_or(all)
+        let all = |picks: &ChunkPicks| picks.count(axes, memory) == axes.iter().map(|a| a.count).product::<u64>();
+        !self.transfer.is_partial() && shard::covers(axes, inside) && self.picks.as_ref().is_none_or(all)
     }
 
     /// Whether memory says at once that all of a region, whose shape and strides these are, is the fill value, which is not to be stored: its
     /// elements are stored as they are.
     pub fn is_fill(&self, shape: &[u64], strides: &[i64]) -> bool {
-        if self.store_fill || self.gate.is_some() || self.transfer.plain_copy().is_none() {
+        if self.store_fill || self.revocable.is_some() || self.transfer.plain_copy().is_none() {
             return false;
         }
         let axes = shape.iter().zip(strides).map(|(&count, &stride)| PlaceAxis { count, src: stride, dst: stride });
@@ -93,16 +93,16 @@ impl Source {
     pub fn place(&self, axes: &[Axis], memory: i64, buffer: *mut u8, strides: &[i64], transfer: &Transfer) -> Result<()> {
         let start: i64 = axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
         let first = buffer.wrapping_offset(start as isize);
-        let _inside = gate::enter(&self.gate)?;
-        let placed = match &self.here {
+        let _inside = buffer_guard::enter(&self.revocable)?;
+        let placed = match &self.picks {
             None => {
                 let axes = axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: a.memory, dst: s * a.step });
                 // SAFETY: the plan stays within the checked memory, and the axes within the buffer of a whole chunk.
                 unsafe { place::place(self.base.offset(memory as isize), first, axes, transfer) }
             }
-            Some(here) => {
+            Some(picks) => {
                 let mut placed = Ok(());
-                here.each(axes, memory, strides, &mut |p| {
+                picks.each(axes, memory, strides, &mut |p| {
                     let axis = PlaceAxis { count: p.count, src: p.memory_step, dst: p.buffer_step };
                     // SAFETY: the picks stay within the checked memory, and the box within the buffer of a whole chunk.
                     placed =
@@ -121,7 +121,7 @@ impl Source {
 }
 
 /// Where the encoded bytes are.
-enum Place {
+enum Encoded {
     /// In the caller's memory, as they are.
     Memory(*const u8, usize),
     /// In `gather`, `a`, or `shard` of the scratch.
@@ -142,10 +142,10 @@ pub(super) fn encode_chunk<'s>(
     Ok(match encode(chain, source, axes, memory, scratch)? {
         None => None,
         // SAFETY: the caller's memory is valid while the request runs; the run was checked to lie inside.
-        Some(Place::Memory(data, len)) => Some(unsafe { std::slice::from_raw_parts(data, len) }),
-        Some(Place::Gather(len)) => Some(&scratch.gather[..len]),
-        Some(Place::A) => Some(&scratch.a),
-        Some(Place::Shard) => Some(&scratch.shard),
+        Some(Encoded::Memory(data, len)) => Some(unsafe { std::slice::from_raw_parts(data, len) }),
+        Some(Encoded::Gather(len)) => Some(&scratch.gather[..len]),
+        Some(Encoded::A) => Some(&scratch.a),
+        Some(Encoded::Shard) => Some(&scratch.shard),
     })
 }
 
@@ -164,18 +164,19 @@ pub(super) fn encode_into(
     }
 }
 
-fn encode(chain: &BoundChain, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Place>> {
+fn encode(chain: &BoundChain, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
     match chain {
         BoundChain::Leaf(leaf) => encode_leaf(leaf, source, axes, memory, scratch),
         BoundChain::Sharded(shard) => encode_shard(shard, source, axes, memory, scratch),
     }
 }
 
-fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Place>> {
+fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
     let total = leaf.layout.bytes;
     let first = source.base.wrapping_offset(memory as isize);
-    let in_place =
-        source.gate.is_none() && source.here.is_none() && contiguous_run(leaf, axes, &source.transfer, &source.order) == Some(total as u64);
+    let in_place = source.revocable.is_none()
+        && source.picks.is_none()
+        && contiguous_run(leaf, axes, &source.transfer, &source.order) == Some(total as u64);
     let mut gather = std::mem::take(&mut scratch.gather);
     let result = (|| {
         let elements = if in_place {
@@ -192,14 +193,14 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
             count_encoded(leaf);
             codec.encode(elements, &leaf.shape, &mut scratch.a).map_err(|e| e.at_field(codec.name()))?;
             encode_stages(&leaf.stages, None, scratch)?;
-            return Ok(Some(Place::A));
+            return Ok(Some(Encoded::A));
         }
         if leaf.stages.is_empty() {
-            return Ok(Some(if in_place { Place::Memory(first, total) } else { Place::Gather(total) }));
+            return Ok(Some(if in_place { Encoded::Memory(first, total) } else { Encoded::Gather(total) }));
         }
         count_encoded(leaf);
         encode_stages(&leaf.stages, Some(elements), scratch)?;
-        Ok(Some(Place::A))
+        Ok(Some(Encoded::A))
     })();
     scratch.gather = gather;
     result
@@ -243,7 +244,7 @@ fn encode_stages(stages: &[StageRef], elements: Option<&[u8]>, scratch: &mut Cha
     Ok(())
 }
 
-fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Place>> {
+fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
     let mut out = std::mem::take(&mut scratch.shard);
     out.clear();
     let result = fill_shard(shard, source, axes, memory, &mut out, scratch);
@@ -252,12 +253,12 @@ fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scra
         return Ok(None);
     }
     if shard.stages.is_empty() {
-        return Ok(Some(Place::Shard));
+        return Ok(Some(Encoded::Shard));
     }
     let whole = std::mem::take(&mut scratch.shard);
     let result = encode_stages(&shard.stages, Some(&whole), scratch);
     scratch.shard = whole;
-    result.map(|()| Some(Place::A))
+    result.map(|()| Some(Encoded::A))
 }
 
 /// Appends the inner chunks and the index to `out`; false if there is none to store.
@@ -269,7 +270,7 @@ fn fill_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, out: &
     let head = if shard.location == IndexLocation::Start { index_bytes(shard) } else { 0 };
     grow(out, head)?;
     let mut any = false;
-    let cut = Cut::new(shard, axes, source.here.as_ref());
+    let cut = Cut::new(shard, axes, source.picks.as_ref());
     cut.each(0..cut.len(), shard, axes, memory, &mut |inner| {
         let at = out.len();
         if encode_into(&shard.inner, source, &inner.axes, inner.memory, scratch, out)? {

@@ -242,7 +242,7 @@ impl Walk<'_> {
 
 /// The smallest piece that can be read by itself, in the array's order of dimensions.
 fn cell_of(chain: &BoundChain) -> Dims {
-    super::picks::cells_of(chain).pop().unwrap_or_else(|| leaf_of(chain).shape.clone())
+    super::coordinates::cells_of(chain).pop().unwrap_or_else(|| leaf_of(chain).shape.clone())
 }
 
 /// What would be better.

@@ -16,25 +16,25 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A condition variable that costs nothing to ring where nobody waits.
 #[derive(Default)]
-pub(super) struct Bell {
+pub(super) struct LazyCondvar {
     waiting: AtomicUsize,
-    rung: Condvar,
+    changed: Condvar,
 }
 
-impl Bell {
-    /// Waits until it is rung, perhaps for nothing, with the mutex of what is waited for given back meanwhile.
+impl LazyCondvar {
+    /// Waits until it is changed, perhaps for nothing, with the mutex of what is waited for given back meanwhile.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         // Under the mutex: who changes something later sees it.
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        let guard = self.rung.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        let guard = self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner);
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         guard
     }
 
     /// Wakes all that wait. To be called after the mutex was held for the change that they wait for.
-    pub fn ring(&self) {
+    pub fn notify_all(&self) {
         if self.waiting.load(Ordering::Relaxed) > 0 {
-            self.rung.notify_all();
+            self.changed.notify_all();
         }
     }
 }
@@ -46,12 +46,12 @@ const SLOTS: usize = 1024;
 
 /// The locks of chunks. A key takes one of a fixed number of slots, so that locking allocates nothing; a task holds at most one.
 pub struct ChunkLocks {
-    slots: ForkReset<Vec<Mutex<Slot>>>,
+    slots: ForkReset<Vec<Mutex<LockSlot>>>,
     hasher: RandomState,
 }
 
 #[derive(Default)]
-struct Slot {
+struct LockSlot {
     taken: bool,
     waiting: VecDeque<Waiter>,
 }
@@ -116,7 +116,7 @@ impl Drop for ChunkGuard {
 
 /// Blocking locks of keys, for metadata documents.
 pub struct KeyLocks {
-    state: ForkReset<(Mutex<HashMap<String, ()>>, Bell)>,
+    state: ForkReset<(Mutex<HashMap<String, ()>>, LazyCondvar)>,
 }
 
 impl KeyLocks {
@@ -147,7 +147,7 @@ impl Drop for KeyGuard {
     fn drop(&mut self) {
         let (taken, free) = self.locks.state.get();
         lock(taken).remove(&self.key);
-        free.ring();
+        free.notify_all();
     }
 }
 
@@ -173,20 +173,20 @@ mod tests {
     }
 
     #[test]
-    fn a_bell_wakes_whoever_waits() {
-        let (state, bell) = (Mutex::new(0), Bell::default());
+    fn a_lazy_condvar_wakes_whoever_waits() {
+        let (state, condvar) = (Mutex::new(0), LazyCondvar::default());
         std::thread::scope(|s| {
             for turn in 0..2 {
-                let (state, bell) = (&state, &bell);
+                let (state, condvar) = (&state, &condvar);
                 s.spawn(move || {
                     for n in 0..2000 {
                         let mut now = lock(state);
                         while *now != n * 2 + turn {
-                            now = bell.wait(now);
+                            now = condvar.wait(now);
                         }
                         *now += 1;
                         drop(now);
-                        bell.ring();
+                        condvar.notify_all();
                     }
                 });
             }

@@ -5,26 +5,26 @@
 //! which does no I/O and is run by one of two drivers → `place`. The way of a write: the same plan → `write` → `encode` → put.
 
 mod batch;
-mod boxes;
+mod buffer_guard;
 mod chunk_cache;
+mod chunk_sink;
+mod coordinates;
 mod decode;
 mod encode;
 pub mod explain;
-mod gate;
+pub mod huge_pages;
 mod lenient;
 pub mod lock;
 pub mod memory;
-mod outlet;
-pub mod pages;
 pub mod partition;
 pub mod pending;
-mod picks;
 pub mod place;
 mod plan;
 pub mod pool;
 mod read;
+pub mod rechunk;
+mod rechunk_plan;
 pub mod request;
-pub mod reshape;
 mod scratch;
 pub mod selection;
 pub mod shapes;
@@ -37,12 +37,12 @@ pub mod tasks;
 mod write;
 mod write_back;
 
-pub use batch::{Entry, read_many, start_read_many, start_write_many, write_many};
+pub use batch::{BatchEntry, read_many, start_read_many, start_write_many, write_many};
 pub use chunk_cache::{ArrayCache, ChunkCache};
+pub use coordinates::CoordinateSelection;
 pub use lenient::Lenient;
 pub use memory::{Memory, Overflow};
-pub use pending::{Budget, Launch, Pending, Progress, Tell};
-pub use picks::Picks;
+pub use pending::{Budget, OnDone, Pending, Progress, RequestOptions};
 pub use selection::Selection;
 pub use shapes::ByShape;
 pub use shard_open::OpenShards;
@@ -133,11 +133,11 @@ pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Mem
     request::run(write::plan(array, selection, memory, None)?)
 }
 
-/// Reads what a list picks into `memory`, which has the list's own shape ([`Picks::shape`]).
+/// Reads what a list picks into `memory`, which has the list's own shape ([`CoordinateSelection::shape`]).
 ///
 /// # Safety
 /// As for [`read()`].
-pub unsafe fn read_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<()> {
+pub unsafe fn read_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<()> {
     if let Some(selection) = picks.as_region(&array.shape)? {
         // SAFETY: forwarded.
         return unsafe { read(array, &selection, memory) };
@@ -151,7 +151,7 @@ pub unsafe fn read_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Me
 ///
 /// # Safety
 /// As for [`write()`].
-pub unsafe fn write_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<()> {
+pub unsafe fn write_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<()> {
     if let Some(selection) = picks.as_region(&array.shape)? {
         // SAFETY: forwarded.
         return unsafe { write(array, &selection, memory) };
@@ -175,14 +175,14 @@ pub unsafe fn write_encoded(array: &Arc<BoundArray>, selection: &Selection, memo
 ///
 /// # Safety
 /// `memory` must describe memory that stays valid and unaliased until the request is done.
-pub unsafe fn start_read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, launch: Launch) -> Result<Pending> {
+pub unsafe fn start_read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, options: RequestOptions) -> Result<Pending> {
     memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
     refuse_variable(array)?;
-    pending::submit(memory.bytes(selection.shape())?, launch, || {
-        let gate = Some(Arc::default());
-        let job = read::job(array, selection, memory, None, gate.clone())?;
+    pending::submit(memory.bytes(selection.shape())?, options, || {
+        let revocable = Some(Arc::default());
+        let job = read::job(array, selection, memory, None, revocable.clone())?;
         let footprints = Footprint::new(array, selection, false).into_iter().collect();
-        Ok(Parts { work: read::work(job), footprints, gate, copied: Vec::new() })
+        Ok(Parts { work: read::work(job), footprints, revocable, copied: Vec::new() })
     })
 }
 
@@ -190,19 +190,19 @@ pub unsafe fn start_read(array: &Arc<BoundArray>, selection: &Selection, memory:
 ///
 /// # Safety
 /// `memory` must describe memory that stays valid and unchanged until the request is done, or, where it is copied, until this returns.
-pub unsafe fn start_write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, launch: Launch) -> Result<Pending> {
+pub unsafe fn start_write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, options: RequestOptions) -> Result<Pending> {
     memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
     refuse_variable(array)?;
-    let copy = launch.copy;
-    pending::submit(memory.bytes(selection.shape())?, launch, || {
+    let copy = options.copy;
+    pending::submit(memory.bytes(selection.shape())?, options, || {
         let mut copied = Vec::new();
         // SAFETY: the memory was checked, and is valid now, by the caller's promise.
         let own = if copy { Some(unsafe { memory.copy(selection.shape(), &mut copied) }?) } else { None };
-        let gate = if copy { None } else { Some(Arc::default()) };
+        let revocable = if copy { None } else { Some(Arc::default()) };
         let array = &write_back::written_through(array, Some(selection))?;
-        let job = write::job(array, selection, own.as_ref().unwrap_or(memory), None, gate.clone())?;
+        let job = write::job(array, selection, own.as_ref().unwrap_or(memory), None, revocable.clone())?;
         let footprints = Footprint::new(array, selection, true).into_iter().collect();
-        Ok(Parts { work: write::work(job), footprints, gate, copied: vec![copied] })
+        Ok(Parts { work: write::work(job), footprints, revocable, copied: vec![copied] })
     })
 }
 

@@ -9,7 +9,7 @@
 //! What its user sees of it is `Progress`: it is done when its work is, or when it is abandoned (cancelled, freed, too late). Then
 //! nothing is begun any more, the gate before the caller's memory is closed, and what is in the hands of a store ends by itself.
 
-use super::gate::Gate;
+use super::buffer_guard::RevocableBuffer;
 use super::lock::lock;
 use super::pool;
 use super::request::{Request, Work};
@@ -82,7 +82,7 @@ impl Drop for Charge {
     fn drop(&mut self) {
         if self.forks == forks() {
             self.budget.used.get().fetch_sub(self.bytes, Ordering::AcqRel);
-            moved();
+            wake_waiters();
         }
     }
 }
@@ -99,7 +99,7 @@ impl Budget {
     /// Sets it; more than 0.
     pub fn set_limit(&self, bytes: u64) {
         self.limit.store(bytes, Ordering::Relaxed);
-        moved();
+        wake_waiters();
     }
 
     /// Whether a request that is too much is an error of kind `Again`, instead of waiting until it is not.
@@ -121,7 +121,7 @@ impl Budget {
                 self.limit()
             );
         }
-        let fits = |list: &List| if self.try_add(bytes) { Next::Over } else { Next::Help(list.begun()) };
+        let fits = |list: &QueueState| if self.try_add(bytes) { Next::Over } else { Next::Help(list.begun()) };
         if self.again.load(Ordering::Relaxed) || is_inside() {
             if !self.try_add(bytes) {
                 let used = self.used.get().load(Ordering::Relaxed);
@@ -139,19 +139,19 @@ impl Budget {
 }
 
 /// Gets the result of a request.
-pub type Told = Box<dyn FnOnce(&Result<()>) + Send>;
+pub type DoneCallback = Box<dyn FnOnce(&Result<()>) + Send>;
 
 /// Is told once how a request ended.
-pub struct Tell {
+pub struct OnDone {
     /// By whichever thread ends it, before it counts as done; else by the thread that first finds it done.
     pub any_thread: bool,
     /// Gets the result.
-    pub call: Told,
+    pub call: DoneCallback,
 }
 
 /// How a request is to go on.
 #[derive(Default)]
-pub struct Launch {
+pub struct RequestOptions {
     /// Whether the elements of a write are copied before the call returns.
     pub copy: bool,
     /// When it is abandoned.
@@ -159,7 +159,7 @@ pub struct Launch {
     /// What bounds it.
     pub budget: Arc<Budget>,
     /// Who is told.
-    pub tell: Option<Tell>,
+    pub on_done: Option<OnDone>,
     /// What is to live as long as the work.
     pub keeps: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -172,12 +172,12 @@ const DONE: u8 = 2;
 /// What is kept beside a request that has left its caller.
 pub(super) struct Detached {
     footprints: Vec<Footprint>,
-    gate: Option<Arc<Gate>>,
+    revocable: Option<Arc<RevocableBuffer>>,
     /// The elements of a write that were copied; given back when nothing uses them any more.
     copied: Mutex<Vec<Vec<u8>>>,
     keeps: Mutex<Option<Box<dyn Any + Send + Sync>>>,
     charge: Mutex<Option<Charge>>,
-    tell: Mutex<Option<Tell>>,
+    on_done: Mutex<Option<OnDone>>,
     deadline: Option<Instant>,
     forks: u32,
     /// Its place in the order of submission.
@@ -204,14 +204,14 @@ impl Detached {
 
     /// Makes it done, which was claimed.
     fn complete(&self, result: Result<()>) {
-        let tell = take_if(&self.tell, |tell| tell.any_thread);
-        if let Some(tell) = tell {
-            let _inside = Inside::new();
-            (tell.call)(&result);
+        let on_done = take_if(&self.on_done, |on_done| on_done.any_thread);
+        if let Some(on_done) = on_done {
+            let _inside = InsideRequest::new();
+            (on_done.call)(&result);
         }
         *lock(&self.outcome) = result;
         self.state.store(DONE, Ordering::Release);
-        moved();
+        wake_waiters();
     }
 
     fn is_late(&self) -> bool {
@@ -226,28 +226,28 @@ fn take_if<T>(place: &Mutex<Option<T>>, wanted: impl FnOnce(&T) -> bool) -> Opti
 
 /// The requests of this process.
 #[derive(Default)]
-struct Crowd {
-    list: Mutex<List>,
-    moved: Condvar,
+struct RequestQueue {
+    list: Mutex<QueueState>,
+    changed: Condvar,
     count: AtomicUsize,
 }
 
 #[derive(Default)]
-struct List {
+struct QueueState {
     all: Vec<Arc<Request>>,
     next: u64,
     /// Counts what may be of interest to those who wait.
     epoch: u64,
 }
 
-impl Crowd {
-    fn of_process() -> &'static Crowd {
-        static CROWD: Lazy<ForkReset<Crowd>> = Lazy::new(|| ForkReset::new(Crowd::default));
-        CROWD.get().get()
+impl RequestQueue {
+    fn of_process() -> &'static RequestQueue {
+        static QUEUE: Lazy<ForkReset<RequestQueue>> = Lazy::new(|| ForkReset::new(RequestQueue::default));
+        QUEUE.get().get()
     }
 }
 
-impl List {
+impl QueueState {
     /// Those that may go on.
     fn begun(&self) -> Vec<Arc<Request>> {
         self.all.iter().filter(|r| blockers(r) == 0).cloned().collect()
@@ -275,10 +275,10 @@ fn overlap(a: &Request, b: &Request) -> bool {
 }
 
 /// Something happened that those who wait may wait for.
-pub(super) fn moved() {
-    let crowd = Crowd::of_process();
-    lock(&crowd.list).epoch += 1;
-    crowd.moved.notify_all();
+pub(super) fn wake_waiters() {
+    let queue = RequestQueue::of_process();
+    lock(&queue.list).epoch += 1;
+    queue.changed.notify_all();
 }
 
 thread_local! {
@@ -287,28 +287,28 @@ thread_local! {
 }
 
 /// The thread is inside of a detached request until this is dropped.
-pub(super) struct Inside(());
+pub(super) struct InsideRequest(());
 
-impl Inside {
-    fn new() -> Inside {
+impl InsideRequest {
+    fn new() -> InsideRequest {
         INSIDE.set(INSIDE.get() + 1);
-        Inside(())
+        InsideRequest(())
     }
 }
 
-impl Drop for Inside {
+impl Drop for InsideRequest {
     fn drop(&mut self) {
         INSIDE.set(INSIDE.get() - 1);
     }
 }
 
 /// The thread does a piece of that request's work until the result is dropped. One that is late is abandoned.
-pub(super) fn inside(request: &Arc<Request>) -> Option<Inside> {
+pub(super) fn inside(request: &Arc<Request>) -> Option<InsideRequest> {
     let detached = request.detached()?;
     if detached.is_late() {
         abandon(request, too_late());
     }
-    Some(Inside::new())
+    Some(InsideRequest::new())
 }
 
 /// Whether this thread is inside of a detached request: it must not wait for one, which may be its own.
@@ -325,11 +325,11 @@ enum Next {
 }
 
 /// Helps and sleeps until `next` says that it is over, or until that time: then false.
-fn go_on(until: Option<Instant>, mut next: impl FnMut(&List) -> Next) -> bool {
-    let crowd = Crowd::of_process();
+fn go_on(until: Option<Instant>, mut next: impl FnMut(&QueueState) -> Next) -> bool {
+    let queue = RequestQueue::of_process();
     loop {
         let (epoch, helped) = {
-            let list = lock(&crowd.list);
+            let list = lock(&queue.list);
             match next(&list) {
                 Next::Over => return true,
                 Next::Help(requests) => (list.epoch, requests),
@@ -340,16 +340,16 @@ fn go_on(until: Option<Instant>, mut next: impl FnMut(&List) -> Next) -> bool {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
             // It may be over by now.
-            return matches!(next(&lock(&crowd.list)), Next::Over);
+            return matches!(next(&lock(&queue.list)), Next::Over);
         }
         if ran {
             continue;
         }
-        let list = lock(&crowd.list);
+        let list = lock(&queue.list);
         if list.epoch == epoch {
             match left {
-                None => drop(crowd.moved.wait(list).unwrap_or_else(PoisonError::into_inner)),
-                Some(left) => drop(crowd.moved.wait_timeout(list, left).unwrap_or_else(PoisonError::into_inner)),
+                None => drop(queue.changed.wait(list).unwrap_or_else(PoisonError::into_inner)),
+                Some(left) => drop(queue.changed.wait_timeout(list, left).unwrap_or_else(PoisonError::into_inner)),
             }
         }
     }
@@ -357,11 +357,11 @@ fn go_on(until: Option<Instant>, mut next: impl FnMut(&List) -> Next) -> bool {
 
 /// Waits until none of the requests that were submitted before now is as `wanted` says. Not from inside of one.
 fn settle_those(wanted: impl Fn(&Detached) -> bool) {
-    let crowd = Crowd::of_process();
-    if crowd.count.load(Ordering::Acquire) == 0 || is_inside() {
+    let queue = RequestQueue::of_process();
+    if queue.count.load(Ordering::Acquire) == 0 || is_inside() {
         return;
     }
-    let end = lock(&crowd.list).next;
+    let end = lock(&queue.list).next;
     let is_one = |r: &&Arc<Request>| r.detached().is_some_and(|d| d.number.load(Ordering::Relaxed) < end && wanted(d));
     go_on(None, |list| match list.all.iter().find(is_one) {
         None => Next::Over,
@@ -371,7 +371,7 @@ fn settle_those(wanted: impl Fn(&Detached) -> bool) {
 
 /// Waits for the requests submitted before that stand in the way of a blocking call.
 pub(super) fn clear_way(array: &BoundArray, selection: &Selection, writes: bool) {
-    if Crowd::of_process().count.load(Ordering::Acquire) == 0 {
+    if RequestQueue::of_process().count.load(Ordering::Acquire) == 0 {
         return;
     }
     if let Some(footprint) = Footprint::new(array, selection, writes) {
@@ -381,7 +381,7 @@ pub(super) fn clear_way(array: &BoundArray, selection: &Selection, writes: bool)
 
 /// Waits for all requests on an array that were submitted before.
 pub fn settle_array(array: &BoundArray) {
-    if Crowd::of_process().count.load(Ordering::Acquire) > 0 {
+    if RequestQueue::of_process().count.load(Ordering::Acquire) > 0 {
         let place = place_of(array);
         settle_those(|d| d.footprints.iter().any(|f| f.place == place));
     }
@@ -389,7 +389,7 @@ pub fn settle_array(array: &BoundArray) {
 
 /// Waits for all requests on arrays of the store of that name that were submitted before.
 pub fn settle_store(name: impl FnOnce() -> String) {
-    if Crowd::of_process().count.load(Ordering::Acquire) > 0 {
+    if RequestQueue::of_process().count.load(Ordering::Acquire) > 0 {
         let name = name();
         settle_those(|d| d.footprints.iter().any(|f| f.place.0 == name));
     }
@@ -403,7 +403,7 @@ pub fn shutdown() -> Result<()> {
     settle_those(|_| true);
     pool::join_all();
     // What other threads submitted meanwhile found nobody to go on with it.
-    let begun = lock(&Crowd::of_process().list).begun();
+    let begun = lock(&RequestQueue::of_process().list).begun();
     begun.iter().for_each(Request::call_for_help);
     Ok(())
 }
@@ -412,22 +412,22 @@ pub fn shutdown() -> Result<()> {
 pub(super) struct Parts {
     pub work: Box<dyn Work>,
     pub footprints: Vec<Footprint>,
-    pub gate: Option<Arc<Gate>>,
+    pub revocable: Option<Arc<RevocableBuffer>>,
     pub copied: Vec<Vec<u8>>,
 }
 
 /// Submits what `prepare` makes, when there is room for its `bytes`.
-pub(super) fn submit(bytes: u64, launch: Launch, prepare: impl FnOnce() -> Result<Parts>) -> Result<Pending> {
-    let charge = launch.budget.take(bytes, launch.deadline)?;
-    let Parts { work, footprints, gate, copied } = prepare()?;
+pub(super) fn submit(bytes: u64, options: RequestOptions, prepare: impl FnOnce() -> Result<Parts>) -> Result<Pending> {
+    let charge = options.budget.take(bytes, options.deadline)?;
+    let Parts { work, footprints, revocable, copied } = prepare()?;
     let detached = Detached {
         footprints,
-        gate,
+        revocable,
         copied: Mutex::new(copied),
-        keeps: Mutex::new(launch.keeps),
+        keeps: Mutex::new(options.keeps),
         charge: Mutex::new(Some(charge)),
-        tell: Mutex::new(launch.tell),
-        deadline: launch.deadline,
+        on_done: Mutex::new(options.on_done),
+        deadline: options.deadline,
         forks: forks(),
         number: AtomicU64::new(0),
         blockers: AtomicUsize::new(0),
@@ -435,9 +435,9 @@ pub(super) fn submit(bytes: u64, launch: Launch, prepare: impl FnOnce() -> Resul
         outcome: Mutex::new(Ok(())),
     };
     let request = Request::new(work, false, Some(detached));
-    let crowd = Crowd::of_process();
+    let queue = RequestQueue::of_process();
     let waits = {
-        let mut list = lock(&crowd.list);
+        let mut list = lock(&queue.list);
         let before = list.all.iter().filter(|r| overlap(r, &request)).count();
         if let Some(d) = request.detached() {
             d.number.store(list.next, Ordering::Relaxed);
@@ -445,7 +445,7 @@ pub(super) fn submit(bytes: u64, launch: Launch, prepare: impl FnOnce() -> Resul
         }
         list.next += 1;
         list.all.push(request.clone());
-        crowd.count.fetch_add(1, Ordering::AcqRel);
+        queue.count.fetch_add(1, Ordering::AcqRel);
         before > 0
     };
     if !waits {
@@ -455,17 +455,17 @@ pub(super) fn submit(bytes: u64, launch: Launch, prepare: impl FnOnce() -> Resul
 }
 
 /// All items of a detached request have ended: those that waited for it may go on.
-pub(super) fn drained(request: &Arc<Request>) {
+pub(super) fn completed(request: &Arc<Request>) {
     let Some(detached) = request.detached() else { return };
     let mine = detached.claim();
     lock(&detached.copied).clear();
     let kept = lock(&detached.keeps).take();
     drop(kept);
     drop(lock(&detached.charge).take());
-    let crowd = Crowd::of_process();
+    let queue = RequestQueue::of_process();
     let mut begin = Vec::new();
     {
-        let mut list = lock(&crowd.list);
+        let mut list = lock(&queue.list);
         let Some(at) = list.all.iter().position(|r| Arc::ptr_eq(r, request)) else { return };
         list.all.remove(at);
         for later in &list.all[at..] {
@@ -475,8 +475,8 @@ pub(super) fn drained(request: &Arc<Request>) {
             }
         }
         list.epoch += 1;
-        crowd.count.fetch_sub(1, Ordering::AcqRel);
-        crowd.moved.notify_all();
+        queue.count.fetch_sub(1, Ordering::AcqRel);
+        queue.changed.notify_all();
     }
     if mine {
         detached.complete(request.result());
@@ -488,8 +488,8 @@ pub(super) fn drained(request: &Arc<Request>) {
 fn abandon(request: &Arc<Request>, e: Error) -> bool {
     let Some(detached) = request.detached().filter(|d| d.claim()) else { return false };
     request.stop();
-    if let Some(gate) = &detached.gate {
-        gate.close();
+    if let Some(revocable) = &detached.revocable {
+        revocable.close();
     }
     detached.complete(Err(e));
     true
@@ -545,7 +545,7 @@ impl Pending {
             if d.is_late() {
                 abandon(&self.0, too_late());
             } else if !self.0.has_workers() {
-                let in_front = lock(&Crowd::of_process().list).in_front(&self.0);
+                let in_front = lock(&RequestQueue::of_process().list).in_front(&self.0);
                 in_front.help_once();
             }
         }
@@ -571,8 +571,8 @@ impl Pending {
     /// Its user has no more interest in it.
     pub fn let_go(&self) {
         let Ok(d) = self.detached() else { return };
-        drop(take_if(&d.tell, |tell| !tell.any_thread));
-        if d.gate.is_some() && !d.is_done() {
+        drop(take_if(&d.on_done, |on_done| !on_done.any_thread));
+        if d.revocable.is_some() && !d.is_done() {
             let _ = self.cancel();
         }
     }
@@ -591,10 +591,10 @@ impl Pending {
         if !d.is_done() {
             return false;
         }
-        let tell = lock(&d.tell).take();
-        if let Some(tell) = tell {
+        let on_done = lock(&d.on_done).take();
+        if let Some(on_done) = on_done {
             let result = lock(&d.outcome).clone();
-            (tell.call)(&result);
+            (on_done.call)(&result);
         }
         true
     }
@@ -688,13 +688,13 @@ mod tests {
         }
 
         /// Submits work on the chunks of one dimension from `low` to `high`.
-        fn submit(&self, name: u32, (low, high): (u64, u64), writes: bool, items: u64, launch: Launch) -> Result<Pending> {
+        fn submit(&self, name: u32, (low, high): (u64, u64), writes: bool, items: u64, options: RequestOptions) -> Result<Pending> {
             let place = (self.place.to_string(), String::new());
             let (low, high) = (Dims::from_elem(low, 1), Dims::from_elem(high, 1));
             let work = Steps { pool: self.pool.clone(), items, name, log: self.log.clone(), parks: name >= 1000 };
-            submit(10, launch, || {
+            submit(10, options, || {
                 let footprints = vec![Footprint { place, low, high, writes }];
-                Ok(Parts { work: Box::new(work), footprints, gate: Some(Arc::default()), copied: Vec::new() })
+                Ok(Parts { work: Box::new(work), footprints, revocable: Some(Arc::default()), copied: Vec::new() })
             })
         }
     }
@@ -708,7 +708,7 @@ mod tests {
         for (threads, place) in [(1, "order 1"), (4, "order 4")] {
             let bench = Bench::new(threads, place);
             let all: Vec<Pending> =
-                (0..20).map(|i| bench.submit(i, (i as u64 / 4, 3 + i as u64), true, 5, Launch::default()).unwrap()).collect();
+                (0..20).map(|i| bench.submit(i, (i as u64 / 4, 3 + i as u64), true, 5, RequestOptions::default()).unwrap()).collect();
             assert!(all[19].wait(None).unwrap());
             all.iter().rev().for_each(|r| assert!(r.wait(None).unwrap() && r.outcome().unwrap().is_ok()));
             let log = lock(&bench.log).clone();
@@ -719,13 +719,13 @@ mod tests {
     #[test]
     fn what_does_not_overlap_or_only_reads_has_no_order() {
         let bench = Bench::new(1, "apart");
-        let stuck = bench.submit(1000, (5, 6), false, 1, Launch::default()).unwrap();
+        let stuck = bench.submit(1000, (5, 6), false, 1, RequestOptions::default()).unwrap();
         assert!(!stuck.test().unwrap());
         for (range, writes) in [((5, 6), false), ((7, 9), true), ((0, 4), true)] {
-            let other = bench.submit(1, range, writes, 1, Launch::default()).unwrap();
+            let other = bench.submit(1, range, writes, 1, RequestOptions::default()).unwrap();
             assert!(other.wait(None).unwrap());
         }
-        let behind = bench.submit(2, (6, 7), true, 1, Launch::default()).unwrap();
+        let behind = bench.submit(2, (6, 7), true, 1, RequestOptions::default()).unwrap();
         assert_eq!(behind.progress().unwrap(), Progress::Queued);
         assert!(!behind.wait(soon(20)).unwrap());
         // What was ended is not gone: its answer may still come.
@@ -741,9 +741,9 @@ mod tests {
     fn a_deadline_ends_what_never_answers_and_what_waits_behind_it() {
         for (threads, place) in [(1, "late 1"), (3, "late 3")] {
             let bench = Bench::new(threads, place);
-            let launch = || Launch { deadline: soon(30), ..Launch::default() };
-            let stuck = bench.submit(1000, (0, 0), true, 3, launch()).unwrap();
-            let behind = bench.submit(1, (0, 0), true, 1, launch()).unwrap();
+            let options = || RequestOptions { deadline: soon(30), ..RequestOptions::default() };
+            let stuck = bench.submit(1000, (0, 0), true, 3, options()).unwrap();
+            let behind = bench.submit(1, (0, 0), true, 1, options()).unwrap();
             assert_eq!(wait_any(&[&behind, &stuck], None).unwrap().map(|i| i < 2), Some(true));
             for r in [&stuck, &behind] {
                 assert!(r.wait(None).unwrap());
@@ -759,35 +759,35 @@ mod tests {
         let bench = Bench::new(1, "budget");
         let budget = Arc::new(Budget::default());
         budget.set_limit(25);
-        let launch = || Launch { budget: budget.clone(), ..Launch::default() };
-        let a = bench.submit(1000, (0, 0), true, 1, launch()).unwrap();
-        let _b = bench.submit(1, (1, 1), true, 1, launch()).unwrap();
+        let options = || RequestOptions { budget: budget.clone(), ..RequestOptions::default() };
+        let a = bench.submit(1000, (0, 0), true, 1, options()).unwrap();
+        let _b = bench.submit(1, (1, 1), true, 1, options()).unwrap();
         // The second one is carried out to make room for the third.
-        let _c = bench.submit(2, (2, 2), true, 1, launch()).unwrap();
+        let _c = bench.submit(2, (2, 2), true, 1, options()).unwrap();
         assert!(lock(&bench.log).contains(&1));
         budget.set_again(true);
-        assert_eq!(bench.submit(3, (3, 3), true, 1, launch()).err().unwrap().kind(), ErrorKind::Again);
+        assert_eq!(bench.submit(3, (3, 3), true, 1, options()).err().unwrap().kind(), ErrorKind::Again);
         budget.set_again(false);
         budget.set_limit(9);
-        assert_eq!(bench.submit(3, (3, 3), true, 1, launch()).err().unwrap().kind(), ErrorKind::Limit);
+        assert_eq!(bench.submit(3, (3, 3), true, 1, options()).err().unwrap().kind(), ErrorKind::Limit);
         budget.set_limit(15);
-        let late = Launch { deadline: soon(20), ..launch() };
+        let late = RequestOptions { deadline: soon(20), ..options() };
         assert!(a.test().is_ok());
         assert_eq!(bench.submit(1001, (3, 3), true, 1, late).err().map(|e| e.kind()), Some(ErrorKind::Timeout));
         a.cancel().unwrap();
         a.0.finish(Ok(()));
-        assert!(bench.submit(4, (3, 3), true, 1, launch()).unwrap().wait(None).unwrap());
+        assert!(bench.submit(4, (3, 3), true, 1, options()).unwrap().wait(None).unwrap());
     }
 
     #[test]
     fn nobody_waits_from_inside_of_a_request() {
         let bench = Bench::new(3, "inside");
-        let other = Arc::new(bench.submit(1000, (9, 9), true, 1, Launch::default()).unwrap());
+        let other = Arc::new(bench.submit(1000, (9, 9), true, 1, RequestOptions::default()).unwrap());
         let seen = Arc::new(Mutex::new(None));
         let (waits, kind) = (other.clone(), seen.clone());
         let call = Box::new(move |_: &Result<()>| *lock(&kind) = waits.wait(None).err().map(|e| e.kind()));
-        let launch = Launch { tell: Some(Tell { any_thread: true, call }), ..Launch::default() };
-        assert!(bench.submit(1, (0, 0), true, 1, launch).unwrap().wait(None).unwrap());
+        let options = RequestOptions { on_done: Some(OnDone { any_thread: true, call }), ..RequestOptions::default() };
+        assert!(bench.submit(1, (0, 0), true, 1, options).unwrap().wait(None).unwrap());
         assert_eq!(*lock(&seen), Some(ErrorKind::State));
         other.cancel().unwrap();
         other.0.finish(Ok(()));

@@ -1,7 +1,7 @@
 //! Which chunks a selection touches, which part of each, and where that lies in memory. Pure: integers in, integers out.
 
 use super::Selection;
-use super::picks::List;
+use super::coordinates::PickList;
 use crate::error::{Error, Result, err};
 use crate::grid::{Grid, Segment};
 use crate::limits::{Dims, Strides, element_count};
@@ -34,7 +34,7 @@ pub(super) struct Plan {
     items: u64,
     bytes: u64,
     /// The selection is a list: items are boxes around what it picks.
-    list: Option<Arc<List>>,
+    list: Option<Arc<PickList>>,
 }
 
 /// One chunk's part of a selection.
@@ -70,7 +70,7 @@ impl Plan {
     }
 
     /// Cuts what a list picks of an array of that rank; elements have `item` bytes in memory.
-    pub fn listed(list: List, rank: usize, item: usize) -> Result<Plan> {
+    pub fn listed(list: PickList, rank: usize, item: usize) -> Result<Plan> {
         let list = Arc::new(list);
         let mut plan = Plan {
             segments: Vec::new(),
@@ -170,7 +170,7 @@ impl Plan {
     }
 
     /// The list, if the selection is one.
-    pub fn list(&self) -> Option<&Arc<List>> {
+    pub fn list(&self) -> Option<&Arc<PickList>> {
         self.list.as_ref()
     }
 

@@ -11,11 +11,11 @@ use std::thread::JoinHandle;
 /// A bounded set of worker threads. A call uses the calling thread and up to `threads - 1` of them.
 pub struct Pool {
     threads: usize,
-    state: ForkReset<Arc<Shared>>,
+    state: ForkReset<Arc<PoolState>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct PoolState {
     queue: Mutex<Queue>,
     wake: Condvar,
 }
@@ -35,7 +35,7 @@ static STARTED: Lazy<ForkReset<Mutex<Vec<Started>>>> = Lazy::new(|| ForkReset::n
 
 struct Started {
     thread: JoinHandle<()>,
-    pool: Weak<Shared>,
+    pool: Weak<PoolState>,
 }
 
 thread_local! {
@@ -52,7 +52,7 @@ pub(super) fn is_worker() -> bool {
 /// ones. Not to be called by one of them.
 pub(super) fn join_all() {
     let all = std::mem::take(&mut *lock(STARTED.get().get()));
-    let pools: Vec<Arc<Shared>> = all.iter().filter_map(|started| started.pool.upgrade()).collect();
+    let pools: Vec<Arc<PoolState>> = all.iter().filter_map(|started| started.pool.upgrade()).collect();
     for shared in &pools {
         lock(&shared.queue).resting = true;
         shared.wake.notify_all();
@@ -116,7 +116,7 @@ impl Drop for Pool {
 }
 
 /// Starts a worker with all signals blocked, so that the host's handlers never run on it.
-fn start_worker(shared: Arc<Shared>) -> bool {
+fn start_worker(shared: Arc<PoolState>) -> bool {
     // SAFETY: the signal sets are initialised by sigfillset and pthread_sigmask.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
@@ -134,7 +134,7 @@ fn start_worker(shared: Arc<Shared>) -> bool {
     }
 }
 
-fn work(shared: &Shared) {
+fn work(shared: &PoolState) {
     IS_WORKER.set(true);
     let mut queue = lock(&shared.queue);
     loop {

@@ -4,9 +4,9 @@
 //! driver serves stores with latency: reads are started, the item is parked, and whoever helps the request goes on with it
 //! when the bytes have come. The machine is the same.
 
+use super::buffer_guard::RevocableBuffer;
+use super::coordinates::{CoordinateSelection, PickList, Repeats};
 use super::decode::{Cost, Decoded, Machine, Part, Target};
-use super::gate::Gate;
-use super::picks::{List, Picks, Repeats};
 use super::plan::{Item, Plan};
 use super::pool::Pool;
 use super::request::{self, INLINE_BYTES, Outcome, Request, Work};
@@ -47,7 +47,7 @@ pub(super) fn run(array: &Arc<BoundArray>, selection: &Selection, memory: &Memor
 }
 
 /// The work of one region.
-pub(super) fn work(job: Job) -> Box<dyn Work> {
+pub(super) fn work(job: ReadJob) -> Box<dyn Work> {
     Box::new(Read(Arc::new(job)))
 }
 
@@ -57,8 +57,8 @@ pub(super) fn job(
     selection: &Selection,
     memory: &Memory,
     coding: Option<&Coding>,
-    gate: Option<Arc<Gate>>,
-) -> Result<Job> {
+    revocable: Option<Arc<RevocableBuffer>>,
+) -> Result<ReadJob> {
     if let Some(kept) = &array.write_back {
         write_back::flush(array, kept, Some(selection))?;
     }
@@ -67,15 +67,15 @@ pub(super) fn job(
         let bytes = plan.bytes();
         share_out(&mut plan, bytes, shard, array.pool.threads() as u64)?;
     }
-    job_of(array, plan, memory, coding, gate)
+    job_of(array, plan, memory, coding, revocable)
 }
 
 /// The work of reading what a list picks.
-pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
     if let Some(kept) = &array.write_back {
         write_back::flush(array, kept, None)?;
     }
-    let list = List::new(array, picks, &memory.strides, Repeats::All)?;
+    let list = PickList::new(array, picks, &memory.strides, Repeats::All)?;
     let mut plan = Plan::listed(list, array.shape.len(), memory.data_type.size())?;
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
         // What is read for few elements are the inner chunks that they lie in.
@@ -87,7 +87,13 @@ pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Me
     Ok(work(job_of(array, plan, memory, None, None)?))
 }
 
-fn job_of(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&Coding>, gate: Option<Arc<Gate>>) -> Result<Job> {
+fn job_of(
+    array: &Arc<BoundArray>,
+    plan: Plan,
+    memory: &Memory,
+    coding: Option<&Coding>,
+    revocable: Option<Arc<RevocableBuffer>>,
+) -> Result<ReadJob> {
     // `Memory::check` found the offset inside, or there are no elements.
     let base = memory.data.wrapping_add(memory.offset);
     let in_memory = (memory.data_type, memory.overflow);
@@ -96,8 +102,8 @@ fn job_of(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&
         Some(coding) => target.decoding(&array.chain, array.data_type, &array.fill, in_memory, coding)?,
         None => target,
     };
-    Ok(Job {
-        target: target.behind(gate).for_bytes(plan.bytes()),
+    Ok(ReadJob {
+        target: target.behind(revocable).for_bytes(plan.bytes()),
         plan,
         cost: Cost::of(&*array.store),
         // Clipped chunks are told by their length, which reads in flight do not ask for.
@@ -133,13 +139,13 @@ pub(super) fn share_out(plan: &mut Plan, bytes: u64, shard: &Sharded, threads: u
     }
 }
 
-struct Read(Arc<Job>);
+struct Read(Arc<ReadJob>);
 
 /// What is done with the elements of an item when they are all there.
 pub(super) type Then = Box<dyn Fn() -> Result<()> + Send + Sync>;
 
 /// One region on its way to memory.
-pub(super) struct Job {
+pub(super) struct ReadJob {
     pub array: Arc<BoundArray>,
     pub plan: Plan,
     pub target: Target,
@@ -187,7 +193,7 @@ impl BoundArray {
     }
 }
 
-impl Job {
+impl ReadJob {
     /// Reads one item, or starts to.
     pub fn run(self: &Arc<Self>, request: &Arc<Request>, item: u64) -> Outcome {
         let Some(item) = self.plan.item(item) else { return Outcome::Done(Ok(())) };
@@ -201,12 +207,12 @@ impl Job {
     }
 
     /// The same, as an entry of a batch.
-    pub fn of_entry(self, entry: usize) -> Job {
-        Job { entry: Some(entry), ..self }
+    pub fn of_entry(self, entry: usize) -> ReadJob {
+        ReadJob { entry: Some(entry), ..self }
     }
 
     /// An error in an item, with all names.
-    fn name(&self, item: &Item, e: Error, key: &str) -> Error {
+    fn annotate(&self, item: &Item, e: Error, key: &str) -> Error {
         request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key))
     }
 
@@ -217,7 +223,7 @@ impl Job {
 
     /// Where the item's elements go, if its chunk's are picked by a list; else that is the job's own target.
     fn picking(&self, item: &Item) -> Option<Target> {
-        self.plan.list().map(|list| self.target.picking(list.here(&item.chunk)))
+        self.plan.list().map(|list| self.target.picking(list.picks_in(&item.chunk)))
     }
 
     fn read_at_once(&self, item: &Item) -> Result<()> {
@@ -237,7 +243,7 @@ impl Job {
                     Some(object) => lenient::read_object(&self.array, &chain, &object, target, item, s),
                 }
             });
-            read.map_err(|e| self.name(item, e, &s.key))
+            read.map_err(|e| self.annotate(item, e, &s.key))
         })
     }
 
@@ -352,13 +358,13 @@ pub(super) fn read_parts(object: &Object, machine: &Machine<'_>, inside: bool, s
 }
 
 fn read_part(object: &Object, machine: &Machine<'_>, part: &Part, inside: bool, s: &mut Scratch) -> Result<()> {
-    let range = machine.want(part).map_err(|e| part.name(e))?;
+    let range = machine.want(part).map_err(|e| part.annotate(e))?;
     if let Some((data, len)) = machine.direct(part) {
         // SAFETY: the machine gives memory of the caller that no other part touches.
         let dst = unsafe { std::slice::from_raw_parts_mut(data, len) };
         stats::read(len as u64);
         return match range {
-            ByteRange::Span { offset, .. } => object.read_exact_at(offset, dst).map_err(|e| part.name(e)),
+            ByteRange::Span { offset, .. } => object.read_exact_at(offset, dst).map_err(|e| part.annotate(e)),
             _ => object.read_exact_whole(dst),
         };
     }
@@ -416,9 +422,9 @@ fn read_spans(object: &Object, machine: &Machine<'_>, part: &Part, (start, len):
     group.take_near(machine, &mut s.parts, true)?;
     let len = group.end - start;
     if !inside && len > CHECK_LENGTH && group.end > object.len()? {
-        return Err(group.name(err!(Truncated, "found {} bytes, expected at least {}", object.len()?, group.end)));
+        return Err(group.annotate(err!(Truncated, "found {} bytes, expected at least {}", object.len()?, group.end)));
     }
-    object.read_exact_at(start, grow(&mut s.io, len as usize)?).map_err(|e| group.name(e))?;
+    object.read_exact_at(start, grow(&mut s.io, len as usize)?).map_err(|e| group.annotate(e))?;
     stats::read(len);
     group.advance(machine, &s.io[..len as usize], &mut s.chain, &mut s.parts)
 }
@@ -463,8 +469,8 @@ impl<P: Borrow<Part>> Group<P> {
     }
 
     /// An error in reading the bytes, with the place of the inner chunk that reaches furthest.
-    fn name(&self, e: Error) -> Error {
-        self.others.last().map_or(self.first.borrow(), |(part, ..)| part).name(e)
+    fn annotate(&self, e: Error) -> Error {
+        self.others.last().map_or(self.first.borrow(), |(part, ..)| part).annotate(e)
     }
 
     /// Gives every part its piece of the bytes.
@@ -480,7 +486,7 @@ impl<P: Borrow<Part>> Group<P> {
 
 /// One item of a store with latency, from its first read to its last.
 struct Flight {
-    job: Arc<Job>,
+    job: Arc<ReadJob>,
     item: Item,
     /// Where the elements go, if not where the job says.
     picking: Option<Target>,
@@ -492,14 +498,14 @@ struct Flight {
 }
 
 impl Flight {
-    fn begin(job: &Arc<Job>, request: &Arc<Request>, item: Item, attempt: usize) -> Outcome {
+    fn begin(job: &Arc<ReadJob>, request: &Arc<Request>, item: Item, attempt: usize) -> Outcome {
         let mut key = String::new();
         job.array.chunk_key(&item.chunk, &mut key);
         let (version, picking) = (OnceLock::new(), job.picking(&item));
         let target = picking.as_ref().unwrap_or(&job.target);
         let parts = match job.first_parts(&item, target, &key, attempt, &version) {
             Ok(parts) => parts,
-            Err(e) => return Outcome::Done(Err(job.name(&item, e, &key))),
+            Err(e) => return Outcome::Done(Err(job.annotate(&item, e, &key))),
         };
         let (job, outstanding, error) = (job.clone(), AtomicUsize::new(1), Mutex::new(None));
         let flight = Arc::new(Flight { job, item, picking, key, attempt, version, outstanding, error });
@@ -532,7 +538,7 @@ impl Flight {
         if machine.skip(&part, parts)? {
             return Ok(());
         }
-        let mut range = machine.want(&part).map_err(|e| part.name(e))?;
+        let mut range = machine.want(&part).map_err(|e| part.annotate(e))?;
         let mut group = match range {
             ByteRange::Span { offset, len } => Group::new(part, offset, len)?,
             ByteRange::Suffix { len } => Group { first: part, first_len: len, others: Vec::new(), start: 0, end: len },
@@ -578,7 +584,7 @@ impl Flight {
         if let Ok(Some(fetched)) = &result {
             stats::read(fetched.parts.iter().map(|part| part.len() as u64).sum());
         }
-        let named = if request.is_stopped() { Err(err!(Cancelled, "the request ended")) } else { result.map_err(|e| group.name(e)) };
+        let named = if request.is_stopped() { Err(err!(Cancelled, "the request ended")) } else { result.map_err(|e| group.annotate(e)) };
         let outcome = named.and_then(|fetched| match fetched {
             None if self.version.get().is_some() => bail!(Conflict, "the object was erased while it was read"),
             None => self.target().fill(&self.item.axes, self.item.memory),
@@ -643,7 +649,7 @@ impl Flight {
                 let item = Item { chunk: self.item.chunk.clone(), axes: self.item.axes.clone(), memory: self.item.memory };
                 request.finish(self.job.read_now(&item));
             }
-            Some(e) => request.finish(Err(self.job.name(&self.item, e, &self.key))),
+            Some(e) => request.finish(Err(self.job.annotate(&self.item, e, &self.key))),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! `pending` keeps beside it. Items that wait for the network or for a busy key are parked: a continuation comes back through
 //! `resume`, and any helper runs it.
 
-use super::lock::{Bell, lock};
+use super::lock::{LazyCondvar, lock};
 use super::pending::{self, Detached};
 use super::pool::Pool;
 use crate::error::{Error, Result, err};
@@ -50,7 +50,7 @@ type Task = Box<dyn FnOnce(&Arc<Request>) + Send>;
 pub struct Request {
     work: Box<dyn Work>,
     /// Each item that is done wakes the thread that waits.
-    tells: bool,
+    reports_progress: bool,
     next: AtomicU64,
     finished: AtomicU64,
     failed: AtomicBool,
@@ -63,12 +63,12 @@ pub struct Request {
     /// Bytes that are waited for, or have come and are not used yet.
     bytes: AtomicU64,
     ready: AtomicUsize,
-    state: Mutex<State>,
-    wake: Bell,
+    state: Mutex<Backlog>,
+    wake: LazyCondvar,
 }
 
 #[derive(Default)]
-struct State {
+struct Backlog {
     ready: VecDeque<Task>,
     error: Option<Error>,
     failures: u64,
@@ -103,11 +103,11 @@ pub(super) fn run_and_tell(work: Box<dyn Work>, width: usize, told: &mut dyn FnM
 }
 
 impl Request {
-    pub(super) fn new(work: Box<dyn Work>, tells: bool, detached: Option<Detached>) -> Arc<Request> {
+    pub(super) fn new(work: Box<dyn Work>, reports_progress: bool, detached: Option<Detached>) -> Arc<Request> {
         Arc::new(Request {
             tuning: work.tuning(),
             work,
-            tells,
+            reports_progress,
             detached,
             stopped: AtomicBool::new(false),
             next: AtomicU64::new(0),
@@ -117,11 +117,11 @@ impl Request {
             bytes: AtomicU64::new(0),
             ready: AtomicUsize::new(0),
             state: Mutex::default(),
-            wake: Bell::default(),
+            wake: LazyCondvar::default(),
         })
     }
 
-    /// Helps until every item is done, and tells how many are. Returns in any case, so that what the items use may go afterwards.
+    /// Helps until every item is done, and reports_progress how many are. Returns in any case, so that what the items use may go afterwards.
     fn help_and_tell(self: &Arc<Self>, told: &mut dyn FnMut(u64) -> Result<()>) {
         let (total, mut before) = (self.work.items(), 0);
         loop {
@@ -200,7 +200,7 @@ impl Request {
         let before = self.finished.fetch_add(items, Ordering::AcqRel);
         if before < total && before + items >= total {
             self.all_done();
-        } else if self.tells {
+        } else if self.reports_progress {
             self.notify();
         }
     }
@@ -208,14 +208,14 @@ impl Request {
     fn all_done(self: &Arc<Self>) {
         self.notify();
         if self.is_detached() {
-            pending::drained(self);
+            pending::completed(self);
         }
     }
 
     fn notify(&self) {
         // The lock orders this after the waiter's check and before its sleep.
         drop(lock(&self.state));
-        self.wake.ring();
+        self.wake.notify_all();
     }
 
     fn fail(self: &Arc<Self>, e: Error) {
@@ -282,10 +282,10 @@ impl Request {
         state.ready.push_back(task);
         self.ready.fetch_add(1, Ordering::AcqRel);
         drop(state);
-        self.wake.ring();
+        self.wake.notify_all();
         self.work.pool().offer(self, 1);
         if self.is_detached() {
-            pending::moved();
+            pending::wake_waiters();
         }
     }
 
@@ -307,11 +307,11 @@ impl Request {
 
     /// Calls `work` with each number below `count`, by this thread and by those that come to help, and returns when all calls have
     /// returned. A panic in one of them goes on here.
-    pub(super) fn fan_out(self: &Arc<Self>, count: usize, work: &(dyn Fn(usize) + Sync)) {
-        // SAFETY: the pointer is used by `Fan::help` for numbers below `count` only, and all calls with those have returned before
-        // `Fan::wait` does, which is before this function does.
+    pub(super) fn for_each_parallel(self: &Arc<Self>, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        // SAFETY: the pointer is used by `ForkJoin::help` for numbers below `count` only, and all calls with those have returned before
+        // `ForkJoin::wait` does, which is before this function does.
         let work = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(work) };
-        let fan = Arc::new(Fan {
+        let fork_join = Arc::new(ForkJoin {
             work,
             count,
             next: AtomicUsize::new(0),
@@ -324,20 +324,20 @@ impl Request {
             let mut state = lock(&self.state);
             for _ in 0..helpers {
                 // Who comes too late finds nothing, and keeps nothing alive.
-                let fan = Arc::downgrade(&fan);
+                let fork_join = Arc::downgrade(&fork_join);
                 state.ready.push_back(Box::new(move |_| {
-                    if let Some(fan) = fan.upgrade() {
-                        fan.help();
+                    if let Some(fork_join) = fork_join.upgrade() {
+                        fork_join.help();
                     }
                 }));
             }
             self.ready.fetch_add(helpers, Ordering::AcqRel);
             drop(state);
-            self.wake.ring();
+            self.wake.notify_all();
             self.work.pool().offer(self, helpers);
         }
-        fan.help();
-        if let Some(panic) = fan.wait() {
+        fork_join.help();
+        if let Some(panic) = fork_join.wait() {
             std::panic::resume_unwind(panic);
         }
     }
@@ -397,7 +397,7 @@ impl Request {
 }
 
 /// One item's work in pieces.
-struct Fan {
+struct ForkJoin {
     work: &'static (dyn Fn(usize) + Sync),
     count: usize,
     next: AtomicUsize,
@@ -406,7 +406,7 @@ struct Fan {
     wake: Condvar,
 }
 
-impl Fan {
+impl ForkJoin {
     fn help(&self) {
         loop {
             let piece = self.next.fetch_add(1, Ordering::Relaxed);
@@ -492,7 +492,7 @@ mod tests {
 
         fn run(&self, request: &Arc<Request>, _: u64) -> Outcome {
             let local = AtomicUsize::new(0);
-            request.fan_out(50, &|i| {
+            request.for_each_parallel(50, &|i| {
                 std::thread::sleep(std::time::Duration::from_micros(50));
                 if self.bad == Some(i) {
                     // Without the hook, which would print.

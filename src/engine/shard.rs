@@ -5,10 +5,10 @@
 //! threads that have nothing else to do.
 //! Specification: v3 core codecs, "sharding-indexed".
 
+use super::chunk_sink::ChunkSink;
+use super::coordinates::ChunkPicks;
 use super::decode::{Cost, Machine, Target, decode_index, index_bytes, inner_name};
 use super::encode::{Source, encode_index, encode_into};
-use super::outlet::Outlet;
-use super::picks::Here;
 use super::plan::{Axes, Axis};
 use super::request::{INLINE_BYTES, Request};
 use super::scratch::{self, ChainScratch, Scratch};
@@ -32,7 +32,7 @@ const PIECES: u64 = 8;
 /// A selection of a shard's elements, cut at the borders of its inner chunks.
 pub(super) struct Cut<'a> {
     /// Which elements of the selection count.
-    here: Option<&'a Here>,
+    picks: Option<&'a ChunkPicks>,
     segments: Vec<Segment>,
     /// Where the segments of each dimension of the inner grid begin; one more for the end.
     bounds: SmallVec<[usize; 7]>,
@@ -52,9 +52,9 @@ pub(super) struct Inner {
 
 impl<'a> Cut<'a> {
     /// Cuts the selection, or the box around what is picked here. Inner chunks come in C order, whatever the signs of the steps.
-    pub fn new(shard: &Sharded, axes: &[Axis], here: Option<&'a Here>) -> Cut<'a> {
+    pub fn new(shard: &Sharded, axes: &[Axis], picks: Option<&'a ChunkPicks>) -> Cut<'a> {
         let grid = Grid::Regular { chunk: shard.inner_shape.clone() };
-        let mut cut = Cut { here, segments: Vec::new(), bounds: SmallVec::from_slice(&[0]) };
+        let mut cut = Cut { picks, segments: Vec::new(), bounds: SmallVec::from_slice(&[0]) };
         for (j, &d) in shard.axes.iter().enumerate() {
             let from = cut.segments.len();
             grid.segments(j, axes[d].start, axes[d].count, axes[d].step, &mut cut.segments);
@@ -101,7 +101,7 @@ impl<'a> Cut<'a> {
                 inner.axes[j] = Axis { start: s.start, count: s.count, ..axes[d] };
                 inner.place[j] = s.chunk;
             }
-            if self.here.is_none_or(|here| here.narrow(&mut inner.axes, &mut inner.memory)) {
+            if self.picks.is_none_or(|picks| picks.narrow(&mut inner.axes, &mut inner.memory)) {
                 each(inner)?;
             }
             for j in (0..rank).rev() {
@@ -193,7 +193,7 @@ impl<'a> Old<'a> {
 
 /// What becomes of an inner chunk.
 #[derive(Clone, Copy)]
-pub(super) enum Slot {
+pub(super) enum InnerSlot {
     /// It is not stored.
     Empty,
     /// Its bytes in the old shard are kept.
@@ -220,12 +220,12 @@ struct Assembled<'a> {
 /// Puts a shard together; `None` if no inner chunk is stored.
 fn assemble<'a>(
     shard: &Sharded,
-    slots: &[Slot],
+    slots: &[InnerSlot],
     pieces: &'a [Piece],
     old: &Old<'a>,
     s: &mut ChainScratch,
 ) -> Result<Option<Assembled<'a>>> {
-    let mut shared = Shared::new(slots, old.len)?;
+    let mut shared = SharedBytes::new(slots, old.len)?;
     let mut entries = Vec::new();
     entries.try_reserve_exact(slots.len()).map_err(|_| err!(NoMemory, "no memory for an index of {} inner chunks", slots.len()))?;
     let mut at = if shard.location == IndexLocation::Start { index_bytes(shard) as u64 } else { 0 };
@@ -233,12 +233,12 @@ fn assemble<'a>(
     let mut runs: Vec<(Option<u32>, u64, u64)> = Vec::new();
     for &slot in slots {
         let (from, offset, len) = match slot {
-            Slot::Empty => {
+            InnerSlot::Empty => {
                 entries.push(None);
                 continue;
             }
-            Slot::Old(offset, len) => (None, offset, len),
-            Slot::New(piece, offset, len) => (Some(piece), offset, len),
+            InnerSlot::Old(offset, len) => (None, offset, len),
+            InnerSlot::New(piece, offset, len) => (Some(piece), offset, len),
         };
         if from.is_none()
             && let Some(place) = shared.as_mut().and_then(|shared| shared.place((offset, len), at))
@@ -273,13 +273,13 @@ fn assemble<'a>(
 }
 
 /// Inner chunks of an old shard that lie in the same bytes: they stay so.
-struct Shared(HashMap<(u64, u64), u64>);
+struct SharedBytes(HashMap<(u64, u64), u64>);
 
-impl Shared {
+impl SharedBytes {
     /// `None` where nothing shares bytes, which the lengths tell. Entries that overlap otherwise are carried over one by one,
     /// unless that would make much more of them than there was.
-    fn new(slots: &[Slot], len: u64) -> Result<Option<Shared>> {
-        let carried = || slots.iter().filter_map(|slot| if let Slot::Old(offset, len) = *slot { Some((offset, len)) } else { None });
+    fn new(slots: &[InnerSlot], len: u64) -> Result<Option<SharedBytes>> {
+        let carried = || slots.iter().filter_map(|slot| if let InnerSlot::Old(offset, len) = *slot { Some((offset, len)) } else { None });
         if carried().fold(0u64, |sum, entry| sum.saturating_add(entry.1)) <= len {
             return Ok(None);
         }
@@ -288,7 +288,7 @@ impl Shared {
         if sum > len.saturating_mul(2) {
             bail!(ShardIndex, "the inner chunks overlap: they have {sum} bytes together, the shard has {len}");
         }
-        Ok(Some(Shared(distinct)))
+        Ok(Some(SharedBytes(distinct)))
     }
 
     /// The place that those bytes got already; else they get `at`.
@@ -314,7 +314,7 @@ pub(super) struct Edit<'a> {
     /// Who may help.
     pub request: Option<&'a Arc<Request>>,
     /// Where the shard goes.
-    pub outlet: Outlet<'a>,
+    pub sink: ChunkSink<'a>,
 }
 
 /// A box of elements to be written into a chunk.
@@ -337,7 +337,7 @@ impl Edit<'_> {
         }
         let process = array.store.lock_key(&array.prefix, key)?;
         // Another process may not come in before the shard is stored.
-        let at_once = Edit { outlet: if process.is_some() { Outlet::now(array) } else { self.outlet }, ..*self };
+        let at_once = Edit { sink: if process.is_some() { ChunkSink::now(array) } else { self.sink }, ..*self };
         match array.store.open(key)? {
             None => at_once.put(shard, key, selected, &Old::default(), s),
             Some(object) => {
@@ -356,7 +356,7 @@ impl Edit<'_> {
 
     fn put(&self, shard: &Sharded, key: &str, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<()> {
         let (slots, pieces) = self.encode(shard, selected, old, s)?;
-        put_shard(self.outlet, shard, key, &slots, &pieces, old, &mut s.chain)?;
+        put_shard(self.sink, shard, key, &slots, &pieces, old, &mut s.chain)?;
         if let Some(piece) = pieces.into_iter().next() {
             s.chain.shard = piece.bytes;
         }
@@ -376,7 +376,7 @@ impl Edit<'_> {
         let cost = Cost::of(&*self.array.store);
         let count = inner_count(shard);
         let mut replaced = vec![false; count];
-        let cut = Cut::new(shard, selected.axes, self.source.here.as_ref());
+        let cut = Cut::new(shard, selected.axes, self.source.picks.as_ref());
         let mut replaced_count = 0;
         cut.each(0..cut.len(), shard, selected.axes, selected.memory, &mut |inner| {
             replaced[inner.number] = self.source.covers(&inner.axes, inner.memory, &inner.inside(shard, selected.inside));
@@ -387,8 +387,8 @@ impl Edit<'_> {
     }
 
     /// Encodes the inner chunks that the selection touches, alone or with the help of others.
-    fn encode(&self, shard: &Sharded, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<(Vec<Slot>, Vec<Piece>)> {
-        let cut = Cut::new(shard, selected.axes, self.source.here.as_ref());
+    fn encode(&self, shard: &Sharded, selected: Selected<'_>, old: &Old<'_>, s: &mut Scratch) -> Result<(Vec<InnerSlot>, Vec<Piece>)> {
+        let cut = Cut::new(shard, selected.axes, self.source.picks.as_ref());
         let mut slots = slots_of(shard, old, &mut |touched| {
             cut.each(0..cut.len(), shard, selected.axes, selected.memory, &mut |inner| {
                 touched(inner.number);
@@ -398,7 +398,7 @@ impl Edit<'_> {
         let pieces = self.pieces(shard, &cut, selected, old, s)?;
         for (i, piece) in pieces.iter().enumerate() {
             for &(number, at, len) in &piece.entries {
-                slots[number] = Slot::New(i as u32, at, len);
+                slots[number] = InnerSlot::New(i as u32, at, len);
             }
         }
         Ok((slots, pieces))
@@ -416,7 +416,7 @@ impl Edit<'_> {
         let count = (request.threads() as u64 * PIECES).min(total).min(bytes / (INLINE_BYTES / 4));
         let results: Vec<Mutex<Option<Result<Piece>>>> = (0..count).map(|_| Mutex::new(None)).collect();
         let from = |i: u64| (u128::from(total) * u128::from(i) / u128::from(count)) as u64;
-        request.fan_out(count as usize, &|i| {
+        request.for_each_parallel(count as usize, &|i| {
             let range = from(i as u64)..from(i as u64 + 1);
             let _scope = Scope::new(&self.array.stats);
             let made = scratch::with(|s| self.piece(shard, cut, range, selected, old, Vec::new(), s));
@@ -442,8 +442,8 @@ impl Edit<'_> {
         cut.each(range, shard, selected.axes, selected.memory, &mut |inner| {
             let at = piece.bytes.len();
             let inside = inner.inside(shard, selected.inside);
-            let here = Selected { axes: &inner.axes, memory: inner.memory, inside: &inside };
-            if self.chunk(&shard.inner, inner.number, here, old, &mut piece.bytes, s)? {
+            let picks = Selected { axes: &inner.axes, memory: inner.memory, inside: &inside };
+            if self.chunk(&shard.inner, inner.number, picks, old, &mut piece.bytes, s)? {
                 piece.entries.push((inner.number, at as u64, (piece.bytes.len() - at) as u64));
             }
             Ok(())
@@ -540,11 +540,11 @@ impl<'a> Assembled<'a> {
 type Touched<'a> = dyn FnMut(&mut dyn FnMut(usize)) -> Result<()> + 'a;
 
 /// The slots of a shard's inner chunks: empty for those that `touched` names, the others as they were.
-fn slots_of(shard: &Sharded, old: &Old<'_>, touched: &mut Touched<'_>) -> Result<Vec<Slot>> {
+fn slots_of(shard: &Sharded, old: &Old<'_>, touched: &mut Touched<'_>) -> Result<Vec<InnerSlot>> {
     let count = inner_count(shard);
     let mut slots = Vec::new();
     slots.try_reserve_exact(count).map_err(|_| err!(NoMemory, "no memory for {count} inner chunks"))?;
-    slots.resize(count, Slot::Empty);
+    slots.resize(count, InnerSlot::Empty);
     if old.index.is_empty() {
         return Ok(slots);
     }
@@ -552,7 +552,7 @@ fn slots_of(shard: &Sharded, old: &Old<'_>, touched: &mut Touched<'_>) -> Result
     touched(&mut |number| stays[number] = false)?;
     for (number, slot) in slots.iter_mut().enumerate().filter(|(number, _)| stays[*number]) {
         if let Some((offset, len)) = old.entry(number)? {
-            *slot = Slot::Old(offset, len);
+            *slot = InnerSlot::Old(offset, len);
         }
     }
     Ok(slots)
@@ -560,18 +560,18 @@ fn slots_of(shard: &Sharded, old: &Old<'_>, touched: &mut Touched<'_>) -> Result
 
 /// Stores a shard, or removes it if it has no inner chunks.
 fn put_shard(
-    outlet: Outlet<'_>,
+    sink: ChunkSink<'_>,
     shard: &Sharded,
     key: &str,
-    slots: &[Slot],
+    slots: &[InnerSlot],
     pieces: &[Piece],
     old: &Old<'_>,
     s: &mut ChainScratch,
 ) -> Result<()> {
-    let array = outlet.array();
+    let array = sink.array();
     let done = match assemble(shard, slots, pieces, old, s)? {
-        Some(whole) => outlet.put(key, &whole.all().collect::<Vec<_>>()),
-        None if array.store.capabilities().erasable => outlet.erase(key),
+        Some(whole) => sink.put(key, &whole.all().collect::<Vec<_>>()),
+        None if array.store.capabilities().erasable => sink.erase(key),
         None => remove_shard(array, shard, key, s),
     };
     array.open_shards.forget(key);
@@ -694,10 +694,10 @@ pub(super) fn replace_inner(
             let mut piece = Piece::default();
             reserve(&mut piece.bytes, bytes.len())?;
             piece.bytes.extend_from_slice(bytes);
-            slots[number] = Slot::New(0, 0, bytes.len() as u64);
+            slots[number] = InnerSlot::New(0, 0, bytes.len() as u64);
             pieces.push(piece);
         }
-        put_shard(Outlet::now(array), shard, key, &slots, &pieces, &old, &mut s.chain)?;
+        put_shard(ChunkSink::now(array), shard, key, &slots, &pieces, &old, &mut s.chain)?;
         Ok(there)
     })();
     s.io = buf;

@@ -1,12 +1,12 @@
 //! Writing: a plan's items. A chunk that is wholly covered (as far as it lies inside the array) is encoded straight from memory
 //! and put; another is read, changed and put. Either happens under the chunk's lock.
 
+use super::buffer_guard::RevocableBuffer;
+use super::chunk_sink::{Change, ChunkSink};
+use super::coordinates::{CoordinateSelection, PickList, Repeats};
 use super::decode::Target;
 use super::encode::{Source, encode_chunk, encode_into};
-use super::gate::Gate;
 use super::lock::{self, ChunkGuard};
-use super::outlet::{Change, Outlet};
-use super::picks::{List, Picks, Repeats};
 use super::plan::{Axes, Axis, Item, Plan};
 use super::pool::Pool;
 use super::read::plain_shard;
@@ -37,7 +37,7 @@ pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memo
 }
 
 /// The work of one region.
-pub(super) fn work(job: Job) -> Box<dyn Work> {
+pub(super) fn work(job: WriteJob) -> Box<dyn Work> {
     Box::new(Write(Arc::new(job)))
 }
 
@@ -47,36 +47,42 @@ pub(super) fn job(
     selection: &Selection,
     memory: &Memory,
     coding: Option<&Coding>,
-    gate: Option<Arc<Gate>>,
-) -> Result<Job> {
+    revocable: Option<Arc<RevocableBuffer>>,
+) -> Result<WriteJob> {
     let plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
-    let whole = (plan.items() > 1 && !array.data_type.is_variable() && array.store.capabilities().erasable).then(|| Whole {
+    let probe = (plan.items() > 1 && !array.data_type.is_variable() && array.store.capabilities().erasable).then(|| FillProbe {
         shape: selection.shape().into(),
         strides: memory.strides.clone(),
-        seen: AtomicU8::new(Whole::UNSEEN),
+        seen: AtomicU8::new(FillProbe::UNSEEN),
     });
-    Ok(Job { whole, ..job_of(array, plan, memory, coding, gate)? })
+    Ok(WriteJob { probe, ..job_of(array, plan, memory, coding, revocable)? })
 }
 
 /// The work of writing what a list picks. Of elements that it has several times the last one counts.
-pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &Picks<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
     let array = &write_back::written_through(array, None)?;
-    let list = List::new(array, picks, &memory.strides, Repeats::Last)?;
+    let list = PickList::new(array, picks, &memory.strides, Repeats::Last)?;
     Ok(work(job_of(array, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory, None, None)?))
 }
 
-fn job_of(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&Coding>, gate: Option<Arc<Gate>>) -> Result<Job> {
+fn job_of(
+    array: &Arc<BoundArray>,
+    plan: Plan,
+    memory: &Memory,
+    coding: Option<&Coding>,
+    revocable: Option<Arc<RevocableBuffer>>,
+) -> Result<WriteJob> {
     let base = memory.data.wrapping_add(memory.offset).cast_const();
     let repeated = plan.list().is_none() && memory.strides.iter().all(|&s| s == 0) && !memory.strides.is_empty();
     let mut source = Source::new(&array.chain, array.data_type, &array.fill, (memory.data_type, memory.overflow), base)?;
-    (source.store_fill, source.gate) = (array.store_fill_chunks, gate);
+    (source.store_fill, source.revocable) = (array.store_fill_chunks, revocable);
     let (native, from) = (ElementType::native(array.data_type), ElementType::native(memory.data_type));
     let mut change = Transfer::new(from, native)?.with_overflow(memory.overflow);
     if let Some(coding) = coding {
         source.transfer = Transfer::encoding(from, source.transfer.to(), coding, memory.overflow)?;
         change = Transfer::encoding(from, native, coding, memory.overflow)?;
     }
-    Ok(Job {
+    Ok(WriteJob {
         plan,
         source,
         change,
@@ -84,16 +90,16 @@ fn job_of(array: &Arc<BoundArray>, plan: Plan, memory: &Memory, coding: Option<&
         // Chunks of one shape, and not of one's own bytes alone.
         constant: (repeated && array.by_shape.is_none() && coding.is_none()).then(OnceLock::new),
         array: array.clone(),
-        whole: None,
+        probe: None,
         settles: None,
         entry: None,
     })
 }
 
-struct Write(Arc<Job>);
+struct Write(Arc<WriteJob>);
 
 /// One region on its way from memory.
-pub(super) struct Job {
+pub(super) struct WriteJob {
     pub array: Arc<BoundArray>,
     pub plan: Plan,
     pub source: Source,
@@ -104,7 +110,7 @@ pub(super) struct Job {
     /// All elements are one that is repeated: the bytes of a whole chunk of it, or that it is not stored, once they are known.
     constant: Option<OnceLock<Option<Vec<u8>>>>,
     /// The region, where it may be nothing but the fill value.
-    whole: Option<Whole>,
+    probe: Option<FillProbe>,
     /// The memory is what waited of that chunk.
     settles: Option<(Arc<WriteBack>, Dims)>,
     /// Its place in a batch, for messages.
@@ -113,22 +119,24 @@ pub(super) struct Job {
 
 /// A region that may be nothing but the fill value. That is seen several times as fast in the order of the memory as chunk by chunk, so the
 /// first item looks at all of it, and usually at its first elements only. Other threads do not wait for that.
-struct Whole {
+struct FillProbe {
     shape: Dims,
     strides: Strides,
     seen: AtomicU8,
 }
 
-impl Whole {
+impl FillProbe {
     const UNSEEN: u8 = 0;
     const OTHER: u8 = 1;
     const FILL: u8 = 2;
 
     fn is_fill(&self, source: &Source) -> bool {
-        if self.seen.compare_exchange(Whole::UNSEEN, Whole::OTHER, Relaxed, Relaxed).is_ok() && source.is_fill(&self.shape, &self.strides) {
-            self.seen.store(Whole::FILL, Relaxed);
+        if self.seen.compare_exchange(FillProbe::UNSEEN, FillProbe::OTHER, Relaxed, Relaxed).is_ok()
+            && source.is_fill(&self.shape, &self.strides)
+        {
+            self.seen.store(FillProbe::FILL, Relaxed);
         }
-        self.seen.load(Relaxed) == Whole::FILL
+        self.seen.load(Relaxed) == FillProbe::FILL
     }
 }
 
@@ -154,22 +162,22 @@ impl Work for Write {
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
-        Strokes::One(self.0.clone(), number).run(request)
+        ChunkWrites::One(self.0.clone(), number).run(request)
     }
 }
 
 /// What is written to one chunk: an item, or several of a batch in their order.
 #[derive(Clone)]
-pub(super) enum Strokes {
-    One(Arc<Job>, u64),
-    Many(Arc<[(Arc<Job>, u64)]>),
+pub(super) enum ChunkWrites {
+    One(Arc<WriteJob>, u64),
+    Many(Arc<[(Arc<WriteJob>, u64)]>),
 }
 
-impl Strokes {
-    fn first(&self) -> Option<(&Arc<Job>, u64)> {
+impl ChunkWrites {
+    fn first(&self) -> Option<(&Arc<WriteJob>, u64)> {
         match self {
-            Strokes::One(job, number) => Some((job, *number)),
-            Strokes::Many(all) => all.first().map(|(job, number)| (job, *number)),
+            ChunkWrites::One(job, number) => Some((job, *number)),
+            ChunkWrites::Many(all) => all.first().map(|(job, number)| (job, *number)),
         }
     }
 
@@ -181,7 +189,7 @@ impl Strokes {
         scratch::with(|s| {
             job.array.chunk_key(&item.chunk, &mut s.key);
             let guard = job.array.locks.acquire(&s.key, || {
-                let (strokes, request) = (self.clone(), request.clone());
+                let (writes, request) = (self.clone(), request.clone());
                 move |guard: ChunkGuard| {
                     // Nobody may be at hand to go on with a request that has left its caller, so it does not keep others from the
                     // chunk meanwhile, and asks again then.
@@ -189,8 +197,8 @@ impl Strokes {
                     let again = request.clone();
                     again.resume(Box::new(move |request| {
                         let outcome = match guard {
-                            Some(guard) => strokes.run_locked(request, guard),
-                            None => strokes.run(request),
+                            Some(guard) => writes.run_locked(request, guard),
+                            None => writes.run(request),
                         };
                         if let Outcome::Done(result) = outcome {
                             request.finish(result);
@@ -217,10 +225,10 @@ impl Strokes {
     }
 
     /// Writes them under the key in `s`, which is locked, or starts to put what they make of it. `job` and `item` are the first.
-    fn begin(&self, job: &Arc<Job>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+    fn begin(&self, job: &Arc<WriteJob>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
         match self {
-            Strokes::One(..) => job.keep_or_write(item, request, guard, s),
-            Strokes::Many(all) => job.begin_by(item, request, guard, s, |outlet, s| job.write_all(all, request, outlet, s)),
+            ChunkWrites::One(..) => job.keep_or_write(item, request, guard, s),
+            ChunkWrites::Many(all) => job.begin_by(item, request, guard, s, |sink, s| job.write_all(all, request, sink, s)),
         }
     }
 }
@@ -253,10 +261,10 @@ where
     }
 }
 
-impl Job {
+impl WriteJob {
     /// The same, of what waited of that chunk.
-    pub fn settling(self, kept: Arc<WriteBack>, chunk: Dims) -> Job {
-        Job { settles: Some((kept, chunk)), ..self }
+    pub fn settling(self, kept: Arc<WriteBack>, chunk: Dims) -> WriteJob {
+        WriteJob { settles: Some((kept, chunk)), ..self }
     }
 
     /// Lets an item wait for the rest of its chunk, where the array does so, or writes it. Its key is in `s` and locked.
@@ -266,19 +274,19 @@ impl Job {
             return self.begin(item, request, guard, s);
         };
         match kept.take(self, item, s) {
-            Ok(write_back::Kept::Waits) => Outcome::Done(Ok(())),
-            Ok(write_back::Kept::Through) => self.begin(item, request, guard, s),
-            Ok(write_back::Kept::Whole(job)) => {
+            Ok(write_back::Admission::Waits) => Outcome::Done(Ok(())),
+            Ok(write_back::Admission::Through) => self.begin(item, request, guard, s),
+            Ok(write_back::Admission::Whole(job)) => {
                 let item = job.plan.region_item(0);
                 job.begin(&item, request, guard, s)
             }
-            Err(e) => Outcome::Done(Err(self.name(item, e, &s.key))),
+            Err(e) => Outcome::Done(Err(self.annotate(item, e, &s.key))),
         }
     }
 
     /// Writes an item, whose key is in `s` and locked, or starts its put.
     pub fn begin(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        self.begin_by(item, request, guard, s, |outlet, s| self.write(item, Some(request), outlet, s))
+        self.begin_by(item, request, guard, s, |sink, s| self.write(item, Some(request), sink, s))
     }
 
     /// The same by another way of making what is put.
@@ -288,10 +296,10 @@ impl Job {
         request: &Arc<Request>,
         guard: ChunkGuard,
         s: &mut Scratch,
-        write: impl FnOnce(Outlet<'_>, &mut Scratch) -> Result<()>,
+        write: impl FnOnce(ChunkSink<'_>, &mut Scratch) -> Result<()>,
     ) -> Outcome {
         let later = self.latency.then(Mutex::default);
-        let result = write(Outlet::later(&self.array, later.as_ref()), s);
+        let result = write(ChunkSink::later(&self.array, later.as_ref()), s);
         let change = later.and_then(|later| lock::lock(&later).take());
         match (result, change) {
             (Ok(()), Some(change)) => {
@@ -304,7 +312,7 @@ impl Job {
 
     /// Writes an item, whose key is in `s` and locked, and returns when that is done.
     pub fn write_now(&self, item: &Item, s: &mut Scratch) -> Result<()> {
-        self.write(item, None, Outlet::now(&self.array), s).inspect(|()| self.settle(&item.chunk))
+        self.write(item, None, ChunkSink::now(&self.array), s).inspect(|()| self.settle(&item.chunk))
     }
 
     /// The chunk was stored: what waited of it is, or is replaced.
@@ -340,54 +348,54 @@ impl Job {
     }
 
     /// The same, as an entry of a batch.
-    pub fn of_entry(self, entry: usize) -> Job {
-        Job { entry: Some(entry), ..self }
+    pub fn of_entry(self, entry: usize) -> WriteJob {
+        WriteJob { entry: Some(entry), ..self }
     }
 
     /// An error in an item, with all names.
-    fn name(&self, item: &Item, e: Error, key: &str) -> Error {
+    fn annotate(&self, item: &Item, e: Error, key: &str) -> Error {
         request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key))
     }
 
-    /// Encodes the items of several regions in one chunk, each over those before it, and hands it to the outlet.
-    fn write_all(&self, all: &[(Arc<Job>, u64)], request: &Arc<Request>, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
-        let members: Vec<(&Job, Item)> = all.iter().map(|(job, number)| (&**job, job.plan.region_item(*number))).collect();
+    /// Encodes the items of several regions in one chunk, each over those before it, and hands it to the sink.
+    fn write_all(&self, all: &[(Arc<WriteJob>, u64)], request: &Arc<Request>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
+        let members: Vec<(&WriteJob, Item)> = all.iter().map(|(job, number)| (&**job, job.plan.region_item(*number))).collect();
         let Some((_, first)) = members.first() else { return Ok(()) };
-        let chain = self.array.chain_of(&first.chunk).map_err(|e| self.name(first, e, &s.key))?;
+        let chain = self.array.chain_of(&first.chunk).map_err(|e| self.annotate(first, e, &s.key))?;
         if plain_shard(&chain).is_none() {
-            return self.change(&chain, &members, outlet, s).map_err(|e| self.name(first, e, &s.key));
+            return self.change(&chain, &members, sink, s).map_err(|e| self.annotate(first, e, &s.key));
         }
         // A shard is never decoded as a whole: one after the other.
         let last = members.len() - 1;
         members
             .iter()
             .enumerate()
-            .try_for_each(|(i, (job, item))| job.write(item, Some(request), if i == last { outlet } else { Outlet::now(&self.array) }, s))
+            .try_for_each(|(i, (job, item))| job.write(item, Some(request), if i == last { sink } else { ChunkSink::now(&self.array) }, s))
     }
 
-    /// Encodes an item and hands it to the outlet.
-    fn write(&self, item: &Item, request: Option<&Arc<Request>>, outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
+    /// Encodes an item and hands it to the sink.
+    fn write(&self, item: &Item, request: Option<&Arc<Request>>, sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
         let picking = self.picking(item);
         let source = picking.as_ref().unwrap_or(&self.source);
         let result = self.array.chain_of(&item.chunk).and_then(|chain| {
             let inside = self.inside(item);
             if let Some(made) = self.constant.as_ref().filter(|_| source.covers(&item.axes, 0, chain.shape())) {
-                self.put_constant((&chain, outlet), item, made, s)
-            } else if source.covers(&item.axes, item.memory, &inside) && self.whole.as_ref().is_some_and(|w| w.is_fill(source)) {
-                let done = outlet.erase(&s.key);
+                self.put_constant((&chain, sink), item, made, s)
+            } else if source.covers(&item.axes, item.memory, &inside) && self.probe.as_ref().is_some_and(|w| w.is_fill(source)) {
+                let done = sink.erase(&s.key);
                 self.array.open_shards.forget(&s.key);
                 done
             } else if let Some(shard) = plain_shard(&chain) {
-                let edit = Edit { array: &self.array, source, change: &self.change, request, outlet };
+                let edit = Edit { array: &self.array, source, change: &self.change, request, sink };
                 self.write_shard(shard, item, &inside, edit, s)
             } else if source.covers(&item.axes, item.memory, &inside) {
-                self.put((&chain, outlet), &item.axes, item.memory, source, s)
+                self.put((&chain, sink), &item.axes, item.memory, source, s)
             } else {
                 let copy = Item { chunk: item.chunk.clone(), axes: item.axes.clone(), memory: item.memory };
-                self.change(&chain, &[(self, copy)], outlet, s)
+                self.change(&chain, &[(self, copy)], sink, s)
             }
         });
-        result.map_err(|e| self.name(item, e, &s.key))
+        result.map_err(|e| self.annotate(item, e, &s.key))
     }
 
     fn write_shard(&self, shard: &Sharded, item: &Item, inside: &[u64], edit: Edit<'_>, s: &mut Scratch) -> Result<()> {
@@ -407,7 +415,7 @@ impl Job {
     /// Stores a whole chunk of one repeated element, which is encoded once for all chunks; by several threads at the beginning.
     fn put_constant(
         &self,
-        (chain, outlet): (&BoundChain, Outlet<'_>),
+        (chain, sink): (&BoundChain, ChunkSink<'_>),
         item: &Item,
         made: &OnceLock<Option<Vec<u8>>>,
         s: &mut Scratch,
@@ -418,24 +426,24 @@ impl Job {
             let _ = made.set(stored.then_some(bytes));
         }
         let done = match made.get() {
-            Some(Some(bytes)) => outlet.put(&s.key, &[bytes]),
-            Some(None) if self.array.store.capabilities().erasable => outlet.erase(&s.key),
+            Some(Some(bytes)) => sink.put(&s.key, &[bytes]),
+            Some(None) if self.array.store.capabilities().erasable => sink.erase(&s.key),
             // What cannot be removed may have to be replaced.
-            _ => self.put((chain, outlet), &item.axes, item.memory, &self.source, s),
+            _ => self.put((chain, sink), &item.axes, item.memory, &self.source, s),
         };
         self.array.open_shards.forget(&s.key);
         done
     }
 
     /// Encodes a whole chunk and stores it, or removes it if it holds only the fill value.
-    fn put(&self, (chain, outlet): (&BoundChain, Outlet<'_>), axes: &Axes, memory: i64, source: &Source, s: &mut Scratch) -> Result<()> {
+    fn put(&self, (chain, sink): (&BoundChain, ChunkSink<'_>), axes: &Axes, memory: i64, source: &Source, s: &mut Scratch) -> Result<()> {
         match encode_chunk(chain, source, axes, memory, &mut s.chain)? {
-            Some(bytes) => outlet.put(&s.key, &[bytes]),
-            None if self.array.store.capabilities().erasable => outlet.erase(&s.key),
+            Some(bytes) => sink.put(&s.key, &[bytes]),
+            None if self.array.store.capabilities().erasable => sink.erase(&s.key),
             None if self.array.store.open(&s.key)?.is_none() => Ok(()),
             // What cannot be removed is replaced, by a chunk that holds the fill value.
             None => match encode_chunk(chain, &source.storing_fill(), axes, memory, &mut s.chain)? {
-                Some(bytes) => outlet.put(&s.key, &[bytes]),
+                Some(bytes) => sink.put(&s.key, &[bytes]),
                 None => bail!(Internal, "a chunk that is to be stored was left out"),
             },
         }
@@ -443,7 +451,7 @@ impl Job {
 
     /// Reads a chunk, changes the selected elements, region by region, and stores it again, with other processes kept out.
     /// What lies beyond the array's edge is stored again as it was found.
-    fn change(&self, chain: &BoundChain, members: &[(&Job, Item)], outlet: Outlet<'_>, s: &mut Scratch) -> Result<()> {
+    fn change(&self, chain: &BoundChain, members: &[(&WriteJob, Item)], sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
         let Some((_, first)) = members.first() else { return Ok(()) };
         let shape = chain.shape();
         let size = self.array.data_type.size();
@@ -453,17 +461,17 @@ impl Job {
             let base = grow(&mut chunk, chunk_bytes(shape, size)?)?.as_mut_ptr();
             let process = self.array.store.lock_key(&self.array.prefix, &s.key)?;
             // Another process may not come in before the chunk is stored.
-            let outlet = if process.is_some() { Outlet::now(&self.array) } else { outlet };
+            let sink = if process.is_some() { ChunkSink::now(&self.array) } else { sink };
             // Keeps the bytes of old elements of variable length until the chunk is stored again.
             let arena = self.array.data_type.is_variable().then(Arc::<Arena>::default);
             self.read_chunk(chain, first, base, &strides, arena.clone(), s)?;
             for (job, item) in members {
-                job.place(item, base, &strides).map_err(|e| job.name(item, e, &s.key))?;
+                job.place(item, base, &strides).map_err(|e| job.annotate(item, e, &s.key))?;
             }
             let as_stored = (self.array.data_type, Overflow::Error);
             let mut source = Source::new(chain, self.array.data_type, &self.array.fill, as_stored, base)?;
             source.store_fill = self.source.store_fill;
-            self.put((chain, outlet), &whole(shape, &strides), 0, &source, s)
+            self.put((chain, sink), &whole(shape, &strides), 0, &source, s)
         };
         let result = edit();
         s.chunk = chunk;
@@ -494,7 +502,7 @@ impl Job {
 
     /// Where the item's elements come from, if its chunk's are picked by a list; else that is the job's own source.
     fn picking(&self, item: &Item) -> Option<Source> {
-        self.plan.list().map(|list| self.source.picking(list.here(&item.chunk)))
+        self.plan.list().map(|list| self.source.picking(list.picks_in(&item.chunk)))
     }
 
     /// The selected elements from the caller's memory into the buffer of a whole chunk.

@@ -7,13 +7,13 @@
 //!
 //! A child of `fork` begins with nothing: what the parent has not stored is the parent's to store.
 
+use super::huge_pages::Pages;
 use super::lock::lock;
-use super::pages::Pages;
 use super::plan::{Axis, Item};
 use super::pool::Pool;
 use super::request::{self, Outcome, Request, Work};
 use super::scratch::{self, Scratch};
-use super::write::{Job, locked};
+use super::write::{WriteJob, locked};
 use super::{BoundArray, Memory, Overflow, Selection};
 use crate::dtype::DataType;
 use crate::dtype::stream::LINE;
@@ -28,11 +28,11 @@ use std::sync::{Arc, Mutex};
 /// The parts of chunks of one array that wait, of so many bytes together.
 pub struct WriteBack {
     limit: usize,
-    state: ForkReset<Mutex<State>>,
+    state: ForkReset<Mutex<WaitingParts>>,
 }
 
 #[derive(Default)]
-struct State {
+struct WaitingParts {
     parts: HashMap<Dims, Waiting, BuildHasherDefault<IndexHasher>>,
     /// Of the buffers of all parts.
     bytes: usize,
@@ -48,7 +48,7 @@ struct State {
 const BLOCK: usize = 16 << 20;
 
 struct Waiting {
-    part: Arc<Mutex<Part>>,
+    part: Arc<Mutex<WaitingPart>>,
     used: u64,
 }
 
@@ -90,7 +90,7 @@ impl Hasher for IndexHasher {
 }
 
 /// The part of one chunk that waits.
-pub(super) struct Part {
+pub(super) struct WaitingPart {
     /// The whole chunk in C order; only the box means something. `None` once the chunk is stored.
     buffer: Option<Buffer>,
     span: Span,
@@ -99,7 +99,7 @@ pub(super) struct Part {
     data_type: DataType,
 }
 
-impl Part {
+impl WaitingPart {
     /// The first byte of the buffer.
     fn first(&self) -> Result<*mut u8> {
         match &self.buffer {
@@ -170,16 +170,16 @@ impl Span {
 }
 
 /// What becomes of an item that may wait.
-pub(super) enum Kept {
+pub(super) enum Admission {
     /// It waits.
     Waits,
     /// It made its chunk whole: the job of storing that.
-    Whole(Arc<Job>),
+    Whole(Arc<WriteJob>),
     /// It is to be written now. Nothing of its chunk waits any more.
     Through,
 }
 
-impl State {
+impl WaitingParts {
     /// A buffer of so many bytes that was none before.
     fn cut(&mut self, bytes: usize, limit: usize) -> Result<Buffer> {
         let size = bytes.max(1).next_multiple_of(LINE);
@@ -216,7 +216,7 @@ impl WriteBack {
         lock(self.state.get()).bytes
     }
 
-    fn find(&self, chunk: &[u64]) -> Option<Arc<Mutex<Part>>> {
+    fn find(&self, chunk: &[u64]) -> Option<Arc<Mutex<WaitingPart>>> {
         let mut state = lock(self.state.get());
         state.clock += 1;
         let now = state.clock;
@@ -257,7 +257,7 @@ impl WriteBack {
     }
 
     /// Takes an item of a job, whose chunk is locked, into what waits of the chunk.
-    pub(super) fn take(self: &Arc<Self>, job: &Job, item: &Item, s: &mut Scratch) -> Result<Kept> {
+    pub(super) fn take(self: &Arc<Self>, job: &WriteJob, item: &Item, s: &mut Scratch) -> Result<Admission> {
         let array = &job.array;
         let chunk = array.grid.shape_of(&item.chunk);
         let strides = c_strides(&chunk, array.data_type.size());
@@ -275,7 +275,7 @@ impl WriteBack {
                     let whole = both.covers(&job.inside(item));
                     part.span = both;
                     drop(part);
-                    return if whole { self.whole(job, item) } else { Ok(Kept::Waits) };
+                    return if whole { self.whole(job, item) } else { Ok(Admission::Waits) };
                 }
                 None => {
                     drop(part);
@@ -284,29 +284,29 @@ impl WriteBack {
             }
         }
         let bytes = chunk_bytes(&chunk, array.data_type.size())?;
-        let Some(buffer) = (if is_box { self.buffer(bytes)? } else { None }) else { return Ok(Kept::Through) };
+        let Some(buffer) = (if is_box { self.buffer(bytes)? } else { None }) else { return Ok(Admission::Through) };
         if let Err(e) = job.place(item, buffer.first, &strides) {
             self.give_back(buffer);
             return Err(e);
         }
         // One that covers its chunk needs not wait, but for a change that leaves bytes of elements alone.
         let whole = new.covers(&job.inside(item));
-        let part = Arc::new(Mutex::new(Part { buffer: Some(buffer), span: new, shape: chunk, data_type: array.data_type }));
+        let part = Arc::new(Mutex::new(WaitingPart { buffer: Some(buffer), span: new, shape: chunk, data_type: array.data_type }));
         let mut state = lock(self.state.get());
         state.clock += 1;
         let used = state.clock;
         state.parts.insert(item.chunk.clone(), Waiting { part, used });
         drop(state);
-        if whole { self.whole(job, item) } else { Ok(Kept::Waits) }
+        if whole { self.whole(job, item) } else { Ok(Admission::Waits) }
     }
 
     /// What waits of an item's chunk covers it.
-    fn whole(self: &Arc<Self>, job: &Job, item: &Item) -> Result<Kept> {
-        Ok(self.job(&through(&job.array), &item.chunk)?.map_or(Kept::Waits, |job| Kept::Whole(Arc::new(job))))
+    fn whole(self: &Arc<Self>, job: &WriteJob, item: &Item) -> Result<Admission> {
+        Ok(self.job(&through(&job.array), &item.chunk)?.map_or(Admission::Waits, |job| Admission::Whole(Arc::new(job))))
     }
 
     /// Stores what waits of an item's chunk, which is locked, before anything else is done to the chunk.
-    fn store_now(self: &Arc<Self>, job: &Job, item: &Item, s: &mut Scratch) -> Result<()> {
+    fn store_now(self: &Arc<Self>, job: &WriteJob, item: &Item, s: &mut Scratch) -> Result<()> {
         match self.job(&through(&job.array), &item.chunk)? {
             Some(old) => old.write_now(&old.plan.region_item(0), s),
             None => Ok(()),
@@ -314,7 +314,7 @@ impl WriteBack {
     }
 
     /// The job of storing what waits of a chunk, which is locked, as far as it lies inside of the array.
-    fn job(self: &Arc<Self>, array: &Arc<BoundArray>, chunk: &Dims) -> Result<Option<Job>> {
+    fn job(self: &Arc<Self>, array: &Arc<BoundArray>, chunk: &Dims) -> Result<Option<WriteJob>> {
         let Some(part) = self.find(chunk) else { return Ok(None) };
         let part = lock(&part);
         let (size, shape) = (array.data_type.size(), array.grid.shape_of(chunk));
@@ -341,7 +341,7 @@ impl WriteBack {
 
     /// The chunks of which elements wait that are among the selected ones, or of which any wait.
     fn touched(&self, array: &BoundArray, selection: Option<&Selection>) -> Vec<Dims> {
-        let parts: Vec<(Dims, Arc<Mutex<Part>>)> =
+        let parts: Vec<(Dims, Arc<Mutex<WaitingPart>>)> =
             lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())).collect();
         let mut chunks: Vec<Dims> = parts
             .into_iter()
@@ -367,7 +367,7 @@ impl WriteBack {
     }
 
     /// Makes room for a job's chunks that are written in part: those that were not used for the longest time are stored.
-    pub(super) fn make_room(self: &Arc<Self>, job: &Job) -> Result<()> {
+    pub(super) fn make_room(self: &Arc<Self>, job: &WriteJob) -> Result<()> {
         let array = &job.array;
         let each = chunk_bytes(array.chain.shape(), array.data_type.size())? as u64;
         if (self.bytes() as u64).saturating_add(job.plan.items().saturating_mul(each)) <= self.limit as u64 {

@@ -46,7 +46,7 @@ use super::strings::{not_null, put};
 use super::table::{OZARR_CALLBACK_ANY_THREAD, as_flagged};
 use super::types::{check_struct_size, ozarr_array, ozarr_request, ozarr_type};
 use crate::error::{Error, Result, bail};
-use crate::node::{Launch, Pending, Progress, Tell, wait_any};
+use crate::node::{OnDone, Pending, Progress, RequestOptions, wait_any};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -133,9 +133,9 @@ const FLAGS: u32 = OZARR_REQUEST_COPY | OZARR_CALLBACK_ANY_THREAD;
 
 /// # Safety
 /// `options` is NULL or points to a struct that begins with its size.
-pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<Launch> {
+pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<RequestOptions> {
     if options.is_null() {
-        return Ok(Launch::default());
+        return Ok(RequestOptions::default());
     }
     // SAFETY: not NULL; the caller's promise.
     unsafe { check_struct_size(options, "options") }?;
@@ -148,9 +148,9 @@ pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<
         bail!(Argument, "`options->seconds` is {}, expected 0 or more", options.seconds);
     }
     let (any_thread, user, flags) = (options.flags & OZARR_CALLBACK_ANY_THREAD != 0, User(options.user), options.flags);
-    let tell = options.done.map(|done| Tell { any_thread, call: Box::new(move |result| tell(done, &user, flags, result)) });
+    let on_done = options.done.map(|done| OnDone { any_thread, call: Box::new(move |result| tell(done, &user, flags, result)) });
     let deadline = if options.seconds > 0.0 { after(options.seconds) } else { None };
-    Ok(Launch { copy: options.flags & OZARR_REQUEST_COPY != 0, deadline, tell, ..Launch::default() })
+    Ok(RequestOptions { copy: options.flags & OZARR_REQUEST_COPY != 0, deadline, on_done, ..RequestOptions::default() })
 }
 
 /// Calls the host's function, in the host's world.
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn ozarr_array_iread_region(
         let selection = unsafe { box_of(&array, start, shape) }?;
         let memory = contiguous(&array, selection.shape(), r#type, data, size)?;
         // SAFETY: `data` has `size` bytes until the request is done, and `out` room for a handle, by the contract.
-        unsafe { put(Flight::insert(array.start_read(&selection, &memory, Launch::default())?)?, out, "out") }
+        unsafe { put(Flight::insert(array.start_read(&selection, &memory, RequestOptions::default())?)?, out, "out") }
     })
 }
 
@@ -224,7 +224,7 @@ pub unsafe extern "C" fn ozarr_array_iwrite_region(
         // SAFETY: one number for each dimension, by the function's contract.
         let selection = unsafe { box_of(&array, start, shape) }?;
         let memory = contiguous(&array, selection.shape(), r#type, data.cast_mut(), size)?;
-        let launch = Launch { copy: flags & OZARR_REQUEST_COPY != 0, ..Launch::default() };
+        let launch = RequestOptions { copy: flags & OZARR_REQUEST_COPY != 0, ..RequestOptions::default() };
         // SAFETY: `data` has `size` bytes as long as they are used, and `out` room for a handle, by the contract.
         unsafe { put(Flight::insert(array.start_write(&selection, &memory, launch)?)?, out, "out") }
     })
@@ -272,7 +272,7 @@ pub unsafe extern "C" fn ozarr_array_iwrite_ex(
 }
 
 /// A read has nothing to copy beforehand.
-pub(super) fn refuse_copy(launch: &Launch) -> Result<()> {
+pub(super) fn refuse_copy(launch: &RequestOptions) -> Result<()> {
     if launch.copy {
         bail!(Argument, "`options->flags` has OZARR_REQUEST_COPY, which is for writes");
     }

@@ -26,7 +26,7 @@ use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
 use super::strings::{not_null, numbers, put};
 use super::types::{data_type, ozarr_array, ozarr_type};
-use crate::engine::{Memory, Overflow, Picks, Selection};
+use crate::engine::{CoordinateSelection, Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
 use crate::limits::{Strides, element_count};
 use crate::node::Array;
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn ozarr_array_read_orthogonal(
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: lists of so many numbers, by the function's contract.
         let lists = unsafe { lists_of(&array, counts, indices) }?;
-        let picks = Picks::Orthogonal(&lists);
+        let picks = CoordinateSelection::Orthogonal(&lists);
         let memory = contiguous(&array, &picks.shape(&array.shape()), r#type, data, size)?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
         unsafe { array.read_picks(&picks, &memory) }
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn ozarr_array_write_orthogonal(
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: lists of so many numbers, by the function's contract.
         let lists = unsafe { lists_of(&array, counts, indices) }?;
-        let picks = Picks::Orthogonal(&lists);
+        let picks = CoordinateSelection::Orthogonal(&lists);
         let memory = contiguous(&array, &picks.shape(&array.shape()), r#type, data.cast_mut(), size)?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
         unsafe { array.write_picks(&picks, &memory) }
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn ozarr_array_read_orthogonal_ex(
         // SAFETY: lists of so many numbers, by the function's contract.
         let lists = unsafe { lists_of(&array, counts, indices) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
-        unsafe { read_ex(&array, &Picks::Orthogonal(&lists), memory) }
+        unsafe { read_ex(&array, &CoordinateSelection::Orthogonal(&lists), memory) }
     })
 }
 
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn ozarr_array_write_orthogonal_ex(
         // SAFETY: lists of so many numbers, by the function's contract.
         let lists = unsafe { lists_of(&array, counts, indices) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
-        unsafe { write_ex(&array, &Picks::Orthogonal(&lists), memory) }
+        unsafe { write_ex(&array, &CoordinateSelection::Orthogonal(&lists), memory) }
     })
 }
 
@@ -211,7 +211,7 @@ pub unsafe extern "C" fn ozarr_array_read_mask(
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
         let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
-        let picks = Picks::Mask { region: &region, mask };
+        let picks = CoordinateSelection::Mask { region: &region, mask };
         let shape = picks.shape(&[]);
         let memory = contiguous(&array, &shape, r#type, data, size)?;
         // SAFETY: `data` has `size` bytes; `selected` is NULL or points to a number.
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn ozarr_array_write_mask(
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
         let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
-        let picks = Picks::Mask { region: &region, mask };
+        let picks = CoordinateSelection::Mask { region: &region, mask };
         let memory = contiguous(&array, &picks.shape(&[]), r#type, data.cast_mut(), size)?;
         // SAFETY: `data` has `size` bytes, by the function's contract.
         unsafe { array.write_picks(&picks, &memory) }
@@ -258,7 +258,7 @@ pub unsafe extern "C" fn ozarr_array_read_mask_ex(
         // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
         let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
-        unsafe { read_ex(&array, &Picks::Mask { region: &region, mask }, memory) }
+        unsafe { read_ex(&array, &CoordinateSelection::Mask { region: &region, mask }, memory) }
     })
 }
 
@@ -276,7 +276,7 @@ pub unsafe extern "C" fn ozarr_array_write_mask_ex(
         // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
         let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
-        unsafe { write_ex(&array, &Picks::Mask { region: &region, mask }, memory) }
+        unsafe { write_ex(&array, &CoordinateSelection::Mask { region: &region, mask }, memory) }
     })
 }
 
@@ -310,7 +310,7 @@ pub unsafe extern "C" fn ozarr_array_fill(
 
 /// # Safety
 /// `memory` is NULL or points to a struct that begins with its size and tells the truth.
-unsafe fn read_ex(array: &Array, picks: &Picks<'_>, memory: *const ozarr_memory) -> Result<()> {
+unsafe fn read_ex(array: &Array, picks: &CoordinateSelection<'_>, memory: *const ozarr_memory) -> Result<()> {
     // SAFETY: the caller's promise.
     let memory = unsafe { memory_of(array, &picks.shape(&array.shape()), memory) }?;
     // SAFETY: the caller's promise.
@@ -319,7 +319,7 @@ unsafe fn read_ex(array: &Array, picks: &Picks<'_>, memory: *const ozarr_memory)
 
 /// # Safety
 /// As for [`read_ex`].
-unsafe fn write_ex(array: &Array, picks: &Picks<'_>, memory: *const ozarr_memory) -> Result<()> {
+unsafe fn write_ex(array: &Array, picks: &CoordinateSelection<'_>, memory: *const ozarr_memory) -> Result<()> {
     // SAFETY: the caller's promise.
     let memory = unsafe { memory_of(array, &picks.shape(&array.shape()), memory) }?;
     // SAFETY: the caller's promise.
@@ -350,12 +350,12 @@ unsafe fn lists_of<'a>(array: &Ref<Array>, counts: *const i64, indices: *const *
 
 /// # Safety
 /// `points` is NULL or has `count` times the rank numbers.
-unsafe fn points_of<'a>(array: &Array, count: i64, points: *const i64) -> Result<Picks<'a>> {
+unsafe fn points_of<'a>(array: &Array, count: i64, points: *const i64) -> Result<CoordinateSelection<'a>> {
     let Ok(count) = u64::try_from(count) else { bail!(Argument, "the argument `count` is {count}, expected at least 0") };
     let total = usize::try_from(count).ok().and_then(|n| n.checked_mul(array.rank())).filter(|&n| n <= isize::MAX as usize / 8);
     let total = total.ok_or_else(|| err!(Argument, "the argument `count` is {count}, more than memory holds"))?;
     // SAFETY: the caller's promise.
-    Ok(Picks::Points { count, coordinates: unsafe { numbers(points, total, "points") }? })
+    Ok(CoordinateSelection::Points { count, coordinates: unsafe { numbers(points, total, "points") }? })
 }
 
 /// # Safety

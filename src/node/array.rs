@@ -12,7 +12,7 @@ use crate::dtype::variable::Item;
 use crate::dtype::{DataType, ElementType, parse_v3};
 use crate::engine::pool::Pool;
 use crate::engine::stats::Counters;
-use crate::engine::{self, ArrayCache, BoundArray, ByShape, ChunkCache, Lenient, Memory, Picks, Selection, WriteBack};
+use crate::engine::{self, ArrayCache, BoundArray, ByShape, ChunkCache, CoordinateSelection, Lenient, Memory, Selection, WriteBack};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::grid::Grid;
@@ -307,7 +307,7 @@ impl Array {
     ///
     /// # Safety
     /// As for [`engine::read`].
-    pub unsafe fn read_picks(&self, picks: &Picks<'_>, memory: &Memory) -> Result<()> {
+    pub unsafe fn read_picks(&self, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<()> {
         let bound = self.bound_for_reading(box_of(picks).unwrap_or(&Selection::all(&self.shape())))?;
         // SAFETY: the caller vouches for the memory.
         unsafe { engine::read_picks(&bound, picks, memory) }
@@ -317,7 +317,7 @@ impl Array {
     ///
     /// # Safety
     /// As for [`engine::write`].
-    pub unsafe fn write_picks(&self, picks: &Picks<'_>, memory: &Memory) -> Result<()> {
+    pub unsafe fn write_picks(&self, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<()> {
         let bound = self.bound_for_writing(box_of(picks).unwrap_or(&Selection::all(&self.shape())))?;
         // SAFETY: the caller vouches for the memory.
         unsafe { engine::write_picks(&bound, picks, memory) }
@@ -661,8 +661,8 @@ fn check_inside(shape: &[u64], selection: &Selection) -> Result<()> {
 }
 
 /// The box that a mask is over.
-fn box_of<'a>(picks: &Picks<'a>) -> Option<&'a Selection> {
-    if let Picks::Mask { region, .. } = picks { Some(region) } else { None }
+fn box_of<'a>(picks: &CoordinateSelection<'a>) -> Option<&'a Selection> {
+    if let CoordinateSelection::Mask { region, .. } = picks { Some(region) } else { None }
 }
 
 /// What stands at the path already: the array to be used in the place of a new one, or an error, or nothing in the way.

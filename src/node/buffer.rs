@@ -4,7 +4,7 @@
 //! of 2 MiB and are advised to be huge pages: 512 times fewer faults, taken by the threads that fill the memory. The blocks that are in
 //! use stand in a table, so that what is none of them is told and not freed.
 
-use crate::engine::pages::Pages;
+use crate::engine::huge_pages::Pages;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fork::ForkPreserved;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub fn free(block: *mut u8) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::pages::HUGE;
+    use crate::engine::huge_pages::HUGE;
 
     #[test]
     fn buffers_are_aligned_zero_and_freed_once() {

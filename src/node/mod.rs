@@ -59,7 +59,7 @@ pub use usage::Usage;
 pub use crate::engine::explain::Explanation;
 pub use crate::engine::pending::wait_any;
 pub use crate::engine::stats::{Counters, Stats};
-pub use crate::engine::{Budget, ChunkCache, Launch, Pending, Progress, Tell};
+pub use crate::engine::{Budget, ChunkCache, OnDone, Pending, Progress, RequestOptions};
 pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
 pub use crate::grid::own as own_keys;

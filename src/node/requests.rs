@@ -1,7 +1,7 @@
 //! Reads and writes that go on without their caller, and batches: arrays in front of the engine's requests.
 
 use super::Array;
-use crate::engine::{self, BoundArray, Entry, Launch, Memory, Pending, Selection};
+use crate::engine::{self, BatchEntry, BoundArray, Memory, Pending, RequestOptions, Selection};
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
@@ -13,25 +13,25 @@ impl Array {
     ///
     /// # Safety
     /// As for [`engine::start_read`].
-    pub unsafe fn start_read(&self, selection: &Selection, memory: &Memory, launch: Launch) -> Result<Pending> {
+    pub unsafe fn start_read(&self, selection: &Selection, memory: &Memory, options: RequestOptions) -> Result<Pending> {
         let bound = self.bound_for_reading(selection)?;
         // SAFETY: the caller vouches for the memory.
-        unsafe { engine::start_read(&bound, selection, memory, self.launch(launch)) }
+        unsafe { engine::start_read(&bound, selection, memory, self.options(options)) }
     }
 
     /// Starts to write the selected elements from `memory`.
     ///
     /// # Safety
     /// As for [`engine::start_write`].
-    pub unsafe fn start_write(&self, selection: &Selection, memory: &Memory, launch: Launch) -> Result<Pending> {
+    pub unsafe fn start_write(&self, selection: &Selection, memory: &Memory, options: RequestOptions) -> Result<Pending> {
         let bound = self.bound_for_writing(selection)?;
         // SAFETY: the caller vouches for the memory.
-        unsafe { engine::start_write(&bound, selection, memory, self.launch(launch)) }
+        unsafe { engine::start_write(&bound, selection, memory, self.options(options)) }
     }
 
     /// Bounded by the context's budget; keeps what the array needs for as long as its work goes on.
-    fn launch(&self, launch: Launch) -> Launch {
-        Launch { budget: self.store().context().budget(), keeps: Some(Box::new(self.clone())), ..launch }
+    fn options(&self, options: RequestOptions) -> RequestOptions {
+        RequestOptions { budget: self.store().context().budget(), keeps: Some(Box::new(self.clone())), ..options }
     }
 }
 
@@ -59,20 +59,20 @@ pub unsafe fn write_many(parts: Vec<Part<'_>>) -> Result<()> {
 ///
 /// # Safety
 /// As for [`engine::start_read_many`].
-pub unsafe fn start_read_many(parts: Vec<Part<'_>>, launch: Launch) -> Result<Pending> {
+pub unsafe fn start_read_many(parts: Vec<Part<'_>>, options: RequestOptions) -> Result<Pending> {
     let entries = entries(&parts, Array::bound_for_reading)?;
     // SAFETY: the caller vouches for the memory.
-    unsafe { engine::start_read_many(&entries, launch_all(&parts, launch)) }
+    unsafe { engine::start_read_many(&entries, options_of_all(&parts, options)) }
 }
 
 /// Starts to write many regions as one request; the first one's context bounds it.
 ///
 /// # Safety
 /// As for [`engine::start_write_many`].
-pub unsafe fn start_write_many(parts: Vec<Part<'_>>, launch: Launch) -> Result<Pending> {
+pub unsafe fn start_write_many(parts: Vec<Part<'_>>, options: RequestOptions) -> Result<Pending> {
     let entries = entries(&parts, Array::bound_for_writing)?;
     // SAFETY: the caller vouches for the memory.
-    unsafe { engine::start_write_many(&entries, launch_all(&parts, launch)) }
+    unsafe { engine::start_write_many(&entries, options_of_all(&parts, options)) }
 }
 
 /// Waits for all requests that were submitted before, and ends the library's own threads.
@@ -87,16 +87,16 @@ pub fn of_entry(entry: usize, e: Error) -> Error {
 
 type Bind = fn(&Array, &Selection) -> Result<Arc<BoundArray>>;
 
-fn entries(parts: &[Part<'_>], bind: Bind) -> Result<Vec<Entry>> {
+fn entries(parts: &[Part<'_>], bind: Bind) -> Result<Vec<BatchEntry>> {
     let entry = |(i, (array, selection, memory)): (usize, &Part<'_>)| {
         let array = bind(array, selection).map_err(|e| of_entry(i, e))?;
-        Ok(Entry { array, selection: selection.clone(), memory: memory.clone() })
+        Ok(BatchEntry { array, selection: selection.clone(), memory: memory.clone() })
     };
     parts.iter().enumerate().map(entry).collect()
 }
 
-fn launch_all(parts: &[Part<'_>], launch: Launch) -> Launch {
+fn options_of_all(parts: &[Part<'_>], options: RequestOptions) -> RequestOptions {
     let keeps: Vec<Array> = parts.iter().map(|(array, ..)| (*array).clone()).collect();
-    let budget = keeps.first().map_or_else(|| launch.budget.clone(), |array| array.store().context().budget());
-    Launch { budget, keeps: Some(Box::new(keeps)), ..launch }
+    let budget = keeps.first().map_or_else(|| options.budget.clone(), |array| array.store().context().budget());
+    RequestOptions { budget, keeps: Some(Box::new(keeps)), ..options }
 }

@@ -2,7 +2,7 @@
 //!
 //! A first pass says what each node becomes, and refuses what cannot be; then chunks are copied, and documents behind them, from the
 //! leaves to the root, whose document comes last: a copy that was cut short is no node. A marker tells a second run that what it finds is
-//! left from the first. Chunks whose bytes would be the same are moved as they are, others go through `engine::reshape`.
+//! left from the first. Chunks whose bytes would be the same are moved as they are, others go through `engine::rechunk`.
 
 use super::array::{Handling, State, write_documents};
 use super::document::{self, Stored, find, require};

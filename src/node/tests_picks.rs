@@ -2,7 +2,7 @@
 
 use super::tests::{memory, spec, view, write_all};
 use super::*;
-use crate::engine::{Memory, Overflow, Picks, Selection};
+use crate::engine::{CoordinateSelection, Memory, Overflow, Selection};
 use crate::error::ErrorKind;
 use std::time::Duration;
 
@@ -53,10 +53,13 @@ fn lists_are_read_and_written_over_stores_with_latency() {
             let chosen: Vec<usize> = (0..432).filter(|&i| mask[i] != 0).collect();
             let at = |r: i64, c: i64| (r * 18 + c) as usize;
             let lists = [Some(&rows[..]), Some(&columns[..])];
-            let (picks, places): (Picks<'_>, Vec<usize>) = match round % 3 {
-                0 => (Picks::Orthogonal(&lists), rows.iter().flat_map(|&r| columns.iter().map(move |&c| at(r, c))).collect()),
-                1 => (Picks::Points { count: n as u64, coordinates: &points }, points.chunks(2).map(|p| at(p[0], p[1])).collect()),
-                _ => (Picks::Mask { region: &region, mask: &mask }, chosen),
+            let (picks, places): (CoordinateSelection<'_>, Vec<usize>) = match round % 3 {
+                0 => (CoordinateSelection::Orthogonal(&lists), rows.iter().flat_map(|&r| columns.iter().map(move |&c| at(r, c))).collect()),
+                1 => (
+                    CoordinateSelection::Points { count: n as u64, coordinates: &points },
+                    points.chunks(2).map(|p| at(p[0], p[1])).collect(),
+                ),
+                _ => (CoordinateSelection::Mask { region: &region, mask: &mask }, chosen),
             };
             let strides: &[i64] = if round % 3 == 0 { &[columns.len() as i64 * 4, 4] } else { &[4] };
             let mut data: Vec<i32> = places.iter().map(|_| below(&mut seed, 1000) as i32).collect();
@@ -91,7 +94,7 @@ fn each_chunk_is_read_once_whatever_the_order_of_the_points() {
     // Back and forth between all four shards and eight inner chunks.
     let points: Vec<i64> = (0..800).flat_map(|i| [(i * 37) % 2 * 40 + i % 8, (i / 2) % 2 * 40 + i % 16]).collect();
     let mut data = vec![0; 800];
-    let picks = Picks::Points { count: 800, coordinates: &points };
+    let picks = CoordinateSelection::Points { count: 800, coordinates: &points };
     // SAFETY: the memory lives as long as the call.
     unsafe { array.read_picks(&picks, &line(&mut data, &[4])).unwrap() };
     let stats = array.stats().snapshot();
@@ -110,15 +113,15 @@ fn lists_are_checked_against_the_array_before_anything_is_touched() {
     let (rows, columns) = ([0i64, 6], [1i64]);
     let short = [Some(&rows[..])];
     let far = [Some(&rows[..]), Some(&columns[..])];
-    let cases: [(Picks<'_>, ErrorKind, &str); 5] = [
-        (Picks::Orthogonal(&far), ErrorKind::Bounds, "dimension 0: the index 6 at position 1"),
-        (Picks::Orthogonal(&short), ErrorKind::Rank, "found 1 lists of indices, expected 2"),
-        (Picks::Points { count: 2, coordinates: &[0, 0, 5, -1] }, ErrorKind::Bounds, "point 1, dimension 1: the index -1"),
-        (Picks::Mask { region: &region, mask: &[1, 1] }, ErrorKind::BufferSize, "the mask has 2 bytes, expected 24"),
-        (Picks::Points { count: 30, coordinates: &[0; 60] }, ErrorKind::BufferSize, "96 bytes"),
+    let cases: [(CoordinateSelection<'_>, ErrorKind, &str); 5] = [
+        (CoordinateSelection::Orthogonal(&far), ErrorKind::Bounds, "dimension 0: the index 6 at position 1"),
+        (CoordinateSelection::Orthogonal(&short), ErrorKind::Rank, "found 1 lists of indices, expected 2"),
+        (CoordinateSelection::Points { count: 2, coordinates: &[0, 0, 5, -1] }, ErrorKind::Bounds, "point 1, dimension 1: the index -1"),
+        (CoordinateSelection::Mask { region: &region, mask: &[1, 1] }, ErrorKind::BufferSize, "the mask has 2 bytes, expected 24"),
+        (CoordinateSelection::Points { count: 30, coordinates: &[0; 60] }, ErrorKind::BufferSize, "96 bytes"),
     ];
     for (picks, kind, text) in cases {
-        let strides: &[i64] = if matches!(picks, Picks::Orthogonal(_)) { &[4, 4] } else { &[4] };
+        let strides: &[i64] = if matches!(picks, CoordinateSelection::Orthogonal(_)) { &[4, 4] } else { &[4] };
         for write in [false, true] {
             // SAFETY: the memory lives as long as the call.
             let e = unsafe {
@@ -148,7 +151,7 @@ fn many_points_are_where_they_should_be_with_any_threads_and_shapes() {
             let mut seed = 3;
             for n in [1usize, 40, 3000] {
                 let points: Vec<i64> = (0..2 * n).map(|_| below(&mut seed, 64) as i64).collect();
-                let picks = Picks::Points { count: n as u64, coordinates: &points };
+                let picks = CoordinateSelection::Points { count: n as u64, coordinates: &points };
                 let mut out = vec![-1; n];
                 // SAFETY: the memory lives as long as the call.
                 unsafe { array.read_picks(&picks, &line(&mut out, &[4])).unwrap() };
@@ -162,7 +165,7 @@ fn many_points_are_where_they_should_be_with_any_threads_and_shapes() {
     spec.set_inner_chunks(&[1, 4]).unwrap();
     let array = Array::create(&memory(), "huge", &spec, Create::New).unwrap();
     let points = [huge as i64 - 1, 3, 5, 0, huge as i64 - 1, 2, 5, 0];
-    let picks = Picks::Points { count: 4, coordinates: &points };
+    let picks = CoordinateSelection::Points { count: 4, coordinates: &points };
     // SAFETY: as above.
     unsafe { array.write_picks(&picks, &line(&mut [7, 8, 9, 10], &[4])).unwrap() };
     let mut out = [0; 4];

@@ -6,7 +6,7 @@ use super::document::find;
 use super::{NodeKind, Store, draft, path, resize};
 use crate::dtype::Overflow;
 use crate::engine::pool::Pool;
-use crate::engine::reshape::{self, Reshape};
+use crate::engine::rechunk::{self, Rechunk};
 use crate::engine::{BoundArray, tasks};
 use crate::error::{Error, Result};
 use crate::limits::{self, Dims};
@@ -172,7 +172,7 @@ impl Way<'_> {
 
 /// The elements of an array on their way into other chunks.
 pub(super) struct Elements {
-    reshape: Reshape,
+    rechunk: Rechunk,
     /// The boxes that hold anything; `None`: all.
     boxes: Option<Vec<u64>>,
 }
@@ -186,13 +186,13 @@ impl Elements {
         (memory, overflow): (u64, Overflow),
     ) -> Result<Elements> {
         let beside = if source.data_type.is_variable() { sampled_length(store, old, source)? } else { 0 };
-        let reshape = Reshape::new(source, dest, memory, beside, overflow)?;
+        let rechunk = Rechunk::new(source, dest, memory, beside, overflow)?;
         if !same_fill || dest.store_fill_chunks || !store.shared().capabilities().listable {
-            return Ok(Elements { reshape, boxes: None });
+            return Ok(Elements { rechunk, boxes: None });
         }
         let (mut boxes, mut room) = (Vec::new(), 1 << 16);
         each_chunk(store, old, &mut |_, index| {
-            reshape.reached(index, &mut boxes);
+            rechunk.reached(index, &mut boxes);
             // Chunks come in any order; many share a box.
             if boxes.len() > room {
                 boxes.sort_unstable();
@@ -203,21 +203,21 @@ impl Elements {
         })?;
         boxes.sort_unstable();
         boxes.dedup();
-        Ok(Elements { reshape, boxes: Some(boxes) })
+        Ok(Elements { rechunk, boxes: Some(boxes) })
     }
 
     /// The number of chunks that are written.
     pub fn chunks(&self) -> u64 {
-        let of = |number: u64| self.reshape.chunks_in(number);
+        let of = |number: u64| self.rechunk.chunks_in(number);
         match &self.boxes {
             Some(boxes) => boxes.iter().map(|&b| of(b)).fold(0, u64::saturating_add),
-            None => (0..self.reshape.boxes()).map(of).fold(0, u64::saturating_add),
+            None => (0..self.rechunk.boxes()).map(of).fold(0, u64::saturating_add),
         }
     }
 
     /// Copies them; `told` gets the number of chunks that are done.
     pub fn run(&self, told: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
-        self.reshape.run(self.boxes.as_deref(), told)
+        self.rechunk.run(self.boxes.as_deref(), told)
     }
 }
 
@@ -231,5 +231,5 @@ fn sampled_length(store: &Store, old: &State, source: &Arc<BoundArray>) -> Resul
         }
         Ok(())
     })?;
-    chunks.iter().map(|chunk| reshape::average_length(source, chunk)).try_fold(0, |most, n| Ok(most.max(n?)))
+    chunks.iter().map(|chunk| rechunk::average_length(source, chunk)).try_fold(0, |most, n| Ok(most.max(n?)))
 }

@@ -7,29 +7,29 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Gate {
-    state: Mutex<State>,
+pub(super) struct RevocableBuffer {
+    state: Mutex<Occupancy>,
     empty: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct Occupancy {
     inside: usize,
     closed: bool,
 }
 
 /// A copy that is inside, until dropped.
-pub(super) struct Inside<'a>(&'a Gate);
+pub(super) struct Access<'a>(&'a RevocableBuffer);
 
-impl Gate {
+impl RevocableBuffer {
     /// Lets a copy in; an error of kind `Cancelled` once the gate is closed.
-    pub fn enter(&self) -> Result<Inside<'_>> {
+    pub fn enter(&self) -> Result<Access<'_>> {
         let mut state = lock(&self.state);
         if state.closed {
             bail!(Cancelled, "the request ended before all of it was done");
         }
         state.inside += 1;
-        Ok(Inside(self))
+        Ok(Access(self))
     }
 
     /// Lets nobody in any more, and returns when nobody is inside.
@@ -42,7 +42,7 @@ impl Gate {
     }
 }
 
-impl Drop for Inside<'_> {
+impl Drop for Access<'_> {
     fn drop(&mut self) {
         let mut state = lock(&self.0.state);
         state.inside -= 1;
@@ -53,8 +53,8 @@ impl Drop for Inside<'_> {
 }
 
 /// Enters the gate, where there is one.
-pub(super) fn enter(gate: &Option<Arc<Gate>>) -> Result<Option<Inside<'_>>> {
-    gate.as_deref().map(Gate::enter).transpose()
+pub(super) fn enter(revocable: &Option<Arc<RevocableBuffer>>) -> Result<Option<Access<'_>>> {
+    revocable.as_deref().map(RevocableBuffer::enter).transpose()
 }
 
 #[cfg(test)]
@@ -66,41 +66,41 @@ mod tests {
 
     #[test]
     fn closing_waits_for_those_inside_and_nobody_enters_afterwards() {
-        let (gate, left) = (Gate::default(), AtomicBool::new(false));
+        let (revocable, left) = (RevocableBuffer::default(), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            let inside = gate.enter().unwrap();
+            let inside = revocable.enter().unwrap();
             scope.spawn(|| {
-                gate.close();
-                assert!(left.load(SeqCst), "the gate closed over a copy");
+                revocable.close();
+                assert!(left.load(SeqCst), "the revocable closed over a copy");
             });
-            while !lock(&gate.state).closed {
+            while !lock(&revocable.state).closed {
                 std::thread::yield_now();
             }
-            assert_eq!(gate.enter().err().map(|e| e.kind()), Some(ErrorKind::Cancelled));
+            assert_eq!(revocable.enter().err().map(|e| e.kind()), Some(ErrorKind::Cancelled));
             std::thread::sleep(Duration::from_millis(20));
             left.store(true, SeqCst);
             drop(inside);
         });
-        gate.close();
+        revocable.close();
     }
 
     #[test]
     fn memory_is_free_as_soon_as_the_gate_is_closed() {
         for _ in 0..200 {
-            let gate = Gate::default();
-            let (memory, gate) = (Box::new(AtomicU64::new(0)), &gate);
+            let revocable = RevocableBuffer::default();
+            let (memory, revocable) = (Box::new(AtomicU64::new(0)), &revocable);
             let address = &raw const *memory as usize;
             std::thread::scope(|scope| {
                 for _ in 0..2 {
                     scope.spawn(move || {
-                        while let Ok(_inside) = gate.enter() {
+                        while let Ok(_inside) = revocable.enter() {
                             // SAFETY: the memory lives until the gate is closed.
                             unsafe { (*(address as *const AtomicU64)).fetch_add(1, SeqCst) };
                         }
                     });
                 }
                 std::thread::yield_now();
-                gate.close();
+                revocable.close();
                 drop(memory);
             });
         }

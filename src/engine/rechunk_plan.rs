@@ -16,7 +16,7 @@ const COMPARED: usize = 1 << 18;
 
 /// The boxes of an array, in C order.
 #[derive(Debug)]
-pub(super) struct Boxes {
+pub(super) struct RechunkPlan {
     shape: Dims,
     grid: Grid,
     /// The chunks of the target in a box, along each dimension.
@@ -35,17 +35,17 @@ struct Choice {
     reaches: u64,
 }
 
-impl Boxes {
-    /// Boxes of an array of that shape and target grid whose elements, of `item` bytes each, fit into `memory` bytes, if one chunk does.
+impl RechunkPlan {
+    /// RechunkPlan of an array of that shape and target grid whose elements, of `item` bytes each, fit into `memory` bytes, if one chunk does.
     /// They are no larger than they need to be for that few chunks of `source` are decoded, and for `least` bytes.
-    pub fn new(shape: &[u64], source: &Grid, target: &Grid, item: u64, memory: u64, least: u64) -> Boxes {
+    pub fn new(shape: &[u64], source: &Grid, target: &Grid, item: u64, memory: u64, least: u64) -> RechunkPlan {
         let choices: Vec<Vec<Choice>> = (0..shape.len()).map(|d| choices(shape, d, source, target)).collect();
         let mut best: Dims = Dims::from_elem(1, shape.len());
         let chosen = best_of(&choices, memory / item.max(1));
         for (d, choice) in chosen.iter().enumerate() {
             best[d] = choice.cells;
         }
-        let mut boxes = Boxes { shape: shape.into(), grid: target.clone(), cells: best, counts: Dims::new() };
+        let mut boxes = RechunkPlan { shape: shape.into(), grid: target.clone(), cells: best, counts: Dims::new() };
         boxes.grow(item, memory, least);
         boxes.counts = (0..shape.len()).map(|d| target.count(d, shape[d]).div_ceil(boxes.cells[d])).collect();
         boxes
@@ -230,7 +230,7 @@ mod tests {
     }
 
     /// How many chunks of the source are decoded in all.
-    fn decoded(boxes: &Boxes, source: &Grid) -> u64 {
+    fn decoded(boxes: &RechunkPlan, source: &Grid) -> u64 {
         let reach = |d: usize, a: u64, n: u64| source.chunk_of(d, a + n - 1) - source.chunk_of(d, a) + 1;
         (0..boxes.count())
             .map(|b| {
@@ -266,7 +266,7 @@ mod tests {
         ];
         for (shape, source, target, elements, most, size) in cases {
             let (source, target) = (regular(source), regular(target));
-            let boxes = Boxes::new(shape, &source, &target, 8, elements * 8, 0);
+            let boxes = RechunkPlan::new(shape, &source, &target, 8, elements * 8, 0);
             let case = format!("{shape:?} {source:?} {target:?} {elements}: {boxes:?}");
             assert!(boxes.most_bytes(8) <= size * 8, "{case}");
             if *most < u64::MAX {
@@ -286,7 +286,7 @@ mod tests {
         let shape = [9u64, 7];
         for (source, target) in [(regular(&[2, 5]), regular(&[3, 2])), (uneven.clone(), regular(&[4, 4])), (regular(&[4, 4]), uneven)] {
             for elements in [1, 6, 20, 1000] {
-                let boxes = Boxes::new(&shape, &source, &target, 1, elements, 0);
+                let boxes = RechunkPlan::new(&shape, &source, &target, 1, elements, 0);
                 let mut seen = [[0; 7]; 9];
                 let mut chunks = 0;
                 for b in 0..boxes.count() {
@@ -319,12 +319,12 @@ mod tests {
 
     #[test]
     fn small_chunks_are_joined_and_many_dimensions_are_no_matter() {
-        let boxes = Boxes::new(&[1000, 1000], &regular(&[1, 1]), &regular(&[1, 1]), 8, 1 << 20, 1 << 15);
+        let boxes = RechunkPlan::new(&[1000, 1000], &regular(&[1, 1]), &regular(&[1, 1]), 8, 1 << 20, 1 << 15);
         assert!((1 << 15..=1 << 16).contains(&boxes.most_bytes(8)), "{boxes:?}");
         let (shape, source, target) = ([6u64; 20], regular(&[2; 20]), regular(&[3; 20]));
-        let boxes = Boxes::new(&shape, &source, &target, 1, u64::MAX, 0);
+        let boxes = RechunkPlan::new(&shape, &source, &target, 1, u64::MAX, 0);
         assert_eq!((boxes.count(), boxes.cells.as_slice()), (1, [2; 20].as_slice()));
-        let boxes = Boxes::new(&shape, &source, &target, 1, 3u64.pow(20) * 8, 0);
+        let boxes = RechunkPlan::new(&shape, &source, &target, 1, 3u64.pow(20) * 8, 0);
         assert_eq!(boxes.cells.iter().filter(|&&n| n == 2).count(), 3);
     }
 }

@@ -3,11 +3,11 @@
 //!
 //! A shard that does not fit into memory is read and written piece by piece (`shard_stream`).
 
-use super::boxes::Boxes;
 use super::lock::lock;
 use super::memory::{Use, check_types};
 use super::pool::Pool;
 use super::read::plain_shard;
+use super::rechunk_plan::RechunkPlan;
 use super::shard_stream::ShardWriter;
 use super::tasks::{self, Running};
 use super::{BoundArray, Memory, Overflow, Selection};
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 
 /// The memory that a copy uses, about, if nothing else is asked for.
 pub const DEFAULT_MEMORY: u64 = 512 << 20;
-/// Boxes have so many bytes at least, so that small chunks are not copied one by one.
+/// RechunkPlan have so many bytes at least, so that small chunks are not copied one by one.
 const LEAST: u64 = 1 << 20;
 /// In a store with latency boxes have so many chunks at least, which are then read at the same time.
 const FLIGHT: u64 = 64;
@@ -29,10 +29,10 @@ const FLIGHT: u64 = 64;
 const THREAD: u64 = 6 << 20;
 
 /// An array that is copied into another one of its shape.
-pub struct Reshape {
+pub struct Rechunk {
     source: Arc<BoundArray>,
     dest: Arc<BoundArray>,
-    boxes: Boxes,
+    boxes: RechunkPlan,
     /// Bytes of an element in memory, those that it points to among them.
     item: u64,
     /// What a box may have; larger ones go piece by piece where that is possible.
@@ -43,10 +43,10 @@ pub struct Reshape {
     spare: Mutex<Vec<Vec<u8>>>,
 }
 
-impl Reshape {
+impl Rechunk {
     /// From `source` to `dest`, which has the same shape, with about `memory` bytes (0: [`DEFAULT_MEMORY`]). `beside` are the bytes that
     /// an element of variable length has on average, besides its place in memory. Values that do not fit are treated as `overflow` says.
-    pub fn new(source: &Arc<BoundArray>, dest: &Arc<BoundArray>, memory: u64, beside: u64, overflow: Overflow) -> Result<Reshape> {
+    pub fn new(source: &Arc<BoundArray>, dest: &Arc<BoundArray>, memory: u64, beside: u64, overflow: Overflow) -> Result<Rechunk> {
         if source.shape != dest.shape {
             bail!(Argument, "a copy of shape {:?} of an array of shape {:?}", dest.shape.as_slice(), source.shape.as_slice());
         }
@@ -64,13 +64,13 @@ impl Reshape {
         let room = if threads > 1 { room / 2 } else { room };
         let latency = source.store.capabilities().latency || dest.store.capabilities().latency;
         let least = if latency { FLIGHT * read.max(write) } else { 0 };
-        let boxes = Boxes::new(&dest.shape, &from, &dest.grid, item, room, least.max(LEAST).min(room));
+        let boxes = RechunkPlan::new(&dest.shape, &from, &dest.grid, item, room, least.max(LEAST).min(room));
         let most = boxes.most_bytes(item).max(1);
         let width = if threads > 1 { usize::try_from(2 * room / most).unwrap_or(threads).clamp(1, threads) } else { 1 };
         let on = |array: &Arc<BoundArray>, pool: &Arc<Pool>| Arc::new(BoundArray { pool: pool.clone(), ..(**array).clone() });
         let pool = if threads < source.pool.threads() { Pool::new(threads) } else { source.pool.clone() };
         let (source, dest) = (on(source, &pool), on(dest, &pool));
-        Ok(Reshape { source, dest, boxes, item, room, width, overflow, spare: Mutex::default() })
+        Ok(Rechunk { source, dest, boxes, item, room, width, overflow, spare: Mutex::default() })
     }
 
     /// The number of boxes.
@@ -148,7 +148,7 @@ impl Reshape {
     fn copy_shard(&self, chunk: &[u64], shard: &Sharded, (start, shape): (&[u64], &[u64]), running: &Running<'_>) -> Result<()> {
         let inner = unit_of(shard);
         let grid = |extents: &[u64]| Grid::regular(extents.iter().map(|&n| n.max(1)).collect());
-        let pieces = Boxes::new(shape, &grid(&unit(&self.source.chain))?, &grid(&inner)?, self.item, self.room, 0);
+        let pieces = RechunkPlan::new(shape, &grid(&unit(&self.source.chain))?, &grid(&inner)?, self.item, self.room, 0);
         let mut writer = ShardWriter::new(&self.dest, chunk)?;
         for piece in 0..pieces.count() {
             if running.is_over() {

@@ -18,20 +18,20 @@ pub(super) enum Change {
 
 /// See the module.
 #[derive(Clone, Copy)]
-pub(super) struct Outlet<'a> {
+pub(super) struct ChunkSink<'a> {
     array: &'a BoundArray,
     later: Option<&'a Mutex<Option<Change>>>,
 }
 
-impl<'a> Outlet<'a> {
+impl<'a> ChunkSink<'a> {
     /// The store, at once.
-    pub fn now(array: &'a BoundArray) -> Outlet<'a> {
-        Outlet { array, later: None }
+    pub fn now(array: &'a BoundArray) -> ChunkSink<'a> {
+        ChunkSink { array, later: None }
     }
 
     /// That place, if there is one.
-    pub fn later(array: &'a BoundArray, later: Option<&'a Mutex<Option<Change>>>) -> Outlet<'a> {
-        Outlet { array, later }
+    pub fn later(array: &'a BoundArray, later: Option<&'a Mutex<Option<Change>>>) -> ChunkSink<'a> {
+        ChunkSink { array, later }
     }
 
     /// The array.

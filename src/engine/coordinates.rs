@@ -2,7 +2,7 @@
 //! each of these lies in memory.
 //!
 //! The engine's items stay boxes (the hull of what is picked in a chunk), and are cut, read and decoded as such; where elements are
-//! placed, filled or covered, the chunk's [`Here`] says which of them count. So that it finds a box again, distances in memory count the
+//! placed, filled or covered, the chunk's [`ChunkPicks`] says which of them count. So that it finds a box again, distances in memory count the
 //! elements of the chunk instead, in C order; a dimension of which the chunk has one element has the distance 0.
 
 use super::plan::{Axes, Axis, Item};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Which elements of an array, as the caller says it. Unchecked.
 #[derive(Clone, Copy)]
-pub enum Picks<'a> {
+pub enum CoordinateSelection<'a> {
     /// The product of the lists of indices, one for each dimension (`None`: all of it), in any order. The result has their lengths.
     Orthogonal(&'a [Option<&'a [i64]>]),
     /// Points: as many coordinates for each as the array has dimensions. The result has one dimension.
@@ -35,19 +35,21 @@ pub enum Picks<'a> {
     },
 }
 
-impl Picks<'_> {
+impl CoordinateSelection<'_> {
     /// The shape of what is read or written, of an array of that shape.
     pub fn shape(&self, array_shape: &[u64]) -> Dims {
         match self {
-            Picks::Orthogonal(lists) => lists.iter().zip(array_shape).map(|(l, &n)| l.map_or(n, |l| l.len() as u64)).collect(),
-            Picks::Points { count, .. } => Dims::from_elem(*count, 1),
-            Picks::Mask { mask, .. } => Dims::from_elem(mask.iter().filter(|&&b| b != 0).count() as u64, 1),
+            CoordinateSelection::Orthogonal(lists) => {
+                lists.iter().zip(array_shape).map(|(l, &n)| l.map_or(n, |l| l.len() as u64)).collect()
+            }
+            CoordinateSelection::Points { count, .. } => Dims::from_elem(*count, 1),
+            CoordinateSelection::Mask { mask, .. } => Dims::from_elem(mask.iter().filter(|&&b| b != 0).count() as u64, 1),
         }
     }
 
     /// The same elements in the same order as a region, where evenly spaced lists make one. An error of kind `Bounds` names the list.
     pub fn as_region(&self, array_shape: &[u64]) -> Result<Option<Selection>> {
-        let Picks::Orthogonal(lists) = self else { return Ok(None) };
+        let CoordinateSelection::Orthogonal(lists) = self else { return Ok(None) };
         check_lists(lists, array_shape)?;
         let (mut start, mut shape, mut step) = (Vec::new(), Vec::new(), Vec::new());
         for (list, &n) in lists.iter().zip(array_shape) {
@@ -118,7 +120,7 @@ enum Kind {
 }
 
 /// Checked picks of an array, and where they are in memory.
-pub(super) struct List {
+pub(super) struct PickList {
     kind: Kind,
     grid: Grid,
     /// The number of chunks along each dimension.
@@ -149,11 +151,11 @@ pub(super) enum Repeats {
     Last,
 }
 
-impl List {
+impl PickList {
     /// Checks the picks; `memory` are the byte strides of the result. An index outside of the array is an error of kind `Bounds`.
-    pub fn new(array: &BoundArray, picks: &Picks<'_>, memory: &[i64], repeats: Repeats) -> Result<List> {
+    pub fn new(array: &BoundArray, picks: &CoordinateSelection<'_>, memory: &[i64], repeats: Repeats) -> Result<PickList> {
         let grid = array.grid.clone();
-        let mut list = List {
+        let mut list = PickList {
             kind: Kind::Orthogonal(Vec::new()),
             counts: grid.counts(&array.shape),
             grid,
@@ -163,13 +165,13 @@ impl List {
             bands: None,
         };
         list.kind = match picks {
-            Picks::Orthogonal(lists) => {
+            CoordinateSelection::Orthogonal(lists) => {
                 check_lists(lists, &array.shape)?;
                 let each = lists.iter().zip(&array.shape).map(|(l, &n)| runs_of(*l, n, repeats));
                 Kind::Orthogonal(each.collect::<Result<_>>()?)
             }
-            Picks::Points { count, coordinates } => list.points(&array.shape, *count, coordinates, repeats)?,
-            Picks::Mask { region, mask } => Kind::Mask(Bits::new(region, mask)?),
+            CoordinateSelection::Points { count, coordinates } => list.points(&array.shape, *count, coordinates, repeats)?,
+            CoordinateSelection::Mask { region, mask } => Kind::Mask(Bits::new(region, mask)?),
         };
         Ok(list)
     }
@@ -248,7 +250,7 @@ impl List {
         }
     }
 
-    /// The box around all that is picked, where chunks are numbered by dimension; `None` of points, whose chunks are [`List::chunks`].
+    /// The box around all that is picked, where chunks are numbered by dimension; `None` of points, whose chunks are [`PickList::chunks`].
     pub fn segments(&self, d: usize) -> Option<Vec<Segment>> {
         let mut out: Vec<Segment> = Vec::new();
         match &self.kind {
@@ -303,9 +305,9 @@ impl List {
     }
 
     /// The picks in one chunk.
-    pub fn here(self: &Arc<Self>, chunk: &[u64]) -> Here {
+    pub fn picks_in(self: &Arc<Self>, chunk: &[u64]) -> ChunkPicks {
         let extents = self.grid.shape_of(chunk);
-        Here {
+        ChunkPicks {
             origin: chunk.iter().enumerate().map(|(d, &c)| self.grid.origin(d, c)).collect(),
             number: chunk.iter().zip(&self.counts).fold(0, |n, (&c, &count)| n.wrapping_mul(count).wrapping_add(c)),
             distances: distances(&extents),
@@ -317,13 +319,13 @@ impl List {
     /// Makes of an item whose axes select a box of its chunk one whose distances count the chunk's elements, and takes off what is
     /// around the picks; `None` where there are none.
     pub fn narrowed(self: &Arc<Self>, mut item: Item) -> Option<Item> {
-        let here = self.here(&item.chunk);
+        let picks = self.picks_in(&item.chunk);
         item.memory = 0;
-        for (axis, &distance) in item.axes.iter_mut().zip(&here.distances) {
+        for (axis, &distance) in item.axes.iter_mut().zip(&picks.distances) {
             axis.memory = distance;
             item.memory += axis.start as i64 * distance;
         }
-        here.narrow(&mut item.axes, &mut item.memory).then_some(item)
+        picks.narrow(&mut item.axes, &mut item.memory).then_some(item)
     }
 
     /// The result's shape and its strides in memory.
@@ -343,7 +345,7 @@ fn room_for<T>(count: u64) -> Result<Vec<T>> {
 
 /// Where points lie.
 struct Places<'a> {
-    list: &'a List,
+    list: &'a PickList,
     /// Each dimension of a regular grid with at most one level of inner chunks.
     along: Option<SmallVec<[Along; 6]>>,
     /// The most inner chunks and elements of a chunk, where the numbers of all chunks, inner chunks and elements fit in one.
@@ -360,7 +362,7 @@ struct Along {
 }
 
 impl Places<'_> {
-    fn new<'a>(list: &'a List, shape: &[u64]) -> Places<'a> {
+    fn new<'a>(list: &'a PickList, shape: &[u64]) -> Places<'a> {
         let chunk = list.grid.largest(shape);
         let (mut cells, mut outer) = (Some(1u64), &chunk);
         for inner in &list.cells {
@@ -572,8 +574,8 @@ pub(super) struct Piece {
 
 /// The picks in one chunk.
 #[derive(Clone)]
-pub(super) struct Here {
-    list: Arc<List>,
+pub(super) struct ChunkPicks {
+    list: Arc<PickList>,
     /// The chunk's number in C order.
     number: u64,
     /// The chunk's first element.
@@ -591,7 +593,7 @@ struct Window {
     axis: SmallVec<[Option<usize>; 6]>,
 }
 
-impl Here {
+impl ChunkPicks {
     fn window(&self, axes: &[Axis], memory: i64) -> Window {
         let rank = self.origin.len();
         let mut w = Window { low: self.origin.clone(), high: Dims::new(), axis: SmallVec::from_elem(None, rank) };
