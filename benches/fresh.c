@@ -2,6 +2,7 @@
  * ozarr_buffer_alloc, and into memory that was touched before. Allocating and freeing are inside the time. Prints a table in Markdown. */
 #define _GNU_SOURCE
 #include <ozarr.h>
+#include <ozarr_advanced.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
  * Arrays with chunks of 1 MiB of stored elements. */
 #define _GNU_SOURCE
 #include <ozarr.h>
+#include <ozarr_advanced.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* The header in C11, and the sizes and offsets that callers compile into their programs. */
 #include <ozarr.h>
+#include <ozarr_advanced.h>
+#include <ozarr_formats.h>
+#include <ozarr_extend.h>
 #include <stddef.h>
 
 int c11(void);

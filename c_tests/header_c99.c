@@ -1,5 +1,8 @@
 /* The header in strict C99, included twice; the second file of the program is header_cxx.cpp. */
 #include <ozarr.h>
+#include <ozarr_advanced.h>
+#include <ozarr_formats.h>
+#include <ozarr_extend.h>
 #include <ozarr.h>
 
 int c99(void);

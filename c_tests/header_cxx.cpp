@@ -1,5 +1,8 @@
 // The header in C++17, included twice; the initialisers in all the forms that C++ has.
 #include <ozarr.h>
+#include <ozarr_advanced.h>
+#include <ozarr_formats.h>
+#include <ozarr_extend.h>
 #include <ozarr.h>
 
 #include <cstring>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# symbols.sh LIBRARY SYMBOLS HEADER: the shared library exports exactly the symbols of the list, each with the version OZARR_0;
-# the header declares exactly these; the unwinder is inside; SONAME and flags are right; no function of glibc is newer than 2.28.
+# symbols.sh LIBRARY SYMBOLS INCLUDE: the shared library exports exactly the symbols of the list, each with the version OZARR_0;
+# the headers in the folder INCLUDE declare exactly these; the unwinder is inside; SONAME and flags are right; no function of glibc is newer than 2.28.
 #
 # A library that is linked on a machine with glibc 2.33 or newer carries the names of that machine for functions that are as old
 # as Unix but have moved since: the stat family (2.33), and those of libpthread, libdl, librt and libm that were merged or
@@ -8,7 +8,7 @@
 # on such a machine. They are no use of something new, so they are listed here; everything else is refused, unless it is
 # weak (Rust's standard library asks for some functions and does without). Packages for old systems are linked on one.
 set -eu
-library=$1 symbols=$2 header=$3
+library=$1 symbols=$2 include=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "$library: $*" >&2; exit 1; }
@@ -17,8 +17,8 @@ nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort > "$work/e
 sed 's/$/@@OZARR_0/' "$symbols" | sort > "$work/wanted"
 diff "$work/wanted" "$work/exports" >&2 || fail "exports differ from $symbols"
 
-sed -n 's/^[A-Za-z].*[ *]\(ozarr_[a-z0-9_]*\)(.*/\1/p' "$header" | sort > "$work/header"
-sort "$symbols" | diff - "$work/header" >&2 || fail "$header and $symbols differ"
+sed -n 's/^[A-Za-z].*[ *]\(ozarr_[a-z0-9_]*\)(.*/\1/p' "$include"/*.h | sort > "$work/header"
+sort "$symbols" | diff - "$work/header" >&2 || fail "the headers in $include and $symbols differ"
 
 nm -D --undefined-only "$library" | awk '$1 == "U" { print $NF }' | sort -u > "$work/imports"
 ! grep '^_Unwind_' "$work/imports" >&2 || fail "it imports an unwinder"

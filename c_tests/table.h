@@ -4,6 +4,9 @@
 #define TABLE_H
 
 #include <ozarr.h>
+#include <ozarr_advanced.h>
+#include <ozarr_formats.h>
+#include <ozarr_extend.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(_package "${CMAKE_INSTALL_LIBDIR}/cmake/ozarr")
 install(TARGETS ozarr ozarr_cxx EXPORT ozarr-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES "${OZARR_ARCHIVE}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(FILES "${PROJECT_SOURCE_DIR}/include/ozarr.h" "${PROJECT_SOURCE_DIR}/include/ozarr.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 # For compilers other than that of the module that is installed; and the Julia package.
 install(FILES "${PROJECT_SOURCE_DIR}/fortran/ozarr.f90" "${PROJECT_SOURCE_DIR}/fortran/ozarr_shim.c"
   "${PROJECT_SOURCE_DIR}/fortran/generated/ozarr_c.f90" DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/fortran")

@@ -1,5 +1,6 @@
 /* Writes an array of structs with one call, reads some of their fields into another struct, and one field into plain doubles. */
 #include <ozarr.h>
+#include <ozarr_advanced.h>
 #include <stddef.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* The worked examples of the Zarr v2 specification, on a folder and in a zip archive, with the keys that are stored after each step. */
 #include <ozarr.h>
+#include <ozarr_advanced.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -65,6 +65,139 @@ extern "C" {
 #endif
 
 /* ========================================================================================================
+ * Statuses and errors
+ * ========================================================================================================
+ *
+ * Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says
+ * what kind of thing went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx
+ * metadata, -4xx stored data, -5xx the store, -6xx the operating system, -7xx a limit, -9xx the library
+ * itself. Numbers are never reused; new ones may come.
+ *
+ * The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and
+ * the field, what was found and what was expected. Successful calls leave it as it is. */
+
+/** `OZARR_OK`, or one of the negative numbers `OZARR_ERR_...`; never positive. */
+typedef int32_t ozarr_status;
+
+#define OZARR_OK                  0      /**< The call did what it says. */
+#define OZARR_ERR_ARGUMENT        (-101) /**< An argument has a value that is never allowed. */
+#define OZARR_ERR_NULL            (-102) /**< A pointer argument is NULL that must not be. */
+#define OZARR_ERR_BOUNDS          (-103) /**< A region, index or axis lies outside the array. */
+#define OZARR_ERR_RANK            (-104) /**< A rank differs from the array's, or exceeds the limit. */
+#define OZARR_ERR_BUFFER_SIZE     (-105) /**< A buffer is smaller (or larger) than the call needs. */
+#define OZARR_ERR_TYPE            (-106) /**< A type cannot be converted into the other. */
+#define OZARR_ERR_RANGE           (-107) /**< A value does not fit into the type that it is converted to. */
+#define OZARR_ERR_NAME            (-108) /**< A node or attribute name is not allowed. */
+#define OZARR_ERR_LOCATION        (-109) /**< A location (path or URL) cannot be understood. */
+#define OZARR_ERR_INVALID_HANDLE  (-110) /**< A handle is stale, freed, or of another kind. */
+#define OZARR_ERR_READ_ONLY       (-201) /**< The store, or the handle, is open for reading only. */
+#define OZARR_ERR_EXISTS          (-202) /**< A node stands already where one should be created. */
+#define OZARR_ERR_STATE           (-203) /**< The call does not fit the handle's present state. */
+#define OZARR_ERR_AGAIN           (-204) /**< The work would have to wait; try again. */
+#define OZARR_ERR_CANCELLED       (-205) /**< The request was cancelled. */
+#define OZARR_ERR_FORKED          (-206) /**< The handle or request belongs to the process before `fork`. */
+#define OZARR_ERR_NOT_FOUND       (-301) /**< There is no node, attribute or key of that name. */
+#define OZARR_ERR_NODE_KIND       (-302) /**< An array stands where a group is needed, or the reverse. */
+#define OZARR_ERR_METADATA        (-303) /**< A metadata document is malformed or contradicts itself. */
+#define OZARR_ERR_UNSUPPORTED     (-304) /**< Known by name only, or not at all: a codec, type or feature. */
+#define OZARR_ERR_EXTENSION       (-305) /**< An extension that must be understood is not. */
+#define OZARR_ERR_CHUNK           (-401) /**< The bytes of a chunk cannot be decoded. */
+#define OZARR_ERR_CHECKSUM        (-402) /**< A checksum does not match. */
+#define OZARR_ERR_SHARD_INDEX     (-403) /**< The index of a shard is damaged. */
+#define OZARR_ERR_MISSING         (-404) /**< A chunk is missing where that was asked to be an error. */
+#define OZARR_ERR_TRUNCATED       (-405) /**< Stored bytes end too early. */
+#define OZARR_ERR_PERMISSION      (-501) /**< The store refuses access. */
+#define OZARR_ERR_CONFLICT        (-502) /**< Another writer changed the key in between. */
+#define OZARR_ERR_TIMEOUT         (-503) /**< The store did not answer in time. */
+#define OZARR_ERR_NETWORK         (-504) /**< The network or the server failed. */
+#define OZARR_ERR_THROTTLED       (-505) /**< The server asks for fewer requests. */
+#define OZARR_ERR_RANGES          (-506) /**< The server does not serve byte ranges. */
+#define OZARR_ERR_PARTIAL         (-507) /**< Some chunks of a write are stored and others are not. */
+#define OZARR_ERR_IO              (-601) /**< The operating system reports an input or output error. */
+#define OZARR_ERR_NO_SPACE        (-602) /**< The device or quota is full. */
+#define OZARR_ERR_NO_MEMORY       (-603) /**< Memory cannot be had. */
+#define OZARR_ERR_TOO_MANY_FILES  (-604) /**< The limit of open files is reached. */
+#define OZARR_ERR_LIMIT           (-701) /**< A limit of the library is exceeded. */
+#define OZARR_ERR_INTERNAL        (-901) /**< A defect of the library (a caught panic). */
+#define OZARR_ERR_CALLBACK        (-902) /**< A callback of the caller failed. */
+
+/**
+ * The name of a status as text, such as `"OZARR_ERR_BOUNDS"`; `"OZARR_ERR_UNKNOWN"` for a number that is no
+ * status of this version. Never NULL, never to be freed.
+ */
+const char *ozarr_status_name(ozarr_status status);
+
+/**
+ * The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to
+ * be freed.
+ *
+ * The text stands in the thread's own memory and changes with the next call that fails in the same thread:
+ * copy it if it is to live longer.
+ */
+const char *ozarr_last_error(void);
+
+/**
+ * What is known of the calling thread's last failure. The texts are never NULL, and live as long as that of
+ * `ozarr_last_error`.
+ */
+typedef struct ozarr_error_info {
+    /** `sizeof(ozarr_error_info)`, set by the caller before the call. */
+    size_t struct_size;
+    /** The status that the call returned; `OZARR_OK` if nothing failed yet in this thread. */
+    ozarr_status status;
+    /** The operating system's `errno`, or 0. */
+    int32_t os_errno;
+    /** The HTTP status that a server gave, or 0. */
+    int32_t http_status;
+    /** The message, as of `ozarr_last_error`. */
+    const char *message;
+    /** The key in the store that the error is about (`"run/t/zarr.json"`), or an empty text. */
+    const char *key;
+    /**
+     * The member of a metadata document, or the codec (`"codecs[0].configuration.level"`), or an empty
+     * text.
+     */
+    const char *field;
+} ozarr_error_info;
+
+/** The value of a new `ozarr_error_info`. */
+#define OZARR_ERROR_INFO_INIT {sizeof(ozarr_error_info), OZARR_OK, 0, 0, NULL, NULL, NULL}
+
+/**
+ * Fills `info`, whose `struct_size` the caller has set, with what is known of the calling thread's last
+ * failure.
+ */
+OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
+
+/**
+ * For callbacks that fail: makes `message` the calling thread's last error, and gives `status` back, as in
+ * `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then fails
+ * with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is allowed. A
+ * `status` that is none becomes `OZARR_ERR_CALLBACK`.
+ */
+OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *message);
+
+/* ========================================================================================================
+ * The library
+ * ======================================================================================================== */
+
+/** The version of the library that runs, such as `"0.1.0"`. Never to be freed. */
+const char *ozarr_version(void);
+
+/**
+ * The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within
+ * one version, functions and constants are only ever added.
+ */
+int32_t ozarr_abi_version(void);
+
+/**
+ * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`,
+ * `"sharding"`, `"transpose"`, `"memory"`, `"cloud"`, `"v2"`, ... Codecs have their names in metadata, of
+ * v2 or v3. False for names that it does not know, and for NULL.
+ */
+bool ozarr_has_feature(const char *name);
+
+/* ========================================================================================================
  * Handles and numbers
  * ========================================================================================================
  *
@@ -249,137 +382,53 @@ typedef int32_t ozarr_log_level;
 typedef void (*ozarr_log_fn)(void *user, ozarr_log_level level, const char *message);
 
 /* ========================================================================================================
- * Statuses and errors
+ * Contexts
  * ========================================================================================================
  *
- * Every function that can fail returns an `ozarr_status`: `OZARR_OK` (0), or a negative number that says
- * what kind of thing went wrong. The groups are: -1xx an argument, -2xx the state of things, -3xx
- * metadata, -4xx stored data, -5xx the store, -6xx the operating system, -7xx a limit, -9xx the library
- * itself. Numbers are never reused; new ones may come.
+ * A context holds settings for the stores that are opened with it. Without one, the library uses as many
+ * threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call
+ * gains by it. */
+
+/** Makes a context with the default settings. */
+OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
+
+/**
+ * Changes a setting; stores that are open already keep theirs.
  *
- * The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and
- * the field, what was found and what was expected. Successful calls leave it as it is. */
-
-/** `OZARR_OK`, or one of the negative numbers `OZARR_ERR_...`; never positive. */
-typedef int32_t ozarr_status;
-
-#define OZARR_OK                  0      /**< The call did what it says. */
-#define OZARR_ERR_ARGUMENT        (-101) /**< An argument has a value that is never allowed. */
-#define OZARR_ERR_NULL            (-102) /**< A pointer argument is NULL that must not be. */
-#define OZARR_ERR_BOUNDS          (-103) /**< A region, index or axis lies outside the array. */
-#define OZARR_ERR_RANK            (-104) /**< A rank differs from the array's, or exceeds the limit. */
-#define OZARR_ERR_BUFFER_SIZE     (-105) /**< A buffer is smaller (or larger) than the call needs. */
-#define OZARR_ERR_TYPE            (-106) /**< A type cannot be converted into the other. */
-#define OZARR_ERR_RANGE           (-107) /**< A value does not fit into the type that it is converted to. */
-#define OZARR_ERR_NAME            (-108) /**< A node or attribute name is not allowed. */
-#define OZARR_ERR_LOCATION        (-109) /**< A location (path or URL) cannot be understood. */
-#define OZARR_ERR_INVALID_HANDLE  (-110) /**< A handle is stale, freed, or of another kind. */
-#define OZARR_ERR_READ_ONLY       (-201) /**< The store, or the handle, is open for reading only. */
-#define OZARR_ERR_EXISTS          (-202) /**< A node stands already where one should be created. */
-#define OZARR_ERR_STATE           (-203) /**< The call does not fit the handle's present state. */
-#define OZARR_ERR_AGAIN           (-204) /**< The work would have to wait; try again. */
-#define OZARR_ERR_CANCELLED       (-205) /**< The request was cancelled. */
-#define OZARR_ERR_FORKED          (-206) /**< The handle or request belongs to the process before `fork`. */
-#define OZARR_ERR_NOT_FOUND       (-301) /**< There is no node, attribute or key of that name. */
-#define OZARR_ERR_NODE_KIND       (-302) /**< An array stands where a group is needed, or the reverse. */
-#define OZARR_ERR_METADATA        (-303) /**< A metadata document is malformed or contradicts itself. */
-#define OZARR_ERR_UNSUPPORTED     (-304) /**< Known by name only, or not at all: a codec, type or feature. */
-#define OZARR_ERR_EXTENSION       (-305) /**< An extension that must be understood is not. */
-#define OZARR_ERR_CHUNK           (-401) /**< The bytes of a chunk cannot be decoded. */
-#define OZARR_ERR_CHECKSUM        (-402) /**< A checksum does not match. */
-#define OZARR_ERR_SHARD_INDEX     (-403) /**< The index of a shard is damaged. */
-#define OZARR_ERR_MISSING         (-404) /**< A chunk is missing where that was asked to be an error. */
-#define OZARR_ERR_TRUNCATED       (-405) /**< Stored bytes end too early. */
-#define OZARR_ERR_PERMISSION      (-501) /**< The store refuses access. */
-#define OZARR_ERR_CONFLICT        (-502) /**< Another writer changed the key in between. */
-#define OZARR_ERR_TIMEOUT         (-503) /**< The store did not answer in time. */
-#define OZARR_ERR_NETWORK         (-504) /**< The network or the server failed. */
-#define OZARR_ERR_THROTTLED       (-505) /**< The server asks for fewer requests. */
-#define OZARR_ERR_RANGES          (-506) /**< The server does not serve byte ranges. */
-#define OZARR_ERR_PARTIAL         (-507) /**< Some chunks of a write are stored and others are not. */
-#define OZARR_ERR_IO              (-601) /**< The operating system reports an input or output error. */
-#define OZARR_ERR_NO_SPACE        (-602) /**< The device or quota is full. */
-#define OZARR_ERR_NO_MEMORY       (-603) /**< Memory cannot be had. */
-#define OZARR_ERR_TOO_MANY_FILES  (-604) /**< The limit of open files is reached. */
-#define OZARR_ERR_LIMIT           (-701) /**< A limit of the library is exceeded. */
-#define OZARR_ERR_INTERNAL        (-901) /**< A defect of the library (a caught panic). */
-#define OZARR_ERR_CALLBACK        (-902) /**< A callback of the caller failed. */
+ * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
+ * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
+ *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+ * - `"chunk_cache"`: so many bytes of memory for decoded chunks that all arrays which are opened with the
+ *   context from now on share; `"0"`, the default, is none. As `ozarr_array_set` says, which sets it for one
+ *   array; arrays whose chunks have no room in it do without.
+ * - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
+ * - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
+ *   once, also for stores that are open.
+ * - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
+ *   `OZARR_ERR_AGAIN`; at once, also for stores that are open.
+ * - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_context_stats` and the like, in stores
+ *   that are open, too; `"0"` is the default.
+ */
+OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
 
 /**
- * The name of a status as text, such as `"OZARR_ERR_BOUNDS"`; `"OZARR_ERR_UNKNOWN"` for a number that is no
- * status of this version. Never NULL, never to be freed.
+ * Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare
+ * words that are no JSON: other programs may refuse to read the whole document. Without it (the default)
+ * they are refused; those that other programs stored are read, and stay, in any case.
  */
-const char *ozarr_status_name(ozarr_status status);
+OZARR_CHECKED ozarr_status ozarr_context_set_non_finite(ozarr_context *context, bool allowed);
 
 /**
- * The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to
- * be freed.
- *
- * The text stands in the thread's own memory and changes with the next call that fails in the same thread:
- * copy it if it is to live longer.
+ * Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once
+ * for each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last
+ * level that is told. `fn` is called with `user`, which must stay valid as long as those stores and their
+ * nodes are open. NULL ends it.
  */
-const char *ozarr_last_error(void);
+OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_log_level level,
+    ozarr_log_fn fn, void *user);
 
-/**
- * What is known of the calling thread's last failure. The texts are never NULL, and live as long as that of
- * `ozarr_last_error`.
- */
-typedef struct ozarr_error_info {
-    /** `sizeof(ozarr_error_info)`, set by the caller before the call. */
-    size_t struct_size;
-    /** The status that the call returned; `OZARR_OK` if nothing failed yet in this thread. */
-    ozarr_status status;
-    /** The operating system's `errno`, or 0. */
-    int32_t os_errno;
-    /** The HTTP status that a server gave, or 0. */
-    int32_t http_status;
-    /** The message, as of `ozarr_last_error`. */
-    const char *message;
-    /** The key in the store that the error is about (`"run/t/zarr.json"`), or an empty text. */
-    const char *key;
-    /**
-     * The member of a metadata document, or the codec (`"codecs[0].configuration.level"`), or an empty
-     * text.
-     */
-    const char *field;
-} ozarr_error_info;
-
-/** The value of a new `ozarr_error_info`. */
-#define OZARR_ERROR_INFO_INIT {sizeof(ozarr_error_info), OZARR_OK, 0, 0, NULL, NULL, NULL}
-
-/**
- * Fills `info`, whose `struct_size` the caller has set, with what is known of the calling thread's last
- * failure.
- */
-OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
-
-/**
- * For callbacks that fail: makes `message` the calling thread's last error, and gives `status` back, as in
- * `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then fails
- * with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is allowed. A
- * `status` that is none becomes `OZARR_ERR_CALLBACK`.
- */
-OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *message);
-
-/* ========================================================================================================
- * The library
- * ======================================================================================================== */
-
-/** The version of the library that runs, such as `"0.1.0"`. Never to be freed. */
-const char *ozarr_version(void);
-
-/**
- * The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within
- * one version, functions and constants are only ever added.
- */
-int32_t ozarr_abi_version(void);
-
-/**
- * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`,
- * `"sharding"`, `"transpose"`, `"memory"`, `"cloud"`, `"v2"`, ... Codecs have their names in metadata, of
- * v2 or v3. False for names that it does not know, and for NULL.
- */
-bool ozarr_has_feature(const char *name);
+/** Frees a context; stores that were opened with it are not affected. NULL is allowed. */
+void ozarr_context_free(ozarr_context *context);
 
 /* ========================================================================================================
  * Arrays
@@ -575,221 +624,101 @@ OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, i
 OZARR_CHECKED ozarr_status ozarr_array_set(ozarr_array *array, const char *key, const char *value);
 
 /* ========================================================================================================
- * Groups
- * ======================================================================================================== */
-
-/**
- * Creates a group, with the groups above it that are missing, up to the root of the location. It has the
- * Zarr format of the group above it; 3 where there is none.
- */
-OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create flags, ozarr_group **out);
-
-/** Opens a group. Mode `"r"` is for reading only, `"r+"` for reading and writing. */
-OZARR_CHECKED ozarr_status ozarr_group_open(const char *location, const char *mode, ozarr_group **out);
-
-/**
- * Creates a group below `group`, of the same Zarr format. `path` may have several names, `"a/b"`; groups in
- * between that are missing are created.
- */
-OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const char *path, ozarr_create flags,
-    ozarr_group **out);
-
-/**
- * Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are
- * used; see the option `"consolidated"` of `ozarr_store_open_ex`.
- */
-OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, const char *path,
-    ozarr_group **out);
-
-/** Creates an array below `group` as `spec` says. */
-OZARR_CHECKED ozarr_status ozarr_group_create_array(ozarr_group *group, const char *path,
-    const ozarr_spec *spec, ozarr_create flags, ozarr_array **out);
-
-/** Opens an array below `group`, in the same mode; as for `ozarr_group_open_group`. */
-OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, const char *path,
-    ozarr_array **out);
-
-/** The Zarr format: 2 or 3. */
-OZARR_CHECKED ozarr_status ozarr_group_zarr_format(const ozarr_group *group, int32_t *format);
-
-/**
- * The draft of Zarr v3 that the group is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
- * are only read; `ozarr_migrate` makes Zarr v3 of them.
- */
-OZARR_CHECKED ozarr_status ozarr_group_draft(const ozarr_group *group, char *buf, size_t cap, size_t *len);
-
-/** The group's metadata document (`zarr.json` or `.zgroup`) as JSON. */
-OZARR_CHECKED ozarr_status ozarr_group_metadata(const ozarr_group *group, char *buf, size_t cap, size_t *len);
-
-/**
- * Collects the metadata of everything below the group into one document, so that readers open the hierarchy
- * with one read (xarray looks for it). To be called again when nodes were added or changed.
- */
-OZARR_CHECKED ozarr_status ozarr_group_consolidate(ozarr_group *group);
-
-/** Changes a rarely used setting of this handle: `"raw_attributes"`, as of `ozarr_array_set`. */
-OZARR_CHECKED ozarr_status ozarr_group_set(ozarr_group *group, const char *key, const char *value);
-
-/** Makes durable what was written to the group's store. */
-OZARR_CHECKED ozarr_status ozarr_group_flush(ozarr_group *group);
-
-/** Flushes and frees. The handle is gone, whatever the status says. */
-OZARR_CHECKED ozarr_status ozarr_group_close(ozarr_group *group);
-
-/** Frees the handle; NULL is allowed. */
-void ozarr_group_free(ozarr_group *group);
-
-/* ========================================================================================================
- * The children of a group
+ * Any region, any memory
  * ========================================================================================================
  *
- *     ozarr_iter *it = NULL;
- *     bool more = false;
- *     if (ozarr_group_children(g, &it)) goto fail;
- *     while (ozarr_iter_next(it, &more) == OZARR_OK && more) {
- *         char name[256];
- *         if (ozarr_iter_name(it, name, sizeof name, NULL)) goto fail;
- *         puts(name);
- *     }
- *     ozarr_iter_free(it); */
-
-/**
- * Lists the group's children as they are now, sorted by name, under a cursor that stands before the first.
- * A child that cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
- */
-OZARR_CHECKED ozarr_status ozarr_group_children(const ozarr_group *group, ozarr_iter **out);
-
-/** Moves to the next child; `*more` becomes false at the end, and stays so. */
-OZARR_CHECKED ozarr_status ozarr_iter_next(ozarr_iter *iter, bool *more);
-
-/** The name of the child. */
-OZARR_CHECKED ozarr_status ozarr_iter_name(const ozarr_iter *iter, char *buf, size_t cap, size_t *len);
-
-/**
- * What the child is. Of a group in a folder that is read from the child's document when it is first
- * asked.
- */
-OZARR_CHECKED ozarr_status ozarr_iter_kind(const ozarr_iter *iter, ozarr_node_kind *kind);
-
-/** Why the child cannot be understood, as a message; an empty text if it can. */
-OZARR_CHECKED ozarr_status ozarr_iter_error(const ozarr_iter *iter, char *buf, size_t cap, size_t *len);
-
-/** Frees the cursor; NULL is allowed. */
-void ozarr_iter_free(ozarr_iter *iter);
-
-/* ========================================================================================================
- * Hierarchies: trees, searches, moves
- * ========================================================================================================
+ * A region takes every `step`-th element; memory has any distance between neighbours along each dimension.
+ * Together they let a program read and write the middle of a field with halos, a column-major array, or a
+ * mirrored one, without a copy of its own:
  *
- * Each group is listed once and each document read once (none, where they are consolidated); from stores
- * that are far away many at the same time. What is found is as of the call. A link in a folder that leads
- * back to a group above is listed, and not followed. */
-
-/** The tree below the group as text, a line for each node. `depth`: so many levels; negative for all. */
-OZARR_CHECKED ozarr_status ozarr_group_tree(const ozarr_group *group, int32_t depth, char *buf, size_t cap,
-    size_t *len);
-
-/**
- * Lists all nodes below the group, down to `depth` levels (negative: all), under a cursor that stands
- * before the first. `ozarr_iter_name` gives their paths relative to the group; each is followed by those
- * below it.
- */
-OZARR_CHECKED ozarr_status ozarr_group_nodes(const ozarr_group *group, int32_t depth, ozarr_iter **out);
-
-/**
- * Lists the nodes below the group whose path, relative to it, fits `pattern`: `*` is any characters but a
- * slash, `?` one of them, `**` any characters at all; after it a slash fits nothing, too, so that two stars,
- * a slash and a name find each node of that name.
- */
-OZARR_CHECKED ozarr_status ozarr_group_find(const ozarr_group *group, const char *pattern, ozarr_iter **out);
-
-/**
- * Calls `each` with every node below the group, down to `depth` levels (negative: all), as
- * `ozarr_group_nodes` lists them, until it gives false. `user` is handed through.
- */
-OZARR_CHECKED ozarr_status ozarr_group_walk(const ozarr_group *group, int32_t depth, ozarr_node_function each,
-    void *user);
+ *     // The interior of u[66][66], which has a halo of one element around it, to t[0][..][..].
+ *     int64_t start[] = {0, 0, 0}, shape[] = {1, 64, 64};
+ *     int64_t strides[] = {0, sizeof u[0], sizeof u[0][0]};
+ *     ozarr_region region = OZARR_REGION_INIT;
+ *     ozarr_memory memory = OZARR_MEMORY_INIT;
+ *     region.start = start;
+ *     region.shape = shape;
+ *     memory.data = u;
+ *     memory.size = sizeof u;
+ *     memory.offset = sizeof u[0] + sizeof u[0][0];
+ *     memory.strides = strides;
+ *     memory.type = OZARR_FLOAT64;
+ *     if (ozarr_array_write_ex(t, &region, &memory)) goto fail;
+ *
+ * Every type of number becomes every other, except complex ones real ones. What does not fit is
+ * `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element,
+ * not always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`.
+ * Numbers are rounded to the nearest, ties to even, once; real numbers lose their fraction when they
+ * become integers. After such an error in reading, the memory's elements hold what the array has, or what
+ * they held before, and those near the named one anything; in writing, the chunks with such elements are
+ * as before, all others are written. */
 
 /**
- * Moves what stands at `path` below the group, with everything below it, to `to_path` (below the group,
- * too), where nothing stands. In a folder this renames it at once; elsewhere it is copied and erased.
- * Handles on what is moved are to be closed before.
+ * Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to
+ * `OZARR_REGION_INIT` first.
  */
-OZARR_CHECKED ozarr_status ozarr_group_rename(ozarr_group *group, const char *path, const char *to_path);
-
-/**
- * Copies what stands at `path` below the group, with everything below it, to `to_path` below `to`, which
- * may be in another store: keys and bytes as they are, the node's own document last. `flags`: `OZARR_NEW`
- * or `OZARR_OVERWRITE`.
- */
-OZARR_CHECKED ozarr_status ozarr_group_copy(const ozarr_group *group, const char *path, ozarr_group *to,
-    const char *to_path, ozarr_create flags);
-
-/** Erases what stands at `path` below the group, with everything below it. */
-OZARR_CHECKED ozarr_status ozarr_group_erase(ozarr_group *group, const char *path);
-
-/**
- * Compares the group's consolidated metadata with the documents below it, all of which are read. `*current`
- * becomes whether they agree; the text (`buf` may be NULL with `cap` 0) has a line for each difference. A
- * group without consolidated metadata is not current.
- */
-OZARR_CHECKED ozarr_status ozarr_group_consolidated_check(const ozarr_group *group, bool *current, char *buf,
-    size_t cap, size_t *len);
-
-/** How much of an array is stored. To be set to `OZARR_INFO_INIT` first. */
-typedef struct ozarr_info {
-    /** `sizeof(ozarr_info)`; set by `OZARR_INFO_INIT`. */
+typedef struct ozarr_region {
+    /** `sizeof(ozarr_region)`; set by `OZARR_REGION_INIT`. */
     size_t struct_size;
-    /** The chunks (shards) that are stored. */
-    int64_t chunks;
-    /** The chunks that the array's shape has room for. */
-    int64_t possible_chunks;
-    /** The bytes of those that are stored. */
-    int64_t stored_bytes;
-    /** The bytes of all elements in memory; -1 where they are of variable length. */
-    int64_t element_bytes;
-    /** `element_bytes` for each stored byte; 0 where it cannot be told. */
-    double ratio;
-} ozarr_info;
+    /** The first element, one number for each dimension of the array. */
+    const int64_t *start;
+    /** The number of elements along each dimension. */
+    const int64_t *shape;
+    /**
+     * The distance between neighbours along each dimension, not 0, negative for backwards. NULL: 1
+     * everywhere.
+     */
+    const int64_t *step;
+} ozarr_region;
 
-/** The value of a new `ozarr_info`. */
-#define OZARR_INFO_INIT {sizeof(ozarr_info), 0, 0, 0, 0, 0}
-
-/** Tells how much of the array is stored, which lists its keys. */
-OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info *info);
+/** The value of a new `ozarr_region`. */
+#define OZARR_REGION_INIT {sizeof(ozarr_region), NULL, NULL, NULL}
 
 /**
- * What the array is as text, a line for each thing: type, shape, chunks, codecs; with `stored` also how
- * many chunks are stored and their bytes, which lists its keys.
+ * Memory of the caller. No byte outside of `data` to `data + size` is touched. To be set to
+ * `OZARR_MEMORY_INIT` first.
  */
-OZARR_CHECKED ozarr_status ozarr_array_info_text(const ozarr_array *array, bool stored, char *buf, size_t cap,
-    size_t *len);
+typedef struct ozarr_memory {
+    /** `sizeof(ozarr_memory)`; set by `OZARR_MEMORY_INIT`. */
+    size_t struct_size;
+    /** The first byte that may be touched. Writing to an array only reads from here. */
+    void *data;
+    /** The number of bytes that may be touched. */
+    size_t size;
+    /** The distance in bytes from `data` to the region's first element. */
+    size_t offset;
+    /**
+     * The distance in bytes between neighbours along each dimension; may be negative. 0 repeats an element
+     * along that dimension when writing; when reading, no two elements may overlap. One for each dimension of
+     * the array, of no meaning where the region is 1 long. NULL: the elements are contiguous, in `order`.
+     */
+    const int64_t *strides;
+    /** `OZARR_ORDER_C` or `OZARR_ORDER_F`; counts where `strides` is NULL. */
+    ozarr_order order;
+    /** The type of the elements; `OZARR_AS_STORED` is the array's, `OZARR_BY_DTYPE` that of `dtype`. */
+    ozarr_type type;
+    /** What happens to numbers that do not fit: `OZARR_OVERFLOW_ERROR`, ..._WRAP or ..._SATURATE. */
+    ozarr_overflow overflow;
+    /** With `OZARR_BY_DTYPE`: the type of the elements; NULL is the array's. */
+    const struct ozarr_dtype *dtype;
+    /**
+     * Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type` and
+     * `dtype` are the field's then (of each value, where it has a shape: they lie one after the other).
+     * Writing leaves the other fields as they are. NULL: the whole element.
+     */
+    const char *field;
+} ozarr_memory;
 
-/**
- * The array's metadata as bytes, for `ozarr_node_import` in another process (of an MPI program, say):
- * `cap` bytes at `data`; `*size` becomes their number also where `cap` is too small, NULL with `cap` 0
- * asks for it.
- */
-OZARR_CHECKED ozarr_status ozarr_array_export(const ozarr_array *array, void *data, size_t cap, size_t *size);
+/** The value of a new `ozarr_memory`. */
+#define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, 0, 0, NULL, NULL}
 
-/** As `ozarr_array_export`: the metadata of the group and of everything below it. */
-OZARR_CHECKED ozarr_status ozarr_group_export(const ozarr_group *group, void *data, size_t cap, size_t *size);
+/** Reads a region (NULL: the whole array) to memory. */
+OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory);
 
-/**
- * Opens the node that was exported, in the store at `location` (the root, as for `ozarr_store_open`), of
- * whose metadata nothing is read for it, nor for what is opened below a group. One of `*array` and
- * `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
- */
-OZARR_CHECKED ozarr_status ozarr_node_import(const char *location, const char *mode, const void *data,
-    size_t size, ozarr_array **array, ozarr_group **group);
-
-/** As `ozarr_node_import`, of an array, in a store that is open. */
-OZARR_CHECKED ozarr_status ozarr_array_import(const ozarr_store *store, const void *data, size_t size,
-    ozarr_array **out);
-
-/** As `ozarr_node_import`, of a group, in a store that is open. */
-OZARR_CHECKED ozarr_status ozarr_group_import(const ozarr_store *store, const void *data, size_t size,
-    ozarr_group **out);
+/** Writes a region (NULL: the whole array) from memory. */
+OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory);
 
 /* ========================================================================================================
  * Attributes
@@ -973,670 +902,325 @@ OZARR_CHECKED ozarr_status ozarr_group_attrs_begin(ozarr_group *group);
 OZARR_CHECKED ozarr_status ozarr_group_attrs_commit(ozarr_group *group);
 
 /* ========================================================================================================
- * Any region, any memory
- * ========================================================================================================
- *
- * A region takes every `step`-th element; memory has any distance between neighbours along each dimension.
- * Together they let a program read and write the middle of a field with halos, a column-major array, or a
- * mirrored one, without a copy of its own:
- *
- *     // The interior of u[66][66], which has a halo of one element around it, to t[0][..][..].
- *     int64_t start[] = {0, 0, 0}, shape[] = {1, 64, 64};
- *     int64_t strides[] = {0, sizeof u[0], sizeof u[0][0]};
- *     ozarr_region region = OZARR_REGION_INIT;
- *     ozarr_memory memory = OZARR_MEMORY_INIT;
- *     region.start = start;
- *     region.shape = shape;
- *     memory.data = u;
- *     memory.size = sizeof u;
- *     memory.offset = sizeof u[0] + sizeof u[0][0];
- *     memory.strides = strides;
- *     memory.type = OZARR_FLOAT64;
- *     if (ozarr_array_write_ex(t, &region, &memory)) goto fail;
- *
- * Every type of number becomes every other, except complex ones real ones. What does not fit is
- * `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element,
- * not always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`.
- * Numbers are rounded to the nearest, ties to even, once; real numbers lose their fraction when they
- * become integers. After such an error in reading, the memory's elements hold what the array has, or what
- * they held before, and those near the named one anything; in writing, the chunks with such elements are
- * as before, all others are written. */
+ * Groups
+ * ======================================================================================================== */
 
 /**
- * Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to
- * `OZARR_REGION_INIT` first.
+ * Creates a group, with the groups above it that are missing, up to the root of the location. It has the
+ * Zarr format of the group above it; 3 where there is none.
  */
-typedef struct ozarr_region {
-    /** `sizeof(ozarr_region)`; set by `OZARR_REGION_INIT`. */
-    size_t struct_size;
-    /** The first element, one number for each dimension of the array. */
-    const int64_t *start;
-    /** The number of elements along each dimension. */
-    const int64_t *shape;
-    /**
-     * The distance between neighbours along each dimension, not 0, negative for backwards. NULL: 1
-     * everywhere.
-     */
-    const int64_t *step;
-} ozarr_region;
+OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create flags, ozarr_group **out);
 
-/** The value of a new `ozarr_region`. */
-#define OZARR_REGION_INIT {sizeof(ozarr_region), NULL, NULL, NULL}
+/** Opens a group. Mode `"r"` is for reading only, `"r+"` for reading and writing. */
+OZARR_CHECKED ozarr_status ozarr_group_open(const char *location, const char *mode, ozarr_group **out);
 
 /**
- * Memory of the caller. No byte outside of `data` to `data + size` is touched. To be set to
- * `OZARR_MEMORY_INIT` first.
+ * Creates a group below `group`, of the same Zarr format. `path` may have several names, `"a/b"`; groups in
+ * between that are missing are created.
  */
-typedef struct ozarr_memory {
-    /** `sizeof(ozarr_memory)`; set by `OZARR_MEMORY_INIT`. */
-    size_t struct_size;
-    /** The first byte that may be touched. Writing to an array only reads from here. */
-    void *data;
-    /** The number of bytes that may be touched. */
-    size_t size;
-    /** The distance in bytes from `data` to the region's first element. */
-    size_t offset;
-    /**
-     * The distance in bytes between neighbours along each dimension; may be negative. 0 repeats an element
-     * along that dimension when writing; when reading, no two elements may overlap. One for each dimension of
-     * the array, of no meaning where the region is 1 long. NULL: the elements are contiguous, in `order`.
-     */
-    const int64_t *strides;
-    /** `OZARR_ORDER_C` or `OZARR_ORDER_F`; counts where `strides` is NULL. */
-    ozarr_order order;
-    /** The type of the elements; `OZARR_AS_STORED` is the array's, `OZARR_BY_DTYPE` that of `dtype`. */
-    ozarr_type type;
-    /** What happens to numbers that do not fit: `OZARR_OVERFLOW_ERROR`, ..._WRAP or ..._SATURATE. */
-    ozarr_overflow overflow;
-    /** With `OZARR_BY_DTYPE`: the type of the elements; NULL is the array's. */
-    const struct ozarr_dtype *dtype;
-    /**
-     * Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type` and
-     * `dtype` are the field's then (of each value, where it has a shape: they lie one after the other).
-     * Writing leaves the other fields as they are. NULL: the whole element.
-     */
-    const char *field;
-} ozarr_memory;
+OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const char *path, ozarr_create flags,
+    ozarr_group **out);
 
-/** The value of a new `ozarr_memory`. */
-#define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, 0, 0, NULL, NULL}
+/**
+ * Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are
+ * used; see the option `"consolidated"` of `ozarr_store_open_ex`.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, const char *path,
+    ozarr_group **out);
 
-/** Reads a region (NULL: the whole array) to memory. */
-OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const ozarr_region *region,
-    const ozarr_memory *memory);
+/** Creates an array below `group` as `spec` says. */
+OZARR_CHECKED ozarr_status ozarr_group_create_array(ozarr_group *group, const char *path,
+    const ozarr_spec *spec, ozarr_create flags, ozarr_array **out);
 
-/** Writes a region (NULL: the whole array) from memory. */
-OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
-    const ozarr_memory *memory);
+/** Opens an array below `group`, in the same mode; as for `ozarr_group_open_group`. */
+OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, const char *path,
+    ozarr_array **out);
+
+/** The Zarr format: 2 or 3. */
+OZARR_CHECKED ozarr_status ozarr_group_zarr_format(const ozarr_group *group, int32_t *format);
+
+/**
+ * The draft of Zarr v3 that the group is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
+ * are only read; `ozarr_migrate` makes Zarr v3 of them.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_draft(const ozarr_group *group, char *buf, size_t cap, size_t *len);
+
+/** The group's metadata document (`zarr.json` or `.zgroup`) as JSON. */
+OZARR_CHECKED ozarr_status ozarr_group_metadata(const ozarr_group *group, char *buf, size_t cap, size_t *len);
+
+/**
+ * Collects the metadata of everything below the group into one document, so that readers open the hierarchy
+ * with one read (xarray looks for it). To be called again when nodes were added or changed.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_consolidate(ozarr_group *group);
+
+/** Changes a rarely used setting of this handle: `"raw_attributes"`, as of `ozarr_array_set`. */
+OZARR_CHECKED ozarr_status ozarr_group_set(ozarr_group *group, const char *key, const char *value);
+
+/** Makes durable what was written to the group's store. */
+OZARR_CHECKED ozarr_status ozarr_group_flush(ozarr_group *group);
+
+/** Flushes and frees. The handle is gone, whatever the status says. */
+OZARR_CHECKED ozarr_status ozarr_group_close(ozarr_group *group);
+
+/** Frees the handle; NULL is allowed. */
+void ozarr_group_free(ozarr_group *group);
 
 /* ========================================================================================================
- * Lists of elements
+ * The children of a group
  * ========================================================================================================
  *
- * Besides boxes an array can be read and written by lists: an index list for each dimension (orthogonal),
- * points, or a mask. Each chunk (of a shard: each inner chunk) that a list touches is read and decoded once,
- * whatever the order of the list, and where elements are picked far apart in an uncompressed chunk only they
- * are read. Types are converted as for regions.
- *
- *     // Rows 7, 3 and 3 again, all columns.
- *     const int64_t rows[] = {7, 3, 3}, counts[] = {3, 0}, *lists[] = {rows, NULL};
- *     if (ozarr_array_read_orthogonal(t, counts, lists, OZARR_FLOAT64, data, sizeof data)) goto fail;
- *
- *     // The elements [5][0] and [2][9].
- *     const int64_t points[] = {5, 0, 2, 9};
- *     if (ozarr_array_read_points(t, 2, points, OZARR_FLOAT64, pair, sizeof pair)) goto fail;
- *
- * An index may stand in a list several times: when reading, the element is there as often; when writing, the
- * last of its values counts, as in numpy. An index outside of the array, or a negative one, is
- * `OZARR_ERR_BOUNDS`, the message names its position, and nothing is read or written. */
-
-/**
- * Reads the product of index lists: `data[i][j]` is the array's element `(indices[0][i], indices[1][j])`.
- * Dimension d has `counts[d]` indices in `indices[d]`, in any order; where `indices[d]` is NULL all of the
- * dimension is read, and `counts[d]` does not count. `data`: contiguous, the last list fastest.
- */
-OZARR_CHECKED ozarr_status ozarr_array_read_orthogonal(const ozarr_array *array, const int64_t *counts,
-    const int64_t *const *indices, ozarr_type type, void *data, size_t size);
-
-/** Writes the product of index lists from `data`: contiguous, the last list fastest. */
-OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal(const ozarr_array *array, const int64_t *counts,
-    const int64_t *const *indices, ozarr_type type, const void *data, size_t size);
-
-/** As `ozarr_array_read_orthogonal`, to any memory: its strides are of a block of the lists' lengths. */
-OZARR_CHECKED ozarr_status ozarr_array_read_orthogonal_ex(const ozarr_array *array, const int64_t *counts,
-    const int64_t *const *indices, const ozarr_memory *memory);
-
-/** As `ozarr_array_write_orthogonal`, from any memory. */
-OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal_ex(const ozarr_array *array, const int64_t *counts,
-    const int64_t *const *indices, const ozarr_memory *memory);
-
-/**
- * Reads `count` elements to `data`, one after the other. `points` has as many coordinates for each as the
- * array has dimensions, those of a point one after the other.
- */
-OZARR_CHECKED ozarr_status ozarr_array_read_points(const ozarr_array *array, int64_t count,
-    const int64_t *points, ozarr_type type, void *data, size_t size);
-
-/** Writes `count` elements from `data` to those points. */
-OZARR_CHECKED ozarr_status ozarr_array_write_points(const ozarr_array *array, int64_t count,
-    const int64_t *points, ozarr_type type, const void *data, size_t size);
-
-/** As `ozarr_array_read_points`, to any memory: of one dimension, so `strides` has one number. */
-OZARR_CHECKED ozarr_status ozarr_array_read_points_ex(const ozarr_array *array, int64_t count,
-    const int64_t *points, const ozarr_memory *memory);
-
-/** As `ozarr_array_write_points`, from any memory. */
-OZARR_CHECKED ozarr_status ozarr_array_write_points_ex(const ozarr_array *array, int64_t count,
-    const int64_t *points, const ozarr_memory *memory);
-
-/**
- * Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not 0, to
- * `data`, one after the other. `mask` has a byte for each element of the region, the last index fastest, and
- * the elements come in that order. `*selected` becomes their number (NULL: it is not wanted).
- */
-OZARR_CHECKED ozarr_status ozarr_array_read_mask(const ozarr_array *array, const ozarr_region *region,
-    const uint8_t *mask, ozarr_type type, void *data, size_t size, int64_t *selected);
-
-/** Writes those elements from `data`. */
-OZARR_CHECKED ozarr_status ozarr_array_write_mask(const ozarr_array *array, const ozarr_region *region,
-    const uint8_t *mask, ozarr_type type, const void *data, size_t size);
-
-/** As `ozarr_array_read_mask`, to any memory: of one dimension, so `strides` has one number. */
-OZARR_CHECKED ozarr_status ozarr_array_read_mask_ex(const ozarr_array *array, const ozarr_region *region,
-    const uint8_t *mask, const ozarr_memory *memory);
-
-/** As `ozarr_array_write_mask`, from any memory. */
-OZARR_CHECKED ozarr_status ozarr_array_write_mask_ex(const ozarr_array *array, const ozarr_region *region,
-    const uint8_t *mask, const ozarr_memory *memory);
-
-/**
- * Writes one value, of `type` at `value`, to all elements of a region (NULL: the whole array). No memory of
- * the region's size is needed, and a whole chunk is encoded once for all. Whole chunks of nothing but the
- * array's fill value are erased instead of stored, as with every write; see `"write_fill_chunks"`.
- */
-OZARR_CHECKED ozarr_status ozarr_array_fill(const ozarr_array *array, const ozarr_region *region,
-    ozarr_type type, const void *value);
-
-/* ========================================================================================================
- * Memory for large regions
- * ========================================================================================================
- *
- * Fresh memory comes page by page: of an uncompressed read into memory that was just allocated most of the
- * time is the system's, for one fault every 4 KiB. A buffer of ozarr of 2 MiB or more begins at a multiple of
- * 2 MiB and asks for huge pages, which makes that 512 times fewer; the threads that read take them, each
- * where it reads to. docs/performance-memory.md has the gain. Any other memory works everywhere, too. */
-
-/** `ozarr_buffer_alloc`: ordinary pages, however large the buffer is. */
-#define OZARR_BUFFER_SMALL_PAGES 1
-
-/**
- * Allocates at least `bytes` bytes, all 0, at the beginning of a page. `flags`: 0 or
- * `OZARR_BUFFER_SMALL_PAGES`. To be freed by `ozarr_buffer_free` only. `OZARR_ERR_NO_MEMORY`.
- */
-OZARR_CHECKED ozarr_status ozarr_buffer_alloc(size_t bytes, uint32_t flags, void **out);
-
-/**
- * Frees a buffer; no call may be using it. NULL is allowed. What is no buffer of ozarr, or was freed before,
- * stays as it is, and the thread's last error is `OZARR_ERR_INVALID_HANDLE`.
- */
-void ozarr_buffer_free(void *buffer);
-
-/* ========================================================================================================
- * Requests: reads and writes that go on while the program computes
- * ========================================================================================================
- *
- * The names and rules are MPI's. A call with an i (`ozarr_array_iwrite_region`) begins a read or a write,
- * gives a request and returns; the request is tested or waited for, and freed:
- *
- *     ozarr_request *r = NULL;
- *     if (ozarr_array_iwrite_region(t, start, shape, OZARR_FLOAT64, u, sizeof u, 0, &r)) goto fail;
- *     compute(v);                          // u is not touched meanwhile
- *     if (ozarr_request_wait(r)) goto fail; // the write's own status
- *     ozarr_request_free(r);
- *
- * Memory.    Until the request is done, the elements of a write must not change and those of a read mean
- *            nothing. With `OZARR_REQUEST_COPY` those of a write are copied before the call returns, and are
- *            yours again. The structs and lists of arguments are always used during the call only. The array
- *            may be freed.
- * Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its deadline.
- *            From then on nothing touches its memory, which may be freed at once: ending it waits for copies
- *            that are being made at this moment, never for a store, a network or a lock. A write that was
- *            ended has stored some of its chunks and not others; each is old or new. Freed requests whose
- *            elements were copied are not ended, but go on.
- * Order.     Requests on one array whose chunks overlap are carried out in the order in which they were
- *            submitted in this process, unless both read; a blocking read or write, `ozarr_array_append`, and
- *            a resize that erases, come behind those submitted before. So overlapping writes end as if each
- *            had been a blocking call, and a read sees the writes before it. Everything else has no order:
- *            other chunks, the raw chunks and shard writers, and the same files opened by another name.
- * Flushing.  `ozarr_array_flush`, `ozarr_array_close` and the same of stores wait for the requests on what
- *            they flush. What those failed with is told by the requests only.
- * Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in stores
- *            and codecs of your own that must stay in your threads) requests go on only inside of test, wait
- *            and the calls that wait for them. A request may be used by several threads at once.
- * Bounds.    All requests of a context that are not done have `"bytes_in_flight"` bytes of elements at most
- *            (`ozarr_context_set`; by default half of the memory, at most 16 GiB). The next one waits until
- *            there is room, and helps along; or, with `"when_full"` as `"again"`, is `OZARR_ERR_AGAIN`. One
- *            that alone has more is `OZARR_ERR_LIMIT`.
- * Fork.      In a child, requests of the parent are `OZARR_ERR_FORKED`; there they can only be freed. */
-
-/** In the flags of a write: the elements are copied before the call returns. */
-#define OZARR_REQUEST_COPY 1
-
-/** How far a request is. */
-typedef int32_t ozarr_state;
-
-#define OZARR_REQUEST_QUEUED      0      /**< It waits for earlier requests on the same chunks. */
-#define OZARR_REQUEST_RUNNING     1      /**< It is under way. */
-#define OZARR_REQUEST_DONE        2      /**< It is done, and went well. */
-#define OZARR_REQUEST_FAILED      3      /**< It is done, and has an error (`ozarr_request_error`). */
-
-/**
- * Is told once how a request ended: its status, and the message of an error ("" without one), which is
- * valid during the call only. It may begin other requests, but not wait for one.
- */
-typedef void (*ozarr_request_function)(void *user, ozarr_status status, const char *message);
-
-/** How a request is to go on. To be set to `OZARR_REQUEST_OPTIONS_INIT` first. */
-typedef struct ozarr_request_options {
-    /** `sizeof(ozarr_request_options)`; set by `OZARR_REQUEST_OPTIONS_INIT`. */
-    size_t struct_size;
-    /** A sum of `OZARR_REQUEST_COPY` (writes only) and `OZARR_CALLBACK_ANY_THREAD`, or 0. */
-    uint32_t flags;
-    /**
-     * The deadline, in seconds from now: a request that is not done by then ends with `OZARR_ERR_TIMEOUT`.
-     * That is looked at in each call on the request, and before each piece of its work. 0: none.
-     */
-    double seconds;
-    /**
-     * Called with `user` when the request is done; NULL for nobody. Without `OZARR_CALLBACK_ANY_THREAD` it
-     * runs in the call that first finds the request done (test, wait, cancel), in that call's thread, and
-     * not at all if the request is freed before. With it, it runs in whichever thread ends the request, one
-     * of the library's perhaps, perhaps before the call that began it returns; and the request counts as
-     * done when it has returned.
-     */
-    ozarr_request_function done;
-    /** Handed to `done`. */
-    void *user;
-} ozarr_request_options;
-
-/** The value of a new `ozarr_request_options`. */
-#define OZARR_REQUEST_OPTIONS_INIT {sizeof(ozarr_request_options), 0, 0, NULL, NULL}
-
-/**
- * Begins to read the box of `shape` elements that begins at `start` to `data`: contiguous, the last index
- * fastest. What is wrong with the arguments is told at once, all else by the request.
- */
-OZARR_CHECKED ozarr_status ozarr_array_iread_region(const ozarr_array *array, const int64_t *start,
-    const int64_t *shape, ozarr_type type, void *data, size_t size, ozarr_request **out);
-
-/**
- * Begins to write the box of `shape` elements that begins at `start` from `data`: contiguous, the last
- * index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
- */
-OZARR_CHECKED ozarr_status ozarr_array_iwrite_region(const ozarr_array *array, const int64_t *start,
-    const int64_t *shape, ozarr_type type, const void *data, size_t size, uint32_t flags,
-    ozarr_request **out);
-
-/** Begins to read a region (NULL: the whole array) to any memory. `options` may be NULL. */
-OZARR_CHECKED ozarr_status ozarr_array_iread_ex(const ozarr_array *array, const ozarr_region *region,
-    const ozarr_memory *memory, const ozarr_request_options *options, ozarr_request **out);
-
-/** Begins to write a region (NULL: the whole array) from any memory. `options` may be NULL. */
-OZARR_CHECKED ozarr_status ozarr_array_iwrite_ex(const ozarr_array *array, const ozarr_region *region,
-    const ozarr_memory *memory, const ozarr_request_options *options, ozarr_request **out);
-
-/**
- * Says whether the request is done, and goes on with it a little where no thread of the library does. The
- * status is the request's own once it is done: then `*done` is true whatever it is.
- */
-OZARR_CHECKED ozarr_status ozarr_request_test(const ozarr_request *request, bool *done);
-
-/**
- * Waits until the request is done, helping it along, and gives its status. A request that is done already
- * gives it again.
- */
-OZARR_CHECKED ozarr_status ozarr_request_wait(const ozarr_request *request);
-
-/**
- * Waits at most so many seconds (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done
- * by then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
- * `ozarr_request_state` says so.) With one thread, the time is looked at between two pieces of work.
- */
-OZARR_CHECKED ozarr_status ozarr_request_wait_timeout(const ozarr_request *request, double seconds);
-
-/**
- * Ends the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns, its
- * memory is not touched any more. Some chunks of a write may be stored, each as a whole.
- */
-OZARR_CHECKED ozarr_status ozarr_request_cancel(const ozarr_request *request);
-
-/**
- * Frees the handle; NULL is allowed. A request that is not done is cancelled, or, if its elements were
- * copied, goes on. When this returns, its memory is not touched any more.
- */
-void ozarr_request_free(ozarr_request *request);
-
-/** How far the request is, without going on with it. */
-OZARR_CHECKED ozarr_status ozarr_request_state(const ozarr_request *request, ozarr_state *state);
-
-/**
- * Fills `info`, whose `struct_size` the caller has set, with the request's own error; its status is
- * `OZARR_OK` without one. The texts live as long as the request. `OZARR_ERR_STATE` before it is done.
- */
-OZARR_CHECKED ozarr_status ozarr_request_error(const ozarr_request *request, ozarr_error_info *info);
-
-/**
- * Waits until all requests are done (NULL ones count as done), for at most so many seconds (negative:
- * without end): then `OZARR_ERR_TIMEOUT`, if one is not. Else the status is that of the first, in the order
- * of the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
- * (`OZARR_ERR_STATE` of those that are not done).
- */
-OZARR_CHECKED ozarr_status ozarr_requests_wait_all(size_t count, ozarr_request *const *requests,
-    double seconds, ozarr_status *statuses);
-
-/**
- * Waits until one of the requests is done, for at most so many seconds (negative: without end), and gives
- * its place in the list, which is then best set to NULL; -1 if all are NULL. The status is that request's
- * own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none is done in time, which leaves
- * it at -1.
- */
-OZARR_CHECKED ozarr_status ozarr_requests_wait_any(size_t count, ozarr_request *const *requests,
-    double seconds, int64_t *index);
-
-/**
- * Waits for all requests of the process, those whose handles are freed among them, and ends the threads of
- * the library: to be called before `MPI_Finalize`, `dlclose` or the end of `main`, where the program must
- * not have other threads by then. Later calls start threads again. Stores with threads of their own (object
- * stores, web servers, `ozarr_store_delayed`) keep them until they are closed. `OZARR_ERR_STATE` from inside
- * of a function that the library calls in one of its threads.
- */
-OZARR_CHECKED ozarr_status ozarr_shutdown(void);
-
-/* ========================================================================================================
- * Batches: many regions of many arrays in one call
- * ========================================================================================================
- *
- * The entries are planned together and are one piece of work for all threads: a chunk that several of them
- * read is read and decoded once, one that several of them write is stored once. The call succeeds if all
- * entries do; an error names the first entry that it found to fail, as `entry 3: ...`, counted from 0. Where
- * entries that are written overlap, the last of them wins. Memory that is read to must not overlap. */
-
-/** One region of a batch. To be set to `OZARR_ENTRY_INIT` first. */
-typedef struct ozarr_entry {
-    /** `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. */
-    size_t struct_size;
-    /** The array. */
-    const struct ozarr_array *array;
-    /** Which of its elements; NULL: all. */
-    const struct ozarr_region *region;
-    /** Their memory. */
-    const struct ozarr_memory *memory;
-} ozarr_entry;
-
-/** The value of a new `ozarr_entry`. */
-#define OZARR_ENTRY_INIT {sizeof(ozarr_entry), NULL, NULL, NULL}
-/** The value of a new `ozarr_explanation`. */
-#define OZARR_EXPLANATION_INIT \
-    {sizeof(ozarr_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-
-/** Reads `count` regions, each to its memory. */
-OZARR_CHECKED ozarr_status ozarr_read_many(size_t count, const ozarr_entry *entries);
-
-/** Writes `count` regions, each from its memory. After an error, the other chunks are stored all the same. */
-OZARR_CHECKED ozarr_status ozarr_write_many(size_t count, const ozarr_entry *entries);
-
-/**
- * Begins to read `count` regions, as one request. `options` may be NULL; the first array's context bounds
- * it.
- */
-OZARR_CHECKED ozarr_status ozarr_iread_many(size_t count, const ozarr_entry *entries,
-    const ozarr_request_options *options, ozarr_request **out);
-
-/**
- * Begins to write `count` regions, as one request. `options` may be NULL; the first array's context bounds
- * it.
- */
-OZARR_CHECKED ozarr_status ozarr_iwrite_many(size_t count, const ozarr_entry *entries,
-    const ozarr_request_options *options, ozarr_request **out);
-
-/* ========================================================================================================
- * Time steps
- * ========================================================================================================
- *
- * An appender makes an array longer along one dimension, step by step. Steps wait in memory until their
- * chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is published
- * after the data, so that readers see whole steps only, also in other processes, also after a kill. A
- * reader waits for more by `ozarr_array_wait_growth`. docs/timesteps.md has the whole story.
- *
- *     ozarr_appender *out;
- *     if (ozarr_appender_open(temperature, 0, 0, 0, &out)) goto fail;
- *     for (int step = 0; step < steps; step++) {
- *         compute(t);
- *         if (ozarr_appender_append(out, 1, OZARR_FLOAT64, t, sizeof t)) goto fail;
+ *     ozarr_iter *it = NULL;
+ *     bool more = false;
+ *     if (ozarr_group_children(g, &it)) goto fail;
+ *     while (ozarr_iter_next(it, &more) == OZARR_OK && more) {
+ *         char name[256];
+ *         if (ozarr_iter_name(it, name, sizeof name, NULL)) goto fail;
+ *         puts(name);
  *     }
- *     if (ozarr_appender_close(out)) goto fail; */
+ *     ozarr_iter_free(it); */
 
 /**
- * Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
- *
- * `publish_every`: readers see the new length when it passes a multiple of so many steps. 0: whenever
- * chunks are whole along the dimension, which costs nothing but the document (and what the store's
- * `"file.sync"` asks for). Numbers that are no multiples of the chunk's depth have chunks stored in part,
- * and read, decoded and encoded again when there is more of them: with 1, each chunk as often as it has
- * steps.
- *
- * `memory`: the most bytes that steps may take while they wait; 0 is no limit. One chunk along the
- * dimension, across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
- *
- * One appender at a time may be at work on an array: publishing finds a length that another one has changed
- * (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions with
- * listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
+ * Lists the group's children as they are now, sorted by name, under a cursor that stands before the first.
+ * A child that cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
  */
-OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, int64_t publish_every,
-    size_t memory, ozarr_appender **out);
+OZARR_CHECKED ozarr_status ozarr_group_children(const ozarr_group *group, ozarr_iter **out);
+
+/** Moves to the next child; `*more` becomes false at the end, and stays so. */
+OZARR_CHECKED ozarr_status ozarr_iter_next(ozarr_iter *iter, bool *more);
+
+/** The name of the child. */
+OZARR_CHECKED ozarr_status ozarr_iter_name(const ozarr_iter *iter, char *buf, size_t cap, size_t *len);
 
 /**
- * Takes `count` steps from `data`: contiguous, the last index fastest, of the array's shape except that the
- * dimension has `count` elements. They are copied: `data` is yours again when this returns.
- *
- * After an error in taking or storing them the position is as before and the same steps can be given again;
- * after one in publishing it has them, and the next call, a flush and the close publish again.
+ * What the child is. Of a group in a folder that is read from the child's document when it is first
+ * asked.
  */
-OZARR_CHECKED ozarr_status ozarr_appender_append(ozarr_appender *appender, int64_t count, ozarr_type type,
-    const void *data, size_t size);
+OZARR_CHECKED ozarr_status ozarr_iter_kind(const ozarr_iter *iter, ozarr_node_kind *kind);
 
-/** As `ozarr_appender_append`, from any memory: with halos, of another type, column-major. */
-OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, int64_t count,
-    const ozarr_memory *memory);
+/** Why the child cannot be understood, as a message; an empty text if it can. */
+OZARR_CHECKED ozarr_status ozarr_iter_error(const ozarr_iter *iter, char *buf, size_t cap, size_t *len);
 
-/**
- * The length of the dimension with all steps that were taken, and the length that readers see; either may
- * be NULL.
- */
-OZARR_CHECKED ozarr_status ozarr_appender_position(ozarr_appender *appender, int64_t *position,
-    int64_t *published);
-
-/**
- * Stores and publishes all steps that were taken, and makes them durable as far as the store's
- * `"file.sync"` promises it. What could not be stored waits still, and this tells of it whenever it is
- * called, until it could.
- */
-OZARR_CHECKED ozarr_status ozarr_appender_flush(ozarr_appender *appender);
-
-/**
- * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are lost.
- * In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
- */
-OZARR_CHECKED ozarr_status ozarr_appender_close(ozarr_appender *appender);
-
-/**
- * Frees the appender; NULL is allowed. Steps that wait are stored and published, but nobody is told if that
- * fails: use `ozarr_appender_close`.
- */
-void ozarr_appender_free(ozarr_appender *appender);
-
-/** Reads the array's document again: its shape may have been changed by other handles and processes. */
-OZARR_CHECKED ozarr_status ozarr_array_refresh(ozarr_array *array);
-
-/**
- * Waits until dimension `dim` is longer than `beyond`; `*length` (may be NULL) becomes its length, which
- * this handle's shape has from then on. `OZARR_ERR_TIMEOUT` after `timeout_ms` milliseconds; 0 looks once.
- *
- * The array's document is looked at after pauses of 1 ms that grow to 64 ms (of a store that is far away
- * 0.1 s to 1.6 s). A look at a file is one system call; it is read when it has changed.
- */
-OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
-    int64_t timeout_ms, int64_t *length);
+/** Frees the cursor; NULL is allowed. */
+void ozarr_iter_free(ozarr_iter *iter);
 
 /* ========================================================================================================
- * What a call will do, and what was done
+ * Nodes of either kind
+ * ======================================================================================================== */
+
+/**
+ * Opens what stands at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array` and
+ * `*group` becomes its handle, the other one NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mode, ozarr_array **array,
+    ozarr_group **group);
+
+/** Erases what stands at `location`, with everything below it. */
+OZARR_CHECKED ozarr_status ozarr_node_erase(const char *location);
+
+/* ========================================================================================================
+ * Specifications: what to create
  * ========================================================================================================
  *
- *     ozarr_explanation plan = OZARR_EXPLANATION_INIT;
- *     if (ozarr_array_explain(t, &region, NULL, true, &plan)) goto fail;
- *     if (plan.changed_chunks > 0) puts("not at the borders of chunks: they will be read first");
+ * Every choice about a new array. A specification is checked as a whole when it is used
+ * (`OZARR_ERR_METADATA` or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable
+ * afterwards:
  *
- *     ozarr_stats stats = OZARR_STATS_INIT;
- *     if (ozarr_array_stats(t, &stats)) goto fail;
- *     printf("%lld reads brought %lld bytes\n", (long long)stats.reads, (long long)stats.bytes_read);
- *
- * Counting costs a few additions for a chunk and cannot be switched off. Times are measured only where the
- * setting `"measure_time"` of the array or the context is on, by two looks at the clock for each codec
- * and chunk. */
-
-/** The plan of a read or write; to be set to `OZARR_EXPLANATION_INIT` first. What is not known is -1. */
-typedef struct ozarr_explanation {
-    /** `sizeof(ozarr_explanation)`; set by `OZARR_EXPLANATION_INIT`. */
-    size_t struct_size;
-    /** The bytes of the region's elements in memory. */
-    int64_t bytes;
-    /** Chunks (stored objects, shards among them) that the region touches, */
-    int64_t chunks;
-    /** covers as far as they lie in the array, */
-    int64_t whole_chunks;
-    /** or covers in part. */
-    int64_t partial_chunks;
-    /** Of a write: chunks that are read, changed and written again. */
-    int64_t changed_chunks;
-    /** Chunks inside of shards that the region touches; 0 without shards. */
-    int64_t inner_chunks;
-    /** Those that it covers in part. */
-    int64_t partial_inner_chunks;
-    /**
-     * Reads of the store, if every chunk is stored and no index of a shard is known yet; of inner chunks the
-     * most, as near ones are read together.
-     */
-    int64_t reads;
-    /** Those of whole objects; the others are of ranges. */
-    int64_t whole_reads;
-    /** The bytes that they bring; -1 where chunks are compressed, as their sizes are not looked at. */
-    int64_t read_bytes;
-    /** Of a write: values to be stored, if none holds only the fill value. */
-    int64_t writes;
-    /** The bytes of all chunks (in shards: inner chunks) that are decoded or encoded. */
-    int64_t decoded_bytes;
-    /** Of these the chunks that go straight to or from the memory, without a copy or conversion. */
-    int64_t direct_chunks;
-    /** Threads that may work on it. */
-    int64_t threads;
-    /** Bytes of buffers that each of them needs, about, with chunks compressed to a half. */
-    int64_t thread_bytes;
-} ozarr_explanation;
-
-/** Counts of what was done; to be set to `OZARR_STATS_INIT` first. */
-typedef struct ozarr_stats {
-    /** `sizeof(ozarr_stats)`; set by `OZARR_STATS_INIT`. */
-    size_t struct_size;
-    /** Reads of chunks, or ranges of them, that the store was asked for. */
-    int64_t reads;
-    /** The bytes that they brought. */
-    int64_t bytes_read;
-    /** Chunks that were stored. */
-    int64_t writes;
-    /** Their bytes. */
-    int64_t bytes_written;
-    /** Chunks that were erased, there or not, as they hold only the fill value. */
-    int64_t erased;
-    /** Chunks (in shards: inner chunks) that were decoded. */
-    int64_t decoded_chunks;
-    /** The bytes of their elements. */
-    int64_t decoded_bytes;
-    /** Chunks (in shards: inner chunks) that were encoded. */
-    int64_t encoded_chunks;
-    /** The bytes of their elements. */
-    int64_t encoded_bytes;
-    /** Missing chunks that were read as the fill value. */
-    int64_t fill_chunks;
-    /** Bytes that were copied between buffers of the library and memory. */
-    int64_t copied_bytes;
-    /** Uses of a shard's index that was kept, */
-    int64_t index_hits;
-    /** and of one that was read. */
-    int64_t index_reads;
-    /** Parts of chunks that were had from decoded chunks, which the setting `"chunk_cache"` keeps. */
-    int64_t chunk_hits;
-    /** Requests that an object store made again after a failure, since it was opened; of a context 0. */
-    int64_t retries;
-    /** Nanoseconds that decoding took, summed over all threads; 0 unless `"measure_time"` is on. */
-    int64_t decode_ns;
-    /** The same of encoding. */
-    int64_t encode_ns;
-} ozarr_stats;
-
-/** The value of a new `ozarr_stats`. */
-#define OZARR_STATS_INIT {sizeof(ozarr_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+ *     ozarr_spec *s = NULL;
+ *     int64_t shape[] = {0, 720, 1440}, chunks[] = {1, 720, 1440};
+ *     const char *names[] = {"time", "lat", "lon"};
+ *     if (ozarr_spec_new(OZARR_FLOAT32, 3, shape, &s)) goto fail;
+ *     if (ozarr_spec_set_chunks(s, chunks)) goto fail;
+ *     if (ozarr_spec_set_dimension_names(s, names)) goto fail;
+ *     if (ozarr_spec_set_compressor(s, "blosc", 5)) goto fail;
+ *     if (ozarr_array_create_ex("run.zarr/rain", s, OZARR_NEW, &a)) goto fail;
+ *     ozarr_spec_free(s); */
 
 /**
- * Tells what reading (`write` false) or writing a region (NULL: the whole array) will do, without doing it:
- * nothing is read for it, neither chunks nor indexes. `memory` is what would be given to
- * `ozarr_array_read_ex`, of which `data` and `size` do not count; NULL: contiguous, of the array's own type.
- * It takes time in proportion to the number of chunks.
+ * A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested
+ * shape, compressed with zstd, fill value 0.
  */
-OZARR_CHECKED ozarr_status ozarr_array_explain(const ozarr_array *array, const ozarr_region *region,
-    const ozarr_memory *memory, bool write, ozarr_explanation *explanation);
-
-/** The same as text, a line for each thing; the last is a warning where another region would need less. */
-OZARR_CHECKED ozarr_status ozarr_array_explain_text(const ozarr_array *array, const ozarr_region *region,
-    const ozarr_memory *memory, bool write, char *buf, size_t cap, size_t *len);
-
-/** `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading. */
-#define OZARR_PARTITION_INNER 1
+OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const int64_t *shape,
+    ozarr_spec **out);
 
 /**
- * The part of a region (NULL: the whole array; without steps) for worker `index`, from 0, of `workers`: a
- * box at `start` of `shape` elements, one number for each dimension. The parts are disjoint, make up the
- * region, and end only where chunks (shards) end, so that workers write without waiting for each other.
- * Each has about as many chunks; along one dimension none has more than one chunk more than another. If
- * there are fewer chunks than workers, the last workers get boxes without elements.
- *
- * The chunks are cut across one dimension into two, each for a part of the workers, and these again, where
- * the most and the least that one may get are nearest to each other; of such cuts in the middle, of these
- * across the first dimension. Of a rectilinear grid not chunks count but their elements. Every process
- * finds the same.
+ * A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
+ * `ozarr_array_metadata`. What is no JSON is `OZARR_ERR_ARGUMENT`, as for all texts of JSON.
  */
-OZARR_CHECKED ozarr_status ozarr_array_partition(const ozarr_array *array, const ozarr_region *region,
-    int64_t workers, int64_t index, uint32_t flags, int64_t *start, int64_t *shape);
+OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec **out);
 
-/** What was done by this handle. */
-OZARR_CHECKED ozarr_status ozarr_array_stats(const ozarr_array *array, ozarr_stats *stats);
+/** Creates an array as the specification says; `location` and `flags` as for `ozarr_array_create`. */
+OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const ozarr_spec *spec,
+    ozarr_create flags, ozarr_array **out);
 
-/** What was done by the arrays that were opened from this store, also by those that are closed. */
-OZARR_CHECKED ozarr_status ozarr_store_stats(const ozarr_store *store, ozarr_stats *stats);
+/** The Zarr format: 3 (the default) or 2. */
+OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(ozarr_spec *spec, int32_t format);
 
-/** What was done in the stores that were opened with this context; NULL: in all stores of the process. */
-OZARR_CHECKED ozarr_status ozarr_context_stats(const ozarr_context *context, ozarr_stats *stats);
+/**
+ * The chunk's shape, one number for each dimension, at least 1. It takes the place of extents that were set
+ * before.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t *chunks);
 
-/** Begins to count at 0 again, for this handle. */
-OZARR_CHECKED ozarr_status ozarr_array_stats_reset(const ozarr_array *array);
+/**
+ * Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count`
+ * of them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks
+ * that were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which
+ * few other libraries read by now; if all are equal along every dimension the grid is the usual one.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_t dim, int64_t count,
+    const int64_t *extents);
 
-/** Begins to count at 0 again, for the store and the arrays that were opened from it. */
-OZARR_CHECKED ozarr_status ozarr_store_stats_reset(const ozarr_store *store);
+/**
+ * Puts many small chunks of this shape into each stored object (format 3): the chunks of
+ * `ozarr_spec_set_chunks` become shards, which must be a multiple of it along each dimension.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const int64_t *chunks);
 
-/** Begins to count at 0 again, for all stores of the context; NULL: for the process. */
-OZARR_CHECKED ozarr_status ozarr_context_stats_reset(const ozarr_context *context);
+/**
+ * Chunks that are no shards: takes back `ozarr_spec_set_inner_chunks`, and of a copy (`ozarr_array_spec`) the
+ * shards, whose inner chunks' codecs stay.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_unset_inner_chunks(ozarr_spec *spec);
 
-/** Counts as text, a line for each that is not 0. */
-OZARR_CHECKED ozarr_status ozarr_stats_text(const ozarr_stats *stats, char *buf, size_t cap, size_t *len);
+/**
+ * Another type of the elements. The fill value is converted; where it does not fit, it becomes the default of
+ * the new type.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_type(ozarr_spec *spec, ozarr_type type);
+
+/** The fill value: one element of type `type` (`OZARR_AS_STORED`: of the array's) at `value`. */
+OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_type type, const void *value);
+
+/**
+ * The fill value as it stands in a metadata document: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
+ * (format 2: undefined).
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(ozarr_spec *spec, const char *json);
+
+/**
+ * Format 3: a member of the document that has no setter of its own, as JSON: `"storage_transformers"` (a
+ * list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
+ * (`ozarr_register_member`), or one with `"must_understand": false`.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_member_json(ozarr_spec *spec, const char *name, const char *json);
+
+/** The dimensions' names, as many as the rank; NULL among them is a dimension without a name. */
+OZARR_CHECKED ozarr_status ozarr_spec_set_dimension_names(ozarr_spec *spec, const char *const *names);
+
+/**
+ * The order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It changes no
+ * index and no result, only which reads are quick.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_order(ozarr_spec *spec, ozarr_order order);
+
+/**
+ * Whether the elements are stored big-endian; the default is little-endian. Your memory is in this
+ * machine's order always.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big);
+
+/** What stands between the numbers in a chunk's key: `'/'` (a folder for each dimension) or `'.'`. */
+OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, char separator);
+
+/**
+ * How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level`
+ * is the codec's own, -1 its default.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_compressor(ozarr_spec *spec, const char *name, int32_t level);
+
+/** Format 3: the whole list of codecs, as the member `codecs` of the document. */
+OZARR_CHECKED ozarr_status ozarr_spec_set_codecs_json(ozarr_spec *spec, const char *json);
+
+/**
+ * Format 2: the compressor, as the member `compressor` of the document (`{"id": "zstd", "level": 3}`, or
+ * `null`).
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_compressor_json(ozarr_spec *spec, const char *json);
+
+/** Format 2: the filters, as the member `filters` of the document (a list, or `null`). */
+OZARR_CHECKED ozarr_status ozarr_spec_set_filters_json(ozarr_spec *spec, const char *json);
+
+/** The attributes that the array has from the beginning, as a JSON object. */
+OZARR_CHECKED ozarr_status ozarr_spec_set_attributes_json(ozarr_spec *spec, const char *json);
+
+/** The metadata document that an array created now would have, as JSON. */
+OZARR_CHECKED ozarr_status ozarr_spec_to_json(const ozarr_spec *spec, char *buf, size_t cap, size_t *len);
+
+/** Sets chunks of a suggested shape, and explains the choice in a short text. */
+OZARR_CHECKED ozarr_status ozarr_spec_suggest(ozarr_spec *spec, char *buf, size_t cap, size_t *len);
+
+/** Frees the specification; NULL is allowed. */
+void ozarr_spec_free(ozarr_spec *spec);
+
+/* ========================================================================================================
+ * Data types as values
+ * ========================================================================================================
+ *
+ * What an element is, where one of the numbers of `ozarr_type` does not say it: text of a length, times of
+ * a unit, structs. `ozarr_array_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your
+ * memory. A program describes its own struct from `offsetof`, and reads an array of them with one call;
+ * the struct may have fewer fields than the array's, at other offsets and of other types. What lies
+ * between stays as it is:
+ *
+ *     struct particle { double x, v[3]; int32_t id; };
+ *     int64_t three[] = {3};
+ *     ozarr_dtype *f64 = NULL, *i32 = NULL, *p = NULL;
+ *     if (ozarr_dtype_of(OZARR_FLOAT64, &f64) || ozarr_dtype_of(OZARR_INT32, &i32)) goto fail;
+ *     if (ozarr_dtype_struct(sizeof(struct particle), &p)) goto fail;
+ *     if (ozarr_dtype_add_field(p, "x", offsetof(struct particle, x), f64, 0, NULL)) goto fail;
+ *     if (ozarr_dtype_add_field(p, "v", offsetof(struct particle, v), f64, 1, three)) goto fail;
+ *     if (ozarr_dtype_add_field(p, "id", offsetof(struct particle, id), i32, 0, NULL)) goto fail;
+ *     memory.type = OZARR_BY_DTYPE;
+ *     memory.dtype = p;
+ *     if (ozarr_array_read_ex(a, NULL, &memory)) goto fail;
+ *
+ * In memory, elements and fields are always in this machine's byte order, whatever the type says. */
+
+/**
+ * The data type that a text describes. `format` 2: what stands in a `.zarray` (`<f8`, `|S20`, `>M8[10s]`,
+ * `[["x", "<f8"], ["id", "<i4"]]`); 3: what stands in a `zarr.json` (`float64`, an object with a name and a
+ * configuration); 0: either, or a name of C (`double`, `int32_t`). A text that fits several types is
+ * `OZARR_ERR_ARGUMENT`, and the message names them.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_parse(const char *text, int32_t format, ozarr_dtype **out);
+
+/** The data type of one of the numbers `OZARR_BOOL` ... . */
+OZARR_CHECKED ozarr_status ozarr_dtype_of(ozarr_type type, ozarr_dtype **out);
+
+/**
+ * Text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it, `'\0'` as C does. It
+ * converts to and from every type of text; an array cannot have blanks for padding.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_chars(size_t size, char pad, ozarr_dtype **out);
+
+/** A struct of `size` bytes that has no fields yet. */
+OZARR_CHECKED ozarr_status ozarr_dtype_struct(size_t size, ozarr_dtype **out);
+
+/**
+ * Adds a field to a struct: its name, its distance from the struct's beginning (`offsetof`), its type, and
+ * the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may leave gaps;
+ * an array that is made with the type has none.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_add_field(ozarr_dtype *dtype, const char *name, size_t offset,
+    const ozarr_dtype *field, int32_t rank, const int64_t *shape);
+
+/** Frees the handle; NULL is allowed. */
+void ozarr_dtype_free(ozarr_dtype *dtype);
+
+/** The data type of an array, with the byte order in which format 2 stores it. */
+OZARR_CHECKED ozarr_status ozarr_array_dtype(const ozarr_array *array, ozarr_dtype **out);
+
+/**
+ * A specification for an array of that data type; else as `ozarr_spec_new`. A struct is stored without the
+ * gaps between its fields.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_new_dtype(const ozarr_dtype *dtype, int32_t rank, const int64_t *shape,
+    ozarr_spec **out);
+
+/** The fill value: one element of that data type at `value`, which has `size` bytes. */
+OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const ozarr_dtype *dtype,
+    const void *value, size_t size);
 
 /* ========================================================================================================
  * Datasets: dimensions, variables, coordinates
@@ -1865,604 +1449,290 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
     int64_t *count);
 
 /* ========================================================================================================
- * NCZarr: what netCDF-C adds
+ * Time steps
  * ========================================================================================================
  *
- * netCDF-C writes keys of its own into hierarchies of format 2 (`_nczarr_group` and its like, in four
- * generations): dimensions that groups define, unlimited ones among them, and the types of attributes.
- * They are read here; dimensions' names of arrays come with `ozarr_array_dimension_name` as all others do.
- * The option `"nczarr"` of `ozarr_store_open_ex` says when they are written, so that netCDF-C opens
- * `file://PATH#mode=nczarr,file`. Without them it opens what has names of dimensions by `mode=zarr`. */
-
-/** The version in the superblock that the root of NCZarr has (`"2.0.0"`), or an empty text. */
-OZARR_CHECKED ozarr_status ozarr_group_nc_version(const ozarr_group *group, char *buf, size_t cap,
-    size_t *len);
-
-/** The number of dimensions that the group itself defines for netCDF: 0 where netCDF-C did not write it. */
-OZARR_CHECKED ozarr_status ozarr_group_nc_dimension_count(const ozarr_group *group, size_t *count);
-
-/**
- * Name, length (`extent` may be NULL) and whether it is unlimited (`unlimited` may be NULL) of dimension
- * number `index`, from 0.
- */
-OZARR_CHECKED ozarr_status ozarr_group_nc_dimension(const ozarr_group *group, size_t index, char *buf,
-    size_t cap, size_t *len, int64_t *extent, bool *unlimited);
-
-/**
- * Defines a dimension of the group for netCDF, of format 2, or changes one. An unlimited one may grow, and
- * is as long as the longest array along it when the store is closed.
- */
-OZARR_CHECKED ozarr_status ozarr_group_nc_define_dimension(ozarr_group *group, const char *name,
-    int64_t length, bool unlimited);
-
-/** Whether netCDF sees a variable without dimensions, which it stores as an array of one element. */
-OZARR_CHECKED ozarr_status ozarr_array_nc_is_scalar(const ozarr_array *array, bool *scalar);
-
-/**
- * The type that netCDF has for the array's elements: `"char"`, `"string"` or that of a number
- * (`"float32"`); an empty text for what netCDF does not have.
- */
-OZARR_CHECKED ozarr_status ozarr_array_nc_type(const ozarr_array *array, char *buf, size_t cap, size_t *len);
-
-/**
- * The type that netCDF wrote for an attribute: `"char"`, `"string"`, `"json"` or that of a number; an empty
- * text where it is not said.
- */
-OZARR_CHECKED ozarr_status ozarr_array_attr_nc_type(const ozarr_array *array, const char *name, char *buf,
-    size_t cap, size_t *len);
-
-/** `ozarr_array_attr_nc_type` for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_nc_type(const ozarr_group *group, const char *name, char *buf,
-    size_t cap, size_t *len);
-
-/* ========================================================================================================
- * OME-Zarr: images in several resolutions
- * ========================================================================================================
+ * An appender makes an array longer along one dimension, step by step. Steps wait in memory until their
+ * chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is published
+ * after the data, so that readers see whole steps only, also in other processes, also after a kill. A
+ * reader waits for more by `ozarr_array_wait_growth`. docs/timesteps.md has the whole story.
  *
- * A group with the metadata of OME-Zarr (0.4 in format 2, 0.5 in format 3) holds images, each as arrays of
- * falling resolution. These functions only read the metadata; the arrays are opened by their paths. */
-
-/**
- * The number of images that the group holds: 0 for groups of other kinds. Metadata of images that are not
- * as OME-Zarr has them are `OZARR_ERR_METADATA`, with the field.
- */
-OZARR_CHECKED ozarr_status ozarr_group_image_count(const ozarr_group *group, size_t *count);
-
-/** The numbers of levels and of axes of an image (from 0); either may be NULL. */
-OZARR_CHECKED ozarr_status ozarr_group_image_size(const ozarr_group *group, size_t image, size_t *levels,
-    size_t *axes);
-
-/** The path of a level's array below the group; level 0 has the highest resolution. */
-OZARR_CHECKED ozarr_status ozarr_group_image_level(const ozarr_group *group, size_t image, size_t level,
-    char *buf, size_t cap, size_t *len);
-
-/**
- * The distance between neighbours, and the place of the first element, along each axis of a level: `room`
- * numbers each, at least as many as there are axes. Either may be NULL.
- */
-OZARR_CHECKED ozarr_status ozarr_group_image_scale(const ozarr_group *group, size_t image, size_t level,
-    size_t room, double *scale, double *translation);
-
-/** The name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`. */
-OZARR_CHECKED ozarr_status ozarr_group_image_axis_name(const ozarr_group *group, size_t image, size_t axis,
-    char *buf, size_t cap, size_t *len);
-
-/** The kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text. */
-OZARR_CHECKED ozarr_status ozarr_group_image_axis_kind(const ozarr_group *group, size_t image, size_t axis,
-    char *buf, size_t cap, size_t *len);
-
-/** The unit of an axis, such as `"micrometer"`; may be an empty text. */
-OZARR_CHECKED ozarr_status ozarr_group_image_axis_unit(const ozarr_group *group, size_t image, size_t axis,
-    char *buf, size_t cap, size_t *len);
-
-/* ========================================================================================================
- * Chunks as they are
- * ========================================================================================================
- *
- * What is stored of an array, as the codecs made it: which chunks there are, their keys, places and bytes.
- * An index counts chunks along each dimension: element i lies in chunk i / extent. With `inner` true it
- * counts the smaller chunks inside shards, from the array's first one on, not from the shard's; an array
- * without shards has chunks only, and `inner` changes nothing. Chunks that were never written are not
- * stored, nor are those that hold nothing but the fill value.
- *
- *     // Copies every stored chunk of `a` to `b`, whose metadata are the same.
- *     ozarr_chunk_iter *it = NULL;
- *     bool more = false;
- *     if (ozarr_array_chunks(a, false, &it)) goto fail;
- *     while (ozarr_chunk_iter_next(it, &more) == OZARR_OK && more) {
- *         int64_t index[3], offset, size;
- *         size_t used;
- *         if (ozarr_chunk_iter_index(it, index) || ozarr_chunk_iter_place(it, &offset, &size)) goto fail;
- *         void *bytes = malloc((size_t)size);
- *         if (ozarr_array_chunk_read(a, index, false, bytes, (size_t)size, &used)) goto fail;
- *         if (ozarr_array_chunk_write(b, index, false, bytes, used)) goto fail;
- *         free(bytes);
+ *     ozarr_appender *out;
+ *     if (ozarr_appender_open(temperature, 0, 0, 0, &out)) goto fail;
+ *     for (int step = 0; step < steps; step++) {
+ *         compute(t);
+ *         if (ozarr_appender_append(out, 1, OZARR_FLOAT64, t, sizeof t)) goto fail;
  *     }
- *     ozarr_chunk_iter_free(it);
+ *     if (ozarr_appender_close(out)) goto fail; */
+
+/**
+ * Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
  *
- * A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`. */
+ * `publish_every`: readers see the new length when it passes a multiple of so many steps. 0: whenever
+ * chunks are whole along the dimension, which costs nothing but the document (and what the store's
+ * `"file.sync"` asks for). Numbers that are no multiples of the chunk's depth have chunks stored in part,
+ * and read, decoded and encoded again when there is more of them: with 1, each chunk as often as it has
+ * steps.
+ *
+ * `memory`: the most bytes that steps may take while they wait; 0 is no limit. One chunk along the
+ * dimension, across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
+ *
+ * One appender at a time may be at work on an array: publishing finds a length that another one has changed
+ * (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions with
+ * listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
+ */
+OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, int64_t publish_every,
+    size_t memory, ozarr_appender **out);
 
 /**
- * The number of chunks (or inner chunks) that are stored. Looks at the store's list of keys, and into
- * every shard if `inner` is true.
+ * Takes `count` steps from `data`: contiguous, the last index fastest, of the array's shape except that the
+ * dimension has `count` elements. They are copied: `data` is yours again when this returns.
+ *
+ * After an error in taking or storing them the position is as before and the same steps can be given again;
+ * after one in publishing it has them, and the next call, a flush and the close publish again.
  */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_count(const ozarr_array *array, bool inner, int64_t *count);
-
-/** The key in the store under which a chunk (not an inner one) is stored, or would be. */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_key(const ozarr_array *array, const int64_t *index, char *buf,
-    size_t cap, size_t *len);
-
-/**
- * Whether a chunk is stored, the number of its encoded bytes, and the place of the first one in the
- * object of its key: for an inner chunk in the shard, else 0. Both are 0 where nothing is stored.
- */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_place(const ozarr_array *array, const int64_t *index, bool inner,
-    bool *stored, int64_t *offset, int64_t *size);
-
-/**
- * Reads the encoded bytes of a chunk, as they are, to `data`, which has room for `size`. `*used`
- * becomes their number, also if that is more (`OZARR_ERR_BUFFER_SIZE`). `OZARR_ERR_MISSING` if the
- * chunk is not stored.
- */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_read(const ozarr_array *array, const int64_t *index, bool inner,
-    void *data, size_t size, size_t *used);
-
-/**
- * Stores `size` bytes as those of a chunk, as they are: nobody looks whether the codecs can decode
- * them. The other inner chunks of a shard stay as they are stored.
- */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_write(const ozarr_array *array, const int64_t *index, bool inner,
+OZARR_CHECKED ozarr_status ozarr_appender_append(ozarr_appender *appender, int64_t count, ozarr_type type,
     const void *data, size_t size);
 
-/**
- * Removes what is stored of a chunk, which then reads as the fill value. `*stored`: whether anything
- * was.
- */
-OZARR_CHECKED ozarr_status ozarr_array_chunk_erase(const ozarr_array *array, const int64_t *index, bool inner,
-    bool *stored);
+/** As `ozarr_appender_append`, from any memory: with halos, of another type, column-major. */
+OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, int64_t count,
+    const ozarr_memory *memory);
 
 /**
- * Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
- * under a cursor that stands before the first. The index of a shard is read when the cursor comes to it.
+ * The length of the dimension with all steps that were taken, and the length that readers see; either may
+ * be NULL.
  */
-OZARR_CHECKED ozarr_status ozarr_array_chunks(const ozarr_array *array, bool inner, ozarr_chunk_iter **out);
-
-/** Moves to the next chunk; `*more` becomes false at the end, and stays so. */
-OZARR_CHECKED ozarr_status ozarr_chunk_iter_next(ozarr_chunk_iter *chunk_iter, bool *more);
-
-/** The index of the chunk; `index` has room for as many numbers as the array's rank. */
-OZARR_CHECKED ozarr_status ozarr_chunk_iter_index(const ozarr_chunk_iter *chunk_iter, int64_t *index);
-
-/** The number of the chunk's encoded bytes, and the place of the first one in the object of its key. */
-OZARR_CHECKED ozarr_status ozarr_chunk_iter_place(const ozarr_chunk_iter *chunk_iter, int64_t *offset,
-    int64_t *size);
-
-/** Frees the cursor; NULL is allowed. */
-void ozarr_chunk_iter_free(ozarr_chunk_iter *chunk_iter);
+OZARR_CHECKED ozarr_status ozarr_appender_position(ozarr_appender *appender, int64_t *position,
+    int64_t *published);
 
 /**
- * Whether a region (NULL: the whole array) consists of whole chunks, as far as these lie inside the
- * array: writing it reads nothing. With `inner`: of whole inner chunks; writing it encodes these
- * only.
+ * Stores and publishes all steps that were taken, and makes them durable as far as the store's
+ * `"file.sync"` promises it. What could not be stored waits still, and this tells of it whenever it is
+ * called, until it could.
  */
-OZARR_CHECKED ozarr_status ozarr_array_region_is_aligned(const ozarr_array *array, const ozarr_region *region,
-    bool inner, bool *aligned);
+OZARR_CHECKED ozarr_status ozarr_appender_flush(ozarr_appender *appender);
 
 /**
- * Begins to write the shard of that index (of chunks, not of inner ones): inner chunks are put one by
- * one, in any order, and go to a temporary file. Nothing of it is seen before
- * `ozarr_shard_writer_finish`, which replaces the whole shard at once.
+ * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are lost.
+ * In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
  */
-OZARR_CHECKED ozarr_status ozarr_shard_writer_new(const ozarr_array *array, const int64_t *index,
-    ozarr_shard_writer **out);
+OZARR_CHECKED ozarr_status ozarr_appender_close(ozarr_appender *appender);
 
 /**
- * Encodes an inner chunk of the shard; `index` is that among all inner chunks of the array. `data`
- * has its elements as far as they lie inside the array, contiguous, the last index fastest. Each can
- * be put once (`OZARR_ERR_STATE`); those that are not put read as the fill value.
+ * Frees the appender; NULL is allowed. Steps that wait are stored and published, but nobody is told if that
+ * fails: use `ozarr_appender_close`.
  */
-OZARR_CHECKED ozarr_status ozarr_shard_writer_put(ozarr_shard_writer *shard_writer, const int64_t *index,
-    ozarr_type type, const void *data, size_t size);
+void ozarr_appender_free(ozarr_appender *appender);
+
+/** Reads the array's document again: its shape may have been changed by other handles and processes. */
+OZARR_CHECKED ozarr_status ozarr_array_refresh(ozarr_array *array);
 
 /**
- * Writes the shard's index and puts the shard into its place. After this the writer can only be
- * freed.
+ * Waits until dimension `dim` is longer than `beyond`; `*length` (may be NULL) becomes its length, which
+ * this handle's shape has from then on. `OZARR_ERR_TIMEOUT` after `timeout_ms` milliseconds; 0 looks once.
+ *
+ * The array's document is looked at after pauses of 1 ms that grow to 64 ms (of a store that is far away
+ * 0.1 s to 1.6 s). A look at a file is one system call; it is read when it has changed.
  */
-OZARR_CHECKED ozarr_status ozarr_shard_writer_finish(ozarr_shard_writer *shard_writer);
-
-/**
- * Frees the writer; what is not finished is discarded, and the shard stays as it was. NULL is
- * allowed.
- */
-void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
+OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
+    int64_t timeout_ms, int64_t *length);
 
 /* ========================================================================================================
- * Text and bytes of variable length
+ * Parallel programs
  * ========================================================================================================
  *
- * Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own. They,
- * and text and bytes of a fixed length (without the NULs at their end), are read into an object of the
- * library, whose layout is that of Apache Arrow's variable-size arrays: element i is `data[offsets[i]]` to
- * `data[offsets[i + 1]]`, in C order of the region. There is no NUL between them.
+ * The processes of a parallel program (MPI ranks, say) open the same array and read and write regions of it
+ * at the same time. `ozarr_array_partition` gives each process a part that ends at the borders of chunks, so
+ * that no two processes write to one chunk. */
+
+/** `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading. */
+#define OZARR_PARTITION_INNER 1
+
+/**
+ * The part of a region (NULL: the whole array; without steps) for worker `index`, from 0, of `workers`: a
+ * box at `start` of `shape` elements, one number for each dimension. The parts are disjoint, make up the
+ * region, and end only where chunks (shards) end, so that workers write without waiting for each other.
+ * Each has about as many chunks; along one dimension none has more than one chunk more than another. If
+ * there are fewer chunks than workers, the last workers get boxes without elements.
  *
- *     ozarr_varlen *names = NULL;
- *     int64_t n = 0;
- *     if (ozarr_array_read_varlen(a, NULL, &names)) goto fail;
- *     if (ozarr_varlen_count(names, &n)) goto fail;
- *     for (int64_t i = 0; i < n; i++) {
- *         const char *name = NULL;
- *         size_t len = 0;
- *         if (ozarr_varlen_get(names, i, &name, &len)) goto fail;
- *         printf("%.*s\n", (int)len, name);
- *     }
- *     ozarr_varlen_free(names); */
-
-/**
- * Reads a region (NULL: the whole array) of elements of variable length.
- *
- * Text is UTF-8. JSON values (`OZARR_JSON`) are their text. Lists (`OZARR_LIST`) are their numbers, of the
- * type that `ozarr_array_list_type` says, in this machine's byte order.
+ * The chunks are cut across one dimension into two, each for a part of the workers, and these again, where
+ * the most and the least that one may get are nearest to each other; of such cuts in the middle, of these
+ * across the first dimension. Of a rectilinear grid not chunks count but their elements. Every process
+ * finds the same.
  */
-OZARR_CHECKED ozarr_status ozarr_array_read_varlen(const ozarr_array *array, const ozarr_region *region,
-    ozarr_varlen **out);
-
-/**
- * Writes a region (NULL: the whole array) of elements of variable length, in C order of the region:
- * element i is `data[offsets[i]]` to `data[offsets[i + 1]]`. There is one offset more than elements;
- * `size` is that of `data` in bytes.
- *
- * Bytes that are not what the type holds (text that is not UTF-8, or too long for a type of a fixed length)
- * are `OZARR_ERR_RANGE`.
- */
-OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, const ozarr_region *region,
-    const int64_t *offsets, const void *data, size_t size);
-
-/**
- * Writes a region (NULL: the whole array) of text from one string for each element, in C order of the
- * region.
- */
-OZARR_CHECKED ozarr_status ozarr_array_write_strings(const ozarr_array *array, const ozarr_region *region,
-    const char *const *strings);
-
-/** The type of the numbers in the lists of an array of `OZARR_LIST`. */
-OZARR_CHECKED ozarr_status ozarr_array_list_type(const ozarr_array *array, ozarr_type *type);
-
-/**
- * The fill value of an array of variable length: its bytes as a text. (Bytes that are no UTF-8 are
- * `OZARR_ERR_TYPE`; `ozarr_array_metadata` has them.)
- */
-OZARR_CHECKED ozarr_status ozarr_array_fill_text(const ozarr_array *array, char *buf, size_t cap,
-    size_t *len);
-
-/** The number of elements. */
-OZARR_CHECKED ozarr_status ozarr_varlen_count(const ozarr_varlen *varlen, int64_t *count);
-
-/**
- * The bytes of element `index`, counted from 0. They stay until `varlen` is freed, and are not followed by
- * NUL.
- */
-OZARR_CHECKED ozarr_status ozarr_varlen_get(const ozarr_varlen *varlen, int64_t index, const char **bytes,
-    size_t *len);
-
-/**
- * All elements at once: `*offsets` has one number more than there are elements, `*data` has `*size` bytes.
- * They stay until `varlen` is freed.
- */
-OZARR_CHECKED ozarr_status ozarr_varlen_all(const ozarr_varlen *varlen, const int64_t **offsets,
-    const char **data, size_t *size);
-
-/** Frees the elements; NULL is allowed. */
-void ozarr_varlen_free(ozarr_varlen *varlen);
+OZARR_CHECKED ozarr_status ozarr_array_partition(const ozarr_array *array, const ozarr_region *region,
+    int64_t workers, int64_t index, uint32_t flags, int64_t *start, int64_t *shape);
 
 /* ========================================================================================================
- * Specifications: what to create
+ * Requests: reads and writes that go on while the program computes
  * ========================================================================================================
  *
- * Every choice about a new array. A specification is checked as a whole when it is used
- * (`OZARR_ERR_METADATA` or `OZARR_ERR_UNSUPPORTED`, with the name of the member), and stays usable
- * afterwards:
+ * The names and rules are MPI's. A call with an i (`ozarr_array_iwrite_region`) begins a read or a write,
+ * gives a request and returns; the request is tested or waited for, and freed:
  *
- *     ozarr_spec *s = NULL;
- *     int64_t shape[] = {0, 720, 1440}, chunks[] = {1, 720, 1440};
- *     const char *names[] = {"time", "lat", "lon"};
- *     if (ozarr_spec_new(OZARR_FLOAT32, 3, shape, &s)) goto fail;
- *     if (ozarr_spec_set_chunks(s, chunks)) goto fail;
- *     if (ozarr_spec_set_dimension_names(s, names)) goto fail;
- *     if (ozarr_spec_set_compressor(s, "blosc", 5)) goto fail;
- *     if (ozarr_array_create_ex("run.zarr/rain", s, OZARR_NEW, &a)) goto fail;
- *     ozarr_spec_free(s); */
-
-/**
- * A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested
- * shape, compressed with zstd, fill value 0.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const int64_t *shape,
-    ozarr_spec **out);
-
-/**
- * A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
- * `ozarr_array_metadata`. What is no JSON is `OZARR_ERR_ARGUMENT`, as for all texts of JSON.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec **out);
-
-/** Creates an array as the specification says; `location` and `flags` as for `ozarr_array_create`. */
-OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const ozarr_spec *spec,
-    ozarr_create flags, ozarr_array **out);
-
-/** The Zarr format: 3 (the default) or 2. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(ozarr_spec *spec, int32_t format);
-
-/**
- * The chunk's shape, one number for each dimension, at least 1. It takes the place of extents that were set
- * before.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t *chunks);
-
-/**
- * Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count`
- * of them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks
- * that were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which
- * few other libraries read by now; if all are equal along every dimension the grid is the usual one.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_t dim, int64_t count,
-    const int64_t *extents);
-
-/**
- * Puts many small chunks of this shape into each stored object (format 3): the chunks of
- * `ozarr_spec_set_chunks` become shards, which must be a multiple of it along each dimension.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const int64_t *chunks);
-
-/**
- * Chunks that are no shards: takes back `ozarr_spec_set_inner_chunks`, and of a copy (`ozarr_array_spec`) the
- * shards, whose inner chunks' codecs stay.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_unset_inner_chunks(ozarr_spec *spec);
-
-/**
- * Another type of the elements. The fill value is converted; where it does not fit, it becomes the default of
- * the new type.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_type(ozarr_spec *spec, ozarr_type type);
-
-/** The fill value: one element of type `type` (`OZARR_AS_STORED`: of the array's) at `value`. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_type type, const void *value);
-
-/**
- * The fill value as it stands in a metadata document: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
- * (format 2: undefined).
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(ozarr_spec *spec, const char *json);
-
-/**
- * Format 3: a member of the document that has no setter of its own, as JSON: `"storage_transformers"` (a
- * list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
- * (`ozarr_register_member`), or one with `"must_understand": false`.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_member_json(ozarr_spec *spec, const char *name, const char *json);
-
-/** The dimensions' names, as many as the rank; NULL among them is a dimension without a name. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_dimension_names(ozarr_spec *spec, const char *const *names);
-
-/**
- * The order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It changes no
- * index and no result, only which reads are quick.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_order(ozarr_spec *spec, ozarr_order order);
-
-/**
- * Whether the elements are stored big-endian; the default is little-endian. Your memory is in this
- * machine's order always.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big);
-
-/** What stands between the numbers in a chunk's key: `'/'` (a folder for each dimension) or `'.'`. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, char separator);
-
-/**
- * How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level`
- * is the codec's own, -1 its default.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_compressor(ozarr_spec *spec, const char *name, int32_t level);
-
-/** Format 3: the whole list of codecs, as the member `codecs` of the document. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_codecs_json(ozarr_spec *spec, const char *json);
-
-/**
- * Format 2: the compressor, as the member `compressor` of the document (`{"id": "zstd", "level": 3}`, or
- * `null`).
- */
-OZARR_CHECKED ozarr_status ozarr_spec_set_compressor_json(ozarr_spec *spec, const char *json);
-
-/** Format 2: the filters, as the member `filters` of the document (a list, or `null`). */
-OZARR_CHECKED ozarr_status ozarr_spec_set_filters_json(ozarr_spec *spec, const char *json);
-
-/** The attributes that the array has from the beginning, as a JSON object. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_attributes_json(ozarr_spec *spec, const char *json);
-
-/** The metadata document that an array created now would have, as JSON. */
-OZARR_CHECKED ozarr_status ozarr_spec_to_json(const ozarr_spec *spec, char *buf, size_t cap, size_t *len);
-
-/** Sets chunks of a suggested shape, and explains the choice in a short text. */
-OZARR_CHECKED ozarr_status ozarr_spec_suggest(ozarr_spec *spec, char *buf, size_t cap, size_t *len);
-
-/** Frees the specification; NULL is allowed. */
-void ozarr_spec_free(ozarr_spec *spec);
-
-/* ========================================================================================================
- * Data types as values
- * ========================================================================================================
+ *     ozarr_request *r = NULL;
+ *     if (ozarr_array_iwrite_region(t, start, shape, OZARR_FLOAT64, u, sizeof u, 0, &r)) goto fail;
+ *     compute(v);                          // u is not touched meanwhile
+ *     if (ozarr_request_wait(r)) goto fail; // the write's own status
+ *     ozarr_request_free(r);
  *
- * What an element is, where one of the numbers of `ozarr_type` does not say it: text of a length, times of
- * a unit, structs. `ozarr_array_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your
- * memory. A program describes its own struct from `offsetof`, and reads an array of them with one call;
- * the struct may have fewer fields than the array's, at other offsets and of other types. What lies
- * between stays as it is:
- *
- *     struct particle { double x, v[3]; int32_t id; };
- *     int64_t three[] = {3};
- *     ozarr_dtype *f64 = NULL, *i32 = NULL, *p = NULL;
- *     if (ozarr_dtype_of(OZARR_FLOAT64, &f64) || ozarr_dtype_of(OZARR_INT32, &i32)) goto fail;
- *     if (ozarr_dtype_struct(sizeof(struct particle), &p)) goto fail;
- *     if (ozarr_dtype_add_field(p, "x", offsetof(struct particle, x), f64, 0, NULL)) goto fail;
- *     if (ozarr_dtype_add_field(p, "v", offsetof(struct particle, v), f64, 1, three)) goto fail;
- *     if (ozarr_dtype_add_field(p, "id", offsetof(struct particle, id), i32, 0, NULL)) goto fail;
- *     memory.type = OZARR_BY_DTYPE;
- *     memory.dtype = p;
- *     if (ozarr_array_read_ex(a, NULL, &memory)) goto fail;
- *
- * In memory, elements and fields are always in this machine's byte order, whatever the type says. */
+ * Memory.    Until the request is done, the elements of a write must not change and those of a read mean
+ *            nothing. With `OZARR_REQUEST_COPY` those of a write are copied before the call returns, and are
+ *            yours again. The structs and lists of arguments are always used during the call only. The array
+ *            may be freed.
+ * Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its deadline.
+ *            From then on nothing touches its memory, which may be freed at once: ending it waits for copies
+ *            that are being made at this moment, never for a store, a network or a lock. A write that was
+ *            ended has stored some of its chunks and not others; each is old or new. Freed requests whose
+ *            elements were copied are not ended, but go on.
+ * Order.     Requests on one array whose chunks overlap are carried out in the order in which they were
+ *            submitted in this process, unless both read; a blocking read or write, `ozarr_array_append`, and
+ *            a resize that erases, come behind those submitted before. So overlapping writes end as if each
+ *            had been a blocking call, and a read sees the writes before it. Everything else has no order:
+ *            other chunks, the raw chunks and shard writers, and the same files opened by another name.
+ * Flushing.  `ozarr_array_flush`, `ozarr_array_close` and the same of stores wait for the requests on what
+ *            they flush. What those failed with is told by the requests only.
+ * Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in stores
+ *            and codecs of your own that must stay in your threads) requests go on only inside of test, wait
+ *            and the calls that wait for them. A request may be used by several threads at once.
+ * Bounds.    All requests of a context that are not done have `"bytes_in_flight"` bytes of elements at most
+ *            (`ozarr_context_set`; by default half of the memory, at most 16 GiB). The next one waits until
+ *            there is room, and helps along; or, with `"when_full"` as `"again"`, is `OZARR_ERR_AGAIN`. One
+ *            that alone has more is `OZARR_ERR_LIMIT`.
+ * Fork.      In a child, requests of the parent are `OZARR_ERR_FORKED`; there they can only be freed. */
 
-/** The class of a data type. */
-typedef int32_t ozarr_dtype_kind;
+/** In the flags of a write: the elements are copied before the call returns. */
+#define OZARR_REQUEST_COPY 1
 
-#define OZARR_KIND_BOOL           1      /**< `bool` */
-#define OZARR_KIND_INT            2      /**< Signed integers. */
-#define OZARR_KIND_UINT           3      /**< Unsigned integers. */
-#define OZARR_KIND_FLOAT          4      /**< Floating-point numbers. */
-#define OZARR_KIND_COMPLEX        5      /**< Pairs of floating-point numbers. */
-#define OZARR_KIND_BYTES          6      /**< Text of so many bytes, padded with NUL. */
-#define OZARR_KIND_TEXT           7      /**< Text of so many code points of four bytes, padded with NUL. */
-#define OZARR_KIND_RAW            8      /**< So many bytes without a meaning. */
-/** Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time". */
-#define OZARR_KIND_DATETIME 9
-#define OZARR_KIND_TIMEDELTA      10     /**< Spans of time: a count of 64 bits of a unit. */
-#define OZARR_KIND_STRUCT         11     /**< Named fields. */
-#define OZARR_KIND_VAR_TEXT       12     /**< Text of any length. */
-#define OZARR_KIND_VAR_BYTES      13     /**< Bytes of any length. */
-#define OZARR_KIND_VAR_JSON       14     /**< JSON values. */
-#define OZARR_KIND_VAR_LIST       15     /**< Lists of numbers of any length. */
-#define OZARR_KIND_CHARS          16     /**< In memory only: text of so many bytes, padded with blanks. */
+/** How far a request is. */
+typedef int32_t ozarr_state;
 
-/** The byte order of a data type. */
-typedef int32_t ozarr_byte_order;
-
-#define OZARR_BYTES_UNORDERED     0      /**< There is nothing to order. */
-#define OZARR_BYTES_LITTLE        1      /**< The least significant byte first. */
-#define OZARR_BYTES_BIG           2      /**< The most significant byte first. */
-#define OZARR_BYTES_MIXED         3      /**< Fields of a struct have different orders. */
+#define OZARR_REQUEST_QUEUED      0      /**< It waits for earlier requests on the same chunks. */
+#define OZARR_REQUEST_RUNNING     1      /**< It is under way. */
+#define OZARR_REQUEST_DONE        2      /**< It is done, and went well. */
+#define OZARR_REQUEST_FAILED      3      /**< It is done, and has an error (`ozarr_request_error`). */
 
 /**
- * The data type that a text describes. `format` 2: what stands in a `.zarray` (`<f8`, `|S20`, `>M8[10s]`,
- * `[["x", "<f8"], ["id", "<i4"]]`); 3: what stands in a `zarr.json` (`float64`, an object with a name and a
- * configuration); 0: either, or a name of C (`double`, `int32_t`). A text that fits several types is
- * `OZARR_ERR_ARGUMENT`, and the message names them.
+ * Is told once how a request ended: its status, and the message of an error ("" without one), which is
+ * valid during the call only. It may begin other requests, but not wait for one.
  */
-OZARR_CHECKED ozarr_status ozarr_dtype_parse(const char *text, int32_t format, ozarr_dtype **out);
+typedef void (*ozarr_request_function)(void *user, ozarr_status status, const char *message);
 
-/** The data type of one of the numbers `OZARR_BOOL` ... . */
-OZARR_CHECKED ozarr_status ozarr_dtype_of(ozarr_type type, ozarr_dtype **out);
+/** How a request is to go on. To be set to `OZARR_REQUEST_OPTIONS_INIT` first. */
+typedef struct ozarr_request_options {
+    /** `sizeof(ozarr_request_options)`; set by `OZARR_REQUEST_OPTIONS_INIT`. */
+    size_t struct_size;
+    /** A sum of `OZARR_REQUEST_COPY` (writes only) and `OZARR_CALLBACK_ANY_THREAD`, or 0. */
+    uint32_t flags;
+    /**
+     * The deadline, in seconds from now: a request that is not done by then ends with `OZARR_ERR_TIMEOUT`.
+     * That is looked at in each call on the request, and before each piece of its work. 0: none.
+     */
+    double seconds;
+    /**
+     * Called with `user` when the request is done; NULL for nobody. Without `OZARR_CALLBACK_ANY_THREAD` it
+     * runs in the call that first finds the request done (test, wait, cancel), in that call's thread, and
+     * not at all if the request is freed before. With it, it runs in whichever thread ends the request, one
+     * of the library's perhaps, perhaps before the call that began it returns; and the request counts as
+     * done when it has returned.
+     */
+    ozarr_request_function done;
+    /** Handed to `done`. */
+    void *user;
+} ozarr_request_options;
+
+/** The value of a new `ozarr_request_options`. */
+#define OZARR_REQUEST_OPTIONS_INIT {sizeof(ozarr_request_options), 0, 0, NULL, NULL}
 
 /**
- * Text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it, `'\0'` as C does. It
- * converts to and from every type of text; an array cannot have blanks for padding.
+ * Begins to read the box of `shape` elements that begins at `start` to `data`: contiguous, the last index
+ * fastest. What is wrong with the arguments is told at once, all else by the request.
  */
-OZARR_CHECKED ozarr_status ozarr_dtype_chars(size_t size, char pad, ozarr_dtype **out);
-
-/** A struct of `size` bytes that has no fields yet. */
-OZARR_CHECKED ozarr_status ozarr_dtype_struct(size_t size, ozarr_dtype **out);
+OZARR_CHECKED ozarr_status ozarr_array_iread_region(const ozarr_array *array, const int64_t *start,
+    const int64_t *shape, ozarr_type type, void *data, size_t size, ozarr_request **out);
 
 /**
- * Adds a field to a struct: its name, its distance from the struct's beginning (`offsetof`), its type, and
- * the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may leave gaps;
- * an array that is made with the type has none.
+ * Begins to write the box of `shape` elements that begins at `start` from `data`: contiguous, the last
+ * index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
  */
-OZARR_CHECKED ozarr_status ozarr_dtype_add_field(ozarr_dtype *dtype, const char *name, size_t offset,
-    const ozarr_dtype *field, int32_t rank, const int64_t *shape);
+OZARR_CHECKED ozarr_status ozarr_array_iwrite_region(const ozarr_array *array, const int64_t *start,
+    const int64_t *shape, ozarr_type type, const void *data, size_t size, uint32_t flags,
+    ozarr_request **out);
 
-/** Frees the handle; NULL is allowed. */
-void ozarr_dtype_free(ozarr_dtype *dtype);
+/** Begins to read a region (NULL: the whole array) to any memory. `options` may be NULL. */
+OZARR_CHECKED ozarr_status ozarr_array_iread_ex(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory, const ozarr_request_options *options, ozarr_request **out);
 
-/** The data type of an array, with the byte order in which format 2 stores it. */
-OZARR_CHECKED ozarr_status ozarr_array_dtype(const ozarr_array *array, ozarr_dtype **out);
+/** Begins to write a region (NULL: the whole array) from any memory. `options` may be NULL. */
+OZARR_CHECKED ozarr_status ozarr_array_iwrite_ex(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory, const ozarr_request_options *options, ozarr_request **out);
 
 /**
- * A specification for an array of that data type; else as `ozarr_spec_new`. A struct is stored without the
- * gaps between its fields.
+ * Says whether the request is done, and goes on with it a little where no thread of the library does. The
+ * status is the request's own once it is done: then `*done` is true whatever it is.
  */
-OZARR_CHECKED ozarr_status ozarr_spec_new_dtype(const ozarr_dtype *dtype, int32_t rank, const int64_t *shape,
-    ozarr_spec **out);
-
-/** The fill value: one element of that data type at `value`, which has `size` bytes. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const ozarr_dtype *dtype,
-    const void *value, size_t size);
-
-/** The class of the type. */
-OZARR_CHECKED ozarr_status ozarr_dtype_get_kind(const ozarr_dtype *dtype, ozarr_dtype_kind *kind);
-
-/** The number of the type; `OZARR_BY_DTYPE` where it has none. */
-OZARR_CHECKED ozarr_status ozarr_dtype_type(const ozarr_dtype *dtype, ozarr_type *type);
-
-/** The bytes of one element. */
-OZARR_CHECKED ozarr_status ozarr_dtype_item_size(const ozarr_dtype *dtype, size_t *bytes);
-
-/** The alignment that a C compiler gives an element. Your memory need not be aligned. */
-OZARR_CHECKED ozarr_status ozarr_dtype_alignment(const ozarr_dtype *dtype, size_t *bytes);
-
-/** The byte order that the type has in a file. */
-OZARR_CHECKED ozarr_status ozarr_dtype_byte_order(const ozarr_dtype *dtype, ozarr_byte_order *order);
+OZARR_CHECKED ozarr_status ozarr_request_test(const ozarr_request *request, bool *done);
 
 /**
- * What a time counts: `scale` of the unit called Y, M, W, D, h, m, s, ms, us, ns, ps, fs, as or generic.
- * `OZARR_ERR_TYPE` for other types.
+ * Waits until the request is done, helping it along, and gives its status. A request that is done already
+ * gives it again.
  */
-OZARR_CHECKED ozarr_status ozarr_dtype_unit(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len,
-    int64_t *scale);
-
-/** Whether two types are the same: size, meaning and byte order, and all fields. */
-OZARR_CHECKED ozarr_status ozarr_dtype_equal(const ozarr_dtype *dtype, const ozarr_dtype *other, bool *equal);
-
-/** The name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`, `struct`. */
-OZARR_CHECKED ozarr_status ozarr_dtype_name(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_request_wait(const ozarr_request *request);
 
 /**
- * The type as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
- * `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte orders
- * or with shapes.
+ * Waits at most so many seconds (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done
+ * by then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
+ * `ozarr_request_state` says so.) With one thread, the time is looked at between two pieces of work.
  */
-OZARR_CHECKED ozarr_status ozarr_dtype_to_json(const ozarr_dtype *dtype, int32_t format, char *buf,
-    size_t cap, size_t *len);
-
-/** The number of fields of a struct, unnamed padding not among them; 0 for other types. */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_count(const ozarr_dtype *dtype, size_t *count);
-
-/** The number, from 0, of the field of that name; `OZARR_ERR_NOT_FOUND` if there is none. */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_index(const ozarr_dtype *dtype, const char *name, size_t *index);
-
-/** The name of a field, by its number from 0. */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_name(const ozarr_dtype *dtype, size_t index, char *buf,
-    size_t cap, size_t *len);
-
-/** The distance of a field from the struct's beginning, in bytes. */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_offset(const ozarr_dtype *dtype, size_t index, size_t *offset);
-
-/** The data type of a field (of each of its values, where it has a shape), as a new handle. */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_dtype(const ozarr_dtype *dtype, size_t index, ozarr_dtype **out);
+OZARR_CHECKED ozarr_status ozarr_request_wait_timeout(const ozarr_request *request, double seconds);
 
 /**
- * The rank of a field, 0 for one value, and its shape: room for `cap` numbers at `shape`, which may be NULL
- * with `cap` 0 to ask for the rank only.
+ * Ends the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns, its
+ * memory is not touched any more. Some chunks of a write may be stored, each as a whole.
  */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_shape(const ozarr_dtype *dtype, size_t index, int64_t *shape,
-    size_t cap, int32_t *rank);
+OZARR_CHECKED ozarr_status ozarr_request_cancel(const ozarr_request *request);
 
 /**
- * The value that elements have where nobody chose one: 0, false, no text, "not a time". One element to
- * `value`, which has `size` bytes.
+ * Frees the handle; NULL is allowed. A request that is not done is cancelled, or, if its elements were
+ * copied, goes on. When this returns, its memory is not touched any more.
  */
-OZARR_CHECKED ozarr_status ozarr_dtype_default_scalar(const ozarr_dtype *dtype, void *value, size_t size);
+void ozarr_request_free(ozarr_request *request);
 
-/** One element at `value` (`size` bytes) as a metadata document of `format` 2 or 3 has it in `fill_value`. */
-OZARR_CHECKED ozarr_status ozarr_dtype_scalar_to_json(const ozarr_dtype *dtype, int32_t format,
-    const void *value, size_t size, char *buf, size_t cap, size_t *len);
+/** How far the request is, without going on with it. */
+OZARR_CHECKED ozarr_status ozarr_request_state(const ozarr_request *request, ozarr_state *state);
 
 /**
- * One element, to `value` (`size` bytes), from what a metadata document of `format` 2 or 3 has in
- * `fill_value`. A value that the type does not have, such as a number out of range, is
- * `OZARR_ERR_METADATA`.
+ * Fills `info`, whose `struct_size` the caller has set, with the request's own error; its status is
+ * `OZARR_OK` without one. The texts live as long as the request. `OZARR_ERR_STATE` before it is done.
  */
-OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype, int32_t format,
-    const char *json, void *value, size_t size);
+OZARR_CHECKED ozarr_status ozarr_request_error(const ozarr_request *request, ozarr_error_info *info);
+
+/**
+ * Waits until all requests are done (NULL ones count as done), for at most so many seconds (negative:
+ * without end): then `OZARR_ERR_TIMEOUT`, if one is not. Else the status is that of the first, in the order
+ * of the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
+ * (`OZARR_ERR_STATE` of those that are not done).
+ */
+OZARR_CHECKED ozarr_status ozarr_requests_wait_all(size_t count, ozarr_request *const *requests,
+    double seconds, ozarr_status *statuses);
+
+/**
+ * Waits until one of the requests is done, for at most so many seconds (negative: without end), and gives
+ * its place in the list, which is then best set to NULL; -1 if all are NULL. The status is that request's
+ * own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none is done in time, which leaves
+ * it at -1.
+ */
+OZARR_CHECKED ozarr_status ozarr_requests_wait_any(size_t count, ozarr_request *const *requests,
+    double seconds, int64_t *index);
+
+/**
+ * Waits for all requests of the process, those whose handles are freed among them, and ends the threads of
+ * the library: to be called before `MPI_Finalize`, `dlclose` or the end of `main`, where the program must
+ * not have other threads by then. Later calls start threads again. Stores with threads of their own (object
+ * stores, web servers, `ozarr_store_delayed`) keep them until they are closed. `OZARR_ERR_STATE` from inside
+ * of a function that the library calls in one of its threads.
+ */
+OZARR_CHECKED ozarr_status ozarr_shutdown(void);
 
 /* ========================================================================================================
  * Stores
@@ -2565,21 +1835,6 @@ OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, con
 OZARR_CHECKED ozarr_status ozarr_store_memory(ozarr_store **out);
 
 /**
- * What lies below `path` of another store, as a store of its own; an empty path is all of it, which with
- * mode `"r"` makes a store for reading only of any store. `mode` is `"r"` or `"r+"`.
- */
-OZARR_CHECKED ozarr_status ozarr_store_below(const ozarr_store *store, const char *path, const char *mode,
-    ozarr_store **out);
-
-/**
- * Another store behind a cache of `bytes` bytes in memory: what is read is kept, and given again while the
- * key holds the same version. Each use asks the store for the version, and for nothing else. A single
- * read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
- */
-OZARR_CHECKED ozarr_status ozarr_store_cached(const ozarr_store *store, size_t bytes, const char *mode,
-    ozarr_store **out);
-
-/**
  * For tests: another store each of whose requests takes `microseconds` more, as over a network. Reads that
  * are in flight together do not delay each other. `mode` is `"r"` or `"r+"`.
  */
@@ -2626,47 +1881,6 @@ OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const
 /** Erases the node at `path`, with everything below it. */
 OZARR_CHECKED ozarr_status ozarr_store_node_erase(ozarr_store *store, const char *path);
 
-/** What a store can do, of its `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase, for example. */
-OZARR_CHECKED ozarr_status ozarr_store_capabilities(const ozarr_store *store, uint32_t *capabilities);
-
-/**
- * For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which
- * has `cap` bytes. `*len` is their number, and is set also when the buffer is too small
- * (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
- * `OZARR_ERR_NOT_FOUND` if the key holds nothing.
- */
-OZARR_CHECKED ozarr_status ozarr_store_key_get(const ozarr_store *store, const char *key, void *buf,
-    size_t cap, size_t *len);
-
-/** For tools: stores `size` bytes under a key, atomically. Nothing is checked but the key. */
-OZARR_CHECKED ozarr_status ozarr_store_key_put(ozarr_store *store, const char *key, const void *data,
-    size_t size);
-
-/**
- * For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no
- * error. A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
- */
-OZARR_CHECKED ozarr_status ozarr_store_key_erase(ozarr_store *store, const char *key, bool *erased);
-
-/** For tools: whether a key holds anything. */
-OZARR_CHECKED ozarr_status ozarr_store_key_exists(const ozarr_store *store, const char *key, bool *exists);
-
-/**
- * For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
- * the calling thread, until it returns false. `user` is handed on to it. It may use the store; the text
- * goes when it returns.
- */
-OZARR_CHECKED ozarr_status ozarr_store_key_list(const ozarr_store *store, const char *prefix,
-    ozarr_key_function each, void *user);
-
-/**
- * Makes a zip archive readable whose writer died before it flushed: its entries up to the last whole one
- * get a new directory, and what is torn behind them is cut off. `path` is the file. `*keys` and `*lost`
- * (unless NULL) become the number of keys that it has now, and of entries that were begun and are lost. A
- * file that can be read is left as it is.
- */
-OZARR_CHECKED ozarr_status ozarr_zip_repair(const char *path, int64_t *keys, int64_t *lost);
-
 /**
  * Makes everything durable that was written through any handle on this store. For a zip archive: writes its
  * directory, without which others cannot read it.
@@ -2678,635 +1892,6 @@ OZARR_CHECKED ozarr_status ozarr_store_close(ozarr_store *store);
 
 /** Frees the handle; NULL is allowed. Groups and arrays that were opened from it stay usable. */
 void ozarr_store_free(ozarr_store *store);
-
-/* ========================================================================================================
- * Nodes of either kind
- * ======================================================================================================== */
-
-/**
- * Opens what stands at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array` and
- * `*group` becomes its handle, the other one NULL.
- */
-OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mode, ozarr_array **array,
-    ozarr_group **group);
-
-/** Erases what stands at `location`, with everything below it. */
-OZARR_CHECKED ozarr_status ozarr_node_erase(const char *location);
-
-/* ========================================================================================================
- * Migration
- * ======================================================================================================== */
-
-/**
- * Called now and then by functions that take long: `done` of `total` objects are done. Anything but 0 ends
- * the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
- */
-typedef int32_t (*ozarr_progress)(void *user, uint64_t done, uint64_t total);
-
-#define OZARR_MIGRATE_IN_PLACE    1      /**< `ozarr_migrate`: in place; `dest` is NULL. */
-#define OZARR_MIGRATE_COPY        2      /**< `ozarr_migrate`: copy chunks, where a hard link would do. */
-
-/**
- * Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where
- * nothing is yet. Chunks are hard-linked or copied as they are, and encoded anew only where v3 has no form
- * for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the
- * same call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there;
- * without it the source is not changed. `progress` may be NULL.
- */
-OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
-    ozarr_progress progress, void *user);
-
-/* ========================================================================================================
- * Copying
- * ========================================================================================================
- *
- * `ozarr_node_copy` copies what is stored, key by key. `ozarr_copy` copies elements: into other chunks and
- * shards, with other codecs, of another type or format. What is not said stays as it is:
- *
- *     static int32_t change(void *user, const char *path, ozarr_spec *spec) {
- *         const int64_t chunks[] = {512, 512, 512}, inner[] = {64, 64, 64};
- *         if (ozarr_spec_set_chunks(spec, chunks)) return 1;
- *         return ozarr_spec_set_inner_chunks(spec, inner) != OZARR_OK;
- *     }
- *
- *     ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
- *     options.change = change;
- *     if (ozarr_copy("run.zarr/temperature", "archive.zarr/temperature", &options)) goto fail; */
-
-/** `ozarr_node_copy`: read everything again, and compare it with the source. */
-#define OZARR_COPY_VERIFY 1
-/**
- * `ozarr_copy`: chunks whose bytes stay the same become hard links to those of the source, where that is
- * possible. No program may change them in place from then on; ozarr never does.
- */
-#define OZARR_COPY_LINK 2
-
-/**
- * Is called for each array that is copied, with its path in the source's store and what its copy is to be:
- * change it by the functions for specifications. It is freed afterwards. Anything but 0 ends the copy, with
- * `OZARR_ERR_CANCELLED`. `user` is that of the options.
- */
-typedef int32_t (*ozarr_copy_change)(void *user, const char *path, ozarr_spec *spec);
-
-/** How a copy is made; begin with `OZARR_COPY_OPTIONS_INIT`. */
-typedef struct ozarr_copy_options {
-    /** Its size in bytes. */
-    size_t struct_size;
-    /** The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3). */
-    int32_t zarr_format;
-    /** Where a node stands already: OZARR_NEW or OZARR_OVERWRITE. */
-    ozarr_create exists;
-    /** What becomes of values that do not fit into another type. */
-    ozarr_overflow overflow;
-    /** 0 or OZARR_COPY_LINK. */
-    uint32_t flags;
-    /**
-     * The memory to use, about, in bytes; 0 is 512 MiB. Twice the source's and the target's chunk (inner
-     * chunk) for a thread are needed in any case, and one whole chunk of a target without shards.
-     */
-    size_t memory;
-    /** Of a single array: what the copy is, as of `ozarr_array_spec`. NULL: as the source is. */
-    const struct ozarr_spec *spec;
-    /** Changes what the copy of each array is; NULL: they are as the source is. */
-    ozarr_copy_change change;
-    /** Is told of the progress (chunks and nodes), in the calling thread; NULL: nobody. */
-    ozarr_progress progress;
-    /** Given to both. */
-    void *user;
-} ozarr_copy_options;
-
-/** The value of a new `ozarr_copy_options`. */
-#define OZARR_COPY_OPTIONS_INIT {sizeof(ozarr_copy_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL}
-
-/**
- * What a copy of the array is in that format (2, 3; 0: the array's own): its shape, chunks, codecs, fill
- * value, names of dimensions and attributes. Each can be changed on its own; a compressor, say, takes the
- * place of the compressor in the list of codecs.
- */
-OZARR_CHECKED ozarr_status ozarr_array_spec(const ozarr_array *array, int32_t zarr_format, ozarr_spec **out);
-
-/**
- * Copies the array at `source`, or the group with all below it, to `dest`, where nothing is yet (or see
- * `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not stored; each
- * chunk or shard of the target is written once, whole; chunks whose bytes stay the same are copied as they
- * are. Nothing is written unless every node can be copied. A document is written behind what it speaks of,
- * that of `dest` last: a copy that was cut short is no node, and the same call begins it anew.
- */
-OZARR_CHECKED ozarr_status ozarr_copy(const char *source, const char *dest,
-    const ozarr_copy_options *options);
-
-/** As `ozarr_copy`, from and to paths in open stores. The stores may be the same. */
-OZARR_CHECKED ozarr_status ozarr_copy_at(const ozarr_store *store, const char *path, ozarr_store *dest_store,
-    const char *dest_path, const ozarr_copy_options *options);
-
-/**
- * Copies the array at `source`, or the group with all below it, to `dest`: every stored object as it is,
- * several at a time, from any store to any other. `exists`: OZARR_NEW or OZARR_OVERWRITE. `flags`: 0 or
- * OZARR_COPY_VERIFY; a difference is `OZARR_ERR_CHECKSUM`. The document of `dest` is written last, after the
- * comparison. `progress` may be NULL.
- */
-OZARR_CHECKED ozarr_status ozarr_node_copy(const char *source, const char *dest, ozarr_create exists,
-    uint32_t flags, ozarr_progress progress, void *user);
-
-/** As `ozarr_node_copy`, from and to paths in open stores. */
-OZARR_CHECKED ozarr_status ozarr_node_copy_at(const ozarr_store *store, const char *path,
-    ozarr_store *dest_store, const char *dest_path, ozarr_create exists, uint32_t flags,
-    ozarr_progress progress, void *user);
-
-/* ========================================================================================================
- * Contexts
- * ========================================================================================================
- *
- * A context holds settings for the stores that are opened with it. Without one, the library uses as many
- * threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call
- * gains by it. */
-
-/** Makes a context with the default settings. */
-OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
-
-/**
- * Changes a setting; stores that are open already keep theirs.
- *
- * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
- * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
- *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
- * - `"chunk_cache"`: so many bytes of memory for decoded chunks that all arrays which are opened with the
- *   context from now on share; `"0"`, the default, is none. As `ozarr_array_set` says, which sets it for one
- *   array; arrays whose chunks have no room in it do without.
- * - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
- * - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
- *   once, also for stores that are open.
- * - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
- *   `OZARR_ERR_AGAIN`; at once, also for stores that are open.
- * - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_context_stats` and the like, in stores
- *   that are open, too; `"0"` is the default.
- */
-OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
-
-/**
- * Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare
- * words that are no JSON: other programs may refuse to read the whole document. Without it (the default)
- * they are refused; those that other programs stored are read, and stay, in any case.
- */
-OZARR_CHECKED ozarr_status ozarr_context_set_non_finite(ozarr_context *context, bool allowed);
-
-/**
- * Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once
- * for each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last
- * level that is told. `fn` is called with `user`, which must stay valid as long as those stores and their
- * nodes are open. NULL ends it.
- */
-OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_log_level level,
-    ozarr_log_fn fn, void *user);
-
-/** Frees a context; stores that were opened with it are not affected. NULL is allowed. */
-void ozarr_context_free(ozarr_context *context);
-
-/* ========================================================================================================
- * Stores of your own
- * ========================================================================================================
- *
- * A store can be a table of functions of your program: a database, an archive, another library. Arrays and
- * groups live in it as in any other. Fill an `ozarr_store_table` and give it to `ozarr_store_from_table`.
- *
- * Functions give `OZARR_OK`, or the status of what went wrong, best through `ozarr_set_error`; anything but
- * a status is `OZARR_ERR_CALLBACK`. `OZARR_ERR_NOT_FOUND` means that a key holds nothing: no other error is
- * ever taken for that. Keys are checked before they come to you (`"run/t/c/0/0"`: UTF-8, no empty, `.` or
- * `..` parts); a prefix is empty or ends in `/`. What the functions give is checked, too.
- *
- * Unless the table says `OZARR_CALLBACK_ANY_THREAD`, the functions of all such tables are called one at a
- * time, and only by threads that are inside a call of yours: reads and writes of arrays there use the
- * calling thread alone. A function may call ozarr, on other stores; others have their turn until that call
- * returns. It must not touch the array or the document that it is called for, nor let a C++ exception or
- * `longjmp` out. `errno` and the floating-point environment are the host's own in it.
- *
- * The same functions and flags stand in the tables by which codecs, data types and more are registered (see
- * "Extensions"). */
-
-/** In the flags of a table: its functions may be called by any thread, also by several at once. */
-#define OZARR_CALLBACK_ANY_THREAD 256
-/**
- * In the flags of a store's table: every answer has a version (`ozarr_answer_version`). Without it, whole
- * values are read and compared.
- */
-#define OZARR_STORE_VERSIONS 512
-#define OZARR_RANGE_WHOLE         0      /**< All bytes. `offset` and `size` are 0. */
-#define OZARR_RANGE_SPAN          1      /**< `size` bytes from `offset` on. */
-#define OZARR_RANGE_SUFFIX        2      /**< The last `size` bytes. `offset` is 0. */
-
-/** Which bytes of what a key holds. */
-typedef struct ozarr_byte_range {
-    /** One of `OZARR_RANGE_...`. */
-    int32_t kind;
-    /** The first byte of a span. */
-    uint64_t offset;
-    /** The number of bytes of a span or suffix. */
-    uint64_t size;
-} ozarr_byte_range;
-
-/** The value of a new `ozarr_byte_range`. */
-#define OZARR_BYTE_RANGE_INIT {OZARR_RANGE_WHOLE, 0, 0}
-
-/** Gives back what belongs to `context`: called once, after the last use of a table. */
-typedef void (*ozarr_destroy_function)(void *context);
-
-/** Puts all bytes of a key into `answer`, as one part. */
-typedef ozarr_status (*ozarr_get_function)(void *context, const char *key, ozarr_answer *answer);
-
-/**
- * Puts the bytes of each range into `answer`, in order. All are of one version. A range that reaches over
- * the end is `OZARR_ERR_TRUNCATED`. `count` may be 0: then only the version is wanted.
- */
-typedef ozarr_status (*ozarr_get_ranges_function)(void *context, const char *key,
-    const ozarr_byte_range *ranges, size_t count, ozarr_answer *answer);
-
-/** Stores `size` bytes under a key: readers see the old value or the new one, whole. */
-typedef ozarr_status (*ozarr_put_function)(void *context, const char *key, const void *data, size_t size);
-
-/**
- * As `put`, if the key holds the value of that version still, or (`version` NULL) holds nothing; else
- * `OZARR_ERR_CONFLICT`.
- */
-typedef ozarr_status (*ozarr_put_if_function)(void *context, const char *key, const void *data, size_t size,
-    const void *version, size_t version_size);
-
-/** Does something to a key or a prefix. */
-typedef ozarr_status (*ozarr_erase_function)(void *context, const char *key);
-
-/** Adds keys to `keys`, in any order. */
-typedef ozarr_status (*ozarr_list_function)(void *context, const char *prefix, ozarr_keys *keys);
-
-/** Makes durable what was put. */
-typedef ozarr_status (*ozarr_flush_function)(void *context);
-
-/**
- * A store as functions. `get` is needed; what else is NULL the store cannot do, or ozarr does it by the
- * others.
- */
-typedef struct ozarr_store_table {
-    /** `sizeof(ozarr_store_table)`. */
-    size_t struct_size;
-    /**
-     * A sum of `OZARR_CALLBACK_ANY_THREAD`, `OZARR_STORE_VERSIONS`, and `OZARR_IS_REMOTE` (reads are worth
-     * having in flight together, which is taken for granted of ranges with versions, and of no effect for
-     * values that are read whole), or 0.
-     */
-    uint32_t flags;
-    /** What the store is called in messages, such as `"sqlite:run.db"`; NULL is `"user:"`. Copied. */
-    const char *name;
-    /** Handed on to every function. */
-    void *context;
-    /**
-     * Called when the last handle is gone and the last call has ended, which with functions that any thread
-     * may call, or that answer later, can be a moment after the call that frees the handle. May be NULL.
-     */
-    ozarr_destroy_function destroy;
-    /** All bytes of a key. */
-    ozarr_get_function get;
-    /**
-     * Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else, and without it, whole values are read,
-     * each once for an access, and again to see whether it is the same still.
-     */
-    ozarr_get_ranges_function get_ranges;
-    /**
-     * As `get_ranges`, without waiting: `OZARR_OK` says that the read was started, and that some thread
-     * will call `ozarr_answer_done` exactly once, perhaps before this returns. `ranges` goes when it
-     * returns. An error ends the read here.
-     */
-    ozarr_get_ranges_function start_get_ranges;
-    /** Stores a value. Without it the store is for reading only. */
-    ozarr_put_function put;
-    /**
-     * Stores a value on a condition. Without it the condition is looked at before, and two programs may both
-     * think that they were first.
-     */
-    ozarr_put_if_function put_if;
-    /** Removes a key. Without it nothing can be erased. */
-    ozarr_erase_function erase;
-    /** Removes all keys that begin with a prefix; may be NULL. */
-    ozarr_erase_function erase_prefix;
-    /** All keys that begin with a prefix. Without it groups cannot be listed. */
-    ozarr_list_function list;
-    /** The names directly below a prefix, without it; those of sub-prefixes end in `/`. May be NULL. */
-    ozarr_list_function list_dir;
-    /** May be NULL. */
-    ozarr_flush_function flush;
-} ozarr_store_table;
-
-/** The value of a new `ozarr_store_table`. */
-#define OZARR_STORE_TABLE_INIT {sizeof(ozarr_store_table), 0, NULL, NULL, NULL, NULL, NULL, NULL, \
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL}
-
-/**
- * Makes a store of functions. Mode `"r"` never calls those that change it; `"r+"` does. `context` has
- * settings, or is NULL. The table is copied. After an error `destroy` is not called, and `table->context`
- * stays yours.
- */
-OZARR_CHECKED ozarr_status ozarr_store_from_table(const ozarr_context *context,
-    const ozarr_store_table *table, const char *mode, ozarr_store **out);
-
-/**
- * Gives the next part of an answer: `size` bytes, which are copied. In an answer for ranges the parts are
- * those of the ranges, in order, and their sizes are checked.
- */
-OZARR_CHECKED ozarr_status ozarr_answer_put(ozarr_answer *answer, const void *data, size_t size);
-
-/**
- * Makes room for the next part of an answer: `*data` points to `size` bytes of 0, to be filled before the
- * function returns (of a read that was started: before `ozarr_answer_done`).
- */
-OZARR_CHECKED ozarr_status ozarr_answer_room(ozarr_answer *answer, size_t size, void **data);
-
-/**
- * Says which version of the key's value the answer is of: any bytes (an ETag, a counter), at most 1,024,
- * that never come back for another value of that key.
- */
-OZARR_CHECKED ozarr_status ozarr_answer_version(ozarr_answer *answer, const void *version, size_t size);
-
-/**
- * Says how many bytes the whole value has that the answer is of: of use where ranges are asked for, or the
- * version only. Optional; without it a value is read whole where its length must be known.
- */
-OZARR_CHECKED ozarr_status ozarr_answer_size(ozarr_answer *answer, uint64_t size);
-
-/**
- * Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given, or
- * with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone then.
- */
-OZARR_CHECKED ozarr_status ozarr_answer_done(ozarr_answer *answer, ozarr_status status);
-
-/** Tells of one key (or, for `list_dir`, of one name). */
-OZARR_CHECKED ozarr_status ozarr_keys_add(ozarr_keys *keys, const char *key);
-
-/* ========================================================================================================
- * Extensions
- * ========================================================================================================
- *
- * What the specification leaves open a program can fill: storage transformers, codecs, data types, chunk
- * key encodings, and members of `zarr.json` that must be understood. They are registered under their names
- * for the whole process, as tables of functions like those of a store of your own, and then used by every
- * array whose metadata name them; new arrays name them through `ozarr_spec_set_codecs_json`,
- * `ozarr_spec_set_member_json` and the like.
- *
- * A name that is taken, by the library or by another registration, is `OZARR_ERR_EXISTS` unless
- * `OZARR_REGISTER_REPLACE` is among the flags. Arrays that are open keep what they were opened with. A
- * registration lives until it is unregistered or replaced and its last user is gone: then `destroy` is
- * called with its `context`. After an error of the registering call it is not called.
- *
- * Functions give `OZARR_OK` or a status, best through `ozarr_set_error`, and follow the rules of "Stores of
- * your own". Without `OZARR_CALLBACK_ANY_THREAD`, arrays that use them are read and written by the calling
- * thread alone. */
-
-/** In the flags of a registration: a name that is taken is replaced. */
-#define OZARR_REGISTER_REPLACE 1024
-#define OZARR_EXTENSION_TRANSFORMER 1    /**< `ozarr_unregister`: a storage transformer. */
-#define OZARR_EXTENSION_MEMBER    2      /**< `ozarr_unregister`: a member of `zarr.json`. */
-/** `ozarr_unregister`: a codec, by its name or id; both names go. */
-#define OZARR_EXTENSION_CODEC 3
-/** `ozarr_unregister`: a data type, by its name in v3 or v2; both names go. */
-#define OZARR_EXTENSION_DTYPE 4
-#define OZARR_EXTENSION_KEY_ENCODING 5   /**< `ozarr_unregister`: a chunk key encoding. */
-
-/**
- * Fills `table`, which is empty but for its size, with a store over `inner`. `configuration` is a JSON
- * object (`"{}"` where the metadata have none). `inner` holds the chunks of the array, under their keys
- * (`"c/0/0"`) or whatever keys the transformer likes; it is valid until `table->destroy` has been called,
- * and not to be freed.
- */
-typedef ozarr_status (*ozarr_transformer_open_function)(void *context, const char *configuration,
-    ozarr_store *inner, ozarr_store_table *table);
-
-/** Whether a value, as JSON, is one that the program understands. */
-typedef ozarr_status (*ozarr_member_check_function)(void *context, const char *value);
-
-/** A storage transformer: it makes stores over the store that holds an array's chunks. */
-typedef struct ozarr_transformer_table {
-    /** `sizeof(ozarr_transformer_table)`. */
-    size_t struct_size;
-    /**
-     * A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD` (which concerns `open`; the store's
-     * functions have flags of their own), or 0.
-     */
-    uint32_t flags;
-    /** The name in `storage_transformers`. Copied. */
-    const char *name;
-    /** Handed on to `open`. */
-    void *context;
-    /** May be NULL. */
-    ozarr_destroy_function destroy;
-    /** Called whenever an array with this transformer is opened, created or resized. */
-    ozarr_transformer_open_function open;
-} ozarr_transformer_table;
-
-/** The value of a new `ozarr_transformer_table`. */
-#define OZARR_TRANSFORMER_TABLE_INIT {sizeof(ozarr_transformer_table), 0, NULL, NULL, NULL, NULL}
-
-/**
- * The end of the key of the chunk `index` (as many numbers as `rank`; NULL for 0), behind the array's
- * prefix: `buf` has `cap` bytes, and `*len` becomes the length without the NUL. Two chunks have two keys,
- * and none is `"zarr.json"`.
- */
-typedef ozarr_status (*ozarr_key_encode_function)(void *context, const char *configuration, int32_t rank,
-    const int64_t *index, char *buf, size_t cap, size_t *len);
-
-/** The reverse, for listings: whether `key`, behind the array's prefix, is a chunk's, and then its index. */
-typedef ozarr_status (*ozarr_key_decode_function)(void *context, const char *configuration, int32_t rank,
-    const char *key, int64_t *index, bool *is_chunk);
-
-/** A chunk key encoding as functions. */
-typedef struct ozarr_key_encoding_table {
-    /** `sizeof(ozarr_key_encoding_table)`. */
-    size_t struct_size;
-    /** A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0. */
-    uint32_t flags;
-    /** The name in `chunk_key_encoding`. Copied. */
-    const char *name;
-    /** Handed on to every function. */
-    void *context;
-    /** May be NULL. */
-    ozarr_destroy_function destroy;
-    /** Checks a configuration (a JSON object). NULL takes every one. */
-    ozarr_member_check_function check;
-    /** From indices to keys. */
-    ozarr_key_encode_function encode;
-    /** From keys to indices. */
-    ozarr_key_decode_function decode;
-} ozarr_key_encoding_table;
-
-/** The value of a new `ozarr_key_encoding_table`. */
-#define OZARR_KEY_ENCODING_TABLE_INIT {sizeof(ozarr_key_encoding_table), 0, NULL, NULL, NULL, \
-    NULL, NULL, NULL}
-
-/** Registers a chunk key encoding. The table is copied. `"default"` and `"v2"` cannot be replaced. */
-OZARR_CHECKED ozarr_status ozarr_register_key_encoding(const ozarr_key_encoding_table *table);
-
-/** Registers a storage transformer. The table is copied. */
-OZARR_CHECKED ozarr_status ozarr_register_transformer(const ozarr_transformer_table *table);
-
-/**
- * Says that the program understands a member of `zarr.json` (of arrays or groups) of that name, whatever
- * its `"must_understand"`: nodes with it can be opened, and it is kept when they are changed. `check` is
- * called with its value when one is opened, and may refuse it; it may be NULL, as may `destroy`. `flags` are
- * `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
- */
-OZARR_CHECKED ozarr_status ozarr_register_member(const char *name, uint32_t flags,
-    ozarr_member_check_function check, void *context, ozarr_destroy_function destroy);
-
-/**
- * Takes back a registration: `extension` is one of `OZARR_EXTENSION_...`. What was built in under the name
- * is back. `OZARR_ERR_NOT_FOUND` if there is no such registration.
- */
-OZARR_CHECKED ozarr_status ozarr_unregister(int32_t extension, const char *name);
-
-/* ========================================================================================================
- * Codecs of your own
- * ========================================================================================================
- *
- * A codec is a table of functions, registered under its name in v3, its id in v2, or both. Elements come to
- * it in this machine's byte order, one after the other in the order of the buffer; it is not told the
- * shape. */
-
-/** `ozarr_codec_table.kind`: bytes to bytes, as compressors and checksums. */
-#define OZARR_CODEC_BYTES 1
-/** `ozarr_codec_table.kind`: elements to as many elements, perhaps of another type. */
-#define OZARR_CODEC_ARRAY 2
-#define OZARR_CODEC_ARRAY_TO_BYTES 3     /**< `ozarr_codec_table.kind`: elements to bytes. */
-/** In the flags of an `OZARR_CODEC_ARRAY`: what an element becomes does not depend on the others. */
-#define OZARR_CODEC_ELEMENTWISE 2048
-
-/**
- * Checks a configuration (a JSON object; in v2 the parameters beside the id) for elements of that type
- * (`OZARR_BY_DTYPE` where no number says it) and size in bytes; for bytes those are `OZARR_UINT8` or what
- * the bytes are, and can be ignored. `*state` may become what the other functions get. `*encoded` is
- * `type`: an `OZARR_CODEC_ARRAY` whose elements have another type afterwards sets it.
- */
-typedef ozarr_status (*ozarr_codec_open_function)(void *context, const char *configuration,
-    int32_t zarr_format, ozarr_type type, size_t item_size, void **state, ozarr_type *encoded);
-
-/** Gives back what `open` has put into `*state`. */
-typedef void (*ozarr_codec_close_function)(void *context, void *state);
-
-/** How many bytes `decoded` bytes are encoded to: at most, or, if it sets `*exact`, exactly. */
-typedef ozarr_status (*ozarr_codec_size_function)(void *context, void *state, size_t decoded, size_t *size,
-    bool *exact);
-
-/**
- * Encodes or decodes `size` bytes into `dst`, which has `cap` bytes; `*len` becomes the number that was
- * written. A `dst` that is too small for what is decoded is `OZARR_ERR_BUFFER_SIZE`: where nobody knows the
- * decoded size, the function is called again with a larger one.
- */
-typedef ozarr_status (*ozarr_codec_function)(void *context, void *state, const void *src, size_t size,
-    void *dst, size_t cap, size_t *len);
-
-/** A codec as functions. */
-typedef struct ozarr_codec_table {
-    /** `sizeof(ozarr_codec_table)`. */
-    size_t struct_size;
-    /** A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_CODEC_ELEMENTWISE`, or 0. */
-    uint32_t flags;
-    /** One of `OZARR_CODEC_...`: where it stands in a v3 list. In v2 all kinds stand anywhere. */
-    int32_t kind;
-    /** The name in v3, or NULL. Copied. */
-    const char *name;
-    /** The id in v2, or NULL. Copied. */
-    const char *id;
-    /** Handed on to every function. */
-    void *context;
-    /** May be NULL. */
-    ozarr_destroy_function destroy;
-    /** Called for each array that uses the codec. NULL takes every configuration and type. */
-    ozarr_codec_open_function open;
-    /** May be NULL. */
-    ozarr_codec_close_function close;
-    /** Not used by an `OZARR_CODEC_ARRAY`. */
-    ozarr_codec_size_function encoded_size;
-    /** Encodes. `cap` is what `encoded_size` said. */
-    ozarr_codec_function encode;
-    /** Decodes. What comes from a file can be anything. */
-    ozarr_codec_function decode;
-} ozarr_codec_table;
-
-/** The value of a new `ozarr_codec_table`. */
-#define OZARR_CODEC_TABLE_INIT {sizeof(ozarr_codec_table), 0, OZARR_CODEC_BYTES, NULL, NULL, NULL, \
-    NULL, NULL, NULL, NULL, NULL, NULL}
-
-/**
- * Registers a codec. The table is copied. A chain or shard's own codecs (`"bytes"`, `"transpose"`,
- * `"sharding_indexed"`, `"vlen-utf8"` and their like) cannot be replaced.
- */
-OZARR_CHECKED ozarr_status ozarr_register_codec(const ozarr_codec_table *table);
-
-/* ========================================================================================================
- * Data types of your own
- * ========================================================================================================
- *
- * A data type that nobody else has, or another meaning of one that somebody has: its elements have a fixed
- * size in the file. In memory they are elements of a number type that the table names and converts from and
- * to, and are read and written as any other array of that type, in any other number type, too. Without
- * conversion they are, in memory, the bytes themselves: raw bits of that size, or, where their bytes have an
- * order, unsigned integers of 2, 4 or 8 bytes.
- *
- * An `ozarr_dtype` of it comes from `ozarr_dtype_parse`, by its name. */
-
-/**
- * In the flags of a data type: the bytes of an element have an order, which the codec `"bytes"` turns; the
- * functions see this machine's.
- */
-#define OZARR_DTYPE_ORDERED 4096
-
-/**
- * Converts `count` elements from `src` to `dst`, which do not overlap. Elements may lie unaligned. A value
- * that does not fit is `OZARR_ERR_RANGE`.
- */
-typedef ozarr_status (*ozarr_dtype_convert_function)(void *context, const void *src, void *dst, size_t count);
-
-/** Reads a fill value, as JSON, into one element in memory. */
-typedef ozarr_status (*ozarr_dtype_fill_function)(void *context, const char *json, void *element);
-
-/**
- * Writes the fill value of one element in memory as JSON: `buf` has `cap` bytes, and `*len` becomes the
- * length without the NUL. Too small a buffer is `OZARR_ERR_BUFFER_SIZE`, with `*len` what is needed.
- */
-typedef ozarr_status (*ozarr_dtype_json_function)(void *context, const void *element, char *buf, size_t cap,
-    size_t *len);
-
-/** A data type as functions. */
-typedef struct ozarr_dtype_table {
-    /** `sizeof(ozarr_dtype_table)`. */
-    size_t struct_size;
-    /** A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_DTYPE_ORDERED`, or 0. */
-    uint32_t flags;
-    /**
-     * The type in memory (`OZARR_INT8` ...), which `encode` and `decode` convert; `OZARR_AS_STORED` (0)
-     * without conversion.
-     */
-    ozarr_type type;
-    /** Bytes of an element in the file. */
-    size_t item_size;
-    /** The name in v3, or NULL. Copied. */
-    const char *name;
-    /** The name in v2, or NULL. Copied. */
-    const char *name_v2;
-    /** Handed on to every function. */
-    void *context;
-    /** May be NULL. */
-    ozarr_destroy_function destroy;
-    /** From memory to the file. */
-    ozarr_dtype_convert_function encode;
-    /** From the file to memory. */
-    ozarr_dtype_convert_function decode;
-    /** NULL, with `fill_to_json`, for the JSON of the type in memory. */
-    ozarr_dtype_fill_function fill_from_json;
-    /** See `fill_from_json`. */
-    ozarr_dtype_json_function fill_to_json;
-} ozarr_dtype_table;
-
-/** The value of a new `ozarr_dtype_table`. */
-#define OZARR_DTYPE_TABLE_INIT {sizeof(ozarr_dtype_table), 0, OZARR_AS_STORED, 0, NULL, NULL, NULL, \
-    NULL, NULL, NULL, NULL, NULL}
-
-/** Registers a data type. The table is copied. Types cannot be the fields of structs. */
-OZARR_CHECKED ozarr_status ozarr_register_dtype(const ozarr_dtype_table *table);
 
 #ifdef __cplusplus
 }

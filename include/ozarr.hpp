@@ -23,6 +23,8 @@
 #define OZARR_HPP
 
 #include <ozarr.h>
+#include <ozarr_advanced.h>
+#include <ozarr_extend.h>
 
 #include <algorithm>
 #include <array>

@@ -96,9 +96,10 @@ fn functions_are_exported_by_the_boundary_only() {
     walk(&root().join("src"), &root().join("src/ffi"));
 }
 
-/// Name and parameters of every prototype in the header.
+/// Name and parameters of every prototype in the headers.
 fn prototypes() -> Vec<(String, Vec<String>)> {
-    let header = fs::read_to_string(root().join("include/ozarr.h")).unwrap();
+    let headers = ["ozarr.h", "ozarr_advanced.h", "ozarr_formats.h", "ozarr_extend.h"];
+    let header: String = headers.iter().map(|h| fs::read_to_string(root().join("include").join(h)).unwrap()).collect();
     let code: String = header.split("/*").enumerate().map(|(i, t)| if i == 0 { t } else { t.split_once("*/").unwrap().1 }).collect();
     let statements = code.split(';').filter_map(|s| s[s.find("ozarr_")?..].trim().strip_suffix(')'));
     let found = statements.filter_map(|s| {

@@ -1,6 +1,7 @@
-//! `include/ozarr.h` and `abi/ozarr.symbols` are what the sources say. `OZARR_UPDATE=1 cargo test --test header` rewrites both.
+//! The headers in `include/` and `abi/ozarr.symbols` are what the sources say. `OZARR_UPDATE=1 cargo test --test header` rewrites
+//! them.
 //!
-//! cbindgen turns the items of `src/ffi` into C. Here they are put in the order of [`SECTIONS`] and, within a section, of the
+//! cbindgen turns the items of `src/ffi` into C. Here they are put in the order of [`HEADERS`] and, within a section, of the
 //! source; the module documentation of the file becomes the section's heading. Constants become lines with their text behind.
 
 use std::collections::HashMap;
@@ -8,12 +9,46 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files of `src/ffi` in the order of the header, from simple to advanced.
-const SECTIONS: &[&str] = &[
-    "types", "status", "library", "array", "group", "iter", "tree", "attr", "region", "select", "buffer", "request", "batch", "appender",
-    "inspect", "dataset", "packing", "nczarr", "image", "chunk", "varlen", "spec", "dtype", "store", "node", "migrate", "copy", "context",
-    "table", "register", "codec", "newtype",
+/// A header: its name, what it says of itself (`ozarr.h` says what is in cbindgen.toml), and its sections: files of `src/ffi`.
+struct Header {
+    name: &'static str,
+    about: &'static str,
+    sections: &'static [&'static str],
+}
+
+/// The headers by stability; their sections from simple to advanced.
+const HEADERS: &[Header] = &[
+    Header {
+        name: "ozarr.h",
+        about: "",
+        sections: &[
+            "status", "library", "types", "context", "array", "region", "attr", "group", "iter", "node", "spec", "dtype", "dataset",
+            "packing", "appender", "parallel", "request", "store",
+        ],
+    },
+    Header {
+        name: "ozarr_advanced.h",
+        about: "what few simulations need: searching hierarchies, lists of elements, batches, plans and counts, elements of \
+                variable length, raw chunks, copies, keys of stores. As stable as ozarr.h.",
+        sections: &["tree", "select", "batch", "inspect", "varlen", "dtype_info", "chunk", "migrate", "copy", "store_keys", "buffer"],
+    },
+    Header {
+        name: "ozarr_formats.h",
+        about: "conventions and containers: NCZarr, OME-Zarr, zip archives. As stable as ozarr.h.",
+        sections: &["nczarr", "image", "zip"],
+    },
+    Header {
+        name: "ozarr_extend.h",
+        about: "stores, codecs, data types and other extensions that a program brings itself. Not yet stable: a minor version \
+                may change what is declared here.",
+        sections: &["ext_store", "ext_misc", "ext_codec", "ext_dtype"],
+    },
 ];
+
+/// Every file of `src/ffi` that is a section, in the order of the headers.
+fn sections() -> impl Iterator<Item = &'static str> {
+    HEADERS.iter().flat_map(|h| h.sections.iter().copied())
+}
 
 /// The width of the header's text.
 const WIDTH: usize = 110;
@@ -31,12 +66,13 @@ fn source(section: &str) -> String {
 }
 
 #[test]
-fn the_header_is_what_the_sources_say() {
-    let header = header();
-    for (i, line) in header.lines().enumerate() {
-        assert!(line.len() <= WIDTH, "line {} of the header has more than {WIDTH} columns: {line}", i + 1);
+fn the_headers_are_what_the_sources_say() {
+    for (name, text) in headers() {
+        for (i, line) in text.lines().enumerate() {
+            assert!(line.len() <= WIDTH, "line {} of {name} has more than {WIDTH} columns: {line}", i + 1);
+        }
+        check_or_update(&format!("include/{name}"), &text);
     }
-    check_or_update("include/ozarr.h", &header);
 }
 
 #[test]
@@ -50,7 +86,7 @@ fn every_file_with_exports_is_a_section() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_string();
         let exports = read(&path).lines().any(|l| l.starts_with("#[unsafe(no_mangle)]"));
-        assert!(!exports || SECTIONS.contains(&name.as_str()), "{} exports functions and is no section of the header", path.display());
+        assert!(!exports || sections().any(|s| s == name), "{} exports functions and is no section of a header", path.display());
     }
 }
 
@@ -69,8 +105,7 @@ fn check_or_update(file: &str, want: &str) {
 
 /// Every exported name, sorted, one a line.
 fn symbols() -> String {
-    let mut names: Vec<String> = SECTIONS
-        .iter()
+    let mut names: Vec<String> = sections()
         .flat_map(|s| {
             source(s).lines().filter_map(|l| Some(identifier(l.strip_prefix("pub unsafe extern \"C\" fn ")?))).collect::<Vec<_>>()
         })
@@ -79,23 +114,40 @@ fn symbols() -> String {
     names.iter().fold(String::new(), |all, name| all + name + "\n")
 }
 
-fn header() -> String {
+/// Name and text of every header.
+fn headers() -> Vec<(&'static str, String)> {
     let config = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
-    let (head, prologue) = (config.header.clone().unwrap(), config.after_includes.clone().unwrap());
-    let includes: String = config.sys_includes.iter().map(|i| format!("#include <{i}>\n")).collect();
-    let mut blocks = blocks(config);
-    let mut text = format!(
-        "{}\n\n/* Generated from the sources by cbindgen: a change here is lost. */\n\n#ifndef OZARR_H\n#define OZARR_H\n\n{includes}\n{}\n",
-        head.trim(),
-        prologue.trim()
-    );
-    for section in SECTIONS {
+    let mut blocks = blocks(config.clone());
+    let texts = HEADERS.iter().map(|h| (h.name, header(h, &config, &mut blocks))).collect();
+    assert!(blocks.is_empty(), "items that belong to no section: {:?}", blocks.keys());
+    texts
+}
+
+fn header(header: &Header, config: &cbindgen::Config, blocks: &mut HashMap<String, Vec<String>>) -> String {
+    let guard = header.name.to_uppercase().replace('.', "_");
+    let mut text = head(header, config, &guard);
+    for section in header.sections {
         let source = source(section);
         text += &heading(&source);
         text += &body(items(&source).filter_map(|name| blocks.remove(&name)).flatten().collect());
     }
-    assert!(blocks.is_empty(), "items that belong to no section: {:?}", blocks.keys());
-    text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* OZARR_H */\n"
+    text + &format!("\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {guard} */\n")
+}
+
+/// What stands in front of a header's first section.
+fn head(header: &Header, config: &cbindgen::Config, guard: &str) -> String {
+    let generated = "/* Generated from the sources by cbindgen: a change here is lost. */";
+    let open = format!("{generated}\n\n#ifndef {guard}\n#define {guard}\n");
+    if header.about.is_empty() {
+        let (head, prologue) = (config.header.as_ref().unwrap(), config.after_includes.as_ref().unwrap());
+        let includes: String = config.sys_includes.iter().map(|i| format!("#include <{i}>\n")).collect();
+        return format!("{}\n\n{open}\n{includes}\n{}\n", head.trim(), prologue.trim());
+    }
+    let title = filled(&format!("{}: {}", header.name, header.about), " * ");
+    format!(
+        "/*\n{title} *\n * SPDX-License-Identifier: MIT OR Apache-2.0\n */\n\n{open}\n#include \"ozarr.h\"\n\n\
+         #ifdef __cplusplus\nextern \"C\" {{\n#endif\n"
+    )
 }
 
 /// What cbindgen writes for each item, by the item's name: one block, or more for a struct with an initialiser.
@@ -103,7 +155,7 @@ fn blocks(mut config: cbindgen::Config) -> HashMap<String, Vec<String>> {
     let initialisers = config.trailer.take().unwrap();
     (config.header, config.after_includes, config.no_includes, config.sys_includes) = (None, None, true, Vec::new());
     let mut builder = cbindgen::Builder::new().with_config(config);
-    for section in SECTIONS {
+    for section in sections() {
         builder = builder.with_src(root().join("src/ffi").join(format!("{section}.rs")));
     }
     let mut out = Vec::new();
@@ -166,6 +218,18 @@ fn heading(source: &str) -> String {
         }
     }
     text + " */\n"
+}
+
+/// The words of a text on lines of at most [`WIDTH`] columns, each after `margin`.
+fn filled(text: &str, margin: &str) -> String {
+    let mut lines = vec![margin.trim_end().to_string()];
+    for word in text.split_whitespace() {
+        if lines.last().unwrap().len() + 1 + word.len() > WIDTH {
+            lines.push(margin.trim_end().to_string());
+        }
+        *lines.last_mut().unwrap() += &format!(" {word}");
+    }
+    lines.join("\n") + "\n"
 }
 
 /// The items of a section. Constants that follow each other stand together, their texts in a column.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the declarations of the C functions for Fortran and Julia from include/ozarr.h.
+"""Writes the declarations of the C functions for Fortran and Julia from the headers in include/.
 
   tools/bindings.py            writes fortran/generated/ozarr_c.f90 and julia/OZarr/src/generated/libozarr.jl
   tools/bindings.py --check    fails if they are not what would be written
@@ -8,7 +8,7 @@ import re, sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-HEADER = ROOT / "include" / "ozarr.h"
+HEADERS = [ROOT / "include" / name for name in ("ozarr.h", "ozarr_advanced.h", "ozarr_formats.h", "ozarr_extend.h")]
 FORTRAN = ROOT / "fortran" / "generated" / "ozarr_c.f90"
 JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
 
@@ -93,7 +93,7 @@ def wrap(text, indent):
 
 
 def fortran(functions, constants, structs):
-    out = ["! Generated from include/ozarr.h by tools/bindings.py: a change here is lost.",
+    out = ["! Generated from the headers in include/ by tools/bindings.py: a change here is lost.",
            "!", "! The functions and numbers of the C library, as they are: texts end in c_null_char, indices count from 0, dimensions are in",
            "! C's order. The module `ozarr` is what a program wants; this one is for what it leaves out.",
            "module ozarr_c", "  use, intrinsic :: iso_c_binding", "  implicit none", "  public", ""]
@@ -142,7 +142,7 @@ def julia_type(kind):
 
 
 def julia(functions, constants, structs):
-    out = ["# Generated from include/ozarr.h by tools/bindings.py: a change here is lost.",
+    out = ["# Generated from the headers in include/ by tools/bindings.py: a change here is lost.",
            "#", "# The functions and numbers of the C library, as they are.", ""]
     out += [f"const {n} = Int32({v})" for n, v in constants]
     for name in structs:
@@ -160,10 +160,10 @@ def julia(functions, constants, structs):
 
 
 def main():
-    functions, constants, structs = parse(HEADER.read_text())
+    functions, constants, structs = parse("\n".join(h.read_text() for h in HEADERS))
     exported = (ROOT / "abi" / "ozarr.symbols").read_text().split()
     if missing := set(exported) ^ {n for n, _, _ in functions}:
-        sys.exit(f"tools/bindings.py: found {len(functions)} functions in ozarr.h, expected those of abi/ozarr.symbols; they differ in {sorted(missing)}")
+        sys.exit(f"tools/bindings.py: found {len(functions)} functions in the headers, expected those of abi/ozarr.symbols; they differ in {sorted(missing)}")
     stale = []
     for path, text in ((FORTRAN, fortran(functions, constants, structs)), (JULIA, julia(functions, constants, structs))):
         if path.exists() and path.read_text() == text:

@@ -1,4 +1,4 @@
-! Generated from include/ozarr.h by tools/bindings.py: a change here is lost.
+! Generated from the headers in include/ by tools/bindings.py: a change here is lost.
 !
 ! The functions and numbers of the C library, as they are: texts end in c_null_char, indices count from 0, dimensions are in
 ! C's order. The module `ozarr` is what a program wants; this one is for what it leaves out.
@@ -7,6 +7,47 @@ module ozarr_c
   implicit none
   public
 
+  integer(c_int32_t), parameter :: OZARR_OK = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_ARGUMENT = -101_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NULL = -102_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_BOUNDS = -103_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_RANK = -104_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_BUFFER_SIZE = -105_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_TYPE = -106_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_RANGE = -107_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NAME = -108_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_LOCATION = -109_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_INVALID_HANDLE = -110_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_READ_ONLY = -201_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_EXISTS = -202_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_STATE = -203_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_AGAIN = -204_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_CANCELLED = -205_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_FORKED = -206_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NOT_FOUND = -301_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NODE_KIND = -302_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_METADATA = -303_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_UNSUPPORTED = -304_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_EXTENSION = -305_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_CHUNK = -401_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_CHECKSUM = -402_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_SHARD_INDEX = -403_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_MISSING = -404_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_TRUNCATED = -405_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_PERMISSION = -501_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_CONFLICT = -502_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_TIMEOUT = -503_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NETWORK = -504_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_THROTTLED = -505_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_RANGES = -506_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_PARTIAL = -507_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_IO = -601_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NO_SPACE = -602_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_NO_MEMORY = -603_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_TOO_MANY_FILES = -604_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_LIMIT = -701_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_INTERNAL = -901_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ERR_CALLBACK = -902_c_int32_t
   integer(c_int32_t), parameter :: OZARR_AS_STORED = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_BOOL = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_INT8 = 2_c_int32_t
@@ -69,55 +110,13 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_LOG_OFF = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_LOG_WARNING = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_LOG_INFO = 2_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_OK = 0_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_ARGUMENT = -101_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_NULL = -102_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_BOUNDS = -103_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_RANK = -104_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_BUFFER_SIZE = -105_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_TYPE = -106_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_RANGE = -107_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_NAME = -108_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_LOCATION = -109_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_INVALID_HANDLE = -110_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_READ_ONLY = -201_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_EXISTS = -202_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_STATE = -203_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_AGAIN = -204_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_CANCELLED = -205_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_FORKED = -206_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_NOT_FOUND = -301_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_NODE_KIND = -302_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_METADATA = -303_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_UNSUPPORTED = -304_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_EXTENSION = -305_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_CHUNK = -401_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_CHECKSUM = -402_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_SHARD_INDEX = -403_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_MISSING = -404_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_TRUNCATED = -405_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_PERMISSION = -501_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_CONFLICT = -502_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_TIMEOUT = -503_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_NETWORK = -504_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_THROTTLED = -505_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_RANGES = -506_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_PARTIAL = -507_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_IO = -601_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_NO_SPACE = -602_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_NO_MEMORY = -603_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_TOO_MANY_FILES = -604_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_LIMIT = -701_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_INTERNAL = -901_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ERR_CALLBACK = -902_c_int32_t
   integer(c_int32_t), parameter :: OZARR_RESIZE_KEEP = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_BUFFER_SMALL_PAGES = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_PARTITION_INNER = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_COPY = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_QUEUED = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_RUNNING = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_DONE = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_FAILED = 3_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_PARTITION_INNER = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_KIND_BOOL = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_KIND_INT = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_KIND_UINT = 3_c_int32_t
@@ -142,6 +141,7 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_MIGRATE_COPY = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_COPY_VERIFY = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_COPY_LINK = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BUFFER_SMALL_PAGES = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_CALLBACK_ANY_THREAD = 256_c_int32_t
   integer(c_int32_t), parameter :: OZARR_STORE_VERSIONS = 512_c_int32_t
   integer(c_int32_t), parameter :: OZARR_RANGE_WHOLE = 0_c_int32_t
@@ -169,15 +169,6 @@ module ozarr_c
     type(c_ptr) :: field = c_null_ptr
   end type ozarr_error_info
 
-  type, bind(c) :: ozarr_info
-    integer(c_size_t) :: struct_size = 0
-    integer(c_int64_t) :: chunks = 0
-    integer(c_int64_t) :: possible_chunks = 0
-    integer(c_int64_t) :: stored_bytes = 0
-    integer(c_int64_t) :: element_bytes = 0
-    real(c_double) :: ratio = 0
-  end type ozarr_info
-
   type, bind(c) :: ozarr_region
     integer(c_size_t) :: struct_size = 0
     type(c_ptr) :: start = c_null_ptr
@@ -198,6 +189,24 @@ module ozarr_c
     type(c_ptr) :: field = c_null_ptr
   end type ozarr_memory
 
+  type, bind(c) :: ozarr_variable
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int32_t) :: type_ = 0
+    integer(c_int32_t) :: rank = 0
+    type(c_ptr) :: dimensions = c_null_ptr
+    type(c_ptr) :: chunks = c_null_ptr
+    type(c_ptr) :: spec = c_null_ptr
+    type(c_ptr) :: units = c_null_ptr
+    type(c_ptr) :: calendar = c_null_ptr
+    type(c_ptr) :: long_name = c_null_ptr
+    type(c_ptr) :: standard_name = c_null_ptr
+    type(c_ptr) :: attributes = c_null_ptr
+    type(c_ptr) :: missing = c_null_ptr
+    real(c_double) :: scale_factor = 0
+    real(c_double) :: add_offset = 0
+    type(c_ptr) :: reserved = c_null_ptr
+  end type ozarr_variable
+
   type, bind(c) :: ozarr_request_options
     integer(c_size_t) :: struct_size = 0
     integer(c_int32_t) :: flags = 0
@@ -205,6 +214,15 @@ module ozarr_c
     type(c_funptr) :: done = c_null_funptr
     type(c_ptr) :: user = c_null_ptr
   end type ozarr_request_options
+
+  type, bind(c) :: ozarr_info
+    integer(c_size_t) :: struct_size = 0
+    integer(c_int64_t) :: chunks = 0
+    integer(c_int64_t) :: possible_chunks = 0
+    integer(c_int64_t) :: stored_bytes = 0
+    integer(c_int64_t) :: element_bytes = 0
+    real(c_double) :: ratio = 0
+  end type ozarr_info
 
   type, bind(c) :: ozarr_entry
     integer(c_size_t) :: struct_size = 0
@@ -252,24 +270,6 @@ module ozarr_c
     integer(c_int64_t) :: decode_ns = 0
     integer(c_int64_t) :: encode_ns = 0
   end type ozarr_stats
-
-  type, bind(c) :: ozarr_variable
-    integer(c_size_t) :: struct_size = 0
-    integer(c_int32_t) :: type_ = 0
-    integer(c_int32_t) :: rank = 0
-    type(c_ptr) :: dimensions = c_null_ptr
-    type(c_ptr) :: chunks = c_null_ptr
-    type(c_ptr) :: spec = c_null_ptr
-    type(c_ptr) :: units = c_null_ptr
-    type(c_ptr) :: calendar = c_null_ptr
-    type(c_ptr) :: long_name = c_null_ptr
-    type(c_ptr) :: standard_name = c_null_ptr
-    type(c_ptr) :: attributes = c_null_ptr
-    type(c_ptr) :: missing = c_null_ptr
-    real(c_double) :: scale_factor = 0
-    real(c_double) :: add_offset = 0
-    type(c_ptr) :: reserved = c_null_ptr
-  end type ozarr_variable
 
   type, bind(c) :: ozarr_copy_options
     integer(c_size_t) :: struct_size = 0
@@ -392,6 +392,36 @@ module ozarr_c
       character(kind=c_char), intent(in) :: name(*)
       logical(c_bool) :: r
     end function ozarr_has_feature
+    function ozarr_context_new(out) bind(c, name="ozarr_context_new") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_context_new
+    function ozarr_context_set(context, key, value) bind(c, name="ozarr_context_set") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      character(kind=c_char), intent(in) :: key(*)
+      character(kind=c_char), intent(in) :: value(*)
+      integer(c_int32_t) :: r
+    end function ozarr_context_set
+    function ozarr_context_set_non_finite(context, allowed) bind(c, name="ozarr_context_set_non_finite") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      logical(c_bool), value :: allowed
+      integer(c_int32_t) :: r
+    end function ozarr_context_set_non_finite
+    function ozarr_context_set_log(context, level, fn, user) bind(c, name="ozarr_context_set_log") result(r)
+      import :: c_funptr, c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      integer(c_int32_t), value :: level
+      type(c_funptr), value :: fn
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: r
+    end function ozarr_context_set_log
+    subroutine ozarr_context_free(context) bind(c, name="ozarr_context_free")
+      import :: c_ptr
+      type(c_ptr), value :: context
+    end subroutine ozarr_context_free
     function ozarr_array_create(location, type_, rank, shape, chunks, flags, out) bind(c, &
       name="ozarr_array_create") result(r)
       import :: c_char, c_int32_t, c_int64_t, c_ptr
@@ -600,259 +630,20 @@ module ozarr_c
       character(kind=c_char), intent(in) :: value(*)
       integer(c_int32_t) :: r
     end function ozarr_array_set
-    function ozarr_group_create(location, flags, out) bind(c, name="ozarr_group_create") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      character(kind=c_char), intent(in) :: location(*)
-      integer(c_int32_t), value :: flags
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_create
-    function ozarr_group_open(location, mode, out) bind(c, name="ozarr_group_open") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      character(kind=c_char), intent(in) :: location(*)
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_open
-    function ozarr_group_create_group(group, path, flags, out) bind(c, name="ozarr_group_create_group") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: path(*)
-      integer(c_int32_t), value :: flags
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_create_group
-    function ozarr_group_open_group(group, path, out) bind(c, name="ozarr_group_open_group") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: path(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_open_group
-    function ozarr_group_create_array(group, path, spec, flags, out) bind(c, &
-      name="ozarr_group_create_array") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: path(*)
-      type(c_ptr), value :: spec
-      integer(c_int32_t), value :: flags
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_create_array
-    function ozarr_group_open_array(group, path, out) bind(c, name="ozarr_group_open_array") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: path(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_open_array
-    function ozarr_group_zarr_format(group, format) bind(c, name="ozarr_group_zarr_format") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t), intent(inout) :: format
-      integer(c_int32_t) :: r
-    end function ozarr_group_zarr_format
-    function ozarr_group_draft(group, buf, cap, length) bind(c, name="ozarr_group_draft") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_draft
-    function ozarr_group_metadata(group, buf, cap, length) bind(c, name="ozarr_group_metadata") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_metadata
-    function ozarr_group_consolidate(group) bind(c, name="ozarr_group_consolidate") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t) :: r
-    end function ozarr_group_consolidate
-    function ozarr_group_set(group, key, value) bind(c, name="ozarr_group_set") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: key(*)
-      character(kind=c_char), intent(in) :: value(*)
-      integer(c_int32_t) :: r
-    end function ozarr_group_set
-    function ozarr_group_flush(group) bind(c, name="ozarr_group_flush") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t) :: r
-    end function ozarr_group_flush
-    function ozarr_group_close(group) bind(c, name="ozarr_group_close") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t) :: r
-    end function ozarr_group_close
-    subroutine ozarr_group_free(group) bind(c, name="ozarr_group_free")
-      import :: c_ptr
-      type(c_ptr), value :: group
-    end subroutine ozarr_group_free
-    function ozarr_group_children(group, out) bind(c, name="ozarr_group_children") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_children
-    function ozarr_iter_next(iter, more) bind(c, name="ozarr_iter_next") result(r)
-      import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: iter
-      logical(c_bool), intent(inout) :: more
-      integer(c_int32_t) :: r
-    end function ozarr_iter_next
-    function ozarr_iter_name(iter, buf, cap, length) bind(c, name="ozarr_iter_name") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: iter
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_iter_name
-    function ozarr_iter_kind(iter, kind) bind(c, name="ozarr_iter_kind") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: iter
-      integer(c_int32_t), intent(inout) :: kind
-      integer(c_int32_t) :: r
-    end function ozarr_iter_kind
-    function ozarr_iter_error(iter, buf, cap, length) bind(c, name="ozarr_iter_error") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: iter
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_iter_error
-    subroutine ozarr_iter_free(iter) bind(c, name="ozarr_iter_free")
-      import :: c_ptr
-      type(c_ptr), value :: iter
-    end subroutine ozarr_iter_free
-    function ozarr_group_tree(group, depth, buf, cap, length) bind(c, name="ozarr_group_tree") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_int32_t), value :: depth
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_tree
-    function ozarr_group_nodes(group, depth, out) bind(c, name="ozarr_group_nodes") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t), value :: depth
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_nodes
-    function ozarr_group_find(group, pattern, out) bind(c, name="ozarr_group_find") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: pattern(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_find
-    function ozarr_group_walk(group, depth, each, user) bind(c, name="ozarr_group_walk") result(r)
-      import :: c_funptr, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t), value :: depth
-      type(c_funptr), value :: each
-      type(c_ptr), value :: user
-      integer(c_int32_t) :: r
-    end function ozarr_group_walk
-    function ozarr_group_rename(group, path, to_path) bind(c, name="ozarr_group_rename") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: path(*)
-      character(kind=c_char), intent(in) :: to_path(*)
-      integer(c_int32_t) :: r
-    end function ozarr_group_rename
-    function ozarr_group_copy(group, path, to, to_path, flags) bind(c, name="ozarr_group_copy") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: path(*)
-      type(c_ptr), value :: to
-      character(kind=c_char), intent(in) :: to_path(*)
-      integer(c_int32_t), value :: flags
-      integer(c_int32_t) :: r
-    end function ozarr_group_copy
-    function ozarr_group_erase(group, path) bind(c, name="ozarr_group_erase") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: path(*)
-      integer(c_int32_t) :: r
-    end function ozarr_group_erase
-    function ozarr_group_consolidated_check(group, current, buf, cap, length) bind(c, &
-      name="ozarr_group_consolidated_check") result(r)
-      import :: c_bool, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      logical(c_bool), intent(inout) :: current
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_consolidated_check
-    function ozarr_array_info(array, info) bind(c, name="ozarr_array_info") result(r)
+    function ozarr_array_read_ex(array, region, memory) bind(c, name="ozarr_array_read_ex") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
-      type(c_ptr), value :: info
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
       integer(c_int32_t) :: r
-    end function ozarr_array_info
-    function ozarr_array_info_text(array, stored, buf, cap, length) bind(c, name="ozarr_array_info_text") result(r)
-      import :: c_bool, c_int32_t, c_ptr, c_size_t
+    end function ozarr_array_read_ex
+    function ozarr_array_write_ex(array, region, memory) bind(c, name="ozarr_array_write_ex") result(r)
+      import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
-      logical(c_bool), value :: stored
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
       integer(c_int32_t) :: r
-    end function ozarr_array_info_text
-    function ozarr_array_export(array, data, cap, bytes) bind(c, name="ozarr_array_export") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_export
-    function ozarr_group_export(group, data, cap, bytes) bind(c, name="ozarr_group_export") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_group_export
-    function ozarr_node_import(location, mode, data, bytes, array, group) bind(c, &
-      name="ozarr_node_import") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
-      character(kind=c_char), intent(in) :: location(*)
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      type(c_ptr), intent(inout) :: array
-      type(c_ptr), intent(inout) :: group
-      integer(c_int32_t) :: r
-    end function ozarr_node_import
-    function ozarr_array_import(store, data, bytes, out) bind(c, name="ozarr_array_import") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: store
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_array_import
-    function ozarr_group_import(store, data, bytes, out) bind(c, name="ozarr_group_import") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: store
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_import
+    end function ozarr_array_write_ex
     function ozarr_array_attr_count(array, count) bind(c, name="ozarr_array_attr_count") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: array
@@ -1185,969 +976,151 @@ module ozarr_c
       type(c_ptr), value :: group
       integer(c_int32_t) :: r
     end function ozarr_group_attrs_commit
-    function ozarr_array_read_ex(array, region, memory) bind(c, name="ozarr_array_read_ex") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_ex
-    function ozarr_array_write_ex(array, region, memory) bind(c, name="ozarr_array_write_ex") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_ex
-    function ozarr_array_read_orthogonal(array, counts, indices, type_, data, bytes) bind(c, &
-      name="ozarr_array_read_orthogonal") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: counts(*)
-      type(c_ptr), value :: indices
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_orthogonal
-    function ozarr_array_write_orthogonal(array, counts, indices, type_, data, bytes) bind(c, &
-      name="ozarr_array_write_orthogonal") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: counts(*)
-      type(c_ptr), value :: indices
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_orthogonal
-    function ozarr_array_read_orthogonal_ex(array, counts, indices, memory) bind(c, &
-      name="ozarr_array_read_orthogonal_ex") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: counts(*)
-      type(c_ptr), value :: indices
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_orthogonal_ex
-    function ozarr_array_write_orthogonal_ex(array, counts, indices, memory) bind(c, &
-      name="ozarr_array_write_orthogonal_ex") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: counts(*)
-      type(c_ptr), value :: indices
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_orthogonal_ex
-    function ozarr_array_read_points(array, count, points, type_, data, bytes) bind(c, &
-      name="ozarr_array_read_points") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), value :: count
-      integer(c_int64_t), intent(in) :: points(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_points
-    function ozarr_array_write_points(array, count, points, type_, data, bytes) bind(c, &
-      name="ozarr_array_write_points") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), value :: count
-      integer(c_int64_t), intent(in) :: points(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_points
-    function ozarr_array_read_points_ex(array, count, points, memory) bind(c, &
-      name="ozarr_array_read_points_ex") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), value :: count
-      integer(c_int64_t), intent(in) :: points(*)
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_points_ex
-    function ozarr_array_write_points_ex(array, count, points, memory) bind(c, &
-      name="ozarr_array_write_points_ex") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), value :: count
-      integer(c_int64_t), intent(in) :: points(*)
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_points_ex
-    function ozarr_array_read_mask(array, region, mask, type_, data, bytes, selected) bind(c, &
-      name="ozarr_array_read_mask") result(r)
-      import :: c_int32_t, c_int8_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      integer(c_int8_t), intent(in) :: mask(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      type(c_ptr), value :: selected
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_mask
-    function ozarr_array_write_mask(array, region, mask, type_, data, bytes) bind(c, &
-      name="ozarr_array_write_mask") result(r)
-      import :: c_int32_t, c_int8_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      integer(c_int8_t), intent(in) :: mask(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_mask
-    function ozarr_array_read_mask_ex(array, region, mask, memory) bind(c, &
-      name="ozarr_array_read_mask_ex") result(r)
-      import :: c_int32_t, c_int8_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      integer(c_int8_t), intent(in) :: mask(*)
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_mask_ex
-    function ozarr_array_write_mask_ex(array, region, mask, memory) bind(c, &
-      name="ozarr_array_write_mask_ex") result(r)
-      import :: c_int32_t, c_int8_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      integer(c_int8_t), intent(in) :: mask(*)
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_mask_ex
-    function ozarr_array_fill(array, region, type_, value) bind(c, name="ozarr_array_fill") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: value
-      integer(c_int32_t) :: r
-    end function ozarr_array_fill
-    function ozarr_buffer_alloc(bytes, flags, out) bind(c, name="ozarr_buffer_alloc") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t), value :: flags
-      type(c_ptr), value :: out
-      integer(c_int32_t) :: r
-    end function ozarr_buffer_alloc
-    subroutine ozarr_buffer_free(buffer) bind(c, name="ozarr_buffer_free")
-      import :: c_ptr
-      type(c_ptr), value :: buffer
-    end subroutine ozarr_buffer_free
-    function ozarr_array_iread_region(array, start, shape, type_, data, bytes, out) bind(c, &
-      name="ozarr_array_iread_region") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: start(*)
-      integer(c_int64_t), intent(in) :: shape(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_array_iread_region
-    function ozarr_array_iwrite_region(array, start, shape, type_, data, bytes, flags, out) bind(c, &
-      name="ozarr_array_iwrite_region") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: start(*)
-      integer(c_int64_t), intent(in) :: shape(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t), value :: flags
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_array_iwrite_region
-    function ozarr_array_iread_ex(array, region, memory, options, out) bind(c, &
-      name="ozarr_array_iread_ex") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      type(c_ptr), value :: memory
-      type(c_ptr), value :: options
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_array_iread_ex
-    function ozarr_array_iwrite_ex(array, region, memory, options, out) bind(c, &
-      name="ozarr_array_iwrite_ex") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      type(c_ptr), value :: memory
-      type(c_ptr), value :: options
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_array_iwrite_ex
-    function ozarr_request_test(request, done) bind(c, name="ozarr_request_test") result(r)
-      import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: request
-      logical(c_bool), intent(inout) :: done
-      integer(c_int32_t) :: r
-    end function ozarr_request_test
-    function ozarr_request_wait(request) bind(c, name="ozarr_request_wait") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: request
-      integer(c_int32_t) :: r
-    end function ozarr_request_wait
-    function ozarr_request_wait_timeout(request, seconds) bind(c, name="ozarr_request_wait_timeout") result(r)
-      import :: c_double, c_int32_t, c_ptr
-      type(c_ptr), value :: request
-      real(c_double), value :: seconds
-      integer(c_int32_t) :: r
-    end function ozarr_request_wait_timeout
-    function ozarr_request_cancel(request) bind(c, name="ozarr_request_cancel") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: request
-      integer(c_int32_t) :: r
-    end function ozarr_request_cancel
-    subroutine ozarr_request_free(request) bind(c, name="ozarr_request_free")
-      import :: c_ptr
-      type(c_ptr), value :: request
-    end subroutine ozarr_request_free
-    function ozarr_request_state(request, state) bind(c, name="ozarr_request_state") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: request
-      integer(c_int32_t), intent(inout) :: state
-      integer(c_int32_t) :: r
-    end function ozarr_request_state
-    function ozarr_request_error(request, info) bind(c, name="ozarr_request_error") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: request
-      type(c_ptr), value :: info
-      integer(c_int32_t) :: r
-    end function ozarr_request_error
-    function ozarr_requests_wait_all(count, requests, seconds, statuses) bind(c, &
-      name="ozarr_requests_wait_all") result(r)
-      import :: c_double, c_int32_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
-      type(c_ptr), intent(in) :: requests(*)
-      real(c_double), value :: seconds
-      type(c_ptr), value :: statuses
-      integer(c_int32_t) :: r
-    end function ozarr_requests_wait_all
-    function ozarr_requests_wait_any(count, requests, seconds, index) bind(c, &
-      name="ozarr_requests_wait_any") result(r)
-      import :: c_double, c_int32_t, c_int64_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
-      type(c_ptr), intent(in) :: requests(*)
-      real(c_double), value :: seconds
-      integer(c_int64_t), intent(inout) :: index(*)
-      integer(c_int32_t) :: r
-    end function ozarr_requests_wait_any
-    function ozarr_shutdown() bind(c, name="ozarr_shutdown") result(r)
-      import :: c_int32_t
-      integer(c_int32_t) :: r
-    end function ozarr_shutdown
-    function ozarr_read_many(count, entries) bind(c, name="ozarr_read_many") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
-      type(c_ptr), value :: entries
-      integer(c_int32_t) :: r
-    end function ozarr_read_many
-    function ozarr_write_many(count, entries) bind(c, name="ozarr_write_many") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
-      type(c_ptr), value :: entries
-      integer(c_int32_t) :: r
-    end function ozarr_write_many
-    function ozarr_iread_many(count, entries, options, out) bind(c, name="ozarr_iread_many") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
-      type(c_ptr), value :: entries
-      type(c_ptr), value :: options
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_iread_many
-    function ozarr_iwrite_many(count, entries, options, out) bind(c, name="ozarr_iwrite_many") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      integer(c_size_t), value :: count
-      type(c_ptr), value :: entries
-      type(c_ptr), value :: options
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_iwrite_many
-    function ozarr_appender_open(array, dim, publish_every, memory, out) bind(c, &
-      name="ozarr_appender_open") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int32_t), value :: dim
-      integer(c_int64_t), value :: publish_every
-      integer(c_size_t), value :: memory
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_appender_open
-    function ozarr_appender_append(appender, count, type_, data, bytes) bind(c, &
-      name="ozarr_appender_append") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: appender
-      integer(c_int64_t), value :: count
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_appender_append
-    function ozarr_appender_append_ex(appender, count, memory) bind(c, name="ozarr_appender_append_ex") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: appender
-      integer(c_int64_t), value :: count
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_appender_append_ex
-    function ozarr_appender_position(appender, position, published) bind(c, &
-      name="ozarr_appender_position") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: appender
-      integer(c_int64_t), intent(inout) :: position
-      integer(c_int64_t), intent(inout) :: published
-      integer(c_int32_t) :: r
-    end function ozarr_appender_position
-    function ozarr_appender_flush(appender) bind(c, name="ozarr_appender_flush") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: appender
-      integer(c_int32_t) :: r
-    end function ozarr_appender_flush
-    function ozarr_appender_close(appender) bind(c, name="ozarr_appender_close") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: appender
-      integer(c_int32_t) :: r
-    end function ozarr_appender_close
-    subroutine ozarr_appender_free(appender) bind(c, name="ozarr_appender_free")
-      import :: c_ptr
-      type(c_ptr), value :: appender
-    end subroutine ozarr_appender_free
-    function ozarr_array_refresh(array) bind(c, name="ozarr_array_refresh") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int32_t) :: r
-    end function ozarr_array_refresh
-    function ozarr_array_wait_growth(array, dim, beyond, timeout_ms, length) bind(c, &
-      name="ozarr_array_wait_growth") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int32_t), value :: dim
-      integer(c_int64_t), value :: beyond
-      integer(c_int64_t), value :: timeout_ms
-      integer(c_int64_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_wait_growth
-    function ozarr_array_explain(array, region, memory, write, explanation) bind(c, &
-      name="ozarr_array_explain") result(r)
-      import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      type(c_ptr), value :: memory
-      logical(c_bool), value :: write
-      type(c_ptr), value :: explanation
-      integer(c_int32_t) :: r
-    end function ozarr_array_explain
-    function ozarr_array_explain_text(array, region, memory, write, buf, cap, length) bind(c, &
-      name="ozarr_array_explain_text") result(r)
-      import :: c_bool, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      type(c_ptr), value :: memory
-      logical(c_bool), value :: write
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_explain_text
-    function ozarr_array_partition(array, region, workers, index, flags, start, shape) bind(c, &
-      name="ozarr_array_partition") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      integer(c_int64_t), value :: workers
-      integer(c_int64_t), value :: index
-      integer(c_int32_t), value :: flags
-      integer(c_int64_t), intent(inout) :: start(*)
-      integer(c_int64_t), intent(inout) :: shape(*)
-      integer(c_int32_t) :: r
-    end function ozarr_array_partition
-    function ozarr_array_stats(array, stats) bind(c, name="ozarr_array_stats") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: stats
-      integer(c_int32_t) :: r
-    end function ozarr_array_stats
-    function ozarr_store_stats(store, stats) bind(c, name="ozarr_store_stats") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      type(c_ptr), value :: stats
-      integer(c_int32_t) :: r
-    end function ozarr_store_stats
-    function ozarr_context_stats(context, stats) bind(c, name="ozarr_context_stats") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: context
-      type(c_ptr), value :: stats
-      integer(c_int32_t) :: r
-    end function ozarr_context_stats
-    function ozarr_array_stats_reset(array) bind(c, name="ozarr_array_stats_reset") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int32_t) :: r
-    end function ozarr_array_stats_reset
-    function ozarr_store_stats_reset(store) bind(c, name="ozarr_store_stats_reset") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      integer(c_int32_t) :: r
-    end function ozarr_store_stats_reset
-    function ozarr_context_stats_reset(context) bind(c, name="ozarr_context_stats_reset") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: context
-      integer(c_int32_t) :: r
-    end function ozarr_context_stats_reset
-    function ozarr_stats_text(stats, buf, cap, length) bind(c, name="ozarr_stats_text") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: stats
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_stats_text
-    function ozarr_dataset_create(location, zarr_format, flags, out) bind(c, name="ozarr_dataset_create") result(r)
+    function ozarr_group_create(location, flags, out) bind(c, name="ozarr_group_create") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)
-      integer(c_int32_t), value :: zarr_format
       integer(c_int32_t), value :: flags
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_dataset_create
-    function ozarr_dataset_open(location, mode, out) bind(c, name="ozarr_dataset_open") result(r)
+    end function ozarr_group_create
+    function ozarr_group_open(location, mode, out) bind(c, name="ozarr_group_open") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)
       character(kind=c_char), intent(in) :: mode(*)
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_dataset_open
-    function ozarr_group_dataset(group, out) bind(c, name="ozarr_group_dataset") result(r)
-      import :: c_int32_t, c_ptr
+    end function ozarr_group_open
+    function ozarr_group_create_group(group, path, flags, out) bind(c, name="ozarr_group_create_group") result(r)
+      import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_dataset
-    function ozarr_dataset_group(dataset, out) bind(c, name="ozarr_dataset_group") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: dataset
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_dataset_group
-    function ozarr_dataset_define_dimension(dataset, name, length) bind(c, &
-      name="ozarr_dataset_define_dimension") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: dataset
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), value :: length
-      integer(c_int32_t) :: r
-    end function ozarr_dataset_define_dimension
-    function ozarr_dataset_resize_dimension(dataset, name, length) bind(c, &
-      name="ozarr_dataset_resize_dimension") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: dataset
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), value :: length
-      integer(c_int32_t) :: r
-    end function ozarr_dataset_resize_dimension
-    function ozarr_dataset_dimension_count(dataset, count) bind(c, name="ozarr_dataset_dimension_count") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: dataset
-      integer(c_size_t), intent(inout) :: count
-      integer(c_int32_t) :: r
-    end function ozarr_dataset_dimension_count
-    function ozarr_dataset_dimension(dataset, index, buf, cap, length, extent) bind(c, &
-      name="ozarr_dataset_dimension") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: dataset
-      integer(c_size_t), value :: index
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int64_t), intent(inout) :: extent
-      integer(c_int32_t) :: r
-    end function ozarr_dataset_dimension
-    function ozarr_dataset_dimension_length(dataset, name, length) bind(c, &
-      name="ozarr_dataset_dimension_length") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: dataset
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_dataset_dimension_length
-    function ozarr_dataset_define_variable(dataset, name, type_, rank, dimensions, out) bind(c, &
-      name="ozarr_dataset_define_variable") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: dataset
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int32_t), value :: type_
-      integer(c_int32_t), value :: rank
-      type(c_ptr), value :: dimensions
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_dataset_define_variable
-    function ozarr_dataset_define_variable_ex(dataset, name, variable, flags, out) bind(c, &
-      name="ozarr_dataset_define_variable_ex") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: dataset
-      character(kind=c_char), intent(in) :: name(*)
-      type(c_ptr), value :: variable
+      character(kind=c_char), intent(in) :: path(*)
       integer(c_int32_t), value :: flags
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_dataset_define_variable_ex
-    function ozarr_dataset_define_coordinate(dataset, name, type_, length, data, bytes, units, out) bind(c, &
-      name="ozarr_dataset_define_coordinate") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: dataset
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int32_t), value :: type_
-      integer(c_int64_t), value :: length
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      character(kind=c_char), intent(in) :: units(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_dataset_define_coordinate
-    function ozarr_dataset_define_time(dataset, name, length, units, calendar, out) bind(c, &
-      name="ozarr_dataset_define_time") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: dataset
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), value :: length
-      character(kind=c_char), intent(in) :: units(*)
-      character(kind=c_char), intent(in) :: calendar(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_dataset_define_time
-    function ozarr_dataset_set_coordinate(dataset, name) bind(c, name="ozarr_dataset_set_coordinate") result(r)
+    end function ozarr_group_create_group
+    function ozarr_group_open_group(group, path, out) bind(c, name="ozarr_group_open_group") result(r)
       import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: dataset
-      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_dataset_set_coordinate
-    function ozarr_dataset_variable_count(dataset, count) bind(c, name="ozarr_dataset_variable_count") result(r)
+    end function ozarr_group_open_group
+    function ozarr_group_create_array(group, path, spec, flags, out) bind(c, &
+      name="ozarr_group_create_array") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: spec
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_create_array
+    function ozarr_group_open_array(group, path, out) bind(c, name="ozarr_group_open_array") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_open_array
+    function ozarr_group_zarr_format(group, format) bind(c, name="ozarr_group_zarr_format") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t), intent(inout) :: format
+      integer(c_int32_t) :: r
+    end function ozarr_group_zarr_format
+    function ozarr_group_draft(group, buf, cap, length) bind(c, name="ozarr_group_draft") result(r)
       import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: dataset
-      integer(c_size_t), intent(inout) :: count
-      integer(c_int32_t) :: r
-    end function ozarr_dataset_variable_count
-    function ozarr_dataset_variable(dataset, index, buf, cap, length, coordinate) bind(c, &
-      name="ozarr_dataset_variable") result(r)
-      import :: c_bool, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: dataset
-      integer(c_size_t), value :: index
+      type(c_ptr), value :: group
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
-      logical(c_bool), intent(inout) :: coordinate
       integer(c_int32_t) :: r
-    end function ozarr_dataset_variable
-    function ozarr_dataset_open_variable(dataset, name, out) bind(c, name="ozarr_dataset_open_variable") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: dataset
-      character(kind=c_char), intent(in) :: name(*)
-      type(c_ptr), intent(inout) :: out
+    end function ozarr_group_draft
+    function ozarr_group_metadata(group, buf, cap, length) bind(c, name="ozarr_group_metadata") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_dataset_open_variable
-    function ozarr_dataset_close(dataset) bind(c, name="ozarr_dataset_close") result(r)
+    end function ozarr_group_metadata
+    function ozarr_group_consolidate(group) bind(c, name="ozarr_group_consolidate") result(r)
       import :: c_int32_t, c_ptr
-      type(c_ptr), value :: dataset
+      type(c_ptr), value :: group
       integer(c_int32_t) :: r
-    end function ozarr_dataset_close
-    subroutine ozarr_dataset_free(dataset) bind(c, name="ozarr_dataset_free")
+    end function ozarr_group_consolidate
+    function ozarr_group_set(group, key, value) bind(c, name="ozarr_group_set") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: key(*)
+      character(kind=c_char), intent(in) :: value(*)
+      integer(c_int32_t) :: r
+    end function ozarr_group_set
+    function ozarr_group_flush(group) bind(c, name="ozarr_group_flush") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t) :: r
+    end function ozarr_group_flush
+    function ozarr_group_close(group) bind(c, name="ozarr_group_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t) :: r
+    end function ozarr_group_close
+    subroutine ozarr_group_free(group) bind(c, name="ozarr_group_free")
       import :: c_ptr
-      type(c_ptr), value :: dataset
-    end subroutine ozarr_dataset_free
-    function ozarr_array_read_unpacked(array, region, memory) bind(c, name="ozarr_array_read_unpacked") result(r)
+      type(c_ptr), value :: group
+    end subroutine ozarr_group_free
+    function ozarr_group_children(group, out) bind(c, name="ozarr_group_children") result(r)
       import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_unpacked
-    function ozarr_array_write_packed(array, region, memory) bind(c, name="ozarr_array_write_packed") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_packed
-    function ozarr_array_read_times(array, region, units, counts, bytes) bind(c, &
-      name="ozarr_array_read_times") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      character(kind=c_char), intent(in) :: units(*)
-      integer(c_int64_t), intent(inout) :: counts(*)
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_times
-    function ozarr_array_write_times(array, region, units, counts, bytes) bind(c, &
-      name="ozarr_array_write_times") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      character(kind=c_char), intent(in) :: units(*)
-      integer(c_int64_t), intent(in) :: counts(*)
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_times
-    function ozarr_array_missing_value(array, value, bytes, defined) bind(c, &
-      name="ozarr_array_missing_value") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: value
-      integer(c_size_t), value :: bytes
-      type(c_ptr), value :: defined
-      integer(c_int32_t) :: r
-    end function ozarr_array_missing_value
-    function ozarr_time_to_text(units, calendar, count, buf, cap, length) bind(c, &
-      name="ozarr_time_to_text") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
-      character(kind=c_char), intent(in) :: units(*)
-      character(kind=c_char), intent(in) :: calendar(*)
-      integer(c_int64_t), value :: count
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_time_to_text
-    function ozarr_time_from_text(units, calendar, moment, count) bind(c, name="ozarr_time_from_text") result(r)
-      import :: c_char, c_int32_t, c_int64_t
-      character(kind=c_char), intent(in) :: units(*)
-      character(kind=c_char), intent(in) :: calendar(*)
-      character(kind=c_char), intent(in) :: moment(*)
-      integer(c_int64_t), intent(inout) :: count
-      integer(c_int32_t) :: r
-    end function ozarr_time_from_text
-    function ozarr_group_nc_version(group, buf, cap, length) bind(c, name="ozarr_group_nc_version") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: group
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_nc_version
-    function ozarr_group_nc_dimension_count(group, count) bind(c, name="ozarr_group_nc_dimension_count") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_size_t), intent(inout) :: count
-      integer(c_int32_t) :: r
-    end function ozarr_group_nc_dimension_count
-    function ozarr_group_nc_dimension(group, index, buf, cap, length, extent, unlimited) bind(c, &
-      name="ozarr_group_nc_dimension") result(r)
-      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_size_t), value :: index
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int64_t), intent(inout) :: extent
-      logical(c_bool), intent(inout) :: unlimited
-      integer(c_int32_t) :: r
-    end function ozarr_group_nc_dimension
-    function ozarr_group_nc_define_dimension(group, name, length, unlimited) bind(c, &
-      name="ozarr_group_nc_define_dimension") result(r)
-      import :: c_bool, c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), value :: length
-      logical(c_bool), value :: unlimited
-      integer(c_int32_t) :: r
-    end function ozarr_group_nc_define_dimension
-    function ozarr_array_nc_is_scalar(array, scalar) bind(c, name="ozarr_array_nc_is_scalar") result(r)
-      import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      logical(c_bool), intent(inout) :: scalar
-      integer(c_int32_t) :: r
-    end function ozarr_array_nc_is_scalar
-    function ozarr_array_nc_type(array, buf, cap, length) bind(c, name="ozarr_array_nc_type") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_nc_type
-    function ozarr_array_attr_nc_type(array, name, buf, cap, length) bind(c, &
-      name="ozarr_array_attr_nc_type") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      character(kind=c_char), intent(in) :: name(*)
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_attr_nc_type
-    function ozarr_group_attr_nc_type(group, name, buf, cap, length) bind(c, &
-      name="ozarr_group_attr_nc_type") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_nc_type
-    function ozarr_group_image_count(group, count) bind(c, name="ozarr_group_image_count") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_size_t), intent(inout) :: count
-      integer(c_int32_t) :: r
-    end function ozarr_group_image_count
-    function ozarr_group_image_size(group, image, levels, axes) bind(c, name="ozarr_group_image_size") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), intent(inout) :: levels
-      integer(c_size_t), intent(inout) :: axes
-      integer(c_int32_t) :: r
-    end function ozarr_group_image_size
-    function ozarr_group_image_level(group, image, level, buf, cap, length) bind(c, &
-      name="ozarr_group_image_level") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), value :: level
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_image_level
-    function ozarr_group_image_scale(group, image, level, room, scale, translation) bind(c, &
-      name="ozarr_group_image_scale") result(r)
-      import :: c_double, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), value :: level
-      integer(c_size_t), value :: room
-      real(c_double), intent(inout) :: scale
-      real(c_double), intent(inout) :: translation
-      integer(c_int32_t) :: r
-    end function ozarr_group_image_scale
-    function ozarr_group_image_axis_name(group, image, axis, buf, cap, length) bind(c, &
-      name="ozarr_group_image_axis_name") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), value :: axis
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_image_axis_name
-    function ozarr_group_image_axis_kind(group, image, axis, buf, cap, length) bind(c, &
-      name="ozarr_group_image_axis_kind") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), value :: axis
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_image_axis_kind
-    function ozarr_group_image_axis_unit(group, image, axis, buf, cap, length) bind(c, &
-      name="ozarr_group_image_axis_unit") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_size_t), value :: image
-      integer(c_size_t), value :: axis
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_image_axis_unit
-    function ozarr_array_chunk_count(array, inner, count) bind(c, name="ozarr_array_chunk_count") result(r)
-      import :: c_bool, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      logical(c_bool), value :: inner
-      integer(c_int64_t), intent(inout) :: count
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunk_count
-    function ozarr_array_chunk_key(array, index, buf, cap, length) bind(c, name="ozarr_array_chunk_key") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunk_key
-    function ozarr_array_chunk_place(array, index, inner, stored, offset, bytes) bind(c, &
-      name="ozarr_array_chunk_place") result(r)
-      import :: c_bool, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
-      logical(c_bool), value :: inner
-      logical(c_bool), intent(inout) :: stored
-      integer(c_int64_t), intent(inout) :: offset
-      integer(c_int64_t), intent(inout) :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunk_place
-    function ozarr_array_chunk_read(array, index, inner, data, bytes, used) bind(c, &
-      name="ozarr_array_chunk_read") result(r)
-      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
-      logical(c_bool), value :: inner
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_size_t), intent(inout) :: used
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunk_read
-    function ozarr_array_chunk_write(array, index, inner, data, bytes) bind(c, &
-      name="ozarr_array_chunk_write") result(r)
-      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
-      logical(c_bool), value :: inner
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunk_write
-    function ozarr_array_chunk_erase(array, index, inner, stored) bind(c, name="ozarr_array_chunk_erase") result(r)
-      import :: c_bool, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
-      logical(c_bool), value :: inner
-      logical(c_bool), intent(inout) :: stored
-      integer(c_int32_t) :: r
-    end function ozarr_array_chunk_erase
-    function ozarr_array_chunks(array, inner, out) bind(c, name="ozarr_array_chunks") result(r)
-      import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      logical(c_bool), value :: inner
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_array_chunks
-    function ozarr_chunk_iter_next(chunk_iter, more) bind(c, name="ozarr_chunk_iter_next") result(r)
+    end function ozarr_group_children
+    function ozarr_iter_next(iter, more) bind(c, name="ozarr_iter_next") result(r)
       import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: chunk_iter
+      type(c_ptr), value :: iter
       logical(c_bool), intent(inout) :: more
       integer(c_int32_t) :: r
-    end function ozarr_chunk_iter_next
-    function ozarr_chunk_iter_index(chunk_iter, index) bind(c, name="ozarr_chunk_iter_index") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: chunk_iter
-      integer(c_int64_t), intent(inout) :: index(*)
-      integer(c_int32_t) :: r
-    end function ozarr_chunk_iter_index
-    function ozarr_chunk_iter_place(chunk_iter, offset, bytes) bind(c, name="ozarr_chunk_iter_place") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: chunk_iter
-      integer(c_int64_t), intent(inout) :: offset
-      integer(c_int64_t), intent(inout) :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_chunk_iter_place
-    subroutine ozarr_chunk_iter_free(chunk_iter) bind(c, name="ozarr_chunk_iter_free")
-      import :: c_ptr
-      type(c_ptr), value :: chunk_iter
-    end subroutine ozarr_chunk_iter_free
-    function ozarr_array_region_is_aligned(array, region, inner, aligned) bind(c, &
-      name="ozarr_array_region_is_aligned") result(r)
-      import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      logical(c_bool), value :: inner
-      logical(c_bool), intent(inout) :: aligned
-      integer(c_int32_t) :: r
-    end function ozarr_array_region_is_aligned
-    function ozarr_shard_writer_new(array, index, out) bind(c, name="ozarr_shard_writer_new") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: index(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_shard_writer_new
-    function ozarr_shard_writer_put(shard_writer, index, type_, data, bytes) bind(c, &
-      name="ozarr_shard_writer_put") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: shard_writer
-      integer(c_int64_t), intent(in) :: index(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_shard_writer_put
-    function ozarr_shard_writer_finish(shard_writer) bind(c, name="ozarr_shard_writer_finish") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: shard_writer
-      integer(c_int32_t) :: r
-    end function ozarr_shard_writer_finish
-    subroutine ozarr_shard_writer_free(shard_writer) bind(c, name="ozarr_shard_writer_free")
-      import :: c_ptr
-      type(c_ptr), value :: shard_writer
-    end subroutine ozarr_shard_writer_free
-    function ozarr_array_read_varlen(array, region, out) bind(c, name="ozarr_array_read_varlen") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_varlen
-    function ozarr_array_write_varlen(array, region, offsets, data, bytes) bind(c, &
-      name="ozarr_array_write_varlen") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      integer(c_int64_t), intent(in) :: offsets
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_varlen
-    function ozarr_array_write_strings(array, region, strings) bind(c, name="ozarr_array_write_strings") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      type(c_ptr), value :: strings
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_strings
-    function ozarr_array_list_type(array, type_) bind(c, name="ozarr_array_list_type") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int32_t), intent(inout) :: type_
-      integer(c_int32_t) :: r
-    end function ozarr_array_list_type
-    function ozarr_array_fill_text(array, buf, cap, length) bind(c, name="ozarr_array_fill_text") result(r)
+    end function ozarr_iter_next
+    function ozarr_iter_name(iter, buf, cap, length) bind(c, name="ozarr_iter_name") result(r)
       import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
+      type(c_ptr), value :: iter
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_array_fill_text
-    function ozarr_varlen_count(varlen, count) bind(c, name="ozarr_varlen_count") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: varlen
-      integer(c_int64_t), intent(inout) :: count
+    end function ozarr_iter_name
+    function ozarr_iter_kind(iter, kind) bind(c, name="ozarr_iter_kind") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: iter
+      integer(c_int32_t), intent(inout) :: kind
       integer(c_int32_t) :: r
-    end function ozarr_varlen_count
-    function ozarr_varlen_get(varlen, index, bytes, length) bind(c, name="ozarr_varlen_get") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: varlen
-      integer(c_int64_t), value :: index
-      type(c_ptr), value :: bytes
+    end function ozarr_iter_kind
+    function ozarr_iter_error(iter, buf, cap, length) bind(c, name="ozarr_iter_error") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: iter
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_varlen_get
-    function ozarr_varlen_all(varlen, offsets, data, bytes) bind(c, name="ozarr_varlen_all") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: varlen
-      type(c_ptr), value :: offsets
-      type(c_ptr), value :: data
-      integer(c_size_t), intent(inout) :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_varlen_all
-    subroutine ozarr_varlen_free(varlen) bind(c, name="ozarr_varlen_free")
+    end function ozarr_iter_error
+    subroutine ozarr_iter_free(iter) bind(c, name="ozarr_iter_free")
       import :: c_ptr
-      type(c_ptr), value :: varlen
-    end subroutine ozarr_varlen_free
+      type(c_ptr), value :: iter
+    end subroutine ozarr_iter_free
+    function ozarr_node_open(location, mode, array, group) bind(c, name="ozarr_node_open") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: array
+      type(c_ptr), intent(inout) :: group
+      integer(c_int32_t) :: r
+    end function ozarr_node_open
+    function ozarr_node_erase(location) bind(c, name="ozarr_node_erase") result(r)
+      import :: c_char, c_int32_t
+      character(kind=c_char), intent(in) :: location(*)
+      integer(c_int32_t) :: r
+    end function ozarr_node_erase
     function ozarr_spec_new(type_, rank, shape, out) bind(c, name="ozarr_spec_new") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       integer(c_int32_t), value :: type_
@@ -2367,6 +1340,906 @@ module ozarr_c
       integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
     end function ozarr_spec_set_fill_dtype
+    function ozarr_dataset_create(location, zarr_format, flags, out) bind(c, name="ozarr_dataset_create") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      integer(c_int32_t), value :: zarr_format
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_create
+    function ozarr_dataset_open(location, mode, out) bind(c, name="ozarr_dataset_open") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_open
+    function ozarr_group_dataset(group, out) bind(c, name="ozarr_group_dataset") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_dataset
+    function ozarr_dataset_group(dataset, out) bind(c, name="ozarr_dataset_group") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_group
+    function ozarr_dataset_define_dimension(dataset, name, length) bind(c, &
+      name="ozarr_dataset_define_dimension") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: length
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_define_dimension
+    function ozarr_dataset_resize_dimension(dataset, name, length) bind(c, &
+      name="ozarr_dataset_resize_dimension") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: length
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_resize_dimension
+    function ozarr_dataset_dimension_count(dataset, count) bind(c, name="ozarr_dataset_dimension_count") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dataset
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_dimension_count
+    function ozarr_dataset_dimension(dataset, index, buf, cap, length, extent) bind(c, &
+      name="ozarr_dataset_dimension") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: dataset
+      integer(c_size_t), value :: index
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int64_t), intent(inout) :: extent
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_dimension
+    function ozarr_dataset_dimension_length(dataset, name, length) bind(c, &
+      name="ozarr_dataset_dimension_length") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_dimension_length
+    function ozarr_dataset_define_variable(dataset, name, type_, rank, dimensions, out) bind(c, &
+      name="ozarr_dataset_define_variable") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: type_
+      integer(c_int32_t), value :: rank
+      type(c_ptr), value :: dimensions
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_define_variable
+    function ozarr_dataset_define_variable_ex(dataset, name, variable, flags, out) bind(c, &
+      name="ozarr_dataset_define_variable_ex") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: variable
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_define_variable_ex
+    function ozarr_dataset_define_coordinate(dataset, name, type_, length, data, bytes, units, out) bind(c, &
+      name="ozarr_dataset_define_coordinate") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: type_
+      integer(c_int64_t), value :: length
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      character(kind=c_char), intent(in) :: units(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_define_coordinate
+    function ozarr_dataset_define_time(dataset, name, length, units, calendar, out) bind(c, &
+      name="ozarr_dataset_define_time") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: length
+      character(kind=c_char), intent(in) :: units(*)
+      character(kind=c_char), intent(in) :: calendar(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_define_time
+    function ozarr_dataset_set_coordinate(dataset, name) bind(c, name="ozarr_dataset_set_coordinate") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_set_coordinate
+    function ozarr_dataset_variable_count(dataset, count) bind(c, name="ozarr_dataset_variable_count") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dataset
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_variable_count
+    function ozarr_dataset_variable(dataset, index, buf, cap, length, coordinate) bind(c, &
+      name="ozarr_dataset_variable") result(r)
+      import :: c_bool, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: dataset
+      integer(c_size_t), value :: index
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      logical(c_bool), intent(inout) :: coordinate
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_variable
+    function ozarr_dataset_open_variable(dataset, name, out) bind(c, name="ozarr_dataset_open_variable") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_open_variable
+    function ozarr_dataset_close(dataset) bind(c, name="ozarr_dataset_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: dataset
+      integer(c_int32_t) :: r
+    end function ozarr_dataset_close
+    subroutine ozarr_dataset_free(dataset) bind(c, name="ozarr_dataset_free")
+      import :: c_ptr
+      type(c_ptr), value :: dataset
+    end subroutine ozarr_dataset_free
+    function ozarr_array_read_unpacked(array, region, memory) bind(c, name="ozarr_array_read_unpacked") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_unpacked
+    function ozarr_array_write_packed(array, region, memory) bind(c, name="ozarr_array_write_packed") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_packed
+    function ozarr_array_read_times(array, region, units, counts, bytes) bind(c, &
+      name="ozarr_array_read_times") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      character(kind=c_char), intent(in) :: units(*)
+      integer(c_int64_t), intent(inout) :: counts(*)
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_times
+    function ozarr_array_write_times(array, region, units, counts, bytes) bind(c, &
+      name="ozarr_array_write_times") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      character(kind=c_char), intent(in) :: units(*)
+      integer(c_int64_t), intent(in) :: counts(*)
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_times
+    function ozarr_array_missing_value(array, value, bytes, defined) bind(c, &
+      name="ozarr_array_missing_value") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: value
+      integer(c_size_t), value :: bytes
+      type(c_ptr), value :: defined
+      integer(c_int32_t) :: r
+    end function ozarr_array_missing_value
+    function ozarr_time_to_text(units, calendar, count, buf, cap, length) bind(c, &
+      name="ozarr_time_to_text") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      character(kind=c_char), intent(in) :: units(*)
+      character(kind=c_char), intent(in) :: calendar(*)
+      integer(c_int64_t), value :: count
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_time_to_text
+    function ozarr_time_from_text(units, calendar, moment, count) bind(c, name="ozarr_time_from_text") result(r)
+      import :: c_char, c_int32_t, c_int64_t
+      character(kind=c_char), intent(in) :: units(*)
+      character(kind=c_char), intent(in) :: calendar(*)
+      character(kind=c_char), intent(in) :: moment(*)
+      integer(c_int64_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_time_from_text
+    function ozarr_appender_open(array, dim, publish_every, memory, out) bind(c, &
+      name="ozarr_appender_open") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: publish_every
+      integer(c_size_t), value :: memory
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_appender_open
+    function ozarr_appender_append(appender, count, type_, data, bytes) bind(c, &
+      name="ozarr_appender_append") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: appender
+      integer(c_int64_t), value :: count
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_appender_append
+    function ozarr_appender_append_ex(appender, count, memory) bind(c, name="ozarr_appender_append_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int64_t), value :: count
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_appender_append_ex
+    function ozarr_appender_position(appender, position, published) bind(c, &
+      name="ozarr_appender_position") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int64_t), intent(inout) :: position
+      integer(c_int64_t), intent(inout) :: published
+      integer(c_int32_t) :: r
+    end function ozarr_appender_position
+    function ozarr_appender_flush(appender) bind(c, name="ozarr_appender_flush") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int32_t) :: r
+    end function ozarr_appender_flush
+    function ozarr_appender_close(appender) bind(c, name="ozarr_appender_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: appender
+      integer(c_int32_t) :: r
+    end function ozarr_appender_close
+    subroutine ozarr_appender_free(appender) bind(c, name="ozarr_appender_free")
+      import :: c_ptr
+      type(c_ptr), value :: appender
+    end subroutine ozarr_appender_free
+    function ozarr_array_refresh(array) bind(c, name="ozarr_array_refresh") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t) :: r
+    end function ozarr_array_refresh
+    function ozarr_array_wait_growth(array, dim, beyond, timeout_ms, length) bind(c, &
+      name="ozarr_array_wait_growth") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: dim
+      integer(c_int64_t), value :: beyond
+      integer(c_int64_t), value :: timeout_ms
+      integer(c_int64_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_wait_growth
+    function ozarr_array_partition(array, region, workers, index, flags, start, shape) bind(c, &
+      name="ozarr_array_partition") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int64_t), value :: workers
+      integer(c_int64_t), value :: index
+      integer(c_int32_t), value :: flags
+      integer(c_int64_t), intent(inout) :: start(*)
+      integer(c_int64_t), intent(inout) :: shape(*)
+      integer(c_int32_t) :: r
+    end function ozarr_array_partition
+    function ozarr_array_iread_region(array, start, shape, type_, data, bytes, out) bind(c, &
+      name="ozarr_array_iread_region") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: start(*)
+      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_iread_region
+    function ozarr_array_iwrite_region(array, start, shape, type_, data, bytes, flags, out) bind(c, &
+      name="ozarr_array_iwrite_region") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: start(*)
+      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_iwrite_region
+    function ozarr_array_iread_ex(array, region, memory, options, out) bind(c, &
+      name="ozarr_array_iread_ex") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      type(c_ptr), value :: options
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_iread_ex
+    function ozarr_array_iwrite_ex(array, region, memory, options, out) bind(c, &
+      name="ozarr_array_iwrite_ex") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      type(c_ptr), value :: options
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_iwrite_ex
+    function ozarr_request_test(request, done) bind(c, name="ozarr_request_test") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      logical(c_bool), intent(inout) :: done
+      integer(c_int32_t) :: r
+    end function ozarr_request_test
+    function ozarr_request_wait(request) bind(c, name="ozarr_request_wait") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      integer(c_int32_t) :: r
+    end function ozarr_request_wait
+    function ozarr_request_wait_timeout(request, seconds) bind(c, name="ozarr_request_wait_timeout") result(r)
+      import :: c_double, c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      real(c_double), value :: seconds
+      integer(c_int32_t) :: r
+    end function ozarr_request_wait_timeout
+    function ozarr_request_cancel(request) bind(c, name="ozarr_request_cancel") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      integer(c_int32_t) :: r
+    end function ozarr_request_cancel
+    subroutine ozarr_request_free(request) bind(c, name="ozarr_request_free")
+      import :: c_ptr
+      type(c_ptr), value :: request
+    end subroutine ozarr_request_free
+    function ozarr_request_state(request, state) bind(c, name="ozarr_request_state") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      integer(c_int32_t), intent(inout) :: state
+      integer(c_int32_t) :: r
+    end function ozarr_request_state
+    function ozarr_request_error(request, info) bind(c, name="ozarr_request_error") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: request
+      type(c_ptr), value :: info
+      integer(c_int32_t) :: r
+    end function ozarr_request_error
+    function ozarr_requests_wait_all(count, requests, seconds, statuses) bind(c, &
+      name="ozarr_requests_wait_all") result(r)
+      import :: c_double, c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), intent(in) :: requests(*)
+      real(c_double), value :: seconds
+      type(c_ptr), value :: statuses
+      integer(c_int32_t) :: r
+    end function ozarr_requests_wait_all
+    function ozarr_requests_wait_any(count, requests, seconds, index) bind(c, &
+      name="ozarr_requests_wait_any") result(r)
+      import :: c_double, c_int32_t, c_int64_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), intent(in) :: requests(*)
+      real(c_double), value :: seconds
+      integer(c_int64_t), intent(inout) :: index(*)
+      integer(c_int32_t) :: r
+    end function ozarr_requests_wait_any
+    function ozarr_shutdown() bind(c, name="ozarr_shutdown") result(r)
+      import :: c_int32_t
+      integer(c_int32_t) :: r
+    end function ozarr_shutdown
+    function ozarr_store_open(location, mode, out) bind(c, name="ozarr_store_open") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_open
+    function ozarr_store_open_ex(context, location, mode, options, out) bind(c, &
+      name="ozarr_store_open_ex") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), value :: options
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_open_ex
+    function ozarr_store_memory(out) bind(c, name="ozarr_store_memory") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_memory
+    function ozarr_store_delayed(store, microseconds, mode, out) bind(c, name="ozarr_store_delayed") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int32_t), value :: microseconds
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_delayed
+    function ozarr_store_throttled(store, bytes_per_second, requests_per_second, mode, out) bind(c, &
+      name="ozarr_store_throttled") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int64_t), value :: bytes_per_second
+      integer(c_int32_t), value :: requests_per_second
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_throttled
+    function ozarr_array_create_at(store, path, spec, flags, out) bind(c, name="ozarr_array_create_at") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: spec
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_create_at
+    function ozarr_array_open_at(store, path, out) bind(c, name="ozarr_array_open_at") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_open_at
+    function ozarr_group_create_at(store, path, zarr_format, flags, out) bind(c, &
+      name="ozarr_group_create_at") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t), value :: zarr_format
+      integer(c_int32_t), value :: flags
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_create_at
+    function ozarr_group_open_at(store, path, out) bind(c, name="ozarr_group_open_at") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_open_at
+    function ozarr_store_node_kind(store, path, kind) bind(c, name="ozarr_store_node_kind") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t), intent(inout) :: kind
+      integer(c_int32_t) :: r
+    end function ozarr_store_node_kind
+    function ozarr_store_node_erase(store, path) bind(c, name="ozarr_store_node_erase") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t) :: r
+    end function ozarr_store_node_erase
+    function ozarr_store_flush(store) bind(c, name="ozarr_store_flush") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int32_t) :: r
+    end function ozarr_store_flush
+    function ozarr_store_close(store) bind(c, name="ozarr_store_close") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int32_t) :: r
+    end function ozarr_store_close
+    subroutine ozarr_store_free(store) bind(c, name="ozarr_store_free")
+      import :: c_ptr
+      type(c_ptr), value :: store
+    end subroutine ozarr_store_free
+    function ozarr_group_tree(group, depth, buf, cap, length) bind(c, name="ozarr_group_tree") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_int32_t), value :: depth
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_tree
+    function ozarr_group_nodes(group, depth, out) bind(c, name="ozarr_group_nodes") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t), value :: depth
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_nodes
+    function ozarr_group_find(group, pattern, out) bind(c, name="ozarr_group_find") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: pattern(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_find
+    function ozarr_group_walk(group, depth, each, user) bind(c, name="ozarr_group_walk") result(r)
+      import :: c_funptr, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      integer(c_int32_t), value :: depth
+      type(c_funptr), value :: each
+      type(c_ptr), value :: user
+      integer(c_int32_t) :: r
+    end function ozarr_group_walk
+    function ozarr_group_rename(group, path, to_path) bind(c, name="ozarr_group_rename") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      character(kind=c_char), intent(in) :: to_path(*)
+      integer(c_int32_t) :: r
+    end function ozarr_group_rename
+    function ozarr_group_copy(group, path, to, to_path, flags) bind(c, name="ozarr_group_copy") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: to
+      character(kind=c_char), intent(in) :: to_path(*)
+      integer(c_int32_t), value :: flags
+      integer(c_int32_t) :: r
+    end function ozarr_group_copy
+    function ozarr_group_erase(group, path) bind(c, name="ozarr_group_erase") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int32_t) :: r
+    end function ozarr_group_erase
+    function ozarr_group_consolidated_check(group, current, buf, cap, length) bind(c, &
+      name="ozarr_group_consolidated_check") result(r)
+      import :: c_bool, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      logical(c_bool), intent(inout) :: current
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_consolidated_check
+    function ozarr_array_info(array, info) bind(c, name="ozarr_array_info") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: info
+      integer(c_int32_t) :: r
+    end function ozarr_array_info
+    function ozarr_array_info_text(array, stored, buf, cap, length) bind(c, name="ozarr_array_info_text") result(r)
+      import :: c_bool, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      logical(c_bool), value :: stored
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_info_text
+    function ozarr_array_export(array, data, cap, bytes) bind(c, name="ozarr_array_export") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_export
+    function ozarr_group_export(group, data, cap, bytes) bind(c, name="ozarr_group_export") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_group_export
+    function ozarr_node_import(location, mode, data, bytes, array, group) bind(c, &
+      name="ozarr_node_import") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: array
+      type(c_ptr), intent(inout) :: group
+      integer(c_int32_t) :: r
+    end function ozarr_node_import
+    function ozarr_array_import(store, data, bytes, out) bind(c, name="ozarr_array_import") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_import
+    function ozarr_group_import(store, data, bytes, out) bind(c, name="ozarr_group_import") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_import
+    function ozarr_array_read_orthogonal(array, counts, indices, type_, data, bytes) bind(c, &
+      name="ozarr_array_read_orthogonal") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: counts(*)
+      type(c_ptr), value :: indices
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_orthogonal
+    function ozarr_array_write_orthogonal(array, counts, indices, type_, data, bytes) bind(c, &
+      name="ozarr_array_write_orthogonal") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: counts(*)
+      type(c_ptr), value :: indices
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_orthogonal
+    function ozarr_array_read_orthogonal_ex(array, counts, indices, memory) bind(c, &
+      name="ozarr_array_read_orthogonal_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: counts(*)
+      type(c_ptr), value :: indices
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_orthogonal_ex
+    function ozarr_array_write_orthogonal_ex(array, counts, indices, memory) bind(c, &
+      name="ozarr_array_write_orthogonal_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: counts(*)
+      type(c_ptr), value :: indices
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_orthogonal_ex
+    function ozarr_array_read_points(array, count, points, type_, data, bytes) bind(c, &
+      name="ozarr_array_read_points") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: points(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_points
+    function ozarr_array_write_points(array, count, points, type_, data, bytes) bind(c, &
+      name="ozarr_array_write_points") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: points(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_points
+    function ozarr_array_read_points_ex(array, count, points, memory) bind(c, &
+      name="ozarr_array_read_points_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: points(*)
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_points_ex
+    function ozarr_array_write_points_ex(array, count, points, memory) bind(c, &
+      name="ozarr_array_write_points_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: points(*)
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_points_ex
+    function ozarr_array_read_mask(array, region, mask, type_, data, bytes, selected) bind(c, &
+      name="ozarr_array_read_mask") result(r)
+      import :: c_int32_t, c_int8_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int8_t), intent(in) :: mask(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), value :: selected
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_mask
+    function ozarr_array_write_mask(array, region, mask, type_, data, bytes) bind(c, &
+      name="ozarr_array_write_mask") result(r)
+      import :: c_int32_t, c_int8_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int8_t), intent(in) :: mask(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_mask
+    function ozarr_array_read_mask_ex(array, region, mask, memory) bind(c, &
+      name="ozarr_array_read_mask_ex") result(r)
+      import :: c_int32_t, c_int8_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int8_t), intent(in) :: mask(*)
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_mask_ex
+    function ozarr_array_write_mask_ex(array, region, mask, memory) bind(c, &
+      name="ozarr_array_write_mask_ex") result(r)
+      import :: c_int32_t, c_int8_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int8_t), intent(in) :: mask(*)
+      type(c_ptr), value :: memory
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_mask_ex
+    function ozarr_array_fill(array, region, type_, value) bind(c, name="ozarr_array_fill") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: value
+      integer(c_int32_t) :: r
+    end function ozarr_array_fill
+    function ozarr_read_many(count, entries) bind(c, name="ozarr_read_many") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), value :: entries
+      integer(c_int32_t) :: r
+    end function ozarr_read_many
+    function ozarr_write_many(count, entries) bind(c, name="ozarr_write_many") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), value :: entries
+      integer(c_int32_t) :: r
+    end function ozarr_write_many
+    function ozarr_iread_many(count, entries, options, out) bind(c, name="ozarr_iread_many") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), value :: entries
+      type(c_ptr), value :: options
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_iread_many
+    function ozarr_iwrite_many(count, entries, options, out) bind(c, name="ozarr_iwrite_many") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: count
+      type(c_ptr), value :: entries
+      type(c_ptr), value :: options
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_iwrite_many
+    function ozarr_array_explain(array, region, memory, write, explanation) bind(c, &
+      name="ozarr_array_explain") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      logical(c_bool), value :: write
+      type(c_ptr), value :: explanation
+      integer(c_int32_t) :: r
+    end function ozarr_array_explain
+    function ozarr_array_explain_text(array, region, memory, write, buf, cap, length) bind(c, &
+      name="ozarr_array_explain_text") result(r)
+      import :: c_bool, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: memory
+      logical(c_bool), value :: write
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_explain_text
+    function ozarr_array_stats(array, stats) bind(c, name="ozarr_array_stats") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: stats
+      integer(c_int32_t) :: r
+    end function ozarr_array_stats
+    function ozarr_store_stats(store, stats) bind(c, name="ozarr_store_stats") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      type(c_ptr), value :: stats
+      integer(c_int32_t) :: r
+    end function ozarr_store_stats
+    function ozarr_context_stats(context, stats) bind(c, name="ozarr_context_stats") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      type(c_ptr), value :: stats
+      integer(c_int32_t) :: r
+    end function ozarr_context_stats
+    function ozarr_array_stats_reset(array) bind(c, name="ozarr_array_stats_reset") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t) :: r
+    end function ozarr_array_stats_reset
+    function ozarr_store_stats_reset(store) bind(c, name="ozarr_store_stats_reset") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int32_t) :: r
+    end function ozarr_store_stats_reset
+    function ozarr_context_stats_reset(context) bind(c, name="ozarr_context_stats_reset") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: context
+      integer(c_int32_t) :: r
+    end function ozarr_context_stats_reset
+    function ozarr_stats_text(stats, buf, cap, length) bind(c, name="ozarr_stats_text") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: stats
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_stats_text
+    function ozarr_array_read_varlen(array, region, out) bind(c, name="ozarr_array_read_varlen") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_read_varlen
+    function ozarr_array_write_varlen(array, region, offsets, data, bytes) bind(c, &
+      name="ozarr_array_write_varlen") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      integer(c_int64_t), intent(in) :: offsets
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_varlen
+    function ozarr_array_write_strings(array, region, strings) bind(c, name="ozarr_array_write_strings") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      type(c_ptr), value :: strings
+      integer(c_int32_t) :: r
+    end function ozarr_array_write_strings
+    function ozarr_array_list_type(array, type_) bind(c, name="ozarr_array_list_type") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int32_t), intent(inout) :: type_
+      integer(c_int32_t) :: r
+    end function ozarr_array_list_type
+    function ozarr_array_fill_text(array, buf, cap, length) bind(c, name="ozarr_array_fill_text") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_fill_text
+    function ozarr_varlen_count(varlen, count) bind(c, name="ozarr_varlen_count") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: varlen
+      integer(c_int64_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_varlen_count
+    function ozarr_varlen_get(varlen, index, bytes, length) bind(c, name="ozarr_varlen_get") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: varlen
+      integer(c_int64_t), value :: index
+      type(c_ptr), value :: bytes
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_varlen_get
+    function ozarr_varlen_all(varlen, offsets, data, bytes) bind(c, name="ozarr_varlen_all") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: varlen
+      type(c_ptr), value :: offsets
+      type(c_ptr), value :: data
+      integer(c_size_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_varlen_all
+    subroutine ozarr_varlen_free(varlen) bind(c, name="ozarr_varlen_free")
+      import :: c_ptr
+      type(c_ptr), value :: varlen
+    end subroutine ozarr_varlen_free
     function ozarr_dtype_get_kind(dtype, kind) bind(c, name="ozarr_dtype_get_kind") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: dtype
@@ -2505,187 +2378,127 @@ module ozarr_c
       integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
     end function ozarr_dtype_scalar_from_json
-    function ozarr_store_open(location, mode, out) bind(c, name="ozarr_store_open") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      character(kind=c_char), intent(in) :: location(*)
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), intent(inout) :: out
+    function ozarr_array_chunk_count(array, inner, count) bind(c, name="ozarr_array_chunk_count") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      logical(c_bool), value :: inner
+      integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
-    end function ozarr_store_open
-    function ozarr_store_open_ex(context, location, mode, options, out) bind(c, &
-      name="ozarr_store_open_ex") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: context
-      character(kind=c_char), intent(in) :: location(*)
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), value :: options
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_store_open_ex
-    function ozarr_store_memory(out) bind(c, name="ozarr_store_memory") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_store_memory
-    function ozarr_store_below(store, path, mode, out) bind(c, name="ozarr_store_below") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: path(*)
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_store_below
-    function ozarr_store_cached(store, bytes, mode, out) bind(c, name="ozarr_store_cached") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: store
-      integer(c_size_t), value :: bytes
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_store_cached
-    function ozarr_store_delayed(store, microseconds, mode, out) bind(c, name="ozarr_store_delayed") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      integer(c_int32_t), value :: microseconds
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_store_delayed
-    function ozarr_store_throttled(store, bytes_per_second, requests_per_second, mode, out) bind(c, &
-      name="ozarr_store_throttled") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: store
-      integer(c_int64_t), value :: bytes_per_second
-      integer(c_int32_t), value :: requests_per_second
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_store_throttled
-    function ozarr_array_create_at(store, path, spec, flags, out) bind(c, name="ozarr_array_create_at") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: path(*)
-      type(c_ptr), value :: spec
-      integer(c_int32_t), value :: flags
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_array_create_at
-    function ozarr_array_open_at(store, path, out) bind(c, name="ozarr_array_open_at") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: path(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_array_open_at
-    function ozarr_group_create_at(store, path, zarr_format, flags, out) bind(c, &
-      name="ozarr_group_create_at") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: path(*)
-      integer(c_int32_t), value :: zarr_format
-      integer(c_int32_t), value :: flags
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_create_at
-    function ozarr_group_open_at(store, path, out) bind(c, name="ozarr_group_open_at") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: path(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_open_at
-    function ozarr_store_node_kind(store, path, kind) bind(c, name="ozarr_store_node_kind") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: path(*)
-      integer(c_int32_t), intent(inout) :: kind
-      integer(c_int32_t) :: r
-    end function ozarr_store_node_kind
-    function ozarr_store_node_erase(store, path) bind(c, name="ozarr_store_node_erase") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: path(*)
-      integer(c_int32_t) :: r
-    end function ozarr_store_node_erase
-    function ozarr_store_capabilities(store, capabilities) bind(c, name="ozarr_store_capabilities") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      integer(c_int32_t), intent(inout) :: capabilities
-      integer(c_int32_t) :: r
-    end function ozarr_store_capabilities
-    function ozarr_store_key_get(store, key, buf, cap, length) bind(c, name="ozarr_store_key_get") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: key(*)
+    end function ozarr_array_chunk_count
+    function ozarr_array_chunk_key(array, index, buf, cap, length) bind(c, name="ozarr_array_chunk_key") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_store_key_get
-    function ozarr_store_key_put(store, key, data, bytes) bind(c, name="ozarr_store_key_put") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: key(*)
+    end function ozarr_array_chunk_key
+    function ozarr_array_chunk_place(array, index, inner, stored, offset, bytes) bind(c, &
+      name="ozarr_array_chunk_place") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
+      logical(c_bool), intent(inout) :: stored
+      integer(c_int64_t), intent(inout) :: offset
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_place
+    function ozarr_array_chunk_read(array, index, inner, data, bytes, used) bind(c, &
+      name="ozarr_array_chunk_read") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_size_t), intent(inout) :: used
+      integer(c_int32_t) :: r
+    end function ozarr_array_chunk_read
+    function ozarr_array_chunk_write(array, index, inner, data, bytes) bind(c, &
+      name="ozarr_array_chunk_write") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
       type(c_ptr), value :: data
       integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
-    end function ozarr_store_key_put
-    function ozarr_store_key_erase(store, key, erased) bind(c, name="ozarr_store_key_erase") result(r)
-      import :: c_bool, c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: key(*)
-      logical(c_bool), intent(inout) :: erased
+    end function ozarr_array_chunk_write
+    function ozarr_array_chunk_erase(array, index, inner, stored) bind(c, name="ozarr_array_chunk_erase") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      logical(c_bool), value :: inner
+      logical(c_bool), intent(inout) :: stored
       integer(c_int32_t) :: r
-    end function ozarr_store_key_erase
-    function ozarr_store_key_exists(store, key, exists) bind(c, name="ozarr_store_key_exists") result(r)
-      import :: c_bool, c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: key(*)
-      logical(c_bool), intent(inout) :: exists
+    end function ozarr_array_chunk_erase
+    function ozarr_array_chunks(array, inner, out) bind(c, name="ozarr_array_chunks") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      logical(c_bool), value :: inner
+      type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_store_key_exists
-    function ozarr_store_key_list(store, prefix, each, user) bind(c, name="ozarr_store_key_list") result(r)
-      import :: c_char, c_funptr, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: prefix(*)
-      type(c_funptr), value :: each
-      type(c_ptr), value :: user
+    end function ozarr_array_chunks
+    function ozarr_chunk_iter_next(chunk_iter, more) bind(c, name="ozarr_chunk_iter_next") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: chunk_iter
+      logical(c_bool), intent(inout) :: more
       integer(c_int32_t) :: r
-    end function ozarr_store_key_list
-    function ozarr_zip_repair(path, keys, lost) bind(c, name="ozarr_zip_repair") result(r)
-      import :: c_char, c_int32_t, c_int64_t
-      character(kind=c_char), intent(in) :: path(*)
-      integer(c_int64_t), intent(inout) :: keys
-      integer(c_int64_t), intent(inout) :: lost
+    end function ozarr_chunk_iter_next
+    function ozarr_chunk_iter_index(chunk_iter, index) bind(c, name="ozarr_chunk_iter_index") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: chunk_iter
+      integer(c_int64_t), intent(inout) :: index(*)
       integer(c_int32_t) :: r
-    end function ozarr_zip_repair
-    function ozarr_store_flush(store) bind(c, name="ozarr_store_flush") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: store
+    end function ozarr_chunk_iter_index
+    function ozarr_chunk_iter_place(chunk_iter, offset, bytes) bind(c, name="ozarr_chunk_iter_place") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: chunk_iter
+      integer(c_int64_t), intent(inout) :: offset
+      integer(c_int64_t), intent(inout) :: bytes
       integer(c_int32_t) :: r
-    end function ozarr_store_flush
-    function ozarr_store_close(store) bind(c, name="ozarr_store_close") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      integer(c_int32_t) :: r
-    end function ozarr_store_close
-    subroutine ozarr_store_free(store) bind(c, name="ozarr_store_free")
+    end function ozarr_chunk_iter_place
+    subroutine ozarr_chunk_iter_free(chunk_iter) bind(c, name="ozarr_chunk_iter_free")
       import :: c_ptr
-      type(c_ptr), value :: store
-    end subroutine ozarr_store_free
-    function ozarr_node_open(location, mode, array, group) bind(c, name="ozarr_node_open") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      character(kind=c_char), intent(in) :: location(*)
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), intent(inout) :: array
-      type(c_ptr), intent(inout) :: group
+      type(c_ptr), value :: chunk_iter
+    end subroutine ozarr_chunk_iter_free
+    function ozarr_array_region_is_aligned(array, region, inner, aligned) bind(c, &
+      name="ozarr_array_region_is_aligned") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr), value :: region
+      logical(c_bool), value :: inner
+      logical(c_bool), intent(inout) :: aligned
       integer(c_int32_t) :: r
-    end function ozarr_node_open
-    function ozarr_node_erase(location) bind(c, name="ozarr_node_erase") result(r)
-      import :: c_char, c_int32_t
-      character(kind=c_char), intent(in) :: location(*)
+    end function ozarr_array_region_is_aligned
+    function ozarr_shard_writer_new(array, index, out) bind(c, name="ozarr_shard_writer_new") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: array
+      integer(c_int64_t), intent(in) :: index(*)
+      type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_node_erase
+    end function ozarr_shard_writer_new
+    function ozarr_shard_writer_put(shard_writer, index, type_, data, bytes) bind(c, &
+      name="ozarr_shard_writer_put") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: shard_writer
+      integer(c_int64_t), intent(in) :: index(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t) :: r
+    end function ozarr_shard_writer_put
+    function ozarr_shard_writer_finish(shard_writer) bind(c, name="ozarr_shard_writer_finish") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: shard_writer
+      integer(c_int32_t) :: r
+    end function ozarr_shard_writer_finish
+    subroutine ozarr_shard_writer_free(shard_writer) bind(c, name="ozarr_shard_writer_free")
+      import :: c_ptr
+      type(c_ptr), value :: shard_writer
+    end subroutine ozarr_shard_writer_free
     function ozarr_migrate(source, dest, flags, progress, user) bind(c, name="ozarr_migrate") result(r)
       import :: c_char, c_funptr, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: source(*)
@@ -2741,36 +2554,223 @@ module ozarr_c
       type(c_ptr), value :: user
       integer(c_int32_t) :: r
     end function ozarr_node_copy_at
-    function ozarr_context_new(out) bind(c, name="ozarr_context_new") result(r)
-      import :: c_int32_t, c_ptr
+    function ozarr_store_below(store, path, mode, out) bind(c, name="ozarr_store_below") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: path(*)
+      character(kind=c_char), intent(in) :: mode(*)
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_context_new
-    function ozarr_context_set(context, key, value) bind(c, name="ozarr_context_set") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: context
+    end function ozarr_store_below
+    function ozarr_store_cached(store, bytes, mode, out) bind(c, name="ozarr_store_cached") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      integer(c_size_t), value :: bytes
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_store_cached
+    function ozarr_store_capabilities(store, capabilities) bind(c, name="ozarr_store_capabilities") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      integer(c_int32_t), intent(inout) :: capabilities
+      integer(c_int32_t) :: r
+    end function ozarr_store_capabilities
+    function ozarr_store_key_get(store, key, buf, cap, length) bind(c, name="ozarr_store_key_get") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
       character(kind=c_char), intent(in) :: key(*)
-      character(kind=c_char), intent(in) :: value(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_context_set
-    function ozarr_context_set_non_finite(context, allowed) bind(c, name="ozarr_context_set_non_finite") result(r)
-      import :: c_bool, c_int32_t, c_ptr
-      type(c_ptr), value :: context
-      logical(c_bool), value :: allowed
+    end function ozarr_store_key_get
+    function ozarr_store_key_put(store, key, data, bytes) bind(c, name="ozarr_store_key_put") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: key(*)
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
-    end function ozarr_context_set_non_finite
-    function ozarr_context_set_log(context, level, fn, user) bind(c, name="ozarr_context_set_log") result(r)
-      import :: c_funptr, c_int32_t, c_ptr
-      type(c_ptr), value :: context
-      integer(c_int32_t), value :: level
-      type(c_funptr), value :: fn
+    end function ozarr_store_key_put
+    function ozarr_store_key_erase(store, key, erased) bind(c, name="ozarr_store_key_erase") result(r)
+      import :: c_bool, c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: key(*)
+      logical(c_bool), intent(inout) :: erased
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_erase
+    function ozarr_store_key_exists(store, key, exists) bind(c, name="ozarr_store_key_exists") result(r)
+      import :: c_bool, c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: key(*)
+      logical(c_bool), intent(inout) :: exists
+      integer(c_int32_t) :: r
+    end function ozarr_store_key_exists
+    function ozarr_store_key_list(store, prefix, each, user) bind(c, name="ozarr_store_key_list") result(r)
+      import :: c_char, c_funptr, c_int32_t, c_ptr
+      type(c_ptr), value :: store
+      character(kind=c_char), intent(in) :: prefix(*)
+      type(c_funptr), value :: each
       type(c_ptr), value :: user
       integer(c_int32_t) :: r
-    end function ozarr_context_set_log
-    subroutine ozarr_context_free(context) bind(c, name="ozarr_context_free")
+    end function ozarr_store_key_list
+    function ozarr_buffer_alloc(bytes, flags, out) bind(c, name="ozarr_buffer_alloc") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      integer(c_size_t), value :: bytes
+      integer(c_int32_t), value :: flags
+      type(c_ptr), value :: out
+      integer(c_int32_t) :: r
+    end function ozarr_buffer_alloc
+    subroutine ozarr_buffer_free(buffer) bind(c, name="ozarr_buffer_free")
       import :: c_ptr
-      type(c_ptr), value :: context
-    end subroutine ozarr_context_free
+      type(c_ptr), value :: buffer
+    end subroutine ozarr_buffer_free
+    function ozarr_group_nc_version(group, buf, cap, length) bind(c, name="ozarr_group_nc_version") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_nc_version
+    function ozarr_group_nc_dimension_count(group, count) bind(c, name="ozarr_group_nc_dimension_count") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_group_nc_dimension_count
+    function ozarr_group_nc_dimension(group, index, buf, cap, length, extent, unlimited) bind(c, &
+      name="ozarr_group_nc_dimension") result(r)
+      import :: c_bool, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: index
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int64_t), intent(inout) :: extent
+      logical(c_bool), intent(inout) :: unlimited
+      integer(c_int32_t) :: r
+    end function ozarr_group_nc_dimension
+    function ozarr_group_nc_define_dimension(group, name, length, unlimited) bind(c, &
+      name="ozarr_group_nc_define_dimension") result(r)
+      import :: c_bool, c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: length
+      logical(c_bool), value :: unlimited
+      integer(c_int32_t) :: r
+    end function ozarr_group_nc_define_dimension
+    function ozarr_array_nc_is_scalar(array, scalar) bind(c, name="ozarr_array_nc_is_scalar") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: array
+      logical(c_bool), intent(inout) :: scalar
+      integer(c_int32_t) :: r
+    end function ozarr_array_nc_is_scalar
+    function ozarr_array_nc_type(array, buf, cap, length) bind(c, name="ozarr_array_nc_type") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_nc_type
+    function ozarr_array_attr_nc_type(array, name, buf, cap, length) bind(c, &
+      name="ozarr_array_attr_nc_type") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: array
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_array_attr_nc_type
+    function ozarr_group_attr_nc_type(group, name, buf, cap, length) bind(c, &
+      name="ozarr_group_attr_nc_type") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_attr_nc_type
+    function ozarr_group_image_count(group, count) bind(c, name="ozarr_group_image_count") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_count
+    function ozarr_group_image_size(group, image, levels, axes) bind(c, name="ozarr_group_image_size") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), intent(inout) :: levels
+      integer(c_size_t), intent(inout) :: axes
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_size
+    function ozarr_group_image_level(group, image, level, buf, cap, length) bind(c, &
+      name="ozarr_group_image_level") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), value :: level
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_level
+    function ozarr_group_image_scale(group, image, level, room, scale, translation) bind(c, &
+      name="ozarr_group_image_scale") result(r)
+      import :: c_double, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), value :: level
+      integer(c_size_t), value :: room
+      real(c_double), intent(inout) :: scale
+      real(c_double), intent(inout) :: translation
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_scale
+    function ozarr_group_image_axis_name(group, image, axis, buf, cap, length) bind(c, &
+      name="ozarr_group_image_axis_name") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), value :: axis
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_axis_name
+    function ozarr_group_image_axis_kind(group, image, axis, buf, cap, length) bind(c, &
+      name="ozarr_group_image_axis_kind") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), value :: axis
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_axis_kind
+    function ozarr_group_image_axis_unit(group, image, axis, buf, cap, length) bind(c, &
+      name="ozarr_group_image_axis_unit") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: group
+      integer(c_size_t), value :: image
+      integer(c_size_t), value :: axis
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_group_image_axis_unit
+    function ozarr_zip_repair(path, keys, lost) bind(c, name="ozarr_zip_repair") result(r)
+      import :: c_char, c_int32_t, c_int64_t
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int64_t), intent(inout) :: keys
+      integer(c_int64_t), intent(inout) :: lost
+      integer(c_int32_t) :: r
+    end function ozarr_zip_repair
     function ozarr_store_from_table(context, table, mode, out) bind(c, name="ozarr_store_from_table") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: context

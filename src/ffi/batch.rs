@@ -20,7 +20,6 @@ use crate::node::requests::{self, Part};
 /// One region of a batch. To be set to `OZARR_ENTRY_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types)]
 pub struct ozarr_entry {
     /// `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`.
     pub struct_size: usize,

@@ -38,11 +38,9 @@ pub const OZARR_COPY_LINK: u32 = 2;
 /// Is called for each array that is copied, with its path in the source's store and what its copy is to be:
 /// change it by the functions for specifications. It is freed afterwards. Anything but 0 ends the copy, with
 /// `OZARR_ERR_CANCELLED`. `user` is that of the options.
-#[allow(non_camel_case_types)]
 pub type ozarr_copy_change = Option<unsafe extern "C" fn(user: *mut c_void, path: *const c_char, spec: *mut ozarr_spec) -> i32>;
 
 /// How a copy is made; begin with `OZARR_COPY_OPTIONS_INIT`.
-#[allow(non_camel_case_types)]
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ozarr_copy_options {

@@ -193,7 +193,6 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable(
 /// What variable to define. To be set to `OZARR_VARIABLE_INIT` first; what is NULL or 0 is left out.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types)]
 pub struct ozarr_variable {
     /// `sizeof(ozarr_variable)`; set by `OZARR_VARIABLE_INIT`.
     pub struct_size: usize,

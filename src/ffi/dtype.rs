@@ -25,75 +25,24 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{lengths, not_null, put, put_text, rank, text};
-use super::types::{OZARR_BY_DTYPE, Specification, data_type, ozarr_array, ozarr_dtype, ozarr_spec, ozarr_type};
-use crate::dtype::fill::Fill;
-use crate::dtype::resolve::{self, Grammar, Orders, default_scalar};
-use crate::dtype::{ByteOrder, DataType, Element, ElementType, Field, Struct, check_v3, parse_v2, parse_v3};
+use super::strings::{lengths, not_null, put, rank, text};
+use super::types::{Specification, data_type, ozarr_array, ozarr_dtype, ozarr_spec, ozarr_type};
+use crate::dtype::resolve::{self, Grammar};
+use crate::dtype::{ByteOrder, DataType, ElementType, Field, Struct};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkPreserved, ForkReset};
-use crate::node::{Spec, Value, json};
+use crate::node::Spec;
 use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, PoisonError};
-
-/// The class of a data type.
-#[allow(non_camel_case_types)]
-pub type ozarr_dtype_kind = i32;
-
-/// `bool`
-pub const OZARR_KIND_BOOL: ozarr_dtype_kind = 1;
-/// Signed integers.
-pub const OZARR_KIND_INT: ozarr_dtype_kind = 2;
-/// Unsigned integers.
-pub const OZARR_KIND_UINT: ozarr_dtype_kind = 3;
-/// Floating-point numbers.
-pub const OZARR_KIND_FLOAT: ozarr_dtype_kind = 4;
-/// Pairs of floating-point numbers.
-pub const OZARR_KIND_COMPLEX: ozarr_dtype_kind = 5;
-/// Text of so many bytes, padded with NUL.
-pub const OZARR_KIND_BYTES: ozarr_dtype_kind = 6;
-/// Text of so many code points of four bytes, padded with NUL.
-pub const OZARR_KIND_TEXT: ozarr_dtype_kind = 7;
-/// So many bytes without a meaning.
-pub const OZARR_KIND_RAW: ozarr_dtype_kind = 8;
-/// Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time".
-pub const OZARR_KIND_DATETIME: ozarr_dtype_kind = 9;
-/// Spans of time: a count of 64 bits of a unit.
-pub const OZARR_KIND_TIMEDELTA: ozarr_dtype_kind = 10;
-/// Named fields.
-pub const OZARR_KIND_STRUCT: ozarr_dtype_kind = 11;
-/// Text of any length.
-pub const OZARR_KIND_VAR_TEXT: ozarr_dtype_kind = 12;
-/// Bytes of any length.
-pub const OZARR_KIND_VAR_BYTES: ozarr_dtype_kind = 13;
-/// JSON values.
-pub const OZARR_KIND_VAR_JSON: ozarr_dtype_kind = 14;
-/// Lists of numbers of any length.
-pub const OZARR_KIND_VAR_LIST: ozarr_dtype_kind = 15;
-/// In memory only: text of so many bytes, padded with blanks.
-pub const OZARR_KIND_CHARS: ozarr_dtype_kind = 16;
-
-/// The byte order of a data type.
-#[allow(non_camel_case_types)]
-pub type ozarr_byte_order = i32;
-
-/// There is nothing to order.
-pub const OZARR_BYTES_UNORDERED: ozarr_byte_order = 0;
-/// The least significant byte first.
-pub const OZARR_BYTES_LITTLE: ozarr_byte_order = 1;
-/// The most significant byte first.
-pub const OZARR_BYTES_BIG: ozarr_byte_order = 2;
-/// Fields of a struct have different orders.
-pub const OZARR_BYTES_MIXED: ozarr_byte_order = 3;
 
 /// The state behind an `ozarr_dtype`: only structs change, while fields are added to them.
 pub(crate) struct Description {
     turns: ForkReset<Mutex<()>>,
-    value: ForkPreserved<Meaning>,
+    pub(super) value: ForkPreserved<Meaning>,
 }
 
 #[derive(Clone)]
-enum Meaning {
+pub(super) enum Meaning {
     Element(ElementType),
     /// A struct that fields are added to, and its size. It is made when it is used: what is made stays.
     Growing(Vec<Field>, usize),
@@ -120,12 +69,12 @@ impl Description {
 ///
 /// # Safety
 /// `out` is NULL or points to room for a handle.
-unsafe fn give(element: ElementType, out: *mut *mut ozarr_dtype) -> Result<()> {
+pub(super) unsafe fn give(element: ElementType, out: *mut *mut ozarr_dtype) -> Result<()> {
     // SAFETY: the caller's promise.
     unsafe { put(ozarr_dtype::insert(Description::new(Meaning::Element(element)))?, out, "out") }
 }
 
-fn element_of(dtype: *const ozarr_dtype, argument: &str) -> Result<ElementType> {
+pub(super) fn element_of(dtype: *const ozarr_dtype, argument: &str) -> Result<ElementType> {
     ozarr_dtype::get(dtype, argument)?.element()
 }
 
@@ -140,14 +89,6 @@ fn grammar(format: i32) -> Result<Grammar> {
         2 => Ok(Grammar::V2),
         3 => Ok(Grammar::V3),
         _ => bail!(Argument, "the argument `format` is {format}, expected 0, 2 or 3"),
-    }
-}
-
-fn is_v3(format: i32) -> Result<bool> {
-    match format {
-        2 => Ok(false),
-        3 => Ok(true),
-        _ => bail!(Argument, "the argument `format` is {format}, expected 2 or 3"),
     }
 }
 
@@ -309,370 +250,13 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_dtype(
     })
 }
 
-/// The class of the type.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_get_kind(dtype: *const ozarr_dtype, kind: *mut ozarr_dtype_kind) -> ozarr_status {
-    entry!("ozarr_dtype_get_kind", {
-        let dtype = ozarr_dtype::get(dtype, "dtype")?;
-        let found = match dtype.value.read(Meaning::clone) {
-            Meaning::Growing(..) => OZARR_KIND_STRUCT,
-            Meaning::Element(element) => kind_of(element.data_type),
-        };
-        // SAFETY: `kind` points to room for it.
-        unsafe { put(found, kind, "kind") }
-    })
-}
-
-/// The number of the type; `OZARR_BY_DTYPE` where it has none.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_type(dtype: *const ozarr_dtype, r#type: *mut ozarr_type) -> ozarr_status {
-    entry!("ozarr_dtype_type", {
-        let element = element_of(dtype, "dtype")?;
-        // SAFETY: `type` points to room for it.
-        unsafe { put(element.data_type.code().unwrap_or(OZARR_BY_DTYPE), r#type, "type") }
-    })
-}
-
-/// The bytes of one element.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes: *mut usize) -> ozarr_status {
-    entry!("ozarr_dtype_item_size", {
-        let dtype = ozarr_dtype::get(dtype, "dtype")?;
-        let size = match dtype.value.read(Meaning::clone) {
-            Meaning::Growing(_, size) => size,
-            Meaning::Element(element) => element.size(),
-        };
-        // SAFETY: `bytes` points to room for it.
-        unsafe { put(size, bytes, "bytes") }
-    })
-}
-
-/// The alignment that a C compiler gives an element. Your memory need not be aligned.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_alignment(dtype: *const ozarr_dtype, bytes: *mut usize) -> ozarr_status {
-    entry!("ozarr_dtype_alignment", {
-        let element = element_of(dtype, "dtype")?;
-        // SAFETY: `bytes` points to room for it.
-        unsafe { put(element.data_type.alignment(), bytes, "bytes") }
-    })
-}
-
-/// The byte order that the type has in a file.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order: *mut ozarr_byte_order) -> ozarr_status {
-    entry!("ozarr_dtype_byte_order", {
-        let found = match resolve::order_of(element_of(dtype, "dtype")?) {
-            Orders::Unordered => OZARR_BYTES_UNORDERED,
-            Orders::All(ByteOrder::Little) => OZARR_BYTES_LITTLE,
-            Orders::All(ByteOrder::Big) => OZARR_BYTES_BIG,
-            Orders::Mixed => OZARR_BYTES_MIXED,
-        };
-        // SAFETY: `order` points to room for it.
-        unsafe { put(found, order, "order") }
-    })
-}
-
-/// What a time counts: `scale` of the unit called Y, M, W, D, h, m, s, ms, us, ns, ps, fs, as or generic.
-/// `OZARR_ERR_TYPE` for other types.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_unit(
-    dtype: *const ozarr_dtype,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-    scale: *mut i64,
-) -> ozarr_status {
-    entry!("ozarr_dtype_unit", {
-        let unit = match element_of(dtype, "dtype")?.data_type {
-            DataType::DateTime(unit) | DataType::TimeDelta(unit) => unit,
-            other => bail!(Type, "{} has no unit", other.name()),
-        };
-        not_null(scale, "scale")?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe {
-            put_text(unit.name(), buf, cap, len)?;
-            put(i64::from(unit.scale), scale, "scale")
-        }
-    })
-}
-
-/// Whether two types are the same: size, meaning and byte order, and all fields.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_equal(dtype: *const ozarr_dtype, other: *const ozarr_dtype, equal: *mut bool) -> ozarr_status {
-    entry!("ozarr_dtype_equal", {
-        let same = element_of(dtype, "dtype")? == element_of(other, "other")?;
-        // SAFETY: `equal` points to room for it.
-        unsafe { put(same, equal, "equal") }
-    })
-}
-
-/// The name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`, `struct`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_name(dtype: *const ozarr_dtype, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_dtype_name", {
-        let name = element_of(dtype, "dtype")?.data_type.name();
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(name, buf, cap, len) }
-    })
-}
-
-/// The type as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
-/// `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte orders
-/// or with shapes.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_to_json(
-    dtype: *const ozarr_dtype,
-    format: i32,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_dtype_to_json", {
-        let (element, v3) = (element_of(dtype, "dtype")?, is_v3(format)?);
-        if let DataType::Chars(_) = element.data_type {
-            bail!(Unsupported, "{} exists in memory only", element.data_type.name());
-        }
-        let packed = ElementType { data_type: element.data_type.packed()?, ..element };
-        let value = if v3 {
-            check_v3(packed.data_type)?;
-            parse_v3::to_json(packed.data_type)
-        } else {
-            parse_v2::to_json(packed)
-        };
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&json::to_compact(&value), buf, cap, len) }
-    })
-}
-
-/// The number of fields of a struct, unnamed padding not among them; 0 for other types.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, count: *mut usize) -> ozarr_status {
-    entry!("ozarr_dtype_field_count", {
-        let dtype = ozarr_dtype::get(dtype, "dtype")?;
-        let found = dtype.value.read(|meaning| match meaning {
-            Meaning::Element(ElementType { data_type: DataType::Struct(s), .. }) => named(s).count(),
-            Meaning::Growing(fields, _) => fields.len(),
-            _ => 0,
-        });
-        // SAFETY: `count` points to room for it.
-        unsafe { put(found, count, "count") }
-    })
-}
-
-/// The number, from 0, of the field of that name; `OZARR_ERR_NOT_FOUND` if there is none.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_field_index(dtype: *const ozarr_dtype, name: *const c_char, index: *mut usize) -> ozarr_status {
-    entry!("ozarr_dtype_field_index", {
-        let dtype = ozarr_dtype::get(dtype, "dtype")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let name = unsafe { text(name, "name") }?;
-        let found = match dtype.element()?.data_type {
-            DataType::Struct(s) => named(s).position(|f| f.name == name),
-            _ => None,
-        };
-        // SAFETY: `index` points to room for it.
-        unsafe { put(found.ok_or_else(|| err!(NotFound, "there is no field {name:?}"))?, index, "index") }
-    })
-}
-
-/// The name of a field, by its number from 0.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_field_name(
-    dtype: *const ozarr_dtype,
-    index: usize,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_dtype_field_name", {
-        let name = &field(dtype, index)?.name;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(name, buf, cap, len) }
-    })
-}
-
-/// The distance of a field from the struct's beginning, in bytes.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, index: usize, offset: *mut usize) -> ozarr_status {
-    entry!("ozarr_dtype_field_offset", {
-        let found = field(dtype, index)?.offset;
-        // SAFETY: `offset` points to room for it.
-        unsafe { put(found, offset, "offset") }
-    })
-}
-
-/// The data type of a field (of each of its values, where it has a shape), as a new handle.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_field_dtype(dtype: *const ozarr_dtype, index: usize, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_dtype_field_dtype", {
-        not_null(out, "out")?;
-        let element = field(dtype, index)?.element;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { give(element, out) }
-    })
-}
-
-/// The rank of a field, 0 for one value, and its shape: room for `cap` numbers at `shape`, which may be NULL
-/// with `cap` 0 to ask for the rank only.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_field_shape(
-    dtype: *const ozarr_dtype,
-    index: usize,
-    shape: *mut i64,
-    cap: usize,
-    rank: *mut i32,
-) -> ozarr_status {
-    entry!("ozarr_dtype_field_shape", {
-        let found = &field(dtype, index)?.shape;
-        not_null(rank, "rank")?;
-        if cap > 0 || !shape.is_null() {
-            if cap < found.len() {
-                bail!(BufferSize, "`shape` has room for {cap} numbers, expected {}", found.len());
-            }
-            // SAFETY: room for `cap` numbers, by the function's contract.
-            unsafe { super::strings::put_numbers(found, shape, "shape") }?;
-        }
-        // SAFETY: `rank` points to room for it.
-        unsafe { put(found.len() as i32, rank, "rank") }
-    })
-}
-
-/// The value that elements have where nobody chose one: 0, false, no text, "not a time". One element to
-/// `value`, which has `size` bytes.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_default_scalar(dtype: *const ozarr_dtype, value: *mut c_void, size: usize) -> ozarr_status {
-    entry!("ozarr_dtype_default_scalar", {
-        let data_type = memory_type(dtype, "dtype")?;
-        // SAFETY: `size` bytes at `value`, by the function's contract.
-        unsafe { put_element(&default_scalar(data_type).element(data_type), value, size) }
-    })
-}
-
-/// One element at `value` (`size` bytes) as a metadata document of `format` 2 or 3 has it in `fill_value`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
-    dtype: *const ozarr_dtype,
-    format: i32,
-    value: *const c_void,
-    size: usize,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_dtype_scalar_to_json", {
-        let (element, v3) = (scalar_type(dtype)?, is_v3(format)?);
-        let native = element.data_type.native();
-        // SAFETY: `size` bytes at `value`, by the function's contract.
-        let fill = Fill::from_bytes(unsafe { bytes_of(native, value, size) }?);
-        let value = if v3 { fill.to_json_v3(native) } else { fill.to_json_v2(element) };
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&json::to_compact(&value), buf, cap, len) }
-    })
-}
-
-/// One element, to `value` (`size` bytes), from what a metadata document of `format` 2 or 3 has in
-/// `fill_value`. A value that the type does not have, such as a number out of range, is
-/// `OZARR_ERR_METADATA`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_scalar_from_json(
-    dtype: *const ozarr_dtype,
-    format: i32,
-    json: *const c_char,
-    value: *mut c_void,
-    size: usize,
-) -> ozarr_status {
-    entry!("ozarr_dtype_scalar_from_json", {
-        let (element, v3) = (scalar_type(dtype)?, is_v3(format)?);
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let given: Value = json::parse_given(unsafe { text(json, "json") }?)?;
-        let native = element.data_type.native();
-        let fill = if v3 { Fill::from_json_v3(native, &given)? } else { Fill::from_json_v2(element, &given)? };
-        // SAFETY: `size` bytes at `value`, by the function's contract.
-        unsafe { put_element(&fill.element(native), value, size) }
-    })
-}
-
-/// The type whose values have a JSON form: structs as arrays store them.
-fn scalar_type(dtype: *const ozarr_dtype) -> Result<ElementType> {
-    let element = element_of(dtype, "dtype")?;
-    if element.data_type.is_variable() || matches!(element.data_type, DataType::Chars(_)) {
-        bail!(Unsupported, "values of {} have no bytes of their own in a document", element.data_type.name());
-    }
-    Ok(element)
-}
-
 /// # Safety
 /// `value` is NULL or has `size` bytes that live as long as the result.
-unsafe fn bytes_of<'a>(data_type: DataType, value: *const c_void, size: usize) -> Result<&'a [u8]> {
+pub(super) unsafe fn bytes_of<'a>(data_type: DataType, value: *const c_void, size: usize) -> Result<&'a [u8]> {
     not_null(value, "value")?;
     if size != data_type.size() {
         bail!(BufferSize, "`value` has {size} bytes, expected {}, one element of type {}", data_type.size(), data_type.name());
     }
     // SAFETY: not NULL; the rest is the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts(value.cast(), size) })
-}
-
-/// # Safety
-/// `value` is NULL or has room for `size` bytes.
-unsafe fn put_element(element: &Element, value: *mut c_void, size: usize) -> Result<()> {
-    not_null(value, "value")?;
-    if size < element.len() {
-        bail!(BufferSize, "`value` has {size} bytes, expected {}, one element", element.len());
-    }
-    // SAFETY: not NULL, with room.
-    unsafe { std::ptr::copy_nonoverlapping(element.as_ptr(), value.cast(), element.len()) };
-    Ok(())
-}
-
-fn kind_of(data_type: DataType) -> ozarr_dtype_kind {
-    use crate::dtype::Kind;
-    match (data_type.kind(), data_type) {
-        (Kind::Bool, _) => OZARR_KIND_BOOL,
-        (Kind::Int, _) => OZARR_KIND_INT,
-        (Kind::UInt, _) => OZARR_KIND_UINT,
-        (Kind::Float, _) => OZARR_KIND_FLOAT,
-        (Kind::Complex, _) => OZARR_KIND_COMPLEX,
-        (Kind::Struct, _) => OZARR_KIND_STRUCT,
-        (_, DataType::Bytes(_)) => OZARR_KIND_BYTES,
-        (_, DataType::Text(_)) => OZARR_KIND_TEXT,
-        (_, DataType::Chars(_)) => OZARR_KIND_CHARS,
-        (_, DataType::TimeDelta(_)) => OZARR_KIND_TIMEDELTA,
-        (Kind::Time, _) => OZARR_KIND_DATETIME,
-        (_, DataType::VarText) => OZARR_KIND_VAR_TEXT,
-        (_, DataType::VarBytes) => OZARR_KIND_VAR_BYTES,
-        (_, DataType::VarJson) => OZARR_KIND_VAR_JSON,
-        (Kind::Variable, _) => OZARR_KIND_VAR_LIST,
-        (Kind::Opaque, _) => OZARR_KIND_RAW,
-    }
-}
-
-fn named(s: &'static Struct) -> impl Iterator<Item = &'static Field> {
-    s.fields().iter().filter(|f| !f.name.is_empty())
-}
-
-fn field(dtype: *const ozarr_dtype, index: usize) -> Result<&'static Field> {
-    match element_of(dtype, "dtype")?.data_type {
-        DataType::Struct(s) => {
-            named(s).nth(index).ok_or_else(|| err!(Bounds, "the field {index} lies outside of the struct's {}", named(s).count()))
-        }
-        other => bail!(Type, "{} has no fields", other.name()),
-    }
 }

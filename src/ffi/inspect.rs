@@ -18,10 +18,10 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{not_null, put_numbers, put_text};
+use super::strings::{not_null, put_text};
 use super::types::{check_struct_size, ozarr_array, ozarr_context, ozarr_store};
 use crate::engine::{Memory, Overflow};
-use crate::error::{Result, bail};
+use crate::error::Result;
 use crate::limits::c_strides;
 use crate::node::{Array, Counters, Explanation, Stats};
 use std::ffi::c_char;
@@ -29,7 +29,6 @@ use std::ffi::c_char;
 /// The plan of a read or write; to be set to `OZARR_EXPLANATION_INIT` first. What is not known is -1.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types)]
 pub struct ozarr_explanation {
     /// `sizeof(ozarr_explanation)`; set by `OZARR_EXPLANATION_INIT`.
     pub struct_size: usize,
@@ -69,7 +68,6 @@ pub struct ozarr_explanation {
 /// Counts of what was done; to be set to `OZARR_STATS_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types)]
 pub struct ozarr_stats {
     /// `sizeof(ozarr_stats)`; set by `OZARR_STATS_INIT`.
     pub struct_size: usize,
@@ -169,53 +167,6 @@ pub unsafe extern "C" fn ozarr_array_explain_text(
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: structs that begin with their size, and room as is said, by the function's contract.
         unsafe { put_text(&explained(&array, region, memory, write)?.text(), buf, cap, len) }
-    })
-}
-
-/// `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading.
-pub const OZARR_PARTITION_INNER: u32 = 1;
-
-/// The part of a region (NULL: the whole array; without steps) for worker `index`, from 0, of `workers`: a
-/// box at `start` of `shape` elements, one number for each dimension. The parts are disjoint, make up the
-/// region, and end only where chunks (shards) end, so that workers write without waiting for each other.
-/// Each has about as many chunks; along one dimension none has more than one chunk more than another. If
-/// there are fewer chunks than workers, the last workers get boxes without elements.
-///
-/// The chunks are cut across one dimension into two, each for a part of the workers, and these again, where
-/// the most and the least that one may get are nearest to each other; of such cuts in the middle, of these
-/// across the first dimension. Of a rectilinear grid not chunks count but their elements. Every process
-/// finds the same.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_partition(
-    array: *const ozarr_array,
-    region: *const ozarr_region,
-    workers: i64,
-    index: i64,
-    flags: u32,
-    start: *mut i64,
-    shape: *mut i64,
-) -> ozarr_status {
-    entry!("ozarr_array_partition", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        let selection = unsafe { selection_of(&array, region) }?;
-        if flags & !OZARR_PARTITION_INNER != 0 {
-            bail!(Argument, "the argument `flags` is {flags}, expected 0 or OZARR_PARTITION_INNER");
-        }
-        let (Ok(n), Ok(i)) = (u64::try_from(workers), u64::try_from(index)) else {
-            bail!(Bounds, "worker {index} of {workers}: expected a number from 0 to one less than the number of workers");
-        };
-        let part = array.partition(&selection, n, i, flags & OZARR_PARTITION_INNER != 0)?;
-        if array.rank() > 0 {
-            not_null(start, "start")?;
-            not_null(shape, "shape")?;
-        }
-        // SAFETY: room for every dimension, by the function's contract.
-        unsafe {
-            put_numbers(&part.0, start, "start")?;
-            put_numbers(&part.1, shape, "shape")
-        }
     })
 }
 

@@ -9,7 +9,6 @@ use std::ffi::{c_char, c_void};
 
 /// Called now and then by functions that take long: `done` of `total` objects are done. Anything but 0 ends
 /// the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
-#[allow(non_camel_case_types)]
 pub type ozarr_progress = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
 
 /// `ozarr_migrate`: in place; `dest` is NULL.

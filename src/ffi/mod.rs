@@ -3,9 +3,10 @@
 //! Safety, for all functions here at once: a pointer that is not a handle must be NULL or point to what the
 //! function's text says; memory for elements must stay valid and unaliased during the call; handles may be
 //! anything (`handle.rs` tells good ones from bad). Every exported function is one `entry!`, literally,
-//! because cbindgen expands no macros; `tests/boundary.rs` finds any that is not. The module documentation
-//! of the files below, in this order, is the text of `include/ozarr.h` (`tests/header.rs` writes it).
+//! because cbindgen expands no macros; `tests/boundary.rs` finds any that is not. The documentation of the
+//! files below is the text of the headers in `include/` (`tests/header.rs` writes them, and says which file goes where).
 
+#![allow(non_camel_case_types)] // The types have the names that they have in C.
 #![allow(clippy::missing_safety_doc)] // The chapter above is for all; doc comments here go into the C header.
 
 pub mod appender;
@@ -14,11 +15,15 @@ pub mod attr;
 pub mod batch;
 pub mod buffer;
 pub mod chunk;
-pub mod codec;
 pub mod context;
 pub mod copy;
 pub mod dataset;
 pub mod dtype;
+pub mod dtype_info;
+pub mod ext_codec;
+pub mod ext_dtype;
+pub mod ext_misc;
+pub mod ext_store;
 pub mod group;
 pub mod image;
 pub mod inspect;
@@ -26,20 +31,20 @@ pub mod iter;
 pub mod library;
 pub mod migrate;
 pub mod nczarr;
-pub mod newtype;
 pub mod node;
 pub mod packing;
+pub mod parallel;
 pub mod region;
-pub mod register;
 pub mod request;
 pub mod select;
 pub mod spec;
 pub mod status;
 pub mod store;
-pub mod table;
+pub mod store_keys;
 pub mod tree;
 pub mod types;
 pub mod varlen;
+pub mod zip;
 
 mod handle;
 mod host;

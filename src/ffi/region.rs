@@ -47,7 +47,6 @@ use std::ffi::{c_char, c_void};
 /// `OZARR_REGION_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types)]
 pub struct ozarr_region {
     /// `sizeof(ozarr_region)`; set by `OZARR_REGION_INIT`.
     pub struct_size: usize,
@@ -64,7 +63,6 @@ pub struct ozarr_region {
 /// `OZARR_MEMORY_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types)]
 pub struct ozarr_memory {
     /// `sizeof(ozarr_memory)`; set by `OZARR_MEMORY_INIT`.
     pub struct_size: usize,

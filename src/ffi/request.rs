@@ -38,12 +38,12 @@
 
 use super::array::{box_of, contiguous};
 use super::entry;
+use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, as_flagged};
 use super::handle::Handle;
 use super::region::both;
 use super::region::{ozarr_memory, ozarr_region};
 use super::status::{self, ozarr_error_info, ozarr_status};
 use super::strings::{not_null, put};
-use super::table::{OZARR_CALLBACK_ANY_THREAD, as_flagged};
 use super::types::{check_struct_size, ozarr_array, ozarr_request, ozarr_type};
 use crate::error::{Error, Result, bail};
 use crate::node::{OnDone, Pending, Progress, RequestOptions, wait_any};
@@ -55,7 +55,6 @@ use std::time::{Duration, Instant};
 pub const OZARR_REQUEST_COPY: u32 = 1;
 
 /// How far a request is.
-#[allow(non_camel_case_types)]
 pub type ozarr_state = i32;
 
 /// It waits for earlier requests on the same chunks.
@@ -69,13 +68,11 @@ pub const OZARR_REQUEST_FAILED: ozarr_state = 3;
 
 /// Is told once how a request ended: its status, and the message of an error ("" without one), which is
 /// valid during the call only. It may begin other requests, but not wait for one.
-#[allow(non_camel_case_types)]
 pub type ozarr_request_function = Option<unsafe extern "C" fn(user: *mut c_void, status: ozarr_status, message: *const c_char)>;
 
 /// How a request is to go on. To be set to `OZARR_REQUEST_OPTIONS_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types)]
 pub struct ozarr_request_options {
     /// `sizeof(ozarr_request_options)`; set by `OZARR_REQUEST_OPTIONS_INIT`.
     pub struct_size: usize,

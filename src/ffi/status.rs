@@ -15,7 +15,6 @@ use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char};
 
 /// `OZARR_OK`, or one of the negative numbers `OZARR_ERR_...`; never positive.
-#[allow(non_camel_case_types)]
 pub type ozarr_status = i32;
 
 /// The call did what it says.
@@ -171,7 +170,6 @@ pub unsafe extern "C" fn ozarr_last_error() -> *const c_char {
 /// What is known of the calling thread's last failure. The texts are never NULL, and live as long as that of
 /// `ozarr_last_error`.
 #[repr(C)]
-#[allow(non_camel_case_types)]
 pub struct ozarr_error_info {
     /// `sizeof(ozarr_error_info)`, set by the caller before the call.
     pub struct_size: usize,

@@ -163,7 +163,6 @@ pub unsafe extern "C" fn ozarr_group_consolidated_check(
 /// How much of an array is stored. To be set to `OZARR_INFO_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types)]
 pub struct ozarr_info {
     /// `sizeof(ozarr_info)`; set by `OZARR_INFO_INIT`.
     pub struct_size: usize,

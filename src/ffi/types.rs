@@ -16,92 +16,77 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An array: open for reading, or for reading and writing.
-#[allow(non_camel_case_types)]
 pub struct ozarr_array {
     _bits: [u8; 0],
 }
 
 /// A group: a folder of arrays and groups, with attributes.
-#[allow(non_camel_case_types)]
 pub struct ozarr_group {
     _bits: [u8; 0],
 }
 
 /// What an array to be created is like: shape, type, chunks, codecs, names. Changed by setters, used any
 /// number of times.
-#[allow(non_camel_case_types)]
 pub struct ozarr_spec {
     _bits: [u8; 0],
 }
 
 /// A place that holds a hierarchy: a folder, a zip archive, or memory.
-#[allow(non_camel_case_types)]
 pub struct ozarr_store {
     _bits: [u8; 0],
 }
 
 /// A cursor over the children of a group.
-#[allow(non_camel_case_types)]
 pub struct ozarr_iter {
     _bits: [u8; 0],
 }
 
 /// Elements of variable length that were read.
-#[allow(non_camel_case_types)]
 pub struct ozarr_varlen {
     _bits: [u8; 0],
 }
 
 /// A cursor over the stored chunks of an array.
-#[allow(non_camel_case_types)]
 pub struct ozarr_chunk_iter {
     _bits: [u8; 0],
 }
 
 /// A shard that is being written, inner chunk by inner chunk.
-#[allow(non_camel_case_types)]
 pub struct ozarr_shard_writer {
     _bits: [u8; 0],
 }
 
 /// What makes an array longer along one dimension, step by step.
-#[allow(non_camel_case_types)]
 pub struct ozarr_appender {
     _bits: [u8; 0],
 }
 
 /// A dataset: a group whose arrays share named dimensions.
-#[allow(non_camel_case_types)]
 pub struct ozarr_dataset {
     _bits: [u8; 0],
 }
 
 /// A read or a write that goes on while the program does other things.
-#[allow(non_camel_case_types)]
 pub struct ozarr_request {
     _bits: [u8; 0],
 }
 
 /// Settings that stores are opened with, such as the number of threads.
-#[allow(non_camel_case_types)]
 pub struct ozarr_context {
     _bits: [u8; 0],
 }
 
 /// A data type: what an element is, where a number does not say it.
-#[allow(non_camel_case_types)]
 pub struct ozarr_dtype {
     _bits: [u8; 0],
 }
 
 /// What a function of a store of your own gives for a key.
-#[allow(non_camel_case_types)]
 pub struct ozarr_answer {
     _bits: [u8; 0],
 }
 
 /// Where a function of a store of your own lists keys.
-#[allow(non_camel_case_types)]
 pub struct ozarr_keys {
     _bits: [u8; 0],
 }
@@ -110,7 +95,6 @@ pub struct ozarr_keys {
 /// In your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte
 /// each: the library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores
 /// them when it reads.
-#[allow(non_camel_case_types)]
 pub type ozarr_type = i32;
 
 /// In calls that move elements: the array's own type.
@@ -188,7 +172,6 @@ pub const OZARR_LIST: ozarr_type = 104;
 
 /// What happens to a number that does not fit into the type that it is converted to, in memory or in the
 /// array. NaN never becomes an integer or a bool, nor a type without NaN: an error under all of them.
-#[allow(non_camel_case_types)]
 pub type ozarr_overflow = i32;
 
 /// `OZARR_ERR_RANGE`.
@@ -201,7 +184,6 @@ pub const OZARR_OVERFLOW_WRAP: ozarr_overflow = 1;
 pub const OZARR_OVERFLOW_SATURATE: ozarr_overflow = 2;
 
 /// Which index runs fastest in memory.
-#[allow(non_camel_case_types)]
 pub type ozarr_order = i32;
 
 /// The last index (row-major, as in C).
@@ -219,11 +201,9 @@ pub const OZARR_CAN_ERASE: u32 = 4;
 pub const OZARR_IS_REMOTE: u32 = 8;
 
 /// Told of a key by `ozarr_store_key_list`; true to go on, false to stop.
-#[allow(non_camel_case_types)]
 pub type ozarr_key_function = Option<unsafe extern "C" fn(key: *const std::ffi::c_char, user: *mut std::ffi::c_void) -> bool>;
 
 /// What to do if something stands already where a node is to be created.
-#[allow(non_camel_case_types)]
 pub type ozarr_create = i32;
 
 /// `OZARR_ERR_EXISTS`.
@@ -234,7 +214,6 @@ pub const OZARR_OVERWRITE: ozarr_create = 1;
 pub const OZARR_OPEN_IF_SAME: ozarr_create = 2;
 
 /// What stands at a path.
-#[allow(non_camel_case_types)]
 pub type ozarr_node_kind = i32;
 
 /// Nothing.
@@ -248,12 +227,10 @@ pub const OZARR_NODE_UNKNOWN: ozarr_node_kind = 3;
 
 /// Told of a node by `ozarr_group_walk`: its path relative to the group, and what it is. True to go on,
 /// false to stop.
-#[allow(non_camel_case_types)]
 pub type ozarr_node_function =
     Option<unsafe extern "C" fn(path: *const std::ffi::c_char, kind: ozarr_node_kind, user: *mut std::ffi::c_void) -> bool>;
 
 /// The kinds of JSON values, for attributes.
-#[allow(non_camel_case_types)]
 pub type ozarr_json_kind = i32;
 
 /// `null`
@@ -272,7 +249,6 @@ pub const OZARR_JSON_ARRAY: ozarr_json_kind = 5;
 pub const OZARR_JSON_OBJECT: ozarr_json_kind = 6;
 
 /// How important a message of a log is.
-#[allow(non_camel_case_types)]
 pub type ozarr_log_level = i32;
 
 /// No messages.
@@ -285,7 +261,6 @@ pub const OZARR_LOG_INFO: ozarr_log_level = 2;
 /// Takes a message of one line, which is valid during the call only. It runs in the thread that is inside
 /// of a call of the library (in several at once, if several use the context), and may call the library
 /// itself.
-#[allow(non_camel_case_types)]
 pub type ozarr_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: ozarr_log_level, message: *const c_char)>;
 
 /// The settings behind an `ozarr_context`.
@@ -383,7 +358,7 @@ handle!(ozarr_shard_writer, ShardWriter, Turn<node::ArrayShardWriter>);
 handle!(ozarr_appender, Appender, Turn<node::Appender>);
 handle!(ozarr_dataset, Dataset, node::Dataset);
 handle!(ozarr_request, Request, super::request::Flight);
-handle!(ozarr_answer, Answer, Turn<super::table::Pending>);
+handle!(ozarr_answer, Answer, Turn<super::ext_store::Pending>);
 handle!(ozarr_keys, Keys, Turn<Vec<String>>);
 
 /// The data type of a number from C; `OZARR_AS_STORED` is `stored`, where there is one.

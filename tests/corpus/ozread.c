@@ -8,6 +8,7 @@
  * STORE is a folder, PATH a node's path in it, `/` for the root. An error: a line on stderr and exit status 1. */
 #include <errno.h>
 #include <ozarr.h>
+#include <ozarr_advanced.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

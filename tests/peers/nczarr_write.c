@@ -3,6 +3,8 @@
  *   nczarr_write PATH on|off [old]   with NCZarr's keys, or as pure Zarr; old: without what netCDF-C of the system's packages lacks,
  *                                    a compressor and text of a fixed length */
 #include <ozarr.h>
+#include <ozarr_advanced.h>
+#include <ozarr_formats.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

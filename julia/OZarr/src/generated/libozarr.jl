@@ -1,7 +1,48 @@
-# Generated from include/ozarr.h by tools/bindings.py: a change here is lost.
+# Generated from the headers in include/ by tools/bindings.py: a change here is lost.
 #
 # The functions and numbers of the C library, as they are.
 
+const OZARR_OK = Int32(0)
+const OZARR_ERR_ARGUMENT = Int32(-101)
+const OZARR_ERR_NULL = Int32(-102)
+const OZARR_ERR_BOUNDS = Int32(-103)
+const OZARR_ERR_RANK = Int32(-104)
+const OZARR_ERR_BUFFER_SIZE = Int32(-105)
+const OZARR_ERR_TYPE = Int32(-106)
+const OZARR_ERR_RANGE = Int32(-107)
+const OZARR_ERR_NAME = Int32(-108)
+const OZARR_ERR_LOCATION = Int32(-109)
+const OZARR_ERR_INVALID_HANDLE = Int32(-110)
+const OZARR_ERR_READ_ONLY = Int32(-201)
+const OZARR_ERR_EXISTS = Int32(-202)
+const OZARR_ERR_STATE = Int32(-203)
+const OZARR_ERR_AGAIN = Int32(-204)
+const OZARR_ERR_CANCELLED = Int32(-205)
+const OZARR_ERR_FORKED = Int32(-206)
+const OZARR_ERR_NOT_FOUND = Int32(-301)
+const OZARR_ERR_NODE_KIND = Int32(-302)
+const OZARR_ERR_METADATA = Int32(-303)
+const OZARR_ERR_UNSUPPORTED = Int32(-304)
+const OZARR_ERR_EXTENSION = Int32(-305)
+const OZARR_ERR_CHUNK = Int32(-401)
+const OZARR_ERR_CHECKSUM = Int32(-402)
+const OZARR_ERR_SHARD_INDEX = Int32(-403)
+const OZARR_ERR_MISSING = Int32(-404)
+const OZARR_ERR_TRUNCATED = Int32(-405)
+const OZARR_ERR_PERMISSION = Int32(-501)
+const OZARR_ERR_CONFLICT = Int32(-502)
+const OZARR_ERR_TIMEOUT = Int32(-503)
+const OZARR_ERR_NETWORK = Int32(-504)
+const OZARR_ERR_THROTTLED = Int32(-505)
+const OZARR_ERR_RANGES = Int32(-506)
+const OZARR_ERR_PARTIAL = Int32(-507)
+const OZARR_ERR_IO = Int32(-601)
+const OZARR_ERR_NO_SPACE = Int32(-602)
+const OZARR_ERR_NO_MEMORY = Int32(-603)
+const OZARR_ERR_TOO_MANY_FILES = Int32(-604)
+const OZARR_ERR_LIMIT = Int32(-701)
+const OZARR_ERR_INTERNAL = Int32(-901)
+const OZARR_ERR_CALLBACK = Int32(-902)
 const OZARR_AS_STORED = Int32(0)
 const OZARR_BOOL = Int32(1)
 const OZARR_INT8 = Int32(2)
@@ -64,55 +105,13 @@ const OZARR_JSON_OBJECT = Int32(6)
 const OZARR_LOG_OFF = Int32(0)
 const OZARR_LOG_WARNING = Int32(1)
 const OZARR_LOG_INFO = Int32(2)
-const OZARR_OK = Int32(0)
-const OZARR_ERR_ARGUMENT = Int32(-101)
-const OZARR_ERR_NULL = Int32(-102)
-const OZARR_ERR_BOUNDS = Int32(-103)
-const OZARR_ERR_RANK = Int32(-104)
-const OZARR_ERR_BUFFER_SIZE = Int32(-105)
-const OZARR_ERR_TYPE = Int32(-106)
-const OZARR_ERR_RANGE = Int32(-107)
-const OZARR_ERR_NAME = Int32(-108)
-const OZARR_ERR_LOCATION = Int32(-109)
-const OZARR_ERR_INVALID_HANDLE = Int32(-110)
-const OZARR_ERR_READ_ONLY = Int32(-201)
-const OZARR_ERR_EXISTS = Int32(-202)
-const OZARR_ERR_STATE = Int32(-203)
-const OZARR_ERR_AGAIN = Int32(-204)
-const OZARR_ERR_CANCELLED = Int32(-205)
-const OZARR_ERR_FORKED = Int32(-206)
-const OZARR_ERR_NOT_FOUND = Int32(-301)
-const OZARR_ERR_NODE_KIND = Int32(-302)
-const OZARR_ERR_METADATA = Int32(-303)
-const OZARR_ERR_UNSUPPORTED = Int32(-304)
-const OZARR_ERR_EXTENSION = Int32(-305)
-const OZARR_ERR_CHUNK = Int32(-401)
-const OZARR_ERR_CHECKSUM = Int32(-402)
-const OZARR_ERR_SHARD_INDEX = Int32(-403)
-const OZARR_ERR_MISSING = Int32(-404)
-const OZARR_ERR_TRUNCATED = Int32(-405)
-const OZARR_ERR_PERMISSION = Int32(-501)
-const OZARR_ERR_CONFLICT = Int32(-502)
-const OZARR_ERR_TIMEOUT = Int32(-503)
-const OZARR_ERR_NETWORK = Int32(-504)
-const OZARR_ERR_THROTTLED = Int32(-505)
-const OZARR_ERR_RANGES = Int32(-506)
-const OZARR_ERR_PARTIAL = Int32(-507)
-const OZARR_ERR_IO = Int32(-601)
-const OZARR_ERR_NO_SPACE = Int32(-602)
-const OZARR_ERR_NO_MEMORY = Int32(-603)
-const OZARR_ERR_TOO_MANY_FILES = Int32(-604)
-const OZARR_ERR_LIMIT = Int32(-701)
-const OZARR_ERR_INTERNAL = Int32(-901)
-const OZARR_ERR_CALLBACK = Int32(-902)
 const OZARR_RESIZE_KEEP = Int32(1)
-const OZARR_BUFFER_SMALL_PAGES = Int32(1)
+const OZARR_PARTITION_INNER = Int32(1)
 const OZARR_REQUEST_COPY = Int32(1)
 const OZARR_REQUEST_QUEUED = Int32(0)
 const OZARR_REQUEST_RUNNING = Int32(1)
 const OZARR_REQUEST_DONE = Int32(2)
 const OZARR_REQUEST_FAILED = Int32(3)
-const OZARR_PARTITION_INNER = Int32(1)
 const OZARR_KIND_BOOL = Int32(1)
 const OZARR_KIND_INT = Int32(2)
 const OZARR_KIND_UINT = Int32(3)
@@ -137,6 +136,7 @@ const OZARR_MIGRATE_IN_PLACE = Int32(1)
 const OZARR_MIGRATE_COPY = Int32(2)
 const OZARR_COPY_VERIFY = Int32(1)
 const OZARR_COPY_LINK = Int32(2)
+const OZARR_BUFFER_SMALL_PAGES = Int32(1)
 const OZARR_CALLBACK_ANY_THREAD = Int32(256)
 const OZARR_STORE_VERSIONS = Int32(512)
 const OZARR_RANGE_WHOLE = Int32(0)
@@ -164,15 +164,6 @@ struct ozarr_error_info
     field::Cstring
 end
 
-struct ozarr_info
-    struct_size::Csize_t
-    chunks::Int64
-    possible_chunks::Int64
-    stored_bytes::Int64
-    element_bytes::Int64
-    ratio::Cdouble
-end
-
 struct ozarr_region
     struct_size::Csize_t
     start::Ptr{Int64}
@@ -193,12 +184,39 @@ struct ozarr_memory
     field::Cstring
 end
 
+struct ozarr_variable
+    struct_size::Csize_t
+    type_::Int32
+    rank::Int32
+    dimensions::Ptr{Ptr{UInt8}}
+    chunks::Ptr{Int64}
+    spec::Ptr{Cvoid}
+    units::Cstring
+    calendar::Cstring
+    long_name::Cstring
+    standard_name::Cstring
+    attributes::Cstring
+    missing::Ptr{Cvoid}
+    scale_factor::Cdouble
+    add_offset::Cdouble
+    reserved::Ptr{Cvoid}
+end
+
 struct ozarr_request_options
     struct_size::Csize_t
     flags::UInt32
     seconds::Cdouble
     done::Ptr{Cvoid}
     user::Ptr{Cvoid}
+end
+
+struct ozarr_info
+    struct_size::Csize_t
+    chunks::Int64
+    possible_chunks::Int64
+    stored_bytes::Int64
+    element_bytes::Int64
+    ratio::Cdouble
 end
 
 struct ozarr_entry
@@ -246,24 +264,6 @@ struct ozarr_stats
     retries::Int64
     decode_ns::Int64
     encode_ns::Int64
-end
-
-struct ozarr_variable
-    struct_size::Csize_t
-    type_::Int32
-    rank::Int32
-    dimensions::Ptr{Ptr{UInt8}}
-    chunks::Ptr{Int64}
-    spec::Ptr{Cvoid}
-    units::Cstring
-    calendar::Cstring
-    long_name::Cstring
-    standard_name::Cstring
-    attributes::Cstring
-    missing::Ptr{Cvoid}
-    scale_factor::Cdouble
-    add_offset::Cdouble
-    reserved::Ptr{Cvoid}
 end
 
 struct ozarr_copy_options
@@ -360,6 +360,11 @@ end
 @c_function ozarr_version()::Cstring
 @c_function ozarr_abi_version()::Int32
 @c_function ozarr_has_feature(name::Cstring)::Bool
+@c_function ozarr_context_new(out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_context_set(context::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
+@c_function ozarr_context_set_non_finite(context::Ptr{Cvoid}, allowed::Bool)::Int32
+@c_function ozarr_context_set_log(context::Ptr{Cvoid}, level::Int32, fn::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_context_free(context::Ptr{Cvoid})::Cvoid
 @c_function ozarr_array_create(location::Cstring, type_::Int32, rank::Int32, shape::Ptr{Int64}, chunks::Ptr{Int64}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_read(array::Ptr{Cvoid}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
@@ -388,41 +393,8 @@ end
 @c_function ozarr_array_resize_ex(array::Ptr{Cvoid}, shape::Ptr{Int64}, flags::UInt32)::Int32
 @c_function ozarr_array_append(array::Ptr{Cvoid}, dim::Int32, count::Int64, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_set(array::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
-@c_function ozarr_group_create(location::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_create_group(group::Ptr{Cvoid}, path::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_open_group(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_create_array(group::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_open_array(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_zarr_format(group::Ptr{Cvoid}, format::Ptr{Int32})::Int32
-@c_function ozarr_group_draft(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_metadata(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_consolidate(group::Ptr{Cvoid})::Int32
-@c_function ozarr_group_set(group::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
-@c_function ozarr_group_flush(group::Ptr{Cvoid})::Int32
-@c_function ozarr_group_close(group::Ptr{Cvoid})::Int32
-@c_function ozarr_group_free(group::Ptr{Cvoid})::Cvoid
-@c_function ozarr_group_children(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_iter_next(iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
-@c_function ozarr_iter_name(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_iter_kind(iter::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
-@c_function ozarr_iter_error(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_iter_free(iter::Ptr{Cvoid})::Cvoid
-@c_function ozarr_group_tree(group::Ptr{Cvoid}, depth::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_nodes(group::Ptr{Cvoid}, depth::Int32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_find(group::Ptr{Cvoid}, pattern::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_walk(group::Ptr{Cvoid}, depth::Int32, each::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
-@c_function ozarr_group_rename(group::Ptr{Cvoid}, path::Cstring, to_path::Cstring)::Int32
-@c_function ozarr_group_copy(group::Ptr{Cvoid}, path::Cstring, to::Ptr{Cvoid}, to_path::Cstring, flags::Int32)::Int32
-@c_function ozarr_group_erase(group::Ptr{Cvoid}, path::Cstring)::Int32
-@c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, current::Ptr{Bool}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_info(array::Ptr{Cvoid}, info::Ptr{ozarr_info})::Int32
-@c_function ozarr_array_info_text(array::Ptr{Cvoid}, stored::Bool, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_export(array::Ptr{Cvoid}, data::Ptr{Cvoid}, cap::Csize_t, size::Ptr{Csize_t})::Int32
-@c_function ozarr_group_export(group::Ptr{Cvoid}, data::Ptr{Cvoid}, cap::Csize_t, size::Ptr{Csize_t})::Int32
-@c_function ozarr_node_import(location::Cstring, mode::Cstring, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_attr_count(array::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
 @c_function ozarr_array_attr_name(array::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_attr_kind(array::Ptr{Cvoid}, name::Cstring, kind::Ptr{Int32})::Int32
@@ -467,126 +439,28 @@ end
 @c_function ozarr_group_attrs_set(group::Ptr{Cvoid}, json::Cstring)::Int32
 @c_function ozarr_group_attrs_begin(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
-@c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_read_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_write_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_read_orthogonal_ex(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_write_orthogonal_ex(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_read_points(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_write_points(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_read_points_ex(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_write_points_ex(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_read_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, selected::Ptr{Int64})::Int32
-@c_function ozarr_array_write_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_read_mask_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_write_mask_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_fill(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, type_::Int32, value::Ptr{Cvoid})::Int32
-@c_function ozarr_buffer_alloc(bytes::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_buffer_free(buffer::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_iread_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_iwrite_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_iread_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_iwrite_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_request_test(request::Ptr{Cvoid}, done::Ptr{Bool})::Int32
-@c_function ozarr_request_wait(request::Ptr{Cvoid})::Int32
-@c_function ozarr_request_wait_timeout(request::Ptr{Cvoid}, seconds::Cdouble)::Int32
-@c_function ozarr_request_cancel(request::Ptr{Cvoid})::Int32
-@c_function ozarr_request_free(request::Ptr{Cvoid})::Cvoid
-@c_function ozarr_request_state(request::Ptr{Cvoid}, state::Ptr{Int32})::Int32
-@c_function ozarr_request_error(request::Ptr{Cvoid}, info::Ptr{ozarr_error_info})::Int32
-@c_function ozarr_requests_wait_all(count::Csize_t, requests::Ptr{Ptr{Cvoid}}, seconds::Cdouble, statuses::Ptr{Int32})::Int32
-@c_function ozarr_requests_wait_any(count::Csize_t, requests::Ptr{Ptr{Cvoid}}, seconds::Cdouble, index::Ptr{Int64})::Int32
-@c_function ozarr_shutdown()::Int32
-@c_function ozarr_read_many(count::Csize_t, entries::Ptr{ozarr_entry})::Int32
-@c_function ozarr_write_many(count::Csize_t, entries::Ptr{ozarr_entry})::Int32
-@c_function ozarr_iread_many(count::Csize_t, entries::Ptr{ozarr_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_iwrite_many(count::Csize_t, entries::Ptr{ozarr_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_appender_open(array::Ptr{Cvoid}, dim::Int32, publish_every::Int64, memory::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_appender_append(appender::Ptr{Cvoid}, count::Int64, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_appender_append_ex(appender::Ptr{Cvoid}, count::Int64, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_appender_position(appender::Ptr{Cvoid}, position::Ptr{Int64}, published::Ptr{Int64})::Int32
-@c_function ozarr_appender_flush(appender::Ptr{Cvoid})::Int32
-@c_function ozarr_appender_close(appender::Ptr{Cvoid})::Int32
-@c_function ozarr_appender_free(appender::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_refresh(array::Ptr{Cvoid})::Int32
-@c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, timeout_ms::Int64, length::Ptr{Int64})::Int32
-@c_function ozarr_array_explain(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, explanation::Ptr{ozarr_explanation})::Int32
-@c_function ozarr_array_explain_text(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_partition(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, workers::Int64, index::Int64, flags::UInt32, start::Ptr{Int64}, shape::Ptr{Int64})::Int32
-@c_function ozarr_array_stats(array::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
-@c_function ozarr_store_stats(store::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
-@c_function ozarr_context_stats(context::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
-@c_function ozarr_array_stats_reset(array::Ptr{Cvoid})::Int32
-@c_function ozarr_store_stats_reset(store::Ptr{Cvoid})::Int32
-@c_function ozarr_context_stats_reset(context::Ptr{Cvoid})::Int32
-@c_function ozarr_stats_text(stats::Ptr{ozarr_stats}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_dataset_create(location::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_dataset(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_group(dataset::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_define_dimension(dataset::Ptr{Cvoid}, name::Cstring, length::Int64)::Int32
-@c_function ozarr_dataset_resize_dimension(dataset::Ptr{Cvoid}, name::Cstring, length::Int64)::Int32
-@c_function ozarr_dataset_dimension_count(dataset::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
-@c_function ozarr_dataset_dimension(dataset::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64})::Int32
-@c_function ozarr_dataset_dimension_length(dataset::Ptr{Cvoid}, name::Cstring, length::Ptr{Int64})::Int32
-@c_function ozarr_dataset_define_variable(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, rank::Int32, dimensions::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_define_variable_ex(dataset::Ptr{Cvoid}, name::Cstring, variable::Ptr{ozarr_variable}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_define_coordinate(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, length::Int64, data::Ptr{Cvoid}, size::Csize_t, units::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_define_time(dataset::Ptr{Cvoid}, name::Cstring, length::Int64, units::Cstring, calendar::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_set_coordinate(dataset::Ptr{Cvoid}, name::Cstring)::Int32
-@c_function ozarr_dataset_variable_count(dataset::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
-@c_function ozarr_dataset_variable(dataset::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, coordinate::Ptr{Bool})::Int32
-@c_function ozarr_dataset_open_variable(dataset::Ptr{Cvoid}, name::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_close(dataset::Ptr{Cvoid})::Int32
-@c_function ozarr_dataset_free(dataset::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_read_unpacked(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_write_packed(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_read_times(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, units::Cstring, counts::Ptr{Int64}, size::Csize_t)::Int32
-@c_function ozarr_array_write_times(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, units::Cstring, counts::Ptr{Int64}, size::Csize_t)::Int32
-@c_function ozarr_array_missing_value(array::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t, defined::Ptr{Bool})::Int32
-@c_function ozarr_time_to_text(units::Cstring, calendar::Cstring, count::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_time_from_text(units::Cstring, calendar::Cstring, moment::Cstring, count::Ptr{Int64})::Int32
-@c_function ozarr_group_nc_version(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_nc_dimension_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
-@c_function ozarr_group_nc_dimension(group::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64}, unlimited::Ptr{Bool})::Int32
-@c_function ozarr_group_nc_define_dimension(group::Ptr{Cvoid}, name::Cstring, length::Int64, unlimited::Bool)::Int32
-@c_function ozarr_array_nc_is_scalar(array::Ptr{Cvoid}, scalar::Ptr{Bool})::Int32
-@c_function ozarr_array_nc_type(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_attr_nc_type(array::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_attr_nc_type(group::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_size(group::Ptr{Cvoid}, image::Csize_t, levels::Ptr{Csize_t}, axes::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_level(group::Ptr{Cvoid}, image::Csize_t, level::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_scale(group::Ptr{Cvoid}, image::Csize_t, level::Csize_t, room::Csize_t, scale::Ptr{Cdouble}, translation::Ptr{Cdouble})::Int32
-@c_function ozarr_group_image_axis_name(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_axis_kind(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_image_axis_unit(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_chunk_count(array::Ptr{Cvoid}, inner::Bool, count::Ptr{Int64})::Int32
-@c_function ozarr_array_chunk_key(array::Ptr{Cvoid}, index::Ptr{Int64}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_chunk_place(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
-@c_function ozarr_array_chunk_read(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t, used::Ptr{Csize_t})::Int32
-@c_function ozarr_array_chunk_write(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_chunk_erase(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool})::Int32
-@c_function ozarr_array_chunks(array::Ptr{Cvoid}, inner::Bool, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_chunk_iter_next(chunk_iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
-@c_function ozarr_chunk_iter_index(chunk_iter::Ptr{Cvoid}, index::Ptr{Int64})::Int32
-@c_function ozarr_chunk_iter_place(chunk_iter::Ptr{Cvoid}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
-@c_function ozarr_chunk_iter_free(chunk_iter::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_region_is_aligned(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, inner::Bool, aligned::Ptr{Bool})::Int32
-@c_function ozarr_shard_writer_new(array::Ptr{Cvoid}, index::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_shard_writer_put(shard_writer::Ptr{Cvoid}, index::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_shard_writer_finish(shard_writer::Ptr{Cvoid})::Int32
-@c_function ozarr_shard_writer_free(shard_writer::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_read_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_write_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, offsets::Ptr{Int64}, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_write_strings(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, strings::Ptr{Ptr{UInt8}})::Int32
-@c_function ozarr_array_list_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
-@c_function ozarr_array_fill_text(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_varlen_count(varlen::Ptr{Cvoid}, count::Ptr{Int64})::Int32
-@c_function ozarr_varlen_get(varlen::Ptr{Cvoid}, index::Int64, bytes::Ptr{Ptr{UInt8}}, len::Ptr{Csize_t})::Int32
-@c_function ozarr_varlen_all(varlen::Ptr{Cvoid}, offsets::Ptr{Ptr{Int64}}, data::Ptr{Ptr{UInt8}}, size::Ptr{Csize_t})::Int32
-@c_function ozarr_varlen_free(varlen::Ptr{Cvoid})::Cvoid
+@c_function ozarr_group_create(location::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_group(group::Ptr{Cvoid}, path::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open_group(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_array(group::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open_array(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_zarr_format(group::Ptr{Cvoid}, format::Ptr{Int32})::Int32
+@c_function ozarr_group_draft(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_metadata(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_consolidate(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_set(group::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
+@c_function ozarr_group_flush(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_close(group::Ptr{Cvoid})::Int32
+@c_function ozarr_group_free(group::Ptr{Cvoid})::Cvoid
+@c_function ozarr_group_children(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_iter_next(iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
+@c_function ozarr_iter_name(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_iter_kind(iter::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
+@c_function ozarr_iter_error(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_iter_free(iter::Ptr{Cvoid})::Cvoid
+@c_function ozarr_node_open(location::Cstring, mode::Cstring, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_node_erase(location::Cstring)::Int32
 @c_function ozarr_spec_new(type_::Int32, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_from_json(document::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
@@ -620,6 +494,120 @@ end
 @c_function ozarr_array_dtype(array::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_new_dtype(dtype::Ptr{Cvoid}, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_set_fill_dtype(spec::Ptr{Cvoid}, dtype::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_dataset_create(location::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_dataset(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_group(dataset::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_define_dimension(dataset::Ptr{Cvoid}, name::Cstring, length::Int64)::Int32
+@c_function ozarr_dataset_resize_dimension(dataset::Ptr{Cvoid}, name::Cstring, length::Int64)::Int32
+@c_function ozarr_dataset_dimension_count(dataset::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_dataset_dimension(dataset::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64})::Int32
+@c_function ozarr_dataset_dimension_length(dataset::Ptr{Cvoid}, name::Cstring, length::Ptr{Int64})::Int32
+@c_function ozarr_dataset_define_variable(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, rank::Int32, dimensions::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_define_variable_ex(dataset::Ptr{Cvoid}, name::Cstring, variable::Ptr{ozarr_variable}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_define_coordinate(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, length::Int64, data::Ptr{Cvoid}, size::Csize_t, units::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_define_time(dataset::Ptr{Cvoid}, name::Cstring, length::Int64, units::Cstring, calendar::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_set_coordinate(dataset::Ptr{Cvoid}, name::Cstring)::Int32
+@c_function ozarr_dataset_variable_count(dataset::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_dataset_variable(dataset::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, coordinate::Ptr{Bool})::Int32
+@c_function ozarr_dataset_open_variable(dataset::Ptr{Cvoid}, name::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_close(dataset::Ptr{Cvoid})::Int32
+@c_function ozarr_dataset_free(dataset::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_read_unpacked(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_packed(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_read_times(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, units::Cstring, counts::Ptr{Int64}, size::Csize_t)::Int32
+@c_function ozarr_array_write_times(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, units::Cstring, counts::Ptr{Int64}, size::Csize_t)::Int32
+@c_function ozarr_array_missing_value(array::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t, defined::Ptr{Bool})::Int32
+@c_function ozarr_time_to_text(units::Cstring, calendar::Cstring, count::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_time_from_text(units::Cstring, calendar::Cstring, moment::Cstring, count::Ptr{Int64})::Int32
+@c_function ozarr_appender_open(array::Ptr{Cvoid}, dim::Int32, publish_every::Int64, memory::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_appender_append(appender::Ptr{Cvoid}, count::Int64, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_appender_append_ex(appender::Ptr{Cvoid}, count::Int64, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_appender_position(appender::Ptr{Cvoid}, position::Ptr{Int64}, published::Ptr{Int64})::Int32
+@c_function ozarr_appender_flush(appender::Ptr{Cvoid})::Int32
+@c_function ozarr_appender_close(appender::Ptr{Cvoid})::Int32
+@c_function ozarr_appender_free(appender::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_refresh(array::Ptr{Cvoid})::Int32
+@c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, timeout_ms::Int64, length::Ptr{Int64})::Int32
+@c_function ozarr_array_partition(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, workers::Int64, index::Int64, flags::UInt32, start::Ptr{Int64}, shape::Ptr{Int64})::Int32
+@c_function ozarr_array_iread_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_iwrite_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_iread_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_iwrite_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_request_test(request::Ptr{Cvoid}, done::Ptr{Bool})::Int32
+@c_function ozarr_request_wait(request::Ptr{Cvoid})::Int32
+@c_function ozarr_request_wait_timeout(request::Ptr{Cvoid}, seconds::Cdouble)::Int32
+@c_function ozarr_request_cancel(request::Ptr{Cvoid})::Int32
+@c_function ozarr_request_free(request::Ptr{Cvoid})::Cvoid
+@c_function ozarr_request_state(request::Ptr{Cvoid}, state::Ptr{Int32})::Int32
+@c_function ozarr_request_error(request::Ptr{Cvoid}, info::Ptr{ozarr_error_info})::Int32
+@c_function ozarr_requests_wait_all(count::Csize_t, requests::Ptr{Ptr{Cvoid}}, seconds::Cdouble, statuses::Ptr{Int32})::Int32
+@c_function ozarr_requests_wait_any(count::Csize_t, requests::Ptr{Ptr{Cvoid}}, seconds::Cdouble, index::Ptr{Int64})::Int32
+@c_function ozarr_shutdown()::Int32
+@c_function ozarr_store_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_open_ex(context::Ptr{Cvoid}, location::Cstring, mode::Cstring, options::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_memory(out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_delayed(store::Ptr{Cvoid}, microseconds::UInt32, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_throttled(store::Ptr{Cvoid}, bytes_per_second::UInt64, requests_per_second::UInt32, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_create_at(store::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_at(store::Ptr{Cvoid}, path::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_node_kind(store::Ptr{Cvoid}, path::Cstring, kind::Ptr{Int32})::Int32
+@c_function ozarr_store_node_erase(store::Ptr{Cvoid}, path::Cstring)::Int32
+@c_function ozarr_store_flush(store::Ptr{Cvoid})::Int32
+@c_function ozarr_store_close(store::Ptr{Cvoid})::Int32
+@c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
+@c_function ozarr_group_tree(group::Ptr{Cvoid}, depth::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_nodes(group::Ptr{Cvoid}, depth::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_find(group::Ptr{Cvoid}, pattern::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_walk(group::Ptr{Cvoid}, depth::Int32, each::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_group_rename(group::Ptr{Cvoid}, path::Cstring, to_path::Cstring)::Int32
+@c_function ozarr_group_copy(group::Ptr{Cvoid}, path::Cstring, to::Ptr{Cvoid}, to_path::Cstring, flags::Int32)::Int32
+@c_function ozarr_group_erase(group::Ptr{Cvoid}, path::Cstring)::Int32
+@c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, current::Ptr{Bool}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_info(array::Ptr{Cvoid}, info::Ptr{ozarr_info})::Int32
+@c_function ozarr_array_info_text(array::Ptr{Cvoid}, stored::Bool, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_export(array::Ptr{Cvoid}, data::Ptr{Cvoid}, cap::Csize_t, size::Ptr{Csize_t})::Int32
+@c_function ozarr_group_export(group::Ptr{Cvoid}, data::Ptr{Cvoid}, cap::Csize_t, size::Ptr{Csize_t})::Int32
+@c_function ozarr_node_import(location::Cstring, mode::Cstring, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_read_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_write_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_read_orthogonal_ex(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_orthogonal_ex(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_read_points(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_write_points(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_read_points_ex(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_points_ex(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_read_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, selected::Ptr{Int64})::Int32
+@c_function ozarr_array_write_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_read_mask_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_mask_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_fill(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, type_::Int32, value::Ptr{Cvoid})::Int32
+@c_function ozarr_read_many(count::Csize_t, entries::Ptr{ozarr_entry})::Int32
+@c_function ozarr_write_many(count::Csize_t, entries::Ptr{ozarr_entry})::Int32
+@c_function ozarr_iread_many(count::Csize_t, entries::Ptr{ozarr_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_iwrite_many(count::Csize_t, entries::Ptr{ozarr_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_explain(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, explanation::Ptr{ozarr_explanation})::Int32
+@c_function ozarr_array_explain_text(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_stats(array::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
+@c_function ozarr_store_stats(store::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
+@c_function ozarr_context_stats(context::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
+@c_function ozarr_array_stats_reset(array::Ptr{Cvoid})::Int32
+@c_function ozarr_store_stats_reset(store::Ptr{Cvoid})::Int32
+@c_function ozarr_context_stats_reset(context::Ptr{Cvoid})::Int32
+@c_function ozarr_stats_text(stats::Ptr{ozarr_stats}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_read_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_write_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, offsets::Ptr{Int64}, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_write_strings(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, strings::Ptr{Ptr{UInt8}})::Int32
+@c_function ozarr_array_list_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
+@c_function ozarr_array_fill_text(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_varlen_count(varlen::Ptr{Cvoid}, count::Ptr{Int64})::Int32
+@c_function ozarr_varlen_get(varlen::Ptr{Cvoid}, index::Int64, bytes::Ptr{Ptr{UInt8}}, len::Ptr{Csize_t})::Int32
+@c_function ozarr_varlen_all(varlen::Ptr{Cvoid}, offsets::Ptr{Ptr{Int64}}, data::Ptr{Ptr{UInt8}}, size::Ptr{Csize_t})::Int32
+@c_function ozarr_varlen_free(varlen::Ptr{Cvoid})::Cvoid
 @c_function ozarr_dtype_get_kind(dtype::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
 @c_function ozarr_dtype_type(dtype::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
 @c_function ozarr_dtype_item_size(dtype::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
@@ -638,42 +626,54 @@ end
 @c_function ozarr_dtype_default_scalar(dtype::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_dtype_scalar_to_json(dtype::Ptr{Cvoid}, format::Int32, value::Ptr{Cvoid}, size::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_scalar_from_json(dtype::Ptr{Cvoid}, format::Int32, json::Cstring, value::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_store_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_store_open_ex(context::Ptr{Cvoid}, location::Cstring, mode::Cstring, options::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_store_memory(out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_store_below(store::Ptr{Cvoid}, path::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_store_cached(store::Ptr{Cvoid}, bytes::Csize_t, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_store_delayed(store::Ptr{Cvoid}, microseconds::UInt32, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_store_throttled(store::Ptr{Cvoid}, bytes_per_second::UInt64, requests_per_second::UInt32, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_create_at(store::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_create_at(store::Ptr{Cvoid}, path::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_store_node_kind(store::Ptr{Cvoid}, path::Cstring, kind::Ptr{Int32})::Int32
-@c_function ozarr_store_node_erase(store::Ptr{Cvoid}, path::Cstring)::Int32
-@c_function ozarr_store_capabilities(store::Ptr{Cvoid}, capabilities::Ptr{UInt32})::Int32
-@c_function ozarr_store_key_get(store::Ptr{Cvoid}, key::Cstring, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_store_key_put(store::Ptr{Cvoid}, key::Cstring, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_store_key_erase(store::Ptr{Cvoid}, key::Cstring, erased::Ptr{Bool})::Int32
-@c_function ozarr_store_key_exists(store::Ptr{Cvoid}, key::Cstring, exists::Ptr{Bool})::Int32
-@c_function ozarr_store_key_list(store::Ptr{Cvoid}, prefix::Cstring, each::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
-@c_function ozarr_zip_repair(path::Cstring, keys::Ptr{Int64}, lost::Ptr{Int64})::Int32
-@c_function ozarr_store_flush(store::Ptr{Cvoid})::Int32
-@c_function ozarr_store_close(store::Ptr{Cvoid})::Int32
-@c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
-@c_function ozarr_node_open(location::Cstring, mode::Cstring, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_node_erase(location::Cstring)::Int32
+@c_function ozarr_array_chunk_count(array::Ptr{Cvoid}, inner::Bool, count::Ptr{Int64})::Int32
+@c_function ozarr_array_chunk_key(array::Ptr{Cvoid}, index::Ptr{Int64}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_chunk_place(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
+@c_function ozarr_array_chunk_read(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t, used::Ptr{Csize_t})::Int32
+@c_function ozarr_array_chunk_write(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_array_chunk_erase(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool})::Int32
+@c_function ozarr_array_chunks(array::Ptr{Cvoid}, inner::Bool, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_chunk_iter_next(chunk_iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
+@c_function ozarr_chunk_iter_index(chunk_iter::Ptr{Cvoid}, index::Ptr{Int64})::Int32
+@c_function ozarr_chunk_iter_place(chunk_iter::Ptr{Cvoid}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
+@c_function ozarr_chunk_iter_free(chunk_iter::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_region_is_aligned(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, inner::Bool, aligned::Ptr{Bool})::Int32
+@c_function ozarr_shard_writer_new(array::Ptr{Cvoid}, index::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_shard_writer_put(shard_writer::Ptr{Cvoid}, index::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_shard_writer_finish(shard_writer::Ptr{Cvoid})::Int32
+@c_function ozarr_shard_writer_free(shard_writer::Ptr{Cvoid})::Cvoid
 @c_function ozarr_migrate(source::Cstring, dest::Cstring, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_array_spec(array::Ptr{Cvoid}, zarr_format::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_copy(source::Cstring, dest::Cstring, options::Ptr{ozarr_copy_options})::Int32
 @c_function ozarr_copy_at(store::Ptr{Cvoid}, path::Cstring, dest_store::Ptr{Cvoid}, dest_path::Cstring, options::Ptr{ozarr_copy_options})::Int32
 @c_function ozarr_node_copy(source::Cstring, dest::Cstring, exists::Int32, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_node_copy_at(store::Ptr{Cvoid}, path::Cstring, dest_store::Ptr{Cvoid}, dest_path::Cstring, exists::Int32, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
-@c_function ozarr_context_new(out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_context_set(context::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
-@c_function ozarr_context_set_non_finite(context::Ptr{Cvoid}, allowed::Bool)::Int32
-@c_function ozarr_context_set_log(context::Ptr{Cvoid}, level::Int32, fn::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
-@c_function ozarr_context_free(context::Ptr{Cvoid})::Cvoid
+@c_function ozarr_store_below(store::Ptr{Cvoid}, path::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_cached(store::Ptr{Cvoid}, bytes::Csize_t, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_store_capabilities(store::Ptr{Cvoid}, capabilities::Ptr{UInt32})::Int32
+@c_function ozarr_store_key_get(store::Ptr{Cvoid}, key::Cstring, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_store_key_put(store::Ptr{Cvoid}, key::Cstring, data::Ptr{Cvoid}, size::Csize_t)::Int32
+@c_function ozarr_store_key_erase(store::Ptr{Cvoid}, key::Cstring, erased::Ptr{Bool})::Int32
+@c_function ozarr_store_key_exists(store::Ptr{Cvoid}, key::Cstring, exists::Ptr{Bool})::Int32
+@c_function ozarr_store_key_list(store::Ptr{Cvoid}, prefix::Cstring, each::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_buffer_alloc(bytes::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_buffer_free(buffer::Ptr{Cvoid})::Cvoid
+@c_function ozarr_group_nc_version(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_nc_dimension_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_group_nc_dimension(group::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64}, unlimited::Ptr{Bool})::Int32
+@c_function ozarr_group_nc_define_dimension(group::Ptr{Cvoid}, name::Cstring, length::Int64, unlimited::Bool)::Int32
+@c_function ozarr_array_nc_is_scalar(array::Ptr{Cvoid}, scalar::Ptr{Bool})::Int32
+@c_function ozarr_array_nc_type(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_array_attr_nc_type(array::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_attr_nc_type(group::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_size(group::Ptr{Cvoid}, image::Csize_t, levels::Ptr{Csize_t}, axes::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_level(group::Ptr{Cvoid}, image::Csize_t, level::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_scale(group::Ptr{Cvoid}, image::Csize_t, level::Csize_t, room::Csize_t, scale::Ptr{Cdouble}, translation::Ptr{Cdouble})::Int32
+@c_function ozarr_group_image_axis_name(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_axis_kind(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_group_image_axis_unit(group::Ptr{Cvoid}, image::Csize_t, axis::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_zip_repair(path::Cstring, keys::Ptr{Int64}, lost::Ptr{Int64})::Int32
 @c_function ozarr_store_from_table(context::Ptr{Cvoid}, table::Ptr{ozarr_store_table}, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_answer_put(answer::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_answer_room(answer::Ptr{Cvoid}, size::Csize_t, data::Ptr{Ptr{Cvoid}})::Int32

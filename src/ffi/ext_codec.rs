@@ -5,10 +5,10 @@
 //! shape.
 
 use super::entry;
-use super::register::{Life, OZARR_REGISTER_REPLACE, c_text, copied};
+use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, c_text, copied};
+use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_function};
 use super::status::ozarr_status;
 use super::strings::text;
-use super::table::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_function};
 use super::types::{ozarr_type, type_code};
 use crate::dtype::DataType;
 use crate::error::{Result, bail, err};
@@ -29,7 +29,6 @@ pub const OZARR_CODEC_ELEMENTWISE: u32 = 2048;
 /// (`OZARR_BY_DTYPE` where no number says it) and size in bytes; for bytes those are `OZARR_UINT8` or what
 /// the bytes are, and can be ignored. `*state` may become what the other functions get. `*encoded` is
 /// `type`: an `OZARR_CODEC_ARRAY` whose elements have another type afterwards sets it.
-#[allow(non_camel_case_types)]
 pub type ozarr_codec_open_function = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -42,17 +41,14 @@ pub type ozarr_codec_open_function = Option<
     ) -> ozarr_status,
 >;
 /// Gives back what `open` has put into `*state`.
-#[allow(non_camel_case_types)]
 pub type ozarr_codec_close_function = Option<unsafe extern "C" fn(context: *mut c_void, state: *mut c_void)>;
 /// How many bytes `decoded` bytes are encoded to: at most, or, if it sets `*exact`, exactly.
-#[allow(non_camel_case_types)]
 pub type ozarr_codec_size_function = Option<
     unsafe extern "C" fn(context: *mut c_void, state: *mut c_void, decoded: usize, size: *mut usize, exact: *mut bool) -> ozarr_status,
 >;
 /// Encodes or decodes `size` bytes into `dst`, which has `cap` bytes; `*len` becomes the number that was
 /// written. A `dst` that is too small for what is decoded is `OZARR_ERR_BUFFER_SIZE`: where nobody knows the
 /// decoded size, the function is called again with a larger one.
-#[allow(non_camel_case_types)]
 pub type ozarr_codec_function = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -67,7 +63,6 @@ pub type ozarr_codec_function = Option<
 
 /// A codec as functions.
 #[repr(C)]
-#[allow(non_camel_case_types)]
 #[derive(Clone, Copy)]
 pub struct ozarr_codec_table {
     /// `sizeof(ozarr_codec_table)`.

@@ -9,10 +9,10 @@
 //! An `ozarr_dtype` of it comes from `ozarr_dtype_parse`, by its name.
 
 use super::entry;
-use super::register::{Life, OZARR_REGISTER_REPLACE, copied};
+use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, copied};
+use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_function};
 use super::status::ozarr_status;
 use super::strings::text;
-use super::table::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_function};
 use super::types::{OZARR_AS_STORED, ozarr_type};
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, bail, err};
@@ -26,23 +26,19 @@ pub const OZARR_DTYPE_ORDERED: u32 = 4096;
 
 /// Converts `count` elements from `src` to `dst`, which do not overlap. Elements may lie unaligned. A value
 /// that does not fit is `OZARR_ERR_RANGE`.
-#[allow(non_camel_case_types)]
 pub type ozarr_dtype_convert_function =
     Option<unsafe extern "C" fn(context: *mut c_void, src: *const c_void, dst: *mut c_void, count: usize) -> ozarr_status>;
 /// Reads a fill value, as JSON, into one element in memory.
-#[allow(non_camel_case_types)]
 pub type ozarr_dtype_fill_function =
     Option<unsafe extern "C" fn(context: *mut c_void, json: *const c_char, element: *mut c_void) -> ozarr_status>;
 /// Writes the fill value of one element in memory as JSON: `buf` has `cap` bytes, and `*len` becomes the
 /// length without the NUL. Too small a buffer is `OZARR_ERR_BUFFER_SIZE`, with `*len` what is needed.
-#[allow(non_camel_case_types)]
 pub type ozarr_dtype_json_function = Option<
     unsafe extern "C" fn(context: *mut c_void, element: *const c_void, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status,
 >;
 
 /// A data type as functions.
 #[repr(C)]
-#[allow(non_camel_case_types)]
 #[derive(Clone, Copy)]
 pub struct ozarr_dtype_table {
     /// `sizeof(ozarr_dtype_table)`.
@@ -162,7 +158,7 @@ impl Calls for UserType {
 
     fn fill_from_json(&self, json: &str, element: &mut [u8]) -> Result<()> {
         let Some(read) = self.table.fill_from_json else { bail!(Internal, "a data type without `fill_from_json`") };
-        let json = super::register::c_text(json)?;
+        let json = super::ext_misc::c_text(json)?;
         // SAFETY: the host's function, by the contract of its type; the element has the type's size.
         self.call("fill_from_json", |context| unsafe { read(context, json.as_ptr(), element.as_mut_ptr().cast()) })
     }

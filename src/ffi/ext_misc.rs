@@ -16,10 +16,10 @@
 //! thread alone.
 
 use super::entry;
+use super::ext_store::{Inner, OZARR_CALLBACK_ANY_THREAD, as_flagged, ozarr_destroy_function, ozarr_store_table, status_of, table_of};
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, text};
-use super::table::{Inner, OZARR_CALLBACK_ANY_THREAD, as_flagged, ozarr_destroy_function, ozarr_store_table, status_of, table_of};
 use super::types::{check_struct_size, ozarr_store};
 use crate::error::{Result, bail, err};
 use crate::node::callback::Calls;
@@ -45,7 +45,6 @@ pub const OZARR_EXTENSION_KEY_ENCODING: i32 = 5;
 /// object (`"{}"` where the metadata have none). `inner` holds the chunks of the array, under their keys
 /// (`"c/0/0"`) or whatever keys the transformer likes; it is valid until `table->destroy` has been called,
 /// and not to be freed.
-#[allow(non_camel_case_types)]
 pub type ozarr_transformer_open_function = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -55,12 +54,10 @@ pub type ozarr_transformer_open_function = Option<
     ) -> ozarr_status,
 >;
 /// Whether a value, as JSON, is one that the program understands.
-#[allow(non_camel_case_types)]
 pub type ozarr_member_check_function = Option<unsafe extern "C" fn(context: *mut c_void, value: *const c_char) -> ozarr_status>;
 
 /// A storage transformer: it makes stores over the store that holds an array's chunks.
 #[repr(C)]
-#[allow(non_camel_case_types)]
 #[derive(Clone, Copy)]
 pub struct ozarr_transformer_table {
     /// `sizeof(ozarr_transformer_table)`.
@@ -81,7 +78,6 @@ pub struct ozarr_transformer_table {
 /// The end of the key of the chunk `index` (as many numbers as `rank`; NULL for 0), behind the array's
 /// prefix: `buf` has `cap` bytes, and `*len` becomes the length without the NUL. Two chunks have two keys,
 /// and none is `"zarr.json"`.
-#[allow(non_camel_case_types)]
 pub type ozarr_key_encode_function = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -94,7 +90,6 @@ pub type ozarr_key_encode_function = Option<
     ) -> ozarr_status,
 >;
 /// The reverse, for listings: whether `key`, behind the array's prefix, is a chunk's, and then its index.
-#[allow(non_camel_case_types)]
 pub type ozarr_key_decode_function = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -108,7 +103,6 @@ pub type ozarr_key_decode_function = Option<
 
 /// A chunk key encoding as functions.
 #[repr(C)]
-#[allow(non_camel_case_types)]
 #[derive(Clone, Copy)]
 pub struct ozarr_key_encoding_table {
     /// `sizeof(ozarr_key_encoding_table)`.

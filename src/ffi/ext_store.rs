@@ -46,7 +46,6 @@ pub const OZARR_RANGE_SUFFIX: i32 = 2;
 
 /// Which bytes of what a key holds.
 #[repr(C)]
-#[allow(non_camel_case_types)]
 #[derive(Clone, Copy)]
 pub struct ozarr_byte_range {
     /// One of `OZARR_RANGE_...`.
@@ -58,15 +57,12 @@ pub struct ozarr_byte_range {
 }
 
 /// Gives back what belongs to `context`: called once, after the last use of a table.
-#[allow(non_camel_case_types)]
 pub type ozarr_destroy_function = Option<unsafe extern "C" fn(context: *mut c_void)>;
 /// Puts all bytes of a key into `answer`, as one part.
-#[allow(non_camel_case_types)]
 pub type ozarr_get_function =
     Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char, answer: *mut ozarr_answer) -> ozarr_status>;
 /// Puts the bytes of each range into `answer`, in order. All are of one version. A range that reaches over
 /// the end is `OZARR_ERR_TRUNCATED`. `count` may be 0: then only the version is wanted.
-#[allow(non_camel_case_types)]
 pub type ozarr_get_ranges_function = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -77,12 +73,10 @@ pub type ozarr_get_ranges_function = Option<
     ) -> ozarr_status,
 >;
 /// Stores `size` bytes under a key: readers see the old value or the new one, whole.
-#[allow(non_camel_case_types)]
 pub type ozarr_put_function =
     Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char, data: *const c_void, size: usize) -> ozarr_status>;
 /// As `put`, if the key holds the value of that version still, or (`version` NULL) holds nothing; else
 /// `OZARR_ERR_CONFLICT`.
-#[allow(non_camel_case_types)]
 pub type ozarr_put_if_function = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -94,20 +88,16 @@ pub type ozarr_put_if_function = Option<
     ) -> ozarr_status,
 >;
 /// Does something to a key or a prefix.
-#[allow(non_camel_case_types)]
 pub type ozarr_erase_function = Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char) -> ozarr_status>;
 /// Adds keys to `keys`, in any order.
-#[allow(non_camel_case_types)]
 pub type ozarr_list_function =
     Option<unsafe extern "C" fn(context: *mut c_void, prefix: *const c_char, keys: *mut ozarr_keys) -> ozarr_status>;
 /// Makes durable what was put.
-#[allow(non_camel_case_types)]
 pub type ozarr_flush_function = Option<unsafe extern "C" fn(context: *mut c_void) -> ozarr_status>;
 
 /// A store as functions. `get` is needed; what else is NULL the store cannot do, or ozarr does it by the
 /// others.
 #[repr(C)]
-#[allow(non_camel_case_types)]
 #[derive(Clone, Copy)]
 pub struct ozarr_store_table {
     /// `sizeof(ozarr_store_table)`.

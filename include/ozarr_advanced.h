@@ -1,0 +1,915 @@
+/*
+ * ozarr_advanced.h: what few simulations need: searching hierarchies, lists of elements, batches, plans and
+ * counts, elements of variable length, raw chunks, copies, keys of stores. As stable as ozarr.h.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ */
+
+/* Generated from the sources by cbindgen: a change here is lost. */
+
+#ifndef OZARR_ADVANCED_H
+#define OZARR_ADVANCED_H
+
+#include "ozarr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ========================================================================================================
+ * Hierarchies: trees, searches, moves
+ * ========================================================================================================
+ *
+ * Each group is listed once and each document read once (none, where they are consolidated); from stores
+ * that are far away many at the same time. What is found is as of the call. A link in a folder that leads
+ * back to a group above is listed, and not followed. */
+
+/** The tree below the group as text, a line for each node. `depth`: so many levels; negative for all. */
+OZARR_CHECKED ozarr_status ozarr_group_tree(const ozarr_group *group, int32_t depth, char *buf, size_t cap,
+    size_t *len);
+
+/**
+ * Lists all nodes below the group, down to `depth` levels (negative: all), under a cursor that stands
+ * before the first. `ozarr_iter_name` gives their paths relative to the group; each is followed by those
+ * below it.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_nodes(const ozarr_group *group, int32_t depth, ozarr_iter **out);
+
+/**
+ * Lists the nodes below the group whose path, relative to it, fits `pattern`: `*` is any characters but a
+ * slash, `?` one of them, `**` any characters at all; after it a slash fits nothing, too, so that two stars,
+ * a slash and a name find each node of that name.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_find(const ozarr_group *group, const char *pattern, ozarr_iter **out);
+
+/**
+ * Calls `each` with every node below the group, down to `depth` levels (negative: all), as
+ * `ozarr_group_nodes` lists them, until it gives false. `user` is handed through.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_walk(const ozarr_group *group, int32_t depth, ozarr_node_function each,
+    void *user);
+
+/**
+ * Moves what stands at `path` below the group, with everything below it, to `to_path` (below the group,
+ * too), where nothing stands. In a folder this renames it at once; elsewhere it is copied and erased.
+ * Handles on what is moved are to be closed before.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_rename(ozarr_group *group, const char *path, const char *to_path);
+
+/**
+ * Copies what stands at `path` below the group, with everything below it, to `to_path` below `to`, which
+ * may be in another store: keys and bytes as they are, the node's own document last. `flags`: `OZARR_NEW`
+ * or `OZARR_OVERWRITE`.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_copy(const ozarr_group *group, const char *path, ozarr_group *to,
+    const char *to_path, ozarr_create flags);
+
+/** Erases what stands at `path` below the group, with everything below it. */
+OZARR_CHECKED ozarr_status ozarr_group_erase(ozarr_group *group, const char *path);
+
+/**
+ * Compares the group's consolidated metadata with the documents below it, all of which are read. `*current`
+ * becomes whether they agree; the text (`buf` may be NULL with `cap` 0) has a line for each difference. A
+ * group without consolidated metadata is not current.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_consolidated_check(const ozarr_group *group, bool *current, char *buf,
+    size_t cap, size_t *len);
+
+/** How much of an array is stored. To be set to `OZARR_INFO_INIT` first. */
+typedef struct ozarr_info {
+    /** `sizeof(ozarr_info)`; set by `OZARR_INFO_INIT`. */
+    size_t struct_size;
+    /** The chunks (shards) that are stored. */
+    int64_t chunks;
+    /** The chunks that the array's shape has room for. */
+    int64_t possible_chunks;
+    /** The bytes of those that are stored. */
+    int64_t stored_bytes;
+    /** The bytes of all elements in memory; -1 where they are of variable length. */
+    int64_t element_bytes;
+    /** `element_bytes` for each stored byte; 0 where it cannot be told. */
+    double ratio;
+} ozarr_info;
+
+/** The value of a new `ozarr_info`. */
+#define OZARR_INFO_INIT {sizeof(ozarr_info), 0, 0, 0, 0, 0}
+
+/** Tells how much of the array is stored, which lists its keys. */
+OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info *info);
+
+/**
+ * What the array is as text, a line for each thing: type, shape, chunks, codecs; with `stored` also how
+ * many chunks are stored and their bytes, which lists its keys.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_info_text(const ozarr_array *array, bool stored, char *buf, size_t cap,
+    size_t *len);
+
+/**
+ * The array's metadata as bytes, for `ozarr_node_import` in another process (of an MPI program, say):
+ * `cap` bytes at `data`; `*size` becomes their number also where `cap` is too small, NULL with `cap` 0
+ * asks for it.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_export(const ozarr_array *array, void *data, size_t cap, size_t *size);
+
+/** As `ozarr_array_export`: the metadata of the group and of everything below it. */
+OZARR_CHECKED ozarr_status ozarr_group_export(const ozarr_group *group, void *data, size_t cap, size_t *size);
+
+/**
+ * Opens the node that was exported, in the store at `location` (the root, as for `ozarr_store_open`), of
+ * whose metadata nothing is read for it, nor for what is opened below a group. One of `*array` and
+ * `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
+ */
+OZARR_CHECKED ozarr_status ozarr_node_import(const char *location, const char *mode, const void *data,
+    size_t size, ozarr_array **array, ozarr_group **group);
+
+/** As `ozarr_node_import`, of an array, in a store that is open. */
+OZARR_CHECKED ozarr_status ozarr_array_import(const ozarr_store *store, const void *data, size_t size,
+    ozarr_array **out);
+
+/** As `ozarr_node_import`, of a group, in a store that is open. */
+OZARR_CHECKED ozarr_status ozarr_group_import(const ozarr_store *store, const void *data, size_t size,
+    ozarr_group **out);
+
+/* ========================================================================================================
+ * Lists of elements
+ * ========================================================================================================
+ *
+ * Besides boxes an array can be read and written by lists: an index list for each dimension (orthogonal),
+ * points, or a mask. Each chunk (of a shard: each inner chunk) that a list touches is read and decoded once,
+ * whatever the order of the list, and where elements are picked far apart in an uncompressed chunk only they
+ * are read. Types are converted as for regions.
+ *
+ *     // Rows 7, 3 and 3 again, all columns.
+ *     const int64_t rows[] = {7, 3, 3}, counts[] = {3, 0}, *lists[] = {rows, NULL};
+ *     if (ozarr_array_read_orthogonal(t, counts, lists, OZARR_FLOAT64, data, sizeof data)) goto fail;
+ *
+ *     // The elements [5][0] and [2][9].
+ *     const int64_t points[] = {5, 0, 2, 9};
+ *     if (ozarr_array_read_points(t, 2, points, OZARR_FLOAT64, pair, sizeof pair)) goto fail;
+ *
+ * An index may stand in a list several times: when reading, the element is there as often; when writing, the
+ * last of its values counts, as in numpy. An index outside of the array, or a negative one, is
+ * `OZARR_ERR_BOUNDS`, the message names its position, and nothing is read or written. */
+
+/**
+ * Reads the product of index lists: `data[i][j]` is the array's element `(indices[0][i], indices[1][j])`.
+ * Dimension d has `counts[d]` indices in `indices[d]`, in any order; where `indices[d]` is NULL all of the
+ * dimension is read, and `counts[d]` does not count. `data`: contiguous, the last list fastest.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_orthogonal(const ozarr_array *array, const int64_t *counts,
+    const int64_t *const *indices, ozarr_type type, void *data, size_t size);
+
+/** Writes the product of index lists from `data`: contiguous, the last list fastest. */
+OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal(const ozarr_array *array, const int64_t *counts,
+    const int64_t *const *indices, ozarr_type type, const void *data, size_t size);
+
+/** As `ozarr_array_read_orthogonal`, to any memory: its strides are of a block of the lists' lengths. */
+OZARR_CHECKED ozarr_status ozarr_array_read_orthogonal_ex(const ozarr_array *array, const int64_t *counts,
+    const int64_t *const *indices, const ozarr_memory *memory);
+
+/** As `ozarr_array_write_orthogonal`, from any memory. */
+OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal_ex(const ozarr_array *array, const int64_t *counts,
+    const int64_t *const *indices, const ozarr_memory *memory);
+
+/**
+ * Reads `count` elements to `data`, one after the other. `points` has as many coordinates for each as the
+ * array has dimensions, those of a point one after the other.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_points(const ozarr_array *array, int64_t count,
+    const int64_t *points, ozarr_type type, void *data, size_t size);
+
+/** Writes `count` elements from `data` to those points. */
+OZARR_CHECKED ozarr_status ozarr_array_write_points(const ozarr_array *array, int64_t count,
+    const int64_t *points, ozarr_type type, const void *data, size_t size);
+
+/** As `ozarr_array_read_points`, to any memory: of one dimension, so `strides` has one number. */
+OZARR_CHECKED ozarr_status ozarr_array_read_points_ex(const ozarr_array *array, int64_t count,
+    const int64_t *points, const ozarr_memory *memory);
+
+/** As `ozarr_array_write_points`, from any memory. */
+OZARR_CHECKED ozarr_status ozarr_array_write_points_ex(const ozarr_array *array, int64_t count,
+    const int64_t *points, const ozarr_memory *memory);
+
+/**
+ * Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not 0, to
+ * `data`, one after the other. `mask` has a byte for each element of the region, the last index fastest, and
+ * the elements come in that order. `*selected` becomes their number (NULL: it is not wanted).
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_mask(const ozarr_array *array, const ozarr_region *region,
+    const uint8_t *mask, ozarr_type type, void *data, size_t size, int64_t *selected);
+
+/** Writes those elements from `data`. */
+OZARR_CHECKED ozarr_status ozarr_array_write_mask(const ozarr_array *array, const ozarr_region *region,
+    const uint8_t *mask, ozarr_type type, const void *data, size_t size);
+
+/** As `ozarr_array_read_mask`, to any memory: of one dimension, so `strides` has one number. */
+OZARR_CHECKED ozarr_status ozarr_array_read_mask_ex(const ozarr_array *array, const ozarr_region *region,
+    const uint8_t *mask, const ozarr_memory *memory);
+
+/** As `ozarr_array_write_mask`, from any memory. */
+OZARR_CHECKED ozarr_status ozarr_array_write_mask_ex(const ozarr_array *array, const ozarr_region *region,
+    const uint8_t *mask, const ozarr_memory *memory);
+
+/**
+ * Writes one value, of `type` at `value`, to all elements of a region (NULL: the whole array). No memory of
+ * the region's size is needed, and a whole chunk is encoded once for all. Whole chunks of nothing but the
+ * array's fill value are erased instead of stored, as with every write; see `"write_fill_chunks"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_fill(const ozarr_array *array, const ozarr_region *region,
+    ozarr_type type, const void *value);
+
+/* ========================================================================================================
+ * Batches: many regions of many arrays in one call
+ * ========================================================================================================
+ *
+ * The entries are planned together and are one piece of work for all threads: a chunk that several of them
+ * read is read and decoded once, one that several of them write is stored once. The call succeeds if all
+ * entries do; an error names the first entry that it found to fail, as `entry 3: ...`, counted from 0. Where
+ * entries that are written overlap, the last of them wins. Memory that is read to must not overlap. */
+
+/** One region of a batch. To be set to `OZARR_ENTRY_INIT` first. */
+typedef struct ozarr_entry {
+    /** `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. */
+    size_t struct_size;
+    /** The array. */
+    const struct ozarr_array *array;
+    /** Which of its elements; NULL: all. */
+    const struct ozarr_region *region;
+    /** Their memory. */
+    const struct ozarr_memory *memory;
+} ozarr_entry;
+
+/** The value of a new `ozarr_entry`. */
+#define OZARR_ENTRY_INIT {sizeof(ozarr_entry), NULL, NULL, NULL}
+
+/** Reads `count` regions, each to its memory. */
+OZARR_CHECKED ozarr_status ozarr_read_many(size_t count, const ozarr_entry *entries);
+
+/** Writes `count` regions, each from its memory. After an error, the other chunks are stored all the same. */
+OZARR_CHECKED ozarr_status ozarr_write_many(size_t count, const ozarr_entry *entries);
+
+/**
+ * Begins to read `count` regions, as one request. `options` may be NULL; the first array's context bounds
+ * it.
+ */
+OZARR_CHECKED ozarr_status ozarr_iread_many(size_t count, const ozarr_entry *entries,
+    const ozarr_request_options *options, ozarr_request **out);
+
+/**
+ * Begins to write `count` regions, as one request. `options` may be NULL; the first array's context bounds
+ * it.
+ */
+OZARR_CHECKED ozarr_status ozarr_iwrite_many(size_t count, const ozarr_entry *entries,
+    const ozarr_request_options *options, ozarr_request **out);
+
+/* ========================================================================================================
+ * What a call will do, and what was done
+ * ========================================================================================================
+ *
+ *     ozarr_explanation plan = OZARR_EXPLANATION_INIT;
+ *     if (ozarr_array_explain(t, &region, NULL, true, &plan)) goto fail;
+ *     if (plan.changed_chunks > 0) puts("not at the borders of chunks: they will be read first");
+ *
+ *     ozarr_stats stats = OZARR_STATS_INIT;
+ *     if (ozarr_array_stats(t, &stats)) goto fail;
+ *     printf("%lld reads brought %lld bytes\n", (long long)stats.reads, (long long)stats.bytes_read);
+ *
+ * Counting costs a few additions for a chunk and cannot be switched off. Times are measured only where the
+ * setting `"measure_time"` of the array or the context is on, by two looks at the clock for each codec
+ * and chunk. */
+
+/** The plan of a read or write; to be set to `OZARR_EXPLANATION_INIT` first. What is not known is -1. */
+typedef struct ozarr_explanation {
+    /** `sizeof(ozarr_explanation)`; set by `OZARR_EXPLANATION_INIT`. */
+    size_t struct_size;
+    /** The bytes of the region's elements in memory. */
+    int64_t bytes;
+    /** Chunks (stored objects, shards among them) that the region touches, */
+    int64_t chunks;
+    /** covers as far as they lie in the array, */
+    int64_t whole_chunks;
+    /** or covers in part. */
+    int64_t partial_chunks;
+    /** Of a write: chunks that are read, changed and written again. */
+    int64_t changed_chunks;
+    /** Chunks inside of shards that the region touches; 0 without shards. */
+    int64_t inner_chunks;
+    /** Those that it covers in part. */
+    int64_t partial_inner_chunks;
+    /**
+     * Reads of the store, if every chunk is stored and no index of a shard is known yet; of inner chunks the
+     * most, as near ones are read together.
+     */
+    int64_t reads;
+    /** Those of whole objects; the others are of ranges. */
+    int64_t whole_reads;
+    /** The bytes that they bring; -1 where chunks are compressed, as their sizes are not looked at. */
+    int64_t read_bytes;
+    /** Of a write: values to be stored, if none holds only the fill value. */
+    int64_t writes;
+    /** The bytes of all chunks (in shards: inner chunks) that are decoded or encoded. */
+    int64_t decoded_bytes;
+    /** Of these the chunks that go straight to or from the memory, without a copy or conversion. */
+    int64_t direct_chunks;
+    /** Threads that may work on it. */
+    int64_t threads;
+    /** Bytes of buffers that each of them needs, about, with chunks compressed to a half. */
+    int64_t thread_bytes;
+} ozarr_explanation;
+
+/** The value of a new `ozarr_explanation`. */
+#define OZARR_EXPLANATION_INIT \
+    {sizeof(ozarr_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/** Counts of what was done; to be set to `OZARR_STATS_INIT` first. */
+typedef struct ozarr_stats {
+    /** `sizeof(ozarr_stats)`; set by `OZARR_STATS_INIT`. */
+    size_t struct_size;
+    /** Reads of chunks, or ranges of them, that the store was asked for. */
+    int64_t reads;
+    /** The bytes that they brought. */
+    int64_t bytes_read;
+    /** Chunks that were stored. */
+    int64_t writes;
+    /** Their bytes. */
+    int64_t bytes_written;
+    /** Chunks that were erased, there or not, as they hold only the fill value. */
+    int64_t erased;
+    /** Chunks (in shards: inner chunks) that were decoded. */
+    int64_t decoded_chunks;
+    /** The bytes of their elements. */
+    int64_t decoded_bytes;
+    /** Chunks (in shards: inner chunks) that were encoded. */
+    int64_t encoded_chunks;
+    /** The bytes of their elements. */
+    int64_t encoded_bytes;
+    /** Missing chunks that were read as the fill value. */
+    int64_t fill_chunks;
+    /** Bytes that were copied between buffers of the library and memory. */
+    int64_t copied_bytes;
+    /** Uses of a shard's index that was kept, */
+    int64_t index_hits;
+    /** and of one that was read. */
+    int64_t index_reads;
+    /** Parts of chunks that were had from decoded chunks, which the setting `"chunk_cache"` keeps. */
+    int64_t chunk_hits;
+    /** Requests that an object store made again after a failure, since it was opened; of a context 0. */
+    int64_t retries;
+    /** Nanoseconds that decoding took, summed over all threads; 0 unless `"measure_time"` is on. */
+    int64_t decode_ns;
+    /** The same of encoding. */
+    int64_t encode_ns;
+} ozarr_stats;
+
+/** The value of a new `ozarr_stats`. */
+#define OZARR_STATS_INIT {sizeof(ozarr_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/**
+ * Tells what reading (`write` false) or writing a region (NULL: the whole array) will do, without doing it:
+ * nothing is read for it, neither chunks nor indexes. `memory` is what would be given to
+ * `ozarr_array_read_ex`, of which `data` and `size` do not count; NULL: contiguous, of the array's own type.
+ * It takes time in proportion to the number of chunks.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_explain(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory, bool write, ozarr_explanation *explanation);
+
+/** The same as text, a line for each thing; the last is a warning where another region would need less. */
+OZARR_CHECKED ozarr_status ozarr_array_explain_text(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory, bool write, char *buf, size_t cap, size_t *len);
+
+/** What was done by this handle. */
+OZARR_CHECKED ozarr_status ozarr_array_stats(const ozarr_array *array, ozarr_stats *stats);
+
+/** What was done by the arrays that were opened from this store, also by those that are closed. */
+OZARR_CHECKED ozarr_status ozarr_store_stats(const ozarr_store *store, ozarr_stats *stats);
+
+/** What was done in the stores that were opened with this context; NULL: in all stores of the process. */
+OZARR_CHECKED ozarr_status ozarr_context_stats(const ozarr_context *context, ozarr_stats *stats);
+
+/** Begins to count at 0 again, for this handle. */
+OZARR_CHECKED ozarr_status ozarr_array_stats_reset(const ozarr_array *array);
+
+/** Begins to count at 0 again, for the store and the arrays that were opened from it. */
+OZARR_CHECKED ozarr_status ozarr_store_stats_reset(const ozarr_store *store);
+
+/** Begins to count at 0 again, for all stores of the context; NULL: for the process. */
+OZARR_CHECKED ozarr_status ozarr_context_stats_reset(const ozarr_context *context);
+
+/** Counts as text, a line for each that is not 0. */
+OZARR_CHECKED ozarr_status ozarr_stats_text(const ozarr_stats *stats, char *buf, size_t cap, size_t *len);
+
+/* ========================================================================================================
+ * Text and bytes of variable length
+ * ========================================================================================================
+ *
+ * Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own. They,
+ * and text and bytes of a fixed length (without the NULs at their end), are read into an object of the
+ * library, whose layout is that of Apache Arrow's variable-size arrays: element i is `data[offsets[i]]` to
+ * `data[offsets[i + 1]]`, in C order of the region. There is no NUL between them.
+ *
+ *     ozarr_varlen *names = NULL;
+ *     int64_t n = 0;
+ *     if (ozarr_array_read_varlen(a, NULL, &names)) goto fail;
+ *     if (ozarr_varlen_count(names, &n)) goto fail;
+ *     for (int64_t i = 0; i < n; i++) {
+ *         const char *name = NULL;
+ *         size_t len = 0;
+ *         if (ozarr_varlen_get(names, i, &name, &len)) goto fail;
+ *         printf("%.*s\n", (int)len, name);
+ *     }
+ *     ozarr_varlen_free(names); */
+
+/**
+ * Reads a region (NULL: the whole array) of elements of variable length.
+ *
+ * Text is UTF-8. JSON values (`OZARR_JSON`) are their text. Lists (`OZARR_LIST`) are their numbers, of the
+ * type that `ozarr_array_list_type` says, in this machine's byte order.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_varlen(const ozarr_array *array, const ozarr_region *region,
+    ozarr_varlen **out);
+
+/**
+ * Writes a region (NULL: the whole array) of elements of variable length, in C order of the region:
+ * element i is `data[offsets[i]]` to `data[offsets[i + 1]]`. There is one offset more than elements;
+ * `size` is that of `data` in bytes.
+ *
+ * Bytes that are not what the type holds (text that is not UTF-8, or too long for a type of a fixed length)
+ * are `OZARR_ERR_RANGE`.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, const ozarr_region *region,
+    const int64_t *offsets, const void *data, size_t size);
+
+/**
+ * Writes a region (NULL: the whole array) of text from one string for each element, in C order of the
+ * region.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_write_strings(const ozarr_array *array, const ozarr_region *region,
+    const char *const *strings);
+
+/** The type of the numbers in the lists of an array of `OZARR_LIST`. */
+OZARR_CHECKED ozarr_status ozarr_array_list_type(const ozarr_array *array, ozarr_type *type);
+
+/**
+ * The fill value of an array of variable length: its bytes as a text. (Bytes that are no UTF-8 are
+ * `OZARR_ERR_TYPE`; `ozarr_array_metadata` has them.)
+ */
+OZARR_CHECKED ozarr_status ozarr_array_fill_text(const ozarr_array *array, char *buf, size_t cap,
+    size_t *len);
+
+/** The number of elements. */
+OZARR_CHECKED ozarr_status ozarr_varlen_count(const ozarr_varlen *varlen, int64_t *count);
+
+/**
+ * The bytes of element `index`, counted from 0. They stay until `varlen` is freed, and are not followed by
+ * NUL.
+ */
+OZARR_CHECKED ozarr_status ozarr_varlen_get(const ozarr_varlen *varlen, int64_t index, const char **bytes,
+    size_t *len);
+
+/**
+ * All elements at once: `*offsets` has one number more than there are elements, `*data` has `*size` bytes.
+ * They stay until `varlen` is freed.
+ */
+OZARR_CHECKED ozarr_status ozarr_varlen_all(const ozarr_varlen *varlen, const int64_t **offsets,
+    const char **data, size_t *size);
+
+/** Frees the elements; NULL is allowed. */
+void ozarr_varlen_free(ozarr_varlen *varlen);
+
+/* ========================================================================================================
+ * Data types in detail
+ * ========================================================================================================
+ *
+ * What a data type is made of: class, byte order, unit, fields, and its values as JSON. */
+
+/** The class of a data type. */
+typedef int32_t ozarr_dtype_kind;
+
+#define OZARR_KIND_BOOL           1      /**< `bool` */
+#define OZARR_KIND_INT            2      /**< Signed integers. */
+#define OZARR_KIND_UINT           3      /**< Unsigned integers. */
+#define OZARR_KIND_FLOAT          4      /**< Floating-point numbers. */
+#define OZARR_KIND_COMPLEX        5      /**< Pairs of floating-point numbers. */
+#define OZARR_KIND_BYTES          6      /**< Text of so many bytes, padded with NUL. */
+#define OZARR_KIND_TEXT           7      /**< Text of so many code points of four bytes, padded with NUL. */
+#define OZARR_KIND_RAW            8      /**< So many bytes without a meaning. */
+/** Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time". */
+#define OZARR_KIND_DATETIME 9
+#define OZARR_KIND_TIMEDELTA      10     /**< Spans of time: a count of 64 bits of a unit. */
+#define OZARR_KIND_STRUCT         11     /**< Named fields. */
+#define OZARR_KIND_VAR_TEXT       12     /**< Text of any length. */
+#define OZARR_KIND_VAR_BYTES      13     /**< Bytes of any length. */
+#define OZARR_KIND_VAR_JSON       14     /**< JSON values. */
+#define OZARR_KIND_VAR_LIST       15     /**< Lists of numbers of any length. */
+#define OZARR_KIND_CHARS          16     /**< In memory only: text of so many bytes, padded with blanks. */
+
+/** The byte order of a data type. */
+typedef int32_t ozarr_byte_order;
+
+#define OZARR_BYTES_UNORDERED     0      /**< There is nothing to order. */
+#define OZARR_BYTES_LITTLE        1      /**< The least significant byte first. */
+#define OZARR_BYTES_BIG           2      /**< The most significant byte first. */
+#define OZARR_BYTES_MIXED         3      /**< Fields of a struct have different orders. */
+
+/** The class of the type. */
+OZARR_CHECKED ozarr_status ozarr_dtype_get_kind(const ozarr_dtype *dtype, ozarr_dtype_kind *kind);
+
+/** The number of the type; `OZARR_BY_DTYPE` where it has none. */
+OZARR_CHECKED ozarr_status ozarr_dtype_type(const ozarr_dtype *dtype, ozarr_type *type);
+
+/** The bytes of one element. */
+OZARR_CHECKED ozarr_status ozarr_dtype_item_size(const ozarr_dtype *dtype, size_t *bytes);
+
+/** The alignment that a C compiler gives an element. Your memory need not be aligned. */
+OZARR_CHECKED ozarr_status ozarr_dtype_alignment(const ozarr_dtype *dtype, size_t *bytes);
+
+/** The byte order that the type has in a file. */
+OZARR_CHECKED ozarr_status ozarr_dtype_byte_order(const ozarr_dtype *dtype, ozarr_byte_order *order);
+
+/**
+ * What a time counts: `scale` of the unit called Y, M, W, D, h, m, s, ms, us, ns, ps, fs, as or generic.
+ * `OZARR_ERR_TYPE` for other types.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_unit(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len,
+    int64_t *scale);
+
+/** Whether two types are the same: size, meaning and byte order, and all fields. */
+OZARR_CHECKED ozarr_status ozarr_dtype_equal(const ozarr_dtype *dtype, const ozarr_dtype *other, bool *equal);
+
+/** The name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`, `struct`. */
+OZARR_CHECKED ozarr_status ozarr_dtype_name(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len);
+
+/**
+ * The type as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
+ * `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte orders
+ * or with shapes.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_to_json(const ozarr_dtype *dtype, int32_t format, char *buf,
+    size_t cap, size_t *len);
+
+/** The number of fields of a struct, unnamed padding not among them; 0 for other types. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_count(const ozarr_dtype *dtype, size_t *count);
+
+/** The number, from 0, of the field of that name; `OZARR_ERR_NOT_FOUND` if there is none. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_index(const ozarr_dtype *dtype, const char *name, size_t *index);
+
+/** The name of a field, by its number from 0. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_name(const ozarr_dtype *dtype, size_t index, char *buf,
+    size_t cap, size_t *len);
+
+/** The distance of a field from the struct's beginning, in bytes. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_offset(const ozarr_dtype *dtype, size_t index, size_t *offset);
+
+/** The data type of a field (of each of its values, where it has a shape), as a new handle. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_dtype(const ozarr_dtype *dtype, size_t index, ozarr_dtype **out);
+
+/**
+ * The rank of a field, 0 for one value, and its shape: room for `cap` numbers at `shape`, which may be NULL
+ * with `cap` 0 to ask for the rank only.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_shape(const ozarr_dtype *dtype, size_t index, int64_t *shape,
+    size_t cap, int32_t *rank);
+
+/**
+ * The value that elements have where nobody chose one: 0, false, no text, "not a time". One element to
+ * `value`, which has `size` bytes.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_default_scalar(const ozarr_dtype *dtype, void *value, size_t size);
+
+/** One element at `value` (`size` bytes) as a metadata document of `format` 2 or 3 has it in `fill_value`. */
+OZARR_CHECKED ozarr_status ozarr_dtype_scalar_to_json(const ozarr_dtype *dtype, int32_t format,
+    const void *value, size_t size, char *buf, size_t cap, size_t *len);
+
+/**
+ * One element, to `value` (`size` bytes), from what a metadata document of `format` 2 or 3 has in
+ * `fill_value`. A value that the type does not have, such as a number out of range, is
+ * `OZARR_ERR_METADATA`.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype, int32_t format,
+    const char *json, void *value, size_t size);
+
+/* ========================================================================================================
+ * Chunks as they are
+ * ========================================================================================================
+ *
+ * What is stored of an array, as the codecs made it: which chunks there are, their keys, places and bytes.
+ * An index counts chunks along each dimension: element i lies in chunk i / extent. With `inner` true it
+ * counts the smaller chunks inside shards, from the array's first one on, not from the shard's; an array
+ * without shards has chunks only, and `inner` changes nothing. Chunks that were never written are not
+ * stored, nor are those that hold nothing but the fill value.
+ *
+ *     // Copies every stored chunk of `a` to `b`, whose metadata are the same.
+ *     ozarr_chunk_iter *it = NULL;
+ *     bool more = false;
+ *     if (ozarr_array_chunks(a, false, &it)) goto fail;
+ *     while (ozarr_chunk_iter_next(it, &more) == OZARR_OK && more) {
+ *         int64_t index[3], offset, size;
+ *         size_t used;
+ *         if (ozarr_chunk_iter_index(it, index) || ozarr_chunk_iter_place(it, &offset, &size)) goto fail;
+ *         void *bytes = malloc((size_t)size);
+ *         if (ozarr_array_chunk_read(a, index, false, bytes, (size_t)size, &used)) goto fail;
+ *         if (ozarr_array_chunk_write(b, index, false, bytes, used)) goto fail;
+ *         free(bytes);
+ *     }
+ *     ozarr_chunk_iter_free(it);
+ *
+ * A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`. */
+
+/**
+ * The number of chunks (or inner chunks) that are stored. Looks at the store's list of keys, and into
+ * every shard if `inner` is true.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_count(const ozarr_array *array, bool inner, int64_t *count);
+
+/** The key in the store under which a chunk (not an inner one) is stored, or would be. */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_key(const ozarr_array *array, const int64_t *index, char *buf,
+    size_t cap, size_t *len);
+
+/**
+ * Whether a chunk is stored, the number of its encoded bytes, and the place of the first one in the
+ * object of its key: for an inner chunk in the shard, else 0. Both are 0 where nothing is stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_place(const ozarr_array *array, const int64_t *index, bool inner,
+    bool *stored, int64_t *offset, int64_t *size);
+
+/**
+ * Reads the encoded bytes of a chunk, as they are, to `data`, which has room for `size`. `*used`
+ * becomes their number, also if that is more (`OZARR_ERR_BUFFER_SIZE`). `OZARR_ERR_MISSING` if the
+ * chunk is not stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_read(const ozarr_array *array, const int64_t *index, bool inner,
+    void *data, size_t size, size_t *used);
+
+/**
+ * Stores `size` bytes as those of a chunk, as they are: nobody looks whether the codecs can decode
+ * them. The other inner chunks of a shard stay as they are stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_write(const ozarr_array *array, const int64_t *index, bool inner,
+    const void *data, size_t size);
+
+/**
+ * Removes what is stored of a chunk, which then reads as the fill value. `*stored`: whether anything
+ * was.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_erase(const ozarr_array *array, const int64_t *index, bool inner,
+    bool *stored);
+
+/**
+ * Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
+ * under a cursor that stands before the first. The index of a shard is read when the cursor comes to it.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunks(const ozarr_array *array, bool inner, ozarr_chunk_iter **out);
+
+/** Moves to the next chunk; `*more` becomes false at the end, and stays so. */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_next(ozarr_chunk_iter *chunk_iter, bool *more);
+
+/** The index of the chunk; `index` has room for as many numbers as the array's rank. */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_index(const ozarr_chunk_iter *chunk_iter, int64_t *index);
+
+/** The number of the chunk's encoded bytes, and the place of the first one in the object of its key. */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_place(const ozarr_chunk_iter *chunk_iter, int64_t *offset,
+    int64_t *size);
+
+/** Frees the cursor; NULL is allowed. */
+void ozarr_chunk_iter_free(ozarr_chunk_iter *chunk_iter);
+
+/**
+ * Whether a region (NULL: the whole array) consists of whole chunks, as far as these lie inside the
+ * array: writing it reads nothing. With `inner`: of whole inner chunks; writing it encodes these
+ * only.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_region_is_aligned(const ozarr_array *array, const ozarr_region *region,
+    bool inner, bool *aligned);
+
+/**
+ * Begins to write the shard of that index (of chunks, not of inner ones): inner chunks are put one by
+ * one, in any order, and go to a temporary file. Nothing of it is seen before
+ * `ozarr_shard_writer_finish`, which replaces the whole shard at once.
+ */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_new(const ozarr_array *array, const int64_t *index,
+    ozarr_shard_writer **out);
+
+/**
+ * Encodes an inner chunk of the shard; `index` is that among all inner chunks of the array. `data`
+ * has its elements as far as they lie inside the array, contiguous, the last index fastest. Each can
+ * be put once (`OZARR_ERR_STATE`); those that are not put read as the fill value.
+ */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_put(ozarr_shard_writer *shard_writer, const int64_t *index,
+    ozarr_type type, const void *data, size_t size);
+
+/**
+ * Writes the shard's index and puts the shard into its place. After this the writer can only be
+ * freed.
+ */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_finish(ozarr_shard_writer *shard_writer);
+
+/**
+ * Frees the writer; what is not finished is discarded, and the shard stays as it was. NULL is
+ * allowed.
+ */
+void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
+
+/* ========================================================================================================
+ * Migration
+ * ======================================================================================================== */
+
+/**
+ * Called now and then by functions that take long: `done` of `total` objects are done. Anything but 0 ends
+ * the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
+ */
+typedef int32_t (*ozarr_progress)(void *user, uint64_t done, uint64_t total);
+
+#define OZARR_MIGRATE_IN_PLACE    1      /**< `ozarr_migrate`: in place; `dest` is NULL. */
+#define OZARR_MIGRATE_COPY        2      /**< `ozarr_migrate`: copy chunks, where a hard link would do. */
+
+/**
+ * Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where
+ * nothing is yet. Chunks are hard-linked or copied as they are, and encoded anew only where v3 has no form
+ * for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the
+ * same call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there;
+ * without it the source is not changed. `progress` may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
+    ozarr_progress progress, void *user);
+
+/* ========================================================================================================
+ * Copying
+ * ========================================================================================================
+ *
+ * `ozarr_node_copy` copies what is stored, key by key. `ozarr_copy` copies elements: into other chunks and
+ * shards, with other codecs, of another type or format. What is not said stays as it is:
+ *
+ *     static int32_t change(void *user, const char *path, ozarr_spec *spec) {
+ *         const int64_t chunks[] = {512, 512, 512}, inner[] = {64, 64, 64};
+ *         if (ozarr_spec_set_chunks(spec, chunks)) return 1;
+ *         return ozarr_spec_set_inner_chunks(spec, inner) != OZARR_OK;
+ *     }
+ *
+ *     ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
+ *     options.change = change;
+ *     if (ozarr_copy("run.zarr/temperature", "archive.zarr/temperature", &options)) goto fail; */
+
+/** `ozarr_node_copy`: read everything again, and compare it with the source. */
+#define OZARR_COPY_VERIFY 1
+/**
+ * `ozarr_copy`: chunks whose bytes stay the same become hard links to those of the source, where that is
+ * possible. No program may change them in place from then on; ozarr never does.
+ */
+#define OZARR_COPY_LINK 2
+
+/**
+ * Is called for each array that is copied, with its path in the source's store and what its copy is to be:
+ * change it by the functions for specifications. It is freed afterwards. Anything but 0 ends the copy, with
+ * `OZARR_ERR_CANCELLED`. `user` is that of the options.
+ */
+typedef int32_t (*ozarr_copy_change)(void *user, const char *path, ozarr_spec *spec);
+
+/** How a copy is made; begin with `OZARR_COPY_OPTIONS_INIT`. */
+typedef struct ozarr_copy_options {
+    /** Its size in bytes. */
+    size_t struct_size;
+    /** The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3). */
+    int32_t zarr_format;
+    /** Where a node stands already: OZARR_NEW or OZARR_OVERWRITE. */
+    ozarr_create exists;
+    /** What becomes of values that do not fit into another type. */
+    ozarr_overflow overflow;
+    /** 0 or OZARR_COPY_LINK. */
+    uint32_t flags;
+    /**
+     * The memory to use, about, in bytes; 0 is 512 MiB. Twice the source's and the target's chunk (inner
+     * chunk) for a thread are needed in any case, and one whole chunk of a target without shards.
+     */
+    size_t memory;
+    /** Of a single array: what the copy is, as of `ozarr_array_spec`. NULL: as the source is. */
+    const struct ozarr_spec *spec;
+    /** Changes what the copy of each array is; NULL: they are as the source is. */
+    ozarr_copy_change change;
+    /** Is told of the progress (chunks and nodes), in the calling thread; NULL: nobody. */
+    ozarr_progress progress;
+    /** Given to both. */
+    void *user;
+} ozarr_copy_options;
+
+/** The value of a new `ozarr_copy_options`. */
+#define OZARR_COPY_OPTIONS_INIT {sizeof(ozarr_copy_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL}
+
+/**
+ * What a copy of the array is in that format (2, 3; 0: the array's own): its shape, chunks, codecs, fill
+ * value, names of dimensions and attributes. Each can be changed on its own; a compressor, say, takes the
+ * place of the compressor in the list of codecs.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_spec(const ozarr_array *array, int32_t zarr_format, ozarr_spec **out);
+
+/**
+ * Copies the array at `source`, or the group with all below it, to `dest`, where nothing is yet (or see
+ * `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not stored; each
+ * chunk or shard of the target is written once, whole; chunks whose bytes stay the same are copied as they
+ * are. Nothing is written unless every node can be copied. A document is written behind what it speaks of,
+ * that of `dest` last: a copy that was cut short is no node, and the same call begins it anew.
+ */
+OZARR_CHECKED ozarr_status ozarr_copy(const char *source, const char *dest,
+    const ozarr_copy_options *options);
+
+/** As `ozarr_copy`, from and to paths in open stores. The stores may be the same. */
+OZARR_CHECKED ozarr_status ozarr_copy_at(const ozarr_store *store, const char *path, ozarr_store *dest_store,
+    const char *dest_path, const ozarr_copy_options *options);
+
+/**
+ * Copies the array at `source`, or the group with all below it, to `dest`: every stored object as it is,
+ * several at a time, from any store to any other. `exists`: OZARR_NEW or OZARR_OVERWRITE. `flags`: 0 or
+ * OZARR_COPY_VERIFY; a difference is `OZARR_ERR_CHECKSUM`. The document of `dest` is written last, after the
+ * comparison. `progress` may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_node_copy(const char *source, const char *dest, ozarr_create exists,
+    uint32_t flags, ozarr_progress progress, void *user);
+
+/** As `ozarr_node_copy`, from and to paths in open stores. */
+OZARR_CHECKED ozarr_status ozarr_node_copy_at(const ozarr_store *store, const char *path,
+    ozarr_store *dest_store, const char *dest_path, ozarr_create exists, uint32_t flags,
+    ozarr_progress progress, void *user);
+
+/* ========================================================================================================
+ * Stores and keys for tools
+ * ========================================================================================================
+ *
+ * Views of a store, and the bytes below the nodes. A key is the name under which a store holds bytes:
+ * `"run/t/c/0/0"`. */
+
+/**
+ * What lies below `path` of another store, as a store of its own; an empty path is all of it, which with
+ * mode `"r"` makes a store for reading only of any store. `mode` is `"r"` or `"r+"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_below(const ozarr_store *store, const char *path, const char *mode,
+    ozarr_store **out);
+
+/**
+ * Another store behind a cache of `bytes` bytes in memory: what is read is kept, and given again while the
+ * key holds the same version. Each use asks the store for the version, and for nothing else. A single
+ * read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_cached(const ozarr_store *store, size_t bytes, const char *mode,
+    ozarr_store **out);
+
+/** What a store can do, of its `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase, for example. */
+OZARR_CHECKED ozarr_status ozarr_store_capabilities(const ozarr_store *store, uint32_t *capabilities);
+
+/**
+ * For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which
+ * has `cap` bytes. `*len` is their number, and is set also when the buffer is too small
+ * (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
+ * `OZARR_ERR_NOT_FOUND` if the key holds nothing.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_get(const ozarr_store *store, const char *key, void *buf,
+    size_t cap, size_t *len);
+
+/** For tools: stores `size` bytes under a key, atomically. Nothing is checked but the key. */
+OZARR_CHECKED ozarr_status ozarr_store_key_put(ozarr_store *store, const char *key, const void *data,
+    size_t size);
+
+/**
+ * For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no
+ * error. A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_erase(ozarr_store *store, const char *key, bool *erased);
+
+/** For tools: whether a key holds anything. */
+OZARR_CHECKED ozarr_status ozarr_store_key_exists(const ozarr_store *store, const char *key, bool *exists);
+
+/**
+ * For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
+ * the calling thread, until it returns false. `user` is handed on to it. It may use the store; the text
+ * goes when it returns.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_list(const ozarr_store *store, const char *prefix,
+    ozarr_key_function each, void *user);
+
+/* ========================================================================================================
+ * Memory for large regions
+ * ========================================================================================================
+ *
+ * Fresh memory comes page by page: of an uncompressed read into memory that was just allocated most of the
+ * time is the system's, for one fault every 4 KiB. A buffer of ozarr of 2 MiB or more begins at a multiple of
+ * 2 MiB and asks for huge pages, which makes that 512 times fewer; the threads that read take them, each
+ * where it reads to. docs/performance-memory.md has the gain. Any other memory works everywhere, too. */
+
+/** `ozarr_buffer_alloc`: ordinary pages, however large the buffer is. */
+#define OZARR_BUFFER_SMALL_PAGES 1
+
+/**
+ * Allocates at least `bytes` bytes, all 0, at the beginning of a page. `flags`: 0 or
+ * `OZARR_BUFFER_SMALL_PAGES`. To be freed by `ozarr_buffer_free` only. `OZARR_ERR_NO_MEMORY`.
+ */
+OZARR_CHECKED ozarr_status ozarr_buffer_alloc(size_t bytes, uint32_t flags, void **out);
+
+/**
+ * Frees a buffer; no call may be using it. NULL is allowed. What is no buffer of ozarr, or was freed before,
+ * stays as it is, and the thread's last error is `OZARR_ERR_INVALID_HANDLE`.
+ */
+void ozarr_buffer_free(void *buffer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* OZARR_ADVANCED_H */

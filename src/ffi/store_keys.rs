@@ -1,0 +1,197 @@
+//! Stores and keys for tools
+//!
+//! Views of a store, and the bytes below the nodes. A key is the name under which a store holds bytes:
+//! `"run/t/c/0/0"`.
+
+use super::entry;
+use super::handle::Handle;
+use super::host::call_back;
+use super::status::ozarr_status;
+use super::strings::{not_null, put, text};
+use super::types::{OZARR_CAN_ERASE, OZARR_CAN_LIST, OZARR_CAN_WRITE, OZARR_IS_REMOTE, ozarr_key_function, ozarr_store};
+use crate::error::{bail, err};
+use crate::node::Mode;
+use std::ffi::{CString, c_char, c_void};
+
+/// What lies below `path` of another store, as a store of its own; an empty path is all of it, which with
+/// mode `"r"` makes a store for reading only of any store. `mode` is `"r"` or `"r+"`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_below(
+    store: *const ozarr_store,
+    path: *const c_char,
+    mode: *const c_char,
+    out: *mut *mut ozarr_store,
+) -> ozarr_status {
+    entry!("ozarr_store_below", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (path, mode) = unsafe { (text(path, "path")?, text(mode, "mode")?) };
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_store::insert(store.below(path, Mode::parse(mode)?)?)?, out, "out") }
+    })
+}
+
+/// Another store behind a cache of `bytes` bytes in memory: what is read is kept, and given again while the
+/// key holds the same version. Each use asks the store for the version, and for nothing else. A single
+/// read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_cached(
+    store: *const ozarr_store,
+    bytes: usize,
+    mode: *const c_char,
+    out: *mut *mut ozarr_store,
+) -> ozarr_status {
+    entry!("ozarr_store_cached", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let mode = Mode::parse(unsafe { text(mode, "mode") }?)?;
+        // SAFETY: `out` points to room for a handle.
+        unsafe { put(ozarr_store::insert(store.cached(bytes, mode)?)?, out, "out") }
+    })
+}
+
+/// What a store can do, of its `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase, for example.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, capabilities: *mut u32) -> ozarr_status {
+    entry!("ozarr_store_capabilities", {
+        not_null(capabilities, "capabilities")?;
+        let can = ozarr_store::get(store, "store")?.capabilities();
+        let flags = [
+            (can.writable, OZARR_CAN_WRITE),
+            (can.listable, OZARR_CAN_LIST),
+            (can.erasable, OZARR_CAN_ERASE),
+            (can.latency, OZARR_IS_REMOTE),
+        ];
+        let all = flags.iter().filter(|(has, _)| *has).fold(0, |all, (_, flag)| all | flag);
+        // SAFETY: `capabilities` points to room for it.
+        unsafe { put(all, capabilities, "capabilities") }
+    })
+}
+
+/// For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which
+/// has `cap` bytes. `*len` is their number, and is set also when the buffer is too small
+/// (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
+/// `OZARR_ERR_NOT_FOUND` if the key holds nothing.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_key_get(
+    store: *const ozarr_store,
+    key: *const c_char,
+    buf: *mut c_void,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_store_key_get", {
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let key = unsafe { text(key, "key") }?;
+        let missing = || err!(NotFound, "the key holds nothing").at_key(key);
+        if buf.is_null() {
+            if cap > 0 {
+                bail!(Null, "the argument `buf` is NULL and `cap` is {cap}");
+            }
+            let found = store.key_len(key)?.ok_or_else(missing)?;
+            // SAFETY: NULL, or room for it.
+            return if len.is_null() { Ok(()) } else { unsafe { put(found as usize, len, "len") } };
+        }
+        let bytes = store.key_get(key)?.ok_or_else(missing)?;
+        if !len.is_null() {
+            // SAFETY: room for it.
+            unsafe { put(bytes.len(), len, "len") }?;
+        }
+        if cap < bytes.len() {
+            bail!(BufferSize, "`buf` has {cap} bytes, expected at least {}", bytes.len());
+        }
+        // SAFETY: room for `cap` bytes, which are enough.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf.cast(), bytes.len()) };
+        Ok(())
+    })
+}
+
+/// For tools: stores `size` bytes under a key, atomically. Nothing is checked but the key.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_key_put(
+    store: *mut ozarr_store,
+    key: *const c_char,
+    data: *const c_void,
+    size: usize,
+) -> ozarr_status {
+    entry!("ozarr_store_key_put", {
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let key = unsafe { text(key, "key") }?;
+        let bytes = match size {
+            0 => &[][..],
+            _ => {
+                not_null(data, "data")?;
+                if size > isize::MAX as usize {
+                    bail!(Argument, "`size` is {size}, more than memory can hold");
+                }
+                // SAFETY: `size` bytes, by the function's contract.
+                unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) }
+            }
+        };
+        store.key_put(key, bytes)
+    })
+}
+
+/// For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no
+/// error. A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *const c_char, erased: *mut bool) -> ozarr_status {
+    entry!("ozarr_store_key_erase", {
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let was_there = store.key_erase(unsafe { text(key, "key") }?)?;
+        // SAFETY: NULL, or room for it.
+        if erased.is_null() { Ok(()) } else { unsafe { put(was_there, erased, "erased") } }
+    })
+}
+
+/// For tools: whether a key holds anything.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_key_exists(store: *const ozarr_store, key: *const c_char, exists: *mut bool) -> ozarr_status {
+    entry!("ozarr_store_key_exists", {
+        not_null(exists, "exists")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let found = store.key_exists(unsafe { text(key, "key") }?)?;
+        // SAFETY: room for it.
+        unsafe { put(found, exists, "exists") }
+    })
+}
+
+/// For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
+/// the calling thread, until it returns false. `user` is handed on to it. It may use the store; the text
+/// goes when it returns.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_store_key_list(
+    store: *const ozarr_store,
+    prefix: *const c_char,
+    each: ozarr_key_function,
+    user: *mut c_void,
+) -> ozarr_status {
+    entry!("ozarr_store_key_list", {
+        let Some(each) = each else { bail!(Null, "the argument `each` is NULL") };
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let keys = store.key_list(unsafe { text(prefix, "prefix") }?)?;
+        for key in keys {
+            let key = CString::new(key).map_err(|_| err!(Internal, "a key with a NUL"))?;
+            // SAFETY: the caller's function, by the contract of its type.
+            if !call_back(|| unsafe { each(key.as_ptr(), user) }) {
+                break;
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,27 @@
+//! Zip archives
+
+use super::entry;
+use super::status::ozarr_status;
+use super::strings::{put, text};
+use crate::node::repair_zip;
+use std::ffi::c_char;
+
+/// Makes a zip archive readable whose writer died before it flushed: its entries up to the last whole one
+/// get a new directory, and what is torn behind them is cut off. `path` is the file. `*keys` and `*lost`
+/// (unless NULL) become the number of keys that it has now, and of entries that were begun and are lost. A
+/// file that can be read is left as it is.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_zip_repair(path: *const c_char, keys: *mut i64, lost: *mut i64) -> ozarr_status {
+    entry!("ozarr_zip_repair", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let done = repair_zip(unsafe { text(path, "path") }?)?;
+        for (out, value, name) in [(keys, done.keys, "keys"), (lost, done.lost, "lost")] {
+            if !out.is_null() {
+                // SAFETY: room for it.
+                unsafe { put(value as i64, out, name) }?;
+            }
+        }
+        Ok(())
+    })
+}
