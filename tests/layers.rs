@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A layer, and what it may use besides itself. A whole layer, or one item of it (`layer::item`).
 /// `error`, `limits` and `fork` are for all that need them.
@@ -37,6 +38,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("lib", &["error", "limits", "fork", "registry", "json", "dtype", "grid", "store", "metadata", "codec", "engine", "node", "ffi"]),
+];
+
+/// The circles that files of a layer may form by what they use, and why. A name that ends in `*` is for all that begin so.
+const CIRCLES: &[(&[&str], &str)] = &[
+    (&["codec/chain.rs", "codec/offsets.rs", "codec/sharding.rs"], "a shard's codec contains chains, and a chain contains codecs"),
+    (&["codec/*"], "the table of codecs and the tools that every codec uses are one file"),
+    (&["dtype/*"], "types contain types: a struct is a type, has fields of types, and is read, filled and converted by them"),
+    (&["engine/*"], "a decoder is also the library of the geometry of chunks; requests know the list that they wait in"),
+    (&["ffi/*"], "the types of all nouns are one file"),
+    (&["metadata/*"], "the dialect of a document is a type of the draft's file"),
+    (&["node/*"], "a node's store knows the hierarchy, which is made of nodes"),
+    (&["store/*"], "an opened object is a file or memory, and the stores of these open objects"),
 ];
 
 /// Crates that only some layers may name.
@@ -151,6 +164,18 @@ fn layers_use_only_what_stands_below_them() {
         }
     }
     assert!(faults.is_empty(), "against the table of layers:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn files_form_no_circles_but_those_with_a_reason() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/figures");
+    let output = Command::new("python3").arg(script).arg("--circles").output().expect("python3 runs tools/figures");
+    assert!(output.status.success(), "tools/figures: {}", String::from_utf8_lossy(&output.stderr));
+    let matches = |file: &str, allowed: &str| allowed.strip_suffix('*').map_or(file == allowed, |start| file.starts_with(start));
+    let is_allowed = |circle: &str, files: &[&str]| circle.split(' ').all(|file| files.iter().any(|allowed| matches(file, allowed)));
+    let circles = String::from_utf8(output.stdout).unwrap();
+    let new: Vec<_> = circles.lines().filter(|circle| !CIRCLES.iter().any(|(files, _)| is_allowed(circle, files))).collect();
+    assert!(new.is_empty(), "files that use each other in a circle:\n{}", new.join("\n"));
 }
 
 /// What the program `ozarr` may use of the library: the facade.
