@@ -3,8 +3,10 @@
 //! Specification: numcodecs `Base64` (v2 id `base64`); RFC 4648, section 4.
 //! Example of v2: `{"id": "base64"}`
 
-use super::registry::{Built, Config, decode_known};
-use super::{Dest, Size, Stage};
+use super::build::Built;
+use super::config::Config;
+use super::stage::{Dest, Size, Stage};
+use super::streams::{decode_known, wrong_size};
 use crate::dtype::ElementType;
 use crate::error::{Result, bail, err};
 use crate::limits;
@@ -48,7 +50,7 @@ impl Stage for Base64 {
         let padding = src.iter().rev().take(2).take_while(|&&c| c == b'=').count();
         decode_known(dst, src.len() / 4 * 3 - padding, |out| match STANDARD.decode_slice(src, out) {
             Ok(n) if n == out.len() => Ok(()),
-            Ok(n) => Err(super::registry::wrong_size(n, out.len())),
+            Ok(n) => Err(wrong_size(n, out.len())),
             Err(e) => bail!(Chunk, "the base64 text is damaged ({e})"),
         })
     }
@@ -57,7 +59,7 @@ impl Stage for Base64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::*;
+    use crate::codec::testing::*;
 
     #[test]
     fn every_size_round_trips() {

@@ -7,16 +7,17 @@
 //! Of a floating-point number `keepbits` bits of the mantissa are kept; NaN and infinities are treated like numbers, as
 //! numcodecs does. Of an integer the bits from the highest one of its magnitude on are kept.
 
-use super::filters::{Kernel, check_whole, output};
-use super::registry::{Config, decode_known};
-use super::wide::wide;
-use super::{Dest, Size, Stage};
+use super::build::ArrayCodec;
+use super::config::Config;
+use super::multiversion::multiversion;
+use super::stage::{Dest, Size, Stage};
+use super::streams::{check_whole, decode_known, output};
 use crate::dtype::{DataType, ElementType, Kind, Narrow};
 use crate::error::{Result, bail};
 use std::sync::Arc;
 
 /// Reads `keepbits`. Whether it is sensible for the type is checked when encoding, because decoding does not need it.
-pub(super) fn kernel(config: &Config<'_>, item: ElementType) -> Result<Kernel> {
+pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<ArrayCodec> {
     if config.get("keepbits").is_none() {
         return Err(config.error("keepbits", "the member is missing".into()));
     }
@@ -25,7 +26,7 @@ pub(super) fn kernel(config: &Config<'_>, item: ElementType) -> Result<Kernel> {
         bail!(Unsupported, "bitround of {} is not supported", item.data_type.name());
     }
     // In v3 the stage may also swap bytes; in v2 there is one type on both sides.
-    Ok(Kernel::new(item, item, move |from, to| Arc::new(BitRound { from, to, keepbits })))
+    Ok(ArrayCodec::new(item, item, move |from, to| Arc::new(BitRound { from, to, keepbits })))
 }
 
 struct BitRound {
@@ -97,7 +98,7 @@ macro_rules! round_int {
     }};
 }
 
-wide! {
+multiversion! {
     fn round(codec: &BitRound, src: &[u8], dst: &mut [u8]) -> Result<()> {
         let (t, from, to) = (codec.from.data_type, codec.from.swapped(), codec.to.swapped());
         let unit = t.swap_unit();
@@ -171,7 +172,7 @@ impl Stage for BitRound {
 mod tests {
     use super::*;
     use crate::codec::StageRef;
-    use crate::codec::registry::tests::*;
+    use crate::codec::testing::*;
     use crate::dtype::ByteOrder;
     use crate::error::ErrorKind;
 
@@ -227,17 +228,17 @@ mod tests {
     #[test]
     fn both_byte_orders_are_rounded_and_swapped_back() {
         for t in [DataType::Float16, DataType::Float32, DataType::Complex128, DataType::Int16] {
-            let kernel = kernel(&Config::v3(&config_of(r#"{"keepbits": 5}"#)), ElementType::native(t)).unwrap();
+            let codec = build(&Config::v3(&config_of(r#"{"keepbits": 5}"#)), ElementType::native(t)).unwrap();
             let (little, big) = (ElementType::native(t), ElementType::new(t, ByteOrder::Big));
             let swap = |mut bytes: Vec<u8>| {
                 bytes.chunks_exact_mut(t.swap_unit()).for_each(<[u8]>::reverse);
                 bytes
             };
-            let (data, plain) = (sample(160), encoded(&kernel.stage(little, little), &sample(160)));
-            assert_eq!(encoded(&kernel.stage(little, big), &data), swap(plain.clone()));
-            assert_eq!(encoded(&kernel.stage(big, big), &swap(data)), swap(plain.clone()));
+            let (data, plain) = (sample(160), encoded(&codec.stage(little, little), &sample(160)));
+            assert_eq!(encoded(&codec.stage(little, big), &data), swap(plain.clone()));
+            assert_eq!(encoded(&codec.stage(big, big), &swap(data)), swap(plain.clone()));
             let mut out = vec![0; 160];
-            kernel.stage(little, big).decode(&swap(plain.clone()), Dest::Exact(&mut out)).unwrap();
+            codec.stage(little, big).decode(&swap(plain.clone()), Dest::Exact(&mut out)).unwrap();
             assert_eq!(out, plain);
         }
     }
@@ -246,7 +247,7 @@ mod tests {
     fn configurations_and_sizes_are_checked() {
         doc_stage(include_str!("bitround.rs"));
         for json in ["{}", r#"{"keepbits": -1}"#, r#"{"keepbits": "5"}"#] {
-            let e = kernel(&Config::v3(&config_of(json)), ElementType::native(DataType::Float32)).err().unwrap();
+            let e = build(&Config::v3(&config_of(json)), ElementType::native(DataType::Float32)).err().unwrap();
             assert_eq!(e.field(), Some("configuration.keepbits"));
         }
         let s = stage(3, DataType::Float32);

@@ -8,9 +8,12 @@
 //! are checked before anything is decoded, each part goes to the decoder of its own format, and the shuffles are undone by
 //! `shuffle.rs`. Only the encoder is that of the C library.
 
+use super::build::Built;
+use super::config::Config;
 use super::gzip::{self, Wrapper};
-use super::registry::{Built, Config, compressed_size, decode_known};
-use super::{Dest, Size, Stage, blosclz, lz4, shuffle, zstd};
+use super::stage::{Dest, Size, Stage};
+use super::streams::{compressed_size, decode_known};
+use super::{blosclz, lz4, shuffle, zstd};
 use crate::dtype::ElementType;
 use crate::error::{Result, bail, err};
 use crate::limits;
@@ -347,7 +350,7 @@ impl Stage for Blosc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::*;
+    use crate::codec::testing::*;
     use crate::error::ErrorKind;
 
     fn blosc(cname: &str, shuffle: i64, item: usize) -> super::super::StageRef {

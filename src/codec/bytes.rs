@@ -3,7 +3,7 @@
 //! Specification: v3 core codecs, "bytes" (v3 names `bytes`, formerly `endian`; in v2 the byte order is part of `dtype`).
 //! Example: `{"name": "bytes", "configuration": {"endian": "little"}}`
 
-use super::registry::Config;
+use super::config::Config;
 use crate::dtype::{ByteOrder, DataType};
 use crate::error::{Result, err};
 
@@ -21,7 +21,7 @@ pub(super) fn parse(config: &Config<'_>, data_type: DataType) -> Result<ByteOrde
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::{config_of, doc_example};
+    use crate::codec::testing::{config_of, doc_example};
 
     #[test]
     fn the_byte_order_is_read() {

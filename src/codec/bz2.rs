@@ -3,8 +3,10 @@
 //! Specification: numcodecs `BZ2` (v2 id `bz2`; v3 name `numcodecs.bz2`).
 //! Example: `{"name": "numcodecs.bz2", "configuration": {"level": 1}}`
 
-use super::registry::{Built, Config, Step, compressed_size, decode_growing, decode_stream, encode_stream};
-use super::{Dest, Size, Stage};
+use super::build::Built;
+use super::config::Config;
+use super::stage::{Dest, Size, Stage};
+use super::streams::{Step, compressed_size, decode_growing, decode_stream, encode_stream};
 use crate::dtype::ElementType;
 use crate::error::{Error, Result, bail, err};
 use crate::limits::grow;
@@ -113,7 +115,7 @@ impl Stage for Bz2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::*;
+    use crate::codec::testing::*;
 
     #[test]
     fn every_size_and_level_round_trips() {

@@ -1,19 +1,19 @@
-//! `crc32c`, `crc32`, `adler32`, `fletcher32`, `jenkins_lookup3`: the bytes and a checksum of them, 4 bytes little-endian.
+//! `crc32c`, `crc32`, `adler32`, `fletcher32`: the bytes and a checksum of them, 4 bytes little-endian.
 //!
-//! Specification: v3 core codecs, "crc32c"; numcodecs `CRC32C`, `CRC32`, `Adler32`, `Fletcher32`, `JenkinsLookup3` (v2 ids
-//! `crc32c`, `crc32`, `adler32`, `fletcher32`, `jenkins_lookup3`; v3 names `crc32c`, `numcodecs.` and the id).
+//! Specification: v3 core codecs, "crc32c"; numcodecs `CRC32C`, `CRC32`, `Adler32`, `Fletcher32` (v2 ids
+//! `crc32c`, `crc32`, `adler32`, `fletcher32`; v3 names `crc32c`, `numcodecs.` and the id).
 //! Example: `{"name": "numcodecs.crc32c", "configuration": {"location": "end"}}`
-//! Example of jenkins_lookup3: `{"name": "numcodecs.jenkins_lookup3", "configuration": {"initval": 0, "prefix": null}}`
 //!
 //! numcodecs' `location` is "end" for `crc32c` and "start" for `crc32` and `adler32`, if it is missing; the others have it at
 //! the end always.
 
-use super::registry::{Built, Config, Style, decode_known};
-use super::{Dest, Size, Stage, StageRef};
+use super::build::Built;
+use super::config::{Config, Style};
+use super::stage::{Dest, Size, Stage, StageRef};
+use super::streams::{decode_known, wrong_size};
 use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use crate::limits;
-use crate::metadata::json::brief;
 use std::sync::Arc;
 
 /// Bytes of the checksum.
@@ -21,7 +21,7 @@ const LEN: usize = 4;
 /// Bytes that are summed and copied before the next: they stay in the first cache.
 const BLOCK: usize = 16 << 10;
 
-struct Checksum {
+pub(super) struct Checksum {
     name: &'static str,
     /// Of which checksum, in messages.
     title: &'static str,
@@ -32,19 +32,18 @@ struct Checksum {
 }
 
 impl Checksum {
-    fn new(name: &'static str, title: &'static str, at_start: bool, sum: Sum) -> Checksum {
+    pub(super) fn new(name: &'static str, title: &'static str, at_start: bool, sum: Sum) -> Checksum {
         Checksum { name, title, at_start, sum, compared: true }
     }
 }
 
 #[derive(Clone, Copy)]
-enum Sum {
+pub(super) enum Sum {
     Of(fn(&[u8]) -> u32),
     /// CRC-32C, which goes along with the copy.
     Crc32c,
-    Jenkins {
-        initval: u32,
-    },
+    /// A hash that begins with a number.
+    From(fn(&[u8], u32) -> u32, u32),
 }
 
 /// `crc32c`; numcodecs' has a `location`, v3's has no configuration.
@@ -68,16 +67,6 @@ pub(super) fn build_adler32(config: &Config<'_>, _item: ElementType) -> Result<B
 /// `fletcher32`, as HDF5 and netCDF compute it.
 pub(super) fn build_fletcher32(_config: &Config<'_>, _item: ElementType) -> Result<Built> {
     Ok(Built::bytes(Checksum::new("fletcher32", "Fletcher-32", false, Sum::Of(fletcher32))))
-}
-
-/// `jenkins_lookup3`, from `initval` on. A `prefix` (bytes in Python, with no form in JSON) is refused.
-pub(super) fn build_jenkins(config: &Config<'_>, _item: ElementType) -> Result<Built> {
-    if let Some(prefix) = config.get("prefix") {
-        bail!(Unsupported, "jenkins_lookup3 with the prefix {} is not supported", brief(prefix));
-    }
-    let initval = config.int("initval", 0, i64::from(u32::MAX), 0)? as u32;
-    let sum = Sum::Jenkins { initval };
-    Ok(Built::bytes(Checksum::new("jenkins_lookup3", "lookup3 checksum", false, sum)))
 }
 
 /// Reads numcodecs' `location`: whether the checksum is at the start.
@@ -111,58 +100,12 @@ fn fletcher32(data: &[u8]) -> u32 {
     fold(second) << 16 | fold(first)
 }
 
-/// The hash `lookup3` of Bob Jenkins (hashlittle, 32 bits).
-fn lookup3(data: &[u8], initval: u32) -> u32 {
-    let start = 0xdead_beef_u32.wrapping_add(data.len() as u32).wrapping_add(initval);
-    let (mut a, mut b, mut c) = (start, start, start);
-    let mut rest = data;
-    // The last block, of 1 to 12 bytes, is mixed in another way.
-    while rest.len() > 12 {
-        let Some((block, after)) = rest.split_first_chunk::<12>() else { break };
-        (a, b, c) = mix(added([a, b, c], block));
-        rest = after;
-    }
-    if !rest.is_empty() {
-        let mut block = [0; 12];
-        block.iter_mut().zip(rest).for_each(|(slot, byte)| *slot = *byte);
-        [a, b, c] = added([a, b, c], &block);
-        for (shift, pick) in [(14, 0), (11, 1), (25, 2), (16, 0), (4, 1), (14, 2), (24, 0)] {
-            let (target, from) = match pick {
-                0 => (&mut c, b),
-                1 => (&mut a, c),
-                _ => (&mut b, a),
-            };
-            *target = (*target ^ from).wrapping_sub(from.rotate_left(shift));
-        }
-    }
-    c
-}
-
-/// Three little-endian words, added to the state.
-fn added(state: [u32; 3], block: &[u8; 12]) -> [u32; 3] {
-    let words = block.as_chunks::<4>().0;
-    std::array::from_fn(|i| state[i].wrapping_add(u32::from_le_bytes(words[i])))
-}
-
-/// lookup3's mixing of a block.
-fn mix([mut a, mut b, mut c]: [u32; 3]) -> (u32, u32, u32) {
-    for (first, second) in [(4, 6), (8, 16), (19, 4)] {
-        a = a.wrapping_sub(c) ^ c.rotate_left(first);
-        c = c.wrapping_add(b);
-        b = b.wrapping_sub(a) ^ a.rotate_left(second);
-        a = a.wrapping_add(c);
-        // Each round ends with the three words in the places of the next one's.
-        (a, b, c) = (c, a, b);
-    }
-    (a, b, c)
-}
-
 impl Checksum {
     fn compute(&self, data: &[u8]) -> u32 {
         match self.sum {
             Sum::Of(function) => function(data),
             Sum::Crc32c => crc32c::crc32c(data),
-            Sum::Jenkins { initval } => lookup3(data, initval),
+            Sum::From(hash, initial) => hash(data, initial),
         }
     }
 
@@ -259,7 +202,7 @@ impl Stage for Checksum {
                     dst.copy_from_slice(part);
                     Ok(())
                 }
-                _ => Err(super::registry::wrong_size(data.len(), total)),
+                _ => Err(wrong_size(data.len(), total)),
             }
         }))
     }
@@ -269,7 +212,8 @@ impl Stage for Checksum {
 mod tests {
     use super::*;
     use crate::codec::StageRef;
-    use crate::codec::registry::{self, tests::*};
+    use crate::codec::parse::build_v2;
+    use crate::codec::testing::*;
     use crate::error::ErrorKind;
 
     fn stage(id: &str, json: &str) -> StageRef {
@@ -293,7 +237,6 @@ mod tests {
             ("adler32", r#"{"location": "start"}"#),
             ("adler32", r#"{"location": "end"}"#),
             ("fletcher32", "{}"),
-            ("jenkins_lookup3", r#"{"initval": 7, "prefix": null}"#),
         ] {
             round_trips(&*stage(id, json), SIZES);
             refuses_damage(&*stage(id, json));
@@ -308,34 +251,24 @@ mod tests {
         assert_eq!(encoded(&stage("crc32", "{}"), nine)[..4], 0xcbf4_3926u32.to_le_bytes());
         assert_eq!(encoded(&stage("adler32", r#"{"location": "end"}"#), nine)[9..], 0x091e_01deu32.to_le_bytes());
         assert_eq!(encoded(&stage("fletcher32", "{}"), nine)[9..], 0x09df_09d5u32.to_le_bytes());
-        assert_eq!(encoded(&stage("jenkins_lookup3", "{}"), nine)[9..], 0x845d_9a96u32.to_le_bytes());
     }
 
     #[test]
     fn sums_of_many_lengths_are_those_of_numcodecs() {
         let long: Vec<u8> = (0..9).flat_map(|_| 0..=255u8).chain([b'x']).collect();
-        for (data, fletcher, jenkins, jenkins7) in [
-            (&b""[..], 0, 0xdead_beef, 0xdead_bef6),
-            (&[1], 0x0100_0100, 0x04ec_883b, 0x5543_253f),
-            (&[1, 2], 0x0102_0102, 0x2176_70cf, 0xacc5_d8fa),
-            (&long, 0xb6e2_3a3e, 0x2ce2_d296, 0xbb4b_b21e),
-            (&[0xff; 1443], 0xff00_ff00, 0xd1b5_b169, 0x5a06_f6ab),
-        ] {
+        for (data, fletcher) in
+            [(&b""[..], 0), (&[1], 0x0100_0100), (&[1, 2], 0x0102_0102), (&long, 0xb6e2_3a3e), (&[0xff; 1443], 0xff00_ff00)]
+        {
             assert_eq!(fletcher32(data), fletcher, "{}", data.len());
-            assert_eq!((lookup3(data, 0), lookup3(data, 7)), (jenkins, jenkins7), "{}", data.len());
         }
     }
 
     #[test]
     fn configurations_are_checked() {
-        for (id, json, field) in [
-            ("crc32c", r#"{"location": "middle"}"#, Some("location")),
-            ("adler32", r#"{"location": 3}"#, Some("location")),
-            ("jenkins_lookup3", r#"{"initval": -1}"#, Some("initval")),
-            ("jenkins_lookup3", r#"{"initval": 4294967296}"#, Some("initval")),
-            ("jenkins_lookup3", r#"{"prefix": "abc"}"#, None),
-        ] {
-            let e = registry::build_v2(id, &config_of(json), BYTES).err().unwrap();
+        for (id, json, field) in
+            [("crc32c", r#"{"location": "middle"}"#, Some("location")), ("adler32", r#"{"location": 3}"#, Some("location"))]
+        {
+            let e = build_v2(id, &config_of(json), BYTES).err().unwrap();
             assert_eq!(e.field(), field, "{id} {json}");
         }
     }

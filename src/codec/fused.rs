@@ -1,7 +1,8 @@
 //! The codecs at the front of a chain that change values one by one (`scale_offset`, `cast_value`, `fixedscaleoffset`, …), decoded in
-//! blocks while the elements are placed: a chunk's decoded form never stands in memory as a whole.
+//! blocks while the elements are placed: the decoded form of a chunk is never in memory as a whole.
 
-use super::{Dest, Leaf, StageRef};
+use super::scale_offset::ScaledIntegers;
+use super::stage::{Dest, StageRef};
 use crate::dtype::ElementType;
 use crate::dtype::convert::{Room, Source};
 use crate::error::Result;
@@ -14,13 +15,16 @@ pub struct Fused {
     /// The bytes of an element before each stage.
     sizes: SmallVec<[usize; 2]>,
     stored: ElementType,
+    /// What decodes all stages in one loop, where they are a pair that has one.
+    pair: Option<ScaledIntegers>,
 }
 
 impl Fused {
-    /// What can be fused of a leaf's stages; `None` if already the first cannot.
-    pub fn of(leaf: &Leaf) -> Option<Fused> {
-        let mut fused = Fused { stages: SmallVec::new(), sizes: SmallVec::new(), stored: leaf.layout.element };
-        for stage in &leaf.stages {
+    /// Takes the first of `stages` that decode every element by itself; `None` if already the first does not. `element` is the type
+    /// before them.
+    pub(super) fn of(element: ElementType, stages: &[StageRef]) -> Option<Fused> {
+        let mut fused = Fused { stages: SmallVec::new(), sizes: SmallVec::new(), stored: element, pair: None };
+        for stage in stages {
             match stage.elements() {
                 Some((decoded, encoded)) if decoded.size() == fused.stored.size() && encoded.size() <= MOST && decoded.size() <= MOST => {
                     fused.sizes.push(decoded.size());
@@ -30,7 +34,10 @@ impl Fused {
                 _ => break,
             }
         }
-        (leaf.variable.is_none() && !fused.stages.is_empty()).then_some(fused)
+        if let [first, second] = fused.stages.as_slice() {
+            fused.pair = ScaledIntegers::of(&**first, &**second);
+        }
+        (!fused.stages.is_empty()).then_some(fused)
     }
 
     /// The number of stages.
@@ -51,10 +58,8 @@ impl Source for Fused {
     fn decode(&self, src: &[u8], dst: &mut [u8], rooms: &mut [Room; 2]) -> Result<()> {
         let Some((first, rest)) = self.stages.split_first() else { return Ok(()) };
         let count = src.len() / self.stored.size();
-        if let [widens] = rest
-            && widens.widens_integers()
-            && first.decode_widened(self.stored, src, dst)
-        {
+        if let Some(pair) = &self.pair {
+            pair.decode(src, dst);
             return Ok(());
         }
         let [now, next] = rooms;

@@ -5,8 +5,10 @@
 //!
 //! All members are decoded, and zeros after the last one are accepted; anything else there is an error.
 
-use super::registry::{Built, Config, Style, compressed_size, decode_growing};
-use super::{Dest, Size, Stage};
+use super::build::Built;
+use super::config::{Config, Style};
+use super::stage::{Dest, Size, Stage};
+use super::streams::{compressed_size, decode_growing};
 use crate::dtype::ElementType;
 use crate::error::{Result, bail, err};
 use crate::limits;
@@ -177,7 +179,7 @@ pub(super) fn compress(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::*;
+    use crate::codec::testing::*;
     use std::io::Write;
 
     fn gzip() -> Gzip {

@@ -6,8 +6,10 @@
 //! Both directions are those of the C library: its encoder knows `acceleration`, and its checking decoder is about three times as fast
 //! as the one in safe Rust (lz4_flex).
 
-use super::registry::{Built, Config, compressed_size, decode_known};
-use super::{Dest, Size, Stage};
+use super::build::Built;
+use super::config::Config;
+use super::stage::{Dest, Size, Stage};
+use super::streams::{compressed_size, decode_known};
 use crate::dtype::ElementType;
 use crate::error::{Result, bail, err};
 use crate::limits;
@@ -86,7 +88,7 @@ impl Stage for Lz4 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::*;
+    use crate::codec::testing::*;
     use crate::error::ErrorKind;
 
     #[test]

@@ -7,8 +7,10 @@
 //! `format` is 0 (found when decoding; cannot encode), 1 (`.xz`), 2 (`.lzma`) or 3 (raw: only `filters` say how to decode).
 //! Streams may be concatenated; after `.xz` zeros in fours are padding.
 
-use super::registry::{Built, Config, Step, compressed_size, decode_growing, decode_stream, encode_stream};
-use super::{Dest, Size, Stage};
+use super::build::Built;
+use super::config::{Config, Style};
+use super::stage::{Dest, Size, Stage};
+use super::streams::{Step, compressed_size, decode_growing, decode_stream, encode_stream};
 use crate::dtype::ElementType;
 use crate::error::{Error, Result, bail, err};
 use crate::metadata::{Value, json::brief};
@@ -104,7 +106,7 @@ impl Filter {
             bail!(Metadata, "found {}, expected an object with an id", brief(value));
         };
         // Errors name the member of the filter itself.
-        let config = Config::new(map, super::registry::Style::V2);
+        let config = Config::new(map, Style::V2);
         match map.get("id").and_then(Value::as_u64) {
             Some(id @ (0x4000_0000_0000_0001 | 33)) => Ok(Filter::Lzma(Box::new(LzmaFilter::parse(&config, id == 33)?))),
             Some(3) => Ok(Filter::Delta((config.int("dist", 1, 256, 1)? - 1) as u8)),
@@ -311,7 +313,8 @@ impl Stage for Lzma {
 mod tests {
     use super::*;
     use crate::codec::StageRef;
-    use crate::codec::registry::{self, tests::*};
+    use crate::codec::parse::build_v2;
+    use crate::codec::testing::*;
     use crate::error::ErrorKind;
 
     fn stage(json: &str) -> StageRef {
@@ -409,7 +412,7 @@ mod tests {
             (r#"{"filters": [{"id": 33, "mf": 5}]}"#, "filters[0].mf"),
             (r#"{"filters": [{"id": 33, "dict_size": 1}]}"#, "filters[0].dict_size"),
         ] {
-            assert_eq!(registry::build_v2("lzma", &config_of(json), BYTES).err().unwrap().field(), Some(field), "{json}");
+            assert_eq!(build_v2("lzma", &config_of(json), BYTES).err().unwrap().field(), Some(field), "{json}");
         }
         let e = stage(r#"{"format": 2, "filters": [{"id": 33}]}"#).encode(&[1], &mut Vec::new()).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Unsupported);

@@ -7,8 +7,10 @@
 //! Decoding needs no configuration. Single bytes are read but not written, since numcodecs knows none; complex numbers are
 //! stored as their components.
 
-use super::registry::{Built, Config, compressed_size, decode_growing};
-use super::{Dest, Size, Stage};
+use super::build::Built;
+use super::config::Config;
+use super::stage::{Dest, Size, Stage};
+use super::streams::{check_whole, compressed_size, decode_growing};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits;
@@ -195,7 +197,7 @@ impl Stage for Pcodec {
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         use DataType::*;
-        super::filters::check_whole("pcodec", src.len(), self.data_type.size())?;
+        check_whole("pcodec", src.len(), self.data_type.size())?;
         let made = match self.data_type {
             Int16 => encode_as::<i16>(src, &self.config)?,
             Int32 => encode_as::<i32>(src, &self.config)?,
@@ -240,7 +242,8 @@ impl Stage for Pcodec {
 mod tests {
     use super::*;
     use crate::codec::StageRef;
-    use crate::codec::registry::{self, tests::*};
+    use crate::codec::parse::build_v2;
+    use crate::codec::testing::*;
 
     fn stage(json: &str, t: DataType) -> StageRef {
         stage_v2("pcodec", json, t)
@@ -297,7 +300,7 @@ mod tests {
     #[test]
     fn types_and_configurations_are_checked() {
         let big = ElementType::new(DataType::Int32, crate::dtype::ByteOrder::Big);
-        assert_eq!(registry::build_v2("pcodec", &config_of("{}"), big).err().unwrap().kind(), ErrorKind::Unsupported);
+        assert_eq!(build_v2("pcodec", &config_of("{}"), big).err().unwrap().kind(), ErrorKind::Unsupported);
         let e = stage("{}", DataType::UInt8).encode(&[1], &mut Vec::new()).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Unsupported);
         for (json, field) in [
@@ -311,7 +314,7 @@ mod tests {
             (r#"{"equal_pages_up_to": 0}"#, "equal_pages_up_to"),
         ] {
             let item = ElementType::native(DataType::Int32);
-            assert_eq!(registry::build_v2("pcodec", &config_of(json), item).err().unwrap().field(), Some(field), "{json}");
+            assert_eq!(build_v2("pcodec", &config_of(json), item).err().unwrap().field(), Some(field), "{json}");
         }
     }
 

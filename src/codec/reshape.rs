@@ -6,7 +6,7 @@
 //!
 //! What is left of them is the shape that the codecs behind them see. A transpose or shards behind them are not supported.
 
-use super::registry::Config;
+use super::config::Config;
 use crate::error::{Result, bail, err};
 use crate::limits::{self, Dims};
 use crate::metadata::{Value, json::brief};
@@ -120,7 +120,7 @@ impl Sides {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::*;
+    use crate::codec::testing::*;
     use crate::error::ErrorKind;
 
     fn reshape(shape: &str) -> Result<Reshape> {

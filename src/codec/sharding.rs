@@ -4,11 +4,11 @@
 //! Specification: ZEP 2, v3 core codecs, "sharding-indexed" (v3 name `sharding_indexed`; not in v2).
 //! Example: `{"name": "sharding_indexed", "configuration": {"chunk_shape": [32, 32], "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, "gzip"], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, "crc32c"], "index_location": "end"}}`
 
-use super::chain::{self, Chain};
-use super::registry::Config;
-use super::{IndexLocation, Leaf};
+use super::bound::{IndexLocation, Leaf};
+use super::chain::{Chain, Shards};
+use super::config::Config;
 use crate::dtype::{ByteOrder, DataType};
-use crate::error::{Result, bail, err};
+use crate::error::{Result, bail};
 use crate::limits::{self, Dims, c_strides};
 use crate::metadata::extension::Extension;
 use crate::metadata::{Value, json::brief};
@@ -19,39 +19,17 @@ pub const EMPTY: u64 = u64::MAX;
 /// Bytes of one entry of the decoded index.
 pub const ENTRY: usize = 16;
 
-/// The configuration of a `sharding_indexed` codec, checked as far as the shard's shape is not needed.
-pub(super) struct Shards {
-    /// The inner chunk's shape, in the order of dimensions that enters the codec.
-    pub inner_shape: Dims,
-    /// The chain of the inner chunks.
-    pub inner: Chain,
-    /// The chain of the index; it has a fixed size.
-    index: Chain,
-    /// Where the index is.
-    pub location: IndexLocation,
-}
-
-impl Shards {
-    /// Whether any thread may encode and decode with it.
-    pub fn any_thread(&self) -> bool {
-        self.inner.any_thread() && self.index.any_thread()
-    }
-
-    /// The same, whose checksums are not compared when decoding.
-    pub fn unverified(&self) -> Shards {
-        let (inner, index) = (self.inner.clone().unverified(), self.index.clone().unverified());
-        Shards { inner_shape: self.inner_shape.clone(), inner, index, location: self.location }
-    }
-}
-
-/// Reads the configuration for elements of `data_type` in chunks of that rank, at that depth of nesting.
-pub(super) fn parse(config: &Config<'_>, data_type: DataType, rank: usize, depth: usize) -> Result<Shards> {
-    if depth >= limits::MAX_SHARD_NESTING {
-        bail!(Limit, "shards are nested more than {} deep", limits::MAX_SHARD_NESTING);
-    }
+/// Reads the configuration for elements of `data_type` in chunks of that rank; `parse_list` makes a chain of a list of codecs inside, for
+/// elements of a type in chunks of a rank.
+pub(super) fn parse(
+    config: &Config<'_>,
+    data_type: DataType,
+    rank: usize,
+    parse_list: impl Fn(&[Extension], DataType, usize) -> Result<Chain>,
+) -> Result<Shards> {
     let chain = |member: &str, data_type, rank| {
-        let list = codec_list(config, member)?;
-        chain::parse_list(&list, data_type, rank, depth + 1).map_err(|e| e.at_field(config.path(member)))
+        let list = config.codec_list(member)?;
+        parse_list(&list, data_type, rank).map_err(|e| e.at_field(config.path(member)))
     };
     let inner_shape = chunk_shape(config, rank)?;
     let inner = chain("codecs", data_type, rank)?;
@@ -76,44 +54,6 @@ fn chunk_shape(config: &Config<'_>, rank: usize) -> Result<Dims> {
             .map(|v| v.as_u64().filter(|&n| n > 0).ok_or_else(|| fail(format!("found {}, expected an integer of 1 or more", brief(v)))))
             .collect(),
         Some(other) => Err(fail(format!("found {}, expected a list of {rank} integers", brief(other)))),
-    }
-}
-
-/// A list of codecs in a configuration.
-pub(super) fn codec_list(config: &Config<'_>, member: &str) -> Result<Vec<Extension>> {
-    match config.get(member) {
-        None => Err(config.error(member, "the member is missing".into())),
-        Some(Value::Array(items)) => items
-            .iter()
-            .enumerate()
-            .map(|(i, v)| Extension::from_v3(v).map_err(|e| e.at_field(format!("[{i}]")).at_field(config.path(member))))
-            .collect(),
-        Some(other) => Err(config.error(member, format!("found {}, expected a list of codecs", brief(other)))),
-    }
-}
-
-impl Shards {
-    /// The number of inner chunks along each dimension of a shard of that shape (as it enters the codec).
-    pub(super) fn inner_grid(&self, shard: &[u64]) -> Result<Dims> {
-        let mut grid = Dims::with_capacity(shard.len());
-        for (&outer, &inner) in shard.iter().zip(&self.inner_shape) {
-            if outer % inner != 0 {
-                return Err(err!(Metadata, "found {:?}, expected a shape that divides the shard's {shard:?}", self.inner_shape.as_slice())
-                    .at_field("chunk_shape"));
-            }
-            grid.push(outer / inner);
-        }
-        match limits::element_count(&grid) {
-            Ok(n) if n <= limits::MAX_INNER_CHUNKS => Ok(grid),
-            _ => bail!(Limit, "a shard of {:?} inner chunks exceeds the limit of {}", grid.as_slice(), limits::MAX_INNER_CHUNKS),
-        }
-    }
-
-    /// The chain of the index of that grid.
-    pub(super) fn bind_index(&self, grid: &[u64]) -> Result<Leaf> {
-        let mut shape = Dims::from(grid);
-        shape.push(2);
-        self.index.bind_leaf(&shape)
     }
 }
 
@@ -212,11 +152,12 @@ pub fn encode_index(entries: &[Option<(u64, u64)>], index: &mut Vec<u8>) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::{config_of, doc_example};
+    use crate::codec::parse::parse_list;
+    use crate::codec::testing::{config_of, doc_example};
     use crate::error::ErrorKind;
 
     fn shards(json: &str) -> Result<Shards> {
-        parse(&Config::v3(&config_of(json)), DataType::Int32, 1, 0)
+        parse(&Config::v3(&config_of(json)), DataType::Int32, 1, |list, t, rank| parse_list(list, t, rank, 1))
     }
 
     const BYTES: &str = r#"[{"name": "bytes", "configuration": {"endian": "little"}}]"#;
@@ -224,7 +165,7 @@ mod tests {
     #[test]
     fn the_example_of_the_specification_has_an_index_of_68_bytes() {
         let map = doc_example(include_str!("sharding.rs"));
-        let s = parse(&Config::v3(&map), DataType::Int32, 2, 0).unwrap();
+        let s = parse(&Config::v3(&map), DataType::Int32, 2, |list, t, rank| parse_list(list, t, rank, 1)).unwrap();
         let grid = s.inner_grid(&[64, 64]).unwrap();
         assert_eq!(grid.as_slice(), &[2, 2]);
         assert_eq!(s.bind_index(&grid).unwrap().sizes.last().unwrap().max(), 68);

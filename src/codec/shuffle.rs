@@ -1,4 +1,7 @@
-//! Shuffles of bytes and bits: the kernels of `shuffle` and of the blocks of `blosc`.
+//! `shuffle`, and the shuffles of bytes and bits inside of `blosc`.
+//!
+//! Specification: numcodecs `Shuffle` (v2 id `shuffle`; v3 name `numcodecs.shuffle`).
+//! Example: `{"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}}`
 //!
 //! A shuffle of bytes puts byte `b` of element `i` of `count` elements at `b * count + i`: a plane for each byte. A shuffle of bits does
 //! the same with the bits of the elements, in planes of `count / 8` bytes, the lowest bit first.
@@ -6,6 +9,56 @@
 //! Elements of 2, 4, 8 and 16 bytes go through vector registers, 32 bytes wide where the processor has them (asked at run time).
 //! Both directions rest on one step: taking the first and the second half of a row of bytes alternately rotates the bits of each
 //! byte's index by one place, and planes differ from elements by such a rotation.
+
+use super::build::Built;
+use super::config::{Config, Style};
+use super::stage::{Dest, Size, Stage};
+use super::streams::{check_whole, decode_known, output};
+use crate::dtype::ElementType;
+use crate::error::Result;
+
+/// Reads `elementsize`: 4 in v2 and the item's size in v3 where it is missing. 0, which netCDF-C writes for "the size of the
+/// type" (and shuffles so), is the item's size.
+pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
+    let default = if config.style == Style::V2 { 4 } else { item.size() };
+    let size = config.int("elementsize", 0, 1 << 30, default as i64)?;
+    Ok(Built::bytes(Shuffle { element: if size == 0 { item.size() } else { size as usize } }))
+}
+
+struct Shuffle {
+    element: usize,
+}
+
+impl Shuffle {
+    /// Byte `b` of element `i` moves between `i * element + b` and `b * count + i`.
+    fn run(&self, src: &[u8], dst: &mut [u8], forward: bool) -> Result<()> {
+        check_whole("shuffle", src.len(), self.element)?;
+        if forward {
+            shuffle(self.element, src, dst)
+        } else {
+            unshuffle(self.element, src, dst)
+        }
+        Ok(())
+    }
+}
+
+impl Stage for Shuffle {
+    fn name(&self) -> &'static str {
+        "shuffle"
+    }
+
+    fn encoded_size(&self, decoded: Size) -> Size {
+        decoded
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        self.run(src, output(dst, src.len())?, true)
+    }
+
+    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        decode_known(dst, src.len(), |out| self.run(src, out, false))
+    }
+}
 
 /// Gathers the bytes of equal rank; of `src` that is no whole number of elements the rest stays where it is.
 pub(super) fn shuffle(element: usize, src: &[u8], dst: &mut [u8]) {
@@ -235,6 +288,42 @@ fn turn(x: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::StageRef;
+    use crate::codec::testing::*;
+    use crate::error::ErrorKind;
+
+    fn stage(json: &str) -> StageRef {
+        stage_v2("shuffle", json, DataType::UInt8)
+    }
+
+    fn encode(stage: &StageRef, src: &[u8]) -> Vec<u8> {
+        let mut out = vec![1; 1000];
+        stage.encode(src, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn shuffle_gathers_the_bytes_of_equal_rank() {
+        let s = stage("{}");
+        assert_eq!(encode(&s, &[1, 2, 3, 4, 5, 6, 7, 8]), [1, 5, 2, 6, 3, 7, 4, 8]);
+        assert_eq!(s.encode(&[1, 2, 3], &mut Vec::new()).unwrap_err().kind(), ErrorKind::Chunk);
+        for size in [0, 1, 2, 3, 8, 16] {
+            let s = stage(&format!(r#"{{"elementsize": {size}}}"#));
+            round_trips(&*s, &[0, 48, 4800]);
+        }
+        round_trips(&*doc_stage(include_str!("shuffle.rs")), &[0, 4, 4096, 1 << 20]);
+        let netcdf = stage_v2("shuffle", r#"{"elementsize": 0}"#, DataType::Int64);
+        assert_eq!(encode(&netcdf, &sample(64)), encode(&stage(r#"{"elementsize": 8}"#), &sample(64)));
+        let v3 = stage_v3("numcodecs.shuffle", &config_of("{}"), ElementType::native(DataType::Float64)).unwrap();
+        assert_eq!(encode(&v3, &sample(64)), encode(&stage(r#"{"elementsize": 8}"#), &sample(64)));
+    }
+
+    #[test]
+    fn configurations_and_sizes_are_checked() {
+        let e = crate::codec::parse::build_v2("shuffle", &config_of(r#"{"elementsize": -1}"#), BYTES).err().unwrap();
+        assert_eq!(e.field(), Some("elementsize"));
+        refuses_wrong_sizes(&*stage("{}"));
+    }
 
     fn sample(n: usize) -> Vec<u8> {
         (0..n).map(|i| (i * i / 3 + i / 256) as u8).collect()

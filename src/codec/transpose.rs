@@ -3,7 +3,7 @@
 //! Specification: v3 core codecs, "transpose" (v3 name `transpose`; in v2 `order: "F"` is the reversal).
 //! Example: `{"name": "transpose", "configuration": {"order": [2, 0, 1]}}`
 
-use super::registry::Config;
+use super::config::Config;
 use crate::error::{Result, err};
 use crate::limits::{Dims, Strides, c_strides};
 use crate::metadata::Value;
@@ -80,7 +80,7 @@ pub(super) fn strides(shape: &[u64], permutation: &[usize], item: usize) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::{config_of, doc_example};
+    use crate::codec::testing::{config_of, doc_example};
 
     fn order(json: &str, rank: usize) -> Result<Permutation> {
         parse(&Config::v3(&config_of(json)), rank)

@@ -2,8 +2,8 @@
 //! of 32 bits, little-endian.
 //! Specification: numcodecs `vlen` (v2); zarr-extensions `codecs/vlen-utf8`, `codecs/vlen-bytes`.
 
-use super::VariableCodec;
-use super::registry::Config;
+use super::config::Config;
+use super::stage::VariableCodec;
 use crate::dtype::variable::{self, Item};
 use crate::dtype::{DataType, ElementType, parse_v2};
 use crate::error::{Result, bail, err};
@@ -129,7 +129,7 @@ fn read_length(bytes: &[u8], at: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::Style;
+    use crate::codec::config::Style;
 
     fn codec(name: &str, json: &str, data_type: DataType) -> Arc<dyn VariableCodec> {
         let map = crate::json::parse_object(json.as_bytes(), 1 << 20).unwrap();

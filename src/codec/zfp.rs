@@ -10,8 +10,10 @@
 //! In v3 integers of 8 and 16 bits are moved to the top of 32 bits, as zfp's own promotion does. Unsigned ones of 32 and 64 bits are
 //! what the signed type of their size can hold.
 
-use super::registry::{Built, Config, Style, decode_known};
-use super::{Dest, Size, Stage, StageRef};
+use super::build::Built;
+use super::config::{Config, Style};
+use super::stage::{Dest, Size, Stage, StageRef};
+use super::streams::{check_whole, decode_known};
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Error, Result, bail, err};
 use crate::limits;
@@ -422,7 +424,7 @@ impl Stage for Zfp {
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        super::filters::check_whole("zfp", src.len(), self.data_type.size())?;
+        check_whole("zfp", src.len(), self.data_type.size())?;
         if src.is_empty() {
             bail!(Unsupported, "zfp cannot write a chunk without values");
         }
@@ -441,7 +443,7 @@ impl Stage for Zfp {
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
         let n = self.decoded_size(src, &dst)?;
         decode_known(dst, n, |out| {
-            super::filters::check_whole("zfp", n, self.data_type.size())?;
+            check_whole("zfp", n, self.data_type.size())?;
             if self.is_small() {
                 let mut wide = zeros::<i32>(out.len() / self.data_type.size())?;
                 self.decompress(src, &mut wide)?;
@@ -465,7 +467,8 @@ impl Stage for Zfp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::{self, tests::*};
+    use crate::codec::parse::build_v2;
+    use crate::codec::testing::*;
     use crate::error::ErrorKind;
 
     fn bound(name: &str, json: &str, t: DataType, shape: &[u64]) -> StageRef {
@@ -634,7 +637,7 @@ mod tests {
         let s = stage_v3("zfp", &config_of(r#"{"mode": "reversible"}"#), float).unwrap();
         assert_eq!(s.for_shape(&[1, 2, 3, 4, 5]).err().unwrap().kind(), ErrorKind::Unsupported);
         assert!(stage_v3("zfp", &config_of(r#"{"mode": "reversible"}"#), ElementType::native(DataType::Complex64)).is_err());
-        assert!(registry::build_v2("zfpy", &config_of("{}"), ElementType::native(DataType::UInt32)).is_err());
+        assert!(build_v2("zfpy", &config_of("{}"), ElementType::native(DataType::UInt32)).is_err());
         let expert = bound("numcodecs.zfpy", r#"{"mode": 1}"#, DataType::Float32, &[4]);
         assert_eq!(expert.encode(&[0; 16], &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
     }

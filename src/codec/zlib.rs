@@ -3,9 +3,11 @@
 //! Specification: numcodecs `Zlib` (v2 id `zlib`; v3 name `numcodecs.zlib`).
 //! Example: `{"name": "numcodecs.zlib", "configuration": {"level": 1}}`
 
+use super::build::Built;
+use super::config::Config;
 use super::gzip::{Wrapper, compress, inflate, level};
-use super::registry::{Built, Config, compressed_size, decode_growing};
-use super::{Dest, Size, Stage};
+use super::stage::{Dest, Size, Stage};
+use super::streams::{compressed_size, decode_growing};
 use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use libdeflater::CompressionLvl;
@@ -44,7 +46,7 @@ impl Stage for Zlib {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::*;
+    use crate::codec::testing::*;
     use std::io::Write;
 
     #[test]

@@ -5,8 +5,10 @@
 //!
 //! Frames may be several, may lack their content size, and carry a checksum or not, whatever the configuration says.
 
-use super::registry::{Built, Config, compressed_size, decode_growing};
-use super::{Dest, Size, Stage};
+use super::build::Built;
+use super::config::Config;
+use super::stage::{Dest, Size, Stage};
+use super::streams::{compressed_size, decode_growing};
 use crate::dtype::ElementType;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits;
@@ -185,7 +187,7 @@ fn stream_exactly(context: &mut DCtx<'static>, input: &mut InBuffer<'_>, dst: &m
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::*;
+    use crate::codec::testing::*;
 
     fn zstd(level: i32, checksum: bool) -> Zstd {
         Zstd { level, checksum }

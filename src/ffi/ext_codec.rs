@@ -12,7 +12,7 @@ use super::strings::text;
 use super::types::{ozarr_type, type_code};
 use crate::dtype::DataType;
 use crate::error::{Result, bail, err};
-use crate::node::foreign_codec::{self, Class, Codec, Opened, Size};
+use crate::node::registered_codec::{self, Class, Codec, Opened, Size};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn ozarr_register_codec(table: *const ozarr_codec_table) -
         let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD | OZARR_CODEC_ELEMENTWISE, table.context, table.destroy)?;
         let shown = name.or(id).unwrap_or_default().to_string();
         let codec = UserCodec { table, class, name: shown, life: life.clone() };
-        foreign_codec::register(name, id, Arc::new(codec), table.flags & OZARR_REGISTER_REPLACE != 0)?;
+        registered_codec::register(name, id, Arc::new(codec), table.flags & OZARR_REGISTER_REPLACE != 0)?;
         life.arm();
         Ok(())
     })

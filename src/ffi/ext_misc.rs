@@ -203,7 +203,7 @@ pub unsafe extern "C" fn ozarr_unregister(extension: i32, name: *const c_char) -
         let was_there = match extension {
             OZARR_EXTENSION_TRANSFORMER => node::unregister_transformer(name),
             OZARR_EXTENSION_MEMBER => node::unregister_member(name),
-            OZARR_EXTENSION_CODEC => node::foreign_codec::unregister(name),
+            OZARR_EXTENSION_CODEC => node::registered_codec::unregister(name),
             OZARR_EXTENSION_KEY_ENCODING => node::own_keys::unregister(name),
             OZARR_EXTENSION_DTYPE => node::foreign_type::unregister(name),
             _ => bail!(Argument, "the argument `extension` is {extension}, expected one of OZARR_EXTENSION_..."),

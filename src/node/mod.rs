@@ -37,8 +37,8 @@ mod usage;
 pub mod variable;
 mod walk;
 
-pub use crate::codec::foreign as foreign_codec;
-pub use crate::codec::registry::has as has_codec;
+pub use crate::codec::parse::has as has_codec;
+pub use crate::codec::registered as registered_codec;
 pub use crate::dtype::foreign as foreign_type;
 pub use appender::Appender;
 pub use array::Array;

@@ -5,14 +5,15 @@
 //! offset more than elements, as in Apache Arrow.
 //! Example: `{"name": "zarrs.vlen", "configuration": {"data_codecs": ["bytes"], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "index_data_type": "uint32", "index_location": "start"}}`
 
-use super::chain::{Chain, parse_list};
-use super::registry::Config;
-use super::sharding::codec_list;
-use super::{Dest, Leaf, Size, VariableCodec};
+use crate::codec::bound::Leaf;
+use crate::codec::chain::Chain;
+use crate::codec::config::Config;
+use crate::codec::stage::{Dest, Size, VariableCodec};
 use crate::dtype::variable::{self, Item};
 use crate::dtype::{DataType, ElementType};
 use crate::error::{Result, bail, err};
 use crate::limits::{grow, max_chunk, reserve};
+use crate::metadata::extension::Extension;
 use std::sync::Arc;
 
 struct Offsets {
@@ -24,8 +25,12 @@ struct Offsets {
     is_text: bool,
 }
 
-/// The codec for elements of `data_type`, inside of so many shards.
-pub(super) fn build(config: &Config<'_>, data_type: DataType, depth: usize) -> Result<Arc<dyn VariableCodec>> {
+/// Makes the codec for elements of `data_type`; `parse_list` makes a chain of a list of codecs inside, for elements of a type.
+pub(in crate::codec) fn build(
+    config: &Config<'_>,
+    data_type: DataType,
+    parse_list: impl Fn(&[Extension], DataType) -> Result<Chain>,
+) -> Result<Arc<dyn VariableCodec>> {
     let is_text = match data_type {
         DataType::VarText => true,
         DataType::VarBytes => false,
@@ -42,7 +47,7 @@ pub(super) fn build(config: &Config<'_>, data_type: DataType, depth: usize) -> R
         Some(other) => return Err(config.error("index_location", format!("found {other:?}, expected start or end"))),
     };
     let chain = |member: &str, data_type: DataType| {
-        let chain = parse_list(&codec_list(config, member)?, data_type, 1, depth + 1).map_err(|e| e.at_field(config.path(member)))?;
+        let chain = parse_list(&config.codec_list(member)?, data_type).map_err(|e| e.at_field(config.path(member)))?;
         match chain.is_sharded() {
             false => Ok(chain),
             true => Err(config.error(member, "found shards, expected codecs of one buffer".into())),
@@ -184,12 +189,13 @@ impl VariableCodec for Offsets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::Style;
+    use crate::codec::config::Style;
+    use crate::codec::parse::parse_list;
     use crate::error::ErrorKind;
 
     fn codec(json: &str, data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
         let map = crate::json::parse_object(json.as_bytes(), 1 << 20).unwrap();
-        build(&Config::new(&map, Style::V3), data_type, 0)
+        build(&Config::new(&map, Style::V3), data_type, |list, t| parse_list(list, t, 1, 1))
     }
 
     fn buffer(list: &[&[u8]]) -> Vec<u8> {

@@ -3,8 +3,8 @@
 //! Specification: numcodecs `json`, `msgpacks`.
 //! Example: `{"id": "json2", "encoding": "utf-8", "ensure_ascii": true}`; of its members only `encoding` says how to read.
 
-use super::VariableCodec;
-use super::registry::Config;
+use crate::codec::config::Config;
+use crate::codec::stage::VariableCodec;
 use crate::dtype::variable::{self, Item};
 use crate::dtype::{ByteOrder, DataType};
 use crate::error::{Result, bail, err};
@@ -34,7 +34,7 @@ enum Encoding {
 struct MsgPack;
 
 /// The codec `json2` for elements of `data_type`.
-pub(super) fn build_json(config: &Config<'_>, data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
+pub(in crate::codec) fn build_json(config: &Config<'_>, data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
     check(data_type, "json2")?;
     let name = config.text("encoding")?.unwrap_or("utf-8");
     let encoding = match name.to_ascii_lowercase().replace(['_', ' '], "-").as_str() {
@@ -49,7 +49,7 @@ pub(super) fn build_json(config: &Config<'_>, data_type: DataType) -> Result<Arc
 }
 
 /// The codec `msgpack2` for elements of `data_type`.
-pub(super) fn build_msgpack(data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
+pub(in crate::codec) fn build_msgpack(data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
     check(data_type, "msgpack2")?;
     Ok(Arc::new(MsgPack))
 }
@@ -321,8 +321,7 @@ mod tests {
     fn json_is_read_and_written_in_its_encoding() {
         let stored = |name: &str, text: &[u8]| {
             let config = crate::json::Map::from_iter([("encoding".to_string(), Value::from(name))]);
-            let codec =
-                build_json(&Config::new(&config, super::super::registry::Style::V2), DataType::VarJson).map_err(|e| e.to_string())?;
+            let codec = build_json(&Config::new(&config, crate::codec::config::Style::V2), DataType::VarJson).map_err(|e| e.to_string())?;
             let mut items = vec![0; size_of::<Item>()];
             let kept = codec.decode(text.to_vec(), &mut items).map_err(|e| e.to_string())?;
             let mut again = Vec::new();

@@ -8,21 +8,22 @@
 //! Example: `{"name": "packbits", "configuration": {"padding_encoding": "none", "first_bit": 0, "last_bit": 11}}`
 //! Example of numcodecs: `{"name": "numcodecs.packbits", "configuration": {}}`
 
-use super::filters::{Kernel, check_whole, output};
-use super::registry::{BYTES, Built, Config, decode_known};
-use super::wide::wide;
-use super::{Dest, Size, Stage};
+use crate::codec::build::{ArrayCodec, Built};
+use crate::codec::config::Config;
+use crate::codec::multiversion::multiversion;
+use crate::codec::stage::{BYTES, Dest, Size, Stage};
+use crate::codec::streams::{check_whole, decode_known, output};
 use crate::dtype::{DataType, ElementType, Kind};
 use crate::error::{Result, bail};
 use std::sync::Arc;
 
 /// numcodecs' `packbits`: booleans to bytes.
-pub(super) fn kernel(_config: &Config<'_>, item: ElementType) -> Result<Kernel> {
+pub(in crate::codec) fn build_numcodecs(_config: &Config<'_>, item: ElementType) -> Result<ArrayCodec> {
     // In v2 a filter views whatever comes in as booleans.
     if item.size() != 1 {
         bail!(Metadata, "packbits takes bool, found elements of {}", item.data_type.name());
     }
-    Ok(Kernel::new(item, BYTES, |_, _| Arc::new(NumcodecsPackBits)).ordered())
+    Ok(ArrayCodec::new(item, BYTES, |_, _| Arc::new(NumcodecsPackBits)).ordered())
 }
 
 /// Eight booleans, any byte but 0 being true, as the bits of a byte; `multiplier` brings them to their places.
@@ -76,7 +77,7 @@ fn pack_avx2(src: &[u8], out: &mut [u8], msb_first: bool) -> usize {
     blocks.len() * 4
 }
 
-wide! {
+multiversion! {
     /// The inverse of [`pack`].
     fn unpack(src: &[u8], out: &mut [u8], msb_first: bool) {
         // Each byte of the mask keeps the bit that becomes that boolean.
@@ -157,7 +158,7 @@ struct PackBits {
 
 /// v3's `packbits`: reads `padding_encoding`, `first_bit` and `last_bit` (also as `start_bit` and `end_bit`, and
 /// `start_byte` and `end_byte` for the padding, as the schema beside the specification has them).
-pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
+pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
     let padding = match config.text("padding_encoding")? {
         None | Some("none") => Padding::None,
         Some("first_byte" | "start_byte") => Padding::First,
@@ -310,7 +311,7 @@ impl Stage for PackBits {
 mod tests {
     use super::*;
     use crate::codec::StageRef;
-    use crate::codec::registry::tests::*;
+    use crate::codec::testing::*;
     use crate::error::ErrorKind;
 
     fn v3(json: &str, t: DataType) -> StageRef {

@@ -2,7 +2,7 @@
 
 /// Makes functions whose body is also compiled for AVX2, which is used where the processor has it (asked at each call, an atomic load).
 /// What the body calls is compiled so only if it is inlined.
-macro_rules! wide {
+macro_rules! multiversion {
     ($($(#[$meta:meta])* $vis:vis fn $name:ident $(<$generic:ident: $bound:path>)? ($($arg:ident: $t:ty),* $(,)?) $(-> $result:ty)? $body:block)*) => { $(
         $(#[$meta])*
         $vis fn $name $(<$generic: $bound>)? ($($arg: $t),*) $(-> $result)? {
@@ -25,4 +25,4 @@ macro_rules! wide {
     )* };
 }
 
-pub(super) use wide;
+pub(super) use multiversion;

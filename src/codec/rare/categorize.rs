@@ -1,8 +1,10 @@
 //! `categorize`: text becomes the number of its label, counted from 1; 0 is everything else, and decodes to no text.
 //! Specification: numcodecs `categorize`.
 
-use super::registry::{Built, Config, decode_known};
-use super::{Dest, Size, Stage, VariableCodec, filters};
+use crate::codec::build::Built;
+use crate::codec::config::Config;
+use crate::codec::stage::{Dest, Size, Stage, VariableCodec};
+use crate::codec::streams::decode_known;
 use crate::dtype::variable::{self, Item};
 use crate::dtype::{ByteOrder, DataType, ElementType, Kind};
 use crate::error::{Result, bail, err};
@@ -24,7 +26,7 @@ impl Categories {
         };
         let labels: Option<Vec<String>> = list.iter().map(|l| l.as_str().map(str::to_string)).collect();
         let labels = labels.ok_or_else(|| config.error("labels", "expected a list of strings".into()))?;
-        let code = filters::element(config, "astype")?.unwrap_or(ElementType::native(DataType::UInt8));
+        let code = config.element("astype")?.unwrap_or(ElementType::native(DataType::UInt8));
         if !matches!(code.data_type.kind(), Kind::Int | Kind::UInt) {
             return Err(config.error("astype", format!("found {}, expected the type of an integer", code.data_type.name())));
         }
@@ -64,7 +66,7 @@ struct Objects {
 }
 
 /// The codec for elements of variable length.
-pub(super) fn build_objects(config: &Config<'_>, data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
+pub(in crate::codec) fn build_objects(config: &Config<'_>, data_type: DataType) -> Result<Arc<dyn VariableCodec>> {
     if data_type != DataType::VarText {
         bail!(Metadata, "\"categorize\" does not take elements of {}", data_type.name());
     }
@@ -119,7 +121,7 @@ struct Fixed {
 }
 
 /// The stage for text of one length (`<U5`).
-pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
+pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
     if !matches!(item.data_type, DataType::Text(_)) {
         bail!(Metadata, "\"categorize\" takes text, found elements of {}", item.data_type.name());
     }
@@ -188,7 +190,7 @@ impl Stage for Fixed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::Style;
+    use crate::codec::config::Style;
     use crate::metadata::Map;
 
     fn map(json: &str) -> Map {

@@ -6,8 +6,11 @@
 //!
 //! When encoding, a codec that can make the bytes fewer is applied where it does; one that cannot (a checksum) always.
 
-use super::registry::{self, Built, Config, Make, decode_known};
-use super::{Dest, Size, Stage, StageRef};
+use crate::codec::build::{Built, Make};
+use crate::codec::config::Config;
+use crate::codec::registry;
+use crate::codec::stage::{Dest, Size, Stage, StageRef};
+use crate::codec::streams::decode_known;
 use crate::dtype::ElementType;
 use crate::error::{Result, bail};
 use crate::limits;
@@ -21,7 +24,7 @@ struct Conditional {
 }
 
 /// Reads `codecs` (bytes→bytes only, and no `conditional` among them) and `header_bits`.
-pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
+pub(in crate::codec) fn build(config: &Config<'_>, item: ElementType) -> Result<Built> {
     let list = match config.get("codecs") {
         Some(Value::Array(list)) => list,
         Some(other) => return Err(config.error("codecs", format!("found {}, expected a list of codecs", brief(other)))),
@@ -133,7 +136,7 @@ impl Stage for Conditional {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::registry::tests::*;
+    use crate::codec::testing::*;
     use crate::error::ErrorKind;
 
     fn stage(json: &str) -> Result<StageRef> {

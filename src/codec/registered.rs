@@ -3,10 +3,11 @@
 //! In v3 a codec stands where its kind belongs: before the codec that makes bytes, in its place, or behind. v2 knows no kinds: there
 //! each is a stage at its place. A program's codec sees elements in this host's byte order.
 
-pub use super::Size;
-use super::filters::Kernel;
-use super::registry::{BYTES, Built, wrong_size};
-use super::{Dest, Stage, StageRef};
+use super::build::{ArrayCodec, Built};
+use super::registry;
+pub use super::stage::Size;
+use super::stage::{BYTES, Dest, Stage, StageRef};
+use super::streams::wrong_size;
 use crate::dtype::foreign::{Calls as TypeCalls, Foreign as RegisteredType};
 use crate::dtype::{ByteOrder, DataType, ElementType};
 use crate::error::{ErrorKind, Result, bail, err};
@@ -61,10 +62,10 @@ const V3: &str = "v3";
 /// Registers a codec under its v3 name, its v2 id, or both.
 pub fn register(v3: Option<&str>, v2: Option<&str>, codec: Arc<dyn Codec>, replace: bool) -> Result<()> {
     let names: Vec<(&'static str, &str)> = v3.map(|n| (V3, n)).into_iter().chain(v2.map(|n| (V2, n))).collect();
-    if let Some((_, name)) = names.iter().find(|(_, name)| super::registry::is_structural(name)) {
+    if let Some((_, name)) = names.iter().find(|(_, name)| registry::is_structural(name)) {
         bail!(Exists, "the codec {name:?} belongs to the format's core and cannot be replaced");
     }
-    CODECS.get().add(&names, codec, |_, name| super::registry::has_built_in(name), replace).map(drop)
+    CODECS.get().add(&names, codec, |_, name| registry::has_built_in(name), replace).map(drop)
 }
 
 /// Forgets the codec of that name. Arrays that are open keep it. False if there is none.
@@ -95,16 +96,16 @@ fn check_input(input: DataType) -> Result<()> {
     Ok(())
 }
 
-/// The kernel of a registered data type: from its elements in memory to what they are in the file. `None` where they are the same.
-pub(super) fn type_kernel(registered: &'static RegisteredType) -> Result<Option<Kernel>> {
+/// The array→array codec of a registered data type: from its elements in memory to what they are in the file. `None` where they are the same.
+pub(super) fn type_codec(registered: &'static RegisteredType) -> Result<Option<ArrayCodec>> {
     if !registered.converts() {
         return Ok(None);
     }
     let (from, to) = (ElementType::native(registered.memory()), ElementType::native(registered.carrier()));
     let sizes = Some((from.data_type.size(), to.data_type.size()));
     let (name, opened) = (registered.name(), Arc::new(Conversion(registered.calls()?)));
-    Ok(Some(Kernel::new(from, to, move |from, to| -> StageRef {
-        Arc::new(Foreign { name, opened: opened.clone(), sizes, before: unit_to_turn(from), after: unit_to_turn(to) })
+    Ok(Some(ArrayCodec::new(from, to, move |from, to| -> StageRef {
+        Arc::new(RegisteredStage { name, opened: opened.clone(), sizes, before: unit_to_turn(from), after: unit_to_turn(to) })
     })))
 }
 
@@ -132,25 +133,25 @@ impl Opened for Conversion {
 /// The stage of a codec that is not of [`Class::Array`], or of any in v2.
 pub(super) fn build(name: &str, codec: &dyn Codec, configuration: &Map, v2: bool, item: ElementType) -> Result<Built> {
     if let Class::Array { .. } = codec.class() {
-        return kernel(name, codec, configuration, v2, item).map(|kernel| kernel.built());
+        return array_codec(name, codec, configuration, v2, item).map(|codec| codec.built());
     }
     check_input(item.data_type)?;
     let (opened, _) = codec.open(&text(configuration), v2, item.data_type)?;
     let swap = if codec.class() == Class::Serial { unit_to_turn(item) } else { 1 };
-    Ok(Built { stage: Arc::new(Foreign { name: intern(name), opened, sizes: None, before: swap, after: 1 }), item: BYTES })
+    Ok(Built { stage: Arc::new(RegisteredStage { name: intern(name), opened, sizes: None, before: swap, after: 1 }), item: BYTES })
 }
 
-/// The kernel of a codec between elements and elements.
-pub(super) fn kernel(name: &str, codec: &dyn Codec, configuration: &Map, v2: bool, item: ElementType) -> Result<Kernel> {
+/// The array→array codec of a codec between elements and elements.
+pub(super) fn array_codec(name: &str, codec: &dyn Codec, configuration: &Map, v2: bool, item: ElementType) -> Result<ArrayCodec> {
     check_input(item.data_type)?;
     let (opened, output) = codec.open(&text(configuration), v2, item.data_type)?;
     check_input(output)?;
     let (name, sizes) = (intern(name), Some((item.data_type.size(), output.size())));
     let make = move |from: ElementType, to: ElementType| -> StageRef {
-        Arc::new(Foreign { name, opened: opened.clone(), sizes, before: unit_to_turn(from), after: unit_to_turn(to) })
+        Arc::new(RegisteredStage { name, opened: opened.clone(), sizes, before: unit_to_turn(from), after: unit_to_turn(to) })
     };
-    let kernel = Kernel::new(item, ElementType::new(output, item.order), make);
-    Ok(if codec.class() == (Class::Array { elementwise: true }) { kernel } else { kernel.ordered() })
+    let made = ArrayCodec::new(item, ElementType::new(output, item.order), make);
+    Ok(if codec.class() == (Class::Array { elementwise: true }) { made } else { made.ordered() })
 }
 
 /// The bytes of the units whose order differs from this host's; 1 where none does.
@@ -165,7 +166,7 @@ fn turn(bytes: &mut [u8], unit: usize) {
 }
 
 /// A program's codec as a stage.
-struct Foreign {
+struct RegisteredStage {
     name: &'static str,
     opened: Arc<dyn Opened>,
     /// Of a codec between elements: their sizes before and after.
@@ -175,7 +176,7 @@ struct Foreign {
     after: usize,
 }
 
-impl Foreign {
+impl RegisteredStage {
     fn size_of(&self, decoded: usize) -> Result<Size> {
         match self.sizes {
             Some((from, to)) => match (decoded / from.max(1)).checked_mul(to) {
@@ -215,7 +216,7 @@ fn first_guess(encoded: usize, max: usize) -> usize {
     encoded.saturating_mul(4).max(64 << 10).min(max)
 }
 
-impl Stage for Foreign {
+impl Stage for RegisteredStage {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -412,7 +413,7 @@ mod tests {
     #[test]
     fn sizes_that_are_not_so_are_errors() {
         for says in [0, 3, 5, 6, usize::MAX] {
-            let stage = Foreign {
+            let stage = RegisteredStage {
                 name: "liar",
                 opened: Arc::new(PlusOne { class: Class::Bytes, says: Some(says) }),
                 sizes: None,
@@ -424,7 +425,7 @@ mod tests {
             let mut out = Vec::new();
             let result = stage.encode(&[1; 4], &mut out);
             assert_eq!(result.is_ok(), says <= 5, "{says}");
-            let kernel = Foreign { sizes: Some((2, 2)), ..stage };
+            let kernel = RegisteredStage { sizes: Some((2, 2)), ..stage };
             assert!(kernel.encode(&[1; 4], &mut out).is_err(), "{says}");
         }
     }

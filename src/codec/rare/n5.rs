@@ -3,11 +3,11 @@
 //! Specification: zarr-extensions, "n5_default" (v3 name `n5_default`); N5 specification 4.0, "default" blocks.
 //! Example: `{"name": "n5_default", "configuration": {"codecs": [{"name": "transpose", "configuration": {"order": [0]}}, {"name": "bytes", "configuration": {"endian": "big"}}, {"name": "gzip", "configuration": {"level": 5}}]}}`
 //!
-//! The elements are brought into their order by [`super::chain`]; here is the stage with the header. Blocks that are shorter than the
+//! The elements are brought into their order by [`crate::codec::parse`]; here is the stage with the header. Blocks that are shorter than the
 //! chunk, as some writers make them at the edges of an array, are padded with zeros; longer ones are cut.
 
-use super::registry::decode_known;
-use super::{Dest, Size, Stage, StageRef};
+use crate::codec::stage::{Dest, Size, Stage, StageRef};
+use crate::codec::streams::decode_known;
 use crate::error::{Result, bail, err};
 use crate::limits::{self, Dims};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const SLACK: usize = 1 << 20;
 
 /// The stage of a block.
 #[derive(Clone)]
-pub(super) struct Block {
+pub(in crate::codec) struct Block {
     /// Bytes of an element.
     pub item: usize,
     /// The compressor, if there is one.

@@ -6,10 +6,12 @@
 //! A value is looked up in the map of its direction; else it is rounded, as if exponents had no end; else, where it is out of
 //! range, it is clamped or wrapped if the configuration says so. What is left is an error.
 
-use super::filters::{self, Kernel, Wide, check_whole, converted, converted_size, output};
-use super::registry::{Config, decode_known};
-use super::scale::{self, BLOCK, blocks};
-use super::{Dest, Size, Stage};
+use super::arithmetic::{BLOCK, blocks, convert};
+use super::build::ArrayCodec;
+use super::config::Config;
+use super::scalar::{self, Scalar};
+use super::stage::{Dest, Size, Stage};
+use super::streams::{check_whole, converted, converted_size, decode_known, output};
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType, Kind, parse_v3};
 use crate::error::{Result, bail, err};
@@ -33,7 +35,7 @@ enum OutOfRange {
 }
 
 /// Reads `data_type`, `rounding`, `out_of_range` and `scalar_map`; other members are errors.
-pub(super) fn kernel(config: &Config<'_>, item: ElementType) -> Result<Kernel> {
+pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<ArrayCodec> {
     config.only(&["data_type", "rounding", "out_of_range", "scalar_map"])?;
     let Some(name) = config.get("data_type") else {
         return Err(config.error("data_type", "the member is missing".into()));
@@ -66,12 +68,12 @@ pub(super) fn kernel(config: &Config<'_>, item: ElementType) -> Result<Kernel> {
     let encode = Arc::new(Cast { rounding, out_of_range, map: map(config, "encode", item.data_type, target)? });
     let decode = Arc::new(Cast { rounding, out_of_range, map: map(config, "decode", target, item.data_type)? });
     let to = ElementType::native(target);
-    Ok(Kernel::new(item, to, move |from, to| Arc::new(CastValue { from, to, encode: encode.clone(), decode: decode.clone() }))
+    Ok(ArrayCodec::new(item, to, move |from, to| Arc::new(CastValue { from, to, encode: encode.clone(), decode: decode.clone() }))
         .keeping_fill())
 }
 
 /// The pairs of `scalar_map` for one direction.
-fn map(config: &Config<'_>, direction: &str, from: DataType, to: DataType) -> Result<Vec<(Wide, Wide)>> {
+fn map(config: &Config<'_>, direction: &str, from: DataType, to: DataType) -> Result<Vec<(Scalar, Scalar)>> {
     let fail = |message: String| err!(Metadata, "{message}").at_field(config.path("scalar_map"));
     let members = match config.get("scalar_map") {
         None => return Ok(Vec::new()),
@@ -91,7 +93,7 @@ fn map(config: &Config<'_>, direction: &str, from: DataType, to: DataType) -> Re
         let infinity = Value::from("Infinity");
         let value = if value.as_str() == Some("+Infinity") { &infinity } else { value };
         let fill = Fill::from_json_v3(t, value).map_err(|e| e.at_field(config.path("scalar_map")))?;
-        Ok(filters::load(ElementType::native(t), &fill.element(t)))
+        Ok(scalar::load(ElementType::native(t), &fill.element(t)))
     };
     let pair = |pair: &Value| match pair.as_array() {
         Some([key, value]) => Ok((scalar(from, key)?, scalar(to, value)?)),
@@ -104,7 +106,7 @@ fn map(config: &Config<'_>, direction: &str, from: DataType, to: DataType) -> Re
 struct Cast {
     rounding: Rounding,
     out_of_range: OutOfRange,
-    map: Vec<(Wide, Wide)>,
+    map: Vec<(Scalar, Scalar)>,
 }
 
 /// Least and largest value of an integer type.
@@ -128,32 +130,32 @@ fn fits_f64(t: DataType) -> bool {
 }
 
 /// The same key: equal numbers, or NaN whatever its bits are.
-fn same(a: Wide, b: Wide) -> bool {
+fn same(a: Scalar, b: Scalar) -> bool {
     match (a, b) {
-        (Wide::F(x), Wide::F(y)) => x == y || x.is_nan() && y.is_nan(),
+        (Scalar::F(x), Scalar::F(y)) => x == y || x.is_nan() && y.is_nan(),
         _ => a == b,
     }
 }
 
 impl Cast {
     /// One value in the other type; `None` where there is no rule for it.
-    fn value(&self, x: Wide, to: DataType) -> Option<Wide> {
+    fn value(&self, x: Scalar, to: DataType) -> Option<Scalar> {
         if let Some((_, value)) = self.map.iter().find(|(key, _)| same(*key, x)) {
             return Some(*value);
         }
         if to.kind() == Kind::Float { self.float(x, to) } else { self.integer(x, to) }
     }
 
-    fn integer(&self, x: Wide, to: DataType) -> Option<Wide> {
+    fn integer(&self, x: Scalar, to: DataType) -> Option<Scalar> {
         let (n, huge) = match x {
-            Wide::U(n) => (i128::from(n), false),
-            Wide::I(n) => (i128::from(n), false),
-            Wide::F(x) | Wide::C(x, _) if x.is_finite() => {
+            Scalar::U(n) => (i128::from(n), false),
+            Scalar::I(n) => (i128::from(n), false),
+            Scalar::F(x) | Scalar::C(x, _) if x.is_finite() => {
                 let x = self.whole(x);
                 // From 2^117 on, binary64 has multiples of 2^64 only.
                 (x as i128, x.abs() >= 2f64.powi(120))
             }
-            Wide::F(_) | Wide::C(..) => return None,
+            Scalar::F(_) | Scalar::C(..) => return None,
         };
         let (low, high) = range(to);
         let n = match self.out_of_range {
@@ -163,7 +165,7 @@ impl Cast {
             OutOfRange::Wrap if huge => 0,
             OutOfRange::Wrap => n,
         };
-        Some(filters::truncate(to, n as u64))
+        Some(scalar::truncate(to, n as u64))
     }
 
     fn whole(&self, x: f64) -> f64 {
@@ -176,12 +178,12 @@ impl Cast {
         }
     }
 
-    fn float(&self, x: Wide, to: DataType) -> Option<Wide> {
+    fn float(&self, x: Scalar, to: DataType) -> Option<Scalar> {
         let (negative, magnitude, exponent) = match x {
-            Wide::U(n) => (false, n, 0),
-            Wide::I(n) => (n < 0, n.unsigned_abs(), 0),
-            Wide::F(x) | Wide::C(x, _) if x == 0.0 || !x.is_finite() => return Some(Wide::F(x)),
-            Wide::F(x) | Wide::C(x, _) => {
+            Scalar::U(n) => (false, n, 0),
+            Scalar::I(n) => (n < 0, n.unsigned_abs(), 0),
+            Scalar::F(x) | Scalar::C(x, _) if x == 0.0 || !x.is_finite() => return Some(Scalar::F(x)),
+            Scalar::F(x) | Scalar::C(x, _) => {
                 let bits = x.to_bits();
                 let (field, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
                 if field == 0 { (x < 0.0, fraction, -1074) } else { (x < 0.0, fraction | 1 << 52, field - 1075) }
@@ -204,7 +206,7 @@ impl Cast {
             OutOfRange::Clamp => f64::INFINITY,
             _ => return None,
         };
-        Some(Wide::F(if negative { -result } else { result }))
+        Some(Scalar::F(if negative { -result } else { result }))
     }
 
     /// A magnitude without its last `drop` bits, rounded.
@@ -231,7 +233,7 @@ impl Cast {
         self.map.is_empty() && fits_f64(from) && fits_f64(to) && rounds
     }
 
-    fn run(&self, src: &[u8], from: ElementType, dst: &mut [u8], to: ElementType) -> std::result::Result<(), Wide> {
+    fn run(&self, src: &[u8], from: ElementType, dst: &mut [u8], to: ElementType) -> std::result::Result<(), Scalar> {
         if !self.is_simple(from.data_type, to.data_type) {
             return self.each(src, from, dst, to);
         }
@@ -250,7 +252,7 @@ impl Cast {
         let mut fits = true;
         if t.kind() == Kind::Float && t.size() > 2 && (from.data_type.kind() != Kind::Float || from.size() <= to.size()) {
             // None is out of range.
-            return scale::convert(from, src, to, dst);
+            return convert(from, src, to, dst);
         }
         if t.kind() == Kind::Float {
             let largest = if t.size() == 2 { 65504.0 } else { f64::from(f32::MAX) };
@@ -274,31 +276,40 @@ impl Cast {
     }
 
     /// Value by value; the first for which there is no rule is the error.
-    fn each(&self, src: &[u8], from: ElementType, dst: &mut [u8], to: ElementType) -> std::result::Result<(), Wide> {
+    fn each(&self, src: &[u8], from: ElementType, dst: &mut [u8], to: ElementType) -> std::result::Result<(), Scalar> {
         let mut failed = None;
-        filters::map(src, from, dst, to, |x| {
+        scalar::map(src, from, dst, to, |x| {
             self.value(x, to.data_type).unwrap_or_else(|| {
                 failed.get_or_insert(x);
-                Wide::U(0)
+                Scalar::U(0)
             })
         });
         failed.map_or(Ok(()), Err)
     }
 }
 
-struct CastValue {
+pub(super) struct CastValue {
     from: ElementType,
     to: ElementType,
     encode: Arc<Cast>,
     decode: Arc<Cast>,
 }
 
-/// A value as it stands in messages.
-fn shown(x: Wide) -> String {
+impl CastValue {
+    /// The type of the stored integers, where decoding only makes floating-point numbers of native integers of up to 16 bits.
+    pub(super) fn widened_integers(&self) -> Option<DataType> {
+        use DataType::*;
+        let exact = matches!((self.to.data_type, self.from.data_type), (Int8 | UInt8 | Int16 | UInt16, Float32 | Float64));
+        (exact && self.decode.map.is_empty() && !self.to.swapped()).then_some(self.to.data_type)
+    }
+}
+
+/// The text of a value in messages.
+fn shown(x: Scalar) -> String {
     match x {
-        Wide::U(n) => n.to_string(),
-        Wide::I(n) => n.to_string(),
-        Wide::F(x) | Wide::C(x, _) => format!("{x:?}"),
+        Scalar::U(n) => n.to_string(),
+        Scalar::I(n) => n.to_string(),
+        Scalar::F(x) | Scalar::C(x, _) => format!("{x:?}"),
     }
 }
 
@@ -309,12 +320,6 @@ impl Stage for CastValue {
 
     fn elements(&self) -> Option<(ElementType, ElementType)> {
         Some((self.from, self.to))
-    }
-
-    fn widens_integers(&self) -> bool {
-        use DataType::*;
-        let exact = matches!((self.to.data_type, self.from.data_type), (Int8 | UInt8 | Int16 | UInt16, Float32 | Float64));
-        exact && self.decode.map.is_empty()
     }
 
     fn encoded_size(&self, decoded: Size) -> Size {
@@ -343,7 +348,7 @@ impl Stage for CastValue {
 mod tests {
     use super::*;
     use crate::codec::StageRef;
-    use crate::codec::registry::{self, tests::*};
+    use crate::codec::testing::*;
     use crate::error::ErrorKind;
 
     fn cast(t: DataType, json: &str) -> StageRef {
@@ -366,7 +371,7 @@ mod tests {
 
     #[test]
     fn the_example_is_read_and_maps_first() {
-        let line = include_str!("cast.rs").lines().find_map(|l| l.strip_prefix("//! Example: `")).unwrap();
+        let line = include_str!("cast_value.rs").lines().find_map(|l| l.strip_prefix("//! Example: `")).unwrap();
         let object = config_of(line.trim_end_matches('`'));
         let s = stage_v3("cast_value", object["configuration"].as_object().unwrap(), ElementType::native(DataType::Float32)).unwrap();
         assert_eq!(encoded(&s, &le!(f32, 1.9, f32::NAN, 300, -7)).unwrap(), [1, 0, 255, 0]);
@@ -484,6 +489,6 @@ mod tests {
             assert!(e.field().unwrap().starts_with(field), "{json}: {e}");
         }
         assert!(stage_v3("cast_value", &config_of(r#"{"data_type": "int8"}"#), ElementType::native(DataType::Bool)).is_err());
-        assert!(registry::has("cast_value"));
+        assert!(crate::codec::parse::has("cast_value"));
     }
 }

@@ -1,0 +1,168 @@
+//! The configuration of one codec, read member by member with errors that name the member.
+
+use crate::dtype::{DataType, ElementType, Kind, parse_v2};
+use crate::error::{Error, Result, err};
+use crate::metadata::extension::Extension;
+use crate::metadata::{Map, Value, json::brief};
+
+/// Whose conventions a configuration follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// v2: numcodecs parameters beside the id.
+    V2,
+    /// v3: a registered codec.
+    V3,
+    /// v3: `numcodecs.…`, with numcodecs parameters as its configuration.
+    Numcodecs,
+}
+
+/// The configuration of one codec. Members that are null count as missing; unknown members are ignored.
+#[derive(Clone, Copy)]
+pub(super) struct Config<'a> {
+    map: &'a Map,
+    /// Whose conventions it follows.
+    pub style: Style,
+}
+
+impl<'a> Config<'a> {
+    /// A configuration of that style.
+    pub fn new(map: &'a Map, style: Style) -> Config<'a> {
+        Config { map, style }
+    }
+
+    /// The configuration of a registered v3 codec.
+    #[cfg(test)]
+    pub fn v3(map: &'a Map) -> Config<'a> {
+        Config::new(map, Style::V3)
+    }
+
+    /// Where the member is, seen from the codec's object.
+    pub fn path(&self, name: &str) -> String {
+        if self.style == Style::V2 { name.into() } else { format!("configuration.{name}") }
+    }
+
+    /// An error of kind `Metadata` about that member.
+    pub fn error(&self, name: &str, message: String) -> Error {
+        err!(Metadata, "{message}").at_field(self.path(name))
+    }
+
+    /// The member, if it is there and not null.
+    pub fn get(&self, name: &str) -> Option<&'a Value> {
+        self.map.get(name).filter(|v| !v.is_null())
+    }
+
+    /// Refuses members of any other name, even if they are null.
+    pub fn only(&self, names: &[&str]) -> Result<()> {
+        match self.map.keys().find(|k| !names.contains(&k.as_str())) {
+            None => Ok(()),
+            Some(other) => Err(self.error(other, format!("an unknown member, expected {}", names.join(", ")))),
+        }
+    }
+
+    /// An integer between `low` and `high`; `default` where it is missing.
+    pub fn int(&self, name: &str, low: i64, high: i64, default: i64) -> Result<i64> {
+        match self.get(name) {
+            None => Ok(default),
+            Some(v) => match self.number(v).filter(|n| (low..=high).contains(n)) {
+                Some(n) => Ok(n),
+                None => Err(self.error(name, format!("found {}, expected an integer from {low} to {high}", brief(v)))),
+            },
+        }
+    }
+
+    /// An integer; in v2 one writer puts them into texts (HD-14).
+    fn number(&self, value: &Value) -> Option<i64> {
+        match value {
+            Value::String(text) if self.style == Style::V2 => text.parse().ok(),
+            other => other.as_i64(),
+        }
+    }
+
+    /// True or false; `default` where it is missing.
+    pub fn flag(&self, name: &str, default: bool) -> Result<bool> {
+        match self.get(name) {
+            None => Ok(default),
+            Some(Value::Bool(b)) => Ok(*b),
+            Some(v) => Err(self.error(name, format!("found {}, expected true or false", brief(v)))),
+        }
+    }
+
+    /// A string, if it is there.
+    pub fn text(&self, name: &str) -> Result<Option<&'a str>> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::String(s)) => Ok(Some(s)),
+            Some(v) => Err(self.error(name, format!("found {}, expected a string", brief(v)))),
+        }
+    }
+
+    /// A list of codecs.
+    pub fn codec_list(&self, name: &str) -> Result<Vec<Extension>> {
+        match self.get(name) {
+            None => Err(self.error(name, "the member is missing".into())),
+            Some(Value::Array(items)) => items
+                .iter()
+                .enumerate()
+                .map(|(i, v)| Extension::from_v3(v).map_err(|e| e.at_field(format!("[{i}]")).at_field(self.path(name))))
+                .collect(),
+            Some(other) => Err(self.error(name, format!("found {}, expected a list of codecs", brief(other)))),
+        }
+    }
+
+    /// Reads a NumPy type string, with a byte order (`<i4`) or as a name (`int32`), or `None` where the member is missing.
+    pub fn element(&self, name: &str) -> Result<Option<ElementType>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let named = |s: &str| DataType::NUMPY.iter().find(|t| t.name() == s).map(|t| ElementType::native(*t));
+        let element = match value {
+            Value::String(s) if named(s).is_some() => Ok(named(s)),
+            other => parse_v2::parse(other).map(Some),
+        };
+        match element.map_err(|e| e.at_field(self.path(name)))? {
+            Some(e) if !is_numpy_number(e) => {
+                Err(err!(Unsupported, "found {}, expected the type of a number of NumPy", e.data_type.name()).at_field(self.path(name)))
+            }
+            element => Ok(element),
+        }
+    }
+
+    /// Reads a NumPy type string that v2 requires; in v3 a missing one is `item`, the type of the array before the codec.
+    pub fn element_or(&self, name: &str, item: ElementType) -> Result<ElementType> {
+        match self.element(name)? {
+            Some(e) => Ok(e),
+            None if self.style == Style::V2 => Err(self.error(name, "the member is missing".into())),
+            None if !is_numpy_number(item) => {
+                Err(err!(Unsupported, "the elements are of {}, expected the type of a number of NumPy", item.data_type.name()))
+            }
+            None => Ok(item),
+        }
+    }
+}
+
+/// Whether numcodecs' codecs know the type: NumPy's numbers, and times.
+fn is_numpy_number(element: ElementType) -> bool {
+    DataType::NUMPY.contains(&element.data_type) || element.data_type.kind() == Kind::Time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::testing::config_of;
+
+    #[test]
+    fn configuration_members_are_checked() {
+        let map = config_of(r#"{"a": 3, "b": null, "c": "x", "d": 1.5, "e": true}"#);
+        let c = Config::v3(&map);
+        assert_eq!(c.int("a", 0, 9, 1).unwrap(), 3);
+        assert_eq!(c.int("b", 0, 9, 1).unwrap(), 1);
+        assert_eq!(c.int("d", 0, 9, 1).unwrap_err().field(), Some("configuration.d"));
+        assert!(c.int("a", 0, 2, 1).is_err());
+        assert_eq!(c.text("c").unwrap(), Some("x"));
+        assert!(c.text("a").is_err() && c.flag("a", true).is_err());
+        assert!(c.flag("e", false).unwrap());
+        let texts = config_of(r#"{"a": "3", "b": "-1", "c": "x"}"#);
+        let c = Config::new(&texts, Style::V2);
+        assert_eq!((c.int("a", 0, 9, 1).unwrap(), c.int("b", -1, 9, 1).unwrap()), (3, -1));
+        assert!(c.int("c", 0, 9, 1).is_err() && c.int("b", 0, 9, 1).is_err());
+        assert!(Config::v3(&texts).int("a", 0, 9, 1).is_err());
+    }
+}

@@ -1,0 +1,299 @@
+//! `delta`: differences between neighbouring elements.
+//!
+//! Specification: numcodecs `Delta` (v2 id `delta`; v3 name `numcodecs.delta`).
+//! Example: `{"name": "numcodecs.delta", "configuration": {"dtype": "<i4", "astype": "<i2"}}`
+
+use super::build::ArrayCodec;
+use super::config::Config;
+use super::multiversion::multiversion;
+use super::scalar::{Scalar, binary16, cast, map, truncate};
+use super::stage::{Dest, Size, Stage};
+use super::streams::{check_whole, converted, converted_size, decode_known, output};
+use crate::dtype::{DataType, ElementType, Kind};
+use crate::error::{Result, bail};
+use std::sync::Arc;
+
+/// Reads `dtype`, in which differences are made, and `astype`, in which they are stored.
+pub(super) fn build(config: &Config<'_>, item: ElementType) -> Result<ArrayCodec> {
+    let dtype = config.element_or("dtype", item)?;
+    let astype = config.element("astype")?.unwrap_or(dtype);
+    if dtype.data_type.kind() == Kind::Complex && astype.data_type.kind() != Kind::Complex {
+        return Err(config.error("astype", format!("found {}, expected a complex type", astype.data_type.name())));
+    }
+    Ok(ArrayCodec::new(dtype, astype, |from, to| Arc::new(Delta { from, to })).ordered())
+}
+
+/// `a + b` or `a - b` in that data type: integers wrap, floating-point numbers round to it.
+fn add(t: DataType, a: Scalar, b: Scalar, subtract: bool) -> Scalar {
+    let sum = |x: f64, y: f64| if subtract { x - y } else { x + y };
+    // The sum of two binary32 (or binary16) numbers in binary64, rounded once more, is the sum rounded once.
+    let round = |x: f64| match t {
+        DataType::Float16 => binary16(x).to_f64(),
+        DataType::Float32 | DataType::Complex64 => f64::from(x as f32),
+        _ => x,
+    };
+    match t.kind() {
+        Kind::Bool => Scalar::U(u64::from(a.is_true() != b.is_true())),
+        Kind::Int | Kind::UInt | Kind::Time | Kind::Opaque | Kind::Struct | Kind::Variable => {
+            let (a, b) = (a.bits(), b.bits());
+            truncate(t, if subtract { a.wrapping_sub(b) } else { a.wrapping_add(b) })
+        }
+        Kind::Float => Scalar::F(round(sum(a.f64(), b.f64()))),
+        Kind::Complex => Scalar::C(round(sum(a.f64(), b.f64())), round(sum(a.imaginary(), b.imaginary()))),
+    }
+}
+
+/// The type in which NumPy accumulates elements of `stored` that become `t`: one that holds both where numbers are
+/// floating-point, `t` itself (wrapping) otherwise.
+fn sum_type(t: DataType, stored: DataType) -> DataType {
+    let bits = |t: DataType| match (t.kind(), t.size()) {
+        (Kind::Float, n) => n * 8,
+        (Kind::Complex, n) => n * 4,
+        (_, n) => (n * 16).min(64),
+    };
+    match (t.kind(), bits(t).max(bits(stored))) {
+        (Kind::Float, 16) => DataType::Float16,
+        (Kind::Float, 32) => DataType::Float32,
+        (Kind::Float, _) => DataType::Float64,
+        (Kind::Complex, 64) => DataType::Complex128,
+        _ => t,
+    }
+}
+
+/// The loops of `delta` between equal types, for each type that is common.
+macro_rules! delta_loops {
+    ($($t:ty, $differences:ident, $sums:ident, $zero:expr, $add:expr, $subtract:expr;)*) => { $(
+        multiversion! {
+            fn $differences(src: &[u8], dst: &mut [u8], swapped: bool) {
+                let (src, dst) = (src.as_chunks::<{ size_of::<$t>() }>().0, dst.as_chunks_mut().0);
+                let (Some((first, rest)), Some((slot, slots))) = (src.split_first(), dst.split_first_mut()) else { return };
+                *slot = *first;
+                let terms = rest.iter().zip(src).zip(slots);
+                if swapped {
+                    terms.for_each(|((x, last), d)| *d = $subtract(<$t>::from_be_bytes(*x), <$t>::from_be_bytes(*last)).to_be_bytes());
+                } else {
+                    terms.for_each(|((x, last), d)| *d = $subtract(<$t>::from_le_bytes(*x), <$t>::from_le_bytes(*last)).to_le_bytes());
+                }
+            }
+
+            fn $sums(src: &[u8], dst: &mut [u8], swapped: bool) {
+                let terms = src.as_chunks::<{ size_of::<$t>() }>().0.iter().zip(dst.as_chunks_mut().0);
+                let mut sum: $t = $zero;
+                if swapped {
+                    terms.for_each(|(x, d)| {
+                        sum = $add(sum, <$t>::from_be_bytes(*x));
+                        *d = sum.to_be_bytes();
+                    });
+                } else {
+                    terms.for_each(|(x, d)| {
+                        sum = $add(sum, <$t>::from_le_bytes(*x));
+                        *d = sum.to_le_bytes();
+                    });
+                }
+            }
+        }
+    )* };
+}
+
+// Adding to -0 changes no number, not even -0.
+delta_loops!(
+    u8, differences_u8, sums_u8, 0, u8::wrapping_add, u8::wrapping_sub;
+    u16, differences_u16, sums_u16, 0, u16::wrapping_add, u16::wrapping_sub;
+    u32, differences_u32, sums_u32, 0, u32::wrapping_add, u32::wrapping_sub;
+    u64, differences_u64, sums_u64, 0, u64::wrapping_add, u64::wrapping_sub;
+    f32, differences_f32, sums_f32, -0.0, std::ops::Add::add, std::ops::Sub::sub;
+    f64, differences_f64, sums_f64, -0.0, std::ops::Add::add, std::ops::Sub::sub;
+);
+
+/// Differences or sums between equal types, for the types that are common. False where there is no loop.
+fn delta_of_one_type(e: ElementType, src: &[u8], dst: &mut [u8], sums: bool) -> bool {
+    let run = match (e.data_type.kind(), e.size(), sums) {
+        (Kind::Int | Kind::UInt, 1, false) => differences_u8,
+        (Kind::Int | Kind::UInt, 2, false) => differences_u16,
+        (Kind::Int | Kind::UInt, 4, false) => differences_u32,
+        (Kind::Int | Kind::UInt, 8, false) => differences_u64,
+        (Kind::Float, 4, false) => differences_f32,
+        (Kind::Float, 8, false) => differences_f64,
+        (Kind::Int | Kind::UInt, 1, true) => sums_u8,
+        (Kind::Int | Kind::UInt, 2, true) => sums_u16,
+        (Kind::Int | Kind::UInt, 4, true) => sums_u32,
+        (Kind::Int | Kind::UInt, 8, true) => sums_u64,
+        (Kind::Float, 4, true) => sums_f32,
+        (Kind::Float, 8, true) => sums_f64,
+        _ => return false,
+    };
+    run(src, dst, e.swapped());
+    true
+}
+
+struct Delta {
+    from: ElementType,
+    to: ElementType,
+}
+
+impl Stage for Delta {
+    fn name(&self) -> &'static str {
+        "delta"
+    }
+
+    fn encoded_size(&self, decoded: Size) -> Size {
+        converted_size(decoded, self.from, self.to)
+    }
+
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
+        let t = self.from.data_type;
+        if t == DataType::Bool {
+            bail!(Unsupported, "delta of bool cannot be written: other readers cannot invert it");
+        }
+        check_whole("delta", src.len(), self.from.size())?;
+        let mut last = cast(t, Scalar::U(0));
+        let out = output(dst, converted(src.len(), self.from, self.to))?;
+        if self.from == self.to && delta_of_one_type(self.from, src, out, false) {
+            return Ok(());
+        }
+        let mut first = true;
+        map(src, self.from, out, self.to, |value| {
+            let difference = if first { value } else { add(t, value, last, true) };
+            (first, last) = (false, value);
+            difference
+        });
+        Ok(())
+    }
+
+    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
+        check_whole("delta", src.len(), self.to.size())?;
+        let t = self.from.data_type;
+        decode_known(dst, converted(src.len(), self.to, self.from), |out| {
+            if self.from == self.to && delta_of_one_type(self.from, src, out, true) {
+                return Ok(());
+            }
+            let mut sum = None;
+            let t = sum_type(t, self.to.data_type);
+            map(src, self.to, out, self.from, |difference| {
+                let difference = cast(t, difference);
+                let value = sum.map_or(difference, |sum| add(t, sum, difference, false));
+                sum = Some(value);
+                value
+            });
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::StageRef;
+    use crate::codec::parse::build_v2;
+    use crate::codec::testing::*;
+    use crate::dtype::ByteOrder;
+    use crate::error::ErrorKind;
+
+    fn stage(json: &str) -> StageRef {
+        stage_v2("delta", json, DataType::UInt8)
+    }
+
+    fn encode(stage: &StageRef, src: &[u8]) -> Vec<u8> {
+        let mut out = vec![1; 1000];
+        stage.encode(src, &mut out).unwrap();
+        out
+    }
+
+    fn decode(stage: &StageRef, src: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        stage.decode(src, Dest::AtMost(&mut out, 1 << 20)).unwrap();
+        out
+    }
+
+    macro_rules! bytes {
+        ($order:ident, $t:ty, $($v:expr),*) => { { let v: Vec<u8> = [$($v as $t),*].iter().flat_map(|v| v.$order()).collect(); v } };
+    }
+
+    #[test]
+    fn delta_accumulates_in_its_own_type() {
+        let d = stage(r#"{"dtype": "<i8", "astype": "|i1"}"#);
+        let data = bytes!(to_le_bytes, i64, 100, 200, 300, 290);
+        assert_eq!(encode(&d, &data), bytes!(to_le_bytes, i8, 100, 100, 100, -10));
+        assert_eq!(decode(&d, &encode(&d, &data)), data);
+        assert_eq!(d.encoded_size(Size::Exact(32)), Size::Exact(4));
+    }
+
+    #[test]
+    fn delta_wraps_integers_and_follows_both_byte_orders() {
+        let d = stage(r#"{"dtype": ">u2", "astype": "<u2"}"#);
+        let data = bytes!(to_be_bytes, u16, 5, 3, 65535, 0);
+        assert_eq!(encode(&d, &data), bytes!(to_le_bytes, u16, 5, 65534, 65532, 1));
+        assert_eq!(decode(&d, &encode(&d, &data)), data);
+    }
+
+    #[test]
+    fn delta_of_floats_rounds_to_its_type() {
+        let d = stage(r#"{"dtype": "<f4"}"#);
+        let data = bytes!(to_le_bytes, f32, 1e8, 1.0, -0.0, 3.5);
+        assert_eq!(encode(&d, &data), bytes!(to_le_bytes, f32, 1e8, 1.0f32 - 1e8f32, -1.0, 3.5));
+        let halves: Vec<u8> = [1.0f32, 1.5, 2048.0, 2050.0].iter().flat_map(|&x| half::f16::from_f32(x).to_le_bytes()).collect();
+        let d = stage(r#"{"dtype": "<f2"}"#);
+        assert_eq!(decode(&d, &encode(&d, &halves)), halves);
+        let d = stage(r#"{"dtype": "<c16", "astype": "<c8"}"#);
+        let data = bytes!(to_le_bytes, f64, 1, 2, 4, -3);
+        assert_eq!(encode(&d, &data), bytes!(to_le_bytes, f32, 1, 2, 3, -5));
+        assert_eq!(decode(&d, &encode(&d, &data)), data);
+    }
+
+    #[test]
+    fn the_tight_loops_agree_with_the_general_ones() {
+        for &t in DataType::NUMPY.iter().filter(|t| t.kind() != Kind::Bool) {
+            for order in [ByteOrder::Little, ByteOrder::Big] {
+                let e = ElementType::new(t, order);
+                // Small integers: exact in every type. Forced through the general loop by another byte order on one side.
+                let mut native = Vec::new();
+                let bytes = ElementType::new(DataType::Int8, order);
+                native.resize(8 * t.size(), 0);
+                map(&[0, 3, 250, 7, 7, 100, 9, 2], bytes, &mut native, e, |x| x);
+                let one: StageRef = Arc::new(Delta { from: e, to: e });
+                let two: StageRef = Arc::new(Delta { from: e, to: ElementType::new(t, ByteOrder::Big) });
+                let mut general = vec![0; native.len()];
+                map(&encode(&two, &native), ElementType::new(t, ByteOrder::Big), &mut general, e, |x| x);
+                assert_eq!(encode(&one, &native), general, "{e:?}");
+                assert_eq!(decode(&one, &general), native, "{e:?}");
+                assert_eq!(decode(&two, &encode(&two, &native)), native, "{e:?}");
+            }
+        }
+        let d = stage(r#"{"dtype": "<f8"}"#);
+        let zeros = bytes!(to_le_bytes, f64, -0.0, -0.0);
+        assert_eq!(encode(&d, &zeros), bytes!(to_le_bytes, f64, -0.0, 0.0));
+        assert_eq!(decode(&d, &zeros), zeros);
+    }
+
+    #[test]
+    fn sums_are_rounded_to_the_wider_type_only() {
+        let d = stage(r#"{"dtype": "<f4", "astype": "<f8"}"#);
+        // In binary32, adding 1 to 2^24 twice changes nothing.
+        assert_eq!(
+            decode(&d, &bytes!(to_le_bytes, f64, 16_777_216.0, 1, 1)),
+            bytes!(to_le_bytes, f32, 16_777_216.0, 16_777_216.0, 16_777_218.0)
+        );
+        assert_eq!(sum_type(DataType::Float16, DataType::Int16), DataType::Float32);
+        assert_eq!(sum_type(DataType::Float16, DataType::UInt8), DataType::Float16);
+        assert_eq!(sum_type(DataType::Int32, DataType::Float64), DataType::Int32);
+        assert_eq!(sum_type(DataType::Complex64, DataType::Complex128), DataType::Complex128);
+    }
+
+    #[test]
+    fn delta_of_bool_is_read_but_not_written() {
+        let d = stage(r#"{"dtype": "|b1"}"#);
+        assert_eq!(decode(&d, &[1, 1, 0, 1]), [1, 0, 0, 1]);
+        assert_eq!(d.encode(&[1, 0], &mut Vec::new()).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn configurations_and_sizes_are_checked() {
+        doc_stage(include_str!("delta.rs"));
+        for (json, field) in
+            [("{}", "dtype"), (r#"{"dtype": "<i4", "astype": 4}"#, "astype"), (r#"{"dtype": "<c8", "astype": "<f4"}"#, "astype")]
+        {
+            assert_eq!(build_v2("delta", &config_of(json), BYTES).err().unwrap().field(), Some(field), "{json}");
+        }
+        refuses_wrong_sizes(&*stage(r#"{"dtype": "<i4"}"#));
+    }
+}

@@ -1,0 +1,761 @@
+//! Parsing codec chains: from the list of codecs in a document to a [`Chain`].
+//!
+//! Specification: v3 core, "Codecs" (array→array codecs, one array→bytes codec, bytes→bytes codecs, in that order); v2
+//! "Filters": `order` is a transpose, the byte order of `dtype` is `bytes`, filters and the compressor are stages.
+//! Array→array codecs that change values (`numcodecs.delta`, `bitround`, …) come before `bytes` in v3; they become stages over
+//! elements in the order of the buffer, the last of which writes the byte order that `bytes` asks for.
+
+use super::build::{ArrayCodec, Built, Make};
+use super::chain::{Body, Chain};
+use super::config::{Config, Style};
+use super::rare::{n5, offsets};
+use super::registered::{self, Class};
+use super::reshape::{self, Reshape};
+use super::stage::{BYTES, StageRef, VariableCodec};
+use super::transpose::{self, Permutation};
+use super::{bytes, registry, sharding};
+use crate::dtype::{ByteOrder, DataType, ElementType};
+use crate::error::{Error, Result, bail, err};
+use crate::limits::{self, Dims};
+use crate::metadata::extension::Extension;
+use crate::metadata::{Codecs, Map, Order};
+use std::sync::Arc;
+
+impl Chain {
+    /// Looks up every codec, checks their order and configuration for elements of `data_type` in chunks of that rank.
+    ///
+    /// Errors: `Metadata` (configuration, order; the field is named as in the document: `codecs[0].configuration.level`,
+    /// `filters[1].dtype`, `compressor.level`), `Unsupported` (unknown names), `Limit` (too many codecs, shards too deep).
+    pub fn parse(codecs: &Codecs, data_type: DataType, rank: usize) -> Result<Chain> {
+        limits::check_rank(rank)?;
+        match codecs {
+            Codecs::V2 { order, element, filters, compressor } => {
+                let permutation = if *order == Order::F { transpose::reversal(rank) } else { transpose::identity(rank) };
+                parse_v2(permutation, *element, filters, compressor.as_ref())
+            }
+            Codecs::V3(list) => parse_list(list, data_type, rank, 0).map_err(|e| e.at_field("codecs")),
+        }
+    }
+}
+
+/// Whether a codec of that name can be used, in v2 or in v3.
+pub fn has(name: &str) -> bool {
+    let name = registry::canonical(name);
+    registry::has_built_in(&name) || registered::find_v3(&name).is_some() || registered::find_v2(&name).is_some()
+}
+
+/// Makes the stage of a v2 filter or compressor.
+pub(super) fn build_v2(id: &str, configuration: &Map, item: ElementType) -> Result<Built> {
+    if let Some(codec) = registered::find_v2(id) {
+        return registered::build(id, &*codec, configuration, true, item);
+    }
+    let config = Config::new(configuration, Style::V2);
+    match registry::find_v2(id, item)? {
+        Make::Bytes(build) | Make::Serial(build) => build(&config, item),
+        Make::Array(build) => build(&config, item).map(|codec| codec.built()),
+    }
+}
+
+fn check_count(n: usize) -> Result<()> {
+    if n > limits::MAX_CODECS {
+        bail!(Limit, "found {n} codecs, the limit is {}", limits::MAX_CODECS);
+    }
+    Ok(())
+}
+
+fn parse_v2(
+    mut permutation: Permutation,
+    mut element: ElementType,
+    filters: &[Extension],
+    compressor: Option<&Extension>,
+) -> Result<Chain> {
+    check_count(filters.len()).map_err(|e| e.at_field("filters"))?;
+    let fields = (0..).map(|i| format!("filters[{i}]"));
+    let listed = filters.iter().zip(fields).chain(compressor.map(|c| (c, "compressor".to_string())));
+    let mut stages = Vec::with_capacity(filters.len() + 1);
+    let mut item = element;
+    if let DataType::Foreign(t) = element.data_type {
+        item = ElementType::new(t.carrier(), element.order);
+        element = item;
+        if let Some(codec) = registered::type_codec(t)? {
+            element = codec.from;
+            stages.push(codec.stage(element, item));
+        }
+    }
+    let mut body = None;
+    for (codec, field) in listed {
+        if element.data_type.is_variable() && body.is_none() {
+            let config = Config::new(&codec.configuration, Style::V2);
+            let codec = registry::build_variable(&codec.name, &config, element.data_type).map_err(|e| e.at_field(field))?;
+            item = codec.encoded_item();
+            // Lists in lists have the array's own order.
+            if matches!(element.data_type, DataType::VarJson) {
+                permutation = transpose::identity(permutation.len());
+            }
+            body = Some(Body::Variable(element.data_type, codec));
+            continue;
+        }
+        let built = build_v2(&codec.name, &codec.configuration, item).map_err(|e| e.at_field(field))?;
+        item = built.item;
+        stages.push(built.stage);
+    }
+    if element.data_type.is_variable() && body.is_none() {
+        return Err(err!(Metadata, "elements of variable length need a codec of objects, such as \"vlen-utf8\"").at_field("filters"));
+    }
+    Ok(Chain { permutation, body: body.unwrap_or(Body::Elements(element)), reshapes: Vec::new(), keep_fill: 0, stages })
+}
+
+/// Reads a v3 list of codecs, nested in `depth` shards. Fields of errors begin with the place in the list.
+pub(super) fn parse_list(list: &[Extension], data_type: DataType, rank: usize, depth: usize) -> Result<Chain> {
+    check_count(list.len())?;
+    if list.is_empty() && !data_type.has_order() && !data_type.is_variable() && !matches!(data_type, DataType::Foreign(_)) {
+        // Drafts were written without any codec; where elements have no byte order, that can mean one thing only.
+        return Ok(Chain {
+            permutation: transpose::identity(rank),
+            body: Body::Elements(ElementType::native(data_type)),
+            reshapes: Vec::new(),
+            keep_fill: 0,
+            stages: Vec::new(),
+        });
+    }
+    let mut parser = Parser {
+        permutation: transpose::identity(rank),
+        data_type,
+        array_codecs: Vec::new(),
+        body: None,
+        reshapes: Vec::new(),
+        keep_fill: 0,
+        stages: Vec::new(),
+        item: BYTES,
+        depth,
+    };
+    for (i, codec) in list.iter().enumerate() {
+        parser.codec(i, codec).map_err(|e| e.at_field(format!("[{i}]")))?;
+    }
+    parser.finish()
+}
+
+/// The state between two codecs of a v3 list.
+struct Parser {
+    permutation: Permutation,
+    /// The type of the elements after the codecs so far.
+    data_type: DataType,
+    array_codecs: Vec<ArrayCodec>,
+    body: Option<Body>,
+    reshapes: Vec<(usize, Reshape)>,
+    keep_fill: usize,
+    stages: Vec<StageRef>,
+    /// The elements of the buffer after the codecs so far.
+    item: ElementType,
+    depth: usize,
+}
+
+impl Parser {
+    fn codec(&mut self, at: usize, codec: &Extension) -> Result<()> {
+        let name = registry::canonical(&codec.name);
+        if !matches!(name.as_str(), "transpose" | "sharding_indexed" | "reshape" | "zarrs.squeeze") {
+            self.settle_type()?;
+        }
+        let config = Config::new(&codec.configuration, if name.starts_with("numcodecs.") { Style::Numcodecs } else { Style::V3 });
+        if let Some(found) = registered::find_v3(&codec.name) {
+            return self.registered(&codec.name, &*found, &codec.configuration);
+        }
+        match name.as_str() {
+            "transpose" => self.expect_elements(&name).and_then(|()| self.transpose(&config)),
+            "bytes" | "endian" => self.expect_elements(&name).and_then(|()| self.bytes(&config)),
+            "sharding_indexed" => self.expect_elements(&name).and_then(|()| self.shards(at, &config)),
+            // The second is what its URL, and older releases, call it.
+            "zarrs.vlen" | "vlen" => self.expect_elements(&name).and_then(|()| self.offsets(&config)),
+            _ if registry::is_variable(&name) => self.expect_elements(&name).and_then(|()| self.variable(&name, &config)),
+            "n5_default" => self.expect_elements(&name).and_then(|()| self.n5(&config)),
+            "reshape" | "zarrs.squeeze" => {
+                self.expect_elements(&name)?;
+                let reshape = if name == "reshape" { reshape::parse(&config)? } else { Reshape::Squeeze };
+                self.reshapes.push((at, reshape));
+                Ok(())
+            }
+            _ => match registry::find_v3(&name) {
+                Some((Make::Bytes(build), style)) => self.stage(&name, |item| build(&Config::new(&codec.configuration, style), item)),
+                Some((Make::Array(build), style)) => {
+                    self.expect_elements(&name)?;
+                    let codec = build(&Config::new(&codec.configuration, style), ElementType::native(self.data_type))?;
+                    self.array_codec(&name, codec)
+                }
+                Some((Make::Serial(build), style)) => {
+                    self.expect_elements(&name)?;
+                    self.elements(ByteOrder::NATIVE);
+                    self.stage(&name, |item| build(&Config::new(&codec.configuration, style), item))
+                }
+                None if codec.must_understand => Err(registry::unknown_v3(&codec.name)),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// A registered data type becomes what it is in the file, by an array→array codec unless that is what it is in memory. Shards leave this to
+    /// their inner chunks.
+    fn settle_type(&mut self) -> Result<()> {
+        let DataType::Foreign(t) = self.data_type else { return Ok(()) };
+        self.data_type = t.memory();
+        match registered::type_codec(t)? {
+            Some(codec) => self.array_codec(t.name(), codec),
+            None => Ok(()),
+        }
+    }
+
+    /// A codec that the program has registered.
+    fn registered(&mut self, name: &str, codec: &dyn registered::Codec, configuration: &Map) -> Result<()> {
+        match codec.class() {
+            Class::Bytes => self.stage(name, |item| registered::build(name, codec, configuration, false, item)),
+            Class::Array { .. } => {
+                self.expect_elements(name)?;
+                let codec = registered::array_codec(name, codec, configuration, false, ElementType::native(self.data_type))?;
+                self.array_codec(name, codec)
+            }
+            Class::Serial => {
+                self.expect_elements(name)?;
+                self.elements(ByteOrder::NATIVE);
+                self.stage(name, |item| registered::build(name, codec, configuration, false, item))
+            }
+        }
+    }
+
+    /// Checks that elements, not bytes, come in.
+    fn expect_elements(&self, name: &str) -> Result<()> {
+        if self.body.is_some() {
+            bail!(Metadata, "{name:?} stands behind the codec that makes bytes of the elements, expected a bytes→bytes codec");
+        }
+        Ok(())
+    }
+
+    /// `n5_default`: a full transposition, big-endian elements, and at most one compressor behind the block's header.
+    fn n5(&mut self, config: &Config<'_>) -> Result<()> {
+        let list = config.codec_list("codecs")?;
+        let rank = self.permutation.len();
+        let fail = |i: usize, e: Error| e.at_field(format!("[{i}]")).at_field(config.path("codecs"));
+        let [turn, bytes, rest @ ..] = list.as_slice() else {
+            return Err(config.error("codecs", format!("found {} codecs, expected \"transpose\" and \"bytes\"", list.len())));
+        };
+        if turn.name != "transpose" || transpose::parse(&Config::new(&turn.configuration, Style::V3), rank)? != transpose::reversal(rank) {
+            return Err(fail(0, err!(Metadata, "found {:?}, expected a \"transpose\" that reverses the dimensions", turn.name)));
+        }
+        let order = bytes::parse(&Config::new(&bytes.configuration, Style::V3), self.data_type).map_err(|e| fail(1, e))?;
+        if bytes.name != "bytes" || order != ByteOrder::Big && self.data_type.swap_unit() > 1 {
+            return Err(fail(1, err!(Metadata, "found {:?}, expected \"bytes\" with big-endian elements", bytes.name)));
+        }
+        self.transpose(&Config::new(&turn.configuration, Style::V3))?;
+        self.elements(ByteOrder::Big);
+        let inner = match rest {
+            [] => None,
+            [codec] => match registry::find_v3(&registry::canonical(&codec.name)) {
+                Some((Make::Bytes(build), style)) => {
+                    Some(build(&Config::new(&codec.configuration, style), self.item).map_err(|e| fail(2, e))?.stage)
+                }
+                Some(_) => return Err(fail(2, err!(Metadata, "{:?} makes no bytes of bytes, expected a bytes→bytes codec", codec.name))),
+                None => return Err(fail(2, registry::unknown_v3(&codec.name))),
+            },
+            _ => return Err(config.error("codecs", format!("found {} codecs, expected at most three", list.len()))),
+        };
+        self.stages.push(Arc::new(n5::Block { item: self.data_type.size(), inner, shape: Dims::new() }));
+        self.item = BYTES;
+        Ok(())
+    }
+
+    fn transpose(&mut self, config: &Config<'_>) -> Result<()> {
+        if !self.reshapes.is_empty() {
+            bail!(Unsupported, "a transpose behind a reshape is not supported");
+        }
+        let order = transpose::parse(config, self.permutation.len())?;
+        if self.array_codecs.iter().any(|k| k.depends_on_order) && order != transpose::identity(order.len()) {
+            bail!(Unsupported, "a transpose behind a codec that depends on the order of the elements is not supported");
+        }
+        self.permutation = transpose::compose(&self.permutation, &order);
+        Ok(())
+    }
+
+    fn array_codec(&mut self, name: &str, codec: ArrayCodec) -> Result<()> {
+        if codec.from.data_type != self.data_type {
+            bail!(Metadata, "{name:?} takes {}, found elements of {}", codec.from.data_type.name(), self.data_type.name());
+        }
+        self.data_type = codec.to.data_type;
+        self.array_codecs.push(codec);
+        Ok(())
+    }
+
+    fn bytes(&mut self, config: &Config<'_>) -> Result<()> {
+        if self.data_type.is_variable() {
+            bail!(
+                Metadata,
+                "\"bytes\" takes elements of one size, found {}; expected \"vlen-utf8\" or \"vlen-bytes\"",
+                self.data_type.name()
+            );
+        }
+        let order = bytes::parse(config, self.data_type)?;
+        self.elements(order);
+        Ok(())
+    }
+
+    /// The array→array codecs so far become stages, the last of which writes that byte order.
+    fn elements(&mut self, order: ByteOrder) {
+        let count = self.array_codecs.len();
+        let mut element = ElementType::new(self.data_type, order);
+        self.item = element;
+        for (i, codec) in std::mem::take(&mut self.array_codecs).into_iter().enumerate() {
+            let native = ElementType::native(codec.from.data_type);
+            let to = ElementType::new(codec.to.data_type, if i + 1 == count { order } else { ByteOrder::NATIVE });
+            if i == 0 {
+                element = native;
+            }
+            self.stages.push(codec.stage(native, to));
+            if codec.keeps_fill {
+                self.keep_fill = self.stages.len();
+            }
+        }
+        self.body = Some(Body::Elements(element));
+    }
+
+    fn variable(&mut self, name: &str, config: &Config<'_>) -> Result<()> {
+        self.serial(registry::build_variable(name, config, self.data_type)?);
+        Ok(())
+    }
+
+    fn offsets(&mut self, config: &Config<'_>) -> Result<()> {
+        let depth = self.depth + 1;
+        self.serial(offsets::build(config, self.data_type, |list, data_type| parse_list(list, data_type, 1, depth))?);
+        Ok(())
+    }
+
+    /// The codec that makes bytes of elements of variable length.
+    fn serial(&mut self, codec: Arc<dyn VariableCodec>) {
+        self.item = codec.encoded_item();
+        self.body = Some(Body::Variable(self.data_type, codec));
+    }
+
+    fn shards(&mut self, at: usize, config: &Config<'_>) -> Result<()> {
+        if !self.array_codecs.is_empty() {
+            bail!(Unsupported, "codecs that change values before \"sharding_indexed\" are not supported; inside it they are");
+        }
+        if !self.reshapes.is_empty() {
+            bail!(Unsupported, "shards behind a reshape are not supported");
+        }
+        if self.depth >= limits::MAX_SHARD_NESTING {
+            bail!(Limit, "shards are nested more than {} deep", limits::MAX_SHARD_NESTING);
+        }
+        let depth = self.depth + 1;
+        let shards = sharding::parse(config, self.data_type, self.permutation.len(), |list, data_type, rank| {
+            parse_list(list, data_type, rank, depth)
+        })?;
+        self.item = BYTES;
+        self.body = Some(Body::Shards(Arc::new(shards), at));
+        Ok(())
+    }
+
+    fn stage(&mut self, name: &str, build: impl FnOnce(ElementType) -> Result<Built>) -> Result<()> {
+        if self.body.is_none() {
+            bail!(Metadata, "{name:?} takes bytes, expected a codec that makes bytes of the elements before it");
+        }
+        let built = build(self.item)?;
+        self.item = built.item;
+        self.stages.push(built.stage);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Chain> {
+        match self.body {
+            Some(body) => {
+                Ok(Chain { permutation: self.permutation, body, reshapes: self.reshapes, keep_fill: self.keep_fill, stages: self.stages })
+            }
+            None => Err(err!(Metadata, "no codec makes bytes of the elements, expected \"bytes\" or \"sharding_indexed\"")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::IndexLocation;
+    use crate::codec::bound::{BoundChain, Leaf, Sharded};
+    use crate::codec::stage::{Dest, Size};
+    use crate::error::ErrorKind;
+
+    const I32: ElementType = ElementType { data_type: DataType::Int32, order: ByteOrder::Little };
+
+    fn v3(json: &str) -> Codecs {
+        let list = crate::json::parse_text(json).unwrap();
+        let list = list.as_array().unwrap();
+        Codecs::V3(list.iter().map(|v| Extension::from_v3(v).unwrap()).collect())
+    }
+
+    fn v2(order: Order, element: ElementType, filters: &str, compressor: Option<&str>) -> Codecs {
+        let list = crate::json::parse_text(filters).unwrap();
+        let list = list.as_array().unwrap();
+        let filters = list.iter().map(|v| Extension::from_v2(v).unwrap()).collect();
+        let compressor = compressor.map(|c| Extension::from_v2(&crate::json::parse_text(c).unwrap()).unwrap());
+        Codecs::V2 { order, element, filters, compressor }
+    }
+
+    fn leaf(codecs: &Codecs, t: DataType, shape: &[u64]) -> Leaf {
+        match Chain::parse(codecs, t, shape.len()).unwrap().bind(shape).unwrap() {
+            BoundChain::Leaf(leaf) => leaf,
+            BoundChain::Sharded(_) => panic!("sharded"),
+        }
+    }
+
+    fn sharded(codecs: &Codecs, t: DataType, shape: &[u64]) -> Box<Sharded> {
+        match Chain::parse(codecs, t, shape.len()).unwrap().bind(shape).unwrap() {
+            BoundChain::Sharded(s) => s,
+            BoundChain::Leaf(_) => panic!("not sharded"),
+        }
+    }
+
+    fn parse_error(codecs: &Codecs, t: DataType, rank: usize) -> Error {
+        Chain::parse(codecs, t, rank).err().unwrap()
+    }
+
+    fn encode(leaf: &Leaf, data: &[u8]) -> Vec<u8> {
+        let mut buf = data.to_vec();
+        for stage in &leaf.stages {
+            let mut out = Vec::new();
+            stage.encode(&buf, &mut out).unwrap();
+            buf = out;
+        }
+        buf
+    }
+
+    fn decode(leaf: &Leaf, stored: &[u8]) -> Vec<u8> {
+        let mut buf = stored.to_vec();
+        for (stage, size) in leaf.stages.iter().zip(&leaf.sizes).rev() {
+            let mut out = Vec::new();
+            match size {
+                Size::Exact(n) => {
+                    out.resize(*n, 0);
+                    stage.decode(&buf, Dest::Exact(&mut out)).unwrap();
+                }
+                Size::AtMost(n) => stage.decode(&buf, Dest::AtMost(&mut out, *n)).unwrap(),
+            }
+            buf = out;
+        }
+        buf
+    }
+
+    fn le32(values: &[i32]) -> Vec<u8> {
+        values.iter().flat_map(|v| v.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn byte_order_and_transposes_cost_no_stage() {
+        let codecs = v3(
+            r#"[{"name": "transpose", "configuration": {"order": [1, 2, 0]}}, {"name": "transpose", "configuration": {"order": [0, 2, 1]}},
+            {"name": "bytes", "configuration": {"endian": "big"}}]"#,
+        );
+        let leaf = leaf(&codecs, DataType::Int32, &[2, 3, 4]);
+        // Encoded dimensions are the user's 1, 0, 2.
+        assert_eq!(leaf.layout.strides.as_slice(), &[16, 32, 4]);
+        assert_eq!(leaf.layout.element, ElementType::new(DataType::Int32, ByteOrder::Big));
+        assert_eq!(leaf.layout.bytes, 96);
+        assert!(leaf.stages.is_empty());
+        assert_eq!(leaf.sizes, [Size::Exact(96)]);
+    }
+
+    #[test]
+    fn v2_order_f_reverses() {
+        let leaf = leaf(&v2(Order::F, ElementType::new(DataType::Float64, ByteOrder::Big), "[]", None), DataType::Float64, &[2, 3, 4]);
+        assert_eq!(leaf.layout.strides.as_slice(), &[8, 16, 48]);
+        assert!(leaf.layout.element.swapped());
+    }
+
+    #[test]
+    fn scalars_and_single_bytes_need_little() {
+        let scalar = leaf(&v3(r#"["bytes"]"#), DataType::UInt8, &[]);
+        assert_eq!((scalar.layout.bytes, scalar.layout.strides.len()), (1, 0));
+        assert_eq!(leaf(&v3(r#"[{"name": "endian", "configuration": {"endian": "little"}}]"#), DataType::Float64, &[]).layout.bytes, 8);
+    }
+
+    #[test]
+    fn a_list_without_codecs_is_read_for_single_bytes() {
+        assert!(leaf(&v3("[]"), DataType::Int8, &[5]).stages.is_empty());
+        assert!(Chain::parse(&v3("[]"), DataType::Int16, 1).is_err());
+    }
+
+    #[test]
+    fn chains_are_shared_between_threads() {
+        fn shared<T: Send + Sync + Clone>() {}
+        shared::<Chain>();
+    }
+
+    #[test]
+    fn sizes_follow_the_stages() {
+        let codecs = v3(r#"[{"name": "bytes", "configuration": {"endian": "little"}}, "crc32c", "gzip", "crc32c"]"#);
+        let leaf = leaf(&codecs, DataType::Int32, &[10]);
+        assert_eq!(leaf.sizes[..2], [Size::Exact(40), Size::Exact(44)]);
+        assert!(matches!((leaf.sizes[2], leaf.sizes[3]), (Size::AtMost(a), Size::AtMost(b)) if b == a + 4 && a > 44));
+        let data = le32(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(decode(&leaf, &encode(&leaf, &data)), data);
+    }
+
+    #[test]
+    fn v2_filters_see_typed_buffers() {
+        let codecs = v2(
+            Order::C,
+            I32,
+            r#"[{"id": "delta", "dtype": "<i4", "astype": "<i2"}, {"id": "shuffle", "elementsize": 2}]"#,
+            Some(r#"{"id": "zstd", "level": 1}"#),
+        );
+        let leaf = leaf(&codecs, DataType::Int32, &[2, 2]);
+        assert_eq!(leaf.sizes[..3], [Size::Exact(16), Size::Exact(8), Size::Exact(8)]);
+        let data = le32(&[100, 101, 103, 90]);
+        let mut delta = Vec::new();
+        leaf.stages[0].encode(&data, &mut delta).unwrap();
+        assert_eq!(delta, [100i16, 1, 2, -13].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>());
+        assert_eq!(decode(&leaf, &encode(&leaf, &data)), data);
+    }
+
+    #[test]
+    fn v3_kernels_end_in_the_byte_order_of_bytes() {
+        let codecs = v3(r#"[{"name": "numcodecs.astype", "configuration": {"encode_dtype": "<i4", "decode_dtype": "<i8"}},
+            {"name": "transpose", "configuration": {"order": [1, 0]}},
+            {"name": "numcodecs.delta", "configuration": {"dtype": "int32"}},
+            {"name": "bytes", "configuration": {"endian": "big"}}]"#);
+        let leaf = leaf(&codecs, DataType::Int64, &[2, 2]);
+        assert_eq!(leaf.layout.element, ElementType::native(DataType::Int64));
+        assert_eq!(leaf.layout.strides.as_slice(), &[8, 16]);
+        assert_eq!(leaf.sizes, [Size::Exact(32), Size::Exact(16), Size::Exact(16)]);
+        let data: Vec<u8> = [5i64, 7, 6, 1].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let stored = encode(&leaf, &data);
+        assert_eq!(stored, [5i32, 2, -1, -5].iter().flat_map(|v| v.to_be_bytes()).collect::<Vec<u8>>());
+        assert_eq!(decode(&leaf, &stored), data);
+    }
+
+    #[test]
+    fn the_order_of_codecs_is_checked() {
+        let little = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+        let cases = [
+            ("[]".to_string(), "codecs", "makes bytes"),
+            (r#"["gzip"]"#.into(), "codecs[0]", "takes bytes"),
+            (format!("[{little}, {little}]"), "codecs[1]", "behind"),
+            (format!(r#"[{little}, {{"name": "transpose", "configuration": {{"order": [0]}}}}]"#), "codecs[1]", "behind"),
+            (format!(r#"["gzip", {little}]"#), "codecs[0]", "takes bytes"),
+        ];
+        for (json, field, text) in cases {
+            let e = parse_error(&v3(&json), DataType::Int32, 1);
+            assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some(field)), "{json}");
+            assert!(e.message().contains(text), "{e}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_field_of_the_document() {
+        let sharded = r#"[{"name": "sharding_indexed", "configuration": {"chunk_shape": [2], "index_codecs": ["bytes"], "codecs": [
+            {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip", "configuration": {"level": 77}}]}}]"#;
+        let cases = [
+            (v3(r#"["bytes"]"#), "codecs[0].configuration.endian"),
+            (v3(r#"[{"name": "transpose"}, "bytes"]"#), "codecs[0].configuration.order"),
+            (
+                v3(r#"[{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd", "configuration": {"level": "x"}}]"#),
+                "codecs[1].configuration.level",
+            ),
+            (v3(sharded), "codecs[0].configuration.codecs[1].configuration.level"),
+            (v3(&sharded.replace("77", "7")), "codecs[0].configuration.index_codecs[0].configuration.endian"),
+            (v2(Order::C, I32, r#"[{"id": "delta", "dtype": 3}]"#, None), "filters[0].dtype"),
+            (v2(Order::C, I32, "[]", Some(r#"{"id": "gzip", "level": 10}"#)), "compressor.level"),
+        ];
+        for (codecs, field) in cases {
+            let e = parse_error(&codecs, DataType::Int32, 1);
+            assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some(field)), "{e}");
+        }
+    }
+
+    #[test]
+    fn unknown_codecs_are_refused_by_name_or_skipped() {
+        let bytes = r#"{"name": "bytes", "configuration": {"endian": "little"}}"#;
+        let e = parse_error(&v3(&format!(r#"[{bytes}, "foo"]"#)), DataType::Int32, 1);
+        assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("codecs[1]")));
+        assert!(e.message().starts_with("the codec \"foo\" is not known; known are "), "{e}");
+        let e = parse_error(&v2(Order::C, I32, r#"[{"id": "szip"}]"#, None), DataType::Int32, 1);
+        assert_eq!((e.kind(), e.field()), (ErrorKind::Unsupported, Some("filters[0]")));
+        let skipped = v3(&format!(r#"[{bytes}, {{"name": "foo", "must_understand": false}}]"#));
+        assert!(leaf(&skipped, DataType::Int32, &[4]).stages.is_empty());
+    }
+
+    #[test]
+    fn structs_go_through_bytes_and_not_through_arithmetic() {
+        let field = |name: &str, t: DataType| crate::dtype::Field { name: name.into(), offset: 0, element: t.into(), shape: Vec::new() };
+        let fields = vec![field("x", DataType::Float64), field("id", DataType::Int32)];
+        let s = DataType::Struct(crate::dtype::Struct::packed(fields).unwrap());
+        let big = r#"{"name": "bytes", "configuration": {"endian": "big"}}"#;
+        let blosc = r#"{"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "blocksize": 0}}"#;
+        let bound = leaf(&v3(&format!("[{big}, {blosc}]")), s, &[4]);
+        assert_eq!((bound.layout.element, bound.layout.bytes), (ElementType::new(s, ByteOrder::Big), 48));
+        assert!(matches!(bound.layout.element.data_type, DataType::Struct(turned) if !turned.is_native()));
+        let shuffle = leaf(&v2(Order::F, s.into(), r#"[{"id": "shuffle", "elementsize": 12}]"#, None), s, &[4]);
+        assert_eq!(encode(&shuffle, &[7; 48]), [7; 48]);
+        for codec in
+            ["numcodecs.delta", "numcodecs.quantize", "numcodecs.bitround", "scale_offset", "pcodec", "packbits", "numcodecs.packbits"]
+        {
+            let configuration = if codec.ends_with("quantize") { r#"{"digits": 2}"# } else { r#"{"keepbits": 3}"# };
+            let tail = if matches!(codec, "pcodec" | "packbits") { String::new() } else { format!(", {big}") };
+            let list = format!(r#"[{{"name": "{codec}", "configuration": {configuration}}}{tail}]"#);
+            assert!(Chain::parse(&v3(&list), s, 1).is_err(), "{codec}");
+        }
+        assert!(Chain::parse(&v2(Order::C, s.into(), r#"[{"id": "delta", "dtype": [["x", "<f8"]]}]"#, None), s, 1).is_err());
+    }
+
+    #[test]
+    fn limits_hold() {
+        let many =
+            format!(r#"[{{"name": "bytes", "configuration": {{"endian": "little"}}}}{}]"#, r#", "crc32c""#.repeat(limits::MAX_CODECS));
+        assert_eq!(parse_error(&v3(&many), DataType::Int32, 1).kind(), ErrorKind::Limit);
+        let chain = Chain::parse(&v3(r#"["bytes"]"#), DataType::UInt8, 2).unwrap();
+        assert_eq!(chain.bind(&[1 << 40, 1 << 40]).err().unwrap().kind(), ErrorKind::Limit);
+        assert_eq!(chain.bind(&[1]).err().unwrap().kind(), ErrorKind::Rank);
+    }
+
+    fn shards(inner: &str, codecs: &str) -> String {
+        format!(
+            r#"{{"name": "sharding_indexed", "configuration": {{"chunk_shape": {inner}, "codecs": {codecs},
+                "index_codecs": [{{"name": "bytes", "configuration": {{"endian": "little"}}}}, "crc32c"]}}}}"#
+        )
+    }
+
+    #[test]
+    fn shards_bind_with_their_index() {
+        let s = sharded(&v3(&format!("[{}]", shards("[32, 32]", r#"["bytes"]"#))), DataType::UInt8, &[64, 64]);
+        assert_eq!((s.grid.as_slice(), s.inner_shape.as_slice(), s.axes.as_slice()), (&[2u64, 2][..], &[32u64, 32][..], &[0usize, 1][..]));
+        assert_eq!(s.index.sizes, [Size::Exact(64), Size::Exact(68)]);
+        assert_eq!((s.location, s.stages.len()), (IndexLocation::End, 0));
+        assert_eq!(s.inner.shape().as_slice(), &[32, 32]);
+    }
+
+    #[test]
+    fn transposes_before_shards_become_axes() {
+        let json = format!(
+            r#"[{{"name": "transpose", "configuration": {{"order": [2, 0, 1]}}}}, {}, "gzip"]"#,
+            shards("[4, 1, 3]", r#"["bytes"]"#)
+        );
+        let chain = Chain::parse(&v3(&json), DataType::UInt8, 3).unwrap();
+        assert_eq!(chain.inner_shape().unwrap().as_slice(), &[1, 3, 4]);
+        let s = sharded(&v3(&json), DataType::UInt8, &[2, 3, 8]);
+        assert_eq!((s.axes.as_slice(), s.grid.as_slice()), (&[2usize, 0, 1][..], &[2u64, 2, 1][..]));
+        assert_eq!(s.stages.len(), 1);
+        let e = chain.bind(&[2, 3, 6]).err().unwrap();
+        assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some("codecs[1].configuration.chunk_shape")));
+    }
+
+    #[test]
+    fn shards_nest_up_to_the_limit() {
+        let mut json = r#"["bytes"]"#.to_string();
+        for size in [1, 2, 4, 8] {
+            json = format!("[{}]", shards(&format!("[{size}]"), &json));
+        }
+        let s = sharded(&v3(&json), DataType::UInt8, &[16]);
+        let BoundChain::Sharded(inner) = &s.inner else { panic!("not nested") };
+        assert_eq!(
+            (s.inner_shape.as_slice(), inner.inner_shape.as_slice(), inner.grid.as_slice()),
+            (&[8u64][..], &[4u64][..], &[2u64][..])
+        );
+        let deeper = format!("[{}]", shards("[16]", &json));
+        assert_eq!(parse_error(&v3(&deeper), DataType::UInt8, 1).kind(), ErrorKind::Limit);
+        let uneven = format!("[{}]", shards("[6]", &format!("[{}]", shards("[4]", r#"["bytes"]"#))));
+        let e = Chain::parse(&v3(&uneven), DataType::UInt8, 1).unwrap().bind(&[12]).err().unwrap();
+        assert_eq!(e.field(), Some("codecs[0].configuration.codecs[0].configuration.chunk_shape"));
+    }
+
+    #[test]
+    fn an_index_must_have_a_fixed_size() {
+        for index in [r#"["bytes", "gzip"]"#.to_string(), format!("[{}]", shards("[1, 2]", r#"["bytes"]"#))] {
+            let json = format!(
+                r#"[{{"name": "sharding_indexed", "configuration": {{"chunk_shape": [2], "codecs": ["bytes"], "index_codecs": {index}}}}}]"#
+            );
+            let json = json.replace(r#"["bytes", "gzip"]"#, r#"[{"name": "bytes", "configuration": {"endian": "little"}}, "gzip"]"#);
+            let e = parse_error(&v3(&json), DataType::UInt8, 1);
+            assert!(e.field().unwrap().starts_with("codecs[0].configuration.index_codecs"), "{e}");
+        }
+    }
+
+    #[test]
+    fn shards_need_the_types_of_the_array() {
+        let json = format!(r#"[{{"name": "numcodecs.delta", "configuration": {{"dtype": "|u1"}}}}, {}]"#, shards("[2]", r#"["bytes"]"#));
+        assert_eq!(parse_error(&v3(&json), DataType::UInt8, 1).kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn chunks_without_elements_bind() {
+        assert_eq!(leaf(&v3(r#"["bytes"]"#), DataType::UInt8, &[0, 3]).layout.bytes, 0);
+        assert_eq!(sharded(&v3(&format!("[{}]", shards("[1, 2]", r#"["bytes"]"#))), DataType::UInt8, &[3, 4]).index.layout.bytes, 96);
+    }
+
+    #[test]
+    fn reshapes_change_the_shape_that_codecs_behind_them_see() {
+        let zfp = r#"{"name": "zfp", "configuration": {"mode": "reversible"}}"#;
+        let five = [2, 1, 3, 1, 4];
+        assert!(Chain::parse(&v3(&format!("[{zfp}]")), DataType::Float32, 5).unwrap().bind(&five).is_err());
+        let data: Vec<u8> = (0..24).flat_map(|i| (i as f32).to_le_bytes()).collect();
+        let flat = leaf(&v3(&format!("[{zfp}]")), DataType::Float32, &[2, 3, 4]);
+        for codec in [r#""zarrs.squeeze""#, r#"{"name": "reshape", "configuration": {"shape": [[0], [2], 4]}}"#] {
+            let chain = leaf(&v3(&format!("[{codec}, {zfp}]")), DataType::Float32, &five);
+            assert_eq!(encode(&chain, &data), encode(&flat, &data));
+            assert_eq!(decode(&chain, &encode(&chain, &data)), data);
+        }
+        let plain = leaf(
+            &v3(
+                r#"[{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "reshape", "configuration": {"shape": [-1]}}, {"name": "bytes", "configuration": {"endian": "little"}}]"#,
+            ),
+            DataType::Int32,
+            &[2, 3],
+        );
+        assert_eq!((plain.layout.strides.as_slice(), plain.stages.len()), (&[4, 8][..], 0));
+        let e = Chain::parse(&v3(r#"[{"name": "reshape", "configuration": {"shape": [5, -1]}}, "bytes"]"#), DataType::Int8, 1)
+            .unwrap()
+            .bind(&[7]);
+        assert_eq!(e.err().unwrap().field(), Some("codecs[0].configuration.shape"));
+        let turned =
+            r#"[{"name": "reshape", "configuration": {"shape": [-1]}}, {"name": "transpose", "configuration": {"order": [0]}}, "bytes"]"#;
+        assert_eq!(parse_error(&v3(turned), DataType::Int8, 1).kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn n5_blocks_are_big_endian_and_column_major() {
+        let codecs = |more: &str| {
+            v3(&format!(
+                r#"[{{"name": "n5_default", "configuration": {{"codecs": [{{"name": "transpose", "configuration": {{"order": [1, 0]}}}}, {{"name": "bytes", "configuration": {{"endian": "big"}}}}{more}]}}}}]"#
+            ))
+        };
+        let plain = leaf(&codecs(""), DataType::Int16, &[3, 2]);
+        assert_eq!(plain.layout.strides.as_slice(), &[2, 6]);
+        assert!(plain.layout.element.swapped());
+        let data: Vec<u8> = (0..12).collect();
+        assert_eq!(encode(&plain, &data)[..12], [0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 2]);
+        for more in ["", r#", "gzip""#, r#", {"name": "zstd", "configuration": {"level": 1}}"#] {
+            let chain = leaf(&codecs(more), DataType::Int16, &[3, 2]);
+            assert_eq!(decode(&chain, &encode(&chain, &data)), data);
+        }
+        for (list, field) in [
+            ("[]", "codecs[0].configuration.codecs"),
+            (r#"[{"name": "transpose", "configuration": {"order": [0, 1]}}, "bytes"]"#, "codecs[0].configuration.codecs[0]"),
+            (
+                r#"[{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes", "configuration": {"endian": "little"}}]"#,
+                "codecs[0].configuration.codecs[1]",
+            ),
+            (
+                r#"[{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "bytes", "configuration": {"endian": "big"}}, "bytes"]"#,
+                "codecs[0].configuration.codecs[2]",
+            ),
+        ] {
+            let e = parse_error(&v3(&format!(r#"[{{"name": "n5_default", "configuration": {{"codecs": {list}}}}}]"#)), DataType::Int16, 2);
+            assert!(e.field().unwrap().starts_with(field), "{list}: {e}");
+        }
+    }
+
+    #[test]
+    fn fill_values_must_come_back_from_casts() {
+        let cast = |more: &str| v3(&format!(r#"[{{"name": "cast_value", "configuration": {{"data_type": "uint8"{more}}}}}, "bytes"]"#));
+        let check = |codecs: &Codecs, fill: f32| Chain::parse(codecs, DataType::Float32, 1).unwrap().check_fill(&fill.to_le_bytes());
+        assert!(check(&cast(""), 7.0).is_ok());
+        for (codecs, fill) in [(cast(""), 7.5), (cast(""), f32::NAN), (cast(r#", "out_of_range": "clamp""#), 300.0)] {
+            let e = check(&codecs, fill).unwrap_err();
+            assert_eq!((e.kind(), e.field()), (ErrorKind::Metadata, Some("fill_value")), "{fill}");
+        }
+        let mapped = cast(r#", "scalar_map": {"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}"#);
+        assert!(check(&mapped, f32::NAN).is_ok());
+    }
+}

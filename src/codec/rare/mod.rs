@@ -1,0 +1,9 @@
+//! Codecs that few files use: kept so that every codec that a maintained implementation writes can be read.
+
+pub mod categorize;
+pub mod conditional;
+pub mod jenkins;
+pub mod n5;
+pub mod objects;
+pub mod offsets;
+pub mod packbits;

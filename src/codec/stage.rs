@@ -1,0 +1,107 @@
+//! What a codec is once its configuration is read: a [`Stage`] between bytes, or a [`VariableCodec`].
+
+use crate::dtype::{ByteOrder, DataType, ElementType};
+use crate::error::Result;
+use std::any::Any;
+use std::sync::Arc;
+
+/// The elements of plain bytes.
+pub(super) const BYTES: ElementType = ElementType { data_type: DataType::UInt8, order: ByteOrder::NATIVE };
+
+/// What is known of a size before the bytes are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Exactly so many bytes.
+    Exact(usize),
+    /// At most so many bytes.
+    AtMost(usize),
+}
+
+impl Size {
+    /// The largest size that is possible.
+    pub fn max(self) -> usize {
+        match self {
+            Size::Exact(n) | Size::AtMost(n) => n,
+        }
+    }
+}
+
+/// Where a stage puts what it decodes.
+pub enum Dest<'a> {
+    /// Exactly this many bytes are expected: fewer or more is an error of kind `Chunk` with both numbers.
+    Exact(&'a mut [u8]),
+    /// The buffer is cleared and becomes the decoded bytes, at most so many (one more is an error of kind `Chunk`).
+    AtMost(&'a mut Vec<u8>, usize),
+}
+
+/// One step between bytes and bytes: a compressor, a checksum, or a kernel over typed elements (delta, astype).
+///
+/// Stages are stateless; contexts of codec libraries are kept by thread, inside the codec's file.
+/// Errors say what is wrong with the bytes (kinds `Chunk`, `Checksum`, `Truncated`, `Limit`); the engine adds the key.
+pub trait Stage: Any + Send + Sync {
+    /// The codec's name as in metadata, for messages.
+    fn name(&self) -> &'static str;
+
+    /// What is known of the encoded size, given the size of what is encoded.
+    fn encoded_size(&self, decoded: Size) -> Size;
+
+    /// Encodes `src` into `dst`, which is cleared first.
+    fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()>;
+
+    /// Decodes `src` into `dst`. Never reads past `src`, never allocates more than `dst`'s size and a small constant.
+    fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()>;
+
+    /// Decodes only bytes `[offset, offset + dst.len())` of the decoded `total` bytes, where that is cheaper than all;
+    /// `None` where it is not.
+    fn decode_range(&self, src: &[u8], total: usize, offset: usize, dst: &mut [u8]) -> Option<Result<()>> {
+        let _ = (src, total, offset, dst);
+        None
+    }
+
+    /// Of a checksum: the same stage without the comparison when decoding.
+    fn unverified(&self) -> Option<StageRef> {
+        None
+    }
+
+    /// The decoded and the encoded elements, of a codec that decodes each element by itself: then any run of whole elements can be
+    /// decoded alone.
+    fn elements(&self) -> Option<(ElementType, ElementType)> {
+        None
+    }
+
+    /// Whether any thread may use it: not so for codecs of the program that do not say so.
+    fn any_thread(&self) -> bool {
+        true
+    }
+
+    /// The same stage for buffers of elements of that shape (C order), where its bytes depend on it; called once, when the chain
+    /// is bound.
+    fn for_shape(&self, shape: &[u64]) -> Result<Option<StageRef>> {
+        let _ = shape;
+        Ok(None)
+    }
+}
+
+/// A stage, shared by the chains bound for different shapes.
+pub type StageRef = Arc<dyn Stage>;
+
+/// The array→bytes codec of elements of variable length, which are [`Item`](crate::dtype::variable::Item)s in memory.
+///
+/// Stateless, as [`Stage`]s are.
+pub trait VariableCodec: Send + Sync {
+    /// The codec's name as in metadata, for messages.
+    fn name(&self) -> &'static str;
+
+    /// Encodes a buffer of items (each as its bytes), the elements of a chunk of that shape, into `dst`, which is cleared first.
+    /// Elements that the data type does not allow are errors of kind `Range`.
+    fn encode(&self, items: &[u8], shape: &[u64], dst: &mut Vec<u8>) -> Result<()>;
+
+    /// Decodes `bytes` into exactly as many items as the buffer `items` has room for. They point into the buffer that is returned,
+    /// which the caller keeps for as long as it uses them.
+    fn decode(&self, bytes: Vec<u8>, items: &mut [u8]) -> Result<Vec<u8>>;
+
+    /// The elements of the encoded buffer, for the stages behind.
+    fn encoded_item(&self) -> ElementType {
+        BYTES
+    }
+}
