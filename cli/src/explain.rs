@@ -10,7 +10,7 @@ use ozarr::dtype::DataType;
 use ozarr::engine::{Memory, Overflow};
 use ozarr::node::{Map, Mode, Value, json};
 
-/// OnDone what reading or writing elements of an array would do, without doing it: chunks, requests, bytes, memory
+/// Tell what reading or writing elements of an array would do, without doing it: chunks, requests, bytes, memory
 #[derive(Args)]
 pub struct Explain {
     #[command(flatten)]

@@ -4,17 +4,21 @@
 //! Where an array stands in one entry only, nothing is to be shared, and its items are what they would be alone. Else a chunk (of a
 //! shard: an inner chunk) that more than one entry reads is read into a buffer of its own, and placed from there into each memory.
 
+use super::array::BoundArray;
 use super::buffer_guard::{self, RevocableBuffer};
-use super::decode::leaf_of;
+use super::cut::Cut;
+use super::item::Axes;
+use super::leaf::{leaf_of, plain_shard};
 use super::pending::{self, Footprint, Parts, Pending, RequestOptions};
 use super::place::{self, PlaceAxis};
-use super::plan::{Axes, Plan};
+use super::plan::Plan;
 use super::pool::Pool;
-use super::read::{self, plain_shard};
+use super::read;
+use super::read_job::ReadJob;
 use super::request::{self, Outcome, Request, Work, of_entry};
-use super::shard::Cut;
+use super::under_lock;
 use super::write::{self, ChunkWrites};
-use super::{BoundArray, Memory, Overflow, Selection, memory, write_back};
+use super::{Memory, Overflow, Selection, memory, write_back};
 use crate::codec::Sharded;
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
@@ -110,7 +114,7 @@ fn footprints(entries: &[BatchEntry], writes: bool) -> Vec<Footprint> {
 /// Items that belong together, numbered one after the other.
 enum Unit {
     /// Some of one entry's items.
-    Read(Arc<read::ReadJob>, u64, u64),
+    Read(Arc<ReadJob>, u64, u64),
     /// A box of elements that is read once.
     ReadShared(Arc<SharedBox>),
     Write(Arc<write::WriteJob>, u64, u64),
@@ -175,11 +179,11 @@ impl Work for Batch {
         let at = self.ends.partition_point(|&end| end <= number);
         let offset = number - at.checked_sub(1).map_or(0, |before| self.ends[before]);
         match &self.units[at] {
-            Unit::Read(job, first, _) => job.run(request, first + offset),
-            Unit::Write(job, first, _) => ChunkWrites::One(job.clone(), first + offset).run(request),
-            Unit::WriteShared(writes) => writes.run(request),
+            Unit::Read(job, first, _) => read::run_item(job, request, first + offset),
+            Unit::Write(job, first, _) => under_lock::run(&ChunkWrites::One(job.clone(), first + offset), request, None),
+            Unit::WriteShared(writes) => under_lock::run(writes, request, None),
             Unit::ReadShared(shared) => match shared.job() {
-                Ok(job) => Arc::new(job).run(request, 0),
+                Ok(job) => read::run_item(&Arc::new(job), request, 0),
                 Err(e) => Outcome::Done(Err(of_entry(shared.members.first().map(|m| m.entry), e))),
             },
         }
@@ -260,7 +264,7 @@ fn plan_read(entries: &[BatchEntry], revocable: &Option<Arc<RevocableBuffer>>) -
     for group in by_array(entries) {
         let jobs = group.iter().map(|&i| job(i)).collect::<Result<Vec<_>>>()?;
         // Nothing is decoded twice where nothing is decoded.
-        let raw = |job: &read::ReadJob| leaf_of(&job.array.chain).is_raw() && plain_shard(&job.array.chain).is_none();
+        let raw = |job: &ReadJob| leaf_of(&job.array.chain).is_raw() && plain_shard(&job.array.chain).is_none();
         if jobs.len() < 2 || raw(&jobs[0]) {
             jobs.iter().for_each(|job| batch.push(Unit::Read(job.clone(), 0, job.plan.items())));
             continue;
@@ -275,7 +279,7 @@ fn plan_shared(
     batch: &mut Batch,
     entries: &[BatchEntry],
     group: &[usize],
-    jobs: &[Arc<read::ReadJob>],
+    jobs: &[Arc<ReadJob>],
     revocable: &Option<Arc<RevocableBuffer>>,
 ) -> Result<()> {
     let mut chunks = by_chunk(jobs.iter().map(|job| &job.plan));
@@ -299,7 +303,7 @@ fn plan_shared(
 
 /// What several entries read of one chunk.
 struct SharedBoxes<'a> {
-    jobs: &'a [Arc<read::ReadJob>],
+    jobs: &'a [Arc<ReadJob>],
     /// Job and item.
     all: &'a [(usize, u64)],
     entries: &'a [BatchEntry],
@@ -370,7 +374,7 @@ struct SharedBox {
 
 /// One who wants elements of it.
 struct Member {
-    job: Arc<read::ReadJob>,
+    job: Arc<ReadJob>,
     number: u64,
     /// The elements, counted from the box's first.
     axes: Axes,
@@ -389,7 +393,7 @@ impl SharedBox {
     }
 
     /// The job that reads the box into a buffer, and then places the elements from there.
-    fn job(self: &Arc<Self>) -> Result<read::ReadJob> {
+    fn job(self: &Arc<Self>) -> Result<ReadJob> {
         let array = &self.array;
         let mut buffer = Vec::new();
         let (size, strides) = (array.data_type.size(), c_strides(&self.shape, array.data_type.size()));

@@ -5,8 +5,8 @@
 //! every use. A file that was changed so short a time before it was read that another change could leave no trace is not kept. A
 //! child of `fork` begins with nothing.
 
-use super::BoundArray;
-use super::decode::leaf_of;
+use super::array::BoundArray;
+use super::leaf::leaf_of;
 use super::lock::lock;
 use crate::error::{Result, bail};
 use crate::fork::ForkReset;

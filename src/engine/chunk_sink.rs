@@ -1,19 +1,44 @@
-//! Where an encoded chunk goes: to the store at once, or, in a store with latency, into the hands of who sends it later, so that many
-//! are on their way at the same time.
+//! The one way of encoded chunks to the store. Each change made here ends the use of what the handle keeps of the old object: its open
+//! shard with the index. (Decoded chunks are kept by the mark of their object, which every change alters.)
+//!
+//! A change is made at once or, in a store with latency, left with its caller to be started later, so that many are under way at the same
+//! time.
 
+use super::array::BoundArray;
+use super::lock;
 use super::stats::{self, Field};
-use super::{BoundArray, lock};
 use crate::error::Result;
 use crate::limits::reserve;
-use crate::store::Condition;
-use std::sync::Mutex;
+use crate::store::{Condition, Staged};
+use std::sync::{Arc, Mutex};
 
-/// What is left to be done with a key.
+/// A change of one key that is to be started later.
 pub(super) enum Change {
-    /// It gets this value.
+    /// Store this value.
     Put(Vec<u8>),
-    /// It goes.
+    /// Erase the key.
     Erase,
+}
+
+impl Change {
+    /// Returns how many bytes are sent.
+    pub fn bytes(&self) -> u64 {
+        if let Change::Put(bytes) = self { bytes.len() as u64 } else { 0 }
+    }
+
+    /// Starts the change of `key`. Calls `done` with its result, from any thread.
+    pub fn start(self, array: &Arc<BoundArray>, key: &str, done: impl FnOnce(Result<()>) + Send + 'static) {
+        let (owner, name) = (array.clone(), key.to_string());
+        let done = Box::new(move |result| {
+            // A reader may have kept the old index while the change was under way.
+            owner.forget_open(&name);
+            done(result);
+        });
+        match self {
+            Change::Put(bytes) => array.store.start_put(key, bytes, done),
+            Change::Erase => array.store.start_erase(key, done),
+        }
+    }
 }
 
 /// See the module.
@@ -24,26 +49,26 @@ pub(super) struct ChunkSink<'a> {
 }
 
 impl<'a> ChunkSink<'a> {
-    /// The store, at once.
+    /// Makes every change at once.
     pub fn now(array: &'a BoundArray) -> ChunkSink<'a> {
         ChunkSink { array, later: None }
     }
 
-    /// That place, if there is one.
+    /// Leaves the change in `later` if given; otherwise makes it at once.
     pub fn later(array: &'a BoundArray, later: Option<&'a Mutex<Option<Change>>>) -> ChunkSink<'a> {
         ChunkSink { array, later }
     }
 
-    /// The array.
+    /// Returns the array.
     pub fn array(&self) -> &'a BoundArray {
         self.array
     }
 
-    /// Stores a value.
+    /// Stores a value, given in parts.
     pub fn put(&self, key: &str, parts: &[&[u8]]) -> Result<()> {
         stats::count(Field::Writes, 1);
         stats::count(Field::BytesWritten, parts.iter().map(|part| part.len() as u64).sum());
-        let Some(later) = self.later else { return self.array.store.put(key, parts, Condition::None) };
+        let Some(later) = self.later else { return self.changed(key, self.array.store.put(key, parts, Condition::None)) };
         let mut bytes = Vec::new();
         reserve(&mut bytes, parts.iter().map(|part| part.len()).sum())?;
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
@@ -51,11 +76,31 @@ impl<'a> ChunkSink<'a> {
         Ok(())
     }
 
-    /// Erases a key, which the store can do.
+    /// Erases a key. Only for stores that can.
     pub fn erase(&self, key: &str) -> Result<()> {
         stats::count(Field::Erased, 1);
-        let Some(later) = self.later else { return self.array.store.erase(key).map(drop) };
+        let Some(later) = self.later else { return self.changed(key, self.array.store.erase(key).map(drop)) };
         *lock::lock(later) = Some(Change::Erase);
         Ok(())
+    }
+
+    /// Makes what was staged the value of its key, at once.
+    pub fn publish(&self, key: &str, staged: Staged) -> Result<()> {
+        self.changed(key, self.array.store.publish(key, staged))
+    }
+
+    /// Forgets what is kept of a key that was just changed, or that may have been in spite of an error.
+    fn changed<T>(&self, key: &str, result: T) -> T {
+        self.array.forget_open(key);
+        result
+    }
+}
+
+impl BoundArray {
+    /// Keeps nothing open of a key any more. For changes that are made by other means than the engine's, too.
+    pub fn forget_open(&self, key: &str) {
+        if self.is_sharded() {
+            self.open_shards.forget(key);
+        }
     }
 }

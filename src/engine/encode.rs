@@ -1,19 +1,21 @@
 //! Encoding: the elements of one whole chunk, in strided memory, become the bytes to store. No I/O.
 
 use super::buffer_guard::{self, RevocableBuffer};
-use super::coordinates::ChunkPicks;
-use super::decode::{by_stride, contiguous_run, index_bytes, leaf_of};
+use super::chunk_picks::ChunkPicks;
+use super::cut::{self, Cut};
+use super::item::{Axes, Axis};
+use super::leaf::{by_stride, contiguous_run, leaf_of};
 use super::place::{self, PlaceAxis};
-use super::plan::{Axes, Axis};
-use super::scratch::ChainScratch;
-use super::shard::{self, Cut, inner_count};
+use super::scratch::{ChainScratch, StageBuffers};
+use super::shard_index::{encode_index, index_bytes, inner_count};
+use super::stages::{append, encode_stages};
 use super::stats::{self, Field};
-use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, StageRef, sharding};
+use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded};
 use crate::dtype::convert::Transfer;
 use crate::dtype::variable::{self, Item};
 use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Result, err};
-use crate::limits::{grow, reserve};
+use crate::limits::grow;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -75,7 +77,7 @@ impl Source {
     /// Whether a box gives all elements of a chunk of which so much lies inside the array, and all of their fields.
     pub fn covers(&self, axes: &[Axis], memory: i64, inside: &[u64]) -> bool {
         let all = |picks: &ChunkPicks| picks.count(axes, memory) == axes.iter().map(|a| a.count).product::<u64>();
-        !self.transfer.is_partial() && shard::covers(axes, inside) && self.picks.as_ref().is_none_or(all)
+        !self.transfer.is_partial() && cut::covers(axes, inside) && self.picks.as_ref().is_none_or(all)
     }
 
     /// Whether memory says at once that all of a region, whose shape and strides these are, is the fill value, which is not to be stored: its
@@ -144,7 +146,7 @@ pub(super) fn encode_chunk<'s>(
         // SAFETY: the caller's memory is valid while the request runs; the run was checked to lie inside.
         Some(Encoded::Memory(data, len)) => Some(unsafe { std::slice::from_raw_parts(data, len) }),
         Some(Encoded::Gather(len)) => Some(&scratch.gather[..len]),
-        Some(Encoded::A) => Some(&scratch.a),
+        Some(Encoded::A) => Some(&scratch.stages.a),
         Some(Encoded::Shard) => Some(&scratch.shard),
     })
 }
@@ -177,33 +179,29 @@ fn encode_leaf(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, scratch: 
     let in_place = source.revocable.is_none()
         && source.picks.is_none()
         && contiguous_run(leaf, axes, &source.transfer, &source.order) == Some(total as u64);
-    let mut gather = std::mem::take(&mut scratch.gather);
-    let result = (|| {
-        let elements = if in_place {
-            // SAFETY: the run covers exactly these bytes of the checked memory.
-            unsafe { std::slice::from_raw_parts(first, total) }
-        } else {
-            gather_elements(leaf, source, axes, memory, grow(&mut gather, total)?)?;
-            &gather[..total]
-        };
-        if !source.store_fill && is_fill(elements, &source.fill, leaf.variable.is_some()) {
-            return Ok(None);
-        }
-        if let Some(codec) = &leaf.variable {
-            count_encoded(leaf);
-            codec.encode(elements, &leaf.shape, &mut scratch.a).map_err(|e| e.at_field(codec.name()))?;
-            encode_stages(&leaf.stages, None, scratch)?;
-            return Ok(Some(Encoded::A));
-        }
-        if leaf.stages.is_empty() {
-            return Ok(Some(if in_place { Encoded::Memory(first, total) } else { Encoded::Gather(total) }));
-        }
+    let ChainScratch { gather, stages, .. } = scratch;
+    let elements = if in_place {
+        // SAFETY: the run covers exactly these bytes of the checked memory.
+        unsafe { std::slice::from_raw_parts(first, total) }
+    } else {
+        gather_elements(leaf, source, axes, memory, grow(gather, total)?)?;
+        &gather[..total]
+    };
+    if !source.store_fill && is_fill(elements, &source.fill, leaf.variable.is_some()) {
+        return Ok(None);
+    }
+    if let Some(codec) = &leaf.variable {
         count_encoded(leaf);
-        encode_stages(&leaf.stages, Some(elements), scratch)?;
-        Ok(Some(Encoded::A))
-    })();
-    scratch.gather = gather;
-    result
+        codec.encode(elements, &leaf.shape, &mut stages.a).map_err(|e| e.at_field(codec.name()))?;
+        encode_stages(&leaf.stages, None, stages)?;
+        return Ok(Some(Encoded::A));
+    }
+    if leaf.stages.is_empty() {
+        return Ok(Some(if in_place { Encoded::Memory(first, total) } else { Encoded::Gather(total) }));
+    }
+    count_encoded(leaf);
+    encode_stages(&leaf.stages, Some(elements), stages)?;
+    Ok(Some(Encoded::A))
 }
 
 fn count_encoded(leaf: &Leaf) {
@@ -234,17 +232,8 @@ fn is_fill(elements: &[u8], fill: &[u8], variable: bool) -> bool {
     elements.len() < n || (elements[..n] == *fill && elements[n..] == elements[..elements.len() - n])
 }
 
-/// Runs the stages over `elements`, or over what is in `scratch.a` already; the result is in `scratch.a`.
-fn encode_stages(stages: &[StageRef], elements: Option<&[u8]>, scratch: &mut ChainScratch) -> Result<()> {
-    for (i, stage) in stages.iter().enumerate() {
-        let src = elements.filter(|_| i == 0).unwrap_or(&scratch.a);
-        stats::timed(Field::EncodeNs, || stage.encode(src, &mut scratch.b)).map_err(|e| e.at_field(stage.name()))?;
-        std::mem::swap(&mut scratch.a, &mut scratch.b);
-    }
-    Ok(())
-}
-
 fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scratch: &mut ChainScratch) -> Result<Option<Encoded>> {
+    // A shard inside of this one needs the buffer, too.
     let mut out = std::mem::take(&mut scratch.shard);
     out.clear();
     let result = fill_shard(shard, source, axes, memory, &mut out, scratch);
@@ -255,10 +244,8 @@ fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scra
     if shard.stages.is_empty() {
         return Ok(Some(Encoded::Shard));
     }
-    let whole = std::mem::take(&mut scratch.shard);
-    let result = encode_stages(&shard.stages, Some(&whole), scratch);
-    scratch.shard = whole;
-    result.map(|()| Some(Encoded::A))
+    encode_stages(&shard.stages, Some(&scratch.shard), &mut scratch.stages)?;
+    Ok(Some(Encoded::A))
 }
 
 /// Appends the inner chunks and the index to `out`; false if there is none to store.
@@ -280,37 +267,19 @@ fn fill_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, out: &
         Ok(())
     })?;
     if any {
-        put_index(shard, &entries, out, scratch)?;
+        put_index(shard, &entries, out, &mut scratch.stages)?;
     }
     Ok(any)
 }
 
-fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
-    reserve(out, bytes.len())?;
-    out.extend_from_slice(bytes);
-    Ok(())
-}
-
-fn put_index(shard: &Sharded, entries: &[Option<(u64, u64)>], out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
+fn put_index(shard: &Sharded, entries: &[Option<(u64, u64)>], out: &mut Vec<u8>, buffers: &mut StageBuffers) -> Result<()> {
     if shard.location == IndexLocation::End {
-        return encode_index(shard, entries, out, scratch);
+        return encode_index(shard, entries, out, buffers);
     }
     let mut index = Vec::new();
-    encode_index(shard, entries, &mut index, scratch)?;
+    encode_index(shard, entries, &mut index, buffers)?;
     out[..index.len()].copy_from_slice(&index);
     Ok(())
-}
-
-/// Appends the stored form of a shard's index.
-pub(super) fn encode_index(shard: &Sharded, entries: &[Option<(u64, u64)>], out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<()> {
-    let mut index = Vec::new();
-    sharding::encode_index(entries, &mut index)?;
-    sharding::index_from_native(&shard.index, &mut index)?;
-    if shard.index.stages.is_empty() {
-        return append(out, &index);
-    }
-    encode_stages(&shard.index.stages, Some(&index), scratch)?;
-    append(out, &scratch.a)
 }
 
 #[cfg(test)]

@@ -1,11 +1,20 @@
 //! What a read or write will do, found without doing it: the plan's items go through the state machine as far as it goes without bytes.
 //! Nothing is read, not even the index of a shard.
 
-use super::decode::{Cost, Machine, Part, Target, index_bytes, leaf_of};
-use super::plan::{Axes, Item, Plan};
-use super::read::{Group, plain_shard, share_out};
-use super::shard::{self, Cut};
-use super::{BoundArray, Memory, Selection, memory};
+use super::array::BoundArray;
+use super::cost::Cost;
+use super::cut::{self, Cut};
+use super::decode::Machine;
+use super::item::{Axes, Item};
+use super::leaf::{leaf_of, plain_shard};
+use super::part::Part;
+use super::pick_list::cells_of;
+use super::plan::Plan;
+use super::read::share_out;
+use super::shard_index::index_bytes;
+use super::spans::Group;
+use super::target::Target;
+use super::{Memory, Selection, memory};
 use crate::codec::{BoundChain, Leaf, Sharded};
 use crate::error::Result;
 use crate::limits::Dims;
@@ -105,9 +114,8 @@ impl Walk<'_> {
     fn chunk(&mut self, item: &Item) -> Result<()> {
         let array = self.array;
         let chain = array.chain_of(&item.chunk)?;
-        let inside: Dims =
-            item.chunk.iter().enumerate().map(|(d, &c)| array.grid.extent(d, c).min(array.shape[d] - array.grid.origin(d, c))).collect();
-        let whole = shard::covers(&item.axes, &inside);
+        let inside = array.inside(&item.chunk);
+        let whole = cut::covers(&item.axes, &inside);
         self.seen.chunks += 1;
         *(if whole { &mut self.seen.whole_chunks } else { &mut self.seen.partial_chunks }) += 1;
         if !self.seen.write {
@@ -224,7 +232,7 @@ impl Walk<'_> {
             match &shard.inner {
                 BoundChain::Sharded(nested) => self.inner(nested, &inner.axes),
                 BoundChain::Leaf(leaf) => {
-                    let whole = shard::covers(&inner.axes, &leaf.shape);
+                    let whole = cut::covers(&inner.axes, &leaf.shape);
                     self.seen.inner_chunks += 1;
                     self.seen.partial_inner_chunks += u64::from(!whole);
                     let straight = leaf.fused.is_none() && leaf.variable.is_none();
@@ -242,7 +250,7 @@ impl Walk<'_> {
 
 /// The smallest piece that can be read by itself, in the array's order of dimensions.
 fn cell_of(chain: &BoundChain) -> Dims {
-    super::coordinates::cells_of(chain).pop().unwrap_or_else(|| leaf_of(chain).shape.clone())
+    cells_of(chain).pop().unwrap_or_else(|| leaf_of(chain).shape.clone())
 }
 
 /// What would be better.

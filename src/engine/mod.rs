@@ -4,24 +4,38 @@
 //! [`request`] whose items are claimed by the calling thread and the [`pool`] → for each item the state machine of `decode`,
 //! which does no I/O and is run by one of two drivers → `place`. The way of a write: the same plan → `write` → `encode` → put.
 
+mod array;
 mod batch;
 mod buffer_guard;
 mod chunk_cache;
+mod chunk_picks;
 mod chunk_sink;
 mod coordinates;
+mod cost;
+mod cut;
 mod decode;
 mod encode;
 pub mod explain;
+mod flight;
 pub mod huge_pages;
+mod item;
+mod leaf;
 mod lenient;
 pub mod lock;
+mod mask_bits;
 pub mod memory;
+mod part;
 pub mod partition;
 pub mod pending;
+mod pick_list;
 pub mod place;
 mod plan;
+mod points;
 pub mod pool;
+mod raw_spans;
 mod read;
+mod read_job;
+mod read_local;
 pub mod rechunk;
 mod rechunk_plan;
 pub mod request;
@@ -29,14 +43,21 @@ mod scratch;
 pub mod selection;
 pub mod shapes;
 mod shard;
+mod shard_assembly;
+mod shard_index;
 mod shard_open;
 mod shard_stored;
 mod shard_stream;
+mod spans;
+mod stages;
 pub mod stats;
+mod target;
 pub mod tasks;
+mod under_lock;
 mod write;
 mod write_back;
 
+pub use array::BoundArray;
 pub use batch::{BatchEntry, read_many, start_read_many, start_write_many, write_many};
 pub use chunk_cache::{ArrayCache, ChunkCache};
 pub use coordinates::CoordinateSelection;
@@ -50,58 +71,10 @@ pub use shard_stored::Stored;
 pub use shard_stream::ShardWriter;
 pub use write_back::{WriteBack, flush};
 
-use crate::codec::BoundChain;
-use crate::dtype::DataType;
 use crate::dtype::coding::Coding;
 use crate::error::{Result, bail};
-use crate::grid::Grid;
-use crate::grid::key::KeyEncoding;
-use crate::limits::Dims;
-use crate::store::SharedStore;
 use pending::{Footprint, Parts};
 use std::sync::Arc;
-
-/// All that the engine knows of an array: no JSON, no version, no names.
-#[derive(Clone)]
-pub struct BoundArray {
-    /// Where the chunks are.
-    pub store: SharedStore,
-    /// In front of every chunk key: empty, or the node's path and `/`.
-    pub prefix: String,
-    /// The lengths of the dimensions.
-    pub shape: Dims,
-    /// The chunk grid.
-    pub grid: Grid,
-    /// The chunk keys.
-    pub keys: KeyEncoding,
-    /// The type of the elements, as the array's user sees them.
-    pub data_type: DataType,
-    /// The chain, bound to the chunk's shape; on a rectilinear grid to that of the largest chunk.
-    pub chain: Arc<BoundChain>,
-    /// The chains of chunks of other shapes; `None` on a regular grid.
-    pub by_shape: Option<Arc<ByShape>>,
-    /// One element of the fill value in native byte order; zeros where the fill value is null. Of variable length: an item that
-    /// points into `fill_bytes`.
-    pub fill: crate::dtype::Element,
-    /// The bytes of a fill value of variable length.
-    pub fill_bytes: Arc<[u8]>,
-    /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)
-    pub store_fill_chunks: bool,
-    /// The threads that a call may use.
-    pub pool: Arc<pool::Pool>,
-    /// The locks of chunks that are being written.
-    pub locks: Arc<lock::ChunkLocks>,
-    /// The shards that are kept open.
-    pub open_shards: Arc<OpenShards>,
-    /// What is made of chunks that are not as they should be.
-    pub lenient: Lenient,
-    /// What is counted.
-    pub stats: Arc<stats::Counters>,
-    /// Where decoded chunks are kept for reading; `None`: nowhere.
-    pub cache: Option<ArrayCache>,
-    /// Where parts of chunks wait to be written; `None`: they do not wait.
-    pub write_back: Option<Arc<WriteBack>>,
-}
 
 /// Reads the selected elements into `memory`.
 ///

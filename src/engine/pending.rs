@@ -9,11 +9,12 @@
 //! What its user sees of it is `Progress`: it is done when its work is, or when it is abandoned (cancelled, freed, too late). Then
 //! nothing is begun any more, the gate before the caller's memory is closed, and what is in the hands of a store ends by itself.
 
+use super::Selection;
+use super::array::BoundArray;
 use super::buffer_guard::RevocableBuffer;
 use super::lock::lock;
 use super::pool;
 use super::request::{Request, Work};
-use super::{BoundArray, Selection};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::{ForkReset, Lazy, forks};
 use crate::limits::{Dims, max_chunk};

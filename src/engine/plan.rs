@@ -1,28 +1,14 @@
 //! Which chunks a selection touches, which part of each, and where that lies in memory. Pure: integers in, integers out.
 
 use super::Selection;
-use super::coordinates::PickList;
+use super::chunk_picks::ChunkPicks;
+use super::item::{Axes, Axis, Item};
+use super::pick_list::PickList;
 use crate::error::{Error, Result, err};
 use crate::grid::{Grid, Segment};
 use crate::limits::{Dims, Strides, element_count};
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// The selected elements of a chunk along one dimension, and how far apart they are in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Axis {
-    /// The first selected element, counted from the chunk's origin.
-    pub start: u64,
-    /// The number of selected elements.
-    pub count: u64,
-    /// The step between them; not 0.
-    pub step: i64,
-    /// The distance in bytes between their places in memory.
-    pub memory: i64,
-}
-
-/// One axis for each dimension of a chunk.
-pub(super) type Axes = SmallVec<[Axis; 6]>;
 
 /// A selection cut at the borders of chunks: every combination of one segment for each dimension is an item.
 pub(super) struct Plan {
@@ -35,16 +21,6 @@ pub(super) struct Plan {
     bytes: u64,
     /// The selection is a list: items are boxes around what it picks.
     list: Option<Arc<PickList>>,
-}
-
-/// One chunk's part of a selection.
-pub(super) struct Item {
-    /// The chunk's index in the grid.
-    pub chunk: Dims,
-    /// The selected elements.
-    pub axes: Axes,
-    /// The distance in bytes of the first one from the selection's first element in memory.
-    pub memory: i64,
 }
 
 impl Plan {
@@ -178,7 +154,7 @@ impl Plan {
     pub fn item(&self, n: u64) -> Option<Item> {
         match &self.list {
             None => Some(self.region_item(n)),
-            Some(list) => list.narrowed(if list.is_points() { list.chunk(n) } else { self.region_item(n) }),
+            Some(list) => ChunkPicks::narrowed(list, if list.is_points() { list.chunk(n) } else { self.region_item(n) }),
         }
     }
 

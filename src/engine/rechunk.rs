@@ -3,14 +3,15 @@
 //!
 //! A shard that does not fit into memory is read and written piece by piece (`shard_stream`).
 
+use super::array::BoundArray;
+use super::leaf::plain_shard;
 use super::lock::lock;
 use super::memory::{Use, check_types};
 use super::pool::Pool;
-use super::read::plain_shard;
 use super::rechunk_plan::RechunkPlan;
 use super::shard_stream::ShardWriter;
 use super::tasks::{self, Running};
-use super::{BoundArray, Memory, Overflow, Selection};
+use super::{Memory, Overflow, Selection};
 use crate::codec::{BoundChain, Sharded};
 use crate::dtype::variable::{self, Item};
 use crate::error::{Result, bail};

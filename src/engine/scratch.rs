@@ -1,6 +1,8 @@
 //! Buffers of a thread that are used again for every chunk: grow-only while they are in use, given back when they are large.
+//!
+//! Each owner has its own, so that several can be borrowed at the same time.
 
-use super::decode::Part;
+use super::part::Part;
 use std::cell::RefCell;
 
 /// Above this, a buffer is freed after the call that grew it.
@@ -11,23 +13,28 @@ const KEEP: usize = 64 << 20;
 pub(super) struct Scratch {
     /// The chunk's key.
     pub key: String,
-    /// Encoded bytes as read.
+    /// The encoded bytes that the local driver read, or an old shard.
     pub io: Vec<u8>,
-    /// What one chunk needs on its way through the codecs.
-    pub chain: ChainScratch,
-    /// A whole chunk that is read, changed and written.
-    pub chunk: Vec<u8>,
-    /// Parts still to be read.
+    /// The parts that the local driver has still to read.
     pub parts: Vec<Part>,
+    /// The buffers of one chunk that is encoded or decoded.
+    pub work: ChunkScratch,
 }
 
-/// Buffers for the stages of a chain.
+/// Buffers for one chunk that is changed.
+#[derive(Default)]
+pub(super) struct ChunkScratch {
+    /// A whole chunk that is read, changed and written.
+    pub chunk: Vec<u8>,
+    /// What one chunk needs on its way through the codecs.
+    pub chain: ChainScratch,
+}
+
+/// Buffers for a chain.
 #[derive(Default)]
 pub(super) struct ChainScratch {
-    /// Stages go back and forth between these two.
-    pub a: Vec<u8>,
-    /// See `a`.
-    pub b: Vec<u8>,
+    /// What stages between bytes and bytes need.
+    pub stages: StageBuffers,
     /// The elements of one chunk on their way from or to memory.
     pub gather: Vec<u8>,
     /// A shard that is put together.
@@ -36,6 +43,15 @@ pub(super) struct ChainScratch {
     pub index: Vec<u8>,
     /// A shard's index as it is stored.
     pub encoded_index: Vec<u8>,
+}
+
+/// Buffers for the stages of a chain.
+#[derive(Default)]
+pub(super) struct StageBuffers {
+    /// Stages go back and forth between `a` and `b`.
+    pub a: Vec<u8>,
+    /// See `a`.
+    pub b: Vec<u8>,
 }
 
 thread_local! {
@@ -49,11 +65,11 @@ pub(super) fn with<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
     scratch.parts.clear();
     for buf in [
         &mut scratch.io,
-        &mut scratch.chunk,
-        &mut scratch.chain.a,
-        &mut scratch.chain.b,
-        &mut scratch.chain.gather,
-        &mut scratch.chain.shard,
+        &mut scratch.work.chunk,
+        &mut scratch.work.chain.stages.a,
+        &mut scratch.work.chain.stages.b,
+        &mut scratch.work.chain.gather,
+        &mut scratch.work.chain.shard,
     ] {
         if buf.capacity() > KEEP {
             *buf = Vec::new();

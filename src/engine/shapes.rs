@@ -3,7 +3,6 @@
 //! On a regular grid nothing of this is touched. On a rectilinear one the array's chain is bound to the largest chunk; others are
 //! found here in a table without locks (a child of `fork` finds it whole). Where it is full a chain is bound for one use.
 
-use super::BoundArray;
 use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
 use crate::error::Result;
@@ -30,7 +29,8 @@ impl ByShape {
         Arc::new(ByShape { chain, slots: (0..SLOTS).map(|_| AtomicPtr::new(null_mut())).collect() })
     }
 
-    fn get(&self, shape: &[u64]) -> Result<Chosen<'_>> {
+    /// Returns the chain for chunks of `shape`.
+    pub(super) fn get(&self, shape: &[u64]) -> Result<Chosen<'_>> {
         let first = hash(shape);
         let mut bound = None;
         for slot in (0..TRIES).filter_map(|i| self.slots.get(first.wrapping_add(i) % SLOTS)) {
@@ -96,15 +96,6 @@ impl Deref for Chosen<'_> {
             Chosen::Kept(chain) => chain,
             Chosen::Fresh(chain) => chain,
         }
-    }
-}
-
-impl BoundArray {
-    /// The chain, bound to the shape of that chunk.
-    pub(super) fn chain_of(&self, chunk: &[u64]) -> Result<Chosen<'_>> {
-        let Some(by_shape) = &self.by_shape else { return Ok(Chosen::Kept(&self.chain)) };
-        let shape = self.grid.shape_of(chunk);
-        if self.chain.shape() == &shape { Ok(Chosen::Kept(&self.chain)) } else { by_shape.get(&shape) }
     }
 }
 

@@ -4,14 +4,13 @@
 //! Files are kept open, so that index and data come from one file; one that was replaced, erased, linked or changed since is
 //! opened again. Other stores are asked for the version. A child of `fork` goes on with what is there.
 
-use super::BoundArray;
 use super::scratch::ChainScratch;
-use super::shard::read_index;
+use super::shard_index::read_index;
 use super::stats::{self, Field};
 use crate::codec::Sharded;
 use crate::error::Result;
 use crate::fork::ForkPreserved;
-use crate::store::{Mark, Object, Version, os};
+use crate::store::{Mark, Object, Store, Version, os};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -212,23 +211,23 @@ impl OpenShards {
     }
 }
 
-impl BoundArray {
-    /// Opens what a key holds; files that are kept open make room for it where the process has too many.
-    fn open_object(&self, key: &str) -> Result<Option<Object>> {
-        match self.store.open(key) {
-            Err(e) if matches!(e.os_errno(), libc::EMFILE | libc::ENFILE) && self.open_shards.forget_all() => self.store.open(key),
+impl OpenShards {
+    /// Opens the object of a key. Where the process has too many files, those that are kept open make room.
+    fn open_object(&self, store: &dyn Store, key: &str) -> Result<Option<Object>> {
+        match store.open(key) {
+            Err(e) if matches!(e.os_errno(), libc::EMFILE | libc::ENFILE) && self.forget_all() => store.open(key),
             other => other,
         }
     }
 
-    /// A shard with its index: the kept one if it is what the key holds still.
-    pub(super) fn open_shard(&self, shard: &Sharded, key: &str, s: &mut ChainScratch) -> Result<Option<Held>> {
+    /// Opens a shard with its index: the kept one if it is still what the key holds. `None` if the key holds nothing.
+    pub(super) fn open(&self, store: &dyn Store, shard: &Sharded, key: &str, s: &mut ChainScratch) -> Result<Option<Held>> {
         let mut opened = None;
-        if let Some(kept) = self.open_shards.find(key) {
+        if let Some(kept) = self.find(key) {
             let held = match &kept.file {
                 Some(file) => Some(&file.0),
                 None => {
-                    opened = self.open_object(key)?;
+                    opened = self.open_object(store, key)?;
                     opened.as_ref()
                 }
             };
@@ -237,11 +236,11 @@ impl BoundArray {
                 stats::count(Field::IndexHits, 1);
                 return Ok(Some(Held { shard: kept, object: opened, len: mark.len, mark }));
             }
-            self.open_shards.forget(key);
+            self.forget(key);
         }
         let object = match opened {
             Some(object) => object,
-            None => match self.open_object(key)? {
+            None => match self.open_object(store, key)? {
                 Some(object) => object,
                 None => return Ok(None),
             },
@@ -268,7 +267,7 @@ impl BoundArray {
         };
         let held = Held { shard: Arc::new(open), object: rest, len: mark.len, mark };
         if keep {
-            self.open_shards.keep(held.shard.clone());
+            self.keep(held.shard.clone());
         }
         Ok(Some(held))
     }
@@ -279,7 +278,7 @@ pub(super) mod tests {
     use super::*;
     use crate::codec::chain::Chain;
     use crate::dtype::{DataType, Element};
-    use crate::engine::{Memory, Overflow, Selection, lock, pool, read, write};
+    use crate::engine::{BoundArray, Memory, Overflow, Selection, lock, pool, read, write};
     use crate::grid::{Grid, key};
     use crate::limits::Dims;
     use crate::metadata::{Codecs, extension::Extension};

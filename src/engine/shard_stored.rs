@@ -1,11 +1,12 @@
 //! Chunks and inner chunks as they are stored: where their encoded bytes are, these bytes themselves, replaced or removed without
 //! a codec.
 
-use super::decode::index_bytes;
+use super::array::BoundArray;
+use super::leaf::plain_shard;
 use super::scratch;
 use super::shard::replace_inner;
+use super::shard_index::index_bytes;
 use super::shard_open::Held;
-use super::{BoundArray, read::plain_shard};
 use crate::codec::{BoundChain, Sharded, sharding};
 use crate::error::{Result, bail};
 use crate::store::Object;
@@ -34,30 +35,13 @@ impl Stored {
 }
 
 impl BoundArray {
-    /// Whether chunks are shards, or shards under further codecs.
-    pub fn is_sharded(&self) -> bool {
-        matches!(*self.chain, BoundChain::Sharded(_))
-    }
-
-    /// To be called when what a key holds was changed by other means: keeps nothing open of it.
-    pub fn forget_open(&self, key: &str) {
-        self.open_shards.forget(key);
-    }
-
-    /// The key of a chunk.
-    pub fn key_of(&self, chunk: &[u64]) -> String {
-        let mut key = String::new();
-        self.chunk_key(chunk, &mut key);
-        key
-    }
-
     /// Where an inner chunk is stored; `place` is its index in the shard, in the order of dimensions that the array's user sees.
     pub fn stored_inner(&self, chunk: &[u64], place: &[u64]) -> Result<Option<Stored>> {
         let (key, chain) = (self.key_of(chunk), self.chain_of(chunk)?);
         let shard = shard_of(&chain)?;
         let number = number_of(shard, place)?;
         let found: Result<Option<Stored>> = scratch::with(|s| {
-            let Some(held) = self.open_shard(shard, &key, &mut s.chain)? else { return Ok(None) };
+            let Some(held) = self.open_shards.open(&*self.store, shard, &key, &mut s.work.chain)? else { return Ok(None) };
             let Some((offset, len)) = sharding::decode_entry(held.index(), number)? else { return Ok(None) };
             sharding::check_entry(number, (offset, len), &sharding::room(shard.location, index_bytes(shard), held.len))?;
             Ok(Some(Stored { held, offset, len }))
@@ -69,7 +53,11 @@ impl BoundArray {
     pub fn each_stored_inner(&self, chunk: &[u64], each: &mut EachInner<'_>) -> Result<()> {
         let (key, chain) = (self.key_of(chunk), self.chain_of(chunk)?);
         let shard = shard_of(&chain)?;
-        let Some(held) = scratch::with(|s| self.open_shard(shard, &key, &mut s.chain)).map_err(|e| e.at_key(&key))? else { return Ok(()) };
+        let Some(held) =
+            scratch::with(|s| self.open_shards.open(&*self.store, shard, &key, &mut s.work.chain)).map_err(|e| e.at_key(&key))?
+        else {
+            return Ok(());
+        };
         let mut at = vec![0; shard.grid.len()];
         for number in 0..held.index().len() / sharding::ENTRY {
             if let Some((offset, len)) = sharding::decode_entry(held.index(), number).map_err(|e| e.at_key(&key))? {
@@ -86,7 +74,7 @@ impl BoundArray {
         let shard = shard_of(&chain)?;
         let number = number_of(shard, place)?;
         let _guard = self.locks.wait(&key);
-        scratch::with(|s| replace_inner(self, shard, &key, number, bytes, s)).map_err(|e| e.at_key(key))
+        scratch::with(|s| replace_inner(self, shard, &key, number, bytes, &mut s.io, &mut s.work.chain)).map_err(|e| e.at_key(key))
     }
 }
 

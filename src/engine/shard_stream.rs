@@ -1,14 +1,16 @@
 //! A shard that is written inner chunk by inner chunk, in any order, without being held in memory: the bytes go to a temporary
 //! value of the store, which becomes the shard when its index is complete.
 
-use super::decode::index_bytes;
-use super::encode::{Source, encode_index, encode_into};
+use super::Selection;
+use super::array::BoundArray;
+use super::chunk_sink::ChunkSink;
+use super::encode::{Source, encode_into};
+use super::item::{Axes, Axis};
 use super::memory::{Memory, Use};
-use super::plan::{Axes, Axis};
 use super::scratch;
-use super::shard::{inner_count, remove_shard};
+use super::shard::remove_shard;
+use super::shard_index::{encode_index, index_bytes, inner_count};
 use super::shard_stored::{number_of, shard_of};
-use super::{BoundArray, Selection};
 use crate::codec::IndexLocation;
 use crate::error::{Result, bail, err};
 use crate::limits::{Dims, grow};
@@ -88,12 +90,9 @@ impl ShardWriter {
         let axes: Axes = shard.axes.iter().map(|&d| Axis { start: 0, count: inside[d], step: 1, memory: memory.strides[d] }).collect();
         let Some(mut staged) = self.staged.take() else { bail!(State, "the shard is finished, or could not be written") };
         let written = scratch::with(|s| {
-            let mut out = std::mem::take(&mut s.io);
-            out.clear();
-            let stored = encode_into(&shard.inner, &source, &axes, 0, &mut s.chain, &mut out);
-            let result = stored.map(|stored| stored.then(|| (out.len() as u64, staged.append(&out))));
-            s.io = out;
-            result
+            s.io.clear();
+            let stored = encode_into(&shard.inner, &source, &axes, 0, &mut s.work.chain, &mut s.io);
+            stored.map(|stored| stored.then(|| (s.io.len() as u64, staged.append(&s.io))))
         });
         match written {
             // The values were refused; what is staged is as it was.
@@ -119,22 +118,22 @@ impl ShardWriter {
         let (array, key) = (self.array.clone(), self.key.clone());
         let chain = array.chain_of(&self.chunk)?;
         let shard = shard_of(&chain)?;
+        let sink = ChunkSink::now(&array);
         let done = (|| {
             if self.entries.iter().all(Option::is_none) {
                 drop(staged);
                 let _guard = array.locks.wait(&key);
-                return scratch::with(|s| remove_shard(&array, shard, &key, &mut s.chain));
+                return scratch::with(|s| remove_shard(sink, shard, &key, &mut s.work.chain.stages));
             }
             let mut index = Vec::new();
-            scratch::with(|s| encode_index(shard, &self.entries, &mut index, &mut s.chain))?;
+            scratch::with(|s| encode_index(shard, &self.entries, &mut index, &mut s.work.chain.stages))?;
             match shard.location {
                 IndexLocation::Start => staged.replace_head(&index)?,
                 IndexLocation::End => staged.append(&index)?,
             }
             let _guard = array.locks.wait(&key);
-            array.store.publish(&key, staged)
+            sink.publish(&key, staged)
         })();
-        array.open_shards.forget(&key);
         done.map_err(|e| e.at_key(key))
     }
 }

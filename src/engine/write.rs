@@ -1,22 +1,27 @@
-//! Writing: a plan's items. A chunk that is wholly covered (as far as it lies inside the array) is encoded straight from memory
-//! and put; another is read, changed and put. Either happens under the chunk's lock.
+//! Writing: plans regions and lists, and writes their items, each under its chunk's lock. A chunk that is covered (as far as it lies inside
+//! the array) is encoded straight from memory and put; any other is read, changed and put.
 
+use super::array::BoundArray;
 use super::buffer_guard::RevocableBuffer;
+use super::chunk_picks::ChunkPicks;
 use super::chunk_sink::{Change, ChunkSink};
-use super::coordinates::{CoordinateSelection, PickList, Repeats};
-use super::decode::Target;
+use super::coordinates::CoordinateSelection;
 use super::encode::{Source, encode_chunk, encode_into};
+use super::item::{Axes, Axis, Item};
+use super::leaf::plain_shard;
 use super::lock::{self, ChunkGuard};
-use super::plan::{Axes, Axis, Item, Plan};
+use super::pick_list::{PickList, Repeats};
+use super::plan::Plan;
 use super::pool::Pool;
-use super::read::plain_shard;
+use super::read_local::{ReadBuffers, read_object};
 use super::request::{self, Outcome, Request, Work};
-use super::scratch::{self, Scratch};
+use super::scratch::{ChainScratch, ChunkScratch, Scratch};
 use super::shard::{Edit, Selected};
-use super::stats::Scope;
+use super::target::Target;
+use super::under_lock::{self, ChunkTask};
 use super::write_back::{self, WriteBack};
-use super::{BoundArray, Memory, Overflow, Selection, lenient};
-use crate::codec::{BoundChain, Sharded};
+use super::{Memory, Overflow, Selection};
+use crate::codec::BoundChain;
 use crate::dtype::ElementType;
 use crate::dtype::coding::Coding;
 use crate::dtype::convert::Transfer;
@@ -98,7 +103,7 @@ fn job_of(
 
 struct Write(Arc<WriteJob>);
 
-/// One region on its way from memory.
+/// One region, or one list of elements, on its way from memory.
 pub(super) struct WriteJob {
     pub array: Arc<BoundArray>,
     pub plan: Plan,
@@ -162,11 +167,11 @@ impl Work for Write {
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
-        ChunkWrites::One(self.0.clone(), number).run(request)
+        under_lock::run(&ChunkWrites::One(self.0.clone(), number), request, None)
     }
 }
 
-/// What is written to one chunk: an item, or several of a batch in their order.
+/// The writes to one chunk: an item, or several of a batch in their order.
 #[derive(Clone)]
 pub(super) enum ChunkWrites {
     One(Arc<WriteJob>, u64),
@@ -180,117 +185,65 @@ impl ChunkWrites {
             ChunkWrites::Many(all) => all.first().map(|(job, number)| (job, *number)),
         }
     }
-
-    /// Writes them, when the chunk's lock is free.
-    pub fn run(&self, request: &Arc<Request>) -> Outcome {
-        let Some((job, number)) = self.first().filter(|_| !request.is_stopped()) else { return Outcome::Done(Ok(())) };
-        let Some(item) = job.plan.item(number) else { return Outcome::Done(Ok(())) };
-        let _scope = Scope::new(&job.array.stats);
-        scratch::with(|s| {
-            job.array.chunk_key(&item.chunk, &mut s.key);
-            let guard = job.array.locks.acquire(&s.key, || {
-                let (writes, request) = (self.clone(), request.clone());
-                move |guard: ChunkGuard| {
-                    // Nobody may be at hand to go on with a request that has left its caller, so it does not keep others from the
-                    // chunk meanwhile, and asks again then.
-                    let guard = (!request.is_detached()).then_some(guard);
-                    let again = request.clone();
-                    again.resume(Box::new(move |request| {
-                        let outcome = match guard {
-                            Some(guard) => writes.run_locked(request, guard),
-                            None => writes.run(request),
-                        };
-                        if let Outcome::Done(result) = outcome {
-                            request.finish(result);
-                        }
-                    }));
-                }
-            });
-            match guard {
-                None => Outcome::Parked,
-                Some(guard) => self.begin(job, &item, request, guard, s),
-            }
-        })
-    }
-
-    /// Writes them: the lock was taken when it came to their turn.
-    fn run_locked(&self, request: &Arc<Request>, guard: ChunkGuard) -> Outcome {
-        let Some((job, number)) = self.first() else { return Outcome::Done(Ok(())) };
-        let Some(item) = job.plan.item(number) else { return Outcome::Done(Ok(())) };
-        let _scope = Scope::new(&job.array.stats);
-        scratch::with(|s| {
-            job.array.chunk_key(&item.chunk, &mut s.key);
-            self.begin(job, &item, request, guard, s)
-        })
-    }
-
-    /// Writes them under the key in `s`, which is locked, or starts to put what they make of it. `job` and `item` are the first.
-    fn begin(&self, job: &Arc<WriteJob>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        match self {
-            ChunkWrites::One(..) => job.keep_or_write(item, request, guard, s),
-            ChunkWrites::Many(all) => job.begin_by(item, request, guard, s, |sink, s| job.write_all(all, request, sink, s)),
-        }
-    }
 }
 
-/// Puts the chunk's key into `s` and calls `go` under the chunk's lock: now, or as a continuation when its holder gives it back.
-pub(super) fn locked<F>(array: &Arc<BoundArray>, chunk: &[u64], request: &Arc<Request>, s: &mut Scratch, go: F) -> Outcome
-where
-    F: FnOnce(&Arc<Request>, ChunkGuard, &mut Scratch) -> Outcome + Send + 'static,
-{
-    array.chunk_key(chunk, &mut s.key);
-    let mut go = Some(go);
-    let guard = array.locks.acquire(&s.key, || {
-        let (key, request, go) = (s.key.clone(), request.clone(), go.take());
-        move |guard: ChunkGuard| {
-            let again = request.clone();
-            again.resume(Box::new(move |request| {
-                let outcome = scratch::with(|s| {
-                    s.key = key;
-                    go.map_or(Outcome::Parked, |go| go(request, guard, s))
-                });
-                if let Outcome::Done(result) = outcome {
-                    request.finish(result);
-                }
-            }));
+impl ChunkTask for ChunkWrites {
+    type Item = Item;
+
+    fn item(&self) -> Option<(&Arc<BoundArray>, Item)> {
+        let (job, number) = self.first()?;
+        Some((&job.array, job.plan.item(number)?))
+    }
+
+    fn chunk(item: &Item) -> &[u64] {
+        &item.chunk
+    }
+
+    fn run(&self, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+        match (self, self.first()) {
+            (ChunkWrites::Many(all), Some((job, _))) => job.store(item, request, guard, s, |sink, s| job.write_all(all, request, sink, s)),
+            (ChunkWrites::One(job, _), _) => job.keep_or_store(item, request, guard, s),
+            (ChunkWrites::Many(_), None) => Outcome::Done(Ok(())),
         }
-    });
-    match (guard, go) {
-        (Some(guard), Some(go)) => go(request, guard, s),
-        _ => Outcome::Parked,
     }
 }
 
 impl WriteJob {
-    /// The same, of what waited of that chunk.
+    /// Makes it the job of storing what waited of `chunk` in `kept`.
     pub fn settling(self, kept: Arc<WriteBack>, chunk: Dims) -> WriteJob {
         WriteJob { settles: Some((kept, chunk)), ..self }
     }
 
-    /// Lets an item wait for the rest of its chunk, where the array does so, or writes it. Its key is in `s` and locked.
-    fn keep_or_write(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        let whole = || self.source.covers(&item.axes, item.memory, &self.inside(item));
+    /// Makes it an entry of a batch.
+    pub fn of_entry(self, entry: usize) -> WriteJob {
+        WriteJob { entry: Some(entry), ..self }
+    }
+
+    /// Lets an item wait for the rest of its chunk, where the array does so, or stores it. Its key is in `s` and locked.
+    fn keep_or_store(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+        let whole = || self.source.covers(&item.axes, item.memory, &self.array.inside(&item.chunk));
         let Some(kept) = self.array.write_back.as_ref().filter(|_| !self.array.data_type.is_variable() && !whole()) else {
-            return self.begin(item, request, guard, s);
+            return self.store_item(item, request, guard, s);
         };
         match kept.take(self, item, s) {
             Ok(write_back::Admission::Waits) => Outcome::Done(Ok(())),
-            Ok(write_back::Admission::Through) => self.begin(item, request, guard, s),
+            Ok(write_back::Admission::Through) => self.store_item(item, request, guard, s),
             Ok(write_back::Admission::Whole(job)) => {
                 let item = job.plan.region_item(0);
-                job.begin(&item, request, guard, s)
+                job.store_item(&item, request, guard, s)
             }
             Err(e) => Outcome::Done(Err(self.annotate(item, e, &s.key))),
         }
     }
 
-    /// Writes an item, whose key is in `s` and locked, or starts its put.
-    pub fn begin(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        self.begin_by(item, request, guard, s, |sink, s| self.write(item, Some(request), sink, s))
+    /// Stores an item, whose key is in `s` and locked, or starts its put.
+    pub fn store_item(self: &Arc<Self>, item: &Item, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+        self.store(item, request, guard, s, |sink, s| self.write(item, Some(request), sink, s))
     }
 
-    /// The same by another way of making what is put.
-    fn begin_by(
+    /// Stores what `write` hands to the sink. In a store with latency the put is only started: the lock is given back when it has ended,
+    /// and a thread that helps the request finishes the item.
+    fn store(
         self: &Arc<Self>,
         item: &Item,
         request: &Arc<Request>,
@@ -300,22 +253,32 @@ impl WriteJob {
     ) -> Outcome {
         let later = self.latency.then(Mutex::default);
         let result = write(ChunkSink::later(&self.array, later.as_ref()), s);
-        let change = later.and_then(|later| lock::lock(&later).take());
-        match (result, change) {
-            (Ok(()), Some(change)) => {
-                self.send(change, &s.key, (request, &item.chunk), guard);
-                Outcome::Parked
-            }
-            (result, _) => Outcome::Done(result.inspect(|()| self.settle(&item.chunk))),
-        }
+        let change: Option<Change> = later.and_then(|later| lock::lock(&later).take());
+        let (Ok(()), Some(change)) = (&result, change) else {
+            return Outcome::Done(result.inspect(|()| self.settle(&item.chunk)));
+        };
+        let bytes = change.bytes();
+        request.flight_started(bytes);
+        let (job, again, key, chunk) = (self.clone(), request.clone(), s.key.clone(), item.chunk.clone());
+        change.start(&self.array, &s.key, move |result| {
+            again.flight_landed();
+            again.bytes_used(bytes);
+            let result = result.inspect(|()| job.settle(&chunk));
+            drop(guard);
+            let request = again.clone();
+            request.resume(Box::new(move |request| {
+                request.finish(result.map_err(|e| request::of_entry(job.entry, e.at_key(&key))));
+            }));
+        });
+        Outcome::Parked
     }
 
-    /// Writes an item, whose key is in `s` and locked, and returns when that is done.
+    /// Stores an item, whose key is in `s` and locked, and returns when that is done.
     pub fn write_now(&self, item: &Item, s: &mut Scratch) -> Result<()> {
         self.write(item, None, ChunkSink::now(&self.array), s).inspect(|()| self.settle(&item.chunk))
     }
 
-    /// The chunk was stored: what waited of it is, or is replaced.
+    /// Forgets what waited of a chunk, which is stored or replaced now.
     fn settle(&self, chunk: &[u64]) {
         match (&self.settles, &self.array.write_back) {
             (Some((kept, chunk)), _) => kept.forget(chunk),
@@ -324,35 +287,7 @@ impl WriteJob {
         }
     }
 
-    /// Starts a put or an erasing. The lock is given back when it has ended, whoever may then go on with the request.
-    fn send(self: &Arc<Self>, change: Change, key: &str, (request, chunk): (&Arc<Request>, &Dims), guard: ChunkGuard) {
-        let bytes = if let Change::Put(bytes) = &change { bytes.len() as u64 } else { 0 };
-        request.flight_started(bytes);
-        let (job, again, name, chunk) = (self.clone(), request.clone(), key.to_string(), chunk.clone());
-        let done = Box::new(move |result: Result<()>| {
-            again.flight_landed();
-            again.bytes_used(bytes);
-            // Who read meanwhile may have kept the old one.
-            job.array.open_shards.forget(&name);
-            let result = result.inspect(|()| job.settle(&chunk));
-            drop(guard);
-            let request = again.clone();
-            request.resume(Box::new(move |request| {
-                request.finish(result.map_err(|e| request::of_entry(job.entry, e.at_key(&name))));
-            }));
-        });
-        match change {
-            Change::Put(bytes) => self.array.store.start_put(key, bytes, done),
-            Change::Erase => self.array.store.start_erase(key, done),
-        }
-    }
-
-    /// The same, as an entry of a batch.
-    pub fn of_entry(self, entry: usize) -> WriteJob {
-        WriteJob { entry: Some(entry), ..self }
-    }
-
-    /// An error in an item, with all names.
+    /// Adds the element, the key and the entry to an error in an item.
     fn annotate(&self, item: &Item, e: Error, key: &str) -> Error {
         request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key))
     }
@@ -363,7 +298,8 @@ impl WriteJob {
         let Some((_, first)) = members.first() else { return Ok(()) };
         let chain = self.array.chain_of(&first.chunk).map_err(|e| self.annotate(first, e, &s.key))?;
         if plain_shard(&chain).is_none() {
-            return self.change(&chain, &members, sink, s).map_err(|e| self.annotate(first, e, &s.key));
+            let changes = members.iter().map(|(job, item)| (*job, item));
+            return self.change(&chain, first, changes, sink, s).map_err(|e| self.annotate(first, e, &s.key));
         }
         // A shard is never decoded as a whole: one after the other.
         let last = members.len() - 1;
@@ -378,143 +314,121 @@ impl WriteJob {
         let picking = self.picking(item);
         let source = picking.as_ref().unwrap_or(&self.source);
         let result = self.array.chain_of(&item.chunk).and_then(|chain| {
-            let inside = self.inside(item);
+            let inside = self.array.inside(&item.chunk);
+            let put = ChunkPut { chain: &chain, source, sink, key: &s.key };
             if let Some(made) = self.constant.as_ref().filter(|_| source.covers(&item.axes, 0, chain.shape())) {
-                self.put_constant((&chain, sink), item, made, s)
-            } else if source.covers(&item.axes, item.memory, &inside) && self.probe.as_ref().is_some_and(|w| w.is_fill(source)) {
-                let done = sink.erase(&s.key);
-                self.array.open_shards.forget(&s.key);
-                done
+                put.put_constant(item, made, &mut s.work.chain)
+            } else if source.covers(&item.axes, item.memory, &inside) && self.probe.as_ref().is_some_and(|probe| probe.is_fill(source)) {
+                sink.erase(&s.key)
             } else if let Some(shard) = plain_shard(&chain) {
                 let edit = Edit { array: &self.array, source, change: &self.change, request, sink };
-                self.write_shard(shard, item, &inside, edit, s)
+                let selected = Selected { axes: &item.axes, memory: item.memory, inside: &inside };
+                edit.write(shard, &s.key, selected, &mut s.io, &mut s.work)
             } else if source.covers(&item.axes, item.memory, &inside) {
-                self.put((&chain, sink), &item.axes, item.memory, source, s)
+                put.put(&item.axes, item.memory, &mut s.work.chain)
             } else {
-                let copy = Item { chunk: item.chunk.clone(), axes: item.axes.clone(), memory: item.memory };
-                self.change(&chain, &[(self, copy)], sink, s)
+                self.change(&chain, item, std::iter::once((self, item)), sink, s)
             }
         });
         result.map_err(|e| self.annotate(item, e, &s.key))
     }
 
-    fn write_shard(&self, shard: &Sharded, item: &Item, inside: &[u64], edit: Edit<'_>, s: &mut Scratch) -> Result<()> {
-        let key = std::mem::take(&mut s.key);
-        let result = edit.write(shard, &key, Selected { axes: &item.axes, memory: item.memory, inside }, s);
-        s.key = key;
-        result
-    }
-
-    /// How much of the item's chunk lies inside the array.
-    pub fn inside(&self, item: &Item) -> Dims {
-        let grid = &self.array.grid;
-        let each = item.chunk.iter().zip(&self.array.shape).enumerate();
-        each.map(|(d, (&chunk, &length))| grid.extent(d, chunk).min(length - grid.origin(d, chunk))).collect()
-    }
-
-    /// Stores a whole chunk of one repeated element, which is encoded once for all chunks; by several threads at the beginning.
-    fn put_constant(
-        &self,
-        (chain, sink): (&BoundChain, ChunkSink<'_>),
-        item: &Item,
-        made: &OnceLock<Option<Vec<u8>>>,
-        s: &mut Scratch,
-    ) -> Result<()> {
-        if made.get().is_none() {
-            let mut bytes = Vec::new();
-            let stored = encode_into(chain, &self.source, &item.axes, item.memory, &mut s.chain, &mut bytes)?;
-            let _ = made.set(stored.then_some(bytes));
-        }
-        let done = match made.get() {
-            Some(Some(bytes)) => sink.put(&s.key, &[bytes]),
-            Some(None) if self.array.store.capabilities().erasable => sink.erase(&s.key),
-            // What cannot be removed may have to be replaced.
-            _ => self.put((chain, sink), &item.axes, item.memory, &self.source, s),
-        };
-        self.array.open_shards.forget(&s.key);
-        done
-    }
-
-    /// Encodes a whole chunk and stores it, or removes it if it holds only the fill value.
-    fn put(&self, (chain, sink): (&BoundChain, ChunkSink<'_>), axes: &Axes, memory: i64, source: &Source, s: &mut Scratch) -> Result<()> {
-        match encode_chunk(chain, source, axes, memory, &mut s.chain)? {
-            Some(bytes) => sink.put(&s.key, &[bytes]),
-            None if self.array.store.capabilities().erasable => sink.erase(&s.key),
-            None if self.array.store.open(&s.key)?.is_none() => Ok(()),
-            // What cannot be removed is replaced, by a chunk that holds the fill value.
-            None => match encode_chunk(chain, &source.storing_fill(), axes, memory, &mut s.chain)? {
-                Some(bytes) => sink.put(&s.key, &[bytes]),
-                None => bail!(Internal, "a chunk that is to be stored was left out"),
-            },
-        }
-    }
-
-    /// Reads a chunk, changes the selected elements, region by region, and stores it again, with other processes kept out.
-    /// What lies beyond the array's edge is stored again as it was found.
-    fn change(&self, chain: &BoundChain, members: &[(&WriteJob, Item)], sink: ChunkSink<'_>, s: &mut Scratch) -> Result<()> {
-        let Some((_, first)) = members.first() else { return Ok(()) };
-        let shape = chain.shape();
-        let size = self.array.data_type.size();
-        let strides = c_strides(shape, size);
-        let mut chunk = std::mem::take(&mut s.chunk);
-        let mut edit = || {
-            let base = grow(&mut chunk, chunk_bytes(shape, size)?)?.as_mut_ptr();
-            let process = self.array.store.lock_key(&self.array.prefix, &s.key)?;
-            // Another process may not come in before the chunk is stored.
-            let sink = if process.is_some() { ChunkSink::now(&self.array) } else { sink };
-            // Keeps the bytes of old elements of variable length until the chunk is stored again.
-            let arena = self.array.data_type.is_variable().then(Arc::<Arena>::default);
-            self.read_chunk(chain, first, base, &strides, arena.clone(), s)?;
-            for (job, item) in members {
-                job.place(item, base, &strides).map_err(|e| job.annotate(item, e, &s.key))?;
-            }
-            let as_stored = (self.array.data_type, Overflow::Error);
-            let mut source = Source::new(chain, self.array.data_type, &self.array.fill, as_stored, base)?;
-            source.store_fill = self.source.store_fill;
-            self.put((chain, sink), &whole(shape, &strides), 0, &source, s)
-        };
-        let result = edit();
-        s.chunk = chunk;
-        result
-    }
-
-    /// The whole chunk as it is stored, into a dense buffer in C order.
-    fn read_chunk(
+    /// Reads the chunk of `first`, changes the elements that `members` select, region by region, and stores it again, with other processes
+    /// kept out. What lies beyond the array's edge is stored again as it was found.
+    fn change<'m>(
         &self,
         chain: &BoundChain,
-        item: &Item,
-        base: *mut u8,
-        strides: &[i64],
-        arena: Option<Arc<Arena>>,
+        first: &Item,
+        members: impl Iterator<Item = (&'m WriteJob, &'m Item)>,
+        sink: ChunkSink<'_>,
         s: &mut Scratch,
     ) -> Result<()> {
-        let axes = whole(chain.shape(), strides);
-        let as_stored = (self.array.data_type, Overflow::Error);
-        let target = Target::new(chain, self.array.data_type, &self.array.fill, as_stored, base, arena)?;
-        match self.array.store.open(&s.key)? {
-            None => target.fill(&axes, 0),
+        let array = &*self.array;
+        let (shape, size) = (chain.shape(), array.data_type.size());
+        let strides = c_strides(shape, size);
+        let Scratch { key, io, parts, work: ChunkScratch { chunk, chain: buffers } } = s;
+        let base = grow(chunk, chunk_bytes(shape, size)?)?.as_mut_ptr();
+        let process = array.store.lock_key(&array.prefix, key)?;
+        // Another process may not come in before the chunk is stored.
+        let sink = if process.is_some() { ChunkSink::now(array) } else { sink };
+        // Keeps the bytes of old elements of variable length until the chunk is stored again.
+        let arena = array.data_type.is_variable().then(Arc::<Arena>::default);
+        let as_stored = (array.data_type, Overflow::Error);
+        let target = Target::new(chain, array.data_type, &array.fill, as_stored, base, arena)?;
+        let all = Item { chunk: first.chunk.clone(), axes: whole(shape, &strides), memory: 0 };
+        match array.store.open(key)? {
+            None => target.fill(&all.axes, 0)?,
             Some(object) => {
-                let item = Item { chunk: item.chunk.clone(), axes, memory: 0 };
-                lenient::read_object(&self.array, chain, &object, &target, &item, s)
+                let mut reading = ReadBuffers { io, parts, chain: buffers };
+                read_object(array, chain, &object, &target, &all, &mut reading)?;
             }
         }
+        for (job, item) in members {
+            job.place(item, base, &strides).map_err(|e| job.annotate(item, e, key))?;
+        }
+        let mut source = Source::new(chain, array.data_type, &array.fill, as_stored, base)?;
+        source.store_fill = self.source.store_fill;
+        ChunkPut { chain, source: &source, sink, key }.put(&all.axes, 0, buffers)
     }
 
-    /// Where the item's elements come from, if its chunk's are picked by a list; else that is the job's own source.
+    /// Returns the item's own source if its elements are picked by a list, or `None` if they come from the job's.
     fn picking(&self, item: &Item) -> Option<Source> {
-        self.plan.list().map(|list| self.source.picking(list.picks_in(&item.chunk)))
+        self.plan.list().map(|list| self.source.picking(ChunkPicks::new(list, &item.chunk)))
     }
 
-    /// The selected elements from the caller's memory into the buffer of a whole chunk.
+    /// Brings the selected elements from the caller's memory into the buffer of a whole chunk.
     pub fn place(&self, item: &Item, base: *mut u8, strides: &[i64]) -> Result<()> {
         let picking = self.picking(item);
         picking.as_ref().unwrap_or(&self.source).place(&item.axes, item.memory, base, strides, &self.change)
     }
 }
 
-/// All elements of a chunk of that shape.
+/// Returns the axes of all elements of a chunk of `shape`.
 fn whole(shape: &[u64], strides: &[i64]) -> Axes {
     shape.iter().zip(strides).map(|(&count, &memory)| Axis { start: 0, count, step: 1, memory }).collect()
+}
+
+/// A whole chunk that is encoded and stored.
+struct ChunkPut<'a> {
+    chain: &'a BoundChain,
+    source: &'a Source,
+    sink: ChunkSink<'a>,
+    key: &'a str,
+}
+
+impl ChunkPut<'_> {
+    fn is_erasable(&self) -> bool {
+        self.sink.array().store.capabilities().erasable
+    }
+
+    /// Stores the chunk, or removes it if it holds only the fill value.
+    fn put(&self, axes: &Axes, memory: i64, buffers: &mut ChainScratch) -> Result<()> {
+        match encode_chunk(self.chain, self.source, axes, memory, buffers)? {
+            Some(bytes) => self.sink.put(self.key, &[bytes]),
+            None if self.is_erasable() => self.sink.erase(self.key),
+            None if self.sink.array().store.open(self.key)?.is_none() => Ok(()),
+            // What cannot be removed is replaced, by a chunk that holds the fill value.
+            None => match encode_chunk(self.chain, &self.source.storing_fill(), axes, memory, buffers)? {
+                Some(bytes) => self.sink.put(self.key, &[bytes]),
+                None => bail!(Internal, "a chunk that is to be stored was left out"),
+            },
+        }
+    }
+
+    /// Stores a chunk of one repeated element, which is encoded once for all chunks, in `made`; by several threads at the beginning.
+    fn put_constant(&self, item: &Item, made: &OnceLock<Option<Vec<u8>>>, buffers: &mut ChainScratch) -> Result<()> {
+        if made.get().is_none() {
+            let mut bytes = Vec::new();
+            let stored = encode_into(self.chain, self.source, &item.axes, item.memory, buffers, &mut bytes)?;
+            let _ = made.set(stored.then_some(bytes));
+        }
+        match made.get() {
+            Some(Some(bytes)) => self.sink.put(self.key, &[bytes]),
+            Some(None) if self.is_erasable() => self.sink.erase(self.key),
+            // What cannot be removed may have to be replaced.
+            _ => self.put(&item.axes, item.memory, buffers),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,14 +7,17 @@
 //!
 //! A child of `fork` begins with nothing: what the parent has not stored is the parent's to store.
 
+use super::array::BoundArray;
 use super::huge_pages::Pages;
+use super::item::{Axis, Item};
+use super::lock::ChunkGuard;
 use super::lock::lock;
-use super::plan::{Axis, Item};
 use super::pool::Pool;
 use super::request::{self, Outcome, Request, Work};
-use super::scratch::{self, Scratch};
-use super::write::{WriteJob, locked};
-use super::{BoundArray, Memory, Overflow, Selection};
+use super::scratch::Scratch;
+use super::under_lock::{self, ChunkTask};
+use super::write::WriteJob;
+use super::{Memory, Overflow, Selection};
 use crate::dtype::DataType;
 use crate::dtype::stream::LINE;
 use crate::error::{Result, bail};
@@ -272,7 +275,7 @@ impl WriteBack {
             match both.filter(|_| !(may_fail && part.span.meets(&new))) {
                 Some(both) => {
                     job.place(item, part.first()?, &strides)?;
-                    let whole = both.covers(&job.inside(item));
+                    let whole = both.covers(&array.inside(&item.chunk));
                     part.span = both;
                     drop(part);
                     return if whole { self.whole(job, item) } else { Ok(Admission::Waits) };
@@ -290,7 +293,7 @@ impl WriteBack {
             return Err(e);
         }
         // One that covers its chunk needs not wait, but for a change that leaves bytes of elements alone.
-        let whole = new.covers(&job.inside(item));
+        let whole = new.covers(&array.inside(&item.chunk));
         let part = Arc::new(Mutex::new(WaitingPart { buffer: Some(buffer), span: new, shape: chunk, data_type: array.data_type }));
         let mut state = lock(self.state.get());
         state.clock += 1;
@@ -450,19 +453,36 @@ impl Work for Flush {
     }
 
     fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
-        let this = self.0.clone();
-        let chunk = &self.0.chunks[number as usize];
-        scratch::with(|s| {
-            locked(&self.0.array, chunk, request, s, move |request, guard, s| {
-                match this.kept.job(&this.array, &this.chunks[number as usize]) {
-                    Ok(Some(job)) => {
-                        let item = job.plan.region_item(0);
-                        Arc::new(job).begin(&item, request, guard, s)
-                    }
-                    Ok(None) => Outcome::Done(Ok(())),
-                    Err(e) => Outcome::Done(Err(e)),
-                }
-            })
-        })
+        under_lock::run(&FlushChunk { chunks: self.0.clone(), number }, request, None)
+    }
+}
+
+/// One chunk of which what waits is stored.
+#[derive(Clone)]
+struct FlushChunk {
+    chunks: Arc<Chunks>,
+    number: u64,
+}
+
+impl ChunkTask for FlushChunk {
+    type Item = Dims;
+
+    fn item(&self) -> Option<(&Arc<BoundArray>, Dims)> {
+        Some((&self.chunks.array, self.chunks.chunks.get(self.number as usize)?.clone()))
+    }
+
+    fn chunk(item: &Dims) -> &[u64] {
+        item
+    }
+
+    fn run(&self, chunk: &Dims, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
+        match self.chunks.kept.job(&self.chunks.array, chunk) {
+            Ok(Some(job)) => {
+                let item = job.plan.region_item(0);
+                Arc::new(job).store_item(&item, request, guard, s)
+            }
+            Ok(None) => Outcome::Done(Ok(())),
+            Err(e) => Outcome::Done(Err(e)),
+        }
     }
 }

@@ -1,0 +1,94 @@
+//! An array as the engine knows it: no JSON, no version, no names.
+
+use super::chunk_cache::ArrayCache;
+use super::lenient::Lenient;
+use super::lock::ChunkLocks;
+use super::pool::Pool;
+use super::shapes::{ByShape, Chosen};
+use super::shard_open::OpenShards;
+use super::stats::Counters;
+use super::write_back::WriteBack;
+use crate::codec::BoundChain;
+use crate::dtype::{DataType, Element};
+use crate::error::Result;
+use crate::grid::Grid;
+use crate::grid::key::KeyEncoding;
+use crate::limits::Dims;
+use crate::store::SharedStore;
+use std::sync::Arc;
+
+/// All that the engine knows of an array: no JSON, no version, no names.
+#[derive(Clone)]
+pub struct BoundArray {
+    /// Where the chunks are.
+    pub store: SharedStore,
+    /// In front of every chunk key: empty, or the node's path and `/`.
+    pub prefix: String,
+    /// The lengths of the dimensions.
+    pub shape: Dims,
+    /// The chunk grid.
+    pub grid: Grid,
+    /// The chunk keys.
+    pub keys: KeyEncoding,
+    /// The type of the elements, as the array's user sees them.
+    pub data_type: DataType,
+    /// The chain, bound to the chunk's shape; on a rectilinear grid to that of the largest chunk.
+    pub chain: Arc<BoundChain>,
+    /// The chains of chunks of other shapes, or `None` on a regular grid.
+    pub by_shape: Option<Arc<ByShape>>,
+    /// One element of the fill value in native byte order; zeros where the fill value is null. Of variable length: an item that
+    /// points into `fill_bytes`.
+    pub fill: Element,
+    /// The bytes of a fill value of variable length.
+    pub fill_bytes: Arc<[u8]>,
+    /// Whether chunks that hold only the fill value are stored all the same. (Always where the fill value is null.)
+    pub store_fill_chunks: bool,
+    /// The threads that a call may use.
+    pub pool: Arc<Pool>,
+    /// The locks of chunks that are being written.
+    pub locks: Arc<ChunkLocks>,
+    /// The shards that are kept open.
+    pub open_shards: Arc<OpenShards>,
+    /// Which malformed chunks are tolerated.
+    pub lenient: Lenient,
+    /// The counters.
+    pub stats: Arc<Counters>,
+    /// Where decoded chunks are kept for reading, if anywhere.
+    pub cache: Option<ArrayCache>,
+    /// Where parts of chunks wait to be written, if they do.
+    pub write_back: Option<Arc<WriteBack>>,
+}
+
+impl BoundArray {
+    /// Puts the key of a chunk into `key`.
+    pub(super) fn chunk_key(&self, chunk: &[u64], key: &mut String) {
+        key.clear();
+        key.push_str(&self.prefix);
+        self.keys.push(chunk.iter().copied(), key);
+    }
+
+    /// Returns the key of a chunk.
+    pub fn key_of(&self, chunk: &[u64]) -> String {
+        let mut key = String::new();
+        self.chunk_key(chunk, &mut key);
+        key
+    }
+
+    /// Returns the chain, bound to the shape of a chunk.
+    pub(super) fn chain_of(&self, chunk: &[u64]) -> Result<Chosen<'_>> {
+        let Some(by_shape) = &self.by_shape else { return Ok(Chosen::Kept(&self.chain)) };
+        let shape = self.grid.shape_of(chunk);
+        if self.chain.shape() == &shape { Ok(Chosen::Kept(&self.chain)) } else { by_shape.get(&shape) }
+    }
+
+    /// Returns the extents of a chunk inside the array.
+    pub(super) fn inside(&self, chunk: &[u64]) -> Dims {
+        let each = chunk.iter().zip(&self.shape).enumerate();
+        each.map(|(d, (&chunk, &length))| self.grid.extent(d, chunk).min(length - self.grid.origin(d, chunk))).collect()
+    }
+
+    /// Returns whether chunks are shards, or shards under further codecs.
+    pub fn is_sharded(&self) -> bool {
+        matches!(*self.chain, BoundChain::Sharded(_))
+    }
+}

@@ -1,0 +1,73 @@
+//! Which spans of an uncompressed chunk are read for a selection of it: few long ones or many short ones, by cost. Pure.
+
+use super::chunk_picks::ChunkPicks;
+use super::cost::Cost;
+use super::item::Axis;
+use super::leaf::{low_byte, reach};
+use crate::codec::Leaf;
+
+/// Returns the spans of the leaf's buffer that hold the picks of a box, without gaps that cost more than a call, or `None` where reading
+/// the whole box is cheaper.
+pub(super) fn sparse_spans(picks: &ChunkPicks, leaf: &Leaf, axes: &[Axis], memory: i64, cost: Cost) -> Option<Vec<(u64, u64)>> {
+    let (gap, item) = (cost.gap().max(1), leaf.layout.element.size() as u64);
+    let low = low_byte(leaf, axes);
+    let all = (0..axes.len()).map(|d| reach(leaf, axes, d)).sum::<u64>() + item;
+    let mut spans: Vec<(u64, u64)> = Vec::new();
+    let sparse = picks.each(axes, memory, &leaf.layout.strides, &mut |p| {
+        let start = low + p.buffer as u64;
+        let end = start + (p.count - 1) * p.buffer_step as u64 + item;
+        match spans.last_mut() {
+            Some(last) if start >= last.0 && start <= last.1.saturating_add(gap) => last.1 = last.1.max(end),
+            _ => spans.push((start, end)),
+        }
+        spans.len() as u64 * gap <= all
+    });
+    if !sparse || spans.len() < 2 {
+        return None;
+    }
+    spans.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::with_capacity(spans.len());
+    for (start, end) in spans {
+        match merged.last_mut() {
+            Some(last) if start <= last.1.saturating_add(gap) => last.1 = last.1.max(end),
+            _ => merged.push((start, end)),
+        }
+    }
+    Some(merged)
+}
+
+/// Returns how many axes (in the order of falling strides) are stepped through, and the bytes of each span that is read for the others.
+pub(super) fn cheapest_split(leaf: &Leaf, axes: &[Axis], order: &[usize], price: Cost) -> (usize, u64) {
+    let item = leaf.layout.element.size() as u64;
+    let all = order.iter().map(|&d| reach(leaf, axes, d)).sum::<u64>() + item;
+    // Two calls at least for not less than what is selected cannot be cheaper than this one.
+    let selected = axes.iter().map(|a| a.count).product::<u64>() * item;
+    if (all - selected.min(all)) as f64 * price.byte <= price.call {
+        return (0, all);
+    }
+    let mut best = (f64::INFINITY, 0, 0);
+    let mut calls = 1.0;
+    for outer in 0..=order.len() {
+        let len = order[outer..].iter().map(|&d| reach(leaf, axes, d)).sum::<u64>() + item;
+        let cost = calls * (price.call + len as f64 * price.byte);
+        if cost < best.0 {
+            best = (cost, outer, len);
+        }
+        if let Some(&d) = order.get(outer) {
+            calls *= axes[d].count as f64;
+        }
+    }
+    (best.1, best.2)
+}
+
+/// Counts `at` up within `counts`, the last digit first; false after the last number.
+pub(super) fn advance_counter(at: &mut [u64], counts: &[u64]) -> bool {
+    for d in (0..at.len()).rev() {
+        at[d] += 1;
+        if at[d] < counts[d] {
+            return true;
+        }
+        at[d] = 0;
+    }
+    false
+}

@@ -1,0 +1,52 @@
+//! One region, or one list of elements, on its way to memory: what both drivers need to know of it.
+
+use super::array::BoundArray;
+use super::chunk_picks::ChunkPicks;
+use super::cost::Cost;
+use super::item::Item;
+use super::plan::Plan;
+use super::request;
+use super::target::Target;
+use crate::error::{Error, Result};
+use crate::store::Folder;
+use std::sync::{Arc, OnceLock};
+
+/// Is called when the elements of an item have arrived.
+pub(super) type Then = Box<dyn Fn() -> Result<()> + Send + Sync>;
+
+/// See the module.
+pub(super) struct ReadJob {
+    pub array: Arc<BoundArray>,
+    pub plan: Plan,
+    pub target: Target,
+    /// Reads are started and waited for by nobody but the request.
+    pub latency: bool,
+    pub cost: Cost,
+    /// The folder of all chunks, where there are many: opened when the first of them is read.
+    pub folder: OnceLock<Folder>,
+    /// Its number in a batch, for messages.
+    pub entry: Option<usize>,
+    pub then: Option<Then>,
+}
+
+impl ReadJob {
+    /// Makes it an entry of a batch.
+    pub fn of_entry(self, entry: usize) -> ReadJob {
+        ReadJob { entry: Some(entry), ..self }
+    }
+
+    /// Does what is left to do with an item whose elements have arrived.
+    pub fn settle(&self) -> Result<()> {
+        self.then.as_ref().map_or(Ok(()), |then| then())
+    }
+
+    /// Adds the element, the key and the entry to an error in an item.
+    pub fn annotate(&self, item: &Item, e: Error, key: &str) -> Error {
+        request::of_entry(self.entry, self.plan.name_element(item, e).at_key(key))
+    }
+
+    /// Returns the item's own target if its elements are picked by a list, or `None` if they go to the job's.
+    pub fn picking(&self, item: &Item) -> Option<Target> {
+        self.plan.list().map(|list| self.target.picking(ChunkPicks::new(list, &item.chunk)))
+    }
+}

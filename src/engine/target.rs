@@ -1,0 +1,159 @@
+//! Where decoded elements go: memory, the conversion on the way, and what fills missing chunks.
+
+use super::buffer_guard::{self, RevocableBuffer};
+use super::chunk_picks::ChunkPicks;
+use super::huge_pages::is_untouched;
+use super::item::Axis;
+use super::leaf::{by_stride, contiguous_run, leaf_of};
+use super::place::{self, PlaceAxis};
+use super::stats::{self, Field};
+use crate::codec::{BoundChain, Leaf};
+use crate::dtype::coding::Coding;
+use crate::dtype::convert::Transfer;
+use crate::dtype::variable::Arena;
+use crate::dtype::{DataType, Element, ElementType, Overflow};
+use crate::error::{Result, err};
+use crate::limits::Strides;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// From so many bytes on, memory is written past the caches where elements are converted: about what a core's share of them is.
+const STREAM_BYTES: u64 = 16 << 20;
+
+/// The place of decoded elements, and the way there.
+#[derive(Clone)]
+pub(super) struct Target {
+    /// The selection's first element.
+    pub base: *mut u8,
+    /// From the chain's element type to the memory's.
+    pub transfer: Transfer,
+    /// From the elements behind the leaf's fused stages to the memory's, or `None` without such stages.
+    pub fused: Option<Transfer>,
+    /// The fill value in the memory's type, or `None` if it does not fit.
+    pub fill: Option<Element>,
+    /// Keeps the bytes of elements of variable length where the memory holds items. With `None` they live until they are placed.
+    pub arena: Option<Arc<Arena>>,
+    /// The fill value in the array's type and the way to the memory's, where bytes between its fields must stay.
+    patch: Option<(Element, Transfer)>,
+    /// The leaf's dimensions in the order of falling strides.
+    pub order: SmallVec<[usize; 6]>,
+    /// The guard of the memory, where the request may end before its work.
+    pub revocable: Option<Arc<RevocableBuffer>>,
+    /// Which elements of a chunk's boxes go there, and where, or `None` for all, as the axes say.
+    pub picks: Option<ChunkPicks>,
+}
+
+// SAFETY: threads place disjoint elements; the memory outlives the request (see `Memory`).
+unsafe impl Send for Target {}
+
+// SAFETY: as above.
+unsafe impl Sync for Target {}
+
+impl Target {
+    /// Sends elements of the chunks of `root` to elements of `memory_type` from `base` on. `fill` is one element of `data_type`.
+    pub fn new(
+        root: &BoundChain,
+        data_type: DataType,
+        fill: &[u8],
+        (memory_type, overflow): (DataType, Overflow),
+        base: *mut u8,
+        arena: Option<Arc<Arena>>,
+    ) -> Result<Target> {
+        let memory = ElementType::native(memory_type);
+        let mut converted = Element::from_elem(0, memory.size());
+        let convert_fill = Transfer::new(ElementType::native(data_type), memory)?.with_overflow(overflow);
+        // SAFETY: both hold one element of their type.
+        let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
+        let leaf = leaf_of(root);
+        let transfer = Transfer::new(leaf.layout.element, memory)?.with_overflow(overflow);
+        let fused = leaf.fused.as_ref().map(|f| transfer.clone().behind(f.clone(), f.stored()));
+        let patch = convert_fill.is_partial().then(|| (Element::from_slice(fill), convert_fill));
+        Ok(Target {
+            base,
+            transfer,
+            fused,
+            fill: fits.then_some(converted),
+            arena,
+            patch,
+            order: by_stride(leaf),
+            revocable: None,
+            picks: None,
+        })
+    }
+
+    /// Makes every access to the memory pass `revocable`, if given: elements are then only ever copied there, never read or decoded straight
+    /// into it.
+    pub fn behind(self, revocable: Option<Arc<RevocableBuffer>>) -> Target {
+        Target { revocable, ..self }
+    }
+
+    /// Returns the bytes of a leaf's selection that can become elements in memory without a copy, or `None` for any other selection.
+    pub fn in_place(&self, leaf: &Leaf, axes: &[Axis]) -> Option<u64> {
+        if self.revocable.is_some() || self.picks.is_some() { None } else { contiguous_run(leaf, axes, &self.transfer, &self.order) }
+    }
+
+    /// Returns the target of one chunk of which a list picks elements.
+    pub fn picking(&self, picks: ChunkPicks) -> Target {
+        Target { picks: Some(picks), ..self.clone() }
+    }
+
+    /// Chooses stores past the caches where the region has many bytes.
+    pub fn for_bytes(self, bytes: u64) -> Target {
+        // The system has just brought the pages of fresh memory into the cache when they are written to; looked at where the middle is if there
+        // are no gaps.
+        if bytes < STREAM_BYTES || is_untouched(self.base.wrapping_add(bytes as usize / 2)) {
+            return self;
+        }
+        Target { transfer: self.transfer.streaming(), fused: self.fused.map(Transfer::streaming), ..self }
+    }
+
+    /// Makes the memory hold what the elements mean by `coding`, not what is stored.
+    pub fn decoding(
+        self,
+        root: &BoundChain,
+        data_type: DataType,
+        fill: &[u8],
+        (memory_type, overflow): (DataType, Overflow),
+        coding: &Coding,
+    ) -> Result<Target> {
+        let memory = ElementType::native(memory_type);
+        let mut converted = Element::from_elem(0, memory.size());
+        let convert_fill = Transfer::decoding(ElementType::native(data_type), memory, coding, overflow)?;
+        // SAFETY: both hold one element of their type.
+        let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
+        let leaf = leaf_of(root);
+        let transfer = Transfer::decoding(leaf.layout.element, memory, coding, overflow)?;
+        let fused = leaf.fused.as_ref().map(|f| transfer.clone().behind(f.clone(), f.stored()));
+        Ok(Target { transfer, fused, fill: fits.then_some(converted), patch: None, ..self })
+    }
+
+    /// Fills the selected elements of a missing chunk.
+    pub fn fill(&self, axes: &[Axis], memory: i64) -> Result<()> {
+        stats::count(Field::FillChunks, 1);
+        let fill = self.fill.as_ref().ok_or_else(|| err!(Range, "the fill value does not fit into the type in memory"))?;
+        let _inside = buffer_guard::enter(&self.revocable)?;
+        let Some(picks) = &self.picks else {
+            return self.fill_box(fill, axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }), memory);
+        };
+        let mut result = Ok(());
+        picks.each(axes, memory, &Strides::from_elem(0, axes.len()), &mut |p| {
+            result = self.fill_box(fill, std::iter::once(PlaceAxis { count: p.count, src: 0, dst: p.memory_step }), p.memory);
+            result.is_ok()
+        });
+        result
+    }
+
+    fn fill_box(&self, fill: &[u8], axes: impl Iterator<Item = PlaceAxis>, memory: i64) -> Result<()> {
+        if let Some((element, transfer)) = &self.patch {
+            // SAFETY: the plan stays within the checked memory; the source is one element, repeated.
+            let placed = unsafe { place::place(element.as_ptr(), self.base.offset(memory as isize), axes, transfer) };
+            return placed.map_err(|m| {
+                let memory = m.dst as isize - self.base as isize;
+                m.at(memory)
+            });
+        }
+        // SAFETY: the plan stays within the checked memory.
+        unsafe { place::fill(self.base.offset(memory as isize), axes, fill, self.picks.is_none() && self.transfer.streams()) };
+        Ok(())
+    }
+}
