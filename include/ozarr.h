@@ -79,47 +79,49 @@ extern "C" {
 /** `OZARR_OK`, or one of the negative numbers `OZARR_ERR_...`; never positive. */
 typedef int32_t ozarr_status;
 
-#define OZARR_OK                  0      /**< The call did what it says. */
-#define OZARR_ERR_ARGUMENT        (-101) /**< An argument has a value that is never allowed. */
-#define OZARR_ERR_NULL            (-102) /**< A pointer argument is NULL that must not be. */
-#define OZARR_ERR_BOUNDS          (-103) /**< A region, index or axis lies outside the array. */
-#define OZARR_ERR_RANK            (-104) /**< A rank differs from the array's, or exceeds the limit. */
-#define OZARR_ERR_BUFFER_SIZE     (-105) /**< A buffer is smaller (or larger) than the call needs. */
-#define OZARR_ERR_TYPE            (-106) /**< A type cannot be converted into the other. */
-#define OZARR_ERR_RANGE           (-107) /**< A value does not fit into the type that it is converted to. */
-#define OZARR_ERR_NAME            (-108) /**< A node or attribute name is not allowed. */
-#define OZARR_ERR_LOCATION        (-109) /**< A location (path or URL) cannot be understood. */
-#define OZARR_ERR_INVALID_HANDLE  (-110) /**< A handle is stale, freed, or of another kind. */
-#define OZARR_ERR_READ_ONLY       (-201) /**< The store, or the handle, is open for reading only. */
-#define OZARR_ERR_EXISTS          (-202) /**< A node stands already where one should be created. */
-#define OZARR_ERR_STATE           (-203) /**< The call does not fit the handle's present state. */
-#define OZARR_ERR_AGAIN           (-204) /**< The work would have to wait; try again. */
-#define OZARR_ERR_CANCELLED       (-205) /**< The request was cancelled. */
-#define OZARR_ERR_FORKED          (-206) /**< The handle or request belongs to the process before `fork`. */
-#define OZARR_ERR_NOT_FOUND       (-301) /**< There is no node, attribute or key of that name. */
-#define OZARR_ERR_NODE_KIND       (-302) /**< An array stands where a group is needed, or the reverse. */
-#define OZARR_ERR_METADATA        (-303) /**< A metadata document is malformed or contradicts itself. */
-#define OZARR_ERR_UNSUPPORTED     (-304) /**< Known by name only, or not at all: a codec, type or feature. */
-#define OZARR_ERR_EXTENSION       (-305) /**< An extension that must be understood is not. */
-#define OZARR_ERR_CHUNK           (-401) /**< The bytes of a chunk cannot be decoded. */
-#define OZARR_ERR_CHECKSUM        (-402) /**< A checksum does not match. */
-#define OZARR_ERR_SHARD_INDEX     (-403) /**< The index of a shard is damaged. */
-#define OZARR_ERR_MISSING         (-404) /**< A chunk is missing where that was asked to be an error. */
-#define OZARR_ERR_TRUNCATED       (-405) /**< Stored bytes end too early. */
-#define OZARR_ERR_PERMISSION      (-501) /**< The store refuses access. */
-#define OZARR_ERR_CONFLICT        (-502) /**< Another writer changed the key in between. */
-#define OZARR_ERR_TIMEOUT         (-503) /**< The store did not answer in time. */
-#define OZARR_ERR_NETWORK         (-504) /**< The network or the server failed. */
-#define OZARR_ERR_THROTTLED       (-505) /**< The server asks for fewer requests. */
-#define OZARR_ERR_RANGES          (-506) /**< The server does not serve byte ranges. */
-#define OZARR_ERR_PARTIAL         (-507) /**< Some chunks of a write are stored and others are not. */
-#define OZARR_ERR_IO              (-601) /**< The operating system reports an input or output error. */
-#define OZARR_ERR_NO_SPACE        (-602) /**< The device or quota is full. */
-#define OZARR_ERR_NO_MEMORY       (-603) /**< Memory cannot be had. */
-#define OZARR_ERR_TOO_MANY_FILES  (-604) /**< The limit of open files is reached. */
-#define OZARR_ERR_LIMIT           (-701) /**< A limit of the library is exceeded. */
-#define OZARR_ERR_INTERNAL        (-901) /**< A defect of the library (a caught panic). */
-#define OZARR_ERR_CALLBACK        (-902) /**< A callback of the caller failed. */
+enum {
+    OZARR_OK = 0,                        /**< The call did what it says. */
+    OZARR_ERR_ARGUMENT = -101,           /**< An argument has a value that is never allowed. */
+    OZARR_ERR_NULL = -102,               /**< A pointer argument is NULL that must not be. */
+    OZARR_ERR_BOUNDS = -103,             /**< A region, index or axis lies outside the array. */
+    OZARR_ERR_RANK = -104,               /**< A rank differs from the array's, or exceeds the limit. */
+    OZARR_ERR_BUFFER_SIZE = -105,        /**< A buffer is smaller (or larger) than the call needs. */
+    OZARR_ERR_TYPE = -106,               /**< A type cannot be converted into the other. */
+    OZARR_ERR_RANGE = -107,              /**< A value does not fit into the type that it is converted to. */
+    OZARR_ERR_NAME = -108,               /**< A node or attribute name is not allowed. */
+    OZARR_ERR_LOCATION = -109,           /**< A location (path or URL) cannot be understood. */
+    OZARR_ERR_INVALID_HANDLE = -110,     /**< A handle is stale, freed, or of another kind. */
+    OZARR_ERR_READ_ONLY = -201,          /**< The store, or the handle, is open for reading only. */
+    OZARR_ERR_EXISTS = -202,             /**< A node stands already where one should be created. */
+    OZARR_ERR_STATE = -203,              /**< The call does not fit the handle's present state. */
+    OZARR_ERR_AGAIN = -204,              /**< The work would have to wait; try again. */
+    OZARR_ERR_CANCELLED = -205,          /**< The request was cancelled. */
+    OZARR_ERR_FORKED = -206,             /**< The handle or request belongs to the process before `fork`. */
+    OZARR_ERR_NOT_FOUND = -301,          /**< There is no node, attribute or key of that name. */
+    OZARR_ERR_NODE_KIND = -302,          /**< An array stands where a group is needed, or the reverse. */
+    OZARR_ERR_METADATA = -303,           /**< A metadata document is malformed or contradicts itself. */
+    OZARR_ERR_UNSUPPORTED = -304,        /**< Known by name only, or not at all: a codec, type or feature. */
+    OZARR_ERR_EXTENSION = -305,          /**< An extension that must be understood is not. */
+    OZARR_ERR_CHUNK = -401,              /**< The bytes of a chunk cannot be decoded. */
+    OZARR_ERR_CHECKSUM = -402,           /**< A checksum does not match. */
+    OZARR_ERR_SHARD_INDEX = -403,        /**< The index of a shard is damaged. */
+    OZARR_ERR_MISSING = -404,            /**< A chunk is missing where that was asked to be an error. */
+    OZARR_ERR_TRUNCATED = -405,          /**< Stored bytes end too early. */
+    OZARR_ERR_PERMISSION = -501,         /**< The store refuses access. */
+    OZARR_ERR_CONFLICT = -502,           /**< Another writer changed the key in between. */
+    OZARR_ERR_TIMEOUT = -503,            /**< The store did not answer in time. */
+    OZARR_ERR_NETWORK = -504,            /**< The network or the server failed. */
+    OZARR_ERR_THROTTLED = -505,          /**< The server asks for fewer requests. */
+    OZARR_ERR_RANGES = -506,             /**< The server does not serve byte ranges. */
+    OZARR_ERR_PARTIAL = -507,            /**< Some chunks of a write are stored and others are not. */
+    OZARR_ERR_IO = -601,                 /**< The operating system reports an input or output error. */
+    OZARR_ERR_NO_SPACE = -602,           /**< The device or quota is full. */
+    OZARR_ERR_NO_MEMORY = -603,          /**< Memory cannot be had. */
+    OZARR_ERR_TOO_MANY_FILES = -604,     /**< The limit of open files is reached. */
+    OZARR_ERR_LIMIT = -701,              /**< A limit of the library is exceeded. */
+    OZARR_ERR_INTERNAL = -901,           /**< A defect of the library (a caught panic). */
+    OZARR_ERR_CALLBACK = -902            /**< A callback of the caller failed. */
+};
 
 /**
  * The name of a status as text, such as `"OZARR_ERR_BOUNDS"`; `"OZARR_ERR_UNKNOWN"` for a number that is no
@@ -263,47 +265,49 @@ typedef struct ozarr_keys ozarr_keys;
  */
 typedef int32_t ozarr_type;
 
-#define OZARR_AS_STORED           0      /**< In calls that move elements: the array's own type. */
-#define OZARR_BOOL                1      /**< One byte, 0 or 1 (C99 `bool`). */
-#define OZARR_INT8                2      /**< `int8_t` */
-#define OZARR_INT16               3      /**< `int16_t` */
-#define OZARR_INT32               4      /**< `int32_t` */
-#define OZARR_INT64               5      /**< `int64_t` */
-#define OZARR_UINT8               6      /**< `uint8_t` */
-#define OZARR_UINT16              7      /**< `uint16_t` */
-#define OZARR_UINT32              8      /**< `uint32_t` */
-#define OZARR_UINT64              9      /**< `uint64_t` */
-#define OZARR_FLOAT16             10     /**< IEEE 754 binary16, two bytes */
-#define OZARR_FLOAT32             11     /**< `float` */
-#define OZARR_FLOAT64             12     /**< `double` */
-#define OZARR_COMPLEX64           13     /**< Two `float`: real and imaginary part (C99 `float complex`) */
-#define OZARR_COMPLEX128          14     /**< Two `double`: real and imaginary part (C99 `double complex`) */
-#define OZARR_INT2                15     /**< -2 to 1, a byte with its sign */
-#define OZARR_INT4                16     /**< -8 to 7, a byte with its sign */
-#define OZARR_UINT2               17     /**< 0 to 3, a byte */
-#define OZARR_UINT4               18     /**< 0 to 15, a byte */
-#define OZARR_BFLOAT16            19     /**< The upper half of a `float`, two bytes */
-#define OZARR_FLOAT8_E3M4         20     /**< 8 bits: 3 of exponent, 4 of mantissa */
-#define OZARR_FLOAT8_E4M3         21     /**< 8 bits with infinities, as in IEEE 754; not `float8_e4m3fn` */
-#define OZARR_FLOAT8_E4M3B11FNUZ  22     /**< 8 bits, bias 11; no infinities, one NaN */
-#define OZARR_FLOAT8_E4M3FNUZ     23     /**< 8 bits, bias 8; no infinities, one NaN */
-#define OZARR_FLOAT8_E4M3FN       24     /**< 8 bits without infinities, up to 448 */
-#define OZARR_FLOAT8_E5M2         25     /**< The upper half of a binary16 */
-#define OZARR_FLOAT8_E5M2FNUZ     26     /**< 8 bits, bias 16; no infinities, one NaN */
-#define OZARR_FLOAT8_E8M0FNU      27     /**< The powers of two from 2^-127 to 2^127, and NaN; no zero */
-#define OZARR_FLOAT6_E2M3FN       28     /**< 6 bits in a byte, -7.5 to 7.5; numbers only */
-#define OZARR_FLOAT6_E3M2FN       29     /**< 6 bits in a byte, -28 to 28; numbers only */
-#define OZARR_FLOAT4_E2M1FN       30     /**< 4 bits in a byte, -6 to 6; numbers only */
-/** Another type: the answer for arrays of text, times and structs; in `ozarr_memory`, that of `dtype` */
-#define OZARR_BY_DTYPE 100
-/** UTF-8 text of any length; written and read by the functions for variable length */
-#define OZARR_STRING 101
-/** Bytes of any length; written and read by the functions for variable length */
-#define OZARR_BYTES 102
-/** Any JSON value, as its text; format 2 only; written and read by the functions for variable length */
-#define OZARR_JSON 103
-/** The answer for arrays of lists of numbers; written and read by the functions for variable length */
-#define OZARR_LIST 104
+enum {
+    OZARR_AS_STORED = 0,                 /**< In calls that move elements: the array's own type. */
+    OZARR_BOOL = 1,                      /**< One byte, 0 or 1 (C99 `bool`). */
+    OZARR_INT8 = 2,                      /**< `int8_t` */
+    OZARR_INT16 = 3,                     /**< `int16_t` */
+    OZARR_INT32 = 4,                     /**< `int32_t` */
+    OZARR_INT64 = 5,                     /**< `int64_t` */
+    OZARR_UINT8 = 6,                     /**< `uint8_t` */
+    OZARR_UINT16 = 7,                    /**< `uint16_t` */
+    OZARR_UINT32 = 8,                    /**< `uint32_t` */
+    OZARR_UINT64 = 9,                    /**< `uint64_t` */
+    OZARR_FLOAT16 = 10,                  /**< IEEE 754 binary16, two bytes */
+    OZARR_FLOAT32 = 11,                  /**< `float` */
+    OZARR_FLOAT64 = 12,                  /**< `double` */
+    OZARR_COMPLEX64 = 13,                /**< Two `float`: real and imaginary part (C99 `float complex`) */
+    OZARR_COMPLEX128 = 14,               /**< Two `double`: real and imaginary part (C99 `double complex`) */
+    OZARR_INT2 = 15,                     /**< -2 to 1, a byte with its sign */
+    OZARR_INT4 = 16,                     /**< -8 to 7, a byte with its sign */
+    OZARR_UINT2 = 17,                    /**< 0 to 3, a byte */
+    OZARR_UINT4 = 18,                    /**< 0 to 15, a byte */
+    OZARR_BFLOAT16 = 19,                 /**< The upper half of a `float`, two bytes */
+    OZARR_FLOAT8_E3M4 = 20,              /**< 8 bits: 3 of exponent, 4 of mantissa */
+    OZARR_FLOAT8_E4M3 = 21,              /**< 8 bits with infinities, as in IEEE 754; not `float8_e4m3fn` */
+    OZARR_FLOAT8_E4M3B11FNUZ = 22,       /**< 8 bits, bias 11; no infinities, one NaN */
+    OZARR_FLOAT8_E4M3FNUZ = 23,          /**< 8 bits, bias 8; no infinities, one NaN */
+    OZARR_FLOAT8_E4M3FN = 24,            /**< 8 bits without infinities, up to 448 */
+    OZARR_FLOAT8_E5M2 = 25,              /**< The upper half of a binary16 */
+    OZARR_FLOAT8_E5M2FNUZ = 26,          /**< 8 bits, bias 16; no infinities, one NaN */
+    OZARR_FLOAT8_E8M0FNU = 27,           /**< The powers of two from 2^-127 to 2^127, and NaN; no zero */
+    OZARR_FLOAT6_E2M3FN = 28,            /**< 6 bits in a byte, -7.5 to 7.5; numbers only */
+    OZARR_FLOAT6_E3M2FN = 29,            /**< 6 bits in a byte, -28 to 28; numbers only */
+    OZARR_FLOAT4_E2M1FN = 30,            /**< 4 bits in a byte, -6 to 6; numbers only */
+    /** Another type: the answer for arrays of text, times and structs; in `ozarr_memory`, that of `dtype` */
+    OZARR_BY_DTYPE = 100,
+    /** UTF-8 text of any length; written and read by the functions for variable length */
+    OZARR_STRING = 101,
+    /** Bytes of any length; written and read by the functions for variable length */
+    OZARR_BYTES = 102,
+    /** Any JSON value, as its text; format 2 only; written and read by the functions for variable length */
+    OZARR_JSON = 103,
+    /** The answer for arrays of lists of numbers; written and read by the functions for variable length */
+    OZARR_LIST = 104
+};
 
 /**
  * What happens to a number that does not fit into the type that it is converted to, in memory or in the
@@ -311,26 +315,33 @@ typedef int32_t ozarr_type;
  */
 typedef int32_t ozarr_overflow;
 
-#define OZARR_OVERFLOW_ERROR      0      /**< `OZARR_ERR_RANGE`. */
-/**
- * Integers modulo 2^n, also what is left of a real number without its fraction (an infinity is an error).
- * Real numbers become infinite, or NaN in a type without infinity, or its largest number where it has
- * neither. All but 0 is true.
- */
-#define OZARR_OVERFLOW_WRAP 1
-/** The least or the largest number of the type. All but 0 is true. */
-#define OZARR_OVERFLOW_SATURATE 2
+enum {
+    OZARR_OVERFLOW_ERROR = 0,            /**< `OZARR_ERR_RANGE`. */
+    /**
+     * Integers modulo 2^n, also what is left of a real number without its fraction (an infinity is an error).
+     * Real numbers become infinite, or NaN in a type without infinity, or its largest number where it has
+     * neither. All but 0 is true.
+     */
+    OZARR_OVERFLOW_WRAP = 1,
+    /** The least or the largest number of the type. All but 0 is true. */
+    OZARR_OVERFLOW_SATURATE = 2
+};
 
 /** Which index runs fastest in memory. */
 typedef int32_t ozarr_order;
 
-#define OZARR_ORDER_C             0      /**< The last index (row-major, as in C). */
-#define OZARR_ORDER_F             1      /**< The first index (column-major, as in Fortran). */
-#define OZARR_CAN_WRITE           1      /**< A store can be written. */
-#define OZARR_CAN_LIST            2      /**< A store can list its keys. */
-#define OZARR_CAN_ERASE           4      /**< A store can erase what it holds. */
-/** A store is far away: reads are worth having in flight together. */
-#define OZARR_IS_REMOTE 8
+enum {
+    OZARR_ORDER_C = 0,                   /**< The last index (row-major, as in C). */
+    OZARR_ORDER_F = 1                    /**< The first index (column-major, as in Fortran). */
+};
+
+enum {
+    OZARR_CAN_WRITE = 1,                 /**< A store can be written. */
+    OZARR_CAN_LIST = 2,                  /**< A store can list its keys. */
+    OZARR_CAN_ERASE = 4,                 /**< A store can erase what it holds. */
+    /** A store is far away: reads are worth having in flight together. */
+    OZARR_IS_REMOTE = 8
+};
 
 /** Told of a key by `ozarr_store_key_list`; true to go on, false to stop. */
 typedef bool (*ozarr_key_function)(const char *key, void *user);
@@ -338,17 +349,21 @@ typedef bool (*ozarr_key_function)(const char *key, void *user);
 /** What to do if something stands already where a node is to be created. */
 typedef int32_t ozarr_create;
 
-#define OZARR_NEW                 0      /**< `OZARR_ERR_EXISTS`. */
-#define OZARR_OVERWRITE           1      /**< Erase it, with everything below it, and create anew. */
-#define OZARR_OPEN_IF_SAME        2      /**< Open it if it would be just so; else `OZARR_ERR_EXISTS`. */
+enum {
+    OZARR_NEW = 0,                       /**< `OZARR_ERR_EXISTS`. */
+    OZARR_OVERWRITE = 1,                 /**< Erase it, with everything below it, and create anew. */
+    OZARR_OPEN_IF_SAME = 2               /**< Open it if it would be just so; else `OZARR_ERR_EXISTS`. */
+};
 
 /** What stands at a path. */
 typedef int32_t ozarr_node_kind;
 
-#define OZARR_NODE_NONE           0      /**< Nothing. */
-#define OZARR_NODE_ARRAY          1      /**< An array. */
-#define OZARR_NODE_GROUP          2      /**< A group. */
-#define OZARR_NODE_UNKNOWN        3      /**< A node whose metadata cannot be understood. */
+enum {
+    OZARR_NODE_NONE = 0,                 /**< Nothing. */
+    OZARR_NODE_ARRAY = 1,                /**< An array. */
+    OZARR_NODE_GROUP = 2,                /**< A group. */
+    OZARR_NODE_UNKNOWN = 3               /**< A node whose metadata cannot be understood. */
+};
 
 /**
  * Told of a node by `ozarr_group_walk`: its path relative to the group, and what it is. True to go on,
@@ -359,20 +374,24 @@ typedef bool (*ozarr_node_function)(const char *path, ozarr_node_kind kind, void
 /** The kinds of JSON values, for attributes. */
 typedef int32_t ozarr_json_kind;
 
-#define OZARR_JSON_NULL           0      /**< `null` */
-#define OZARR_JSON_BOOL           1      /**< `true` or `false` */
-#define OZARR_JSON_INTEGER        2      /**< A number without fraction and exponent. */
-#define OZARR_JSON_NUMBER         3      /**< Any other number. */
-#define OZARR_JSON_STRING         4      /**< A text. */
-#define OZARR_JSON_ARRAY          5      /**< A list. */
-#define OZARR_JSON_OBJECT         6      /**< An object. */
+enum {
+    OZARR_JSON_NULL = 0,                 /**< `null` */
+    OZARR_JSON_BOOL = 1,                 /**< `true` or `false` */
+    OZARR_JSON_INTEGER = 2,              /**< A number without fraction and exponent. */
+    OZARR_JSON_NUMBER = 3,               /**< Any other number. */
+    OZARR_JSON_STRING = 4,               /**< A text. */
+    OZARR_JSON_ARRAY = 5,                /**< A list. */
+    OZARR_JSON_OBJECT = 6                /**< An object. */
+};
 
 /** How important a message of a log is. */
 typedef int32_t ozarr_log_level;
 
-#define OZARR_LOG_OFF             0      /**< No messages. */
-#define OZARR_LOG_WARNING         1      /**< Something in a file is odd, and was read all the same. */
-#define OZARR_LOG_INFO            2      /**< Something may be of interest. */
+enum {
+    OZARR_LOG_OFF = 0,                   /**< No messages. */
+    OZARR_LOG_WARNING = 1,               /**< Something in a file is odd, and was read all the same. */
+    OZARR_LOG_INFO = 2                   /**< Something may be of interest. */
+};
 
 /**
  * Takes a message of one line, which is valid during the call only. It runs in the thread that is inside
@@ -584,11 +603,13 @@ OZARR_CHECKED ozarr_status ozarr_array_metadata(const ozarr_array *array, char *
  */
 OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t *shape);
 
-/**
- * Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come
- * back if the array grows again.
- */
-#define OZARR_RESIZE_KEEP 1
+enum {
+    /**
+     * Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come
+     * back if the array grows again.
+     */
+    OZARR_RESIZE_KEEP = 1
+};
 
 /** As `ozarr_array_resize`, with `flags`: 0 or `OZARR_RESIZE_KEEP`. */
 OZARR_CHECKED ozarr_status ozarr_array_resize_ex(ozarr_array *array, const int64_t *shape, uint32_t flags);
@@ -1545,8 +1566,10 @@ OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t d
  * at the same time. `ozarr_array_partition` gives each process a part that ends at the borders of chunks, so
  * that no two processes write to one chunk. */
 
-/** `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading. */
-#define OZARR_PARTITION_INNER 1
+enum {
+    /** `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading. */
+    OZARR_PARTITION_INNER = 1
+};
 
 /**
  * The part of a region (NULL: the whole array; without steps) for worker `index`, from 0, of `workers`: a
@@ -1601,16 +1624,20 @@ OZARR_CHECKED ozarr_status ozarr_array_partition(const ozarr_array *array, const
  *            that alone has more is `OZARR_ERR_LIMIT`.
  * Fork.      In a child, requests of the parent are `OZARR_ERR_FORKED`; there they can only be freed. */
 
-/** In the flags of a write: the elements are copied before the call returns. */
-#define OZARR_REQUEST_COPY 1
+enum {
+    /** In the flags of a write: the elements are copied before the call returns. */
+    OZARR_REQUEST_COPY = 1
+};
 
 /** How far a request is. */
 typedef int32_t ozarr_state;
 
-#define OZARR_REQUEST_QUEUED      0      /**< It waits for earlier requests on the same chunks. */
-#define OZARR_REQUEST_RUNNING     1      /**< It is under way. */
-#define OZARR_REQUEST_DONE        2      /**< It is done, and went well. */
-#define OZARR_REQUEST_FAILED      3      /**< It is done, and has an error (`ozarr_request_error`). */
+enum {
+    OZARR_REQUEST_QUEUED = 0,            /**< It waits for earlier requests on the same chunks. */
+    OZARR_REQUEST_RUNNING = 1,           /**< It is under way. */
+    OZARR_REQUEST_DONE = 2,              /**< It is done, and went well. */
+    OZARR_REQUEST_FAILED = 3             /**< It is done, and has an error (`ozarr_request_error`). */
+};
 
 /**
  * Is told once how a request ended: its status, and the message of an error ("" without one), which is

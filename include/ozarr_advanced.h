@@ -485,31 +485,35 @@ void ozarr_varlen_free(ozarr_varlen *varlen);
 /** The class of a data type. */
 typedef int32_t ozarr_dtype_kind;
 
-#define OZARR_KIND_BOOL           1      /**< `bool` */
-#define OZARR_KIND_INT            2      /**< Signed integers. */
-#define OZARR_KIND_UINT           3      /**< Unsigned integers. */
-#define OZARR_KIND_FLOAT          4      /**< Floating-point numbers. */
-#define OZARR_KIND_COMPLEX        5      /**< Pairs of floating-point numbers. */
-#define OZARR_KIND_BYTES          6      /**< Text of so many bytes, padded with NUL. */
-#define OZARR_KIND_TEXT           7      /**< Text of so many code points of four bytes, padded with NUL. */
-#define OZARR_KIND_RAW            8      /**< So many bytes without a meaning. */
-/** Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time". */
-#define OZARR_KIND_DATETIME 9
-#define OZARR_KIND_TIMEDELTA      10     /**< Spans of time: a count of 64 bits of a unit. */
-#define OZARR_KIND_STRUCT         11     /**< Named fields. */
-#define OZARR_KIND_VAR_TEXT       12     /**< Text of any length. */
-#define OZARR_KIND_VAR_BYTES      13     /**< Bytes of any length. */
-#define OZARR_KIND_VAR_JSON       14     /**< JSON values. */
-#define OZARR_KIND_VAR_LIST       15     /**< Lists of numbers of any length. */
-#define OZARR_KIND_CHARS          16     /**< In memory only: text of so many bytes, padded with blanks. */
+enum {
+    OZARR_KIND_BOOL = 1,                 /**< `bool` */
+    OZARR_KIND_INT = 2,                  /**< Signed integers. */
+    OZARR_KIND_UINT = 3,                 /**< Unsigned integers. */
+    OZARR_KIND_FLOAT = 4,                /**< Floating-point numbers. */
+    OZARR_KIND_COMPLEX = 5,              /**< Pairs of floating-point numbers. */
+    OZARR_KIND_BYTES = 6,                /**< Text of so many bytes, padded with NUL. */
+    OZARR_KIND_TEXT = 7,                 /**< Text of so many code points of four bytes, padded with NUL. */
+    OZARR_KIND_RAW = 8,                  /**< So many bytes without a meaning. */
+    /** Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time". */
+    OZARR_KIND_DATETIME = 9,
+    OZARR_KIND_TIMEDELTA = 10,           /**< Spans of time: a count of 64 bits of a unit. */
+    OZARR_KIND_STRUCT = 11,              /**< Named fields. */
+    OZARR_KIND_VAR_TEXT = 12,            /**< Text of any length. */
+    OZARR_KIND_VAR_BYTES = 13,           /**< Bytes of any length. */
+    OZARR_KIND_VAR_JSON = 14,            /**< JSON values. */
+    OZARR_KIND_VAR_LIST = 15,            /**< Lists of numbers of any length. */
+    OZARR_KIND_CHARS = 16                /**< In memory only: text of so many bytes, padded with blanks. */
+};
 
 /** The byte order of a data type. */
 typedef int32_t ozarr_byte_order;
 
-#define OZARR_BYTES_UNORDERED     0      /**< There is nothing to order. */
-#define OZARR_BYTES_LITTLE        1      /**< The least significant byte first. */
-#define OZARR_BYTES_BIG           2      /**< The most significant byte first. */
-#define OZARR_BYTES_MIXED         3      /**< Fields of a struct have different orders. */
+enum {
+    OZARR_BYTES_UNORDERED = 0,           /**< There is nothing to order. */
+    OZARR_BYTES_LITTLE = 1,              /**< The least significant byte first. */
+    OZARR_BYTES_BIG = 2,                 /**< The most significant byte first. */
+    OZARR_BYTES_MIXED = 3                /**< Fields of a struct have different orders. */
+};
 
 /** The class of the type. */
 OZARR_CHECKED ozarr_status ozarr_dtype_get_kind(const ozarr_dtype *dtype, ozarr_dtype_kind *kind);
@@ -719,8 +723,13 @@ void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
  */
 typedef int32_t (*ozarr_progress)(void *user, uint64_t done, uint64_t total);
 
-#define OZARR_MIGRATE_IN_PLACE    1      /**< `ozarr_migrate`: in place; `dest` is NULL. */
-#define OZARR_MIGRATE_COPY        2      /**< `ozarr_migrate`: copy chunks, where a hard link would do. */
+enum {
+    OZARR_MIGRATE_IN_PLACE = 1           /**< `ozarr_migrate`: in place; `dest` is NULL. */
+};
+
+enum {
+    OZARR_MIGRATE_COPY = 2               /**< `ozarr_migrate`: copy chunks, where a hard link would do. */
+};
 
 /**
  * Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where
@@ -749,13 +758,18 @@ OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, u
  *     options.change = change;
  *     if (ozarr_copy("run.zarr/temperature", "archive.zarr/temperature", &options)) goto fail; */
 
-/** `ozarr_node_copy`: read everything again, and compare it with the source. */
-#define OZARR_COPY_VERIFY 1
-/**
- * `ozarr_copy`: chunks whose bytes stay the same become hard links to those of the source, where that is
- * possible. No program may change them in place from then on; ozarr never does.
- */
-#define OZARR_COPY_LINK 2
+enum {
+    /** `ozarr_node_copy`: read everything again, and compare it with the source. */
+    OZARR_COPY_VERIFY = 1
+};
+
+enum {
+    /**
+     * `ozarr_copy`: chunks whose bytes stay the same become hard links to those of the source, where that is
+     * possible. No program may change them in place from then on; ozarr never does.
+     */
+    OZARR_COPY_LINK = 2
+};
 
 /**
  * Is called for each array that is copied, with its path in the source's store and what its copy is to be:
@@ -893,8 +907,10 @@ OZARR_CHECKED ozarr_status ozarr_store_key_list(const ozarr_store *store, const 
  * 2 MiB and asks for huge pages, which makes that 512 times fewer; the threads that read take them, each
  * where it reads to. docs/performance-memory.md has the gain. Any other memory works everywhere, too. */
 
-/** `ozarr_buffer_alloc`: ordinary pages, however large the buffer is. */
-#define OZARR_BUFFER_SMALL_PAGES 1
+enum {
+    /** `ozarr_buffer_alloc`: ordinary pages, however large the buffer is. */
+    OZARR_BUFFER_SMALL_PAGES = 1
+};
 
 /**
  * Allocates at least `bytes` bytes, all 0, at the beginning of a page. `flags`: 0 or

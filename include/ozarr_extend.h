@@ -37,16 +37,21 @@ extern "C" {
  * The same functions and flags stand in the tables by which codecs, data types and more are registered (see
  * "Extensions"). */
 
-/** In the flags of a table: its functions may be called by any thread, also by several at once. */
-#define OZARR_CALLBACK_ANY_THREAD 256
-/**
- * In the flags of a store's table: every answer has a version (`ozarr_answer_version`). Without it, whole
- * values are read and compared.
- */
-#define OZARR_STORE_VERSIONS 512
-#define OZARR_RANGE_WHOLE         0      /**< All bytes. `offset` and `size` are 0. */
-#define OZARR_RANGE_SPAN          1      /**< `size` bytes from `offset` on. */
-#define OZARR_RANGE_SUFFIX        2      /**< The last `size` bytes. `offset` is 0. */
+enum {
+    /** In the flags of a table: its functions may be called by any thread, also by several at once. */
+    OZARR_CALLBACK_ANY_THREAD = 256,
+    /**
+     * In the flags of a store's table: every answer has a version (`ozarr_answer_version`). Without it, whole
+     * values are read and compared.
+     */
+    OZARR_STORE_VERSIONS = 512
+};
+
+enum {
+    OZARR_RANGE_WHOLE = 0,               /**< All bytes. `offset` and `size` are 0. */
+    OZARR_RANGE_SPAN = 1,                /**< `size` bytes from `offset` on. */
+    OZARR_RANGE_SUFFIX = 2               /**< The last `size` bytes. `offset` is 0. */
+};
 
 /** Which bytes of what a key holds. */
 typedef struct ozarr_byte_range {
@@ -211,15 +216,20 @@ OZARR_CHECKED ozarr_status ozarr_keys_add(ozarr_keys *keys, const char *key);
  * your own". Without `OZARR_CALLBACK_ANY_THREAD`, arrays that use them are read and written by the calling
  * thread alone. */
 
-/** In the flags of a registration: a name that is taken is replaced. */
-#define OZARR_REGISTER_REPLACE 1024
-#define OZARR_EXTENSION_TRANSFORMER 1    /**< `ozarr_unregister`: a storage transformer. */
-#define OZARR_EXTENSION_MEMBER    2      /**< `ozarr_unregister`: a member of `zarr.json`. */
-/** `ozarr_unregister`: a codec, by its name or id; both names go. */
-#define OZARR_EXTENSION_CODEC 3
-/** `ozarr_unregister`: a data type, by its name in v3 or v2; both names go. */
-#define OZARR_EXTENSION_DTYPE 4
-#define OZARR_EXTENSION_KEY_ENCODING 5   /**< `ozarr_unregister`: a chunk key encoding. */
+enum {
+    /** In the flags of a registration: a name that is taken is replaced. */
+    OZARR_REGISTER_REPLACE = 1024
+};
+
+enum {
+    OZARR_EXTENSION_TRANSFORMER = 1,     /**< `ozarr_unregister`: a storage transformer. */
+    OZARR_EXTENSION_MEMBER = 2,          /**< `ozarr_unregister`: a member of `zarr.json`. */
+    /** `ozarr_unregister`: a codec, by its name or id; both names go. */
+    OZARR_EXTENSION_CODEC = 3,
+    /** `ozarr_unregister`: a data type, by its name in v3 or v2; both names go. */
+    OZARR_EXTENSION_DTYPE = 4,
+    OZARR_EXTENSION_KEY_ENCODING = 5     /**< `ozarr_unregister`: a chunk key encoding. */
+};
 
 /**
  * Fills `table`, which is empty but for its size, with a store over `inner`. `configuration` is a JSON
@@ -320,13 +330,15 @@ OZARR_CHECKED ozarr_status ozarr_unregister(int32_t extension, const char *name)
  * it in this machine's byte order, one after the other in the order of the buffer; it is not told the
  * shape. */
 
-/** `ozarr_codec_table.kind`: bytes to bytes, as compressors and checksums. */
-#define OZARR_CODEC_BYTES 1
-/** `ozarr_codec_table.kind`: elements to as many elements, perhaps of another type. */
-#define OZARR_CODEC_ARRAY 2
-#define OZARR_CODEC_ARRAY_TO_BYTES 3     /**< `ozarr_codec_table.kind`: elements to bytes. */
-/** In the flags of an `OZARR_CODEC_ARRAY`: what an element becomes does not depend on the others. */
-#define OZARR_CODEC_ELEMENTWISE 2048
+enum {
+    /** `ozarr_codec_table.kind`: bytes to bytes, as compressors and checksums. */
+    OZARR_CODEC_BYTES = 1,
+    /** `ozarr_codec_table.kind`: elements to as many elements, perhaps of another type. */
+    OZARR_CODEC_ARRAY = 2,
+    OZARR_CODEC_ARRAY_TO_BYTES = 3,      /**< `ozarr_codec_table.kind`: elements to bytes. */
+    /** In the flags of an `OZARR_CODEC_ARRAY`: what an element becomes does not depend on the others. */
+    OZARR_CODEC_ELEMENTWISE = 2048
+};
 
 /**
  * Checks a configuration (a JSON object; in v2 the parameters beside the id) for elements of that type
@@ -402,11 +414,13 @@ OZARR_CHECKED ozarr_status ozarr_register_codec(const ozarr_codec_table *table);
  *
  * An `ozarr_dtype` of it comes from `ozarr_dtype_parse`, by its name. */
 
-/**
- * In the flags of a data type: the bytes of an element have an order, which the codec `"bytes"` turns; the
- * functions see this machine's.
- */
-#define OZARR_DTYPE_ORDERED 4096
+enum {
+    /**
+     * In the flags of a data type: the bytes of an element have an order, which the codec `"bytes"` turns;
+     * the functions see this machine's.
+     */
+    OZARR_DTYPE_ORDERED = 4096
+};
 
 /**
  * Converts `count` elements from `src` to `dst`, which do not overlap. Elements may lie unaligned. A value

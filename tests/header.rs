@@ -1,8 +1,11 @@
-//! The headers in `include/` and `abi/ozarr.symbols` are what the sources say. `OZARR_UPDATE=1 cargo test --test header` rewrites
+//! The headers in `include/`, `abi/ozarr.symbols` and `abi/ozarr.json` are what the sources say. `OZARR_UPDATE=1 cargo test --test header` rewrites
 //! them.
 //!
 //! cbindgen turns the items of `src/ffi` into C. Here they are put in the order of [`HEADERS`] and, within a section, of the
-//! source; the module documentation of the file becomes the section's heading. Constants become lines with their text behind.
+//! source; the module documentation of the file becomes the section's heading. Constants become the members of enums. `abi.rs` writes the same as data.
+
+#[path = "header/abi.rs"]
+mod abi;
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -81,6 +84,11 @@ fn the_symbols_are_those_of_the_sources() {
 }
 
 #[test]
+fn the_data_are_those_of_the_headers() {
+    check_or_update("abi/ozarr.json", &abi());
+}
+
+#[test]
 fn every_file_with_exports_is_a_section() {
     for entry in fs::read_dir(root().join("src/ffi")).unwrap() {
         let path = entry.unwrap().path();
@@ -114,9 +122,53 @@ fn symbols() -> String {
     names.iter().fold(String::new(), |all, name| all + name + "\n")
 }
 
+fn config() -> cbindgen::Config {
+    cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap()
+}
+
+/// The interface as data: every item of the headers with what its comment's tags say.
+fn abi() -> String {
+    let blocks = blocks(config());
+    let (mut items, mut constants) = (Vec::new(), Vec::new());
+    for header in HEADERS {
+        for section in header.sections {
+            let source = source(section);
+            let title = source.lines().next().unwrap().trim_start_matches("//! ").to_string();
+            for name in self::items(&source) {
+                for block in blocks.get(&name).into_iter().flatten() {
+                    let name = if block.contains("static inline") { name_of(block) } else { name.clone() };
+                    let block = with_tags(block, &name);
+                    items.push(abi::Item { header: header.name, section: title.clone(), name, block });
+                }
+            }
+            let all = source.lines().filter_map(|l| l.strip_prefix("pub const ")?.split_once(": "));
+            constants.extend(all.map(|(name, rest)| {
+                let (r#type, value) = rest.trim_end_matches(';').split_once(" = ").unwrap();
+                (name.to_string(), r#type.to_string(), value.to_string())
+            }));
+        }
+    }
+    abi::document(&items, &constants, env!("CARGO_PKG_VERSION"))
+}
+
+/// A block with the tags of `abi/tags.txt` for parameters that the source does not tag.
+fn with_tags(block: &str, name: &str) -> String {
+    let all = fs::read_to_string(root().join("abi/tags.txt")).unwrap_or_default();
+    let mut tags = String::new();
+    for tag in all.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ')) {
+        let parameter = identifier(tag.split("] ").nth(1).unwrap());
+        let is_tagged = block.contains(&format!("] {parameter}")) || block.contains(&format!(",{parameter}"));
+        let exists = [' ', '*'].iter().any(|c| [",", ")"].iter().any(|e| block.contains(&format!("{c}{parameter}{e}"))));
+        if exists && !is_tagged {
+            tags += &format!(" * {tag}\n");
+        }
+    }
+    block.replacen(" */\n", &format!("{tags} */\n"), 1)
+}
+
 /// Name and text of every header.
 fn headers() -> Vec<(&'static str, String)> {
-    let config = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
+    let config = config();
     let mut blocks = blocks(config.clone());
     let texts = HEADERS.iter().map(|h| (h.name, header(h, &config, &mut blocks))).collect();
     assert!(blocks.is_empty(), "items that belong to no section: {:?}", blocks.keys());
@@ -129,7 +181,7 @@ fn header(header: &Header, config: &cbindgen::Config, blocks: &mut HashMap<Strin
     for section in header.sections {
         let source = source(section);
         text += &heading(&source);
-        text += &body(items(&source).filter_map(|name| blocks.remove(&name)).flatten().collect());
+        text += &body(&source, blocks);
     }
     text + &format!("\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {guard} */\n")
 }
@@ -232,38 +284,62 @@ fn filled(text: &str, margin: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The items of a section. Constants that follow each other stand together, their texts in a column.
-fn body(blocks: Vec<String>) -> String {
+/// The items of a section. Constants without an empty line between them in the source are the members of one `enum`.
+fn body(source: &str, blocks: &mut HashMap<String, Vec<String>>) -> String {
     let mut text = String::new();
-    let mut previous_is_line = false;
-    for block in &blocks {
-        match constant(block) {
-            Some(line) => {
-                text += if previous_is_line { "" } else { "\n" };
-                text += &line;
-                previous_is_line = true;
+    let mut members: Vec<(String, String, String)> = Vec::new();
+    let empty_line = |name: &str| {
+        source
+            .lines()
+            .position(|l| l.starts_with(&format!("pub const {name}: ")))
+            .and_then(|at| source.lines().take(at).collect::<Vec<_>>().into_iter().rposition(str::is_empty))
+    };
+    let mut group = None;
+    for name in items(source) {
+        for block in blocks.remove(&name).unwrap_or_default() {
+            let constant = constant(&block);
+            if constant.is_none() || empty_line(&name) != group {
+                text += &enumeration(&std::mem::take(&mut members));
             }
-            None => {
-                write!(text, "\n{}\n", wrapped(&compact(block))).unwrap();
-                previous_is_line = false;
+            match constant {
+                Some(constant) => {
+                    group = empty_line(&name);
+                    members.push(constant);
+                }
+                None => write!(text, "\n{}\n", wrapped(&compact(&block))).unwrap(),
             }
         }
     }
-    text
+    text + &enumeration(&members)
 }
 
-/// `#define NAME value` with its text behind it, or above it if that is too long; `None` for other items.
-fn constant(block: &str) -> Option<String> {
-    let at = block.find("#define ")?;
-    let define = &block[at + "#define ".len()..];
+/// Name, value and words of a constant; `None` for other items.
+fn constant(block: &str) -> Option<(String, String, String)> {
+    let define = &block[block.find("#define ")? + "#define ".len()..];
     let (name, value) = define.split_once(' ')?;
-    if value.starts_with('{') {
-        return None;
+    value.parse::<i64>().ok()?;
+    Some((name.to_string(), value.to_string(), comment(block)))
+}
+
+/// Constants as C: an `enum`, or macros where programs ask for them with `#if`. The words are behind them, or above where they are long.
+fn enumeration(members: &[(String, String, String)]) -> String {
+    let Some((first, ..)) = members.first() else { return String::new() };
+    let is_macro = first.starts_with("OZARR_VERSION_") || first == "OZARR_ABI_VERSION";
+    let mut text = String::from(if is_macro { "\n" } else { "\nenum {\n" });
+    for (i, (name, value, words)) in members.iter().enumerate() {
+        let comma = if i + 1 < members.len() { "," } else { "" };
+        let code = if is_macro { format!("#define {name} {value}") } else { format!("    {name} = {value}{comma}") };
+        let line = format!("{code:<40} /**< {words} */\n");
+        let indent = if is_macro { "" } else { "    " };
+        text += &if line.len() <= WIDTH + 1 { line } else { format!("{}{code}\n", above(words, indent)) };
     }
-    let value = if value.starts_with('-') { format!("({value})") } else { value.to_string() };
-    let words = comment(block);
-    let line = format!("{:<40} /**< {words} */\n", format!("#define {name:<25} {value}"));
-    Some(if line.len() <= WIDTH + 1 { line } else { format!("{}\n#define {name} {value}\n", compact(&block[..at])) })
+    text + if is_macro { "" } else { "};\n" }
+}
+
+/// A comment of its own lines.
+fn above(words: &str, indent: &str) -> String {
+    let line = format!("{indent}/** {words} */\n");
+    if line.len() <= WIDTH + 1 { line } else { format!("{indent}/**\n{}{indent} */\n", filled(words, &format!("{indent} * "))) }
 }
 
 /// The words of a block's comment, without its stars.

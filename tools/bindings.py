@@ -32,7 +32,7 @@ CALLBACKS = {"ozarr_log_fn"}
 
 def parse(text):
     """(functions, constants, structs): [(name, result, [(type, name)])], [(name, value)], {name: [(type, name)]}."""
-    constants = [(n, v.strip("()")) for n, v in re.findall(r"^#define (OZARR_[A-Z0-9_]+) +(\(?-?\d+\)?)(?= |$)", text, re.M)]
+    constants = re.findall(r"^    (OZARR_[A-Z0-9_]+) = (-?\d+)", text, re.M)
     bare = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     bare = "\n".join(line for line in bare.splitlines() if not line.startswith("#"))
     CALLBACKS.update(re.findall(r"^typedef [^;{]*?\(\*(\w+)\)\(", bare, re.M))
