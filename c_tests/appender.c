@@ -60,7 +60,7 @@ static char current = '?';
 
 static void steps_are_there(ozarr_array *a, int64_t want) {
     int64_t shape[3] = {0}, start[] = {0, 0, 0};
-    OK(ozarr_array_refresh(a));
+    OK(ozarr_node_refresh(ozarr_array_node(a)));
     OK(ozarr_array_shape(a, shape));
     if (!EQUAL(shape[0], want) || want == 0) return;
     memset(back, 0, sizeof back);
@@ -206,12 +206,12 @@ static void deferred_errors(void) {
     /* The same for a handle whose parts of chunks wait. */
     int64_t start[] = {5, 0, 0}, one[] = {1, ROWS, COLUMNS};
     OK(ozarr_array_open_at(st, "t", &w));
-    OK(ozarr_array_set(w, "write_back", "1000000"));
+    OK(ozarr_node_set(ozarr_array_node(w), "write_back", "1000000"));
     fill_steps(5, 1);
     OK(ozarr_array_write_region(w, start, one, OZARR_INT32, data, bytes_of(1)));
     failing = true;
-    ERR(OZARR_ERR_NO_SPACE, ozarr_array_flush(w));
-    ERR_SAYS(OZARR_ERR_NO_SPACE, "planted", "4 of 4", ozarr_array_flush(w));
+    ERR(OZARR_ERR_NO_SPACE, ozarr_node_flush(ozarr_array_node(w)));
+    ERR_SAYS(OZARR_ERR_NO_SPACE, "planted", "4 of 4", ozarr_node_flush(ozarr_array_node(w)));
     ERR(OZARR_ERR_NO_SPACE, ozarr_array_close(w));
     failing = false;
     steps_are_there(a, 64);
@@ -234,9 +234,9 @@ static void parts_wait(void) {
         OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a));
         ozarr_spec_free(spec);
         OK(ozarr_array_open_at(st, "a", &other));
-        ERR_SAYS(OZARR_ERR_LIMIT, "511", "512", ozarr_array_set(a, "write_back", "511"));
-        ERR_SAYS(OZARR_ERR_ARGUMENT, "write_back", "many", ozarr_array_set(a, "write_back", "many"));
-        OK(ozarr_array_set(a, "write_back", "2048"));
+        ERR_SAYS(OZARR_ERR_LIMIT, "511", "512", ozarr_node_set(ozarr_array_node(a), "write_back", "511"));
+        ERR_SAYS(OZARR_ERR_ARGUMENT, "write_back", "many", ozarr_node_set(ozarr_array_node(a), "write_back", "many"));
+        OK(ozarr_node_set(ozarr_array_node(a), "write_back", "2048"));
         for (int i = 0; i < SIDE * SIDE; i++) model[i] = (int16_t)(i + 1);
         for (int64_t row = 0; row < SIDE; row++) {
             int64_t start[] = {row, 0}, one[] = {1, SIDE};
@@ -294,7 +294,7 @@ static void parts_wait(void) {
             }
             OK(ozarr_array_write_ex(a, &region, &memory));
         }
-        OK(ozarr_array_flush(a));
+        OK(ozarr_node_flush(ozarr_array_node(a)));
         OK(ozarr_array_read(other, OZARR_INT16, found, sizeof found));
         CHECK(memcmp(model, found, sizeof model) == 0);
         /* What does not fit leaves what waits as it was. */
@@ -319,7 +319,7 @@ static void parts_wait(void) {
         OK(ozarr_array_write_region(a, at, one, OZARR_INT16, &v, 2));
         model[63 * SIDE + 39] = 77;
         OK(ozarr_array_close(a));
-        OK(ozarr_array_refresh(other));
+        OK(ozarr_node_refresh(ozarr_array_node(other)));
         OK(ozarr_array_read(other, OZARR_INT16, found, sizeof found));
         int wrong = 0;
         for (int i = 0; i < SIDE; i++)
@@ -354,8 +354,8 @@ static void chunks_are_kept(char form) {
     OK(ozarr_array_open_at(other, "t", &writer));
     for (int own_cache = 0; own_cache < 2; own_cache++) {
         if (own_cache) {
-            ERR_SAYS(OZARR_ERR_LIMIT, "100 ", form == 's' ? " 320 " : " 2560 ", ozarr_array_set(a, "chunk_cache", "100"));
-            OK(ozarr_array_set(a, "chunk_cache", "20000"));
+            ERR_SAYS(OZARR_ERR_LIMIT, "100 ", form == 's' ? " 320 " : " 2560 ", ozarr_node_set(ozarr_array_node(a), "chunk_cache", "100"));
+            OK(ozarr_node_set(ozarr_array_node(a), "chunk_cache", "20000"));
         }
         for (int round = 0; round < 3; round++) {
             pause_ms(round ? 40 : 0);
@@ -455,7 +455,7 @@ static void forks(void) {
     OK(ozarr_appender_open(a, 0, 0, 0, &out));
     append(out, 0, 40);
     OK(ozarr_array_open_at(st, "t", &b));
-    OK(ozarr_array_set(b, "write_back", "100000"));
+    OK(ozarr_node_set(ozarr_array_node(b), "write_back", "100000"));
     for (int i = 0; i < CELLS; i++) data[i] = -1;
     OK(ozarr_array_write_region(b, start, one, OZARR_INT32, data, bytes_of(1)));
     pid_t child = fork();
@@ -464,7 +464,7 @@ static void forks(void) {
         ERR(OZARR_ERR_FORKED, ozarr_appender_append(out, 1, OZARR_INT32, data, bytes_of(1)));
         ERR(OZARR_ERR_FORKED, ozarr_appender_flush(out));
         ERR(OZARR_ERR_FORKED, ozarr_appender_close(out));
-        OK(ozarr_array_flush(b));
+        OK(ozarr_node_flush(ozarr_array_node(b)));
         OK(ozarr_array_close(b));
         steps_are_there(a, 32);
         _exit(failures != 0);

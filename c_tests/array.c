@@ -59,9 +59,9 @@ static void inquiry(void) {
     CHECK(memcmp(found, chunks, sizeof chunks) == 0);
     OK(ozarr_array_inner_chunk_shape(a, found));
     CHECK(memcmp(found, chunks, sizeof chunks) == 0);
-    OK(ozarr_array_zarr_format(a, &format));
+    OK(ozarr_node_zarr_format(ozarr_array_node(a), &format));
     EQUAL(format, 3);
-    OK(ozarr_array_path(a, buf, sizeof buf, &len));
+    OK(ozarr_node_path(ozarr_array_node(a), buf, sizeof buf, &len));
     TEXT(buf, "deep/er/t");
     EQUAL(len, 9);
     OK(ozarr_array_dimension_name(a, 2, buf, sizeof buf, NULL, &named));
@@ -72,11 +72,11 @@ static void inquiry(void) {
     OK(ozarr_array_fill_value(a, &fill, sizeof fill, &defined));
     CHECK(fill == 0 && defined);
     ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "4", "8", ozarr_array_fill_value(a, &fill, 4, &defined));
-    OK(ozarr_array_metadata(a, NULL, 0, &len));
-    OK(ozarr_array_metadata(a, buf, len + 1, NULL));
+    OK(ozarr_node_metadata(ozarr_array_node(a), NULL, 0, &len));
+    OK(ozarr_node_metadata(ozarr_array_node(a), buf, len + 1, NULL));
     CHECK(strlen(buf) == len && strstr(buf, "\"float64\"") != NULL);
     memset(buf, '#', sizeof buf);
-    ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "`buf`", "", ozarr_array_metadata(a, buf, len, NULL));
+    ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "`buf`", "", ozarr_node_metadata(ozarr_array_node(a), buf, len, NULL));
     CHECK(buf[0] == '#');
     OK(ozarr_array_close(a));
 }
@@ -115,7 +115,7 @@ static void modes(void) {
     ERR(OZARR_ERR_READ_ONLY, ozarr_array_write(a, OZARR_INT8, values, sizeof values));
     ERR(OZARR_ERR_READ_ONLY, ozarr_array_resize(a, shape));
     ERR(OZARR_ERR_READ_ONLY, ozarr_array_append(a, 0, 4, OZARR_INT8, values, sizeof values));
-    ERR(OZARR_ERR_READ_ONLY, ozarr_array_attr_set_int64(a, "n", 1));
+    ERR(OZARR_ERR_READ_ONLY, ozarr_attr_set_int64(ozarr_array_node(a), "n", 1));
     ozarr_array_free(a);
     OK(ozarr_array_open("modes.zarr", "r+", &a));
     OK(ozarr_array_write(a, OZARR_INT8, values, sizeof values));
@@ -223,13 +223,13 @@ static void fill_chunks(void) {
     OK(ozarr_array_create("fill.zarr", OZARR_INT8, 1, shape, chunks, OZARR_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT8, zeros, sizeof zeros));
     CHECK(file_content("fill.zarr/c/0", NULL) == NULL);
-    OK(ozarr_array_set(a, "write_fill_chunks", "true"));
+    OK(ozarr_node_set(ozarr_array_node(a), "write_fill_chunks", "true"));
     OK(ozarr_array_write(a, OZARR_INT8, zeros, sizeof zeros));
     char *stored = file_content("fill.zarr/c/0", NULL);
     CHECK(stored != NULL);
     free(stored);
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "write_fill_chunk", "nonsense", ozarr_array_set(a, "nonsense", "true"));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "maybe", "", ozarr_array_set(a, "write_fill_chunks", "maybe"));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "write_fill_chunk", "nonsense", ozarr_node_set(ozarr_array_node(a), "nonsense", "true"));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "maybe", "", ozarr_node_set(ozarr_array_node(a), "write_fill_chunks", "maybe"));
     OK(ozarr_array_close(a));
 }
 

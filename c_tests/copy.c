@@ -57,11 +57,11 @@ static void check(ozarr_store *store, const char *path, const int64_t *chunks, i
     OK(ozarr_array_chunk_shape(a, shape));
     EQUAL(shape[0], chunks[0]);
     EQUAL(shape[1], chunks[1]);
-    OK(ozarr_array_zarr_format(a, &found));
+    OK(ozarr_node_zarr_format(ozarr_array_node(a), &found));
     EQUAL(found, format);
     OK(ozarr_array_dimension_name(a, 1, text, sizeof text, NULL, NULL));
     TEXT(text, "x");
-    OK(ozarr_array_attr_get_string(a, "units", text, sizeof text, NULL));
+    OK(ozarr_attr_get_string(ozarr_array_node(a), "units", text, sizeof text, NULL));
     TEXT(text, "K");
     OK(ozarr_array_read(a, OZARR_FLOAT64, values, sizeof values));
     for (int i = 0; i < 24; i++) EQUAL(values[i], i + 1);

@@ -49,6 +49,13 @@ static void attributes(Node &node) {
     node.set_attr("huge", UINT64_MAX);
     node.set_attr("restart", true);
     node.set_attr_json("list", "[1,2]");
+    CHECK(node.template attr<std::uint64_t>("huge") == UINT64_MAX && node.template attr<std::vector<int>>("list") == std::vector<int>({1, 2}));
+    THROWS(OZARR_ERR_TYPE, (void)node.template attr<int>("list"));
+    node.set_attr("range", std::vector<float>{0.1f, 500});
+    CHECK(bare(node.attr_json("range")) == "[0.1,500.0]" && node.template attr<std::vector<float>>("range")[0] == 0.1f);
+    node.set_attr("meanings", std::vector<std::string>{"land", "", "sea"});
+    CHECK((node.template attr<std::vector<std::string>>("meanings") == std::vector<std::string>{"land", "", "sea"}));
+    node.erase_attr("range"), node.erase_attr("meanings");
     CHECK(node.template attr<std::string>("units") == "K" && node.template attr<std::string>("note").size() == 1000);
     CHECK(node.template attr<double>("dt") == 0.25 && node.template attr<float>("steps") == 12 && node.template attr<int>("steps") == 12);
     CHECK(node.template attr<bool>("restart") && bare(node.attr_json("list")) == "[1,2]" && node.attr_json("huge") == "18446744073709551615");

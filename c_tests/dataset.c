@@ -90,11 +90,11 @@ static void write_and_read(int32_t format, const char *location) {
     CHECK(isnan(got[0]) && isnan(got[2]) && got[3] == 20.25 && isnan(got[4]) && got[5] == -3);
     memory.type = OZARR_INT32;
     ERR_SAYS(OZARR_ERR_TYPE, "floating-point", "int32", ozarr_array_read_unpacked(found, NULL, &memory));
-    OK(ozarr_array_attrs_get(found, buf, sizeof buf, &len));
+    OK(ozarr_attrs_get(ozarr_array_node(found), buf, sizeof buf, &len));
     CHECK(strstr(buf, "_ARRAY_DIMENSIONS") == NULL && strstr(buf, "\"coordinates\": \"height\"") != NULL);
     CHECK(strstr(buf, "\"_FillValue\": -32768") != NULL);
-    OK(ozarr_array_set(found, "raw_attributes", "true"));
-    OK(ozarr_array_attrs_get(found, buf, sizeof buf, &len));
+    OK(ozarr_node_set(ozarr_array_node(found), "raw_attributes", "true"));
+    OK(ozarr_attrs_get(ozarr_array_node(found), buf, sizeof buf, &len));
     CHECK((strstr(buf, "_ARRAY_DIMENSIONS") != NULL) == (format == 2));
     ozarr_array_free(found);
     OK(ozarr_dataset_open_variable(ds, "time", &time));

@@ -136,7 +136,7 @@ static void transformers_stack(void) {
     OK(ozarr_array_chunk_read(a, index, false, raw, sizeof raw, &size));
     EQUAL(size, 16);
     EQUAL(raw[0], 1);
-    OK(ozarr_array_flush(a));
+    OK(ozarr_node_flush(ozarr_array_node(a)));
     ozarr_array_free(a);
     EQUAL(flips_open, flips_done);
     /* Without the registration the array cannot be opened, as before. */

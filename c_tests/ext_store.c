@@ -100,7 +100,7 @@ static void handles_keep_the_table(void) {
     OK(ozarr_group_create_at(st, "g", 3, OZARR_NEW, &g));
     ozarr_store_free(st);
     EQUAL(s.destroyed, 0);
-    OK(ozarr_group_attr_set_json(g, "a", "[1, 2]"));
+    OK(ozarr_attr_set_json(ozarr_group_node(g), "a", "[1, 2]"));
     ozarr_group_free(g);
     EQUAL(s.destroyed, 1);
 }

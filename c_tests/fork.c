@@ -43,8 +43,8 @@ static void *change_metadata(void *argument) {
     int64_t chunks[] = {1, COLUMNS};
     for (int64_t n = 0; !stop; n++) {
         ozarr_array *other = NULL;
-        OK(ozarr_group_attr_set_int64(group, "n", n));
-        OK(ozarr_array_attr_set_int64(memory, "n", n));
+        OK(ozarr_attr_set_int64(ozarr_group_node(group), "n", n));
+        OK(ozarr_attr_set_int64(ozarr_array_node(memory), "n", n));
         OK(ozarr_spec_set_chunks(spec, chunks));
         OK(ozarr_array_open("memory:fork.zarr/m", "r", &other));
         ozarr_array_free(other);
@@ -52,7 +52,7 @@ static void *change_metadata(void *argument) {
         ozarr_array_free(other);
         OK(ozarr_array_open("fork.zarr/l", "r", &other));
         ozarr_array_free(other);
-        OK(ozarr_array_flush(local));
+        OK(ozarr_node_flush(ozarr_array_node(local)));
     }
     return NULL;
 }
@@ -90,10 +90,10 @@ static void child(int32_t *data, int32_t round) {
     write_last(local, data, round);
     write_last(memory, data, round);
     check_last(memory, data, round);
-    OK(ozarr_array_attr_set_int64(memory, "n", 1000000 + round));
-    OK(ozarr_array_attr_get_int64(memory, "n", &n));
+    OK(ozarr_attr_set_int64(ozarr_array_node(memory), "n", 1000000 + round));
+    OK(ozarr_attr_get_int64(ozarr_array_node(memory), "n", &n));
     EQUAL(n, 1000000 + round);
-    OK(ozarr_array_attr_set_int64(local, "n", round));
+    OK(ozarr_attr_set_int64(ozarr_array_node(local), "n", round));
     OK(ozarr_group_children(group, &children));
     OK(ozarr_iter_next(children, &more));
     CHECK(more);
@@ -178,7 +178,7 @@ int main(void) {
     }
     stop = true;
     for (int t = 0; t < 5; t++) pthread_join(threads[t], NULL);
-    OK(ozarr_array_attr_get_int64(memory, "n", &n));
+    OK(ozarr_attr_get_int64(ozarr_array_node(memory), "n", &n));
     CHECK(n < 1000000);
     whole_rows(local, data);
     ozarr_group_free(group);

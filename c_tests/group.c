@@ -35,7 +35,7 @@ static void by_location(void) {
     ozarr_spec *s = NULL;
     int32_t format = 0;
     OK(ozarr_group_create("tree.zarr", OZARR_NEW, &g));
-    OK(ozarr_group_zarr_format(g, &format));
+    OK(ozarr_node_zarr_format(ozarr_group_node(g), &format));
     EQUAL(format, 3);
     TEXT(children(g), "");
     OK(ozarr_group_create_group(g, "deep/er", OZARR_NEW, &sub));
@@ -118,7 +118,7 @@ static void stores(void) {
     OK(ozarr_group_create_at(st, "", 2, OZARR_NEW, &g));
     ozarr_group_free(g);
     OK(ozarr_group_create_at(st, "sub", 0, OZARR_NEW, &g));
-    OK(ozarr_group_zarr_format(g, &format));
+    OK(ozarr_node_zarr_format(ozarr_group_node(g), &format));
     EQUAL(format, 2);
     ozarr_group_free(g);
     ERR_SAYS(OZARR_ERR_ARGUMENT, "4", "", ozarr_group_create_at(st, "four", 4, OZARR_NEW, &g));
@@ -168,10 +168,10 @@ static void consolidated(void) {
     OK(ozarr_array_close(a));
     OK(ozarr_group_open("cons.zarr", "r+", &g));
     OK(ozarr_group_consolidate(g));
-    OK(ozarr_group_flush(g));
+    OK(ozarr_node_flush(ozarr_group_node(g)));
     OK(ozarr_group_close(g));
     OK(ozarr_group_open("cons.zarr", "r", &g));
-    OK(ozarr_group_metadata(g, document, sizeof document, NULL));
+    OK(ozarr_node_metadata(ozarr_group_node(g), document, sizeof document, NULL));
     CHECK(strstr(document, "consolidated_metadata") != NULL && strstr(document, "x/a") != NULL);
     TEXT(children(g), "x:2");
     OK(ozarr_group_open_array(g, "x/a", &a));

@@ -118,13 +118,13 @@ static void counts_add_up(void) {
     OK(ozarr_context_stats(c, &all));
     EQUAL(one.writes, 0);
     EQUAL(all.writes, 0);
-    OK(ozarr_array_set(a, "measure_time", "false"));
+    OK(ozarr_node_set(ozarr_array_node(a), "measure_time", "false"));
     OK(ozarr_array_read(a, OZARR_FLOAT64, data, sizeof data));
     OK(ozarr_array_stats(a, &one));
     CHECK(one.decoded_chunks == 20 && one.decode_ns == 0);
     OK(ozarr_context_stats_reset(c));
     OK(ozarr_context_stats_reset(NULL));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "measure_time", "maybe", ozarr_array_set(a, "measure_time", "maybe"));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "measure_time", "maybe", ozarr_node_set(ozarr_array_node(a), "measure_time", "maybe"));
     ozarr_array_free(a);
     ozarr_store_free(s);
     ozarr_context_free(c);

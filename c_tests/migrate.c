@@ -25,7 +25,7 @@ static void write_v2(const char *location) {
     OK(ozarr_spec_set_zarr_format(spec, 2));
     OK(ozarr_array_create_at(store, "g/a", spec, OZARR_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, values, sizeof values));
-    OK(ozarr_array_attr_set_string(a, "units", "K"));
+    OK(ozarr_attr_set_string(ozarr_array_node(a), "units", "K"));
     OK(ozarr_array_close(a));
     OK(ozarr_store_close(store));
     ozarr_spec_free(spec);
@@ -38,9 +38,9 @@ static void check(const char *location, int32_t format, const char *draft) {
     char text[8];
     size_t len = 99;
     if (!OK(ozarr_array_open(location, "r", &a))) return;
-    OK(ozarr_array_zarr_format(a, &found));
+    OK(ozarr_node_zarr_format(ozarr_array_node(a), &found));
     EQUAL(found, format);
-    OK(ozarr_array_draft(a, text, sizeof text, &len));
+    OK(ozarr_node_get(ozarr_array_node(a), "draft", text, sizeof text, &len));
     TEXT(text, draft);
     EQUAL(len, strlen(draft));
     OK(ozarr_array_read(a, OZARR_INT32, values, sizeof values));
@@ -97,11 +97,11 @@ int main(void) {
     write_draft();
     check("d.zarr/a", 3, "d0");
     OK(ozarr_group_open("d.zarr", "r+", &g));
-    OK(ozarr_group_draft(g, text, sizeof text, NULL));
+    OK(ozarr_node_get(ozarr_group_node(g), "draft", text, sizeof text, NULL));
     TEXT(text, "d0");
     OK(ozarr_group_open_array(g, "a", &a));
     ERR_SAYS(OZARR_ERR_READ_ONLY, "(d0)", "ozarr migrate", ozarr_array_write(a, OZARR_INT32, values, sizeof values));
-    ERR_SAYS(OZARR_ERR_READ_ONLY, "(d0)", "ozarr migrate", ozarr_array_attr_set_int64(a, "x", 1));
+    ERR_SAYS(OZARR_ERR_READ_ONLY, "(d0)", "ozarr migrate", ozarr_attr_set_int64(ozarr_array_node(a), "x", 1));
     ozarr_array_free(a);
     ozarr_group_free(g);
     OK(ozarr_migrate("d.zarr", "e.zarr", 0, NULL, NULL));

@@ -80,7 +80,7 @@ int main(void) {
     CHECK(strstr(t.first, "HD-10: empty/.zarray: ") == t.first);
     ERR(OZARR_ERR_TRUNCATED, ozarr_array_read(a, OZARR_AS_STORED, in, sizeof in));
     EQUAL(t.count, 1);
-    OK(ozarr_array_attr_get_double(a, "x", &x));
+    OK(ozarr_attr_get_double(ozarr_array_node(a), "x", &x));
     CHECK(x != x);
     EQUAL(t.count, 2);
     ozarr_array_free(a);
@@ -140,20 +140,20 @@ int main(void) {
 
     /* New bare numbers are refused, unless they are allowed. */
     OK(ozarr_group_create_at(st, "g", 3, OZARR_NEW, &g));
-    ERR_SAYS(OZARR_ERR_RANGE, "non_finite", "NaN", ozarr_group_attr_set_double(g, "nan", x));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "non_finite", "NaN", ozarr_group_attr_set_json(g, "nan", "[NaN]"));
+    ERR_SAYS(OZARR_ERR_RANGE, "non_finite", "NaN", ozarr_attr_set_double(ozarr_group_node(g), "nan", x));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "non_finite", "NaN", ozarr_attr_set_json(ozarr_group_node(g), "nan", "[NaN]"));
     ozarr_group_free(g);
     ozarr_store_free(st);
     OK(ozarr_context_set_non_finite(ctx, true));
     st = open_with(ctx, NULL, NULL);
     OK(ozarr_group_open_at(st, "g", &g));
-    OK(ozarr_group_attr_set_double(g, "nan", x));
-    OK(ozarr_group_attr_set_json(g, "list", "[NaN, -Infinity]"));
+    OK(ozarr_attr_set_double(ozarr_group_node(g), "nan", x));
+    OK(ozarr_attr_set_json(ozarr_group_node(g), "list", "[NaN, -Infinity]"));
     ozarr_group_free(g);
     OK(ozarr_context_set(ctx, "non_finite", "0"));
     OK(ozarr_group_open_at(st, "g", &g));
     x = 0;
-    OK(ozarr_group_attr_get_double(g, "nan", &x));
+    OK(ozarr_attr_get_double(ozarr_group_node(g), "nan", &x));
     CHECK(x != x);
     ozarr_group_free(g);
     ozarr_store_free(st);

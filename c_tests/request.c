@@ -119,7 +119,7 @@ static void there_and_back(const char *threads, uint32_t delay, const char *comp
     fill(out, 11, 1);
     ozarr_request_free(write_all(a, out, OZARR_REQUEST_COPY));
     memset(out, 0, SIZE);
-    OK(ozarr_array_flush(a));
+    OK(ozarr_node_flush(ozarr_array_node(a)));
     expect(a, 11, 1);
     fill(out, 12, 1);
     r = write_all(a, out, OZARR_REQUEST_COPY);
@@ -248,7 +248,7 @@ static void slow_store(void) {
         CHECK(now() - began < 0.5);
     }
     /* What is in the store's hands ends before the next on these chunks. */
-    OK(ozarr_array_flush(there));
+    OK(ozarr_node_flush(ozarr_array_node(there)));
     expect(a, 1, 1);
     ozarr_array_free(a);
     ozarr_array_free(there);
@@ -345,7 +345,7 @@ static void callbacks(const char *threads) {
     options.flags = OZARR_REQUEST_COPY;
     OK(ozarr_array_iwrite_ex(a, NULL, &memory, &options, &r));
     ozarr_request_free(r);
-    OK(ozarr_array_flush(a));
+    OK(ozarr_node_flush(ozarr_array_node(a)));
     EQUAL(told, 2);
     /* In any thread: before the request counts as done. */
     options.flags = OZARR_CALLBACK_ANY_THREAD;
@@ -638,7 +638,7 @@ static void forks(void) {
                 OK(ozarr_request_wait(r));
                 ozarr_request_free(r);
                 expect(a, -round, 1);
-                OK(ozarr_array_flush(a));
+                OK(ozarr_node_flush(ozarr_array_node(a)));
                 OK(ozarr_shutdown());
                 _exit(failures != 0);
             }

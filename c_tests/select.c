@@ -267,7 +267,7 @@ static void fill_chunks_are_erased(void) {
     OK(ozarr_array_fill(a, NULL, OZARR_INT32, &zero));
     OK(ozarr_array_info(a, &info));
     EQUAL(info.chunks, 0);
-    OK(ozarr_array_set(a, "write_fill_chunks", "true"));
+    OK(ozarr_node_set(ozarr_array_node(a), "write_fill_chunks", "true"));
     OK(ozarr_array_fill(a, NULL, OZARR_INT32, &zero));
     OK(ozarr_array_info(a, &info));
     EQUAL(info.chunks, info.possible_chunks);

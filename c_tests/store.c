@@ -104,8 +104,8 @@ static void arrays_in_an_archive(void) {
     OK(ozarr_array_create("arrays.zip/deep/a", OZARR_INT32, 2, shape, chunks, OZARR_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, values, sizeof values));
     OK(ozarr_array_write_region(a, start, part, OZARR_INT32, fill, sizeof fill));
-    OK(ozarr_array_attr_set_int64(a, "n", 1));
-    OK(ozarr_array_attr_set_int64(a, "n", 2));
+    OK(ozarr_attr_set_int64(ozarr_array_node(a), "n", 1));
+    OK(ozarr_attr_set_int64(ozarr_array_node(a), "n", 2));
     OK(ozarr_array_open("arrays.zip/deep/a", "r", &b));
     OK(ozarr_array_read(b, OZARR_INT32, in, sizeof in));
     EQUAL(in[0], 0);

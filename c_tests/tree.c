@@ -102,10 +102,10 @@ static void hierarchy(int32_t format) {
     /* One reads, another opens what it tells. */
     static char one[8192], tree[16384];
     size_t one_size = 0, tree_size = 0;
-    ERR(OZARR_ERR_BUFFER_SIZE, ozarr_array_export(a, one, 10, &one_size));
-    OK(ozarr_array_export(a, one, one_size, &one_size));
-    OK(ozarr_group_export(g, NULL, 0, &tree_size));
-    OK(ozarr_group_export(g, tree, sizeof tree, &tree_size));
+    ERR(OZARR_ERR_BUFFER_SIZE, ozarr_node_export(ozarr_array_node(a), one, 10, &one_size));
+    OK(ozarr_node_export(ozarr_array_node(a), one, one_size, &one_size));
+    OK(ozarr_node_export(ozarr_group_node(g), NULL, 0, &tree_size));
+    OK(ozarr_node_export(ozarr_group_node(g), tree, sizeof tree, &tree_size));
     OK(ozarr_array_close(a));
     OK(ozarr_group_close(g));
     ozarr_group *g2 = NULL;

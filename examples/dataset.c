@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
     /* Coordinates beside those of the dimensions: one of two dimensions, and one number for all. */
     check(ozarr_dataset_define_variable(ds, "height", OZARR_FLOAT32, 2, dims + 1, &a), "height");
     check(ozarr_array_write(a, OZARR_FLOAT32, height, sizeof height), "height");
-    check(ozarr_array_attr_set_string(a, "units", "m"), "height");
+    check(ozarr_attr_set_string(ozarr_array_node(a), "units", "m"), "height");
     ozarr_array_free(a);
     check(ozarr_dataset_define_variable(ds, "run", OZARR_INT32, 0, NULL, &a), "run");
     check(ozarr_array_write(a, OZARR_INT32, &run, sizeof run), "run");
@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
     check(ozarr_dataset_set_coordinate(ds, "height"), "height");
     check(ozarr_dataset_set_coordinate(ds, "run"), "run");
     check(ozarr_dataset_group(ds, &g), "group");
-    check(ozarr_group_attr_set_string(g, "title", "six-hourly temperatures"), "title");
+    check(ozarr_attr_set_string(ozarr_group_node(g), "title", "six-hourly temperatures"), "title");
     ozarr_group_free(g);
     ozarr_array_free(time);
     check(ozarr_dataset_close(ds), "close");

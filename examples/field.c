@@ -18,8 +18,8 @@ static int write_field(void) {
             for (int i = 0; i < 6; i++) plane[j][i] = 100.0 * (double)step + 10 * j + i;
         if (ozarr_array_write_region(t, start, chunks, OZARR_FLOAT64, plane, sizeof plane)) return failed();
     }
-    if (ozarr_array_attr_set_string(t, "units", "K")) return failed();
-    if (ozarr_array_attr_set_double(t, "dt", 0.25)) return failed();
+    if (ozarr_attr_set_string(ozarr_array_node(t), "units", "K")) return failed();
+    if (ozarr_attr_set_double(ozarr_array_node(t), "dt", 0.25)) return failed();
     return ozarr_array_close(t) ? failed() : 0;
 }
 
@@ -30,8 +30,8 @@ int main(void) {
     char units[16];
     double dt;
     if (ozarr_array_open("run.zarr/temperature", "r", &t)) return failed();
-    if (ozarr_array_attr_get_string(t, "units", units, sizeof units, NULL)) return failed();
-    if (ozarr_array_attr_get_double(t, "dt", &dt)) return failed();
+    if (ozarr_attr_get_string(ozarr_array_node(t), "units", units, sizeof units, NULL)) return failed();
+    if (ozarr_attr_get_double(ozarr_array_node(t), "dt", &dt)) return failed();
     printf("%s, dt = %g\n", units, dt);
 
     /* Of step 2 the rows 3 and 1, and there columns 0, 2 and 4. */

@@ -98,7 +98,7 @@ static void read_step(const field *f, const ozarr_array *temperature, int64_t k)
     check(ozarr_array_read_ex(temperature, &region, &memory), "reading the last step");
 }
 
-static void text(ozarr_array *a, const char *name, const char *value) { check(ozarr_array_attr_set_string(a, name, value), name); }
+static void text(ozarr_array *a, const char *name, const char *value) { check(ozarr_attr_set_string(ozarr_array_node(a), name, value), name); }
 
 /* A coordinate: the middles of the cells. */
 static void create_axis(const field *f, ozarr_group *g, const char *name) {
@@ -139,12 +139,12 @@ static void create_all(const field *f, ozarr_store *store) {
     ozarr_group *g = NULL;
     int64_t shape[] = {0, f->n, f->n, f->n}, chunks[] = {1, f->n < 64 ? f->n : 64, f->n < 64 ? f->n : 64, f->n < 64 ? f->n : 64}, times = 1024;
     check(ozarr_group_create_at(store, "", 3, OZARR_OPEN_IF_SAME, &g), "creating the group");
-    check(ozarr_group_attrs_begin(g), "attributes");
-    check(ozarr_group_attr_set_string(g, "title", "Heat in a box"), "attributes");
-    check(ozarr_group_attr_set_double(g, "diffusivity", ALPHA), "attributes");
-    check(ozarr_group_attr_set_double(g, "cell", f->dx), "attributes");
-    check(ozarr_group_attr_set_int64(g, "substeps", SUBSTEPS), "attributes");
-    check(ozarr_group_attrs_commit(g), "attributes");
+    check(ozarr_attrs_begin(ozarr_group_node(g)), "attributes");
+    check(ozarr_attr_set_string(ozarr_group_node(g), "title", "Heat in a box"), "attributes");
+    check(ozarr_attr_set_double(ozarr_group_node(g), "diffusivity", ALPHA), "attributes");
+    check(ozarr_attr_set_double(ozarr_group_node(g), "cell", f->dx), "attributes");
+    check(ozarr_attr_set_int64(ozarr_group_node(g), "substeps", SUBSTEPS), "attributes");
+    check(ozarr_attrs_commit(ozarr_group_node(g)), "attributes");
     create_axis(f, g, "x");
     create_axis(f, g, "y");
     create_axis(f, g, "z");

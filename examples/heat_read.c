@@ -24,7 +24,7 @@ static void describe(const ozarr_array *t, const char *out) {
     bool named;
     check(ozarr_array_shape(t, shape), out);
     check(ozarr_array_chunk_shape(t, chunks), out);
-    check(ozarr_array_attr_get_string(t, "units", units, sizeof units, NULL), "units");
+    check(ozarr_attr_get_string(ozarr_array_node(t), "units", units, sizeof units, NULL), "units");
     printf("%s/temperature in %s:", out, units);
     for (int32_t d = 0; d < 4; d++) {
         check(ozarr_array_dimension_name(t, d, name, sizeof name, NULL, &named), "dimension");

@@ -53,9 +53,9 @@ static void single_array(const char *location) {
     fill(array, 0, 10, 10, 10, 2);
     fill(array, 10, 0, 10, 20, 3);
     show_keys("a[0:10, 10:20] = 2; a[10:20, :] = 3", store);
-    check(ozarr_array_attr_set_int64(array, "foo", 42));
-    check(ozarr_array_attr_set_string(array, "bar", "apples"));
-    check(ozarr_array_attr_set_json(array, "baz", "[1, 2, 3, 4]"));
+    check(ozarr_attr_set_int64(ozarr_array_node(array), "foo", 42));
+    check(ozarr_attr_set_string(ozarr_array_node(array), "bar", "apples"));
+    check(ozarr_attr_set_json(ozarr_array_node(array), "baz", "[1, 2, 3, 4]"));
     show_keys("attributes foo, bar, baz", store);
     show_document(store, ".zattrs");
     ozarr_array_free(array);
@@ -84,7 +84,7 @@ static void hierarchy(const char *location) {
     check(ozarr_array_create_at(store, "foo/bar", spec, OZARR_NEW, &bar));
     for (int i = 0; i < 20 * 20; i++) data[i] = 42;
     check(ozarr_array_write(bar, OZARR_FLOAT64, data, sizeof data));
-    check(ozarr_array_attr_set_string(bar, "comment", "answer to life, the universe and everything"));
+    check(ozarr_attr_set_string(ozarr_array_node(bar), "comment", "answer to life, the universe and everything"));
     show_keys("array foo/bar = 42, with a comment", store);
     ozarr_array_free(bar);
     ozarr_spec_free(spec);

@@ -976,11 +976,7 @@ contains
     class(ozarr_node), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (self%is_array) then
-      call done(ozarr_array_flush(self%handle), stat, errmsg)
-    else
-      call done(ozarr_group_flush(self%handle), stat, errmsg)
-    end if
+    call done(ozarr_node_flush(self%handle), stat, errmsg)
   end subroutine node_flush
 
   ! Flushes and frees; the handle is gone, whatever the status says.
@@ -1005,11 +1001,7 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
-    if (self%is_array) then
-      call fetch(ozarr_array_metadata, self%handle, json, status)
-    else
-      call fetch(ozarr_group_metadata, self%handle, json, status)
-    end if
+    call fetch(ozarr_node_metadata, self%handle, json, status)
     if (.not. allocated(json)) json = ""
     call done(status, stat, errmsg)
   end subroutine node_metadata
@@ -1017,13 +1009,9 @@ contains
   function node_attr_count(self) result(n)
     class(ozarr_node), intent(in) :: self
     integer :: n
-    integer(c_size_t) :: count
+    integer(c_int64_t) :: count
     count = 0
-    if (self%is_array) then
-      call done(ozarr_array_attr_count(self%handle, count))
-    else
-      call done(ozarr_group_attr_count(self%handle, count))
-    end if
+    call done(ozarr_attr_count(self%handle, count))
     n = int(count)
   end function node_attr_count
 
@@ -1048,11 +1036,7 @@ contains
       room = length + 1
       if (allocated(buf)) deallocate (buf)
       allocate (buf(room))
-      if (self%is_array) then
-        status = ozarr_array_attr_name(self%handle, int(i - 1, c_size_t), c_loc(buf), room, length)
-      else
-        status = ozarr_group_attr_name(self%handle, int(i - 1, c_size_t), c_loc(buf), room, length)
-      end if
+      status = ozarr_attr_name(self%handle, int(i - 1, c_int64_t), c_loc(buf), room, length)
       if (status /= OZARR_ERR_BUFFER_SIZE) exit
     end do
     if (status == OZARR_OK) name = text_at(c_loc(buf))
@@ -1066,11 +1050,7 @@ contains
     integer(c_int32_t), intent(inout) :: kind
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (self%is_array) then
-      call done(ozarr_array_attr_kind(self%handle, c_text(name), kind), stat, errmsg)
-    else
-      call done(ozarr_group_attr_kind(self%handle, c_text(name), kind), stat, errmsg)
-    end if
+    call done(ozarr_attr_kind(self%handle, c_text(name), kind), stat, errmsg)
   end subroutine node_attr_kind
 
   function node_has_attr(self, name) result(has)
@@ -1079,11 +1059,7 @@ contains
     logical :: has
     integer(c_int32_t) :: kind, status
     kind = 0
-    if (self%is_array) then
-      status = ozarr_array_attr_kind(self%handle, c_text(name), kind)
-    else
-      status = ozarr_group_attr_kind(self%handle, c_text(name), kind)
-    end if
+    status = ozarr_attr_kind(self%handle, c_text(name), kind)
     has = status == OZARR_OK
     if (status /= OZARR_ERR_NOT_FOUND) call done(status)
   end function node_has_attr
@@ -1094,11 +1070,7 @@ contains
     character(*), intent(in) :: name
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (self%is_array) then
-      call done(ozarr_array_attr_erase(self%handle, c_text(name)), stat, errmsg)
-    else
-      call done(ozarr_group_attr_erase(self%handle, c_text(name)), stat, errmsg)
-    end if
+    call done(ozarr_attr_erase(self%handle, c_text(name)), stat, errmsg)
   end subroutine node_erase_attr
 
   ! From here on setters are collected; commit_attrs stores them in one write.
@@ -1106,22 +1078,14 @@ contains
     class(ozarr_node), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (self%is_array) then
-      call done(ozarr_array_attrs_begin(self%handle), stat, errmsg)
-    else
-      call done(ozarr_group_attrs_begin(self%handle), stat, errmsg)
-    end if
+    call done(ozarr_attrs_begin(self%handle), stat, errmsg)
   end subroutine node_begin_attrs
 
   subroutine node_commit_attrs(self, stat, errmsg)
     class(ozarr_node), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (self%is_array) then
-      call done(ozarr_array_attrs_commit(self%handle), stat, errmsg)
-    else
-      call done(ozarr_group_attrs_commit(self%handle), stat, errmsg)
-    end if
+    call done(ozarr_attrs_commit(self%handle), stat, errmsg)
   end subroutine node_commit_attrs
 
   ! Sets an attribute to any value, given as JSON.
@@ -1130,11 +1094,7 @@ contains
     character(*), intent(in) :: name, json
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (self%is_array) then
-      call done(ozarr_array_attr_set_json(self%handle, c_text(name), c_text(json)), stat, errmsg)
-    else
-      call done(ozarr_group_attr_set_json(self%handle, c_text(name), c_text(json)), stat, errmsg)
-    end if
+    call done(ozarr_attr_set_json(self%handle, c_text(name), c_text(json)), stat, errmsg)
   end subroutine node_set_attr_json
 
   subroutine set_int32(self, name, value, stat, errmsg)
@@ -1143,11 +1103,7 @@ contains
     integer(int32), intent(in) :: value
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (self%is_array) then
-      call done(ozarr_array_attr_set_int64(self%handle, c_text(name), int(value, c_int64_t)), stat, errmsg)
-    else
-      call done(ozarr_group_attr_set_int64(self%handle, c_text(name), int(value, c_int64_t)), stat, errmsg)
-    end if
+    call done(ozarr_attr_set_int64(self%handle, c_text(name), int(value, c_int64_t)), stat, errmsg)
   end subroutine set_int32
 
   subroutine set_int64(self, name, value, stat, errmsg)
@@ -1156,11 +1112,7 @@ contains
     integer(int64), intent(in) :: value
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (self%is_array) then
-      call done(ozarr_array_attr_set_int64(self%handle, c_text(name), int(value, c_int64_t)), stat, errmsg)
-    else
-      call done(ozarr_group_attr_set_int64(self%handle, c_text(name), int(value, c_int64_t)), stat, errmsg)
-    end if
+    call done(ozarr_attr_set_int64(self%handle, c_text(name), int(value, c_int64_t)), stat, errmsg)
   end subroutine set_int64
 
   subroutine set_real32(self, name, value, stat, errmsg)
@@ -1169,11 +1121,7 @@ contains
     real(real32), intent(in) :: value
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (self%is_array) then
-      call done(ozarr_array_attr_set_double(self%handle, c_text(name), real(value, c_double)), stat, errmsg)
-    else
-      call done(ozarr_group_attr_set_double(self%handle, c_text(name), real(value, c_double)), stat, errmsg)
-    end if
+    call done(ozarr_attr_set_double(self%handle, c_text(name), real(value, c_double)), stat, errmsg)
   end subroutine set_real32
 
   subroutine set_real64(self, name, value, stat, errmsg)
@@ -1182,11 +1130,7 @@ contains
     real(real64), intent(in) :: value
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (self%is_array) then
-      call done(ozarr_array_attr_set_double(self%handle, c_text(name), real(value, c_double)), stat, errmsg)
-    else
-      call done(ozarr_group_attr_set_double(self%handle, c_text(name), real(value, c_double)), stat, errmsg)
-    end if
+    call done(ozarr_attr_set_double(self%handle, c_text(name), real(value, c_double)), stat, errmsg)
   end subroutine set_real64
 
   subroutine set_logical(self, name, value, stat, errmsg)
@@ -1195,13 +1139,7 @@ contains
     logical, intent(in) :: value
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    if (self%is_array) then
-      call done(ozarr_array_attr_set_json(self%handle, c_text(name), c_text(trim(merge("true ", "false", value)))), stat, &
-        errmsg)
-    else
-      call done(ozarr_group_attr_set_json(self%handle, c_text(name), c_text(trim(merge("true ", "false", value)))), stat, &
-        errmsg)
-    end if
+    call done(ozarr_attr_set_bool(self%handle, c_text(name), logical(value, c_bool)), stat, errmsg)
   end subroutine set_logical
 
   ! Blanks at the end are not stored.
@@ -1213,11 +1151,7 @@ contains
     integer(c_int32_t) :: status
     status = checked(value)
     if (status == OZARR_OK) then
-      if (self%is_array) then
-        status = ozarr_array_attr_set_string(self%handle, c_text(name), c_text(value))
-      else
-        status = ozarr_group_attr_set_string(self%handle, c_text(name), c_text(value))
-      end if
+      status = ozarr_attr_set_string(self%handle, c_text(name), c_text(value))
     end if
     call done(status, stat, errmsg)
   end subroutine set_text
@@ -1231,11 +1165,7 @@ contains
     integer(c_int64_t) :: found
     integer(c_int32_t) :: status
     found = 0
-    if (self%is_array) then
-      status = ozarr_array_attr_get_int64(self%handle, c_text(name), found)
-    else
-      status = ozarr_group_attr_get_int64(self%handle, c_text(name), found)
-    end if
+    status = ozarr_attr_get_int64(self%handle, c_text(name), found)
     if (status == OZARR_OK .and. (found > huge(value) .or. found < -int(huge(value), c_int64_t) - 1)) then
       call ozf_note("the attribute does not fit into this kind of number: " // c_text(name))
       status = OZARR_ERR_RANGE
@@ -1253,11 +1183,7 @@ contains
     integer(c_int64_t) :: found
     integer(c_int32_t) :: status
     found = 0
-    if (self%is_array) then
-      status = ozarr_array_attr_get_int64(self%handle, c_text(name), found)
-    else
-      status = ozarr_group_attr_get_int64(self%handle, c_text(name), found)
-    end if
+    status = ozarr_attr_get_int64(self%handle, c_text(name), found)
     if (status == OZARR_OK) value = found
     call done(status, stat, errmsg)
   end subroutine get_int64
@@ -1271,11 +1197,7 @@ contains
     real(c_double) :: found
     integer(c_int32_t) :: status
     found = 0
-    if (self%is_array) then
-      status = ozarr_array_attr_get_double(self%handle, c_text(name), found)
-    else
-      status = ozarr_group_attr_get_double(self%handle, c_text(name), found)
-    end if
+    status = ozarr_attr_get_double(self%handle, c_text(name), found)
     if (status == OZARR_OK .and. abs(found) > huge(value)) then
       call ozf_note("the attribute does not fit into this kind of number: " // c_text(name))
       status = OZARR_ERR_RANGE
@@ -1293,11 +1215,7 @@ contains
     real(c_double) :: found
     integer(c_int32_t) :: status
     found = 0
-    if (self%is_array) then
-      status = ozarr_array_attr_get_double(self%handle, c_text(name), found)
-    else
-      status = ozarr_group_attr_get_double(self%handle, c_text(name), found)
-    end if
+    status = ozarr_attr_get_double(self%handle, c_text(name), found)
     if (status == OZARR_OK) value = found
     call done(status, stat, errmsg)
   end subroutine get_real64
@@ -1308,17 +1226,11 @@ contains
     logical, intent(inout) :: value
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    character(:), allocatable :: json
+    logical(c_bool) :: found
     integer(c_int32_t) :: status
-    call node_json(self, name, json, status)
-    if (status == OZARR_OK) then
-      if (json == "true" .or. json == "false") then
-        value = json == "true"
-      else
-        call ozf_note("the attribute is neither true nor false: " // c_text(name))
-        status = OZARR_ERR_TYPE
-      end if
-    end if
+    found = .false.
+    status = ozarr_attr_get_bool(self%handle, c_text(name), found)
+    if (status == OZARR_OK) value = found
     call done(status, stat, errmsg)
   end subroutine get_logical
 
@@ -1350,11 +1262,7 @@ contains
     character(*), intent(in) :: name
     character(:), allocatable, intent(out) :: text
     integer(c_int32_t), intent(out) :: status
-    if (self%is_array) then
-      call fetch_named(ozarr_array_attr_get_string, self%handle, name, text, status)
-    else
-      call fetch_named(ozarr_group_attr_get_string, self%handle, name, text, status)
-    end if
+    call fetch_named(ozarr_attr_get_string, self%handle, name, text, status)
     if (.not. allocated(text)) text = ""
   end subroutine node_text
 
@@ -1363,11 +1271,7 @@ contains
     character(*), intent(in) :: name
     character(:), allocatable, intent(out) :: json
     integer(c_int32_t), intent(out) :: status
-    if (self%is_array) then
-      call fetch_named(ozarr_array_attr_get_json, self%handle, name, json, status)
-    else
-      call fetch_named(ozarr_group_attr_get_json, self%handle, name, json, status)
-    end if
+    call fetch_named(ozarr_attr_get_json, self%handle, name, json, status)
     if (.not. allocated(json)) json = ""
   end subroutine node_json
 

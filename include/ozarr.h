@@ -216,6 +216,12 @@ typedef struct ozarr_array ozarr_array;
 typedef struct ozarr_group ozarr_group;
 
 /**
+ * An array or a group, for what both have: attributes, path, metadata. It is the handle of the array or
+ * group itself (`ozarr_array_node`, `ozarr_group_node`), and ends with it.
+ */
+typedef struct ozarr_node ozarr_node;
+
+/**
  * What an array to be created is like: shape, type, chunks, codecs, names. Changed by setters, used any
  * number of times.
  */
@@ -418,7 +424,7 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
  *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
  * - `"chunk_cache"`: so many bytes of memory for decoded chunks that all arrays which are opened with the
- *   context from now on share; `"0"`, the default, is none. As `ozarr_array_set` says, which sets it for one
+ *   context from now on share; `"0"`, the default, is none. As `ozarr_node_set` says, which sets it for one
  *   array; arrays whose chunks have no room in it do without.
  * - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
  * - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
@@ -505,18 +511,12 @@ OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, con
 OZARR_CHECKED ozarr_status ozarr_array_write_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size);
 
-/**
- * Stores what waits to be written (see `ozarr_array_set`), and makes durable what was written to the array's
- * store.
- */
-OZARR_CHECKED ozarr_status ozarr_array_flush(ozarr_array *array);
-
 /** Flushes and frees. The handle is gone, whatever the status says. */
 OZARR_CHECKED ozarr_status ozarr_array_close(ozarr_array *array);
 
 /**
  * Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
- * there. What waits to be written (see `ozarr_array_set`) is stored with the last of them, and nobody is
+ * there. What waits to be written (see `ozarr_node_set`) is stored with the last of them, and nobody is
  * told if that fails: `ozarr_array_close` tells.
  */
 void ozarr_array_free(ozarr_array *array);
@@ -561,15 +561,6 @@ OZARR_CHECKED ozarr_status ozarr_array_type(const ozarr_array *array, ozarr_type
 /** The bytes of one element; 0 where elements are of variable length. */
 OZARR_CHECKED ozarr_status ozarr_array_item_size(const ozarr_array *array, size_t *bytes);
 
-/** The Zarr format: 2 or 3. */
-OZARR_CHECKED ozarr_status ozarr_array_zarr_format(const ozarr_array *array, int32_t *format);
-
-/**
- * The draft of Zarr v3 that the array is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
- * are only read; `ozarr_migrate` makes Zarr v3 of them.
- */
-OZARR_CHECKED ozarr_status ozarr_array_draft(const ozarr_array *array, char *buf, size_t cap, size_t *len);
-
 /**
  * The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false
  * (`named` may be NULL).
@@ -590,12 +581,6 @@ OZARR_CHECKED ozarr_status ozarr_array_set_dimension_names(ozarr_array *array, c
  */
 OZARR_CHECKED ozarr_status ozarr_array_fill_value(const ozarr_array *array, void *value, size_t size,
     bool *defined);
-
-/** The array's path in its store, such as `"fields/temperature"`. */
-OZARR_CHECKED ozarr_status ozarr_array_path(const ozarr_array *array, char *buf, size_t cap, size_t *len);
-
-/** The array's metadata document (`zarr.json` or `.zarray`) as JSON. */
-OZARR_CHECKED ozarr_status ozarr_array_metadata(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
 /**
  * Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
@@ -620,29 +605,6 @@ OZARR_CHECKED ozarr_status ozarr_array_resize_ex(ozarr_array *array, const int64
  */
 OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, int64_t count, ozarr_type type,
     const void *data, size_t size);
-
-/**
- * Changes a rarely used setting of this handle:
- *
- * - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the
- *   default) leaves them out, they read the same.
- * - `"chunk_cache"`: so many bytes of memory for decoded chunks (inner chunks of shards) of which only parts
- *   are read; `"0"`, the default, is none. Every use asks the store whether the chunk is still what it was:
- *   one look at a file, so what comes out is what is stored, whoever changed it, on file systems whose
- *   times can be relied on. For programs that read element by element. In stores that are far away it is of
- *   no use (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
- * - `"write_back"`: so many bytes of memory in which parts of chunks that are written wait until their
- *   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this handle
- *   stores what it is about to read; others see what was written when its chunk is whole, or after a flush.
- *   Short of memory, the chunks that wait for the longest time are stored. Flushing and closing tell what
- *   could not be stored; what could not goes on waiting, and the next flush tries again.
- *   Less than one chunk is `OZARR_ERR_LIMIT`. A child of `fork` begins with nothing that waits.
- * - `"raw_attributes"`: `"true"` shows attributes that are for programs only, too, where attributes are
- *   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
- *   those of NCZarr (`_nc...`). By its name each is found in any case.
- * - `"measure_time"`: `"true"` measures the time in codecs for `ozarr_array_stats`; `"false"` is the default.
- */
-OZARR_CHECKED ozarr_status ozarr_array_set(ozarr_array *array, const char *key, const char *value);
 
 /* ========================================================================================================
  * Any region, any memory
@@ -745,182 +707,121 @@ OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const 
  * Attributes
  * ========================================================================================================
  *
- * Small named values beside an array or a group: units, parameters, provenance. The same functions exist
- * for both kinds of node. Each setter stores its value at once, unless it stands between `..._attrs_begin`
- * and `..._attrs_commit`. */
+ * Small named values beside an array or a group: units, parameters, provenance. The functions take either
+ * kind of node:
+ *
+ *     ozarr_attr_set_string(ozarr_array_node(t), "units", "K");
+ *
+ * Each setter stores its value at once, unless it stands between `ozarr_attrs_begin` and
+ * `ozarr_attrs_commit`. A name has at least one character (`OZARR_ERR_NAME`). */
+
+enum {
+    /** In place of a count, for `ozarr_attr_set_numbers`: one number that is no list. */
+    OZARR_SINGLE = -1
+};
 
 /** The number of attributes. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_count(const ozarr_array *array, size_t *count);
+OZARR_CHECKED ozarr_status ozarr_attr_count(const ozarr_node *node, int64_t *count);
 
 /** The name of attribute number `index`, from 0; in the order of the document. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_name(const ozarr_array *array, size_t index, char *buf,
-    size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_attr_name(const ozarr_node *node, int64_t index, char *buf, size_t cap,
+    size_t *len);
 
 /** What kind of JSON value an attribute is. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_kind(const ozarr_array *array, const char *name,
-    ozarr_json_kind *kind);
+OZARR_CHECKED ozarr_status ozarr_attr_kind(const ozarr_node *node, const char *name, ozarr_json_kind *kind);
 
 /**
  * The value of an attribute that is an integer. Another kind is `OZARR_ERR_TYPE`; one that does not fit is
  * `OZARR_ERR_RANGE`.
  */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_int64(const ozarr_array *array, const char *name,
-    int64_t *value);
+OZARR_CHECKED ozarr_status ozarr_attr_get_int64(const ozarr_node *node, const char *name, int64_t *value);
 
 /** The value of an attribute that is a number. Another kind is `OZARR_ERR_TYPE`. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_double(const ozarr_array *array, const char *name,
-    double *value);
+OZARR_CHECKED ozarr_status ozarr_attr_get_double(const ozarr_node *node, const char *name, double *value);
+
+/** The value of an attribute that is `true` or `false`. Another kind is `OZARR_ERR_TYPE`. */
+OZARR_CHECKED ozarr_status ozarr_attr_get_bool(const ozarr_node *node, const char *name, bool *value);
 
 /** The value of an attribute that is a text. Another kind is `OZARR_ERR_TYPE`. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_string(const ozarr_array *array, const char *name, char *buf,
+OZARR_CHECKED ozarr_status ozarr_attr_get_string(const ozarr_node *node, const char *name, char *buf,
     size_t cap, size_t *len);
 
+/**
+ * The texts of an attribute that is a list of texts, or one text: `*count` (`count` may be NULL) becomes
+ * their number. They stand in `buf` one behind the other, each with a NUL at its end; `*len` counts the
+ * bytes of all of them with those NULs, the last one left out, so that a list of one text is as
+ * `ozarr_attr_get_string` gives it. A text that has a NUL itself is `OZARR_ERR_RANGE`.
+ */
+OZARR_CHECKED ozarr_status ozarr_attr_get_strings(const ozarr_node *node, const char *name, char *buf,
+    size_t cap, size_t *len, int64_t *count);
+
+/**
+ * The numbers of an attribute that is a list of numbers, or one number, as elements of `type`: an integer or
+ * floating-point type; `OZARR_AS_STORED` is that of the array. `cap` elements have room at `values`; `*count`
+ * becomes their number, also where that is more (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
+ * `OZARR_ERR_RANGE` names the first element that does not fit into the type, `OZARR_ERR_TYPE` the first
+ * that is no number or, for an integer type, no integer.
+ */
+OZARR_CHECKED ozarr_status ozarr_attr_get_numbers(const ozarr_node *node, const char *name, ozarr_type type,
+    void *values, int64_t cap, int64_t *count);
+
 /** The value of an attribute of any kind, as JSON in its shortest form. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_json(const ozarr_array *array, const char *name, char *buf,
+OZARR_CHECKED ozarr_status ozarr_attr_get_json(const ozarr_node *node, const char *name, char *buf,
     size_t cap, size_t *len);
 
 /** Sets an attribute to an integer, whatever it was before. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_int64(ozarr_array *array, const char *name, int64_t value);
+OZARR_CHECKED ozarr_status ozarr_attr_set_int64(ozarr_node *node, const char *name, int64_t value);
 
-/** Sets an attribute to a number. NaN and infinities have no place in JSON: `OZARR_ERR_RANGE`. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_double(ozarr_array *array, const char *name, double value);
+/**
+ * Sets an attribute to a number. NaN and infinities have no form in JSON: `OZARR_ERR_RANGE`, unless the
+ * context's setting `"non_finite"` allows them. `_FillValue` of a floating-point array of format 3 is stored
+ * as xarray wants it there, as the base64 text of a `double`, NaN too; `ozarr_attr_get_double` gives the
+ * number back.
+ */
+OZARR_CHECKED ozarr_status ozarr_attr_set_double(ozarr_node *node, const char *name, double value);
+
+/** Sets an attribute to `true` or `false`. */
+OZARR_CHECKED ozarr_status ozarr_attr_set_bool(ozarr_node *node, const char *name, bool value);
 
 /** Sets an attribute to a text. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_string(ozarr_array *array, const char *name,
-    const char *value);
+OZARR_CHECKED ozarr_status ozarr_attr_set_string(ozarr_node *node, const char *name, const char *value);
+
+/** Sets an attribute to a list of `count` texts. */
+OZARR_CHECKED ozarr_status ozarr_attr_set_strings(ozarr_node *node, const char *name,
+    const char *const *values, int64_t count);
+
+/**
+ * Sets an attribute to a list of `count` numbers of `type`, an integer or floating-point type;
+ * `OZARR_AS_STORED` is that of the array, as the CF conventions want it for `valid_range` and the like. A
+ * `count` of `OZARR_SINGLE` sets it to the one number at `values`, which then is no list. Each reads as that
+ * number again. NaN, infinities and `_FillValue` are as `ozarr_attr_set_double` has them.
+ */
+OZARR_CHECKED ozarr_status ozarr_attr_set_numbers(ozarr_node *node, const char *name, ozarr_type type,
+    const void *values, int64_t count);
 
 /** Sets an attribute to any value, given as JSON. What is no JSON is `OZARR_ERR_ARGUMENT`. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_json(ozarr_array *array, const char *name, const char *json);
-
-/** The value of an attribute that is an integer from 0 to 2^64 - 1. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_uint64(const ozarr_array *array, const char *name,
-    uint64_t *value);
-
-/**
- * The values of an attribute that is a list of integers, or one of them: `cap` numbers have room at `values`,
- * `*count` becomes how many there are, also where that is more; NULL with `cap` 0 asks for it.
- */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_int64s(const ozarr_array *array, const char *name,
-    int64_t *values, size_t cap, size_t *count);
-
-/** Sets an attribute to a list of `count` integers. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_int64s(ozarr_array *array, const char *name,
-    const int64_t *values, size_t count);
-
-/**
- * The values of an attribute that is a list of numbers, or one of them: `cap` numbers have room at `values`,
- * `*count` becomes how many there are, also where that is more; NULL with `cap` 0 asks for it.
- */
-OZARR_CHECKED ozarr_status ozarr_array_attr_get_doubles(const ozarr_array *array, const char *name,
-    double *values, size_t cap, size_t *count);
-
-/**
- * Sets an attribute to a list of `count` numbers. NaN and infinities are `OZARR_ERR_RANGE`, as of
- * `ozarr_array_attr_set_double`.
- */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_doubles(ozarr_array *array, const char *name,
-    const double *values, size_t count);
-
-/** Sets an attribute to an integer from 0 to 2^64 - 1. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_set_uint64(ozarr_array *array, const char *name, uint64_t value);
+OZARR_CHECKED ozarr_status ozarr_attr_set_json(ozarr_node *node, const char *name, const char *json);
 
 /** Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
-OZARR_CHECKED ozarr_status ozarr_array_attr_erase(ozarr_array *array, const char *name);
+OZARR_CHECKED ozarr_status ozarr_attr_erase(ozarr_node *node, const char *name);
 
 /** All attributes, as one JSON object. */
-OZARR_CHECKED ozarr_status ozarr_array_attrs_get(const ozarr_array *array, char *buf, size_t cap,
-    size_t *len);
+OZARR_CHECKED ozarr_status ozarr_attrs_get(const ozarr_node *node, char *buf, size_t cap, size_t *len);
 
 /** Replaces all attributes by those of a JSON object. */
-OZARR_CHECKED ozarr_status ozarr_array_attrs_set(ozarr_array *array, const char *json);
+OZARR_CHECKED ozarr_status ozarr_attrs_set(ozarr_node *node, const char *json);
 
 /**
  * From here on setters are collected instead of stored one by one; getters of this handle see what was
  * set.
  */
-OZARR_CHECKED ozarr_status ozarr_array_attrs_begin(ozarr_array *array);
+OZARR_CHECKED ozarr_status ozarr_attrs_begin(ozarr_node *node);
 
-/** Stores in one write what was set since `..._attrs_begin`. Freeing the handle without it discards that. */
-OZARR_CHECKED ozarr_status ozarr_array_attrs_commit(ozarr_array *array);
-
-/** As `ozarr_array_attr_count`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_count(const ozarr_group *group, size_t *count);
-
-/** As `ozarr_array_attr_name`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_name(const ozarr_group *group, size_t index, char *buf,
-    size_t cap, size_t *len);
-
-/** As `ozarr_array_attr_kind`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_kind(const ozarr_group *group, const char *name,
-    ozarr_json_kind *kind);
-
-/** As `ozarr_array_attr_get_int64`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_int64(const ozarr_group *group, const char *name,
-    int64_t *value);
-
-/** As `ozarr_array_attr_get_double`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_double(const ozarr_group *group, const char *name,
-    double *value);
-
-/** As `ozarr_array_attr_get_string`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_string(const ozarr_group *group, const char *name, char *buf,
-    size_t cap, size_t *len);
-
-/** As `ozarr_array_attr_get_json`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_json(const ozarr_group *group, const char *name, char *buf,
-    size_t cap, size_t *len);
-
-/** As `ozarr_array_attr_set_int64`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_int64(ozarr_group *group, const char *name, int64_t value);
-
-/** As `ozarr_array_attr_set_double`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_double(ozarr_group *group, const char *name, double value);
-
-/** As `ozarr_array_attr_set_string`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_string(ozarr_group *group, const char *name,
-    const char *value);
-
-/** As `ozarr_array_attr_set_json`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_json(ozarr_group *group, const char *name, const char *json);
-
-/** As `ozarr_array_attr_get_uint64`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_uint64(const ozarr_group *group, const char *name,
-    uint64_t *value);
-
-/** As `ozarr_array_attr_get_int64s`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_int64s(const ozarr_group *group, const char *name,
-    int64_t *values, size_t cap, size_t *count);
-
-/** As `ozarr_array_attr_set_int64s`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_int64s(ozarr_group *group, const char *name,
-    const int64_t *values, size_t count);
-
-/** As `ozarr_array_attr_get_doubles`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_get_doubles(const ozarr_group *group, const char *name,
-    double *values, size_t cap, size_t *count);
-
-/** As `ozarr_array_attr_set_doubles`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_doubles(ozarr_group *group, const char *name,
-    const double *values, size_t count);
-
-/** As `ozarr_array_attr_set_uint64`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_set_uint64(ozarr_group *group, const char *name, uint64_t value);
-
-/** As `ozarr_array_attr_erase`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_erase(ozarr_group *group, const char *name);
-
-/** As `ozarr_array_attrs_get`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attrs_get(const ozarr_group *group, char *buf, size_t cap,
-    size_t *len);
-
-/** As `ozarr_array_attrs_set`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attrs_set(ozarr_group *group, const char *json);
-
-/** As `ozarr_array_attrs_begin`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attrs_begin(ozarr_group *group);
-
-/** As `ozarr_array_attrs_commit`, for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attrs_commit(ozarr_group *group);
+/**
+ * Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without it discards
+ * that.
+ */
+OZARR_CHECKED ozarr_status ozarr_attrs_commit(ozarr_node *node);
 
 /* ========================================================================================================
  * Groups
@@ -957,29 +858,11 @@ OZARR_CHECKED ozarr_status ozarr_group_create_array(ozarr_group *group, const ch
 OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, const char *path,
     ozarr_array **out);
 
-/** The Zarr format: 2 or 3. */
-OZARR_CHECKED ozarr_status ozarr_group_zarr_format(const ozarr_group *group, int32_t *format);
-
-/**
- * The draft of Zarr v3 that the group is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
- * are only read; `ozarr_migrate` makes Zarr v3 of them.
- */
-OZARR_CHECKED ozarr_status ozarr_group_draft(const ozarr_group *group, char *buf, size_t cap, size_t *len);
-
-/** The group's metadata document (`zarr.json` or `.zgroup`) as JSON. */
-OZARR_CHECKED ozarr_status ozarr_group_metadata(const ozarr_group *group, char *buf, size_t cap, size_t *len);
-
 /**
  * Collects the metadata of everything below the group into one document, so that readers open the hierarchy
  * with one read (xarray looks for it). To be called again when nodes were added or changed.
  */
 OZARR_CHECKED ozarr_status ozarr_group_consolidate(ozarr_group *group);
-
-/** Changes a rarely used setting of this handle: `"raw_attributes"`, as of `ozarr_array_set`. */
-OZARR_CHECKED ozarr_status ozarr_group_set(ozarr_group *group, const char *key, const char *value);
-
-/** Makes durable what was written to the group's store. */
-OZARR_CHECKED ozarr_status ozarr_group_flush(ozarr_group *group);
 
 /** Flushes and frees. The handle is gone, whatever the status says. */
 OZARR_CHECKED ozarr_status ozarr_group_close(ozarr_group *group);
@@ -1027,7 +910,22 @@ void ozarr_iter_free(ozarr_iter *iter);
 
 /* ========================================================================================================
  * Nodes of either kind
- * ======================================================================================================== */
+ * ========================================================================================================
+ *
+ * What arrays and groups have in common is asked of them as nodes:
+ * `ozarr_node_path(ozarr_array_node(t), ...)`. */
+
+/**
+ * The array as a node: the same handle, for functions that take arrays and groups. Nothing is to be
+ * freed.
+ */
+ozarr_node *ozarr_array_node(const ozarr_array *array);
+
+/**
+ * The group as a node: the same handle, for functions that take arrays and groups. Nothing is to be
+ * freed.
+ */
+ozarr_node *ozarr_group_node(const ozarr_group *group);
 
 /**
  * Opens what stands at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array` and
@@ -1038,6 +936,63 @@ OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mod
 
 /** Erases what stands at `location`, with everything below it. */
 OZARR_CHECKED ozarr_status ozarr_node_erase(const char *location);
+
+/** The node's path in its store, such as `"fields/temperature"`; empty for the root. */
+OZARR_CHECKED ozarr_status ozarr_node_path(const ozarr_node *node, char *buf, size_t cap, size_t *len);
+
+/** The node's metadata document (`zarr.json`, `.zarray` or `.zgroup`) as JSON. */
+OZARR_CHECKED ozarr_status ozarr_node_metadata(const ozarr_node *node, char *buf, size_t cap, size_t *len);
+
+/** The Zarr format: 2 or 3. */
+OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_t *format);
+
+/**
+ * Changes a rarely used setting of this handle. What is true or false is `"1"`, `"true"` or `"on"`, or
+ * `"0"`, `"false"` or `"off"`.
+ *
+ * - `"raw_attributes"`: `"1"` shows attributes that are for programs only, too, where attributes are
+ *   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
+ *   those of NCZarr (`_nc...`). By its name each is found in any case. `"0"` is the default.
+ *
+ * Of arrays:
+ *
+ * - `"write_fill_chunks"`: `"1"` stores also chunks that hold nothing but the fill value; `"0"` (the
+ *   default) leaves them out, they read the same.
+ * - `"chunk_cache"`: the bytes of memory for decoded chunks (inner chunks of shards) of which only parts
+ *   are read; `"0"`, the default, is none. Every use asks the store whether the chunk is still what it was:
+ *   one look at a file, so what comes out is what is stored, whoever changed it, on file systems whose
+ *   times can be relied on. For programs that read element by element. In stores that are far away it is of
+ *   no use (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
+ * - `"write_back"`: the bytes of memory in which parts of chunks that are written wait until their
+ *   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this handle
+ *   stores what it is about to read; others see what was written when its chunk is whole, or after a flush.
+ *   Short of memory, the chunks that wait for the longest time are stored. Flushing and closing tell what
+ *   could not be stored; what could not goes on waiting, and the next flush tries again.
+ *   Less than one chunk is `OZARR_ERR_LIMIT`. A child of `fork` begins with nothing that waits.
+ * - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
+ */
+OZARR_CHECKED ozarr_status ozarr_node_set(ozarr_node *node, const char *key, const char *value);
+
+/**
+ * The value of a setting of `ozarr_node_set`, in the form in which it can be set again (`"1"` or `"0"`, or a
+ * number of bytes). Two more can only be asked for: `"mode"` is `"r+"` where the node may be changed, else
+ * `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is in
+ * none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them).
+ */
+OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *key, char *buf, size_t cap,
+    size_t *len);
+
+/**
+ * Reads the node's documents again: shape, attributes and all else that this handle knows may have been
+ * changed by other handles and processes.
+ */
+OZARR_CHECKED ozarr_status ozarr_node_refresh(ozarr_node *node);
+
+/**
+ * Stores what waits to be written (see `ozarr_node_set`), and makes durable what was written to the node's
+ * store.
+ */
+OZARR_CHECKED ozarr_status ozarr_node_flush(ozarr_node *node);
 
 /* ========================================================================================================
  * Specifications: what to create
@@ -1066,7 +1021,7 @@ OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const i
 
 /**
  * A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
- * `ozarr_array_metadata`. What is no JSON is `OZARR_ERR_ARGUMENT`, as for all texts of JSON.
+ * `ozarr_node_metadata`. What is no JSON is `OZARR_ERR_ARGUMENT`, as for all texts of JSON.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec **out);
 
@@ -1258,7 +1213,7 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const oza
  *     if (ozarr_dataset_define_time(ds, "time", 24, "hours since 2026-01-01", NULL, &time)) goto fail;
  *     if (ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 100, x, sizeof x, "m", NULL)) goto fail;
  *     if (ozarr_dataset_define_variable(ds, "t", OZARR_FLOAT32, 2, dims, &t)) goto fail;
- *     if (ozarr_array_attr_set_string(t, "units", "K")) goto fail;
+ *     if (ozarr_attr_set_string(ozarr_array_node(t), "units", "K")) goto fail;
  *     ...
  *     if (ozarr_dataset_close(ds)) goto fail;
  *
@@ -1545,9 +1500,6 @@ OZARR_CHECKED ozarr_status ozarr_appender_close(ozarr_appender *appender);
  */
 void ozarr_appender_free(ozarr_appender *appender);
 
-/** Reads the array's document again: its shape may have been changed by other handles and processes. */
-OZARR_CHECKED ozarr_status ozarr_array_refresh(ozarr_array *array);
-
 /**
  * Waits until dimension `dim` is longer than `beyond`; `*length` (may be NULL) becomes its length, which
  * this handle's shape has from then on. `OZARR_ERR_TIMEOUT` after `timeout_ms` milliseconds; 0 looks once.
@@ -1586,6 +1538,29 @@ enum {
 OZARR_CHECKED ozarr_status ozarr_array_partition(const ozarr_array *array, const ozarr_region *region,
     int64_t workers, int64_t index, uint32_t flags, int64_t *start, int64_t *shape);
 
+/**
+ * The node's metadata as bytes, of a group with those of everything below it, for `ozarr_node_import` in
+ * another process: one process reads the metadata, all others open what it tells them. `*len` becomes the
+ * number of bytes, also where `cap` is too small (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
+ */
+OZARR_CHECKED ozarr_status ozarr_node_export(const ozarr_node *node, void *buf, size_t cap, size_t *len);
+
+/**
+ * Opens the node that was exported, in the store at `location` (the root, as for `ozarr_store_open`), of
+ * whose metadata nothing is read for it, nor for what is opened below a group. One of `*array` and
+ * `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
+ */
+OZARR_CHECKED ozarr_status ozarr_node_import(const char *location, const char *mode, const void *data,
+    size_t size, ozarr_array **array, ozarr_group **group);
+
+/** As `ozarr_node_import`, of an array, in a store that is open. */
+OZARR_CHECKED ozarr_status ozarr_array_import(const ozarr_store *store, const void *data, size_t size,
+    ozarr_array **out);
+
+/** As `ozarr_node_import`, of a group, in a store that is open. */
+OZARR_CHECKED ozarr_status ozarr_group_import(const ozarr_store *store, const void *data, size_t size,
+    ozarr_group **out);
+
 /* ========================================================================================================
  * Requests: reads and writes that go on while the program computes
  * ========================================================================================================
@@ -1613,7 +1588,7 @@ OZARR_CHECKED ozarr_status ozarr_array_partition(const ozarr_array *array, const
  *            a resize that erases, come behind those submitted before. So overlapping writes end as if each
  *            had been a blocking call, and a read sees the writes before it. Everything else has no order:
  *            other chunks, the raw chunks and shard writers, and the same files opened by another name.
- * Flushing.  `ozarr_array_flush`, `ozarr_array_close` and the same of stores wait for the requests on what
+ * Flushing.  `ozarr_node_flush`, `ozarr_array_close` and the same of stores wait for the requests on what
  *            they flush. What those failed with is told by the requests only.
  * Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in stores
  *            and codecs of your own that must stay in your threads) requests go on only inside of test, wait

@@ -104,32 +104,6 @@ OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info
 OZARR_CHECKED ozarr_status ozarr_array_info_text(const ozarr_array *array, bool stored, char *buf, size_t cap,
     size_t *len);
 
-/**
- * The array's metadata as bytes, for `ozarr_node_import` in another process (of an MPI program, say):
- * `cap` bytes at `data`; `*size` becomes their number also where `cap` is too small, NULL with `cap` 0
- * asks for it.
- */
-OZARR_CHECKED ozarr_status ozarr_array_export(const ozarr_array *array, void *data, size_t cap, size_t *size);
-
-/** As `ozarr_array_export`: the metadata of the group and of everything below it. */
-OZARR_CHECKED ozarr_status ozarr_group_export(const ozarr_group *group, void *data, size_t cap, size_t *size);
-
-/**
- * Opens the node that was exported, in the store at `location` (the root, as for `ozarr_store_open`), of
- * whose metadata nothing is read for it, nor for what is opened below a group. One of `*array` and
- * `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
- */
-OZARR_CHECKED ozarr_status ozarr_node_import(const char *location, const char *mode, const void *data,
-    size_t size, ozarr_array **array, ozarr_group **group);
-
-/** As `ozarr_node_import`, of an array, in a store that is open. */
-OZARR_CHECKED ozarr_status ozarr_array_import(const ozarr_store *store, const void *data, size_t size,
-    ozarr_array **out);
-
-/** As `ozarr_node_import`, of a group, in a store that is open. */
-OZARR_CHECKED ozarr_status ozarr_group_import(const ozarr_store *store, const void *data, size_t size,
-    ozarr_group **out);
-
 /* ========================================================================================================
  * Lists of elements
  * ========================================================================================================
@@ -451,7 +425,7 @@ OZARR_CHECKED ozarr_status ozarr_array_list_type(const ozarr_array *array, ozarr
 
 /**
  * The fill value of an array of variable length: its bytes as a text. (Bytes that are no UTF-8 are
- * `OZARR_ERR_TYPE`; `ozarr_array_metadata` has them.)
+ * `OZARR_ERR_TYPE`; `ozarr_node_metadata` has them.)
  */
 OZARR_CHECKED ozarr_status ozarr_array_fill_text(const ozarr_array *array, char *buf, size_t cap,
     size_t *len);

@@ -59,12 +59,8 @@ OZARR_CHECKED ozarr_status ozarr_array_nc_type(const ozarr_array *array, char *b
  * The type that netCDF wrote for an attribute: `"char"`, `"string"`, `"json"` or that of a number; an empty
  * text where it is not said.
  */
-OZARR_CHECKED ozarr_status ozarr_array_attr_nc_type(const ozarr_array *array, const char *name, char *buf,
-    size_t cap, size_t *len);
-
-/** `ozarr_array_attr_nc_type` for a group. */
-OZARR_CHECKED ozarr_status ozarr_group_attr_nc_type(const ozarr_group *group, const char *name, char *buf,
-    size_t cap, size_t *len);
+OZARR_CHECKED ozarr_status ozarr_attr_nc_type(const ozarr_node *node, const char *name, char *buf, size_t cap,
+    size_t *len);
 
 /* ========================================================================================================
  * OME-Zarr: images in several resolutions

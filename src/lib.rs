@@ -20,6 +20,7 @@ pub mod limits;
 pub mod metadata;
 pub mod node;
 pub mod registry;
+pub mod settings;
 pub mod store;
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64", target_endian = "little")))]

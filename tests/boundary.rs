@@ -116,6 +116,7 @@ fn every_pointer_argument_is_tried_as_null() {
     let all = [
         "array",
         "group",
+        "node",
         "iter",
         "chunk_iter",
         "shard_writer",

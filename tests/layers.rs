@@ -10,11 +10,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("limits", &["error"]),
     ("fork", &[]),
+    ("settings", &[]),
     ("registry", &["error", "fork"]),
     ("json", &["error", "limits"]),
     ("dtype", &["error", "limits", "fork", "registry", "json"]),
     ("grid", &["error", "limits", "fork", "registry"]),
-    ("store", &["error", "limits", "fork"]),
+    ("store", &["error", "limits", "fork", "settings"]),
     ("metadata", &["error", "limits", "fork", "registry", "json", "dtype", "grid"]),
     ("codec", &["error", "limits", "fork", "registry", "dtype", "metadata"]),
     ("engine", &["error", "limits", "fork", "dtype", "grid", "store", "codec"]),
@@ -26,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "error",
             "limits",
             "fork",
+            "settings",
             "dtype",
             "node",
             "engine::Selection",
@@ -37,7 +39,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "grid::key::Separator",
         ],
     ),
-    ("lib", &["error", "limits", "fork", "registry", "json", "dtype", "grid", "store", "metadata", "codec", "engine", "node", "ffi"]),
+    (
+        "lib",
+        &[
+            "error", "limits", "fork", "settings", "registry", "json", "dtype", "grid", "store", "metadata", "codec", "engine", "node",
+            "ffi",
+        ],
+    ),
 ];
 
 /// The circles that files of a layer may form by what they use, and why. A name that ends in `*` is for all that begin so.

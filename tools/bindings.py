@@ -12,7 +12,7 @@ HEADERS = [ROOT / "include" / name for name in ("ozarr.h", "ozarr_advanced.h", "
 FORTRAN = ROOT / "fortran" / "generated" / "ozarr_c.f90"
 JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
 
-HANDLES = ["ozarr_array", "ozarr_group", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_varlen", "ozarr_context", "ozarr_dtype",
+HANDLES = ["ozarr_array", "ozarr_group", "ozarr_node", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_varlen", "ozarr_context", "ozarr_dtype",
            "ozarr_chunk_iter", "ozarr_shard_writer", "ozarr_appender", "ozarr_dataset", "ozarr_request", "ozarr_answer", "ozarr_keys"]
 STRUCTS = ["ozarr_copy_options", "ozarr_error_info", "ozarr_region", "ozarr_memory", "ozarr_explanation", "ozarr_stats", "ozarr_info", "ozarr_variable", "ozarr_byte_range",
            "ozarr_store_table", "ozarr_transformer_table", "ozarr_codec_table", "ozarr_dtype_table", "ozarr_key_encoding_table",

@@ -13,8 +13,8 @@ int main() {
     ozarr_array *a = nullptr;
     const bool good = ozarr_array_create("run.zarr/cxx", OZARR_FLOAT32, 1, shape.data(), nullptr, OZARR_OVERWRITE, &a) == OZARR_OK &&
                       ozarr_array_write(a, OZARR_FLOAT32, values.data(), values.size() * sizeof(float)) == OZARR_OK &&
-                      ozarr_array_attr_set_double(a, "factor", 0.25) == OZARR_OK &&
-                      ozarr_array_attr_get_double(a, "factor", &factor) == OZARR_OK &&
+                      ozarr_attr_set_double(ozarr_array_node(a), "factor", 0.25) == OZARR_OK &&
+                      ozarr_attr_get_double(ozarr_array_node(a), "factor", &factor) == OZARR_OK &&
                       ozarr_array_read(a, OZARR_FLOAT32, back.data(), back.size() * sizeof(float)) == OZARR_OK &&
                       ozarr_array_close(a) == OZARR_OK;
     if (!good) std::fprintf(stderr, "%s\n", ozarr_last_error());

@@ -17,7 +17,7 @@ int main(void) {
     if (ozarr_spec_set_chunks(spec, chunks) || ozarr_spec_set_inner_chunks(spec, inner)) goto fail;
     if (ozarr_array_create_at(store, "run/temperature", spec, OZARR_OVERWRITE, &t)) goto fail;
     if (ozarr_array_write(t, OZARR_FLOAT64, field, sizeof field)) goto fail;
-    if (ozarr_array_attr_set_string(t, "units", "K")) goto fail;
+    if (ozarr_attr_set_string(ozarr_array_node(t), "units", "K")) goto fail;
 
     double corner[2][3];
     int64_t start[] = {58, 47}, count[] = {2, 3};

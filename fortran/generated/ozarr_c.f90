@@ -111,6 +111,7 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_LOG_WARNING = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_LOG_INFO = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_RESIZE_KEEP = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_SINGLE = -1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_PARTITION_INNER = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_COPY = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_QUEUED = 0_c_int32_t
@@ -479,11 +480,6 @@ module ozarr_c
       integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
     end function ozarr_array_write_region
-    function ozarr_array_flush(array) bind(c, name="ozarr_array_flush") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int32_t) :: r
-    end function ozarr_array_flush
     function ozarr_array_close(array) bind(c, name="ozarr_array_close") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
@@ -545,20 +541,6 @@ module ozarr_c
       integer(c_size_t), intent(inout) :: bytes
       integer(c_int32_t) :: r
     end function ozarr_array_item_size
-    function ozarr_array_zarr_format(array, format) bind(c, name="ozarr_array_zarr_format") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int32_t), intent(inout) :: format
-      integer(c_int32_t) :: r
-    end function ozarr_array_zarr_format
-    function ozarr_array_draft(array, buf, cap, length) bind(c, name="ozarr_array_draft") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_draft
     function ozarr_array_dimension_name(array, dim, buf, cap, length, named) bind(c, &
       name="ozarr_array_dimension_name") result(r)
       import :: c_int32_t, c_ptr, c_size_t
@@ -584,22 +566,6 @@ module ozarr_c
       type(c_ptr), value :: defined
       integer(c_int32_t) :: r
     end function ozarr_array_fill_value
-    function ozarr_array_path(array, buf, cap, length) bind(c, name="ozarr_array_path") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_path
-    function ozarr_array_metadata(array, buf, cap, length) bind(c, name="ozarr_array_metadata") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_metadata
     function ozarr_array_resize(array, shape) bind(c, name="ozarr_array_resize") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
@@ -623,13 +589,6 @@ module ozarr_c
       integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
     end function ozarr_array_append
-    function ozarr_array_set(array, key, value) bind(c, name="ozarr_array_set") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      character(kind=c_char), intent(in) :: key(*)
-      character(kind=c_char), intent(in) :: value(*)
-      integer(c_int32_t) :: r
-    end function ozarr_array_set
     function ozarr_array_read_ex(array, region, memory) bind(c, name="ozarr_array_read_ex") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
@@ -644,338 +603,172 @@ module ozarr_c
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_ex
-    function ozarr_array_attr_count(array, count) bind(c, name="ozarr_array_attr_count") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_size_t), intent(inout) :: count
+    function ozarr_attr_count(node, count) bind(c, name="ozarr_attr_count") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: node
+      integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_count
-    function ozarr_array_attr_name(array, index, buf, cap, length) bind(c, name="ozarr_array_attr_name") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_size_t), value :: index
+    end function ozarr_attr_count
+    function ozarr_attr_name(node, index, buf, cap, length) bind(c, name="ozarr_attr_name") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: node
+      integer(c_int64_t), value :: index
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_name
-    function ozarr_array_attr_kind(array, name, kind) bind(c, name="ozarr_array_attr_kind") result(r)
+    end function ozarr_attr_name
+    function ozarr_attr_kind(node, name, kind) bind(c, name="ozarr_attr_kind") result(r)
       import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int32_t), intent(inout) :: kind
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_kind
-    function ozarr_array_attr_get_int64(array, name, value) bind(c, name="ozarr_array_attr_get_int64") result(r)
+    end function ozarr_attr_kind
+    function ozarr_attr_get_int64(node, name, value) bind(c, name="ozarr_attr_get_int64") result(r)
       import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int64_t), intent(inout) :: value
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_get_int64
-    function ozarr_array_attr_get_double(array, name, value) bind(c, name="ozarr_array_attr_get_double") result(r)
+    end function ozarr_attr_get_int64
+    function ozarr_attr_get_double(node, name, value) bind(c, name="ozarr_attr_get_double") result(r)
       import :: c_char, c_double, c_int32_t, c_ptr
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
       real(c_double), intent(inout) :: value
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_get_double
-    function ozarr_array_attr_get_string(array, name, buf, cap, length) bind(c, &
-      name="ozarr_array_attr_get_string") result(r)
+    end function ozarr_attr_get_double
+    function ozarr_attr_get_bool(node, name, value) bind(c, name="ozarr_attr_get_bool") result(r)
+      import :: c_bool, c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: node
+      character(kind=c_char), intent(in) :: name(*)
+      logical(c_bool), intent(inout) :: value
+      integer(c_int32_t) :: r
+    end function ozarr_attr_get_bool
+    function ozarr_attr_get_string(node, name, buf, cap, length) bind(c, name="ozarr_attr_get_string") result(r)
       import :: c_char, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_get_string
-    function ozarr_array_attr_get_json(array, name, buf, cap, length) bind(c, &
-      name="ozarr_array_attr_get_json") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
+    end function ozarr_attr_get_string
+    function ozarr_attr_get_strings(node, name, buf, cap, length, count) bind(c, &
+      name="ozarr_attr_get_strings") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
+      integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_get_json
-    function ozarr_array_attr_set_int64(array, name, value) bind(c, name="ozarr_array_attr_set_int64") result(r)
+    end function ozarr_attr_get_strings
+    function ozarr_attr_get_numbers(node, name, type_, values, cap, count) bind(c, &
+      name="ozarr_attr_get_numbers") result(r)
       import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: cap
+      integer(c_int64_t), intent(inout) :: count
+      integer(c_int32_t) :: r
+    end function ozarr_attr_get_numbers
+    function ozarr_attr_get_json(node, name, buf, cap, length) bind(c, name="ozarr_attr_get_json") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: node
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_attr_get_json
+    function ozarr_attr_set_int64(node, name, value) bind(c, name="ozarr_attr_set_int64") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int64_t), value :: value
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_set_int64
-    function ozarr_array_attr_set_double(array, name, value) bind(c, name="ozarr_array_attr_set_double") result(r)
+    end function ozarr_attr_set_int64
+    function ozarr_attr_set_double(node, name, value) bind(c, name="ozarr_attr_set_double") result(r)
       import :: c_char, c_double, c_int32_t, c_ptr
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
       real(c_double), value :: value
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_set_double
-    function ozarr_array_attr_set_string(array, name, value) bind(c, name="ozarr_array_attr_set_string") result(r)
+    end function ozarr_attr_set_double
+    function ozarr_attr_set_bool(node, name, value) bind(c, name="ozarr_attr_set_bool") result(r)
+      import :: c_bool, c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: node
+      character(kind=c_char), intent(in) :: name(*)
+      logical(c_bool), value :: value
+      integer(c_int32_t) :: r
+    end function ozarr_attr_set_bool
+    function ozarr_attr_set_string(node, name, value) bind(c, name="ozarr_attr_set_string") result(r)
       import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
       character(kind=c_char), intent(in) :: value(*)
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_set_string
-    function ozarr_array_attr_set_json(array, name, json) bind(c, name="ozarr_array_attr_set_json") result(r)
+    end function ozarr_attr_set_string
+    function ozarr_attr_set_strings(node, name, values, count) bind(c, name="ozarr_attr_set_strings") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: node
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: count
+      integer(c_int32_t) :: r
+    end function ozarr_attr_set_strings
+    function ozarr_attr_set_numbers(node, name, type_, values, count) bind(c, &
+      name="ozarr_attr_set_numbers") result(r)
+      import :: c_char, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: node
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int32_t), value :: type_
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: count
+      integer(c_int32_t) :: r
+    end function ozarr_attr_set_numbers
+    function ozarr_attr_set_json(node, name, json) bind(c, name="ozarr_attr_set_json") result(r)
       import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
       character(kind=c_char), intent(in) :: json(*)
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_set_json
-    function ozarr_array_attr_get_uint64(array, name, value) bind(c, name="ozarr_array_attr_get_uint64") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), intent(inout) :: value
-      integer(c_int32_t) :: r
-    end function ozarr_array_attr_get_uint64
-    function ozarr_array_attr_get_int64s(array, name, values, cap, count) bind(c, &
-      name="ozarr_array_attr_get_int64s") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), intent(inout) :: values(*)
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: count
-      integer(c_int32_t) :: r
-    end function ozarr_array_attr_get_int64s
-    function ozarr_array_attr_set_int64s(array, name, values, count) bind(c, &
-      name="ozarr_array_attr_set_int64s") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), intent(in) :: values(*)
-      integer(c_size_t), value :: count
-      integer(c_int32_t) :: r
-    end function ozarr_array_attr_set_int64s
-    function ozarr_array_attr_get_doubles(array, name, values, cap, count) bind(c, &
-      name="ozarr_array_attr_get_doubles") result(r)
-      import :: c_char, c_double, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      character(kind=c_char), intent(in) :: name(*)
-      real(c_double), intent(inout) :: values(*)
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: count
-      integer(c_int32_t) :: r
-    end function ozarr_array_attr_get_doubles
-    function ozarr_array_attr_set_doubles(array, name, values, count) bind(c, &
-      name="ozarr_array_attr_set_doubles") result(r)
-      import :: c_char, c_double, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      character(kind=c_char), intent(in) :: name(*)
-      real(c_double), intent(in) :: values(*)
-      integer(c_size_t), value :: count
-      integer(c_int32_t) :: r
-    end function ozarr_array_attr_set_doubles
-    function ozarr_array_attr_set_uint64(array, name, value) bind(c, name="ozarr_array_attr_set_uint64") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), value :: value
-      integer(c_int32_t) :: r
-    end function ozarr_array_attr_set_uint64
-    function ozarr_array_attr_erase(array, name) bind(c, name="ozarr_array_attr_erase") result(r)
+    end function ozarr_attr_set_json
+    function ozarr_attr_erase(node, name) bind(c, name="ozarr_attr_erase") result(r)
       import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_erase
-    function ozarr_array_attrs_get(array, buf, cap, length) bind(c, name="ozarr_array_attrs_get") result(r)
+    end function ozarr_attr_erase
+    function ozarr_attrs_get(node, buf, cap, length) bind(c, name="ozarr_attrs_get") result(r)
       import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_array_attrs_get
-    function ozarr_array_attrs_set(array, json) bind(c, name="ozarr_array_attrs_set") result(r)
+    end function ozarr_attrs_get
+    function ozarr_attrs_set(node, json) bind(c, name="ozarr_attrs_set") result(r)
       import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: json(*)
       integer(c_int32_t) :: r
-    end function ozarr_array_attrs_set
-    function ozarr_array_attrs_begin(array) bind(c, name="ozarr_array_attrs_begin") result(r)
+    end function ozarr_attrs_set
+    function ozarr_attrs_begin(node) bind(c, name="ozarr_attrs_begin") result(r)
       import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       integer(c_int32_t) :: r
-    end function ozarr_array_attrs_begin
-    function ozarr_array_attrs_commit(array) bind(c, name="ozarr_array_attrs_commit") result(r)
+    end function ozarr_attrs_begin
+    function ozarr_attrs_commit(node) bind(c, name="ozarr_attrs_commit") result(r)
       import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       integer(c_int32_t) :: r
-    end function ozarr_array_attrs_commit
-    function ozarr_group_attr_count(group, count) bind(c, name="ozarr_group_attr_count") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_size_t), intent(inout) :: count
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_count
-    function ozarr_group_attr_name(group, index, buf, cap, length) bind(c, name="ozarr_group_attr_name") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_size_t), value :: index
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_name
-    function ozarr_group_attr_kind(group, name, kind) bind(c, name="ozarr_group_attr_kind") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int32_t), intent(inout) :: kind
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_kind
-    function ozarr_group_attr_get_int64(group, name, value) bind(c, name="ozarr_group_attr_get_int64") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), intent(inout) :: value
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_get_int64
-    function ozarr_group_attr_get_double(group, name, value) bind(c, name="ozarr_group_attr_get_double") result(r)
-      import :: c_char, c_double, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      real(c_double), intent(inout) :: value
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_get_double
-    function ozarr_group_attr_get_string(group, name, buf, cap, length) bind(c, &
-      name="ozarr_group_attr_get_string") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_get_string
-    function ozarr_group_attr_get_json(group, name, buf, cap, length) bind(c, &
-      name="ozarr_group_attr_get_json") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_get_json
-    function ozarr_group_attr_set_int64(group, name, value) bind(c, name="ozarr_group_attr_set_int64") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), value :: value
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_set_int64
-    function ozarr_group_attr_set_double(group, name, value) bind(c, name="ozarr_group_attr_set_double") result(r)
-      import :: c_char, c_double, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      real(c_double), value :: value
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_set_double
-    function ozarr_group_attr_set_string(group, name, value) bind(c, name="ozarr_group_attr_set_string") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      character(kind=c_char), intent(in) :: value(*)
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_set_string
-    function ozarr_group_attr_set_json(group, name, json) bind(c, name="ozarr_group_attr_set_json") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      character(kind=c_char), intent(in) :: json(*)
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_set_json
-    function ozarr_group_attr_get_uint64(group, name, value) bind(c, name="ozarr_group_attr_get_uint64") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), intent(inout) :: value
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_get_uint64
-    function ozarr_group_attr_get_int64s(group, name, values, cap, count) bind(c, &
-      name="ozarr_group_attr_get_int64s") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), intent(inout) :: values(*)
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: count
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_get_int64s
-    function ozarr_group_attr_set_int64s(group, name, values, count) bind(c, &
-      name="ozarr_group_attr_set_int64s") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), intent(in) :: values(*)
-      integer(c_size_t), value :: count
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_set_int64s
-    function ozarr_group_attr_get_doubles(group, name, values, cap, count) bind(c, &
-      name="ozarr_group_attr_get_doubles") result(r)
-      import :: c_char, c_double, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      real(c_double), intent(inout) :: values(*)
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: count
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_get_doubles
-    function ozarr_group_attr_set_doubles(group, name, values, count) bind(c, &
-      name="ozarr_group_attr_set_doubles") result(r)
-      import :: c_char, c_double, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      real(c_double), intent(in) :: values(*)
-      integer(c_size_t), value :: count
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_set_doubles
-    function ozarr_group_attr_set_uint64(group, name, value) bind(c, name="ozarr_group_attr_set_uint64") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), value :: value
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_set_uint64
-    function ozarr_group_attr_erase(group, name) bind(c, name="ozarr_group_attr_erase") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_erase
-    function ozarr_group_attrs_get(group, buf, cap, length) bind(c, name="ozarr_group_attrs_get") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_attrs_get
-    function ozarr_group_attrs_set(group, json) bind(c, name="ozarr_group_attrs_set") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: json(*)
-      integer(c_int32_t) :: r
-    end function ozarr_group_attrs_set
-    function ozarr_group_attrs_begin(group) bind(c, name="ozarr_group_attrs_begin") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t) :: r
-    end function ozarr_group_attrs_begin
-    function ozarr_group_attrs_commit(group) bind(c, name="ozarr_group_attrs_commit") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t) :: r
-    end function ozarr_group_attrs_commit
+    end function ozarr_attrs_commit
     function ozarr_group_create(location, flags, out) bind(c, name="ozarr_group_create") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)
@@ -1022,45 +815,11 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_group_open_array
-    function ozarr_group_zarr_format(group, format) bind(c, name="ozarr_group_zarr_format") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t), intent(inout) :: format
-      integer(c_int32_t) :: r
-    end function ozarr_group_zarr_format
-    function ozarr_group_draft(group, buf, cap, length) bind(c, name="ozarr_group_draft") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_draft
-    function ozarr_group_metadata(group, buf, cap, length) bind(c, name="ozarr_group_metadata") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_metadata
     function ozarr_group_consolidate(group) bind(c, name="ozarr_group_consolidate") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: group
       integer(c_int32_t) :: r
     end function ozarr_group_consolidate
-    function ozarr_group_set(group, key, value) bind(c, name="ozarr_group_set") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: key(*)
-      character(kind=c_char), intent(in) :: value(*)
-      integer(c_int32_t) :: r
-    end function ozarr_group_set
-    function ozarr_group_flush(group) bind(c, name="ozarr_group_flush") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t) :: r
-    end function ozarr_group_flush
     function ozarr_group_close(group) bind(c, name="ozarr_group_close") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: group
@@ -1108,6 +867,16 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: iter
     end subroutine ozarr_iter_free
+    function ozarr_array_node(array) bind(c, name="ozarr_array_node") result(r)
+      import :: c_ptr
+      type(c_ptr), value :: array
+      type(c_ptr) :: r
+    end function ozarr_array_node
+    function ozarr_group_node(group) bind(c, name="ozarr_group_node") result(r)
+      import :: c_ptr
+      type(c_ptr), value :: group
+      type(c_ptr) :: r
+    end function ozarr_group_node
     function ozarr_node_open(location, mode, array, group) bind(c, name="ozarr_node_open") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)
@@ -1121,6 +890,54 @@ module ozarr_c
       character(kind=c_char), intent(in) :: location(*)
       integer(c_int32_t) :: r
     end function ozarr_node_erase
+    function ozarr_node_path(node, buf, cap, length) bind(c, name="ozarr_node_path") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: node
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_node_path
+    function ozarr_node_metadata(node, buf, cap, length) bind(c, name="ozarr_node_metadata") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: node
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_node_metadata
+    function ozarr_node_zarr_format(node, format) bind(c, name="ozarr_node_zarr_format") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: node
+      integer(c_int32_t), intent(inout) :: format
+      integer(c_int32_t) :: r
+    end function ozarr_node_zarr_format
+    function ozarr_node_set(node, key, value) bind(c, name="ozarr_node_set") result(r)
+      import :: c_char, c_int32_t, c_ptr
+      type(c_ptr), value :: node
+      character(kind=c_char), intent(in) :: key(*)
+      character(kind=c_char), intent(in) :: value(*)
+      integer(c_int32_t) :: r
+    end function ozarr_node_set
+    function ozarr_node_get(node, key, buf, cap, length) bind(c, name="ozarr_node_get") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: node
+      character(kind=c_char), intent(in) :: key(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_node_get
+    function ozarr_node_refresh(node) bind(c, name="ozarr_node_refresh") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: node
+      integer(c_int32_t) :: r
+    end function ozarr_node_refresh
+    function ozarr_node_flush(node) bind(c, name="ozarr_node_flush") result(r)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: node
+      integer(c_int32_t) :: r
+    end function ozarr_node_flush
     function ozarr_spec_new(type_, rank, shape, out) bind(c, name="ozarr_spec_new") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       integer(c_int32_t), value :: type_
@@ -1603,11 +1420,6 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: appender
     end subroutine ozarr_appender_free
-    function ozarr_array_refresh(array) bind(c, name="ozarr_array_refresh") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int32_t) :: r
-    end function ozarr_array_refresh
     function ozarr_array_wait_growth(array, dim, beyond, timeout_ms, length) bind(c, &
       name="ozarr_array_wait_growth") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
@@ -1630,6 +1442,41 @@ module ozarr_c
       integer(c_int64_t), intent(inout) :: shape(*)
       integer(c_int32_t) :: r
     end function ozarr_array_partition
+    function ozarr_node_export(node, buf, cap, length) bind(c, name="ozarr_node_export") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: node
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
+      integer(c_int32_t) :: r
+    end function ozarr_node_export
+    function ozarr_node_import(location, mode, data, bytes, array, group) bind(c, &
+      name="ozarr_node_import") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
+      character(kind=c_char), intent(in) :: location(*)
+      character(kind=c_char), intent(in) :: mode(*)
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: array
+      type(c_ptr), intent(inout) :: group
+      integer(c_int32_t) :: r
+    end function ozarr_node_import
+    function ozarr_array_import(store, data, bytes, out) bind(c, name="ozarr_array_import") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_array_import
+    function ozarr_group_import(store, data, bytes, out) bind(c, name="ozarr_group_import") result(r)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: store
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_group_import
     function ozarr_array_iread_region(array, start, shape, type_, data, bytes, out) bind(c, &
       name="ozarr_array_iread_region") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
@@ -1913,49 +1760,6 @@ module ozarr_c
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
     end function ozarr_array_info_text
-    function ozarr_array_export(array, data, cap, bytes) bind(c, name="ozarr_array_export") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_array_export
-    function ozarr_group_export(group, data, cap, bytes) bind(c, name="ozarr_group_export") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_group_export
-    function ozarr_node_import(location, mode, data, bytes, array, group) bind(c, &
-      name="ozarr_node_import") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
-      character(kind=c_char), intent(in) :: location(*)
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      type(c_ptr), intent(inout) :: array
-      type(c_ptr), intent(inout) :: group
-      integer(c_int32_t) :: r
-    end function ozarr_node_import
-    function ozarr_array_import(store, data, bytes, out) bind(c, name="ozarr_array_import") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: store
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_array_import
-    function ozarr_group_import(store, data, bytes, out) bind(c, name="ozarr_group_import") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: store
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_import
     function ozarr_array_read_orthogonal(array, counts, indices, type_, data, bytes) bind(c, &
       name="ozarr_array_read_orthogonal") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
@@ -2675,26 +2479,15 @@ module ozarr_c
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
     end function ozarr_array_nc_type
-    function ozarr_array_attr_nc_type(array, name, buf, cap, length) bind(c, &
-      name="ozarr_array_attr_nc_type") result(r)
+    function ozarr_attr_nc_type(node, name, buf, cap, length) bind(c, name="ozarr_attr_nc_type") result(r)
       import :: c_char, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
+      type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_array_attr_nc_type
-    function ozarr_group_attr_nc_type(group, name, buf, cap, length) bind(c, &
-      name="ozarr_group_attr_nc_type") result(r)
-      import :: c_char, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: name(*)
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_attr_nc_type
+    end function ozarr_attr_nc_type
     function ozarr_group_image_count(group, count) bind(c, name="ozarr_group_image_count") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: group

@@ -104,6 +104,11 @@ impl ChunkCache {
         ArrayCache { cache: self.clone(), owner: self.next_owner.fetch_add(1, Relaxed) }
     }
 
+    /// The most bytes that are kept.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// The bytes that are kept.
     pub fn bytes(&self) -> usize {
         lock(self.kept.get()).bytes
@@ -127,6 +132,11 @@ impl ChunkCache {
 }
 
 impl ArrayCache {
+    /// The most bytes that the cache keeps, for all arrays that use it.
+    pub fn limit(&self) -> usize {
+        self.cache.limit()
+    }
+
     /// Whether a chunk of so many bytes can be kept.
     pub(super) fn takes(&self, bytes: usize) -> bool {
         bytes.saturating_add(OVERHEAD) <= self.cache.limit

@@ -192,6 +192,11 @@ impl Counters {
         self.living().iter().for_each(|child| child.measure_time(on));
     }
 
+    /// Whether the time in codecs is measured.
+    pub fn measures_time(&self) -> bool {
+        self.timed.load(Relaxed)
+    }
+
     fn add(&self, counts: impl Iterator<Item = (usize, u64)>) {
         let mut counts = counts.peekable();
         if counts.peek().is_some() {

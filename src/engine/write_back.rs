@@ -214,6 +214,11 @@ impl WriteBack {
         Ok(())
     }
 
+    /// The most bytes that may wait.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// The bytes of the chunks of which parts wait.
     pub fn bytes(&self) -> usize {
         lock(self.state.get()).bytes

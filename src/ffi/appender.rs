@@ -140,13 +140,6 @@ pub unsafe extern "C" fn ozarr_appender_free(appender: *mut ozarr_appender) {
     entry!("ozarr_appender_free", else (), { ozarr_appender::free(appender, "appender") })
 }
 
-/// Reads the array's document again: its shape may have been changed by other handles and processes.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_refresh(array: *mut ozarr_array) -> ozarr_status {
-    entry!("ozarr_array_refresh", { ozarr_array::get(array, "array")?.refresh() })
-}
-
 /// Waits until dimension `dim` is longer than `beyond`; `*length` (may be NULL) becomes its length, which
 /// this handle's shape has from then on. `OZARR_ERR_TIMEOUT` after `timeout_ms` milliseconds; 0 looks once.
 ///

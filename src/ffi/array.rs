@@ -141,14 +141,6 @@ pub unsafe extern "C" fn ozarr_array_write_region(
     })
 }
 
-/// Stores what waits to be written (see `ozarr_array_set`), and makes durable what was written to the array's
-/// store.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_flush(array: *mut ozarr_array) -> ozarr_status {
-    entry!("ozarr_array_flush", { ozarr_array::get(array, "array")?.flush() })
-}
-
 /// Flushes and frees. The handle is gone, whatever the status says.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -157,7 +149,7 @@ pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_sta
 }
 
 /// Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
-/// there. What waits to be written (see `ozarr_array_set`) is stored with the last of them, and nobody is
+/// there. What waits to be written (see `ozarr_node_set`) is stored with the last of them, and nobody is
 /// told if that fails: `ozarr_array_close` tells.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
@@ -267,29 +259,6 @@ pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes:
     })
 }
 
-/// The Zarr format: 2 or 3.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_zarr_format(array: *const ozarr_array, format: *mut i32) -> ozarr_status {
-    entry!("ozarr_array_zarr_format", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: `format` points to room for it.
-        unsafe { put(array.format().number(), format, "format") }
-    })
-}
-
-/// The draft of Zarr v3 that the array is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
-/// are only read; `ozarr_migrate` makes Zarr v3 of them.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_draft(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_array_draft", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(array.dialect().draft().unwrap_or(""), buf, cap, len) }
-    })
-}
-
 /// The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false
 /// (`named` may be NULL).
 #[unsafe(no_mangle)]
@@ -357,26 +326,6 @@ pub unsafe extern "C" fn ozarr_array_fill_value(
     })
 }
 
-/// The array's path in its store, such as `"fields/temperature"`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_path(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_array_path", {
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(ozarr_array::get(array, "array")?.path(), buf, cap, len) }
-    })
-}
-
-/// The array's metadata document (`zarr.json` or `.zarray`) as JSON.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_metadata(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_array_metadata", {
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&ozarr_array::get(array, "array")?.metadata_json(), buf, cap, len) }
-    })
-}
-
 /// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
 /// grows again. A rectilinear grid keeps its chunks; what lies beyond them becomes one chunk more.
 #[unsafe(no_mangle)]
@@ -429,61 +378,6 @@ pub unsafe extern "C" fn ozarr_array_append(
         // SAFETY: `data` has `size` bytes, by the function's contract.
         unsafe { array.append(dim, count, &memory) }
     })
-}
-
-/// Changes a rarely used setting of this handle:
-///
-/// - `"write_fill_chunks"`: `"true"` stores also chunks that hold nothing but the fill value; `"false"` (the
-///   default) leaves them out, they read the same.
-/// - `"chunk_cache"`: so many bytes of memory for decoded chunks (inner chunks of shards) of which only parts
-///   are read; `"0"`, the default, is none. Every use asks the store whether the chunk is still what it was:
-///   one look at a file, so what comes out is what is stored, whoever changed it, on file systems whose
-///   times can be relied on. For programs that read element by element. In stores that are far away it is of
-///   no use (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
-/// - `"write_back"`: so many bytes of memory in which parts of chunks that are written wait until their
-///   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this handle
-///   stores what it is about to read; others see what was written when its chunk is whole, or after a flush.
-///   Short of memory, the chunks that wait for the longest time are stored. Flushing and closing tell what
-///   could not be stored; what could not goes on waiting, and the next flush tries again.
-///   Less than one chunk is `OZARR_ERR_LIMIT`. A child of `fork` begins with nothing that waits.
-/// - `"raw_attributes"`: `"true"` shows attributes that are for programs only, too, where attributes are
-///   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
-///   those of NCZarr (`_nc...`). By its name each is found in any case.
-/// - `"measure_time"`: `"true"` measures the time in codecs for `ozarr_array_stats`; `"false"` is the default.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_set(array: *mut ozarr_array, key: *const c_char, value: *const c_char) -> ozarr_status {
-    entry!("ozarr_array_set", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (key, value) = unsafe { (text(key, "key")?, text(value, "value")?) };
-        match key {
-            "write_fill_chunks" => array.set_write_fill_chunks(truth(key, value)?),
-            "chunk_cache" => array.set_chunk_cache(bytes(key, value)?)?,
-            "write_back" => array.set_write_back(bytes(key, value)?)?,
-            "raw_attributes" => array.attributes().set_raw(truth(key, value)?),
-            "measure_time" => array.stats().measure_time(truth(key, value)?),
-            _ => bail!(
-                Argument,
-                "found the setting {key:?}, expected one of: \"write_fill_chunks\", \"chunk_cache\", \"write_back\", \"raw_attributes\", \"measure_time\""
-            ),
-        }
-        Ok(())
-    })
-}
-
-/// A number of bytes.
-pub(super) fn bytes(key: &str, value: &str) -> Result<usize> {
-    value.parse().map_err(|_| err!(Argument, "the setting {key:?} is {value:?}, expected a number of bytes"))
-}
-
-/// `"true"` or `"false"`.
-pub(super) fn truth(key: &str, value: &str) -> Result<bool> {
-    match value {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        _ => bail!(Argument, "the setting {key:?} is {value:?}, expected \"true\" or \"false\""),
-    }
 }
 
 /// A specification of type, shape and perhaps chunks.

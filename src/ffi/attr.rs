@@ -1,125 +1,64 @@
 //! Attributes
 //!
-//! Small named values beside an array or a group: units, parameters, provenance. The same functions exist
-//! for both kinds of node. Each setter stores its value at once, unless it stands between `..._attrs_begin`
-//! and `..._attrs_commit`.
+//! Small named values beside an array or a group: units, parameters, provenance. The functions take either
+//! kind of node:
+//!
+//! ```c
+//! ozarr_attr_set_string(ozarr_array_node(t), "units", "K");
+//! ```
+//!
+//! Each setter stores its value at once, unless it stands between `ozarr_attrs_begin` and
+//! `ozarr_attrs_commit`. A name has at least one character (`OZARR_ERR_NAME`).
 
 use super::entry;
-use super::handle::{Handle, Ref};
 use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
-use super::types::{ozarr_array, ozarr_group, ozarr_json_kind};
+use super::types::{OZARR_AS_STORED, data_type, node_of, ozarr_json_kind, ozarr_node, ozarr_type};
+use crate::dtype::DataType;
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_JSON_VALUES;
-use crate::node::{Array, Attributes, Group};
-use std::ffi::c_char;
+use crate::node::{Attributes, Node};
+use std::ffi::{c_char, c_void};
 
-/// What has attributes.
-trait Attributed: Send + Sync + 'static {
-    fn attributes(&self) -> &Attributes;
-}
-
-impl Attributed for Array {
-    fn attributes(&self) -> &Attributes {
-        Array::attributes(self)
-    }
-}
-
-impl Attributed for Group {
-    fn attributes(&self) -> &Attributes {
-        Group::attributes(self)
-    }
-}
-
-/// Calls `each` with the attributes of the node that a handle stands for.
-fn of<H>(handle: *const H, argument: &str, each: impl FnOnce(&Attributes) -> Result<()>) -> Result<()>
-where
-    H: Handle,
-    H::Object: Attributed,
-{
-    let node: Ref<H::Object> = H::get(handle, argument)?;
-    each(node.attributes())
-}
-
-/// Numbers for the caller's list of `cap`; `*count` becomes how many there are, in any case.
-///
-/// # Safety `values` is NULL or has room for `cap` numbers; `count` is NULL or points to a `size_t`.
-unsafe fn put_values<T: Copy>(all: &[T], values: *mut T, cap: usize, count: *mut usize) -> Result<()> {
-    // SAFETY: the caller's promise.
-    unsafe { put(all.len(), count, "count") }?;
-    if values.is_null() && cap == 0 {
-        return Ok(());
-    }
-    not_null(values, "values")?;
-    if cap < all.len() {
-        bail!(BufferSize, "`values` has room for {cap} numbers, expected {}", all.len());
-    }
-    // SAFETY: not NULL, with room for all of them.
-    unsafe { std::ptr::copy_nonoverlapping(all.as_ptr(), values, all.len()) };
-    Ok(())
-}
-
-/// # Safety `values` is NULL or has `count` numbers.
-unsafe fn values_of<'a, T>(values: *const T, count: usize) -> Result<&'a [T]> {
-    if count == 0 {
-        return Ok(&[]);
-    }
-    not_null(values, "values")?;
-    if count > MAX_JSON_VALUES {
-        bail!(Limit, "found {count} numbers, the limit is {MAX_JSON_VALUES}");
-    }
-    // SAFETY: not NULL; the rest is the caller's promise.
-    Ok(unsafe { std::slice::from_raw_parts(values, count) })
-}
-
-fn name_at(attrs: &Attributes, index: usize) -> Result<String> {
-    let names = attrs.names()?;
-    let count = names.len();
-    names
-        .into_iter()
-        .nth(index)
-        .ok_or_else(|| err!(Bounds, "found the index {index}, expected less than {count}, the number of attributes"))
-}
+/// In place of a count, for `ozarr_attr_set_numbers`: one number that is no list.
+pub const OZARR_SINGLE: i64 = -1;
 
 /// The number of attributes.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_count(array: *const ozarr_array, count: *mut usize) -> ozarr_status {
-    entry!("ozarr_array_attr_count", {
-        of(array, "array", |attrs| {
-            // SAFETY: `count` points to room for it.
-            unsafe { put(attrs.names()?.len(), count, "count") }
-        })
+pub unsafe extern "C" fn ozarr_attr_count(node: *const ozarr_node, count: *mut i64) -> ozarr_status {
+    entry!("ozarr_attr_count", {
+        let node = node_of(node, "node")?;
+        // SAFETY: `count` points to room for it.
+        unsafe { put(node.attributes().names()?.len() as i64, count, "count") }
     })
 }
 
 /// The name of attribute number `index`, from 0; in the order of the document.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_name(
-    array: *const ozarr_array,
-    index: usize,
+pub unsafe extern "C" fn ozarr_attr_name(
+    node: *const ozarr_node,
+    index: i64,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_attr_name", {
-        of(array, "array", |attrs| {
-            // SAFETY: room as is said, by the function's contract.
-            unsafe { put_text(&name_at(attrs, index)?, buf, cap, len) }
-        })
+    entry!("ozarr_attr_name", {
+        let node = node_of(node, "node")?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&name_at(node.attributes(), index)?, buf, cap, len) }
     })
 }
 
 /// What kind of JSON value an attribute is. `OZARR_ERR_NOT_FOUND` if there is none of that name.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_kind(array: *const ozarr_array, name: *const c_char, kind: *mut ozarr_json_kind) -> ozarr_status {
-    entry!("ozarr_array_attr_kind", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text and room for the kind, by the function's contract.
-            unsafe { put(attrs.kind(text(name, "name")?)? as i32, kind, "kind") }
-        })
+pub unsafe extern "C" fn ozarr_attr_kind(node: *const ozarr_node, name: *const c_char, kind: *mut ozarr_json_kind) -> ozarr_status {
+    entry!("ozarr_attr_kind", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text and room for the kind, by the function's contract.
+        unsafe { put(node.attributes().kind(text(name, "name")?)? as i32, kind, "kind") }
     })
 }
 
@@ -127,241 +66,253 @@ pub unsafe extern "C" fn ozarr_array_attr_kind(array: *const ozarr_array, name: 
 /// `OZARR_ERR_RANGE`.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_get_int64(array: *const ozarr_array, name: *const c_char, value: *mut i64) -> ozarr_status {
-    entry!("ozarr_array_attr_get_int64", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-            unsafe { put(attrs.get_i64(text(name, "name")?)?, value, "value") }
-        })
+pub unsafe extern "C" fn ozarr_attr_get_int64(node: *const ozarr_node, name: *const c_char, value: *mut i64) -> ozarr_status {
+    entry!("ozarr_attr_get_int64", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
+        unsafe { put(node.attributes().get_i64(text(name, "name")?)?, value, "value") }
     })
 }
 
 /// The value of an attribute that is a number. Another kind is `OZARR_ERR_TYPE`.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_get_double(array: *const ozarr_array, name: *const c_char, value: *mut f64) -> ozarr_status {
-    entry!("ozarr_array_attr_get_double", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-            unsafe { put(attrs.get_f64(text(name, "name")?)?, value, "value") }
-        })
+pub unsafe extern "C" fn ozarr_attr_get_double(node: *const ozarr_node, name: *const c_char, value: *mut f64) -> ozarr_status {
+    entry!("ozarr_attr_get_double", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
+        unsafe { put(node.attributes().get_f64(text(name, "name")?)?, value, "value") }
+    })
+}
+
+/// The value of an attribute that is `true` or `false`. Another kind is `OZARR_ERR_TYPE`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_attr_get_bool(node: *const ozarr_node, name: *const c_char, value: *mut bool) -> ozarr_status {
+    entry!("ozarr_attr_get_bool", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
+        unsafe { put(node.attributes().get_bool(text(name, "name")?)?, value, "value") }
     })
 }
 
 /// The value of an attribute that is a text. Another kind is `OZARR_ERR_TYPE`.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_get_string(
-    array: *const ozarr_array,
+pub unsafe extern "C" fn ozarr_attr_get_string(
+    node: *const ozarr_node,
     name: *const c_char,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_attr_get_string", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-            unsafe { put_text(&attrs.get_string(text(name, "name")?)?, buf, cap, len) }
-        })
+    entry!("ozarr_attr_get_string", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
+        unsafe { put_text(&node.attributes().get_string(text(name, "name")?)?, buf, cap, len) }
+    })
+}
+
+/// The texts of an attribute that is a list of texts, or one text: `*count` (`count` may be NULL) becomes
+/// their number. They stand in `buf` one behind the other, each with a NUL at its end; `*len` counts the
+/// bytes of all of them with those NULs, the last one left out, so that a list of one text is as
+/// `ozarr_attr_get_string` gives it. A text that has a NUL itself is `OZARR_ERR_RANGE`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_attr_get_strings(
+    node: *const ozarr_node,
+    name: *const c_char,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+    count: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_attr_get_strings", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let name = unsafe { text(name, "name") }?;
+        let texts = node.attributes().get_strings(name)?;
+        if let Some(i) = texts.iter().position(|text| text.contains('\0')) {
+            bail!(Range, "attribute {name:?}: element {i} is {:?}, which has a NUL; ozarr_attr_get_json gives it", texts[i]);
+        }
+        // SAFETY: room as is said, by the function's contract.
+        unsafe {
+            if !count.is_null() {
+                put(texts.len() as i64, count, "count")?;
+            }
+            put_text(&texts.join("\0"), buf, cap, len)
+        }
+    })
+}
+
+/// The numbers of an attribute that is a list of numbers, or one number, as elements of `type`: an integer or
+/// floating-point type; `OZARR_AS_STORED` is that of the array. `cap` elements have room at `values`; `*count`
+/// becomes their number, also where that is more (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
+/// `OZARR_ERR_RANGE` names the first element that does not fit into the type, `OZARR_ERR_TYPE` the first
+/// that is no number or, for an integer type, no integer.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_attr_get_numbers(
+    node: *const ozarr_node,
+    name: *const c_char,
+    r#type: ozarr_type,
+    values: *mut c_void,
+    cap: i64,
+    count: *mut i64,
+) -> ozarr_status {
+    entry!("ozarr_attr_get_numbers", {
+        let node = node_of(node, "node")?;
+        let element = element_type(&node, r#type)?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let bytes = node.attributes().get_numbers(unsafe { text(name, "name") }?, element)?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_elements(&bytes, element.size(), values, cap, count) }
     })
 }
 
 /// The value of an attribute of any kind, as JSON in its shortest form.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_get_json(
-    array: *const ozarr_array,
+pub unsafe extern "C" fn ozarr_attr_get_json(
+    node: *const ozarr_node,
     name: *const c_char,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_attr_get_json", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-            unsafe { put_text(&attrs.get_json(text(name, "name")?)?, buf, cap, len) }
-        })
+    entry!("ozarr_attr_get_json", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
+        unsafe { put_text(&node.attributes().get_json(text(name, "name")?)?, buf, cap, len) }
     })
 }
 
 /// Sets an attribute to an integer, whatever it was before.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_set_int64(array: *mut ozarr_array, name: *const c_char, value: i64) -> ozarr_status {
-    entry!("ozarr_array_attr_set_int64", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text, by the function's contract.
-            attrs.set_i64(unsafe { text(name, "name") }?, value)
-        })
+pub unsafe extern "C" fn ozarr_attr_set_int64(node: *mut ozarr_node, name: *const c_char, value: i64) -> ozarr_status {
+    entry!("ozarr_attr_set_int64", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        node.attributes().set_i64(unsafe { text(name, "name") }?, value)
     })
 }
 
-/// Sets an attribute to a number. NaN and infinities have no place in JSON: `OZARR_ERR_RANGE`.
+/// Sets an attribute to a number. NaN and infinities have no form in JSON: `OZARR_ERR_RANGE`, unless the
+/// context's setting `"non_finite"` allows them. `_FillValue` of a floating-point array of format 3 is stored
+/// as xarray wants it there, as the base64 text of a `double`, NaN too; `ozarr_attr_get_double` gives the
+/// number back.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_set_double(array: *mut ozarr_array, name: *const c_char, value: f64) -> ozarr_status {
-    entry!("ozarr_array_attr_set_double", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text, by the function's contract.
-            attrs.set_f64(unsafe { text(name, "name") }?, value)
-        })
+pub unsafe extern "C" fn ozarr_attr_set_double(node: *mut ozarr_node, name: *const c_char, value: f64) -> ozarr_status {
+    entry!("ozarr_attr_set_double", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        node.attributes().set_f64(unsafe { text(name, "name") }?, value)
+    })
+}
+
+/// Sets an attribute to `true` or `false`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_attr_set_bool(node: *mut ozarr_node, name: *const c_char, value: bool) -> ozarr_status {
+    entry!("ozarr_attr_set_bool", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        node.attributes().set_bool(unsafe { text(name, "name") }?, value)
     })
 }
 
 /// Sets an attribute to a text.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_set_string(array: *mut ozarr_array, name: *const c_char, value: *const c_char) -> ozarr_status {
-    entry!("ozarr_array_attr_set_string", {
-        of(array, "array", |attrs| {
-            // SAFETY: NUL-terminated texts, by the function's contract.
-            unsafe { attrs.set_string(text(name, "name")?, text(value, "value")?) }
-        })
+pub unsafe extern "C" fn ozarr_attr_set_string(node: *mut ozarr_node, name: *const c_char, value: *const c_char) -> ozarr_status {
+    entry!("ozarr_attr_set_string", {
+        let node = node_of(node, "node")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        unsafe { node.attributes().set_string(text(name, "name")?, text(value, "value")?) }
+    })
+}
+
+/// Sets an attribute to a list of `count` texts.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_attr_set_strings(
+    node: *mut ozarr_node,
+    name: *const c_char,
+    values: *const *const c_char,
+    count: i64,
+) -> ozarr_status {
+    entry!("ozarr_attr_set_strings", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text, and `count` of them, by the function's contract.
+        unsafe { node.attributes().set_strings(text(name, "name")?, &texts(values, count)?) }
+    })
+}
+
+/// Sets an attribute to a list of `count` numbers of `type`, an integer or floating-point type;
+/// `OZARR_AS_STORED` is that of the array, as the CF conventions want it for `valid_range` and the like. A
+/// `count` of `OZARR_SINGLE` sets it to the one number at `values`, which then is no list. Each reads as that
+/// number again. NaN, infinities and `_FillValue` are as `ozarr_attr_set_double` has them.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_attr_set_numbers(
+    node: *mut ozarr_node,
+    name: *const c_char,
+    r#type: ozarr_type,
+    values: *const c_void,
+    count: i64,
+) -> ozarr_status {
+    entry!("ozarr_attr_set_numbers", {
+        let node = node_of(node, "node")?;
+        let element = element_type(&node, r#type)?;
+        // SAFETY: a NUL-terminated text, and `count` elements, by the function's contract.
+        let (name, bytes) = unsafe { (text(name, "name")?, elements(values, count, element.size())?) };
+        node.attributes().set_numbers(name, element, bytes, count == OZARR_SINGLE)
     })
 }
 
 /// Sets an attribute to any value, given as JSON. What is no JSON is `OZARR_ERR_ARGUMENT`.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_set_json(array: *mut ozarr_array, name: *const c_char, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_array_attr_set_json", {
-        of(array, "array", |attrs| {
-            // SAFETY: NUL-terminated texts, by the function's contract.
-            unsafe { attrs.set_json(text(name, "name")?, text(json, "json")?) }
-        })
-    })
-}
-
-/// The value of an attribute that is an integer from 0 to 2^64 - 1.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_get_uint64(array: *const ozarr_array, name: *const c_char, value: *mut u64) -> ozarr_status {
-    entry!("ozarr_array_attr_get_uint64", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-            unsafe { put(attrs.get_u64(text(name, "name")?)?, value, "value") }
-        })
-    })
-}
-
-/// The values of an attribute that is a list of integers, or one of them: `cap` numbers have room at `values`,
-/// `*count` becomes how many there are, also where that is more; NULL with `cap` 0 asks for it.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_get_int64s(
-    array: *const ozarr_array,
-    name: *const c_char,
-    values: *mut i64,
-    cap: usize,
-    count: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_array_attr_get_int64s", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-            unsafe { put_values(&attrs.get_i64s(text(name, "name")?)?, values, cap, count) }
-        })
-    })
-}
-
-/// Sets an attribute to a list of `count` integers.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_set_int64s(
-    array: *mut ozarr_array,
-    name: *const c_char,
-    values: *const i64,
-    count: usize,
-) -> ozarr_status {
-    entry!("ozarr_array_attr_set_int64s", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text, and `count` numbers, by the function's contract.
-            unsafe { attrs.set_i64s(text(name, "name")?, values_of(values, count)?) }
-        })
-    })
-}
-
-/// The values of an attribute that is a list of numbers, or one of them: `cap` numbers have room at `values`,
-/// `*count` becomes how many there are, also where that is more; NULL with `cap` 0 asks for it.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_get_doubles(
-    array: *const ozarr_array,
-    name: *const c_char,
-    values: *mut f64,
-    cap: usize,
-    count: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_array_attr_get_doubles", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-            unsafe { put_values(&attrs.get_f64s(text(name, "name")?)?, values, cap, count) }
-        })
-    })
-}
-
-/// Sets an attribute to a list of `count` numbers. NaN and infinities are `OZARR_ERR_RANGE`, as of
-/// `ozarr_array_attr_set_double`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_set_doubles(
-    array: *mut ozarr_array,
-    name: *const c_char,
-    values: *const f64,
-    count: usize,
-) -> ozarr_status {
-    entry!("ozarr_array_attr_set_doubles", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text, and `count` numbers, by the function's contract.
-            unsafe { attrs.set_f64s(text(name, "name")?, values_of(values, count)?) }
-        })
-    })
-}
-
-/// Sets an attribute to an integer from 0 to 2^64 - 1.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_set_uint64(array: *mut ozarr_array, name: *const c_char, value: u64) -> ozarr_status {
-    entry!("ozarr_array_attr_set_uint64", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text, by the function's contract.
-            attrs.set_u64(unsafe { text(name, "name") }?, value)
-        })
+pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const c_char, json: *const c_char) -> ozarr_status {
+    entry!("ozarr_attr_set_json", {
+        let node = node_of(node, "node")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        unsafe { node.attributes().set_json(text(name, "name")?, text(json, "json")?) }
     })
 }
 
 /// Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is none of that name.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_erase(array: *mut ozarr_array, name: *const c_char) -> ozarr_status {
-    entry!("ozarr_array_attr_erase", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text, by the function's contract.
-            attrs.erase(unsafe { text(name, "name") }?)
-        })
+pub unsafe extern "C" fn ozarr_attr_erase(node: *mut ozarr_node, name: *const c_char) -> ozarr_status {
+    entry!("ozarr_attr_erase", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        node.attributes().erase(unsafe { text(name, "name") }?)
     })
 }
 
 /// All attributes, as one JSON object.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attrs_get(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_array_attrs_get", {
-        of(array, "array", |attrs| {
-            // SAFETY: room as is said, by the function's contract.
-            unsafe { put_text(&attrs.to_json()?, buf, cap, len) }
-        })
+pub unsafe extern "C" fn ozarr_attrs_get(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_attrs_get", {
+        let node = node_of(node, "node")?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&node.attributes().to_json()?, buf, cap, len) }
     })
 }
 
 /// Replaces all attributes by those of a JSON object.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attrs_set(array: *mut ozarr_array, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_array_attrs_set", {
-        of(array, "array", |attrs| {
-            // SAFETY: a NUL-terminated text, by the function's contract.
-            attrs.replace_json(unsafe { text(json, "json") }?)
-        })
+pub unsafe extern "C" fn ozarr_attrs_set(node: *mut ozarr_node, json: *const c_char) -> ozarr_status {
+    entry!("ozarr_attrs_set", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        node.attributes().replace_json(unsafe { text(json, "json") }?)
     })
 }
 
@@ -369,307 +320,83 @@ pub unsafe extern "C" fn ozarr_array_attrs_set(array: *mut ozarr_array, json: *c
 /// set.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attrs_begin(array: *mut ozarr_array) -> ozarr_status {
-    entry!("ozarr_array_attrs_begin", { of(array, "array", |attrs| attrs.begin()) })
+pub unsafe extern "C" fn ozarr_attrs_begin(node: *mut ozarr_node) -> ozarr_status {
+    entry!("ozarr_attrs_begin", { node_of(node, "node")?.attributes().begin() })
 }
 
-/// Stores in one write what was set since `..._attrs_begin`. Freeing the handle without it discards that.
+/// Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without it discards
+/// that.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attrs_commit(array: *mut ozarr_array) -> ozarr_status {
-    entry!("ozarr_array_attrs_commit", { of(array, "array", |attrs| attrs.commit()) })
+pub unsafe extern "C" fn ozarr_attrs_commit(node: *mut ozarr_node) -> ozarr_status {
+    entry!("ozarr_attrs_commit", { node_of(node, "node")?.attributes().commit() })
 }
 
-/// As `ozarr_array_attr_count`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_count(group: *const ozarr_group, count: *mut usize) -> ozarr_status {
-    entry!("ozarr_group_attr_count", {
-        of(group, "group", |attrs| {
-            // SAFETY: `count` points to room for it.
-            unsafe { put(attrs.names()?.len(), count, "count") }
-        })
-    })
+/// The type that a number from C names, for the attributes of `node`.
+fn element_type(node: &Node, raw: ozarr_type) -> Result<DataType> {
+    match node {
+        Node::Array(array) if raw == OZARR_AS_STORED => Ok(array.data_type().in_memory()),
+        _ => data_type(raw, None),
+    }
 }
 
-/// As `ozarr_array_attr_name`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_name(
-    group: *const ozarr_group,
-    index: usize,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_group_attr_name", {
-        of(group, "group", |attrs| {
-            // SAFETY: room as is said, by the function's contract.
-            unsafe { put_text(&name_at(attrs, index)?, buf, cap, len) }
-        })
-    })
+/// The number of items that a count from C means.
+fn item_count(count: i64) -> Result<usize> {
+    match usize::try_from(count) {
+        Ok(n) if n <= MAX_JSON_VALUES => Ok(n),
+        Ok(n) => bail!(Limit, "the argument `count` is {n}, the limit is {MAX_JSON_VALUES}"),
+        Err(_) => bail!(Argument, "the argument `count` is {count}, expected at least 0"),
+    }
 }
 
-/// As `ozarr_array_attr_kind`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_kind(group: *const ozarr_group, name: *const c_char, kind: *mut ozarr_json_kind) -> ozarr_status {
-    entry!("ozarr_group_attr_kind", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text and room for the kind, by the function's contract.
-            unsafe { put(attrs.kind(text(name, "name")?)? as i32, kind, "kind") }
-        })
-    })
+/// # Safety `values` is NULL or has `count` elements of `size` bytes; one for `OZARR_SINGLE`.
+unsafe fn elements<'a>(values: *const c_void, count: i64, size: usize) -> Result<&'a [u8]> {
+    let count = if count == OZARR_SINGLE { 1 } else { item_count(count)? };
+    if count == 0 {
+        return Ok(&[]);
+    }
+    not_null(values, "values")?;
+    // SAFETY: not NULL; the rest is the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts(values.cast(), count * size) })
 }
 
-/// As `ozarr_array_attr_get_int64`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_get_int64(group: *const ozarr_group, name: *const c_char, value: *mut i64) -> ozarr_status {
-    entry!("ozarr_group_attr_get_int64", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-            unsafe { put(attrs.get_i64(text(name, "name")?)?, value, "value") }
-        })
-    })
+/// # Safety `values` is NULL or has `count` pointers, each NULL or to a NUL-terminated text.
+unsafe fn texts<'a>(values: *const *const c_char, count: i64) -> Result<Vec<&'a str>> {
+    let count = item_count(count)?;
+    if count > 0 {
+        not_null(values, "values")?;
+    }
+    // SAFETY: not NULL, with as many pointers, by the caller's promise.
+    (0..count).map(|i| unsafe { text(values.add(i).read(), &format!("values[{i}]")) }).collect()
 }
 
-/// As `ozarr_array_attr_get_double`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_get_double(group: *const ozarr_group, name: *const c_char, value: *mut f64) -> ozarr_status {
-    entry!("ozarr_group_attr_get_double", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-            unsafe { put(attrs.get_f64(text(name, "name")?)?, value, "value") }
-        })
-    })
+/// Elements for the caller's list of `cap`; `*count` becomes their number, in any case.
+///
+/// # Safety `values` is NULL or has room for `cap` elements of `size` bytes; `count` is NULL or points to an `int64_t`.
+unsafe fn put_elements(bytes: &[u8], size: usize, values: *mut c_void, cap: i64, count: *mut i64) -> Result<()> {
+    let found = (bytes.len() / size) as i64;
+    // SAFETY: the caller's promise.
+    unsafe { put(found, count, "count") }?;
+    if cap < 0 {
+        bail!(Argument, "the argument `cap` is {cap}, expected at least 0");
+    }
+    if values.is_null() && cap == 0 {
+        return Ok(());
+    }
+    not_null(values, "values")?;
+    if cap < found {
+        bail!(BufferSize, "`values` has room for {cap} numbers, expected {found}");
+    }
+    // SAFETY: not NULL, with room for all of them.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), values.cast(), bytes.len()) };
+    Ok(())
 }
 
-/// As `ozarr_array_attr_get_string`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_get_string(
-    group: *const ozarr_group,
-    name: *const c_char,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_group_attr_get_string", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-            unsafe { put_text(&attrs.get_string(text(name, "name")?)?, buf, cap, len) }
-        })
-    })
-}
-
-/// As `ozarr_array_attr_get_json`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_get_json(
-    group: *const ozarr_group,
-    name: *const c_char,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_group_attr_get_json", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-            unsafe { put_text(&attrs.get_json(text(name, "name")?)?, buf, cap, len) }
-        })
-    })
-}
-
-/// As `ozarr_array_attr_set_int64`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_set_int64(group: *mut ozarr_group, name: *const c_char, value: i64) -> ozarr_status {
-    entry!("ozarr_group_attr_set_int64", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text, by the function's contract.
-            attrs.set_i64(unsafe { text(name, "name") }?, value)
-        })
-    })
-}
-
-/// As `ozarr_array_attr_set_double`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_set_double(group: *mut ozarr_group, name: *const c_char, value: f64) -> ozarr_status {
-    entry!("ozarr_group_attr_set_double", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text, by the function's contract.
-            attrs.set_f64(unsafe { text(name, "name") }?, value)
-        })
-    })
-}
-
-/// As `ozarr_array_attr_set_string`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_set_string(group: *mut ozarr_group, name: *const c_char, value: *const c_char) -> ozarr_status {
-    entry!("ozarr_group_attr_set_string", {
-        of(group, "group", |attrs| {
-            // SAFETY: NUL-terminated texts, by the function's contract.
-            unsafe { attrs.set_string(text(name, "name")?, text(value, "value")?) }
-        })
-    })
-}
-
-/// As `ozarr_array_attr_set_json`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_set_json(group: *mut ozarr_group, name: *const c_char, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_group_attr_set_json", {
-        of(group, "group", |attrs| {
-            // SAFETY: NUL-terminated texts, by the function's contract.
-            unsafe { attrs.set_json(text(name, "name")?, text(json, "json")?) }
-        })
-    })
-}
-
-/// As `ozarr_array_attr_get_uint64`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_get_uint64(group: *const ozarr_group, name: *const c_char, value: *mut u64) -> ozarr_status {
-    entry!("ozarr_group_attr_get_uint64", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text and room for the value, by the function's contract.
-            unsafe { put(attrs.get_u64(text(name, "name")?)?, value, "value") }
-        })
-    })
-}
-
-/// As `ozarr_array_attr_get_int64s`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_get_int64s(
-    group: *const ozarr_group,
-    name: *const c_char,
-    values: *mut i64,
-    cap: usize,
-    count: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_group_attr_get_int64s", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-            unsafe { put_values(&attrs.get_i64s(text(name, "name")?)?, values, cap, count) }
-        })
-    })
-}
-
-/// As `ozarr_array_attr_set_int64s`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_set_int64s(
-    group: *mut ozarr_group,
-    name: *const c_char,
-    values: *const i64,
-    count: usize,
-) -> ozarr_status {
-    entry!("ozarr_group_attr_set_int64s", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text, and `count` numbers, by the function's contract.
-            unsafe { attrs.set_i64s(text(name, "name")?, values_of(values, count)?) }
-        })
-    })
-}
-
-/// As `ozarr_array_attr_get_doubles`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_get_doubles(
-    group: *const ozarr_group,
-    name: *const c_char,
-    values: *mut f64,
-    cap: usize,
-    count: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_group_attr_get_doubles", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
-            unsafe { put_values(&attrs.get_f64s(text(name, "name")?)?, values, cap, count) }
-        })
-    })
-}
-
-/// As `ozarr_array_attr_set_doubles`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_set_doubles(
-    group: *mut ozarr_group,
-    name: *const c_char,
-    values: *const f64,
-    count: usize,
-) -> ozarr_status {
-    entry!("ozarr_group_attr_set_doubles", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text, and `count` numbers, by the function's contract.
-            unsafe { attrs.set_f64s(text(name, "name")?, values_of(values, count)?) }
-        })
-    })
-}
-
-/// As `ozarr_array_attr_set_uint64`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_set_uint64(group: *mut ozarr_group, name: *const c_char, value: u64) -> ozarr_status {
-    entry!("ozarr_group_attr_set_uint64", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text, by the function's contract.
-            attrs.set_u64(unsafe { text(name, "name") }?, value)
-        })
-    })
-}
-
-/// As `ozarr_array_attr_erase`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_erase(group: *mut ozarr_group, name: *const c_char) -> ozarr_status {
-    entry!("ozarr_group_attr_erase", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text, by the function's contract.
-            attrs.erase(unsafe { text(name, "name") }?)
-        })
-    })
-}
-
-/// As `ozarr_array_attrs_get`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attrs_get(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_group_attrs_get", {
-        of(group, "group", |attrs| {
-            // SAFETY: room as is said, by the function's contract.
-            unsafe { put_text(&attrs.to_json()?, buf, cap, len) }
-        })
-    })
-}
-
-/// As `ozarr_array_attrs_set`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attrs_set(group: *mut ozarr_group, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_group_attrs_set", {
-        of(group, "group", |attrs| {
-            // SAFETY: a NUL-terminated text, by the function's contract.
-            attrs.replace_json(unsafe { text(json, "json") }?)
-        })
-    })
-}
-
-/// As `ozarr_array_attrs_begin`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attrs_begin(group: *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_group_attrs_begin", { of(group, "group", |attrs| attrs.begin()) })
-}
-
-/// As `ozarr_array_attrs_commit`, for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attrs_commit(group: *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_group_attrs_commit", { of(group, "group", |attrs| attrs.commit()) })
+fn name_at(attributes: &Attributes, index: i64) -> Result<String> {
+    let names = attributes.names()?;
+    let count = names.len();
+    usize::try_from(index)
+        .ok()
+        .and_then(|index| names.into_iter().nth(index))
+        .ok_or_else(|| err!(Bounds, "found the index {index}, expected 0 or more and less than {count}, the number of attributes"))
 }

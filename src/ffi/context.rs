@@ -4,9 +4,9 @@
 //! threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call
 //! gains by it.
 
-use super::array::bytes;
 use super::entry;
 use super::handle::Handle;
+use super::settings::{bytes, truth};
 use super::status::ozarr_status;
 use super::strings::{not_null, put, text};
 use super::types::{OZARR_LOG_INFO, OZARR_LOG_OFF, OZARR_LOG_WARNING, Settings, ozarr_context, ozarr_log_fn, ozarr_log_level};
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
 ///   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
 /// - `"chunk_cache"`: so many bytes of memory for decoded chunks that all arrays which are opened with the
-///   context from now on share; `"0"`, the default, is none. As `ozarr_array_set` says, which sets it for one
+///   context from now on share; `"0"`, the default, is none. As `ozarr_node_set` says, which sets it for one
 ///   array; arrays whose chunks have no room in it do without.
 /// - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
 /// - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
@@ -57,8 +57,8 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
                 Ok(n @ 1..=MAX_THREADS) => context.threads.store(n, Relaxed),
                 _ => bail!(Argument, "the setting \"threads\" is {value:?}, expected a number from 1 to {MAX_THREADS}"),
             },
-            "strict" => context.strict.store(flag(key, value)?, Relaxed),
-            "non_finite" => context.non_finite.store(flag(key, value)?, Relaxed),
+            "strict" => context.strict.store(truth(key, value)?, Relaxed),
+            "non_finite" => context.non_finite.store(truth(key, value)?, Relaxed),
             "chunk_cache" => {
                 let bytes = bytes(key, value)?;
                 drop(context.chunk_cache.replace((bytes > 0).then(|| node::ChunkCache::new(bytes))));
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
                 "wait" | "again" => context.budget.set_again(value == "again"),
                 _ => bail!(Argument, "the setting \"when_full\" is {value:?}, expected \"wait\" or \"again\""),
             },
-            "measure_time" => context.stats.0.measure_time(flag(key, value)?),
+            "measure_time" => context.stats.0.measure_time(truth(key, value)?),
             _ => bail!(
                 Argument,
                 "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"chunk_cache\", \"non_finite\", \"measure_time\", \"bytes_in_flight\", \"when_full\""
@@ -79,15 +79,6 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
         }
         Ok(())
     })
-}
-
-/// `"1"` or `"0"`.
-fn flag(key: &str, value: &str) -> Result<bool> {
-    match value {
-        "1" => Ok(true),
-        "0" => Ok(false),
-        _ => bail!(Argument, "the setting {key:?} is {value:?}, expected \"1\" or \"0\""),
-    }
 }
 
 /// Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare

@@ -12,7 +12,7 @@
 //! if (ozarr_dataset_define_time(ds, "time", 24, "hours since 2026-01-01", NULL, &time)) goto fail;
 //! if (ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 100, x, sizeof x, "m", NULL)) goto fail;
 //! if (ozarr_dataset_define_variable(ds, "t", OZARR_FLOAT32, 2, dims, &t)) goto fail;
-//! if (ozarr_array_attr_set_string(t, "units", "K")) goto fail;
+//! if (ozarr_attr_set_string(ozarr_array_node(t), "units", "K")) goto fail;
 //! ...
 //! if (ozarr_dataset_close(ds)) goto fail;
 //! ```

@@ -3,9 +3,8 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_text, text};
+use super::strings::{not_null, put, text};
 use super::types::{create, ozarr_array, ozarr_create, ozarr_group, ozarr_spec};
-use crate::error::bail;
 use crate::node::{Array, Context, Group, Mode, Store};
 use std::ffi::c_char;
 
@@ -119,69 +118,12 @@ pub unsafe extern "C" fn ozarr_group_open_array(
     })
 }
 
-/// The Zarr format: 2 or 3.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_zarr_format(group: *const ozarr_group, format: *mut i32) -> ozarr_status {
-    entry!("ozarr_group_zarr_format", {
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: `format` points to room for it.
-        unsafe { put(group.format().number(), format, "format") }
-    })
-}
-
-/// The draft of Zarr v3 that the group is in, `"d0"` or `"d2"`; an empty text where it is in none. Drafts
-/// are only read; `ozarr_migrate` makes Zarr v3 of them.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_draft(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_group_draft", {
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(group.dialect().draft().unwrap_or(""), buf, cap, len) }
-    })
-}
-
-/// The group's metadata document (`zarr.json` or `.zgroup`) as JSON.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_metadata(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_group_metadata", {
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&group.metadata_json(), buf, cap, len) }
-    })
-}
-
 /// Collects the metadata of everything below the group into one document, so that readers open the hierarchy
 /// with one read (xarray looks for it). To be called again when nodes were added or changed.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_group_consolidate", { ozarr_group::get(group, "group")?.consolidate() })
-}
-
-/// Changes a rarely used setting of this handle: `"raw_attributes"`, as of `ozarr_array_set`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_set(group: *mut ozarr_group, key: *const c_char, value: *const c_char) -> ozarr_status {
-    entry!("ozarr_group_set", {
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (key, value) = unsafe { (text(key, "key")?, text(value, "value")?) };
-        if key != "raw_attributes" {
-            bail!(Argument, "found the setting {key:?}, expected one of: \"raw_attributes\"");
-        }
-        group.attributes().set_raw(super::array::truth(key, value)?);
-        Ok(())
-    })
-}
-
-/// Makes durable what was written to the group's store.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_flush(group: *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_group_flush", { ozarr_group::get(group, "group")?.flush() })
 }
 
 /// Flushes and frees. The handle is gone, whatever the status says.

@@ -108,6 +108,24 @@ impl Kind {
     }
 }
 
+/// The kind that the bits of `handle` name, whether it is open or not; `None` if they are not those of a handle.
+pub(crate) fn kind_of(handle: *const c_void) -> Option<Kind> {
+    let bits = handle as usize as u64;
+    Kind::ALL.into_iter().find(|&kind| bits >> 48 == TAG << 8 | KIND_MARK | kind as u64)
+}
+
+/// The error of a handle of another kind than `expected` names.
+#[cold]
+pub(crate) fn refuse(handle: *const c_void, argument: &str, expected: &str) -> Error {
+    if handle.is_null() {
+        return err!(Null, "the argument `{argument}` is NULL, expected an {expected}");
+    }
+    match kind_of(handle) {
+        Some(kind) => err!(InvalidHandle, "the argument `{argument}` is an {}, expected an {expected}", kind.c_name()),
+        None => err!(InvalidHandle, "the argument `{argument}` is no handle of ozarr, expected an {expected}"),
+    }
+}
+
 /// A C handle type, tied to what it stands for and to its table.
 pub(crate) trait Handle: Sized + 'static {
     /// What a handle of this type stands for.
@@ -218,16 +236,12 @@ impl<T: Send + Sync + 'static> Table<T> {
 
     #[cold]
     fn refuse(&self, handle: *const c_void, argument: &str) -> Error {
-        let (bits, expected) = (handle as usize as u64, self.kind.c_name());
-        if handle.is_null() {
-            return err!(Null, "the argument `{argument}` is NULL, expected an {expected}");
-        }
-        match Kind::ALL.iter().find(|&&k| bits >> 48 == TAG << 8 | KIND_MARK | k as u64) {
-            Some(&kind) if kind == self.kind => {
+        let expected = self.kind.c_name();
+        match kind_of(handle) {
+            Some(kind) if kind == self.kind => {
                 err!(InvalidHandle, "the argument `{argument}` is an {expected} that was freed or closed before")
             }
-            Some(kind) => err!(InvalidHandle, "the argument `{argument}` is an {}, expected an {expected}", kind.c_name()),
-            None => err!(InvalidHandle, "the argument `{argument}` is no handle of ozarr, expected an {expected}"),
+            _ => refuse(handle, argument, expected),
         }
     }
 

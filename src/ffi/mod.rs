@@ -48,6 +48,7 @@ pub mod zip;
 
 mod handle;
 mod host;
+mod settings;
 mod strings;
 
 use crate::error::{Result, err};

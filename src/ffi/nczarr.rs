@@ -10,9 +10,9 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
-use super::types::{ozarr_array, ozarr_group};
+use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node};
 use crate::error::{bail, err};
-use crate::node::NcType;
+use crate::node::{NcType, Node};
 use std::ffi::c_char;
 
 /// The version in the superblock that the root of NCZarr has (`"2.0.0"`), or an empty text.
@@ -112,34 +112,21 @@ pub unsafe extern "C" fn ozarr_array_nc_type(array: *const ozarr_array, buf: *mu
 /// text where it is not said.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_attr_nc_type(
-    array: *const ozarr_array,
+pub unsafe extern "C" fn ozarr_attr_nc_type(
+    node: *const ozarr_node,
     name: *const c_char,
     buf: *mut c_char,
     cap: usize,
     len: *mut usize,
 ) -> ozarr_status {
-    entry!("ozarr_array_attr_nc_type", {
+    entry!("ozarr_attr_nc_type", {
+        let node = node_of(node, "node")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
-        let found = ozarr_array::get(array, "array")?.nc_attribute_type(unsafe { text(name, "name") }?)?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_type(found.as_ref(), buf, cap, len) }
-    })
-}
-
-/// `ozarr_array_attr_nc_type` for a group.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_attr_nc_type(
-    group: *const ozarr_group,
-    name: *const c_char,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_group_attr_nc_type", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let found = ozarr_group::get(group, "group")?.nc_attribute_type(unsafe { text(name, "name") }?)?;
+        let name = unsafe { text(name, "name") }?;
+        let found = match &node {
+            Node::Array(array) => array.nc_attribute_type(name)?,
+            Node::Group(group) => group.nc_attribute_type(name)?,
+        };
         // SAFETY: room as is said, by the function's contract.
         unsafe { put_type(found.as_ref(), buf, cap, len) }
     })

@@ -1,13 +1,31 @@
 //! Nodes of either kind
+//!
+//! What arrays and groups have in common is asked of them as nodes:
+//! `ozarr_node_path(ozarr_array_node(t), ...)`.
 
 use super::entry;
 use super::handle::Handle;
+use super::settings;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, text};
-use super::types::{ozarr_array, ozarr_group};
+use super::strings::{not_null, put, put_text, text};
+use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node};
 use crate::node::{Context, Mode, Node, Store};
 use std::ffi::c_char;
 use std::ptr::null_mut;
+
+/// The array as a node: the same handle, for functions that take arrays and groups. Nothing is to be
+/// freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_array_node(array: *const ozarr_array) -> *mut ozarr_node {
+    entry!("ozarr_array_node", else null_mut(), { Ok(array.cast_mut().cast()) })
+}
+
+/// The group as a node: the same handle, for functions that take arrays and groups. Nothing is to be
+/// freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_group_node(group: *const ozarr_group) -> *mut ozarr_node {
+    entry!("ozarr_group_node", else null_mut(), { Ok(group.cast_mut().cast()) })
+}
 
 /// Opens what stands at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array` and
 /// `*group` becomes its handle, the other one NULL.
@@ -47,4 +65,103 @@ pub unsafe extern "C" fn ozarr_node_erase(location: *const c_char) -> ozarr_stat
         let (store, path) = Store::locate(&Context::default(), location, Mode::ReadWrite)?;
         store.erase_node(&path)
     })
+}
+
+/// The node's path in its store, such as `"fields/temperature"`; empty for the root.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_path(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_node_path", {
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(node_of(node, "node")?.path(), buf, cap, len) }
+    })
+}
+
+/// The node's metadata document (`zarr.json`, `.zarray` or `.zgroup`) as JSON.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_metadata(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_node_metadata", {
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&node_of(node, "node")?.metadata_json(), buf, cap, len) }
+    })
+}
+
+/// The Zarr format: 2 or 3.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format: *mut i32) -> ozarr_status {
+    entry!("ozarr_node_zarr_format", {
+        // SAFETY: `format` points to room for it.
+        unsafe { put(node_of(node, "node")?.format().number(), format, "format") }
+    })
+}
+
+/// Changes a rarely used setting of this handle. What is true or false is `"1"`, `"true"` or `"on"`, or
+/// `"0"`, `"false"` or `"off"`.
+///
+/// - `"raw_attributes"`: `"1"` shows attributes that are for programs only, too, where attributes are
+///   counted, listed, or replaced all at once: `_ARRAY_DIMENSIONS` of format 2 (the dimensions' names), and
+///   those of NCZarr (`_nc...`). By its name each is found in any case. `"0"` is the default.
+///
+/// Of arrays:
+///
+/// - `"write_fill_chunks"`: `"1"` stores also chunks that hold nothing but the fill value; `"0"` (the
+///   default) leaves them out, they read the same.
+/// - `"chunk_cache"`: the bytes of memory for decoded chunks (inner chunks of shards) of which only parts
+///   are read; `"0"`, the default, is none. Every use asks the store whether the chunk is still what it was:
+///   one look at a file, so what comes out is what is stored, whoever changed it, on file systems whose
+///   times can be relied on. For programs that read element by element. In stores that are far away it is of
+///   no use (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
+/// - `"write_back"`: the bytes of memory in which parts of chunks that are written wait until their
+///   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this handle
+///   stores what it is about to read; others see what was written when its chunk is whole, or after a flush.
+///   Short of memory, the chunks that wait for the longest time are stored. Flushing and closing tell what
+///   could not be stored; what could not goes on waiting, and the next flush tries again.
+///   Less than one chunk is `OZARR_ERR_LIMIT`. A child of `fork` begins with nothing that waits.
+/// - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_char, value: *const c_char) -> ozarr_status {
+    entry!("ozarr_node_set", {
+        let node = node_of(node, "node")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        unsafe { settings::set(&node, text(key, "key")?, text(value, "value")?) }
+    })
+}
+
+/// The value of a setting of `ozarr_node_set`, in the form in which it can be set again (`"1"` or `"0"`, or a
+/// number of bytes). Two more can only be asked for: `"mode"` is `"r+"` where the node may be changed, else
+/// `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is in
+/// none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them).
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_get(
+    node: *const ozarr_node,
+    key: *const c_char,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_node_get", {
+        let node = node_of(node, "node")?;
+        // SAFETY: a NUL-terminated text, and room as is said, by the function's contract.
+        unsafe { put_text(&settings::get(&node, text(key, "key")?)?, buf, cap, len) }
+    })
+}
+
+/// Reads the node's documents again: shape, attributes and all else that this handle knows may have been
+/// changed by other handles and processes.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node) -> ozarr_status {
+    entry!("ozarr_node_refresh", { node_of(node, "node")?.refresh() })
+}
+
+/// Stores what waits to be written (see `ozarr_node_set`), and makes durable what was written to the node's
+/// store.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_flush(node: *mut ozarr_node) -> ozarr_status {
+    entry!("ozarr_node_flush", { node_of(node, "node")?.flush() })
 }

@@ -8,9 +8,12 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{not_null, put_numbers};
-use super::types::ozarr_array;
-use crate::error::bail;
+use super::strings::{not_null, put, put_bytes, put_numbers, text};
+use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node, ozarr_store};
+use crate::error::{Result, bail};
+use crate::node::{Context, Mode, Node, Store};
+use std::ffi::{c_char, c_void};
+use std::ptr::null_mut;
 
 /// `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading.
 pub const OZARR_PARTITION_INNER: u32 = 1;
@@ -57,4 +60,98 @@ pub unsafe extern "C" fn ozarr_array_partition(
             put_numbers(&part.1, shape, "shape")
         }
     })
+}
+
+/// The node's metadata as bytes, of a group with those of everything below it, for `ozarr_node_import` in
+/// another process: one process reads the metadata, all others open what it tells them. `*len` becomes the
+/// number of bytes, also where `cap` is too small (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_export(node: *const ozarr_node, buf: *mut c_void, cap: usize, len: *mut usize) -> ozarr_status {
+    entry!("ozarr_node_export", {
+        let bytes = node_of(node, "node")?.export()?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_bytes(&bytes, buf, cap, len) }
+    })
+}
+
+/// Opens the node that was exported, in the store at `location` (the root, as for `ozarr_store_open`), of
+/// whose metadata nothing is read for it, nor for what is opened below a group. One of `*array` and
+/// `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_node_import(
+    location: *const c_char,
+    mode: *const c_char,
+    data: *const c_void,
+    size: usize,
+    array: *mut *mut ozarr_array,
+    group: *mut *mut ozarr_group,
+) -> ozarr_status {
+    entry!("ozarr_node_import", {
+        not_null(array, "array")?;
+        not_null(group, "group")?;
+        // SAFETY: NUL-terminated texts, by the function's contract.
+        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
+        let store = Store::open(&Context::default(), location, Mode::parse(mode)?, &[])?;
+        // SAFETY: `size` bytes, by the function's contract.
+        let (a, g) = match unsafe { imported(&store, data, size) }? {
+            Node::Array(a) => (ozarr_array::insert(a)?, null_mut()),
+            Node::Group(g) => (null_mut(), ozarr_group::insert(g)?),
+        };
+        // SAFETY: both point to room for a handle.
+        unsafe {
+            put(a, array, "array")?;
+            put(g, group, "group")
+        }
+    })
+}
+
+/// As `ozarr_node_import`, of an array, in a store that is open.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_array_import(
+    store: *const ozarr_store,
+    data: *const c_void,
+    size: usize,
+    out: *mut *mut ozarr_array,
+) -> ozarr_status {
+    entry!("ozarr_array_import", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: `size` bytes, by the function's contract.
+        match unsafe { imported(&store, data, size) }? {
+            // SAFETY: `out` points to room for a handle.
+            Node::Array(array) => unsafe { put(ozarr_array::insert(array)?, out, "out") },
+            Node::Group(_) => bail!(NodeKind, "the bytes are those of a group, not of an array"),
+        }
+    })
+}
+
+/// As `ozarr_node_import`, of a group, in a store that is open.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_group_import(
+    store: *const ozarr_store,
+    data: *const c_void,
+    size: usize,
+    out: *mut *mut ozarr_group,
+) -> ozarr_status {
+    entry!("ozarr_group_import", {
+        not_null(out, "out")?;
+        let store = ozarr_store::get(store, "store")?;
+        // SAFETY: `size` bytes, by the function's contract.
+        match unsafe { imported(&store, data, size) }? {
+            // SAFETY: `out` points to room for a handle.
+            Node::Group(group) => unsafe { put(ozarr_group::insert(group)?, out, "out") },
+            Node::Array(_) => bail!(NodeKind, "the bytes are those of an array, not of a group"),
+        }
+    })
+}
+
+/// # Safety `data` is NULL or has `size` bytes.
+unsafe fn imported(store: &Store, data: *const c_void, size: usize) -> Result<Node> {
+    not_null(data, "data")?;
+    // SAFETY: not NULL; the rest is the caller's promise.
+    Node::import(store, unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) })
 }

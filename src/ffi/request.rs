@@ -25,7 +25,7 @@
 //!            a resize that erases, come behind those submitted before. So overlapping writes end as if each
 //!            had been a blocking call, and a read sees the writes before it. Everything else has no order:
 //!            other chunks, the raw chunks and shard writers, and the same files opened by another name.
-//! Flushing.  `ozarr_array_flush`, `ozarr_array_close` and the same of stores wait for the requests on what
+//! Flushing.  `ozarr_node_flush`, `ozarr_array_close` and the same of stores wait for the requests on what
 //!            they flush. What those failed with is told by the requests only.
 //! Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in stores
 //!            and codecs of your own that must stay in your threads) requests go on only inside of test, wait

@@ -46,7 +46,7 @@ pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *c
 }
 
 /// A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
-/// `ozarr_array_metadata`. What is no JSON is `OZARR_ERR_ARGUMENT`, as for all texts of JSON.
+/// `ozarr_node_metadata`. What is no JSON is `OZARR_ERR_ARGUMENT`, as for all texts of JSON.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut *mut ozarr_spec) -> ozarr_status {

@@ -108,21 +108,21 @@ pub(super) unsafe fn put<T>(value: T, out: *mut T, argument: &str) -> Result<()>
     Ok(())
 }
 
-/// Bytes for the caller's buffer of `cap` bytes. `*size` becomes their number, in any case. NULL with `cap` 0 asks for that only.
+/// Bytes for the caller's buffer of `cap` bytes. `*len` becomes their number, in any case. NULL with `cap` 0 asks for that only.
 ///
-/// # Safety `data` is NULL or has room for `cap` bytes; `size` is NULL or points to a `size_t`.
-pub(super) unsafe fn put_bytes(bytes: &[u8], data: *mut c_void, cap: usize, size: *mut usize) -> Result<()> {
+/// # Safety `buf` is NULL or has room for `cap` bytes; `len` is NULL or points to a `size_t`.
+pub(super) unsafe fn put_bytes(bytes: &[u8], buf: *mut c_void, cap: usize, len: *mut usize) -> Result<()> {
     // SAFETY: NULL or room for it.
-    unsafe { put(bytes.len(), size, "size") }?;
-    if data.is_null() && cap == 0 {
+    unsafe { put(bytes.len(), len, "len") }?;
+    if buf.is_null() && cap == 0 {
         return Ok(());
     }
-    not_null(data, "data")?;
+    not_null(buf, "buf")?;
     if cap < bytes.len() {
-        bail!(BufferSize, "`data` has {cap} bytes, expected {}", bytes.len());
+        bail!(BufferSize, "`buf` has {cap} bytes, expected {}", bytes.len());
     }
     // SAFETY: not NULL, with room for all of them.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), data.cast(), bytes.len()) };
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf.cast(), bytes.len()) };
     Ok(())
 }
 

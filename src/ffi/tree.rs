@@ -7,14 +7,11 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_bytes, put_text, text};
-use super::types::{
-    Cursor, check_struct_size, create, node_kind, ozarr_array, ozarr_create, ozarr_group, ozarr_iter, ozarr_node_function, ozarr_store,
-};
+use super::strings::{not_null, put, put_text, text};
+use super::types::{Cursor, check_struct_size, create, node_kind, ozarr_array, ozarr_create, ozarr_group, ozarr_iter, ozarr_node_function};
 use crate::error::{Result, bail, err};
-use crate::node::{Child, Context, Mode, Node, Store};
+use crate::node::Child;
 use std::ffi::{CString, c_char, c_void};
-use std::ptr::null_mut;
 use std::sync::atomic::AtomicUsize;
 
 /// The tree below the group as text, a line for each node. `depth`: so many levels; negative for all.
@@ -220,111 +217,6 @@ pub unsafe extern "C" fn ozarr_array_info_text(
         // SAFETY: room as is said, by the function's contract.
         unsafe { put_text(&text, buf, cap, len) }
     })
-}
-
-/// The array's metadata as bytes, for `ozarr_node_import` in another process (of an MPI program, say):
-/// `cap` bytes at `data`; `*size` becomes their number also where `cap` is too small, NULL with `cap` 0
-/// asks for it.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_export(array: *const ozarr_array, data: *mut c_void, cap: usize, size: *mut usize) -> ozarr_status {
-    entry!("ozarr_array_export", {
-        let bytes = ozarr_array::get(array, "array")?.export()?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_bytes(&bytes, data, cap, size) }
-    })
-}
-
-/// As `ozarr_array_export`: the metadata of the group and of everything below it.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_export(group: *const ozarr_group, data: *mut c_void, cap: usize, size: *mut usize) -> ozarr_status {
-    entry!("ozarr_group_export", {
-        let bytes = ozarr_group::get(group, "group")?.export()?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_bytes(&bytes, data, cap, size) }
-    })
-}
-
-/// Opens the node that was exported, in the store at `location` (the root, as for `ozarr_store_open`), of
-/// whose metadata nothing is read for it, nor for what is opened below a group. One of `*array` and
-/// `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_node_import(
-    location: *const c_char,
-    mode: *const c_char,
-    data: *const c_void,
-    size: usize,
-    array: *mut *mut ozarr_array,
-    group: *mut *mut ozarr_group,
-) -> ozarr_status {
-    entry!("ozarr_node_import", {
-        not_null(array, "array")?;
-        not_null(group, "group")?;
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
-        let store = Store::open(&Context::default(), location, Mode::parse(mode)?, &[])?;
-        // SAFETY: `size` bytes, by the function's contract.
-        let (a, g) = match unsafe { imported(&store, data, size) }? {
-            Node::Array(a) => (ozarr_array::insert(a)?, null_mut()),
-            Node::Group(g) => (null_mut(), ozarr_group::insert(g)?),
-        };
-        // SAFETY: both point to room for a handle.
-        unsafe {
-            put(a, array, "array")?;
-            put(g, group, "group")
-        }
-    })
-}
-
-/// As `ozarr_node_import`, of an array, in a store that is open.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_import(
-    store: *const ozarr_store,
-    data: *const c_void,
-    size: usize,
-    out: *mut *mut ozarr_array,
-) -> ozarr_status {
-    entry!("ozarr_array_import", {
-        not_null(out, "out")?;
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: `size` bytes, by the function's contract.
-        match unsafe { imported(&store, data, size) }? {
-            // SAFETY: `out` points to room for a handle.
-            Node::Array(array) => unsafe { put(ozarr_array::insert(array)?, out, "out") },
-            Node::Group(_) => bail!(NodeKind, "the bytes are those of a group, not of an array"),
-        }
-    })
-}
-
-/// As `ozarr_node_import`, of a group, in a store that is open.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_import(
-    store: *const ozarr_store,
-    data: *const c_void,
-    size: usize,
-    out: *mut *mut ozarr_group,
-) -> ozarr_status {
-    entry!("ozarr_group_import", {
-        not_null(out, "out")?;
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: `size` bytes, by the function's contract.
-        match unsafe { imported(&store, data, size) }? {
-            // SAFETY: `out` points to room for a handle.
-            Node::Group(group) => unsafe { put(ozarr_group::insert(group)?, out, "out") },
-            Node::Array(_) => bail!(NodeKind, "the bytes are those of an array, not of a group"),
-        }
-    })
-}
-
-/// # Safety `data` is NULL or has `size` bytes.
-unsafe fn imported(store: &Store, data: *const c_void, size: usize) -> Result<Node> {
-    not_null(data, "data")?;
-    // SAFETY: not NULL; the rest is the caller's promise.
-    Node::import(store, unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) })
 }
 
 fn levels(depth: i32) -> usize {

@@ -6,7 +6,7 @@
 //! `ozarr_last_error()`. The order does not matter: an array stays usable after its store's handle is
 //! freed.
 
-use super::handle::{Handle, Kind, Table};
+use super::handle::{Handle, Kind, Table, kind_of, refuse};
 use crate::dtype::{DataType, Overflow};
 use crate::error::{Result, bail, err};
 use crate::fork::{ForkPreserved, ForkReset};
@@ -22,6 +22,13 @@ pub struct ozarr_array {
 
 /// A group: a folder of arrays and groups, with attributes.
 pub struct ozarr_group {
+    _bits: [u8; 0],
+}
+
+/// An array or a group, for what both have: attributes, path, metadata. It is the handle of the array or
+/// group itself (`ozarr_array_node`, `ozarr_group_node`), and ends with it.
+#[allow(non_camel_case_types)]
+pub struct ozarr_node {
     _bits: [u8; 0],
 }
 
@@ -360,6 +367,15 @@ handle!(ozarr_dataset, Dataset, node::Dataset);
 handle!(ozarr_request, Request, super::request::Flight);
 handle!(ozarr_answer, Answer, Turn<super::ext_store::Pending>);
 handle!(ozarr_keys, Keys, Turn<Vec<String>>);
+
+/// The array or group of a handle; `argument` names the handle in errors.
+pub(super) fn node_of(handle: *const ozarr_node, argument: &str) -> Result<node::Node> {
+    match kind_of(handle.cast()) {
+        Some(Kind::Array) => Ok(node::Node::Array(ozarr_array::get(handle.cast(), argument)?.clone())),
+        Some(Kind::Group) => Ok(node::Node::Group(ozarr_group::get(handle.cast(), argument)?.clone())),
+        _ => Err(refuse(handle.cast(), argument, "ozarr_array or ozarr_group")),
+    }
+}
 
 /// The data type of a number from C; `OZARR_AS_STORED` is `stored`, where there is one.
 pub(super) fn data_type(raw: ozarr_type, stored: Option<DataType>) -> Result<DataType> {

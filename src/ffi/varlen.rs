@@ -129,7 +129,7 @@ pub unsafe extern "C" fn ozarr_array_list_type(array: *const ozarr_array, r#type
 }
 
 /// The fill value of an array of variable length: its bytes as a text. (Bytes that are no UTF-8 are
-/// `OZARR_ERR_TYPE`; `ozarr_array_metadata` has them.)
+/// `OZARR_ERR_TYPE`; `ozarr_node_metadata` has them.)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_fill_text(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {

@@ -51,6 +51,11 @@ impl Number {
         value.is_finite().then(|| Number(smol_str::format_smolstr!("{value:?}")))
     }
 
+    /// The shortest text that reads as that `float` again. It is finite.
+    pub fn from_f32(value: f32) -> Number {
+        Number(smol_str::format_smolstr!("{value:?}"))
+    }
+
     /// The number as it is written.
     pub fn as_str(&self) -> &str {
         &self.0

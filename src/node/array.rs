@@ -131,7 +131,7 @@ impl Array {
             Format::V2 => attributes,
             Format::V3 => Some(v3::attributes(&meta.document).cloned().unwrap_or_default()),
         };
-        let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known).of(meta.dialect);
+        let attributes = Attributes::new(store, &path, meta.format, NodeKind::Array, known).of(meta.dialect).of_elements(meta.data_type);
         let stats = Counters::below(store.stats());
         let handling = Handling { cache: store.context().chunk_cache().map(ChunkCache::for_array), ..Handling::default() };
         let state = ForkPreserved::new(Arc::new(State::new(store, &path, meta, &handling)?.counting(&stats)));
@@ -396,6 +396,21 @@ impl Array {
         }
         self.handle(|handling| handling.write_back = (bytes > 0).then(|| kept.clone()));
         Ok(())
+    }
+
+    /// Whether chunks that hold only the fill value are stored all the same.
+    pub fn writes_fill_chunks(&self) -> bool {
+        self.0.handling.read(|handling| handling.write_fill_chunks)
+    }
+
+    /// The most bytes of decoded chunks that are kept; 0: none are.
+    pub fn chunk_cache(&self) -> usize {
+        self.0.handling.read(|handling| handling.cache.as_ref().map_or(0, ArrayCache::limit))
+    }
+
+    /// The most bytes of parts of chunks that wait to be written; 0: nothing waits.
+    pub fn write_back(&self) -> usize {
+        self.0.handling.read(|handling| handling.write_back.as_ref().map_or(0, |kept| kept.limit()))
     }
 
     /// Stores what waits to be written. What cannot be stored goes on waiting.

@@ -1,10 +1,11 @@
-//! The attributes of an open node: typed access, and changes that lose nothing of what others changed meanwhile.
+//! The attributes of an open node, and changes that lose nothing of what others changed meanwhile. Typed access is in `attr_values`.
 //! Specification: v2, "Attributes" (`.zattrs`); v3 core, `attributes`.
 
 use super::context::not_finite;
 use super::dimensions::is_hidden;
 use super::{NodeKind, Store, document, hierarchy, path};
-use crate::error::{ErrorKind, Result, bail, err};
+use crate::dtype::{DataType, Kind};
+use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::json::{self, Number, Text, brief};
@@ -25,6 +26,8 @@ pub struct Attributes {
     format: Format,
     dialect: Dialect,
     kind: NodeKind,
+    /// The type of the array's elements; `None` for a group.
+    pub(super) element: Option<DataType>,
     /// Whether [`Attributes::shown`] shows all of them.
     raw: AtomicBool,
     state: ForkPreserved<State>,
@@ -85,15 +88,8 @@ impl JsonKind {
     }
 }
 
-/// The items of a list; anything else is a list of itself.
-fn items(value: &Value) -> &[Value] {
-    match value {
-        Value::Array(items) => items,
-        one => std::slice::from_ref(one),
-    }
-}
-
-fn is_integer(number: &Number) -> bool {
+/// Whether a number is written without fraction and exponent.
+pub(super) fn is_integer(number: &Number) -> bool {
     number.as_str().bytes().all(|b| b.is_ascii_digit() || b == b'-')
 }
 
@@ -102,7 +98,30 @@ impl Attributes {
     pub(super) fn new(store: &Store, path: &str, format: Format, kind: NodeKind, current: Option<Map>) -> Attributes {
         let state = State { current: current.map(Arc::new), pending: None };
         let (path, dialect, state) = (path.to_string(), Dialect::Final, ForkPreserved::new(state));
-        Attributes { store: store.clone(), path, format, dialect, kind, raw: AtomicBool::new(false), state }
+        Attributes { store: store.clone(), path, format, dialect, kind, element: None, raw: AtomicBool::new(false), state }
+    }
+
+    /// These attributes as those of an array with elements of that type.
+    pub(super) fn of_elements(self, element: DataType) -> Attributes {
+        Attributes { element: Some(element), ..self }
+    }
+
+    /// Forgets what was read, and takes `current` instead; `None` where it is to be read when it is asked for. Collected changes stay.
+    pub(super) fn renew(&self, current: Option<Map>) -> Result<()> {
+        let mut fresh = match current {
+            Some(all) => all,
+            None => document::reported_attributes_v2(&self.store, &self.path)?,
+        };
+        self.state.write(|state| {
+            let current = Arc::new(fresh.clone());
+            if let Some(pending) = &mut state.pending {
+                // A change that is of no use by now (what it erases is gone) is told by the commit.
+                pending.changes.iter().for_each(|change| drop(self.apply(&mut fresh, change)));
+                pending.view = Arc::new(fresh);
+            }
+            drop(state.current.replace(current));
+        });
+        Ok(())
     }
 
     /// The same of a node of a draft of version 3, where nothing is changed.
@@ -128,6 +147,11 @@ impl Attributes {
         self.raw.store(raw, Ordering::Relaxed);
     }
 
+    /// Whether [`Attributes::set_raw`] asked for all of them.
+    pub fn is_raw(&self) -> bool {
+        self.raw.load(Ordering::Relaxed)
+    }
+
     /// Replaces those that are shown.
     pub fn replace_shown(&self, all: Map) -> Result<()> {
         let mut kept = self.all()?;
@@ -137,7 +161,7 @@ impl Attributes {
     }
 
     fn hides(&self, name: &str) -> bool {
-        !self.raw.load(Ordering::Relaxed) && is_hidden(name, self.format, self.kind)
+        !self.is_raw() && is_hidden(name, self.format, self.kind)
     }
 
     /// One attribute; an error of kind `NotFound` names those that are there.
@@ -145,8 +169,11 @@ impl Attributes {
         self.with(name, |value| Ok(value.clone()))
     }
 
-    /// Sets one attribute.
+    /// Sets one attribute. One without a name is an error of kind `Name`; such attributes of other programs are read all the same.
     pub fn set(&self, name: &str, value: Value) -> Result<()> {
+        if name.is_empty() {
+            bail!(Name, "the name of an attribute of {} is empty, expected at least one character", self.name());
+        }
         self.change(Change::Set(name.to_string(), value))
     }
 
@@ -194,115 +221,6 @@ impl Attributes {
         Ok(())
     }
 
-    /// An attribute that is an integer of 64 bits. `1.0` is no integer.
-    pub fn get_i64(&self, name: &str) -> Result<i64> {
-        self.with(name, |value| match value {
-            Value::Number(n) if is_integer(n) => n
-                .as_str()
-                .parse()
-                .map_err(|_| err!(Range, "attribute {name:?} of {} is {}, which does not fit into 64 bits", self.name(), brief(value))),
-            other => Err(self.wrong_kind(name, other, "an integer")),
-        })
-    }
-
-    /// An attribute that is an integer from 0 to 2^64 - 1.
-    pub fn get_u64(&self, name: &str) -> Result<u64> {
-        self.with(name, |value| match value {
-            Value::Number(n) if is_integer(n) => n
-                .as_str()
-                .parse()
-                .map_err(|_| err!(Range, "attribute {name:?} of {} is {}, expected 0 to 2^64 - 1", self.name(), brief(value))),
-            other => Err(self.wrong_kind(name, other, "an integer")),
-        })
-    }
-
-    /// An attribute that is a list of integers of 64 bits, or one of them.
-    pub fn get_i64s(&self, name: &str) -> Result<Vec<i64>> {
-        self.with(name, |value| {
-            let one = |item: &Value| match item {
-                Value::Number(n) if is_integer(n) => n
-                    .as_str()
-                    .parse()
-                    .map_err(|_| err!(Range, "attribute {name:?} of {} has {}, which does not fit into 64 bits", self.name(), brief(item))),
-                _ => Err(self.wrong_kind(name, value, "a list of integers")),
-            };
-            items(value).iter().map(one).collect()
-        })
-    }
-
-    /// An attribute that is a list of numbers, or one of them.
-    pub fn get_f64s(&self, name: &str) -> Result<Vec<f64>> {
-        self.with(name, |value| {
-            let one = |item: &Value| match item {
-                Value::Number(n) => match n.as_str().parse::<f64>() {
-                    Ok(x) if x.is_finite() || json::is_non_finite(n) => Ok(x),
-                    _ => bail!(Range, "attribute {name:?} of {} has {}, which no double can hold", self.name(), brief(item)),
-                },
-                _ => Err(self.wrong_kind(name, value, "a list of numbers")),
-            };
-            items(value).iter().map(one).collect()
-        })
-    }
-
-    /// Sets an integer from 0 to 2^64 - 1.
-    pub fn set_u64(&self, name: &str, value: u64) -> Result<()> {
-        self.set(name, value.into())
-    }
-
-    /// Sets a list of integers.
-    pub fn set_i64s(&self, name: &str, values: &[i64]) -> Result<()> {
-        self.set(name, Value::Array(values.iter().map(|v| (*v).into()).collect()))
-    }
-
-    /// Sets a list of numbers; NaN and infinities as for [`Attributes::set_f64`].
-    pub fn set_f64s(&self, name: &str, values: &[f64]) -> Result<()> {
-        self.set(name, Value::Array(values.iter().map(|v| Value::Number(json::number(*v))).collect()))
-    }
-
-    /// An attribute that is a number, an integer or a bare `NaN` or `Infinity` among them.
-    pub fn get_f64(&self, name: &str) -> Result<f64> {
-        self.with(name, |value| match value {
-            Value::Number(n) => match n.as_str().parse::<f64>() {
-                Ok(x) if x.is_finite() || json::is_non_finite(n) => Ok(x),
-                _ => bail!(Range, "attribute {name:?} of {} is {}, which no double can hold", self.name(), brief(value)),
-            },
-            other => Err(self.wrong_kind(name, other, "a number")),
-        })
-    }
-
-    /// An attribute that is a string.
-    pub fn get_string(&self, name: &str) -> Result<String> {
-        self.with(name, |value| match value {
-            Value::String(s) => Ok(s.to_string()),
-            other => Err(self.wrong_kind(name, other, "a string")),
-        })
-    }
-
-    /// An attribute of any kind as JSON, in the shortest form.
-    pub fn get_json(&self, name: &str) -> Result<String> {
-        self.with(name, |value| Ok(json::to_compact(value)))
-    }
-
-    /// Sets an integer.
-    pub fn set_i64(&self, name: &str, value: i64) -> Result<()> {
-        self.set(name, value.into())
-    }
-
-    /// Sets a number. NaN and infinities have no form in JSON: an error of kind `Range` where the context does not allow them.
-    pub fn set_f64(&self, name: &str, value: f64) -> Result<()> {
-        self.set(name, Value::Number(json::number(value)))
-    }
-
-    /// Sets a string.
-    pub fn set_string(&self, name: &str, value: &str) -> Result<()> {
-        self.set(name, value.into())
-    }
-
-    /// Sets what a JSON text says.
-    pub fn set_json(&self, name: &str, text: &str) -> Result<()> {
-        self.set(name, json::parse_allowed(text, self.store.context().allows_non_finite()).map_err(|e| e.at_field(name))?)
-    }
-
     /// What kind of value an attribute is.
     pub fn kind(&self, name: &str) -> Result<JsonKind> {
         self.with(name, |value| Ok(JsonKind::of(value)))
@@ -320,14 +238,14 @@ impl Attributes {
 
     /// Replaces those that are shown by those of a JSON object.
     pub fn replace_json(&self, text: &str) -> Result<()> {
-        match json::parse_allowed(text, self.store.context().allows_non_finite())? {
+        match json::parse_allowed(text, self.allows_non_finite())? {
             Value::Object(all) => self.replace_shown(all),
             other => bail!(Type, "found {}, expected an object of attributes", brief(&other)),
         }
     }
 
     /// Calls `f` with the attribute of that name.
-    fn with<T>(&self, name: &str, f: impl FnOnce(&Value) -> Result<T>) -> Result<T> {
+    pub(super) fn with<T>(&self, name: &str, f: impl FnOnce(&Value) -> Result<T>) -> Result<T> {
         let view = self.view()?;
         match view.get(name) {
             Some(value) => f(value),
@@ -363,6 +281,21 @@ impl Attributes {
         left.map_or(Ok(()), |change| self.publish(&[change]))
     }
 
+    /// Whether bare NaN and infinities may be stored.
+    pub(super) fn allows_non_finite(&self) -> bool {
+        self.store.context().allows_non_finite()
+    }
+
+    /// Whether `_FillValue` of this node is text: of floating-point arrays of version 3, where xarray wants a double as base64.
+    pub(super) fn fill_is_text(&self) -> bool {
+        self.format == Format::V3 && self.is_real()
+    }
+
+    /// Whether the node is an array of floating-point numbers.
+    pub(super) fn is_real(&self) -> bool {
+        self.element.is_some_and(|element| element.kind() == Kind::Float)
+    }
+
     /// Bare NaN and infinities of other writers stay; new ones must be allowed.
     fn check_numbers(&self, change: &Change) -> Result<()> {
         let found = match change {
@@ -370,7 +303,7 @@ impl Attributes {
             Change::Replace(all) => all.values().any(json::has_non_finite),
             Change::Erase(_) => false,
         };
-        if found && !self.store.context().allows_non_finite() {
+        if found && !self.allows_non_finite() {
             return Err(not_finite(&format!("an attribute of {}", self.name()), ErrorKind::Range));
         }
         Ok(())
@@ -440,18 +373,18 @@ impl Attributes {
         }
     }
 
-    fn missing(&self, attributes: &Map, name: &str) -> crate::error::Error {
+    fn missing(&self, attributes: &Map, name: &str) -> Error {
         if attributes.is_empty() {
             return err!(NotFound, "no attribute {name:?} of {}; it has none", self.name());
         }
         err!(NotFound, "no attribute {name:?} of {}; it has {}", self.name(), path::near(attributes.keys().map(Text::as_str), name))
     }
 
-    fn wrong_kind(&self, name: &str, value: &Value, expected: &str) -> crate::error::Error {
+    pub(super) fn wrong_kind(&self, name: &str, value: &Value, expected: &str) -> Error {
         err!(Type, "attribute {name:?} of {} is {}, expected {expected}", self.name(), brief(value))
     }
 
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         path::display(&self.path)
     }
 }

@@ -233,6 +233,18 @@ impl Group {
         json::to_text(&Value::Object(document))
     }
 
+    /// Reads the documents again: the attributes and all else of this handle are what they say now.
+    pub fn refresh(&self) -> Result<()> {
+        let fresh = Group::open(&self.0.store, &self.0.path)?;
+        if fresh.0.format != self.0.format {
+            bail!(State, "the group is of format {} by now, this handle knew {}", fresh.0.format.number(), self.0.format.number());
+        }
+        self.0.attributes.renew(fresh.0.attributes.published().map(|all| (*all).clone()))?;
+        drop(self.0.document.replace(fresh.0.document.read(Arc::clone)));
+        drop(self.0.catalog.replace(fresh.0.catalog.read(Known::clone)));
+        Ok(())
+    }
+
     /// Opens an array below the group.
     pub fn open_array(&self, path: &str) -> Result<Array> {
         let path = self.child_path(path)?;

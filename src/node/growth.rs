@@ -3,6 +3,7 @@
 use super::array::document_name;
 use super::{Array, path};
 use crate::error::{Result, bail};
+use crate::metadata::{Format, v3};
 use crate::store::Mark;
 use std::time::{Duration, Instant};
 
@@ -12,9 +13,12 @@ const NEAR: (Duration, Duration) = (Duration::from_millis(1), Duration::from_mil
 const FAR: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(1600));
 
 impl Array {
-    /// Reads the document again: the shape and all else of this handle are what it says now.
+    /// Reads the documents again: shape, attributes and all else of this handle are what they say now.
     pub fn refresh(&self) -> Result<()> {
-        self.set_state(self.read_fresh(self.format())?);
+        let fresh = self.read_fresh(self.format())?;
+        let attributes = (fresh.meta.format == Format::V3).then(|| v3::attributes(&fresh.meta.document).cloned().unwrap_or_default());
+        self.attributes().renew(attributes)?;
+        self.set_state(fresh);
         Ok(())
     }
 

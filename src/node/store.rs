@@ -491,6 +491,11 @@ impl Store {
         &self.0.context
     }
 
+    /// Whether the store may be changed.
+    pub fn is_writable(&self) -> bool {
+        self.check_writable().is_ok()
+    }
+
     /// An error of kind `ReadOnly` unless the store may be changed.
     pub(super) fn check_writable(&self) -> Result<()> {
         if self.0.mode == Mode::Read {

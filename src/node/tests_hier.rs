@@ -1,5 +1,6 @@
 //! Hierarchies as other programs and hostile hands leave them: names, attributes, links, documents that are no JSON.
 
+use super::tests::kind;
 use super::*;
 use crate::dtype::DataType;
 use crate::error::ErrorKind;
@@ -122,7 +123,10 @@ fn documents_that_are_no_json_are_refused_and_odd_ones_survive() {
     for name in ["n", "e"] {
         assert_eq!(attributes.get_f64(name).unwrap_err().kind(), ErrorKind::Range, "{name}");
     }
-    assert_eq!((attributes.get_u64("u").unwrap(), attributes.get_i64("x").unwrap(), attributes.get_i64("").unwrap()), (u64::MAX, 2, 0));
+    assert_eq!(
+        (attributes.get_numbers("u", DataType::UInt64).unwrap(), attributes.get_i64("x").unwrap(), attributes.get_i64("").unwrap()),
+        (u64::MAX.to_ne_bytes().to_vec(), 2, 0)
+    );
     attributes.set_i64("x", 5).unwrap();
     let again = Array::open(array.store(), "a").unwrap();
     assert_eq!(again.attributes().get_json("n").unwrap(), digits);
@@ -131,22 +135,136 @@ fn documents_that_are_no_json_are_refused_and_odd_ones_survive() {
 
 #[test]
 fn numbers_of_attributes_are_exact() {
+    use DataType::{Float32, Float64, Int8, Int64, UInt16, UInt64};
+    let store = store();
+    let group = Group::create(&store, "", None, Create::New).unwrap();
+    let bytes = |all: &[f64]| all.iter().flat_map(|x| x.to_ne_bytes()).collect::<Vec<u8>>();
+    let singles = |all: &[f32]| all.iter().flat_map(|x| x.to_ne_bytes()).collect::<Vec<u8>>();
+    let integers = |all: &[i64]| all.iter().flat_map(|x| x.to_ne_bytes()).collect::<Vec<u8>>();
+    let cases = [
+        ("reals", Float64, bytes(&[0.1, f64::MIN_POSITIVE, 5e-324, f64::MAX, -0.0, 1.0 / 3.0, 123_456_789.123_456_78])),
+        ("singles", Float32, singles(&[0.1, f32::MIN_POSITIVE, 1e-45, f32::MAX, -0.0, 16_777_217.0, 1.0 / 3.0])),
+        ("integers", Int64, integers(&[i64::MIN, -1, i64::MAX])),
+        ("unsigned", UInt64, integers(&[-1, 0])),
+        ("bytes", Int8, vec![0x80, 0x7f]),
+        ("half", DataType::Float16, vec![0x66, 0x2e]),
+        ("none", UInt16, vec![]),
+    ];
+    for (name, element, given) in &cases {
+        group.attributes().set_numbers(name, *element, given, false).unwrap();
+    }
+    group.attributes().set_numbers("one", UInt64, &u64::MAX.to_ne_bytes(), true).unwrap();
+    let again = Group::open(&store, "").unwrap();
+    let attributes = again.attributes();
+    for (name, element, given) in &cases {
+        assert_eq!(&attributes.get_numbers(name, *element).unwrap(), given, "{name}");
+    }
+    assert_eq!(attributes.get_json("one").unwrap(), u64::MAX.to_string());
+    assert_eq!(attributes.get_json("singles").unwrap(), "[0.1,1.1754944e-38,1e-45,3.4028235e38,-0.0,16777216.0,0.33333334]");
+    assert_eq!(attributes.get_json("none").unwrap(), "[]");
+    assert_eq!(kind(attributes.get_i64("one")), ErrorKind::Range);
+    assert_eq!(kind(attributes.get_i64("reals")), ErrorKind::Type);
+    assert_eq!(kind(group.attributes().set_numbers("one", Int8, &[], true)), ErrorKind::Argument);
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_named_with_attribute_element_and_value() {
+    use DataType::{Bool, Complex64, Float32, Float64, Int16, UInt8, UInt64};
+    let store = store();
+    let group = Group::create(&store, "g", None, Create::New).unwrap();
+    let attributes = group.attributes();
+    let all =
+        r#"{"r": [0, 40000], "m": -1, "f": [1, 2.5], "e": [1e39, 1e999], "s": [1, "x"], "t": "x", "d": 123456789012345678901234567890}"#;
+    attributes.replace_json(all).unwrap();
+    let cases = [
+        ("r", Int16, ErrorKind::Range, "attribute \"r\" of g: element 1 is 40000, but int16 ends at 32767"),
+        ("m", UInt8, ErrorKind::Range, "attribute \"m\" of g is -1, but uint8 begins at 0"),
+        ("m", UInt64, ErrorKind::Range, "attribute \"m\" of g is -1, but uint64 begins at 0"),
+        ("f", Int16, ErrorKind::Type, "attribute \"f\" of g: element 1 is 2.5, expected an integer"),
+        ("e", Float32, ErrorKind::Range, "element 0 is 1e39, which no float32 can hold"),
+        ("e", Float64, ErrorKind::Range, "element 1 is 1e999, which no float64 can hold"),
+        ("s", Float64, ErrorKind::Type, "element 1 is \"x\", expected a number"),
+        ("t", Float64, ErrorKind::Type, "attribute \"t\" of g is \"x\", expected a number"),
+        ("d", UInt64, ErrorKind::Range, "is 123456789012345678901234567890, but uint64 ends at 18446744073709551615"),
+        ("r", Bool, ErrorKind::Type, "bool"),
+        ("r", Complex64, ErrorKind::Type, "complex64"),
+    ];
+    for (name, element, want, words) in cases {
+        let e = attributes.get_numbers(name, element).unwrap_err();
+        assert!(e.kind() == want && e.message().contains(words), "{name} as {}: {e}", element.name());
+    }
+    let e = attributes.set_numbers("v", Float32, &[[0; 4], f32::NAN.to_ne_bytes()].concat(), false).unwrap_err();
+    assert!(e.kind() == ErrorKind::Range && e.message().starts_with("attribute \"v\" of g: element 1 is NaN"), "{e}");
+    assert_eq!(kind(attributes.set_i64("", 1)), ErrorKind::Name);
+}
+
+/// xarray reads `_FillValue` of floating-point arrays of version 3 from base64 of a double, and nothing else.
+#[test]
+fn fill_value_attributes_are_what_xarray_reads() {
+    let text = "\"AAAAAAAA+H8=\"";
+    for (format, data_type, value, want) in [
+        (Format::V3, DataType::Float32, f64::NAN, text),
+        (Format::V3, DataType::Float64, -9999.0, "\"AAAAAICHw8A=\""),
+        (Format::V3, DataType::Int16, -9999.0, "-9999.0"),
+        (Format::V2, DataType::Float32, -9999.0, "-9999.0"),
+    ] {
+        let mut spec = Spec::new(data_type, &[2]).unwrap();
+        spec.set_format(format).unwrap();
+        let array = Array::create(&store(), "a", &spec, Create::New).unwrap();
+        let attributes = array.attributes();
+        attributes.set_f64("_FillValue", value).unwrap();
+        assert_eq!(attributes.get_json("_FillValue").unwrap(), want);
+        assert_eq!(attributes.get_f64("_FillValue").unwrap().to_bits(), value.to_bits());
+        attributes.set_f64("scale_factor", 0.5).unwrap();
+        assert_eq!(attributes.get_json("scale_factor").unwrap(), "0.5");
+        assert_eq!(kind(attributes.set_f64("valid_min", f64::NAN)), ErrorKind::Range);
+    }
+}
+
+#[test]
+fn lists_of_texts_and_truth_values_are_kept() {
     let store = store();
     let group = Group::create(&store, "", None, Create::New).unwrap();
     let attributes = group.attributes();
-    let reals = [0.1, f64::MIN_POSITIVE, 5e-324, f64::MAX, -0.0, 1.0 / 3.0, 123_456_789.123_456_78];
-    attributes.set_f64s("reals", &reals).unwrap();
-    attributes.set_i64s("integers", &[i64::MIN, -1, i64::MAX]).unwrap();
-    attributes.set_u64("u", u64::MAX).unwrap();
-    let attributes = Group::open(&store, "").unwrap();
-    let attributes = attributes.attributes();
-    let bits = |all: &[f64]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-    assert_eq!(bits(&attributes.get_f64s("reals").unwrap()), bits(&reals));
-    assert_eq!(attributes.get_i64s("integers").unwrap(), [i64::MIN, -1, i64::MAX]);
-    assert_eq!(attributes.get_u64("u").unwrap(), u64::MAX);
-    assert_eq!(attributes.get_i64("u").unwrap_err().kind(), ErrorKind::Range);
-    assert_eq!(attributes.get_i64s("reals").unwrap_err().kind(), ErrorKind::Type);
-    assert_eq!(group.attributes().set_f64s("reals", &[f64::NAN]).unwrap_err().kind(), ErrorKind::Range);
+    attributes.set_strings("flag_meanings", &["land", "sea", ""]).unwrap();
+    attributes.set_bool("restart", true).unwrap();
+    attributes.set_string("one", "x").unwrap();
+    attributes.set_json("mixed", "[\"a\", 1]").unwrap();
+    assert_eq!(attributes.get_json("flag_meanings").unwrap(), "[\"land\",\"sea\",\"\"]");
+    assert_eq!(attributes.get_strings("flag_meanings").unwrap(), ["land", "sea", ""]);
+    assert_eq!(attributes.get_strings("one").unwrap(), ["x"]);
+    assert_eq!(kind(attributes.get_strings("mixed")), ErrorKind::Type);
+    assert!(attributes.get_bool("restart").unwrap());
+    assert_eq!(kind(attributes.get_bool("one")), ErrorKind::Type);
+}
+
+/// Another handle's changes are seen after `refresh`; one's own that are being collected stay on top of them.
+#[test]
+fn refresh_renews_the_attributes() {
+    for format in [Format::V2, Format::V3] {
+        let store = store();
+        let mut spec = Spec::new(DataType::Int8, &[2]).unwrap();
+        spec.set_format(format).unwrap();
+        let group = Group::create(&store, "", Some(format), Create::New).unwrap();
+        let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+        let nodes = [Node::Array(array), Node::Group(group)];
+        for node in nodes {
+            let attributes = node.attributes();
+            attributes.set_i64("n", 1).unwrap();
+            Node::open(&store, node.path()).unwrap().attributes().set_i64("n", 2).unwrap();
+            assert_eq!(attributes.get_i64("n").unwrap(), 1);
+            node.refresh().unwrap();
+            assert_eq!(attributes.get_i64("n").unwrap(), 2);
+            assert!(format == Format::V2 || node.metadata_json().contains("\"n\": 2"));
+            attributes.begin().unwrap();
+            attributes.set_i64("own", 3).unwrap();
+            Node::open(&store, node.path()).unwrap().attributes().set_i64("n", 4).unwrap();
+            node.refresh().unwrap();
+            assert_eq!((attributes.get_i64("own").unwrap(), attributes.get_i64("n").unwrap()), (3, 4));
+            attributes.commit().unwrap();
+            assert_eq!(Node::open(&store, node.path()).unwrap().attributes().get_i64("own").unwrap(), 3);
+        }
+    }
 }
 
 /// 100,000 levels do not fit into a key; as many as do are walked.

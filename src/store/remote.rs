@@ -12,6 +12,7 @@
 //! of a URL are credentials: they are sent, and never told.
 
 use crate::error::{Result, bail, err};
+use crate::settings::{TRUTHS, truth};
 use std::fmt;
 use std::time::Duration;
 
@@ -294,9 +295,10 @@ impl RemoteOptions {
 fn auto_or_bool(name: &str, value: &str) -> Result<Option<bool>> {
     match value {
         "auto" => Ok(None),
-        "true" => Ok(Some(true)),
-        "false" => Ok(Some(false)),
-        other => bail!(Argument, "the option \"cloud.{name}\" is {other:?}, expected \"true\", \"false\" or \"auto\""),
+        other => match truth(other) {
+            Some(value) => Ok(Some(value)),
+            None => bail!(Argument, "the option \"cloud.{name}\" is {other:?}, expected \"auto\", {TRUTHS}"),
+        },
     }
 }
 

@@ -244,13 +244,13 @@ static int info_array(ozarr_array *a) {
     char *document, *attributes, draft[8];
     int32_t format, rank;
     int64_t shape[MAX_RANK];
-    TEXT(document, ozarr_array_metadata(a, buf, cap, &len));
+    TEXT(document, ozarr_node_metadata(ozarr_array_node(a), buf, cap, &len));
     if (!document) return failed();
-    if (ozarr_array_set(a, "raw_attributes", "true")) return failed();
-    TEXT(attributes, ozarr_array_attrs_get(a, buf, cap, &len));
+    if (ozarr_node_set(ozarr_array_node(a), "raw_attributes", "true")) return failed();
+    TEXT(attributes, ozarr_attrs_get(ozarr_array_node(a), buf, cap, &len));
     if (!attributes) return failed();
-    if (ozarr_array_zarr_format(a, &format) || ozarr_array_rank(a, &rank) || ozarr_array_shape(a, shape)) return failed();
-    if (ozarr_array_draft(a, draft, sizeof draft, NULL)) return failed();
+    if (ozarr_node_zarr_format(ozarr_array_node(a), &format) || ozarr_array_rank(a, &rank) || ozarr_array_shape(a, shape)) return failed();
+    if (ozarr_node_get(ozarr_array_node(a), "draft", draft, sizeof draft, NULL)) return failed();
     printf("{\"node_type\": \"array\", \"zarr_format\": %d", (int)format);
     print_ints("shape", shape, rank);
     if (print_chunks(a, document, rank)) return 1;
@@ -268,9 +268,9 @@ static int info_array(ozarr_array *a) {
 static int info_group(ozarr_group *g) {
     char *attributes, draft[8];
     int32_t format;
-    if (ozarr_group_set(g, "raw_attributes", "true")) return failed();
-    TEXT(attributes, ozarr_group_attrs_get(g, buf, cap, &len));
-    if (!attributes || ozarr_group_zarr_format(g, &format) || ozarr_group_draft(g, draft, sizeof draft, NULL)) return failed();
+    if (ozarr_node_set(ozarr_group_node(g), "raw_attributes", "true")) return failed();
+    TEXT(attributes, ozarr_attrs_get(ozarr_group_node(g), buf, cap, &len));
+    if (!attributes || ozarr_node_zarr_format(ozarr_group_node(g), &format) || ozarr_node_get(ozarr_group_node(g), "draft", draft, sizeof draft, NULL)) return failed();
     printf("{\"node_type\": \"group\", \"zarr_format\": %d, ", (int)format);
     if (*draft) printf("\"draft\": \"%s\", ", draft);
     printf("\"attributes\": %s}\n", attributes);

@@ -65,7 +65,7 @@ static void prepare(const char *form) {
     check(ozarr_spec_set_chunks(spec, &chunk), "chunks");
     if (*form == 's') check(ozarr_spec_set_inner_chunks(spec, &inner), "inner chunks");
     check(ozarr_group_create_array(g, "a", spec, OZARR_NEW, &a), "array");
-    check(ozarr_array_attr_set_int64(a, "step", 1), "attribute");
+    check(ozarr_attr_set_int64(ozarr_array_node(a), "step", 1), "attribute");
     check(ozarr_array_write(a, OZARR_INT32, v, sizeof v), "writing");
     check(ozarr_group_close(g), "group");
     ozarr_spec_free(spec);
@@ -81,7 +81,7 @@ static void write_new(int64_t count) {
     for (int i = 0; i < CHUNK; i++) v[i] = new_value(i);
     (void)getppid();
     check(ozarr_array_write_region(a, &start, &count, OZARR_INT32, v, (size_t)count * sizeof *v), "writing");
-    check(ozarr_array_flush(a), "flushing");
+    check(ozarr_node_flush(ozarr_array_node(a)), "flushing");
     (void)getppid();
     finish(store, a);
 }
@@ -97,7 +97,7 @@ static void stream_new(void) {
     check(ozarr_shard_writer_new(a, &shard, &w), "beginning a shard");
     for (int64_t i = CHUNK / INNER - 1; i >= 0; i--) check(ozarr_shard_writer_put(w, &i, OZARR_INT32, v + i * INNER, INNER * sizeof *v), "putting");
     check(ozarr_shard_writer_finish(w), "finishing");
-    check(ozarr_array_flush(a), "flushing");
+    check(ozarr_node_flush(ozarr_array_node(a)), "flushing");
     (void)getppid();
     ozarr_shard_writer_free(w);
     finish(store, a);
@@ -107,8 +107,8 @@ static void set_attribute(void) {
     ozarr_store *store = NULL;
     ozarr_array *a = open_array(&store, "r+");
     (void)getppid();
-    check(ozarr_array_attr_set_int64(a, "step", 2), "attribute");
-    check(ozarr_array_flush(a), "flushing");
+    check(ozarr_attr_set_int64(ozarr_array_node(a), "step", 2), "attribute");
+    check(ozarr_node_flush(ozarr_array_node(a)), "flushing");
     (void)getppid();
     finish(store, a);
 }
@@ -142,7 +142,7 @@ static void check_after(const char *what) {
     check(ozarr_array_shape(a, &shape), "shape");
     require(shape == 2 * CHUNK, "the shape has changed");
     check(ozarr_array_read(a, OZARR_INT32, v, sizeof v), "reading");
-    check(ozarr_array_attr_get_int64(a, "step", &step), "attribute");
+    check(ozarr_attr_get_int64(ozarr_array_node(a), "step", &step), "attribute");
     int is_new = changed ? v[0] == new_value(0) : step == 2;
     require(step == 1 || (step == 2 && !changed), "the attribute is neither old nor new");
     for (int i = 0; i < 2 * CHUNK; i++)
@@ -153,7 +153,7 @@ static void check_after(const char *what) {
     else set_attribute();
     a = open_array(&store, "r");
     check(ozarr_array_read(a, OZARR_INT32, v, sizeof v), "reading again");
-    check(ozarr_array_attr_get_int64(a, "step", &step), "attribute");
+    check(ozarr_attr_get_int64(ozarr_array_node(a), "step", &step), "attribute");
     for (int i = 0; i < 2 * CHUNK; i++) require(v[i] == (i < changed ? new_value(i) : old_value(i)), "written again, but not what is read");
     require(step == (changed ? 1 : 2), "set again, but not what is read");
     finish(store, a);

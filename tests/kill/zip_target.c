@@ -36,8 +36,8 @@ int main(int argc, char **argv) {
         int32_t values[4];
         for (int k = 0; k < 4; k++) values[k] = 10 * i + k + 1 + 100 * again;
         if (ozarr_array_write_region(a, start, chunks, OZARR_INT32, values, sizeof values)) return fail();
-        if (ozarr_array_attr_set_int64(a, "steps", i + 1)) return fail();
-        if (ozarr_array_flush(a) || write(1, "f", 1) != 1) return fail();
+        if (ozarr_attr_set_int64(ozarr_array_node(a), "steps", i + 1)) return fail();
+        if (ozarr_node_flush(ozarr_array_node(a)) || write(1, "f", 1) != 1) return fail();
     }
     if (ozarr_array_close(a) || ozarr_store_close(store)) return fail();
     return 0;

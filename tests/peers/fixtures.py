@@ -77,7 +77,7 @@ def main():
             print(f"FAIL {path}: {e}")
     group, length, text = C.c_void_p(), C.c_size_t(), C.create_string_buffer(100)
     oz("group_open_at", store, b"utf8attrs", C.byref(group))
-    oz("group_attr_get_string", group, b"foo", text, C.c_size_t(100), C.byref(length))
+    oz("attr_get_string", group, b"foo", text, C.c_size_t(100), C.byref(length))
     ok = text.value.decode() == "た"
     print(f"{passed + ok} passed, {failed + (not ok)} failed")
     return 1 if failed or not ok or not passed else 0

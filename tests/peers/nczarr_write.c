@@ -43,16 +43,16 @@ int main(int argc, char **argv) {
     ozarr_group *root = NULL;
     check(ozarr_store_open_ex(NULL, argv[1], "r+", options, &store));
     check(ozarr_group_create_at(store, "", 2, OZARR_NEW, &root));
-    check(ozarr_group_attr_set_string(root, "title", "from C"));
+    check(ozarr_attr_set_string(ozarr_group_node(root), "title", "from C"));
     if (!strcmp(argv[2], "on")) check(ozarr_group_nc_define_dimension(root, "time", 0, true));
 
     float values[12];
     for (int i = 0; i < 12; i++) values[i] = 0.5f * (float)i;
     ozarr_array *t = create(store, "t", "<f4", 2, shape_tx, tx);
     check(ozarr_array_write(t, OZARR_FLOAT32, values, sizeof values));
-    check(ozarr_array_attr_set_string(t, "units", "K"));
-    check(ozarr_array_attr_set_json(t, "levels", "[1, 2, 3]"));
-    check(ozarr_array_attr_set_double(t, "scale", 0.25));
+    check(ozarr_attr_set_string(ozarr_array_node(t), "units", "K"));
+    check(ozarr_attr_set_json(ozarr_array_node(t), "levels", "[1, 2, 3]"));
+    check(ozarr_attr_set_double(ozarr_array_node(t), "scale", 0.25));
 
     double places[] = {0, 10, 20, 30};
     ozarr_array *xs = create(store, "x", "<f8", 1, &four, x);

@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
 
     check(ozarr_store_open(argv[1], "r+", &store), "store");
     check(ozarr_group_create_at(store, "", format, OZARR_NEW, &g), "group");
-    check(ozarr_group_attrs_set(g, "{\"title\": \"from C\", \"levels\": [1, 2, 3]}"), "attributes");
+    check(ozarr_attrs_set(ozarr_group_node(g), "{\"title\": \"from C\", \"levels\": [1, 2, 3]}"), "attributes");
     put(g, "temperature", OZARR_FLOAT32, 3, shape, all, "{\"units\": \"K\", \"coordinates\": \"mapping\"}", t, sizeof t);
     put(g, "time", OZARR_INT64, 1, shape, all, "{\"units\": \"days since 2026-01-01\", \"calendar\": \"standard\"}", days, sizeof days);
     put(g, "y", OZARR_FLOAT64, 1, shape + 1, all + 1, "{\"units\": \"m\"}", y, sizeof y);

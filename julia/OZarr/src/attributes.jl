@@ -8,21 +8,8 @@ struct Attributes{H<:Node} <: AbstractDict{String,Any}
     node::H
 end
 
-for (H, node) in ((:ZArray, :array), (:ZGroup, :group))
-    c(name) = Symbol("ozarr_", node, "_", name)
-    @eval begin
-        _attr_get(h::$H, name, buf, cap, len) = $(c("attr_get_json"))(h, name, buf, cap, len)
-        _attr_set(h::$H, name, json) = $(c("attr_set_json"))(h, name, json)
-        _attr_erase(h::$H, name) = $(c("attr_erase"))(h, name)
-        _attr_kind(h::$H, name, kind) = $(c("attr_kind"))(h, name, kind)
-        _attr_count(h::$H, count) = $(c("attr_count"))(h, count)
-        _attrs_get(h::$H, buf, cap, len) = $(c("attrs_get"))(h, buf, cap, len)
-        _attrs_set(h::$H, json) = $(c("attrs_set"))(h, json)
-    end
-end
-
 function Base.haskey(a::Attributes, name::AbstractString)
-    status = _attr_kind(a.node, name, Ref{Int32}(0))
+    status = ozarr_attr_kind(a.node, name, Ref{Int32}(0))
     status == OZARR_ERR_NOT_FOUND && return false
     _check(status)
     return true
@@ -30,28 +17,28 @@ end
 
 Base.getindex(a::Attributes, name::AbstractString) = haskey(a, name) ? _value(a, name) : throw(KeyError(name))
 Base.get(a::Attributes, name::AbstractString, default) = haskey(a, name) ? _value(a, name) : default
-_value(a, name) = json_parse(_text((buf, cap, len) -> _attr_get(a.node, name, buf, cap, len)))
+_value(a, name) = json_parse(_text((buf, cap, len) -> ozarr_attr_get_json(a.node, name, buf, cap, len)))
 
-Base.setindex!(a::Attributes, value, name::AbstractString) = (_check(_attr_set(a.node, name, json_text(value))); a)
+Base.setindex!(a::Attributes, value, name::AbstractString) = (_check(ozarr_attr_set_json(a.node, name, json_text(value))); a)
 
 function Base.delete!(a::Attributes, name::AbstractString)
-    haskey(a, name) && _check(_attr_erase(a.node, name))
+    haskey(a, name) && _check(ozarr_attr_erase(a.node, name))
     return a
 end
 
-Base.empty!(a::Attributes) = (_check(_attrs_set(a.node, "{}")); a)
+Base.empty!(a::Attributes) = (_check(ozarr_attrs_set(a.node, "{}")); a)
 
 function Base.length(a::Attributes)
-    count = Ref{Csize_t}(0)
-    _check(_attr_count(a.node, count))
+    count = Ref{Int64}(0)
+    _check(ozarr_attr_count(a.node, count))
     return Int(count[])
 end
 
 function Base.iterate(a::Attributes)
-    bytes = codeunits(_text((buf, cap, len) -> _attrs_get(a.node, buf, cap, len)))
+    bytes = codeunits(_text((buf, cap, len) -> ozarr_attrs_get(a.node, buf, cap, len)))
     return iterate(a, (_json_pairs(bytes, _json_skip(bytes, 1))[1], 1))
 end
 Base.iterate(::Attributes, (pairs, i)) = i > length(pairs) ? nothing : (pairs[i], (pairs, i + 1))
 
 "Replaces all attributes by those of a dictionary, in one write."
-replace_attrs!(node::Node, attributes::AbstractDict) = _check(_attrs_set(node, json_text(attributes)))
+replace_attrs!(node::Node, attributes::AbstractDict) = _check(ozarr_attrs_set(node, json_text(attributes)))

@@ -263,13 +263,11 @@ function _close(node, close)
 end
 
 Base.isopen(node::Union{Node,Store}) = getfield(node, :handle) != C_NULL
-Base.flush(z::ZArray) = _check(ozarr_array_flush(z))
-Base.flush(g::ZGroup) = _check(ozarr_group_flush(g))
+Base.flush(node::Node) = _check(ozarr_node_flush(node))
 Base.flush(s::Store) = _check(ozarr_store_flush(s))
 
 "The metadata document of an array or a group, as JSON."
-metadata(z::ZArray) = _text((buf, cap, len) -> ozarr_array_metadata(z, buf, cap, len))
-metadata(g::ZGroup) = _text((buf, cap, len) -> ozarr_group_metadata(g, buf, cap, len))
+metadata(node::Node) = _text((buf, cap, len) -> ozarr_node_metadata(node, buf, cap, len))
 
 "Collects the metadata of everything below the group into one document."
 consolidate(g::ZGroup) = _check(ozarr_group_consolidate(g))
@@ -312,7 +310,7 @@ end
 function Base.show(io::IO, z::ZArray{T,N}) where {T,N}
     isopen(z) || return print(io, "closed ZArray{$T,$N}")
     print(io, N == 0 ? "0-dimensional" : join(size(z), "×"), " ZArray{$T,$N}")
-    path = _text((buf, cap, len) -> ozarr_array_path(z, buf, cap, len))
+    path = _text((buf, cap, len) -> ozarr_node_path(z, buf, cap, len))
     isempty(path) || print(io, " \"", path, '"')
 end
 Base.summary(io::IO, z::ZArray) = show(io, z)

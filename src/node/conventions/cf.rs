@@ -12,7 +12,7 @@ use crate::metadata::{Format, Map, Value};
 use crate::node::Array;
 
 /// The attribute that says which value stands for "missing" in version 3.
-pub(super) const FILL: &str = "_FillValue";
+pub(in crate::node) const FILL: &str = "_FillValue";
 
 impl Array {
     /// How the array's numbers are packed, and which of them are missing: `scale_factor`, `add_offset`, `_Unsigned`, `_FillValue` (in

@@ -106,6 +106,7 @@ const OZARR_LOG_OFF = Int32(0)
 const OZARR_LOG_WARNING = Int32(1)
 const OZARR_LOG_INFO = Int32(2)
 const OZARR_RESIZE_KEEP = Int32(1)
+const OZARR_SINGLE = Int32(-1)
 const OZARR_PARTITION_INNER = Int32(1)
 const OZARR_REQUEST_COPY = Int32(1)
 const OZARR_REQUEST_QUEUED = Int32(0)
@@ -371,7 +372,6 @@ end
 @c_function ozarr_array_write(array::Ptr{Cvoid}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_read_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_write_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_flush(array::Ptr{Cvoid})::Int32
 @c_function ozarr_array_close(array::Ptr{Cvoid})::Int32
 @c_function ozarr_array_free(array::Ptr{Cvoid})::Cvoid
 @c_function ozarr_array_rank(array::Ptr{Cvoid}, rank::Ptr{Int32})::Int32
@@ -382,75 +382,43 @@ end
 @c_function ozarr_array_inner_chunk_shape(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
 @c_function ozarr_array_type(array::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
 @c_function ozarr_array_item_size(array::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
-@c_function ozarr_array_zarr_format(array::Ptr{Cvoid}, format::Ptr{Int32})::Int32
-@c_function ozarr_array_draft(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_dimension_name(array::Ptr{Cvoid}, dim::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, named::Ptr{Bool})::Int32
 @c_function ozarr_array_set_dimension_names(array::Ptr{Cvoid}, names::Ptr{Ptr{UInt8}})::Int32
 @c_function ozarr_array_fill_value(array::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t, defined::Ptr{Bool})::Int32
-@c_function ozarr_array_path(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_metadata(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_resize(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
 @c_function ozarr_array_resize_ex(array::Ptr{Cvoid}, shape::Ptr{Int64}, flags::UInt32)::Int32
 @c_function ozarr_array_append(array::Ptr{Cvoid}, dim::Int32, count::Int64, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_set(array::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
 @c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_attr_count(array::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
-@c_function ozarr_array_attr_name(array::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_attr_kind(array::Ptr{Cvoid}, name::Cstring, kind::Ptr{Int32})::Int32
-@c_function ozarr_array_attr_get_int64(array::Ptr{Cvoid}, name::Cstring, value::Ptr{Int64})::Int32
-@c_function ozarr_array_attr_get_double(array::Ptr{Cvoid}, name::Cstring, value::Ptr{Cdouble})::Int32
-@c_function ozarr_array_attr_get_string(array::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_attr_get_json(array::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_attr_set_int64(array::Ptr{Cvoid}, name::Cstring, value::Int64)::Int32
-@c_function ozarr_array_attr_set_double(array::Ptr{Cvoid}, name::Cstring, value::Cdouble)::Int32
-@c_function ozarr_array_attr_set_string(array::Ptr{Cvoid}, name::Cstring, value::Cstring)::Int32
-@c_function ozarr_array_attr_set_json(array::Ptr{Cvoid}, name::Cstring, json::Cstring)::Int32
-@c_function ozarr_array_attr_get_uint64(array::Ptr{Cvoid}, name::Cstring, value::Ptr{UInt64})::Int32
-@c_function ozarr_array_attr_get_int64s(array::Ptr{Cvoid}, name::Cstring, values::Ptr{Int64}, cap::Csize_t, count::Ptr{Csize_t})::Int32
-@c_function ozarr_array_attr_set_int64s(array::Ptr{Cvoid}, name::Cstring, values::Ptr{Int64}, count::Csize_t)::Int32
-@c_function ozarr_array_attr_get_doubles(array::Ptr{Cvoid}, name::Cstring, values::Ptr{Cdouble}, cap::Csize_t, count::Ptr{Csize_t})::Int32
-@c_function ozarr_array_attr_set_doubles(array::Ptr{Cvoid}, name::Cstring, values::Ptr{Cdouble}, count::Csize_t)::Int32
-@c_function ozarr_array_attr_set_uint64(array::Ptr{Cvoid}, name::Cstring, value::UInt64)::Int32
-@c_function ozarr_array_attr_erase(array::Ptr{Cvoid}, name::Cstring)::Int32
-@c_function ozarr_array_attrs_get(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_attrs_set(array::Ptr{Cvoid}, json::Cstring)::Int32
-@c_function ozarr_array_attrs_begin(array::Ptr{Cvoid})::Int32
-@c_function ozarr_array_attrs_commit(array::Ptr{Cvoid})::Int32
-@c_function ozarr_group_attr_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
-@c_function ozarr_group_attr_name(group::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_attr_kind(group::Ptr{Cvoid}, name::Cstring, kind::Ptr{Int32})::Int32
-@c_function ozarr_group_attr_get_int64(group::Ptr{Cvoid}, name::Cstring, value::Ptr{Int64})::Int32
-@c_function ozarr_group_attr_get_double(group::Ptr{Cvoid}, name::Cstring, value::Ptr{Cdouble})::Int32
-@c_function ozarr_group_attr_get_string(group::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_attr_get_json(group::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_attr_set_int64(group::Ptr{Cvoid}, name::Cstring, value::Int64)::Int32
-@c_function ozarr_group_attr_set_double(group::Ptr{Cvoid}, name::Cstring, value::Cdouble)::Int32
-@c_function ozarr_group_attr_set_string(group::Ptr{Cvoid}, name::Cstring, value::Cstring)::Int32
-@c_function ozarr_group_attr_set_json(group::Ptr{Cvoid}, name::Cstring, json::Cstring)::Int32
-@c_function ozarr_group_attr_get_uint64(group::Ptr{Cvoid}, name::Cstring, value::Ptr{UInt64})::Int32
-@c_function ozarr_group_attr_get_int64s(group::Ptr{Cvoid}, name::Cstring, values::Ptr{Int64}, cap::Csize_t, count::Ptr{Csize_t})::Int32
-@c_function ozarr_group_attr_set_int64s(group::Ptr{Cvoid}, name::Cstring, values::Ptr{Int64}, count::Csize_t)::Int32
-@c_function ozarr_group_attr_get_doubles(group::Ptr{Cvoid}, name::Cstring, values::Ptr{Cdouble}, cap::Csize_t, count::Ptr{Csize_t})::Int32
-@c_function ozarr_group_attr_set_doubles(group::Ptr{Cvoid}, name::Cstring, values::Ptr{Cdouble}, count::Csize_t)::Int32
-@c_function ozarr_group_attr_set_uint64(group::Ptr{Cvoid}, name::Cstring, value::UInt64)::Int32
-@c_function ozarr_group_attr_erase(group::Ptr{Cvoid}, name::Cstring)::Int32
-@c_function ozarr_group_attrs_get(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_attrs_set(group::Ptr{Cvoid}, json::Cstring)::Int32
-@c_function ozarr_group_attrs_begin(group::Ptr{Cvoid})::Int32
-@c_function ozarr_group_attrs_commit(group::Ptr{Cvoid})::Int32
+@c_function ozarr_attr_count(node::Ptr{Cvoid}, count::Ptr{Int64})::Int32
+@c_function ozarr_attr_name(node::Ptr{Cvoid}, index::Int64, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_attr_kind(node::Ptr{Cvoid}, name::Cstring, kind::Ptr{Int32})::Int32
+@c_function ozarr_attr_get_int64(node::Ptr{Cvoid}, name::Cstring, value::Ptr{Int64})::Int32
+@c_function ozarr_attr_get_double(node::Ptr{Cvoid}, name::Cstring, value::Ptr{Cdouble})::Int32
+@c_function ozarr_attr_get_bool(node::Ptr{Cvoid}, name::Cstring, value::Ptr{Bool})::Int32
+@c_function ozarr_attr_get_string(node::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_attr_get_strings(node::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, count::Ptr{Int64})::Int32
+@c_function ozarr_attr_get_numbers(node::Ptr{Cvoid}, name::Cstring, type_::Int32, values::Ptr{Cvoid}, cap::Int64, count::Ptr{Int64})::Int32
+@c_function ozarr_attr_get_json(node::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_attr_set_int64(node::Ptr{Cvoid}, name::Cstring, value::Int64)::Int32
+@c_function ozarr_attr_set_double(node::Ptr{Cvoid}, name::Cstring, value::Cdouble)::Int32
+@c_function ozarr_attr_set_bool(node::Ptr{Cvoid}, name::Cstring, value::Bool)::Int32
+@c_function ozarr_attr_set_string(node::Ptr{Cvoid}, name::Cstring, value::Cstring)::Int32
+@c_function ozarr_attr_set_strings(node::Ptr{Cvoid}, name::Cstring, values::Ptr{Ptr{UInt8}}, count::Int64)::Int32
+@c_function ozarr_attr_set_numbers(node::Ptr{Cvoid}, name::Cstring, type_::Int32, values::Ptr{Cvoid}, count::Int64)::Int32
+@c_function ozarr_attr_set_json(node::Ptr{Cvoid}, name::Cstring, json::Cstring)::Int32
+@c_function ozarr_attr_erase(node::Ptr{Cvoid}, name::Cstring)::Int32
+@c_function ozarr_attrs_get(node::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_attrs_set(node::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_attrs_begin(node::Ptr{Cvoid})::Int32
+@c_function ozarr_attrs_commit(node::Ptr{Cvoid})::Int32
 @c_function ozarr_group_create(location::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_create_group(group::Ptr{Cvoid}, path::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_open_group(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_create_array(group::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_open_array(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_zarr_format(group::Ptr{Cvoid}, format::Ptr{Int32})::Int32
-@c_function ozarr_group_draft(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_metadata(group::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_group_consolidate(group::Ptr{Cvoid})::Int32
-@c_function ozarr_group_set(group::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
-@c_function ozarr_group_flush(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_close(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_free(group::Ptr{Cvoid})::Cvoid
 @c_function ozarr_group_children(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
@@ -459,8 +427,17 @@ end
 @c_function ozarr_iter_kind(iter::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
 @c_function ozarr_iter_error(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_iter_free(iter::Ptr{Cvoid})::Cvoid
+@c_function ozarr_array_node(array::Ptr{Cvoid})::Cstring
+@c_function ozarr_group_node(group::Ptr{Cvoid})::Cstring
 @c_function ozarr_node_open(location::Cstring, mode::Cstring, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_node_erase(location::Cstring)::Int32
+@c_function ozarr_node_path(node::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_node_metadata(node::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_node_zarr_format(node::Ptr{Cvoid}, format::Ptr{Int32})::Int32
+@c_function ozarr_node_set(node::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
+@c_function ozarr_node_get(node::Ptr{Cvoid}, key::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_node_refresh(node::Ptr{Cvoid})::Int32
+@c_function ozarr_node_flush(node::Ptr{Cvoid})::Int32
 @c_function ozarr_spec_new(type_::Int32, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_from_json(document::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
@@ -527,9 +504,12 @@ end
 @c_function ozarr_appender_flush(appender::Ptr{Cvoid})::Int32
 @c_function ozarr_appender_close(appender::Ptr{Cvoid})::Int32
 @c_function ozarr_appender_free(appender::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_refresh(array::Ptr{Cvoid})::Int32
 @c_function ozarr_array_wait_growth(array::Ptr{Cvoid}, dim::Int32, beyond::Int64, timeout_ms::Int64, length::Ptr{Int64})::Int32
 @c_function ozarr_array_partition(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, workers::Int64, index::Int64, flags::UInt32, start::Ptr{Int64}, shape::Ptr{Int64})::Int32
+@c_function ozarr_node_export(node::Ptr{Cvoid}, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_node_import(location::Cstring, mode::Cstring, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iread_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iwrite_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iread_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
@@ -568,11 +548,6 @@ end
 @c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, current::Ptr{Bool}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_info(array::Ptr{Cvoid}, info::Ptr{ozarr_info})::Int32
 @c_function ozarr_array_info_text(array::Ptr{Cvoid}, stored::Bool, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_export(array::Ptr{Cvoid}, data::Ptr{Cvoid}, cap::Csize_t, size::Ptr{Csize_t})::Int32
-@c_function ozarr_group_export(group::Ptr{Cvoid}, data::Ptr{Cvoid}, cap::Csize_t, size::Ptr{Csize_t})::Int32
-@c_function ozarr_node_import(location::Cstring, mode::Cstring, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_read_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_write_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_read_orthogonal_ex(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
@@ -664,8 +639,7 @@ end
 @c_function ozarr_group_nc_define_dimension(group::Ptr{Cvoid}, name::Cstring, length::Int64, unlimited::Bool)::Int32
 @c_function ozarr_array_nc_is_scalar(array::Ptr{Cvoid}, scalar::Ptr{Bool})::Int32
 @c_function ozarr_array_nc_type(array::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_array_attr_nc_type(array::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_attr_nc_type(group::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_attr_nc_type(node::Ptr{Cvoid}, name::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_group_image_count(group::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
 @c_function ozarr_group_image_size(group::Ptr{Cvoid}, image::Csize_t, levels::Ptr{Csize_t}, axes::Ptr{Csize_t})::Int32
 @c_function ozarr_group_image_level(group::Ptr{Cvoid}, image::Csize_t, level::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32

@@ -1,0 +1,203 @@
+//! The values of attributes as numbers, texts and truth values of the caller's types.
+//! Conventions: xarray, "Zarr Encoding Specification", for `_FillValue` in version 3.
+
+use super::Attributes;
+use super::attrs::is_integer;
+use super::conventions::cf::FILL;
+use crate::dtype::fill::{double_from_base64, double_to_base64};
+use crate::dtype::number::{self, Overflow};
+use crate::dtype::{DataType, Kind};
+use crate::error::{Error, Result, bail, err};
+use crate::metadata::Value;
+use crate::metadata::json::{self, Number, brief};
+
+/// What a number of an attribute is, in messages: `attribute "x" of t`, with `: element 1` in a list.
+struct Place<'a> {
+    attributes: &'a Attributes,
+    name: &'a str,
+    /// The index in the list; `None` where the attribute is no list.
+    index: Option<usize>,
+}
+
+impl std::fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "attribute {:?} of {}", self.name, self.attributes.name())?;
+        self.index.map_or(Ok(()), |i| write!(f, ": element {i}"))
+    }
+}
+
+impl Attributes {
+    /// An attribute that is an integer of 64 bits. `1.0` is no integer.
+    pub fn get_i64(&self, name: &str) -> Result<i64> {
+        self.with(name, |value| match value {
+            Value::Number(n) if is_integer(n) => n
+                .as_str()
+                .parse()
+                .map_err(|_| err!(Range, "attribute {name:?} of {} is {}, which does not fit into 64 bits", self.name(), brief(value))),
+            other => Err(self.wrong_kind(name, other, "an integer")),
+        })
+    }
+
+    /// An attribute that is a number, an integer or a bare `NaN` or `Infinity` among them. `_FillValue` may be base64 of a double.
+    pub fn get_f64(&self, name: &str) -> Result<f64> {
+        self.with(name, |value| match self.fill_value(name, value).as_ref().unwrap_or(value) {
+            Value::Number(n) => match n.as_str().parse::<f64>() {
+                Ok(x) if x.is_finite() || json::is_non_finite(n) => Ok(x),
+                _ => bail!(Range, "attribute {name:?} of {} is {}, which no double can hold", self.name(), brief(value)),
+            },
+            other => Err(self.wrong_kind(name, other, "a number")),
+        })
+    }
+
+    /// An attribute that is `true` or `false`.
+    pub fn get_bool(&self, name: &str) -> Result<bool> {
+        self.with(name, |value| value.as_bool().ok_or_else(|| self.wrong_kind(name, value, "true or false")))
+    }
+
+    /// An attribute that is a string.
+    pub fn get_string(&self, name: &str) -> Result<String> {
+        self.with(name, |value| match value {
+            Value::String(s) => Ok(s.to_string()),
+            other => Err(self.wrong_kind(name, other, "a string")),
+        })
+    }
+
+    /// An attribute that is a list of strings, or one string.
+    pub fn get_strings(&self, name: &str) -> Result<Vec<String>> {
+        self.with(name, |value| {
+            let one = |item: &Value| match item {
+                Value::String(s) => Ok(s.to_string()),
+                _ => Err(self.wrong_kind(name, value, "a list of strings")),
+            };
+            items(value).iter().map(one).collect()
+        })
+    }
+
+    /// An attribute that is a list of numbers, or one number, as elements of `element` in this host's byte order. Errors: `Type`
+    /// where one is no number (no integer, for an integer type), `Range` where one does not fit.
+    pub fn get_numbers(&self, name: &str, element: DataType) -> Result<Vec<u8>> {
+        check_type(element)?;
+        self.with(name, |value| {
+            let fill = self.fill_value(name, value);
+            let value = fill.as_ref().unwrap_or(value);
+            let (all, size) = (items(value), element.size());
+            let mut bytes = vec![0; all.len() * size];
+            for (i, (item, out)) in all.iter().zip(bytes.chunks_exact_mut(size)).enumerate() {
+                let place = Place { attributes: self, name, index: value.is_array().then_some(i) };
+                store_number(item, element, out, &place)?;
+            }
+            Ok(bytes)
+        })
+    }
+
+    /// An attribute of any kind as JSON, in the shortest form.
+    pub fn get_json(&self, name: &str) -> Result<String> {
+        self.with(name, |value| Ok(json::to_compact(value)))
+    }
+
+    /// Sets an integer.
+    pub fn set_i64(&self, name: &str, value: i64) -> Result<()> {
+        self.set(name, value.into())
+    }
+
+    /// Sets a number. NaN and infinities have no form in JSON: an error of kind `Range` where the context does not allow them.
+    /// `_FillValue` of a floating-point array of version 3 becomes base64, as xarray wants it.
+    pub fn set_f64(&self, name: &str, value: f64) -> Result<()> {
+        self.set_numbers(name, DataType::Float64, &value.to_ne_bytes(), true)
+    }
+
+    /// Sets `true` or `false`.
+    pub fn set_bool(&self, name: &str, value: bool) -> Result<()> {
+        self.set(name, value.into())
+    }
+
+    /// Sets a string.
+    pub fn set_string(&self, name: &str, value: &str) -> Result<()> {
+        self.set(name, value.into())
+    }
+
+    /// Sets a list of strings.
+    pub fn set_strings(&self, name: &str, values: &[&str]) -> Result<()> {
+        self.set(name, Value::Array(values.iter().map(|&text| text.into()).collect()))
+    }
+
+    /// Sets a list of numbers, given as elements of `element` in this host's byte order; with `single` the one number, without a list.
+    /// Each is written so that it reads as that element again. NaN and infinities as for [`Attributes::set_f64`].
+    pub fn set_numbers(&self, name: &str, element: DataType, bytes: &[u8], single: bool) -> Result<()> {
+        check_type(element)?;
+        let one =
+            |(i, item): (usize, &[u8])| self.number_of(item, element, &Place { attributes: self, name, index: (!single).then_some(i) });
+        let mut values = bytes.chunks_exact(element.size()).enumerate().map(one);
+        if single {
+            return self.set(name, values.next().ok_or_else(|| err!(Argument, "found no number, expected one"))??);
+        }
+        let values: Vec<Value> = values.collect::<Result<_>>()?;
+        self.set(name, Value::Array(values.into_iter().collect()))
+    }
+
+    /// Sets what a JSON text says.
+    pub fn set_json(&self, name: &str, text: &str) -> Result<()> {
+        self.set(name, json::parse_allowed(text, self.allows_non_finite()).map_err(|e| e.at_field(name))?)
+    }
+
+    /// An element as the value that stands for it.
+    fn number_of(&self, item: &[u8], element: DataType, place: &Place<'_>) -> Result<Value> {
+        let Some(found) = number::Number::load(element, item) else { bail!(Internal, "{place} has no value") };
+        let double = match found {
+            number::Number::Int(n) => return Ok(if n < 0 { (n as i64).into() } else { (n as u64).into() }),
+            number::Number::Float(double) => double,
+        };
+        if place.name == FILL && place.index.is_none() && self.fill_is_text() {
+            return Ok(double_to_base64(double).into());
+        }
+        if !double.is_finite() && !self.allows_non_finite() {
+            bail!(Range, "{place} is {found}; {}", json::NO_FORM);
+        }
+        Ok(Value::Number(if double.is_finite() && element.size() <= 4 { Number::from_f32(double as f32) } else { json::number(double) }))
+    }
+
+    /// The number that `_FillValue` is, where it is base64 of a double; `None` for any other attribute.
+    fn fill_value(&self, name: &str, value: &Value) -> Option<Value> {
+        let text = value.as_str().filter(|_| name == FILL && self.is_real())?;
+        Some(Value::Number(json::number(double_from_base64(text)?)))
+    }
+}
+
+/// The items of a list; anything else is a list of itself.
+fn items(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(items) => items,
+        one => std::slice::from_ref(one),
+    }
+}
+
+/// An error of kind `Type` for what is neither an integer nor a floating-point type.
+fn check_type(element: DataType) -> Result<()> {
+    if element.part().is_none() && matches!(element.kind(), Kind::Int | Kind::UInt | Kind::Float) {
+        return Ok(());
+    }
+    bail!(Type, "found the type {}, expected an integer or a floating-point type for the numbers of an attribute", element.name())
+}
+
+/// Stores the number that a value is as an element.
+fn store_number(value: &Value, element: DataType, out: &mut [u8], place: &Place<'_>) -> Result<()> {
+    let wrong = |expected| err!(Type, "{place} is {}, expected {expected}", brief(value));
+    let Value::Number(number) = value else { return Err(wrong("a number")) };
+    let misfit = |why: String| -> Error { err!(Range, "{place} is {}, {why}", brief(value)) };
+    let text = number.as_str();
+    let cannot = || misfit(format!("which no {} can hold", element.name()));
+    let parsed = match element.kind() {
+        Kind::Int | Kind::UInt if !is_integer(number) => return Err(wrong("an integer")),
+        Kind::Int | Kind::UInt => number::Number::Int(text.parse().map_err(|_| cannot())?),
+        // One rounding, not two.
+        _ if element == DataType::Float32 => number::Number::Float(text.parse::<f32>().map_err(|_| cannot())?.into()),
+        _ => number::Number::Float(text.parse().map_err(|_| cannot())?),
+    };
+    if !parsed.double().is_finite() && !json::is_non_finite(number) {
+        return Err(cannot());
+    }
+    if !parsed.store(element, Overflow::Error, out) {
+        return Err(misfit(format!("but {}", parsed.misfit(element))));
+    }
+    Ok(())
+}
