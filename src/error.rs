@@ -190,6 +190,12 @@ impl Error {
         e
     }
 
+    /// Replaces the message. All else that the error says stays.
+    pub fn with_message(mut self, message: String) -> Error {
+        self.0.message = message;
+        self
+    }
+
     /// Sets the operating system's error number.
     pub fn with_errno(mut self, errno: i32) -> Error {
         self.0.os_errno = errno;
@@ -321,5 +327,18 @@ mod tests {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), ErrorKind::ALL.len());
+    }
+
+    #[test]
+    fn another_message_keeps_all_else_that_an_error_says() {
+        let e = Error::os(libc::ENOSPC, "write").with_http_status(507).at_key("a/0").at_field("zstd").at_element(24);
+        let other = e.clone().with_message("entry 1: full".into());
+        assert_eq!(other.message(), "entry 1: full");
+        let rest = |e: &Error| {
+            let (key, field) = (e.key().map(str::to_string), e.field().map(str::to_string));
+            (e.kind(), key, field, e.element(), e.os_errno(), e.http_status())
+        };
+        assert_eq!(rest(&other), rest(&e));
+        assert_eq!(other.element(), Some(24));
     }
 }

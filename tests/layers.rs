@@ -53,7 +53,6 @@ const CIRCLES: &[(&[&str], &str)] = &[
     (&["codec/chain.rs", "codec/offsets.rs", "codec/sharding.rs"], "a shard's codec contains chains, and a chain contains codecs"),
     (&["codec/*"], "the table of codecs and the tools that every codec uses are one file"),
     (&["dtype/*"], "types contain types: a struct is a type, has fields of types, and is read, filled and converted by them"),
-    (&["engine/*"], "a decoder is also the library of the geometry of chunks; requests know the list that they wait in"),
     (&["ffi/*"], "the types of all nouns are one file"),
     (&["metadata/*"], "the dialect of a document is a type of the draft's file"),
     (&["node/*"], "a node's store knows the hierarchy, which is made of nodes"),

@@ -87,6 +87,11 @@ impl BoundArray {
         each.map(|(d, (&chunk, &length))| self.grid.extent(d, chunk).min(length - self.grid.origin(d, chunk))).collect()
     }
 
+    /// Returns the array without a place where parts of chunks wait.
+    pub(super) fn without_write_back(self: &Arc<Self>) -> Arc<BoundArray> {
+        if self.write_back.is_none() { self.clone() } else { Arc::new(BoundArray { write_back: None, ..(**self).clone() }) }
+    }
+
     /// Returns whether chunks are shards, or shards under further codecs.
     pub fn is_sharded(&self) -> bool {
         matches!(*self.chain, BoundChain::Sharded(_))

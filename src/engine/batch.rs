@@ -4,12 +4,16 @@
 //! Where an array stands in one entry only, nothing is to be shared, and its items are what they would be alone. Else a chunk (of a
 //! shard: an inner chunk) that more than one entry reads is read into a buffer of its own, and placed from there into each memory.
 
+use super::admit::Call;
+use super::admitted::Admitted;
 use super::array::BoundArray;
 use super::buffer_guard::{self, RevocableBuffer};
 use super::cut::Cut;
+use super::footprint::Footprint;
 use super::item::Axes;
 use super::leaf::{leaf_of, plain_shard};
-use super::pending::{self, Footprint, Parts, Pending, RequestOptions};
+use super::memory::Use;
+use super::pending::{self, Parts, Pending, RequestOptions};
 use super::place::{self, PlaceAxis};
 use super::plan::Plan;
 use super::pool::Pool;
@@ -18,7 +22,7 @@ use super::read_job::ReadJob;
 use super::request::{self, Outcome, Request, Work, of_entry};
 use super::under_lock;
 use super::write::{self, ChunkWrites};
-use super::{Memory, Overflow, Selection, memory, write_back};
+use super::{Memory, Overflow, Selection};
 use crate::codec::Sharded;
 use crate::dtype::ElementType;
 use crate::dtype::convert::Transfer;
@@ -43,9 +47,8 @@ pub struct BatchEntry {
 /// # Safety
 /// As for [`super::read()`], for each entry; the memories must not overlap.
 pub unsafe fn read_many(entries: &[BatchEntry]) -> Result<()> {
-    check(entries, memory::Use::Destination)?;
-    entries.iter().for_each(|e| pending::clear_way(&e.array, &e.selection, false));
-    request::run(Box::new(plan_read(entries, &None)?))
+    let calls = check(entries, Use::Destination, Call::entry)?;
+    request::run(Box::new(plan_read(entries, &admit(&calls)?, &None)?))
 }
 
 /// Writes many regions, each from its memory; where they overlap, the last entry wins.
@@ -53,9 +56,8 @@ pub unsafe fn read_many(entries: &[BatchEntry]) -> Result<()> {
 /// # Safety
 /// As for [`super::write()`], for each entry.
 pub unsafe fn write_many(entries: &[BatchEntry]) -> Result<()> {
-    check(entries, memory::Use::Source)?;
-    entries.iter().for_each(|e| pending::clear_way(&e.array, &e.selection, true));
-    request::run(Box::new(plan_write(entries, &None)?))
+    let calls = check(entries, Use::Source, Call::entry)?;
+    request::run(Box::new(plan_write(entries, &admit(&calls)?, &None)?))
 }
 
 /// Starts to read many regions.
@@ -63,10 +65,10 @@ pub unsafe fn write_many(entries: &[BatchEntry]) -> Result<()> {
 /// # Safety
 /// As for [`super::start_read`], for each entry; the memories must not overlap.
 pub unsafe fn start_read_many(entries: &[BatchEntry], options: RequestOptions) -> Result<Pending> {
-    check(entries, memory::Use::Destination)?;
+    let calls = check(entries, Use::Destination, Call::detached)?;
     pending::submit(bytes(entries)?, options, || {
         let revocable = Some(Arc::default());
-        let work = Box::new(plan_read(entries, &revocable)?);
+        let work = Box::new(plan_read(entries, &admit(&calls)?, &revocable)?);
         Ok(Parts { work, footprints: footprints(entries, false), revocable, copied: Vec::new() })
     })
 }
@@ -76,13 +78,13 @@ pub unsafe fn start_read_many(entries: &[BatchEntry], options: RequestOptions) -
 /// # Safety
 /// As for [`super::start_write`], for each entry.
 pub unsafe fn start_write_many(entries: &[BatchEntry], options: RequestOptions) -> Result<Pending> {
-    check(entries, memory::Use::Source)?;
+    let calls = check(entries, Use::Source, Call::detached)?;
     let copy = options.copy;
     pending::submit(bytes(entries)?, options, || {
-        let footprints = footprints(entries, true);
+        let (admitted, footprints) = (admit(&calls)?, footprints(entries, true));
         if !copy {
             let revocable = Some(Arc::default());
-            return Ok(Parts { work: Box::new(plan_write(entries, &revocable)?), footprints, revocable, copied: Vec::new() });
+            return Ok(Parts { work: Box::new(plan_write(entries, &admitted, &revocable)?), footprints, revocable, copied: Vec::new() });
         }
         let (mut copied, mut own) = (Vec::new(), Vec::new());
         for (i, e) in entries.iter().enumerate() {
@@ -92,15 +94,22 @@ pub unsafe fn start_write_many(entries: &[BatchEntry], options: RequestOptions) 
             own.push(BatchEntry { array: e.array.clone(), selection: e.selection.clone(), memory });
             copied.push(bytes);
         }
-        Ok(Parts { work: Box::new(plan_write(&own, &None)?), footprints, revocable: None, copied })
+        Ok(Parts { work: Box::new(plan_write(&own, &admitted, &None)?), footprints, revocable: None, copied })
     })
 }
 
-fn check(entries: &[BatchEntry], way: memory::Use) -> Result<()> {
-    entries.iter().enumerate().try_for_each(|(i, e)| {
-        let checked = e.memory.check(e.selection.shape(), e.array.data_type, way);
-        checked.and_then(|()| super::refuse_variable(&e.array)).map_err(|e| of_entry(Some(i), e))
-    })
+/// Makes a call of an entry.
+type MakeCall<'a> = fn(&'a Arc<BoundArray>, &'a Selection, &Memory, Use) -> Result<Call<'a>>;
+
+/// Checks all entries.
+fn check<'a>(entries: &'a [BatchEntry], way: Use, make: MakeCall<'a>) -> Result<Vec<Call<'a>>> {
+    let checked = entries.iter().map(|e| make(&e.array, &e.selection, &e.memory, way));
+    checked.enumerate().map(|(i, call)| call.map_err(|e| of_entry(Some(i), e))).collect()
+}
+
+/// Admits all entries.
+fn admit(calls: &[Call<'_>]) -> Result<Vec<Admitted>> {
+    calls.iter().enumerate().map(|(i, call)| call.admit().map_err(|e| of_entry(Some(i), e))).collect()
 }
 
 fn bytes(entries: &[BatchEntry]) -> Result<u64> {
@@ -224,11 +233,10 @@ fn push_rest(batch: &mut Batch, items: u64, taken: &dyn Fn(u64) -> bool, unit: &
     }
 }
 
-fn plan_write(entries: &[BatchEntry], revocable: &Option<Arc<RevocableBuffer>>) -> Result<Batch> {
+fn plan_write(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<Arc<RevocableBuffer>>) -> Result<Batch> {
     let job = |i: usize| {
         let e = &entries[i];
-        let array = write_back::written_through(&e.array, Some(&e.selection));
-        let job = array.and_then(|array| write::job(&array, &e.selection, &e.memory, None, revocable.clone()));
+        let job = write::job(&admitted[i], &e.selection, &e.memory, None, revocable.clone());
         job.map(|job| Arc::new(job.of_entry(i))).map_err(|e| of_entry(Some(i), e))
     };
     let mut batch = Batch::new(entries, true)?;
@@ -254,10 +262,10 @@ fn plan_write(entries: &[BatchEntry], revocable: &Option<Arc<RevocableBuffer>>) 
     Ok(batch)
 }
 
-fn plan_read(entries: &[BatchEntry], revocable: &Option<Arc<RevocableBuffer>>) -> Result<Batch> {
+fn plan_read(entries: &[BatchEntry], admitted: &[Admitted], revocable: &Option<Arc<RevocableBuffer>>) -> Result<Batch> {
     let job = |i: usize| {
         let e = &entries[i];
-        let job = read::job(&e.array, &e.selection, &e.memory, None, revocable.clone());
+        let job = read::job(&admitted[i], &e.selection, &e.memory, None, revocable.clone());
         job.map(|job| Arc::new(job.of_entry(i))).map_err(|e| of_entry(Some(i), e))
     };
     let mut batch = Batch::new(entries, false)?;
@@ -403,7 +411,7 @@ impl SharedBox {
         let selection = Selection::new(&array.shape, &signed(&self.low), &signed(&self.shape), None)?;
         let (data_type, overflow) = (array.data_type, Overflow::Error);
         let memory = Memory { data, size: bytes, offset: 0, strides: strides.clone(), data_type, overflow, arena: None };
-        let mut job = read::job(array, &selection, &memory, None, None)?;
+        let mut job = read::job(&Admitted::part_of(array), &selection, &memory, None, None)?;
         if job.plan.items() != 1 {
             bail!(Internal, "a part of a chunk became {} items", job.plan.items());
         }

@@ -5,9 +5,9 @@
 //! every use. A file that was changed so short a time before it was read that another change could leave no trace is not kept. A
 //! child of `fork` begins with nothing.
 
-use super::array::BoundArray;
 use super::leaf::leaf_of;
 use super::lock::lock;
+use crate::codec::BoundChain;
 use crate::error::{Result, bail};
 use crate::fork::ForkReset;
 use crate::store::Mark;
@@ -114,9 +114,9 @@ impl ChunkCache {
         lock(self.kept.get()).bytes
     }
 
-    /// An error where not even one chunk (inner chunk) of an array has room.
-    pub fn check_room(&self, array: &BoundArray) -> Result<()> {
-        self.check_bytes(leaf_of(&array.chain).layout.bytes)
+    /// Returns an error where not even one chunk (inner chunk) of an array with that chain has room.
+    pub fn check_room(&self, chain: &BoundChain) -> Result<()> {
+        self.check_bytes(leaf_of(chain).layout.bytes)
     }
 
     fn check_bytes(&self, chunk: usize) -> Result<()> {

@@ -4,8 +4,11 @@
 //! [`request`] whose items are claimed by the calling thread and the [`pool`] → for each item the state machine of `decode`,
 //! which does no I/O and is run by one of two drivers → `place`. The way of a write: the same plan → `write` → `encode` → put.
 
+mod admit;
+mod admitted;
 mod array;
 mod batch;
+mod budget;
 mod buffer_guard;
 mod chunk_cache;
 mod chunk_picks;
@@ -17,7 +20,10 @@ mod decode;
 mod encode;
 pub mod explain;
 mod flight;
+mod flush;
+mod footprint;
 pub mod huge_pages;
+mod inside_request;
 mod item;
 mod leaf;
 mod lenient;
@@ -39,6 +45,7 @@ mod read_local;
 pub mod rechunk;
 mod rechunk_plan;
 pub mod request;
+pub mod request_queue;
 mod scratch;
 pub mod selection;
 pub mod shapes;
@@ -59,21 +66,26 @@ mod write_back;
 
 pub use array::BoundArray;
 pub use batch::{BatchEntry, read_many, start_read_many, start_write_many, write_many};
+pub use budget::Budget;
 pub use chunk_cache::{ArrayCache, ChunkCache};
 pub use coordinates::CoordinateSelection;
+pub use flush::flush;
 pub use lenient::Lenient;
 pub use memory::{Memory, Overflow};
-pub use pending::{Budget, OnDone, Pending, Progress, RequestOptions};
+pub use pending::{OnDone, Pending, Progress, RequestOptions};
 pub use selection::Selection;
 pub use shapes::ByShape;
 pub use shard_open::OpenShards;
 pub use shard_stored::Stored;
 pub use shard_stream::ShardWriter;
-pub use write_back::{WriteBack, flush};
+pub use write_back::WriteBack;
 
 use crate::dtype::coding::Coding;
-use crate::error::{Result, bail};
-use pending::{Footprint, Parts};
+use crate::error::Result;
+use admit::Call;
+use footprint::Footprint;
+use memory::Use;
+use pending::Parts;
 use std::sync::Arc;
 
 /// Reads the selected elements into `memory`.
@@ -81,19 +93,17 @@ use std::sync::Arc;
 /// # Safety
 /// `memory` must describe memory that stays valid and unaliased until this returns.
 pub unsafe fn read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
-    memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
-    pending::clear_way(array, selection, false);
-    read::run(array, selection, memory, None)
+    let admitted = Call::region(array, selection, memory, Use::Destination)?.admit()?;
+    read::run(&admitted, selection, memory, None)
 }
 
-/// Reads what the selected elements mean into `memory`.
+/// Reads what the selected elements mean by `coding` into `memory`.
 ///
 /// # Safety
 /// As for [`read()`].
 pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
-    memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
-    pending::clear_way(array, selection, false);
-    read::run(array, selection, memory, Some(coding))
+    let admitted = Call::region(array, selection, memory, Use::Destination)?.admit()?;
+    read::run(&admitted, selection, memory, Some(coding))
 }
 
 /// Writes the selected elements from `memory`.
@@ -101,9 +111,17 @@ pub unsafe fn read_decoded(array: &Arc<BoundArray>, selection: &Selection, memor
 /// # Safety
 /// `memory` must describe memory that stays valid and unchanged until this returns.
 pub unsafe fn write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory) -> Result<()> {
-    memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
-    pending::clear_way(array, selection, true);
-    request::run(write::plan(array, selection, memory, None)?)
+    let admitted = Call::region(array, selection, memory, Use::Source)?.admit()?;
+    request::run(write::work(write::job(&admitted, selection, memory, None, None)?))
+}
+
+/// Writes elements that mean by `coding` what `memory` holds.
+///
+/// # Safety
+/// As for [`write()`].
+pub unsafe fn write_encoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
+    let admitted = Call::region(array, selection, memory, Use::Source)?.admit()?;
+    request::run(write::work(write::job(&admitted, selection, memory, Some(coding), None)?))
 }
 
 /// Reads what a list picks into `memory`, which has the list's own shape ([`CoordinateSelection::shape`]).
@@ -115,9 +133,8 @@ pub unsafe fn read_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'_
         // SAFETY: forwarded.
         return unsafe { read(array, &selection, memory) };
     }
-    memory.check(&picks.shape(&array.shape), array.data_type, memory::Use::Destination)?;
-    pending::clear_way(array, &Selection::all(&array.shape), false);
-    request::run(read::plan_picks(array, picks, memory)?)
+    let admitted = Call::list(array, &picks.shape(&array.shape), memory, Use::Destination)?.admit()?;
+    request::run(read::plan_picks(&admitted, picks, memory)?)
 }
 
 /// Writes what a list picks from `memory`. Of an element that it picks several times the last value counts.
@@ -129,19 +146,8 @@ pub unsafe fn write_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'
         // SAFETY: forwarded.
         return unsafe { write(array, &selection, memory) };
     }
-    memory.check(&picks.shape(&array.shape), array.data_type, memory::Use::Source)?;
-    pending::clear_way(array, &Selection::all(&array.shape), true);
-    request::run(write::plan_picks(array, picks, memory)?)
-}
-
-/// Writes elements that mean what `memory` holds.
-///
-/// # Safety
-/// As for [`write()`].
-pub unsafe fn write_encoded(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: &Coding) -> Result<()> {
-    memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
-    pending::clear_way(array, selection, true);
-    request::run(write::plan(array, selection, memory, Some(coding))?)
+    let admitted = Call::list(array, &picks.shape(&array.shape), memory, Use::Source)?.admit()?;
+    request::run(write::plan_picks(&admitted, picks, memory)?)
 }
 
 /// Starts to read the selected elements into `memory`.
@@ -149,11 +155,10 @@ pub unsafe fn write_encoded(array: &Arc<BoundArray>, selection: &Selection, memo
 /// # Safety
 /// `memory` must describe memory that stays valid and unaliased until the request is done.
 pub unsafe fn start_read(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, options: RequestOptions) -> Result<Pending> {
-    memory.check(selection.shape(), array.data_type, memory::Use::Destination)?;
-    refuse_variable(array)?;
+    let call = Call::detached(array, selection, memory, Use::Destination)?;
     pending::submit(memory.bytes(selection.shape())?, options, || {
         let revocable = Some(Arc::default());
-        let job = read::job(array, selection, memory, None, revocable.clone())?;
+        let job = read::job(&call.admit()?, selection, memory, None, revocable.clone())?;
         let footprints = Footprint::new(array, selection, false).into_iter().collect();
         Ok(Parts { work: read::work(job), footprints, revocable, copied: Vec::new() })
     })
@@ -164,25 +169,15 @@ pub unsafe fn start_read(array: &Arc<BoundArray>, selection: &Selection, memory:
 /// # Safety
 /// `memory` must describe memory that stays valid and unchanged until the request is done, or, where it is copied, until this returns.
 pub unsafe fn start_write(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, options: RequestOptions) -> Result<Pending> {
-    memory.check(selection.shape(), array.data_type, memory::Use::Source)?;
-    refuse_variable(array)?;
+    let call = Call::detached(array, selection, memory, Use::Source)?;
     let copy = options.copy;
     pending::submit(memory.bytes(selection.shape())?, options, || {
         let mut copied = Vec::new();
         // SAFETY: the memory was checked, and is valid now, by the caller's promise.
         let own = if copy { Some(unsafe { memory.copy(selection.shape(), &mut copied) }?) } else { None };
         let revocable = if copy { None } else { Some(Arc::default()) };
-        let array = &write_back::written_through(array, Some(selection))?;
-        let job = write::job(array, selection, own.as_ref().unwrap_or(memory), None, revocable.clone())?;
+        let job = write::job(&call.admit()?, selection, own.as_ref().unwrap_or(memory), None, revocable.clone())?;
         let footprints = Footprint::new(array, selection, true).into_iter().collect();
         Ok(Parts { work: write::work(job), footprints, revocable, copied: vec![copied] })
     })
-}
-
-/// Elements of variable length lie in more memory than is described: none of the rules above hold for it.
-fn refuse_variable(array: &BoundArray) -> Result<()> {
-    if array.data_type.is_variable() {
-        bail!(Type, "the elements are {}, of variable length; such are read and written by blocking calls only", array.data_type.name());
-    }
-    Ok(())
 }

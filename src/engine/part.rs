@@ -1,7 +1,6 @@
 //! A part: a piece of a chunk on its way from the object to memory.
 
 use super::item::Axes;
-use super::shard_index::inner_name;
 use crate::error::{Error, ErrorKind, err};
 
 /// What a part does with the bytes that it wants.
@@ -70,4 +69,9 @@ pub(super) fn sort_for_popping(parts: &mut [Part]) {
     if !parts.is_sorted_by_key(falling) {
         parts.sort_unstable_by_key(falling);
     }
+}
+
+/// Names an inner chunk in messages.
+pub(super) fn inner_name(number: usize, offset: u64) -> String {
+    format!("inner chunk {number} at byte {offset}")
 }

@@ -4,7 +4,6 @@
 //! placed, filled or covered, the chunk's `ChunkPicks` says which of them count. So that it finds a box again, distances in memory count the
 //! elements of the chunk instead, in C order; a dimension of which the chunk has one element has the distance 0.
 
-use super::array::BoundArray;
 use super::coordinates::{CoordinateSelection, check_lists};
 use super::item::{Axes, Axis, Item};
 use super::mask_bits::MaskBits;
@@ -64,27 +63,34 @@ pub(super) enum Repeats {
 }
 
 impl PickList {
-    /// Checks the picks; `memory` are the byte strides of the result. An index outside of the array is an error of kind `Bounds`.
-    pub fn new(array: &BoundArray, picks: &CoordinateSelection<'_>, memory: &[i64], repeats: Repeats) -> Result<PickList> {
-        let grid = array.grid.clone();
+    /// Checks the picks of an array of `extents` whose chunks have `chain`; `memory` are the byte strides of the result. An index outside of
+    /// the array is an error of kind `Bounds`.
+    pub fn new(
+        grid: &Grid,
+        chain: &BoundChain,
+        extents: &[u64],
+        picks: &CoordinateSelection<'_>,
+        memory: &[i64],
+        repeats: Repeats,
+    ) -> Result<PickList> {
         let mut list = PickList {
             kind: PickKind::Orthogonal(Vec::new()),
-            counts: grid.counts(&array.shape),
-            grid,
-            cells: cells_of(&array.chain),
+            counts: grid.counts(extents),
+            grid: grid.clone(),
+            cells: cells_of(chain),
             memory: memory.into(),
-            shape: picks.shape(&array.shape),
+            shape: picks.shape(extents),
             bands: None,
         };
         list.kind = match picks {
             CoordinateSelection::Orthogonal(lists) => {
-                check_lists(lists, &array.shape)?;
-                let each = lists.iter().zip(&array.shape).map(|(l, &n)| runs_of(*l, n, repeats));
+                check_lists(lists, extents)?;
+                let each = lists.iter().zip(extents).map(|(l, &n)| runs_of(*l, n, repeats));
                 PickKind::Orthogonal(each.collect::<Result<_>>()?)
             }
             CoordinateSelection::Points { count, coordinates } => {
                 let lattice = (&list.grid, &list.counts[..], &list.cells[..]);
-                let (points, starts) = sorted_points(lattice, &array.shape, *count, coordinates, repeats == Repeats::Last)?;
+                let (points, starts) = sorted_points(lattice, extents, *count, coordinates, repeats == Repeats::Last)?;
                 PickKind::Points(points, starts)
             }
             CoordinateSelection::Mask { region, mask } => PickKind::Mask(MaskBits::new(region, mask)?),

@@ -1,12 +1,17 @@
 //! The library's own threads: started when work first gains by them, never more than asked for, and none after `fork`.
 
 use super::lock::lock;
-use super::request::Request;
 use crate::fork::{ForkReset, Lazy};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
+
+/// Work that a worker can help with.
+pub(super) trait Helpable: Send + Sync {
+    /// Does pieces of the work until none is left to begin.
+    fn help_along(self: Arc<Self>);
+}
 
 /// A bounded set of worker threads. A call uses the calling thread and up to `threads - 1` of them.
 pub struct Pool {
@@ -22,7 +27,7 @@ struct PoolState {
 
 #[derive(Default)]
 struct Queue {
-    requests: VecDeque<Arc<Request>>,
+    requests: VecDeque<Arc<dyn Helpable>>,
     idle: usize,
     workers: usize,
     closed: bool,
@@ -85,7 +90,7 @@ impl Pool {
     }
 
     /// Lets up to `helpers` workers help with a request. Threads that cannot be started are done without.
-    pub(super) fn offer(&self, request: &Arc<Request>, helpers: usize) {
+    pub(super) fn offer<H: Helpable + 'static>(&self, request: &Arc<H>, helpers: usize) {
         let helpers = helpers.min(self.threads - 1);
         if helpers == 0 {
             return;
@@ -140,8 +145,7 @@ fn work(shared: &PoolState) {
     loop {
         if let Some(request) = queue.requests.pop_front() {
             drop(queue);
-            request.help();
-            drop(request);
+            request.help_along();
             queue = lock(&shared.queue);
         } else if queue.closed || queue.resting {
             queue.workers -= 1;

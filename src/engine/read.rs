@@ -1,7 +1,7 @@
 //! Reading: plans regions and lists, and gives their items to one of two drivers: the local one (`read_local`) or, for stores with
 //! latency, the one of reads in flight (`flight`). Both run the same state machine (`decode`).
 
-use super::array::BoundArray;
+use super::admitted::Admitted;
 use super::buffer_guard::RevocableBuffer;
 use super::coordinates::CoordinateSelection;
 use super::cost::Cost;
@@ -15,7 +15,6 @@ use super::read_local::read_now;
 use super::request::{self, INLINE_BYTES, Outcome, Request, Work};
 use super::stats::Scope;
 use super::target::Target;
-use super::write_back;
 use super::{Memory, Selection};
 use crate::codec::Sharded;
 use crate::dtype::coding::Coding;
@@ -24,49 +23,45 @@ use crate::limits::chunk_bytes;
 use crate::store::Tuning;
 use std::sync::{Arc, OnceLock};
 
-/// Reads `selection` into `memory`, which holds what the elements mean where a coding says so. What is one item is read without a
-/// request, which would cost more than to place an element.
-pub(super) fn run(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<()> {
-    let job = job(array, selection, memory, coding, None)?;
+/// Reads `selection` into `memory`: what the elements mean by `coding`, if given. A single item is read without a request, which would
+/// cost more than to place an element.
+pub(super) fn run(admitted: &Admitted, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<()> {
+    let job = job(admitted, selection, memory, coding, None)?;
     match job.plan.items() {
         1 if !job.latency => {
-            let _scope = Scope::new(&array.stats);
+            let _scope = Scope::new(&job.array.stats);
             read_now(&job, &job.plan.region_item(0))
         }
         _ => request::run(work(job)),
     }
 }
 
-/// The work of one region.
+/// Makes a job the work of a request.
 pub(super) fn work(job: ReadJob) -> Box<dyn Work> {
     Box::new(Read(Arc::new(job)))
 }
 
-/// The job of one region, perhaps behind a gate. What waits to be written of it is stored first.
+/// Plans the read of one region. With `revocable`, every access to the caller's memory passes it, so that the request can be cancelled.
 pub(super) fn job(
-    array: &Arc<BoundArray>,
+    admitted: &Admitted,
     selection: &Selection,
     memory: &Memory,
     coding: Option<&Coding>,
     revocable: Option<Arc<RevocableBuffer>>,
 ) -> Result<ReadJob> {
-    if let Some(kept) = &array.write_back {
-        write_back::flush(array, kept, Some(selection))?;
-    }
+    let array = &admitted.array;
     let mut plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
         let bytes = plan.bytes();
         share_out(&mut plan, bytes, shard, array.pool.threads() as u64)?;
     }
-    job_of(array, plan, memory, coding, revocable)
+    job_of(admitted, plan, memory, coding, revocable)
 }
 
-/// The work of reading what a list picks.
-pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
-    if let Some(kept) = &array.write_back {
-        write_back::flush(array, kept, None)?;
-    }
-    let list = PickList::new(array, picks, &memory.strides, Repeats::All)?;
+/// Plans the read of what a list picks.
+pub(super) fn plan_picks(admitted: &Admitted, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+    let array = &admitted.array;
+    let list = PickList::new(&array.grid, &array.chain, &array.shape, picks, &memory.strides, Repeats::All)?;
     let mut plan = Plan::listed(list, array.shape.len(), memory.data_type.size())?;
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
         // What is read for few elements are the inner chunks that they lie in.
@@ -75,11 +70,11 @@ pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'_
         let bytes = (plan.bytes() / memory.data_type.size().max(1) as u64).saturating_mul(inner).min(all);
         share_out(&mut plan, bytes, shard, array.pool.threads() as u64)?;
     }
-    Ok(work(job_of(array, plan, memory, None, None)?))
+    Ok(work(job_of(admitted, plan, memory, None, None)?))
 }
 
 fn job_of(
-    array: &Arc<BoundArray>,
+    Admitted { array }: &Admitted,
     plan: Plan,
     memory: &Memory,
     coding: Option<&Coding>,
@@ -160,6 +155,7 @@ impl Work for Read {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::BoundArray;
     use crate::engine::shard_open::tests::{array, view};
     use crate::grid::key::{KeyEncoding, Separator};
     use crate::limits::Dims;

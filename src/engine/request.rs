@@ -4,9 +4,9 @@
 //! `pending` keeps beside it. Items that wait for the network or for a busy key are parked: a continuation comes back through
 //! `resume`, and any helper runs it.
 
+use super::inside_request::InsideRequest;
 use super::lock::{LazyCondvar, lock};
-use super::pending::{self, Detached};
-use super::pool::Pool;
+use super::pool::{Helpable, Pool};
 use crate::error::{Error, Result, err};
 use crate::store::Tuning;
 use std::collections::VecDeque;
@@ -44,6 +44,16 @@ pub(super) trait Work: Send + Sync {
     fn run(&self, request: &Arc<Request>, item: u64) -> Outcome;
 }
 
+/// What a request reports that has left its caller.
+pub(super) trait After: Send + Sync {
+    /// Is called before a piece of the request's work. The thread does the work until the result is dropped.
+    fn enter(&self, request: &Arc<Request>) -> InsideRequest;
+    /// Is called when a parked item can go on.
+    fn resumed(&self);
+    /// Is called when all items have ended.
+    fn finished(&self, request: &Arc<Request>);
+}
+
 type Task = Box<dyn FnOnce(&Arc<Request>) + Send>;
 
 /// See the module.
@@ -56,8 +66,8 @@ pub struct Request {
     failed: AtomicBool,
     /// What is not begun is not to be begun any more.
     stopped: AtomicBool,
-    /// Of one that has left its caller.
-    detached: Option<Detached>,
+    /// What hears of a request that has left its caller.
+    after: Option<Arc<dyn After>>,
     tuning: Tuning,
     in_flight: AtomicUsize,
     /// Bytes that are waited for, or have come and are not used yet.
@@ -102,13 +112,19 @@ pub(super) fn run_and_tell(work: Box<dyn Work>, width: usize, told: &mut dyn FnM
     request.result()
 }
 
+impl Helpable for Request {
+    fn help_along(self: Arc<Self>) {
+        self.help();
+    }
+}
+
 impl Request {
-    pub(super) fn new(work: Box<dyn Work>, reports_progress: bool, detached: Option<Detached>) -> Arc<Request> {
+    pub(super) fn new(work: Box<dyn Work>, reports_progress: bool, after: Option<Arc<dyn After>>) -> Arc<Request> {
         Arc::new(Request {
             tuning: work.tuning(),
             work,
             reports_progress,
-            detached,
+            after,
             stopped: AtomicBool::new(false),
             next: AtomicU64::new(0),
             finished: AtomicU64::new(0),
@@ -158,14 +174,9 @@ impl Request {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// What is kept beside a request that has left its caller.
-    pub(super) fn detached(&self) -> Option<&Detached> {
-        self.detached.as_ref()
-    }
-
     /// Whether the request has left its caller, so that perhaps nobody is at hand to go on with it.
     pub(super) fn is_detached(&self) -> bool {
-        self.detached.is_some()
+        self.after.is_some()
     }
 
     /// Whether the rest is not to be done any more.
@@ -207,8 +218,8 @@ impl Request {
 
     fn all_done(self: &Arc<Self>) {
         self.notify();
-        if self.is_detached() {
-            pending::completed(self);
+        if let Some(after) = &self.after {
+            after.finished(self);
         }
     }
 
@@ -252,7 +263,7 @@ impl Request {
     }
 
     fn run_item(self: &Arc<Self>, item: u64) {
-        let _inside = pending::inside(self);
+        let _inside = self.after.as_ref().map(|after| after.enter(self));
         if self.is_stopped() || (self.failed.load(Ordering::Relaxed) && !self.work.finish_others()) {
             return self.finish(Ok(()));
         }
@@ -268,7 +279,7 @@ impl Request {
         let Some(task) = state.ready.pop_front() else { return false };
         self.ready.fetch_sub(1, Ordering::AcqRel);
         drop(state);
-        let _inside = pending::inside(self);
+        let _inside = self.after.as_ref().map(|after| after.enter(self));
         // A continuation completes its item itself; one that panics leaves it to us.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| task(self))) {
             self.finish(Err(panicked(&*panic)));
@@ -284,8 +295,8 @@ impl Request {
         drop(state);
         self.wake.notify_all();
         self.work.pool().offer(self, 1);
-        if self.is_detached() {
-            pending::wake_waiters();
+        if let Some(after) = &self.after {
+            after.resumed();
         }
     }
 
@@ -392,7 +403,8 @@ impl Request {
         if !self.work.finish_others() || total == 1 {
             return Err(e);
         }
-        Err(err_like(&e, format!("{} ({failures} of {total} chunks were not written, the others were)", e.message())))
+        let message = format!("{} ({failures} of {total} chunks were not written, the others were)", e.message());
+        Err(e.with_message(message))
     }
 }
 
@@ -434,19 +446,13 @@ impl ForkJoin {
     }
 }
 
-/// The same error with another message.
-fn err_like(e: &Error, message: String) -> Error {
-    let mut like = Error::new(e.kind(), message).with_errno(e.os_errno()).with_http_status(e.http_status());
-    if let Some(field) = e.field() {
-        like = like.at_field(field);
-    }
-    if let Some(key) = e.key() { like.at_key(key) } else { like }
-}
-
-/// An error with its entry in a batch, where it is of one.
+/// Puts the number of the entry in a batch, if given, before the message of an error.
 pub fn of_entry(entry: Option<usize>, e: Error) -> Error {
     match entry.map(|n| format!("entry {n}: ")) {
-        Some(name) if !e.message().starts_with(&name) => err_like(&e, format!("{name}{}", e.message())),
+        Some(name) if !e.message().starts_with(&name) => {
+            let message = format!("{name}{}", e.message());
+            e.with_message(message)
+        }
         _ => e,
     }
 }

@@ -50,11 +50,6 @@ pub(super) fn decode_index(shard: &Sharded, encoded: &[u8], index: &mut Vec<u8>,
     sharding::index_to_native(leaf, index)
 }
 
-/// Names an inner chunk in messages.
-pub(super) fn inner_name(number: usize, offset: u64) -> String {
-    format!("inner chunk {number} at byte {offset}")
-}
-
 /// Encodes a shard's index and appends it to `out`.
 pub(super) fn encode_index(shard: &Sharded, entries: &[Option<(u64, u64)>], out: &mut Vec<u8>, buffers: &mut StageBuffers) -> Result<()> {
     let mut index = Vec::new();

@@ -1,6 +1,7 @@
 //! Writing: plans regions and lists, and writes their items, each under its chunk's lock. A chunk that is covered (as far as it lies inside
 //! the array) is encoded straight from memory and put; any other is read, changed and put.
 
+use super::admitted::Admitted;
 use super::array::BoundArray;
 use super::buffer_guard::RevocableBuffer;
 use super::chunk_picks::ChunkPicks;
@@ -19,7 +20,7 @@ use super::scratch::{ChainScratch, ChunkScratch, Scratch};
 use super::shard::{Edit, Selected};
 use super::target::Target;
 use super::under_lock::{self, ChunkTask};
-use super::write_back::{self, WriteBack};
+use super::write_back::{Admission, Arrival, WriteBack};
 use super::{Memory, Overflow, Selection};
 use crate::codec::BoundChain;
 use crate::dtype::ElementType;
@@ -32,46 +33,39 @@ use crate::store::Tuning;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The work of writing `selection` from `memory`, which holds what the elements mean where a coding says so.
-pub(super) fn plan(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, coding: Option<&Coding>) -> Result<Box<dyn Work>> {
-    let job = job(array, selection, memory, coding, None)?;
-    if let Some(kept) = &array.write_back {
-        kept.make_room(&job)?;
-    }
-    Ok(work(job))
-}
-
-/// The work of one region.
+/// Makes a job the work of a request.
 pub(super) fn work(job: WriteJob) -> Box<dyn Work> {
     Box::new(Write(Arc::new(job)))
 }
 
-/// The same, by itself, and behind a gate.
+/// Plans the write of one region from `memory`, which holds what the elements mean by `coding`, if given. With `revocable`, every access to
+/// the caller's memory passes it, so that the request can be cancelled.
 pub(super) fn job(
-    array: &Arc<BoundArray>,
+    admitted: &Admitted,
     selection: &Selection,
     memory: &Memory,
     coding: Option<&Coding>,
     revocable: Option<Arc<RevocableBuffer>>,
 ) -> Result<WriteJob> {
+    let array = &admitted.array;
     let plan = Plan::new(&array.grid, selection, &memory.strides, memory.data_type.size())?;
     let probe = (plan.items() > 1 && !array.data_type.is_variable() && array.store.capabilities().erasable).then(|| FillProbe {
         shape: selection.shape().into(),
         strides: memory.strides.clone(),
         seen: AtomicU8::new(FillProbe::UNSEEN),
     });
-    Ok(WriteJob { probe, ..job_of(array, plan, memory, coding, revocable)? })
+    Ok(WriteJob { probe, ..job_of(admitted, plan, memory, coding, revocable)? })
 }
 
-/// The work of writing what a list picks. Of elements that it has several times the last one counts.
-pub(super) fn plan_picks(array: &Arc<BoundArray>, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
-    let array = &write_back::written_through(array, None)?;
-    let list = PickList::new(array, picks, &memory.strides, Repeats::Last)?;
-    Ok(work(job_of(array, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory, None, None)?))
+/// Plans the write of what a list picks. Of elements that it picks several times the last one counts.
+pub(super) fn plan_picks(admitted: &Admitted, picks: &CoordinateSelection<'_>, memory: &Memory) -> Result<Box<dyn Work>> {
+    let array = &admitted.array;
+    let list = PickList::new(&array.grid, &array.chain, &array.shape, picks, &memory.strides, Repeats::Last)?;
+    Ok(work(job_of(admitted, Plan::listed(list, array.shape.len(), memory.data_type.size())?, memory, None, None)?))
 }
 
 fn job_of(
-    array: &Arc<BoundArray>,
+    Admitted { array }: &Admitted,
     plan: Plan,
     memory: &Memory,
     coding: Option<&Coding>,
@@ -209,9 +203,11 @@ impl ChunkTask for ChunkWrites {
 }
 
 impl WriteJob {
-    /// Makes it the job of storing what waited of `chunk` in `kept`.
-    pub fn settling(self, kept: Arc<WriteBack>, chunk: Dims) -> WriteJob {
-        WriteJob { settles: Some((kept, chunk)), ..self }
+    /// Returns the job of storing what waits in `kept` of a chunk, which is locked, or `None` if nothing does.
+    pub fn of_waiting(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunk: &Dims) -> Result<Option<WriteJob>> {
+        let Some((selection, memory)) = kept.region(&array.grid, &array.shape, array.data_type, chunk)? else { return Ok(None) };
+        let job = job(&Admitted::from_write_back(array), &selection, &memory, None, None)?;
+        Ok(Some(WriteJob { settles: Some((kept.clone(), chunk.clone())), ..job }))
     }
 
     /// Makes it an entry of a batch.
@@ -225,14 +221,44 @@ impl WriteJob {
         let Some(kept) = self.array.write_back.as_ref().filter(|_| !self.array.data_type.is_variable() && !whole()) else {
             return self.store_item(item, request, guard, s);
         };
-        match kept.take(self, item, s) {
-            Ok(write_back::Admission::Waits) => Outcome::Done(Ok(())),
-            Ok(write_back::Admission::Through) => self.store_item(item, request, guard, s),
-            Ok(write_back::Admission::Whole(job)) => {
-                let item = job.plan.region_item(0);
-                job.store_item(&item, request, guard, s)
+        let failed = |e: Error, s: &Scratch| Outcome::Done(Err(self.annotate(item, e, &s.key)));
+        match self.keep(kept, item, s) {
+            Ok(Admission::Waits) => Outcome::Done(Ok(())),
+            Ok(Admission::Through | Admission::StoreFirst) => self.store_item(item, request, guard, s),
+            Ok(Admission::Whole) => match WriteJob::of_waiting(&self.array, kept, &item.chunk) {
+                Ok(None) => Outcome::Done(Ok(())),
+                Ok(Some(whole)) => {
+                    let item = whole.plan.region_item(0);
+                    Arc::new(whole).store_item(&item, request, guard, s)
+                }
+                Err(e) => failed(e, s),
+            },
+            Err(e) => failed(e, s),
+        }
+    }
+
+    /// Brings an item, whose chunk is locked, to what waits of the chunk, if it may wait.
+    fn keep(&self, kept: &Arc<WriteBack>, item: &Item, s: &mut Scratch) -> Result<Admission> {
+        let array = &self.array;
+        let (shape, inside) = (array.grid.shape_of(&item.chunk), array.inside(&item.chunk));
+        let arrival = Arrival {
+            chunk: &item.chunk,
+            shape: &shape,
+            inside: &inside,
+            data_type: array.data_type,
+            axes: &item.axes,
+            is_partial: self.change.is_partial(),
+            may_fail: self.change.plain_copy().is_none(),
+            place: &|buffer, strides| self.place(item, buffer, strides),
+        };
+        match kept.take(&arrival)? {
+            Admission::StoreFirst => {
+                if let Some(old) = WriteJob::of_waiting(array, kept, &item.chunk)? {
+                    old.write_now(&old.plan.region_item(0), s)?;
+                }
+                kept.take(&arrival)
             }
-            Err(e) => Outcome::Done(Err(self.annotate(item, e, &s.key))),
+            other => Ok(other),
         }
     }
 
@@ -274,7 +300,7 @@ impl WriteJob {
     }
 
     /// Stores an item, whose key is in `s` and locked, and returns when that is done.
-    pub fn write_now(&self, item: &Item, s: &mut Scratch) -> Result<()> {
+    fn write_now(&self, item: &Item, s: &mut Scratch) -> Result<()> {
         self.write(item, None, ChunkSink::now(&self.array), s).inspect(|()| self.settle(&item.chunk))
     }
 

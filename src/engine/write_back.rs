@@ -2,28 +2,22 @@
 //!
 //! What waits of a chunk is a box of elements in a dense buffer of the chunk's shape. A write that makes the box a larger box, or
 //! changes elements inside of it, is only a copy; with another one the box is stored first, as any part of a chunk is. A box that
-//! covers its chunk is stored at once. What is not whole is stored by [`flush`]: before it is read, when memory is short, and when
+//! covers its chunk is stored at once. What is not whole is stored by `flush`: before it is read, when memory is short, and when
 //! the program wants it. What cannot be stored goes on waiting. The box of a chunk is touched by the holder of the chunk's lock only.
 //!
-//! A child of `fork` begins with nothing: what the parent has not stored is the parent's to store.
+//! Nothing here stores anything. A child of `fork` begins with nothing: what the parent has not stored is the parent's to store.
 
-use super::array::BoundArray;
 use super::huge_pages::Pages;
-use super::item::{Axis, Item};
-use super::lock::ChunkGuard;
+use super::item::Axis;
 use super::lock::lock;
-use super::pool::Pool;
-use super::request::{self, Outcome, Request, Work};
-use super::scratch::Scratch;
-use super::under_lock::{self, ChunkTask};
-use super::write::WriteJob;
+use super::plan::Plan;
 use super::{Memory, Overflow, Selection};
 use crate::dtype::DataType;
 use crate::dtype::stream::LINE;
 use crate::error::{Result, bail};
 use crate::fork::ForkReset;
+use crate::grid::Grid;
 use crate::limits::{Dims, c_strides, chunk_bytes};
-use crate::store::Tuning;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex};
@@ -136,6 +130,13 @@ impl Span {
         Span { start, count }
     }
 
+    /// The smallest box around a selection of the array, which is not empty.
+    fn of(selection: &Selection) -> Span {
+        let (start, shape, step) = (selection.start(), selection.shape(), selection.step());
+        let axis = |d: usize| Axis { start: start[d], count: shape[d], step: step[d], memory: 0 };
+        Span::around(&(0..shape.len()).map(axis).collect::<Vec<_>>())
+    }
+
     fn end(&self, d: usize) -> u64 {
         self.start[d] + self.count[d]
     }
@@ -172,13 +173,34 @@ impl Span {
     }
 }
 
-/// What becomes of an item that may wait.
+/// Elements of a chunk that may wait.
+pub(super) struct Arrival<'a> {
+    /// The chunk's index.
+    pub chunk: &'a Dims,
+    /// The chunk's shape.
+    pub shape: &'a Dims,
+    /// The extents of the chunk inside the array.
+    pub inside: &'a [u64],
+    pub data_type: DataType,
+    /// The selected elements.
+    pub axes: &'a [Axis],
+    /// Bytes of the elements are left alone.
+    pub is_partial: bool,
+    /// An element may not fit.
+    pub may_fail: bool,
+    /// Brings the elements into a buffer of the chunk with those strides.
+    pub place: &'a dyn Fn(*mut u8, &[i64]) -> Result<()>,
+}
+
+/// What becomes of elements that may wait.
 pub(super) enum Admission {
-    /// It waits.
+    /// They wait.
     Waits,
-    /// It made its chunk whole: the job of storing that.
-    Whole(Arc<WriteJob>),
-    /// It is to be written now. Nothing of its chunk waits any more.
+    /// They made their chunk whole, which is to be stored.
+    Whole,
+    /// What waits of the chunk is to be stored first, and then this asked again.
+    StoreFirst,
+    /// They are to be written now. Nothing of their chunk waits.
     Through,
 }
 
@@ -205,16 +227,7 @@ impl WriteBack {
         Arc::new(WriteBack { limit, state: ForkReset::new(Mutex::default) })
     }
 
-    /// An error where not even one chunk of the array has room.
-    pub fn check_room(&self, array: &BoundArray) -> Result<()> {
-        let needed = chunk_bytes(array.chain.shape(), array.data_type.size())?;
-        if self.limit < needed {
-            bail!(Limit, "{} bytes for parts of chunks have no room for one chunk, which has {needed} bytes", self.limit);
-        }
-        Ok(())
-    }
-
-    /// The most bytes that may wait.
+    /// Returns the most bytes that may wait.
     pub fn limit(&self) -> usize {
         self.limit
     }
@@ -264,75 +277,59 @@ impl WriteBack {
         buffer.into_iter().for_each(|buffer| self.give_back(buffer));
     }
 
-    /// Takes an item of a job, whose chunk is locked, into what waits of the chunk.
-    pub(super) fn take(self: &Arc<Self>, job: &WriteJob, item: &Item, s: &mut Scratch) -> Result<Admission> {
-        let array = &job.array;
-        let chunk = array.grid.shape_of(&item.chunk);
-        let strides = c_strides(&chunk, array.data_type.size());
-        let new = Span::around(&item.axes);
-        let is_box = item.axes.iter().all(|axis| axis.count == 1 || axis.step.unsigned_abs() == 1) && !job.change.is_partial();
-        // Elements that wait must stay whole if one of the new ones does not fit.
-        let may_fail = job.change.plain_copy().is_none();
-        if let Some(part) = self.find(&item.chunk) {
-            let mut part = lock(&part);
-            part.check(&chunk, array.data_type)?;
-            let both = if is_box || part.span.holds(&new) { part.span.joined(&new) } else { None };
-            match both.filter(|_| !(may_fail && part.span.meets(&new))) {
-                Some(both) => {
-                    job.place(item, part.first()?, &strides)?;
-                    let whole = both.covers(&array.inside(&item.chunk));
-                    part.span = both;
-                    drop(part);
-                    return if whole { self.whole(job, item) } else { Ok(Admission::Waits) };
-                }
-                None => {
-                    drop(part);
-                    self.store_now(job, item, s)?;
-                }
-            }
+    /// Returns an error where not even one chunk of `shape` has room.
+    pub fn check_room(&self, shape: &[u64], data_type: DataType) -> Result<()> {
+        let needed = chunk_bytes(shape, data_type.size())?;
+        if self.limit < needed {
+            bail!(Limit, "{} bytes for parts of chunks have no room for one chunk, which has {needed} bytes", self.limit);
         }
-        let bytes = chunk_bytes(&chunk, array.data_type.size())?;
+        Ok(())
+    }
+
+    /// Takes elements of a chunk, which is locked, into what waits of the chunk.
+    pub(super) fn take(&self, new: &Arrival<'_>) -> Result<Admission> {
+        let strides = c_strides(new.shape, new.data_type.size());
+        let span = Span::around(new.axes);
+        let is_box = new.axes.iter().all(|axis| axis.count == 1 || axis.step.unsigned_abs() == 1) && !new.is_partial;
+        if let Some(part) = self.find(new.chunk) {
+            let mut part = lock(&part);
+            part.check(new.shape, new.data_type)?;
+            let both = if is_box || part.span.holds(&span) { part.span.joined(&span) } else { None };
+            // Elements that wait must stay whole if one of the new ones does not fit.
+            let Some(both) = both.filter(|_| !(new.may_fail && part.span.meets(&span))) else { return Ok(Admission::StoreFirst) };
+            (new.place)(part.first()?, &strides)?;
+            part.span = both;
+            return Ok(if part.span.covers(new.inside) { Admission::Whole } else { Admission::Waits });
+        }
+        let bytes = chunk_bytes(new.shape, new.data_type.size())?;
         let Some(buffer) = (if is_box { self.buffer(bytes)? } else { None }) else { return Ok(Admission::Through) };
-        if let Err(e) = job.place(item, buffer.first, &strides) {
+        if let Err(e) = (new.place)(buffer.first, &strides) {
             self.give_back(buffer);
             return Err(e);
         }
         // One that covers its chunk needs not wait, but for a change that leaves bytes of elements alone.
-        let whole = new.covers(&array.inside(&item.chunk));
-        let part = Arc::new(Mutex::new(WaitingPart { buffer: Some(buffer), span: new, shape: chunk, data_type: array.data_type }));
+        let whole = span.covers(new.inside);
+        let part = WaitingPart { buffer: Some(buffer), span, shape: new.shape.clone(), data_type: new.data_type };
         let mut state = lock(self.state.get());
         state.clock += 1;
         let used = state.clock;
-        state.parts.insert(item.chunk.clone(), Waiting { part, used });
-        drop(state);
-        if whole { self.whole(job, item) } else { Ok(Admission::Waits) }
+        state.parts.insert(new.chunk.clone(), Waiting { part: Arc::new(Mutex::new(part)), used });
+        Ok(if whole { Admission::Whole } else { Admission::Waits })
     }
 
-    /// What waits of an item's chunk covers it.
-    fn whole(self: &Arc<Self>, job: &WriteJob, item: &Item) -> Result<Admission> {
-        Ok(self.job(&through(&job.array), &item.chunk)?.map_or(Admission::Waits, |job| Admission::Whole(Arc::new(job))))
-    }
-
-    /// Stores what waits of an item's chunk, which is locked, before anything else is done to the chunk.
-    fn store_now(self: &Arc<Self>, job: &WriteJob, item: &Item, s: &mut Scratch) -> Result<()> {
-        match self.job(&through(&job.array), &item.chunk)? {
-            Some(old) => old.write_now(&old.plan.region_item(0), s),
-            None => Ok(()),
-        }
-    }
-
-    /// The job of storing what waits of a chunk, which is locked, as far as it lies inside of the array.
-    fn job(self: &Arc<Self>, array: &Arc<BoundArray>, chunk: &Dims) -> Result<Option<WriteJob>> {
+    /// Returns which elements of an array wait of a chunk, which is locked, and where they are, as far as they lie inside the array; `None`
+    /// if there are none.
+    pub(super) fn region(&self, grid: &Grid, length: &[u64], data_type: DataType, chunk: &Dims) -> Result<Option<(Selection, Memory)>> {
         let Some(part) = self.find(chunk) else { return Ok(None) };
         let part = lock(&part);
-        let (size, shape) = (array.data_type.size(), array.grid.shape_of(chunk));
-        part.check(&shape, array.data_type)?;
-        let (strides, mut offset) = (c_strides(&shape, size), 0);
+        let shape = grid.shape_of(chunk);
+        part.check(&shape, data_type)?;
+        let (strides, mut offset) = (c_strides(&shape, data_type.size()), 0);
         let (mut start, mut count) = (Vec::with_capacity(shape.len()), Vec::with_capacity(shape.len()));
         for d in 0..shape.len() {
-            let first = array.grid.origin(d, chunk[d]) + part.span.start[d];
-            start.push(first.min(array.shape[d]) as i64);
-            count.push(part.span.count[d].min(array.shape[d].saturating_sub(first)) as i64);
+            let first = grid.origin(d, chunk[d]) + part.span.start[d];
+            start.push(first.min(length[d]) as i64);
+            count.push(part.span.count[d].min(length[d].saturating_sub(first)) as i64);
             offset += part.span.start[d] as usize * strides[d] as usize;
         }
         if count.contains(&0) {
@@ -340,154 +337,49 @@ impl WriteBack {
             self.forget(chunk);
             return Ok(None);
         }
-        let selection = Selection::new(&array.shape, &start, &count, None)?;
+        let selection = Selection::new(length, &start, &count, None)?;
         let (data, size) = (part.first()?, part.buffer.as_ref().map_or(0, |buffer| buffer.size));
-        let memory = Memory { data, size, offset, strides, data_type: array.data_type, overflow: Overflow::Error, arena: None };
-        let job = super::write::job(array, &selection, &memory, None, None)?;
-        Ok(Some(job.settling(self.clone(), chunk.clone())))
+        Ok(Some((selection, Memory { data, size, offset, strides, data_type, overflow: Overflow::Error, arena: None })))
     }
 
-    /// The chunks of which elements wait that are among the selected ones, or of which any wait.
-    fn touched(&self, array: &BoundArray, selection: Option<&Selection>) -> Vec<Dims> {
+    /// Returns the chunks of which selected elements wait; without a selection all of which any wait.
+    pub(super) fn touched(&self, grid: &Grid, selection: Option<&Selection>) -> Vec<Dims> {
         let parts: Vec<(Dims, Arc<Mutex<WaitingPart>>)> =
             lock(self.state.get()).parts.iter().map(|(chunk, waiting)| (chunk.clone(), waiting.part.clone())).collect();
-        let mut chunks: Vec<Dims> = parts
-            .into_iter()
-            .filter(|(chunk, part)| {
-                let Some(selection) = selection else { return true };
-                if selection.shape().contains(&0) {
-                    return false;
-                }
-                let axes = (0..chunk.len()).map(|d| Axis {
-                    start: selection.start()[d],
-                    count: selection.shape()[d],
-                    step: selection.step()[d],
-                    memory: 0,
-                });
-                let mut part = lock(part).span.clone();
-                (0..chunk.len()).for_each(|d| part.start[d] += array.grid.origin(d, chunk[d]));
-                part.meets(&Span::around(&axes.collect::<Vec<_>>()))
-            })
-            .map(|(chunk, _)| chunk)
-            .collect();
+        let is_touched = |(chunk, part): &(Dims, Arc<Mutex<WaitingPart>>)| {
+            let Some(selection) = selection else { return true };
+            if selection.shape().contains(&0) {
+                return false;
+            }
+            let mut part = lock(part).span.clone();
+            (0..chunk.len()).for_each(|d| part.start[d] += grid.origin(d, chunk[d]));
+            part.meets(&Span::of(selection))
+        };
+        let mut chunks: Vec<Dims> = parts.into_iter().filter(is_touched).map(|(chunk, _)| chunk).collect();
         chunks.sort_unstable();
         chunks
     }
 
-    /// Makes room for a job's chunks that are written in part: those that were not used for the longest time are stored.
-    pub(super) fn make_room(self: &Arc<Self>, job: &WriteJob) -> Result<()> {
-        let array = &job.array;
-        let each = chunk_bytes(array.chain.shape(), array.data_type.size())? as u64;
-        if (self.bytes() as u64).saturating_add(job.plan.items().saturating_mul(each)) <= self.limit as u64 {
-            return Ok(());
-        }
+    /// Returns whether `chunks` more chunks of `each` bytes have room.
+    pub(super) fn has_room(&self, chunks: u64, each: u64) -> bool {
+        (self.bytes() as u64).saturating_add(chunks.saturating_mul(each)) <= self.limit as u64
+    }
+
+    /// Returns the chunks to be stored so that those of `plan`, of `each` bytes, have room: those that were not used for the longest time.
+    pub(super) fn oldest_for(&self, plan: &Plan, each: u64) -> Vec<Dims> {
         // In more chunks than have room at all, none of the others need wait.
-        let most = (self.limit as u64 / each.max(1)).min(job.plan.items());
-        let oldest = {
-            let state = lock(self.state.get());
-            let new = |n: &u64| !state.parts.contains_key(&job.plan.region_item(*n).chunk);
-            let needed = (0..most).filter(new).count() * each as usize;
-            let surplus = state.bytes.saturating_add(needed).saturating_sub(self.limit);
-            if surplus == 0 {
-                return Ok(());
-            }
-            let items: HashSet<Dims> = (0..most).map(|n| job.plan.region_item(n).chunk).collect();
-            let mut others: Vec<(u64, &Dims)> =
-                state.parts.iter().filter(|(chunk, _)| !items.contains(*chunk)).map(|(chunk, waiting)| (waiting.used, chunk)).collect();
-            others.sort_unstable();
-            others.into_iter().take(surplus.div_ceil(each.max(1) as usize)).map(|(_, chunk)| chunk.clone()).collect::<Vec<_>>()
-        };
-        store(array, self, oldest)
-    }
-}
-
-/// The array without a place to wait.
-fn through(array: &Arc<BoundArray>) -> Arc<BoundArray> {
-    if array.write_back.is_none() { array.clone() } else { Arc::new(BoundArray { write_back: None, ..(**array).clone() }) }
-}
-
-/// The array for writes that do not wait, after what does among the selected elements (or at all) was stored.
-pub(super) fn written_through(array: &Arc<BoundArray>, selection: Option<&Selection>) -> Result<Arc<BoundArray>> {
-    if let Some(kept) = &array.write_back {
-        flush(array, kept, selection)?;
-    }
-    Ok(through(array))
-}
-
-/// Stores what waits of the chunks of which selected elements wait (all, without a selection), in parallel. What cannot be stored
-/// goes on waiting, and is tried again by the next call.
-pub fn flush(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, selection: Option<&Selection>) -> Result<()> {
-    store(array, kept, kept.touched(array, selection))
-}
-
-fn store(array: &Arc<BoundArray>, kept: &Arc<WriteBack>, chunks: Vec<Dims>) -> Result<()> {
-    if chunks.is_empty() {
-        return Ok(());
-    }
-    request::run(Box::new(Flush(Arc::new(Chunks { array: through(array), kept: kept.clone(), chunks }))))
-}
-
-struct Flush(Arc<Chunks>);
-
-/// Chunks of which what waits is to be stored.
-struct Chunks {
-    array: Arc<BoundArray>,
-    kept: Arc<WriteBack>,
-    chunks: Vec<Dims>,
-}
-
-impl Work for Flush {
-    fn items(&self) -> u64 {
-        self.0.chunks.len() as u64
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.kept.bytes() as u64
-    }
-
-    fn pool(&self) -> &Pool {
-        &self.0.array.pool
-    }
-
-    fn finish_others(&self) -> bool {
-        true
-    }
-
-    fn tuning(&self) -> Tuning {
-        self.0.array.store.tuning()
-    }
-
-    fn run(&self, request: &Arc<Request>, number: u64) -> Outcome {
-        under_lock::run(&FlushChunk { chunks: self.0.clone(), number }, request, None)
-    }
-}
-
-/// One chunk of which what waits is stored.
-#[derive(Clone)]
-struct FlushChunk {
-    chunks: Arc<Chunks>,
-    number: u64,
-}
-
-impl ChunkTask for FlushChunk {
-    type Item = Dims;
-
-    fn item(&self) -> Option<(&Arc<BoundArray>, Dims)> {
-        Some((&self.chunks.array, self.chunks.chunks.get(self.number as usize)?.clone()))
-    }
-
-    fn chunk(item: &Dims) -> &[u64] {
-        item
-    }
-
-    fn run(&self, chunk: &Dims, request: &Arc<Request>, guard: ChunkGuard, s: &mut Scratch) -> Outcome {
-        match self.chunks.kept.job(&self.chunks.array, chunk) {
-            Ok(Some(job)) => {
-                let item = job.plan.region_item(0);
-                Arc::new(job).store_item(&item, request, guard, s)
-            }
-            Ok(None) => Outcome::Done(Ok(())),
-            Err(e) => Outcome::Done(Err(e)),
+        let most = (self.limit as u64 / each.max(1)).min(plan.items());
+        let state = lock(self.state.get());
+        let new = |n: &u64| !state.parts.contains_key(&plan.region_item(*n).chunk);
+        let needed = (0..most).filter(new).count() * each as usize;
+        let surplus = state.bytes.saturating_add(needed).saturating_sub(self.limit);
+        if surplus == 0 {
+            return Vec::new();
         }
+        let items: HashSet<Dims> = (0..most).map(|n| plan.region_item(n).chunk).collect();
+        let mut others: Vec<(u64, &Dims)> =
+            state.parts.iter().filter(|(chunk, _)| !items.contains(*chunk)).map(|(chunk, waiting)| (waiting.used, chunk)).collect();
+        others.sort_unstable();
+        others.into_iter().take(surplus.div_ceil(each.max(1) as usize)).map(|(_, chunk)| chunk.clone()).collect()
     }
 }

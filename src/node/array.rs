@@ -377,7 +377,7 @@ impl Array {
     pub fn set_chunk_cache(&self, bytes: usize) -> Result<()> {
         let cache = ChunkCache::new(bytes);
         if bytes > 0 {
-            cache.check_room(&*self.state().bound(&self.0.path)?)?;
+            cache.check_room(&self.state().bound(&self.0.path)?.chain)?;
         }
         self.handle(|handling| {
             handling.cache.iter().for_each(ArrayCache::forget_all);
@@ -392,7 +392,8 @@ impl Array {
         self.store_waiting()?;
         let kept = WriteBack::new(bytes);
         if bytes > 0 {
-            kept.check_room(&*self.state().bound(&self.0.path)?)?;
+            let array = self.state().bound(&self.0.path)?;
+            kept.check_room(array.chain.shape(), array.data_type)?;
         }
         self.handle(|handling| handling.write_back = (bytes > 0).then(|| kept.clone()));
         Ok(())
@@ -465,7 +466,7 @@ impl Array {
     /// Waits for the requests on the array that are under way.
     pub(super) fn settle(&self) {
         if let Ok(bound) = &self.state().bound {
-            engine::pending::settle_array(bound);
+            engine::request_queue::settle_array(bound);
         }
     }
 

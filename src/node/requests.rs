@@ -77,7 +77,7 @@ pub unsafe fn start_write_many(parts: Vec<Part<'_>>, options: RequestOptions) ->
 
 /// Waits for all requests that were submitted before, and ends the library's own threads.
 pub fn shutdown() -> Result<()> {
-    engine::pending::shutdown()
+    engine::request_queue::shutdown()
 }
 
 /// An error with the number of the entry that it is about.

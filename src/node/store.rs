@@ -349,7 +349,7 @@ impl Store {
 
     /// Makes durable what was written, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
-        crate::engine::pending::settle_store(|| self.0.shared.describe());
+        crate::engine::request_queue::settle_store(|| self.0.shared.describe());
         if self.0.mode == Mode::Read { Ok(()) } else { self.0.shared.flush() }
     }
 
