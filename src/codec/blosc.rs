@@ -10,7 +10,7 @@
 
 use super::build::Built;
 use super::config::Config;
-use super::gzip::{self, Wrapper};
+use super::deflate::{Wrapper, inflate};
 use super::stage::{Dest, Size, Stage};
 use super::streams::{compressed_size, decode_known};
 use super::{blosclz, lz4, shuffle, zstd};
@@ -272,7 +272,7 @@ impl Header {
             BLOSCLZ => blosclz::decode(bytes, out),
             LZ4 => lz4::decode_block(bytes, out).ok(),
             SNAPPY => snap::raw::Decoder::new().decompress(bytes, out).ok(),
-            ZLIB => gzip::inflate(Wrapper::Zlib, bytes, out).ok().flatten().filter(|(used, _)| *used == bytes.len()).map(|(_, made)| made),
+            ZLIB => inflate(Wrapper::Zlib, bytes, out).ok().flatten().filter(|(used, _)| *used == bytes.len()).map(|(_, made)| made),
             _ => zstd::decode_frames(bytes, out).ok(),
         }
     }

@@ -1,4 +1,4 @@
-//! `gzip`: members of RFC 1952; and the deflate contexts that `zlib` shares.
+//! `gzip`: members of RFC 1952.
 //!
 //! Specification: v3 core codecs, "gzip"; numcodecs `GZip` (v2 id `gzip`; v3 names `gzip`, `numcodecs.gzip`).
 //! Example: `{"name": "gzip", "configuration": {"level": 5}}`
@@ -6,16 +6,13 @@
 //! All members are decoded, and zeros after the last one are accepted; anything else there is an error.
 
 use super::build::Built;
-use super::config::{Config, Style};
+use super::config::Config;
+use super::deflate::{Wrapper, compress, inflate, level};
 use super::stage::{Dest, Size, Stage};
 use super::streams::{compressed_size, decode_growing};
 use crate::dtype::ElementType;
-use crate::error::{Result, bail, err};
-use crate::limits;
-use libdeflater::{CompressionLvl, Compressor};
-use std::cell::RefCell;
-use std::ffi::{c_int, c_void};
-use std::ptr::NonNull;
+use crate::error::{Result, bail};
+use libdeflater::CompressionLvl;
 
 struct Gzip {
     level: CompressionLvl,
@@ -24,16 +21,6 @@ struct Gzip {
 /// Reads `level`.
 pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     Ok(Built::bytes(Gzip { level: level(config)? }))
-}
-
-/// Reads `level`: -1 (6) to 9; 0 stores. The default is 1 in numcodecs and 5 in v3, where it may be missing in old documents.
-pub(super) fn level(config: &Config<'_>) -> Result<CompressionLvl> {
-    let default = if config.style == Style::V3 { 5 } else { 1 };
-    let level = match config.int("level", -1, 9, default)? {
-        -1 => 6,
-        n => n,
-    };
-    CompressionLvl::new(level as i32).map_err(|_| config.error("level", format!("level {level} is not known")))
 }
 
 impl Stage for Gzip {
@@ -46,7 +33,7 @@ impl Stage for Gzip {
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        compress(self.level, dst, |c| c.gzip_compress_bound(src.len()), |c, out| c.gzip_compress(src, out).ok())
+        compress(Wrapper::Gzip, self.level, src, dst)
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
@@ -74,106 +61,6 @@ fn members(mut src: &[u8], out: &mut [u8]) -> Result<Option<usize>> {
             bail!(Chunk, "found {} bytes after the last gzip member that begin no other", src.len());
         }
     }
-}
-
-/// The bytes around a deflate stream.
-#[derive(Clone, Copy)]
-pub(super) enum Wrapper {
-    /// RFC 1952.
-    Gzip,
-    /// RFC 1950.
-    Zlib,
-}
-
-// The `_ex` functions of libdeflate also say how many bytes they used; the safe wrapper of the library does not offer them.
-unsafe extern "C" {
-    fn libdeflate_alloc_decompressor() -> *mut c_void;
-    fn libdeflate_free_decompressor(decompressor: *mut c_void);
-    fn libdeflate_gzip_decompress_ex(
-        decompressor: *mut c_void,
-        src: *const c_void,
-        src_len: usize,
-        dst: *mut c_void,
-        dst_len: usize,
-        used: *mut usize,
-        made: *mut usize,
-    ) -> c_int;
-    fn libdeflate_zlib_decompress_ex(
-        decompressor: *mut c_void,
-        src: *const c_void,
-        src_len: usize,
-        dst: *mut c_void,
-        dst_len: usize,
-        used: *mut usize,
-        made: *mut usize,
-    ) -> c_int;
-}
-
-/// `LIBDEFLATE_SUCCESS`.
-const SUCCESS: c_int = 0;
-/// `LIBDEFLATE_INSUFFICIENT_SPACE`.
-const INSUFFICIENT_SPACE: c_int = 3;
-
-struct Decompressor(NonNull<c_void>);
-
-impl Drop for Decompressor {
-    fn drop(&mut self) {
-        // SAFETY: the pointer came from libdeflate_alloc_decompressor and is freed once.
-        unsafe { libdeflate_free_decompressor(self.0.as_ptr()) }
-    }
-}
-
-thread_local! {
-    static DECOMPRESSOR: RefCell<Option<Decompressor>> = const { RefCell::new(None) };
-    static COMPRESSOR: RefCell<Option<(CompressionLvl, Compressor)>> = const { RefCell::new(None) };
-}
-
-/// Decodes one stream at the start of `src` to the front of `out`: the bytes used and made, or `None` where the room is too
-/// small. Checksums are verified.
-pub(super) fn inflate(wrapper: Wrapper, src: &[u8], out: &mut [u8]) -> Result<Option<(usize, usize)>> {
-    let (name, function): (_, unsafe extern "C" fn(_, _, _, _, _, _, _) -> _) = match wrapper {
-        Wrapper::Gzip => ("gzip", libdeflate_gzip_decompress_ex),
-        Wrapper::Zlib => ("zlib", libdeflate_zlib_decompress_ex),
-    };
-    DECOMPRESSOR.with_borrow_mut(|slot| {
-        let context = match slot {
-            Some(context) => context.0,
-            None => {
-                // SAFETY: no preconditions; NULL means that there is no memory.
-                let new = NonNull::new(unsafe { libdeflate_alloc_decompressor() });
-                slot.insert(Decompressor(new.ok_or_else(|| err!(NoMemory, "no memory for a deflate decompressor"))?)).0
-            }
-        };
-        let (mut used, mut made) = (0, 0);
-        // SAFETY: the context is this thread's alone; pointers and lengths are of live slices; the results outlive the call.
-        let code =
-            unsafe { function(context.as_ptr(), src.as_ptr().cast(), src.len(), out.as_mut_ptr().cast(), out.len(), &mut used, &mut made) };
-        match code {
-            SUCCESS => Ok(Some((used, made))),
-            INSUFFICIENT_SPACE => Ok(None),
-            _ => bail!(Chunk, "the {name} stream is damaged or ends early ({} bytes)", src.len()),
-        }
-    })
-}
-
-/// Encodes with this thread's compressor of that level.
-pub(super) fn compress(
-    level: CompressionLvl,
-    dst: &mut Vec<u8>,
-    bound: impl FnOnce(&mut Compressor) -> usize,
-    run: impl FnOnce(&mut Compressor, &mut [u8]) -> Option<usize>,
-) -> Result<()> {
-    COMPRESSOR.with_borrow_mut(|slot| {
-        let compressor = match slot {
-            Some((kept, compressor)) if *kept == level => compressor,
-            _ => &mut slot.insert((level, Compressor::new(level))).1,
-        };
-        let room = bound(compressor);
-        let made =
-            run(compressor, limits::grow(dst, room)?).ok_or_else(|| err!(Internal, "deflate needs more than its bound of {room} bytes"))?;
-        dst.truncate(made);
-        Ok(())
-    })
 }
 
 #[cfg(test)]

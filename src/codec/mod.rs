@@ -21,6 +21,7 @@ pub mod cast_value;
 pub mod chain;
 pub mod checksum;
 mod config;
+mod deflate;
 pub mod delta;
 pub mod fixed_scale_offset;
 pub mod fused;

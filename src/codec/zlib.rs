@@ -5,7 +5,7 @@
 
 use super::build::Built;
 use super::config::Config;
-use super::gzip::{Wrapper, compress, inflate, level};
+use super::deflate::{Wrapper, compress, inflate, level};
 use super::stage::{Dest, Size, Stage};
 use super::streams::{compressed_size, decode_growing};
 use crate::dtype::ElementType;
@@ -31,7 +31,7 @@ impl Stage for Zlib {
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        compress(self.level, dst, |c| c.zlib_compress_bound(src.len()), |c, out| c.zlib_compress(src, out).ok())
+        compress(Wrapper::Zlib, self.level, src, dst)
     }
 
     fn decode(&self, src: &[u8], dst: Dest<'_>) -> Result<()> {
