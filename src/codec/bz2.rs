@@ -9,8 +9,8 @@ use super::stage::{Dest, Size, Stage};
 use super::streams::{Step, compressed_size, decode_growing, decode_stream, encode_stream};
 use crate::dtype::ElementType;
 use crate::error::{Error, Result, bail, err};
-use crate::limits::grow;
-use bzip2::{Action, Compress, Compression, Decompress, Status};
+use bzip2_sys::{BZ_FINISH, BZ_FINISH_OK, BZ_MEM_ERROR, BZ_OK, BZ_RUN_OK, BZ_STREAM_END, bz_stream};
+use std::ffi::{c_char, c_int, c_uint};
 
 struct Bz2 {
     level: u32,
@@ -21,8 +21,64 @@ pub(super) fn build(config: &Config<'_>, _item: ElementType) -> Result<Built> {
     Ok(Built::bytes(Bz2 { level: config.int("level", 1, 9, 1)? as u32 }))
 }
 
-fn damaged(e: bzip2::Error) -> Error {
-    err!(Chunk, "the bzip2 stream is damaged ({e})")
+/// A stream of the library, and the function that ends it.
+///
+/// The stream is boxed, because the library's state points back at it.
+struct Stream {
+    raw: Box<bz_stream>,
+    end: unsafe extern "C" fn(*mut bz_stream) -> c_int,
+}
+
+impl Stream {
+    fn encoder(level: u32) -> Result<Stream> {
+        // SAFETY: `begin` gets a stream of zeros.
+        Stream::new(|raw| unsafe { bzip2_sys::BZ2_bzCompressInit(raw, level as c_int, 0, 0) }, bzip2_sys::BZ2_bzCompressEnd)
+    }
+
+    fn decoder() -> Result<Stream> {
+        // SAFETY: as above.
+        Stream::new(|raw| unsafe { bzip2_sys::BZ2_bzDecompressInit(raw, 0, 0) }, bzip2_sys::BZ2_bzDecompressEnd)
+    }
+
+    fn new(begin: impl FnOnce(*mut bz_stream) -> c_int, end: unsafe extern "C" fn(*mut bz_stream) -> c_int) -> Result<Stream> {
+        // SAFETY: zeros are a valid stream before it is begun, with the library's own allocation.
+        let mut raw: Box<bz_stream> = Box::new(unsafe { std::mem::zeroed() });
+        match begin(&raw mut *raw) {
+            BZ_OK => Ok(Stream { raw, end }),
+            failed => Err(failure(failed)),
+        }
+    }
+
+    /// Lets `run` take from `src` and write to `out`; at most 4 GiB of each at once.
+    fn step(&mut self, src: &[u8], out: &mut [u8], run: impl FnOnce(*mut bz_stream) -> c_int) -> Result<Step> {
+        let most = |n: usize| c_uint::try_from(n).unwrap_or(c_uint::MAX);
+        let (len, room) = (most(src.len()), most(out.len()));
+        // The library only reads the source, whatever the pointer's type says.
+        (self.raw.next_in, self.raw.avail_in) = (src.as_ptr().cast_mut().cast::<c_char>(), len);
+        (self.raw.next_out, self.raw.avail_out) = (out.as_mut_ptr().cast::<c_char>(), room);
+        let status = run(&raw mut *self.raw);
+        let (used, made) = ((len - self.raw.avail_in) as usize, (room - self.raw.avail_out) as usize);
+        match status {
+            BZ_STREAM_END => Ok(Step { used, made, end: true }),
+            BZ_OK | BZ_RUN_OK | BZ_FINISH_OK => Ok(Step { used, made, end: false }),
+            failed => Err(failure(failed)),
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: the stream was begun, and is ended once by the function that belongs to it.
+        unsafe { (self.end)(&raw mut *self.raw) };
+    }
+}
+
+/// The error of a status: no memory, or damage.
+fn failure(status: c_int) -> Error {
+    match status {
+        BZ_MEM_ERROR => err!(NoMemory, "no memory for a bzip2 stream"),
+        other => err!(Chunk, "the bzip2 stream is damaged (status {other})"),
+    }
 }
 
 /// Decodes every stream; the number of decoded bytes, or `None` where the room is too small.
@@ -32,15 +88,10 @@ fn streams(mut src: &[u8], out: &mut [u8]) -> Result<Option<usize>> {
         if filled > 0 && !src.starts_with(b"BZh") {
             bail!(Chunk, "found {} bytes after the end of the bzip2 stream", src.len());
         }
-        let mut stream = Decompress::new(false);
+        let mut stream = Stream::decoder()?;
         let done = decode_stream("bzip2", src, out.get_mut(filled..).unwrap_or_default(), |src, out| {
-            let (used, made) = (stream.total_in(), stream.total_out());
-            let end = match stream.decompress(src, out).map_err(damaged)? {
-                Status::StreamEnd => true,
-                Status::MemNeeded => bail!(NoMemory, "no memory for a bzip2 decoder"),
-                _ => false,
-            };
-            Ok(Step { used: (stream.total_in() - used) as usize, made: (stream.total_out() - made) as usize, end })
+            // SAFETY: the stream is one of a decoder; its pointers and lengths are those of live slices.
+            stream.step(src, out, |raw| unsafe { bzip2_sys::BZ2_bzDecompress(raw) })
         })?;
         let Some((used, made)) = done else { return Ok(None) };
         filled += made;
@@ -50,37 +101,6 @@ fn streams(mut src: &[u8], out: &mut [u8]) -> Result<Option<usize>> {
         }
         if made == 0 && !src.starts_with(b"BZh") {
             bail!(Chunk, "found {} bytes after the end of the bzip2 stream", src.len());
-        }
-    }
-}
-
-impl Bz2 {
-    /// By the C library, whose encoder is faster than that in Rust (1.4 times).
-    fn encode_at_once(&self, (src, len): (&[u8], u32), (dst, room): (&mut Vec<u8>, u32)) -> Result<()> {
-        let out = grow(dst, room as usize)?;
-        // SAFETY: all zero is a valid stream before it is begun.
-        let mut stream: bzip2_sys::bz_stream = unsafe { std::mem::zeroed() };
-        // SAFETY: the stream is begun, used and ended here; `out` has the room and `src` the length that are said, and the library
-        // only reads `src`, whatever the pointer's type says.
-        let status = unsafe {
-            match bzip2_sys::BZ2_bzCompressInit(&raw mut stream, self.level as i32, 0, 0) {
-                bzip2_sys::BZ_OK => {
-                    (stream.next_in, stream.avail_in) = (src.as_ptr().cast_mut().cast(), len);
-                    (stream.next_out, stream.avail_out) = (out.as_mut_ptr().cast(), room);
-                    let status = bzip2_sys::BZ2_bzCompress(&raw mut stream, bzip2_sys::BZ_FINISH);
-                    bzip2_sys::BZ2_bzCompressEnd(&raw mut stream);
-                    status
-                }
-                failed => failed,
-            }
-        };
-        match status {
-            bzip2_sys::BZ_STREAM_END => {
-                dst.truncate((room - stream.avail_out) as usize);
-                Ok(())
-            }
-            bzip2_sys::BZ_MEM_ERROR => bail!(NoMemory, "no memory for a bzip2 encoder"),
-            other => bail!(Internal, "bzip2 cannot encode (status {other})"),
         }
     }
 }
@@ -95,15 +115,12 @@ impl Stage for Bz2 {
     }
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-        if let (Ok(len), Ok(room)) = (u32::try_from(src.len()), u32::try_from(src.len() + src.len() / 100 + 600)) {
-            return self.encode_at_once((src, len), (dst, room));
-        }
-        let mut stream = Compress::new(Compression::new(self.level), 0);
-        encode_stream(src, dst, src.len() / 100 + 600, |src, out| {
-            let (used, made) = (stream.total_in(), stream.total_out());
-            let status = stream.compress(src, out, Action::Finish).map_err(|e| err!(Internal, "bzip2 cannot encode ({e})"))?;
-            let end = matches!(status, Status::StreamEnd);
-            Ok(Step { used: (stream.total_in() - used) as usize, made: (stream.total_out() - made) as usize, end })
+        let mut stream = Stream::encoder(self.level)?;
+        encode_stream(src, dst, src.len() / 100 + 600, |rest, out| {
+            // The end is announced once all that is left fits into one step.
+            let action = if c_uint::try_from(rest.len()).is_ok() { BZ_FINISH } else { bzip2_sys::BZ_RUN };
+            // SAFETY: the stream is one of an encoder; its pointers and lengths are those of live slices.
+            stream.step(rest, out, |raw| unsafe { bzip2_sys::BZ2_bzCompress(raw, action) })
         })
     }
 
