@@ -244,6 +244,30 @@ mod tests {
     }
 
     #[test]
+    fn a_bit_that_changed_in_any_block_is_found() {
+        let data = sample(3 * BLOCK + 100);
+        for (id, json) in [
+            ("crc32c", "{}"),
+            ("crc32c", r#"{"location": "start"}"#),
+            ("crc32", "{}"),
+            ("adler32", "{}"),
+            ("fletcher32", "{}"),
+            ("jenkins_lookup3", "{}"),
+        ] {
+            let stage = stage(id, json);
+            let mut bytes = encoded(&stage, &data);
+            for at in [0, LEN, BLOCK, 2 * BLOCK + 1, bytes.len() - LEN - 1, bytes.len() - 1] {
+                bytes[at] ^= 0x10;
+                let exact = stage.decode(&bytes, Dest::Exact(&mut vec![0; data.len()])).unwrap_err();
+                let growing = stage.decode(&bytes, Dest::AtMost(&mut Vec::new(), data.len())).unwrap_err();
+                assert_eq!((exact.kind(), growing.kind()), (ErrorKind::Checksum, ErrorKind::Checksum), "{id} {json} byte {at}");
+                bytes[at] ^= 0x10;
+            }
+            stage.decode(&bytes, Dest::Exact(&mut vec![0; data.len()])).unwrap();
+        }
+    }
+
+    #[test]
     fn the_sums_are_the_published_ones_at_their_places() {
         let nine = b"123456789";
         assert_eq!(encoded(&stage_v3("crc32c", &config_of("{}"), BYTES).unwrap(), nine)[9..], 0xe306_9283u32.to_le_bytes());

@@ -758,4 +758,34 @@ mod tests {
         let mapped = cast(r#", "scalar_map": {"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}"#);
         assert!(check(&mapped, f32::NAN).is_ok());
     }
+
+    #[test]
+    fn names_of_both_versions_are_known() {
+        for name in [
+            "zstd",
+            "zlib",
+            "numcodecs.zlib",
+            "bytes",
+            "endian",
+            "transpose",
+            "sharding_indexed",
+            "delta",
+            "https://zarr.dev/numcodecs/shuffle",
+        ] {
+            assert!(has(name), "{name}");
+        }
+        assert!(!has("pickle"));
+        assert_eq!(registry::canonical("https://codec.zarrs.dev/bytes_to_bytes/zstd"), "zstd");
+    }
+
+    #[test]
+    fn unknown_names_are_listed_with_the_known_ones() {
+        let e = build_v2("nosuch", &Map::new(), BYTES).err().unwrap();
+        assert_eq!(e.kind(), ErrorKind::Unsupported);
+        assert!(e.message().starts_with("the codec \"nosuch\" is not known; known are adler32, astype, b"), "{e}");
+        let e = build_v2("pickle", &Map::new(), BYTES).err().unwrap();
+        assert!(e.kind() == ErrorKind::Unsupported && e.message().contains("runs code"), "{e}");
+        assert!(registry::find_v3("zlib").is_none());
+        assert!(registry::unknown_v3("foo").message().contains("transpose"));
+    }
 }

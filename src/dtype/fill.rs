@@ -591,6 +591,22 @@ mod tests {
     }
 
     #[test]
+    fn a_negative_quiet_nan_keeps_its_sign() {
+        for (data_type, bits, text) in [
+            (Float16, 0xfe00u64, "0xfe00"),
+            (Float32, 0xffc0_0000, "0xffc00000"),
+            (Float64, 0xfff8_0000_0000_0000, "0xfff8000000000000"),
+            (Narrow(Format::BFloat16), 0xffc0, "0xffc0"),
+            (Narrow(Format::Float8E5M2), 0xfe, "0xfe"),
+        ] {
+            let fill = Fill::from_bytes(&bits.to_le_bytes()[..data_type.size()]);
+            assert_eq!(fill.to_json_v3(data_type), json!(text), "{data_type:?}");
+            assert_eq!(Fill::from_json_v3(data_type, &json!(text)).unwrap(), fill, "{data_type:?}");
+            assert_eq!(fill.element(data_type).as_slice(), &bits.to_le_bytes()[..data_type.size()], "{data_type:?}");
+        }
+    }
+
+    #[test]
     fn every_binary16_comes_back() {
         for bits in 0..=u16::MAX {
             let fill = Fill::from_bytes(&bits.to_le_bytes());

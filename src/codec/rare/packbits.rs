@@ -413,4 +413,21 @@ mod tests {
             assert_eq!(e.field(), Some(field), "{json}");
         }
     }
+
+    #[test]
+    fn the_highest_kept_bit_is_the_sign_wherever_the_kept_bits_begin() {
+        for (first, last) in [(0u32, 5u32), (4, 9), (4, 15), (15, 15), (0, 15)] {
+            let json = format!(r#"{{"first_bit": {first}, "last_bit": {last}}}"#);
+            let stage = stage_v3("packbits", &config_of(&json), ElementType::native(DataType::Int16)).unwrap();
+            let values: Vec<i16> = (-300..300).map(|i| i * 109).collect();
+            let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            let (mut packed, mut back) = (Vec::new(), vec![0; data.len()]);
+            stage.encode(&data, &mut packed).unwrap();
+            stage.decode(&packed, Dest::Exact(&mut back)).unwrap();
+            for (value, got) in values.iter().zip(back.as_chunks::<2>().0) {
+                let want = value << (15 - last) >> (15 - last + first) << first;
+                assert_eq!(i16::from_le_bytes(*got), want, "{value} bits {first} to {last}");
+            }
+        }
+    }
 }
