@@ -1,7 +1,7 @@
 //! Decoded chunks that are kept in memory for reading, for programs that read element by element: inner chunks of shards, or whole
 //! ones where there are no shards.
 //!
-//! An entry is used only while the store says of its object what it said when the chunk was read ([`Mark`]): one look at a file, at
+//! An entry is used only while the store says of its object what it said when the chunk was read ([`Stamp`]): one look at a file, at
 //! every use. A file that was changed so short a time before it was read that another change could leave no trace is not kept. A
 //! child of `fork` begins with nothing.
 
@@ -10,7 +10,7 @@ use super::lock::lock;
 use crate::codec::BoundChain;
 use crate::error::{Result, bail};
 use crate::fork::ForkReset;
-use crate::store::Mark;
+use crate::store::Stamp;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -52,7 +52,7 @@ struct RingEntry {
     owner: u64,
     key: String,
     span: ObjectSpan,
-    mark: Mark,
+    mark: Stamp,
     elements: Arc<Vec<u8>>,
     used: bool,
 }
@@ -147,7 +147,7 @@ impl ArrayCache {
     }
 
     /// The elements of a chunk, if they are those of the object that has that mark.
-    pub(super) fn find(&self, key: &str, span: ObjectSpan, mark: &Mark) -> Option<Arc<Vec<u8>>> {
+    pub(super) fn find(&self, key: &str, span: ObjectSpan, mark: &Stamp) -> Option<Arc<Vec<u8>>> {
         let hash = self.hash(key, span);
         let mut kept = lock(self.cache.kept.get());
         let place = *kept.places.get(&hash)?;
@@ -161,7 +161,7 @@ impl ArrayCache {
     }
 
     /// Keeps the elements of a chunk of the object that had that mark before it was read.
-    pub(super) fn keep(&self, key: &str, span: ObjectSpan, mark: &Mark, elements: Vec<u8>) {
+    pub(super) fn keep(&self, key: &str, span: ObjectSpan, mark: &Stamp, elements: Vec<u8>) {
         if !mark.current || !mark.is_settled() {
             return;
         }
@@ -200,11 +200,11 @@ mod tests {
     use crate::store::memory::MemoryStore;
     use crate::store::{Condition, Store};
 
-    fn marks() -> (Mark, Mark) {
+    fn marks() -> (Stamp, Stamp) {
         let store = MemoryStore::new();
         let next = || {
             store.put("k", &[b"1"], Condition::None).unwrap();
-            store.mark("k").unwrap().unwrap()
+            (&store as &dyn Store).stamp("k").unwrap().unwrap()
         };
         (next(), next())
     }

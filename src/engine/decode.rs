@@ -25,7 +25,7 @@ use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, VariableCodec, shar
 use crate::dtype::convert::Transfer;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, Strides, grow, max_chunk, reserve};
-use crate::store::{ByteRange, Mark};
+use crate::store::{ByteRange, Stamp};
 use std::sync::Arc;
 
 /// The chain at a depth of nesting.
@@ -81,7 +81,7 @@ pub(super) struct Decoded<'a> {
     /// The object's key.
     pub key: &'a str,
     /// What the object was like before it was read.
-    pub mark: &'a Mark,
+    pub mark: &'a Stamp,
 }
 
 impl Machine<'_> {

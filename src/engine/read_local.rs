@@ -107,7 +107,7 @@ impl ItemRead<'_> {
         if leaf.variable.is_some() || !as_it_should_be || !cache.takes(leaf.layout.bytes) {
             return Ok(false);
         }
-        let Some(mark) = array.store.mark(self.key)? else { return self.fill().map(|()| true) };
+        let Some(mark) = array.store.stamp(self.key)? else { return self.fill().map(|()| true) };
         let decoded = Decoded { cache, key: self.key, mark: &mark };
         let machine = Machine { decoded: Some(decoded), ..self.machine() };
         buffers.parts.clear();
@@ -118,7 +118,7 @@ impl ItemRead<'_> {
         }
         let Some(object) = array.store.open(self.key)? else { return self.fill().map(|()| true) };
         // Another object may have got the key since.
-        let mark = object.mark()?;
+        let mark = object.stamp()?;
         let machine = Machine { decoded: Some(Decoded { mark: &mark, ..decoded }), ..self.machine() };
         LocalDriver { object: &object, machine: &machine, inside: false }.read(self.item, buffers).map(|()| true)
     }

@@ -10,7 +10,7 @@ use super::stats::{self, Field};
 use crate::codec::Sharded;
 use crate::error::Result;
 use crate::fork::ForkPreserved;
-use crate::store::{Mark, Object, Store, Version, os};
+use crate::store::{Object, Stamp, Store, Version, os};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
@@ -37,7 +37,7 @@ pub(super) struct OpenShard {
     /// Of a file.
     file: Option<KeptFile>,
     /// What it was like when it was opened; `None` where only the version is known.
-    mark: Option<Mark>,
+    mark: Option<Stamp>,
     version: Option<Version>,
     /// In the native form.
     pub index: Vec<u8>,
@@ -117,7 +117,7 @@ pub(super) struct Held {
     /// The length of the object.
     pub len: u64,
     /// What the object was like before anything was read of it now.
-    pub mark: Mark,
+    pub mark: Stamp,
 }
 
 impl Held {
@@ -232,7 +232,7 @@ impl OpenShards {
                 }
             };
             // A file that cannot be asked any more (on a server, say) is opened again.
-            if let Some(mark) = held.and_then(|object| object.mark().ok()).filter(|mark| Some(*mark) == kept.mark) {
+            if let Some(mark) = held.and_then(|object| object.stamp().ok()).filter(|mark| Some(*mark) == kept.mark) {
                 stats::count(Field::IndexHits, 1);
                 return Ok(Some(Held { shard: kept, object: opened, len: mark.len, mark }));
             }
@@ -245,7 +245,7 @@ impl OpenShards {
                 None => return Ok(None),
             },
         };
-        let mark = object.mark()?;
+        let mark = object.stamp()?;
         let index = read_index(&object, shard, mark.len, s)?;
         let (file, rest) = match &object {
             Object::File(_) => match KeptFile::new(object) {

@@ -22,7 +22,7 @@ use super::status::ozarr_status;
 use super::strings::{not_null, text};
 use super::types::{check_struct_size, ozarr_store};
 use crate::error::{Result, bail, err};
-use crate::node::callback::Calls;
+use crate::node::registered::Calls;
 use crate::node::{self, Member, Store, Transformer};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;

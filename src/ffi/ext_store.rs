@@ -25,7 +25,7 @@ use super::status::{self, OZARR_ERR_NOT_FOUND, ozarr_status};
 use super::strings::{not_null, put, text};
 use super::types::{OZARR_IS_REMOTE, Turn, check_struct_size, ozarr_answer, ozarr_context, ozarr_keys, ozarr_store};
 use crate::error::{ErrorKind, Result, bail, err};
-use crate::node::callback::{Answer, AnswerDone, ByteRange, Calls, Can, MAX_TOKEN};
+use crate::node::registered::{Answer, AnswerDone, ByteRange, Calls, Can, MAX_TOKEN};
 use crate::node::{Mode, Store};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;

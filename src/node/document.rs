@@ -107,7 +107,7 @@ pub(super) fn is_there(store: &Store, path: &str) -> Result<bool> {
         if key.len() > MAX_KEY {
             return Err(err!(Limit, "the hierarchy is too deep: its path has more than {MAX_KEY} bytes"));
         }
-        if store.shared().mark(&key).map_err(|e| e.at_key(key))?.is_some() {
+        if store.shared().stamp(&key).map_err(|e| e.at_key(key))?.is_some() {
             return Ok(true);
         }
     }

@@ -4,7 +4,7 @@ use super::array::document_name;
 use super::{Array, path};
 use crate::error::{Result, bail};
 use crate::metadata::{Format, v3};
-use crate::store::Mark;
+use crate::store::Stamp;
 use std::time::{Duration, Instant};
 
 /// The first and the longest pause between two looks at the document of a file system.
@@ -30,9 +30,9 @@ impl Array {
         let (key, near) = (path::join(self.path(), document_name(format)), !store.capabilities().latency);
         let (mut pause, longest) = if near { NEAR } else { FAR };
         let mut length = length_of(&self.shape(), dim)?;
-        let mut seen: Option<Mark> = None;
+        let mut seen: Option<Stamp> = None;
         while length <= beyond {
-            let mark = if near { store.mark(&key).map_err(|e| e.at_key(&key))? } else { None };
+            let mark = if near { store.stamp(&key).map_err(|e| e.at_key(&key))? } else { None };
             if mark.is_none_or(|mark| Some(mark) != seen || !mark.is_settled()) {
                 let fresh = self.read_fresh(format)?;
                 length = length_of(&fresh.meta.shape, dim)?;

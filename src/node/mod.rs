@@ -65,7 +65,7 @@ pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
 pub use crate::grid::own as own_keys;
 pub use crate::metadata::{Dialect, Format, Map, Order, Value, json};
-pub use crate::store::callback;
+pub use crate::store::registered;
 
 use crate::error::{Result, bail};
 

@@ -10,8 +10,8 @@ pub use crate::metadata::known::Member;
 use crate::metadata::known::{MEMBERS, TRANSFORMERS};
 use crate::metadata::{ArrayMeta, Dialect, Format, Value, json, v3};
 use crate::store::SharedStore;
-use crate::store::callback::{CallbackStore, Calls};
 use crate::store::prefix::PrefixStore;
+use crate::store::registered::{CallbackStore, Calls};
 use std::sync::Arc;
 
 /// What makes stores over stores.

@@ -4,9 +4,10 @@
 //! comes out is never older than that. What is larger than a quarter of the cache is not kept. A child of `fork` begins with none.
 
 use super::local::check_key;
-use super::moment::Moment;
+use super::snapshot::Snapshot;
 use super::{
-    ByteRange, Capabilities, Condition, Fetched, Listing, Object, ProcessLock, PutDone, ReadDone, SharedStore, Store, Tuning, Version,
+    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, LocalFiles, Object, ProcessLock, ReadDone, SharedStore,
+    Staged, Store, Version,
 };
 use crate::error::{Result, err};
 use crate::fork::ForkReset;
@@ -136,10 +137,6 @@ fn read(store: &dyn Store, key: &str, ranges: &[ByteRange]) -> Result<Option<Fet
 }
 
 impl Store for CacheStore {
-    fn retries(&self) -> u64 {
-        self.inner.retries()
-    }
-
     fn capabilities(&self) -> Capabilities {
         Capabilities { latency: true, ..self.inner.capabilities() }
     }
@@ -151,7 +148,7 @@ impl Store for CacheStore {
             let bytes = fetched.parts.into_iter().next().unwrap_or_default();
             let (inner, key) = (self.inner.clone(), key.to_string());
             let now = move || Ok(read(&*inner, &key, &[])?.map(|now| now.version));
-            Object::Other(Box::new(Moment { bytes, version: fetched.version, now }))
+            Object::Other(Box::new(Snapshot { bytes, version: fetched.version, now }))
         }))
     }
 
@@ -209,30 +206,22 @@ impl Store for CacheStore {
         self.inner.start_read(key, &[], None, Box::new(check));
     }
 
-    fn start_put(&self, key: &str, bytes: Vec<u8>, done: PutDone) {
+    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
         let (this, name) = (self.clone_of(), key.to_string());
         let forget = move |result| {
             this.forget_key(&name);
             done(result);
         };
-        self.inner.start_put(key, bytes, Box::new(forget));
+        self.inner.start_change(key, change, Box::new(forget));
     }
 
-    fn start_erase(&self, key: &str, done: PutDone) {
-        let (this, name) = (self.clone_of(), key.to_string());
-        let forget = move |result| {
-            this.forget_key(&name);
-            done(result);
-        };
-        self.inner.start_erase(key, Box::new(forget));
+    fn stage(&self, key: &str) -> Result<Staged> {
+        self.inner.stage(key)
     }
 
-    fn tuning(&self) -> Tuning {
-        self.inner.tuning()
-    }
-
-    fn any_thread(&self) -> bool {
-        self.inner.any_thread()
+    /// Those of the store behind the cache: an entry that they change has another version from then on.
+    fn files(&self) -> Option<&dyn LocalFiles> {
+        self.inner.files()
     }
 
     fn describe(&self) -> String {

@@ -7,8 +7,8 @@
 use super::pace::Line;
 pub use super::pace::Pace;
 use super::{
-    ByteRange, Capabilities, Condition, Fetched, Listing, Object, ProcessLock, ReadDone, ReadObject, SharedStore, Store, Version, os,
-    read_now,
+    ByteRange, Capabilities, Condition, Fetched, Listing, Object, ProcessLock, ReadDone, ReadObject, SharedStore, Store, Tuning, Version,
+    os, read_now,
 };
 use crate::error::{Result, err};
 use std::collections::BTreeMap;
@@ -203,12 +203,9 @@ impl Drop for LatencyStore {
 }
 
 impl Store for LatencyStore {
-    fn retries(&self) -> u64 {
-        self.shared.inner.retries()
-    }
-
     fn capabilities(&self) -> Capabilities {
-        Capabilities { latency: true, ..self.shared.inner.capabilities() }
+        // A network is tuned as one, whatever is behind it.
+        Capabilities { latency: true, tuning: Tuning::USUAL, ..self.shared.inner.capabilities() }
     }
 
     /// One request; reading the object that it gives takes the line's time for its bytes and no further requests.
@@ -257,15 +254,11 @@ impl Store for LatencyStore {
 
     /// Returns at once; `done` is called by the store's own thread when the bytes have come.
     fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
-        if !self.any_thread() || !self.has_timer() || self.shared.lock().waiting.len() >= MAX_WAITING {
+        if !self.shared.inner.any_thread() || !self.has_timer() || self.shared.lock().waiting.len() >= MAX_WAITING {
             return done(self.shared.slowly(0, |inner| read_now(inner, key, ranges, if_match), size));
         }
         let due = self.shared.begin();
         self.shared.wait_until(due, Step::Read { key: key.to_string(), ranges: ranges.to_vec(), if_match, done });
-    }
-
-    fn any_thread(&self) -> bool {
-        self.shared.inner.any_thread()
     }
 
     fn describe(&self) -> String {

@@ -11,7 +11,7 @@
 //! `.ozarr.lock`; readers never lock.
 
 use super::os::{self, CWD, EntryKind, Errno, OnceFd};
-use super::{Capabilities, Condition, Folder, Listing, Mark, Object, ProcessLock, Staged, Store, Version, check_exact};
+use super::{Capabilities, Condition, Folder, Listing, LocalFiles, Object, ProcessLock, Staged, Stamp, Store, Version, check_exact};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::{ForkReset, forks};
 use crate::limits::{MAX_KEY, reserve};
@@ -111,12 +111,12 @@ fn file_id(st: &libc::stat) -> FileId {
 }
 
 /// What a file is like that looks so.
-fn mark_of(st: &libc::stat) -> Mark {
+fn stamp_of(st: &libc::stat) -> Stamp {
     let nanos = |s: i64, ns: i64| (s as u64).wrapping_mul(1_000_000_000).wrapping_add(ns as u64);
     let (modified, changed) = (nanos(st.st_mtime, st.st_mtime_nsec), nanos(st.st_ctime, st.st_ctime_nsec));
     #[allow(clippy::unnecessary_cast)] // It has 32 bits elsewhere.
     let names = st.st_nlink as u64;
-    Mark { len: st.st_size.max(0) as u64, current: names != 0, state: [names, modified, st.st_ino, st.st_dev], changed }
+    Stamp { len: st.st_size.max(0) as u64, current: names != 0, state: [names, modified, st.st_ino, st.st_dev], changed }
 }
 
 /// An error of what is no file.
@@ -535,41 +535,12 @@ impl LocalStore {
 
 impl Store for LocalStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { writable: self.writable, listable: true, erasable: self.writable, latency: false }
+        Capabilities::local(self.writable, self.writable)
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
         let path = KeyPath::of_key(key)?;
         self.root()?.map_or(Ok(None), |root| open_file(root, &path))
-    }
-
-    fn folder(&self, prefix: &str) -> Folder {
-        // Where it cannot be opened its keys say why.
-        let (Ok(folder), Ok(root)) = (check_prefix(prefix), self.root()) else { return Folder::Unknown };
-        let Some(root) = root else { return Folder::Absent };
-        match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_PATH | libc::O_DIRECTORY, 0) {
-            Ok(fd) => Folder::Open { fd, len: prefix.len() },
-            Err(Errno(libc::ENOENT)) => Folder::Absent,
-            Err(_) => Folder::Unknown,
-        }
-    }
-
-    fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
-        match folder {
-            Folder::Unknown => self.open(key),
-            Folder::Absent => Ok(None),
-            Folder::Open { fd, len } => open_file(fd.as_fd(), &KeyPath::of_key(key.get(*len..).unwrap_or_default())?),
-        }
-    }
-
-    fn mark(&self, key: &str) -> Result<Option<Mark>> {
-        let path = KeyPath::of_key(key)?;
-        let Some(root) = self.root()? else { return Ok(None) };
-        match os::stat_at(root, path.as_c(), true) {
-            Ok(st) => check_is_file(&st).map(|()| Some(mark_of(&st))),
-            Err(Errno(libc::ENOENT)) => Ok(None),
-            Err(e) => Err(e.error("stat")),
-        }
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
@@ -590,19 +561,6 @@ impl Store for LocalStore {
         let folder = root.try_clone_to_owned().map_err(|e| Errno(e.raw_os_error().unwrap_or(libc::EIO)).error("keep the folder open"))?;
         temp.there = false;
         Ok(Staged::File(Box::new(StagedFile { root: folder, path: temp.path.copy(), fd: Some(fd), made, process: std::process::id() })))
-    }
-
-    fn publish(&self, key: &str, staged: Staged) -> Result<()> {
-        self.check_writable()?;
-        let mut file = match staged {
-            Staged::File(file) => file,
-            Staged::Memory(bytes) => return self.replace(key, &[&bytes], false),
-            Staged::Other(other) => return other.publish(),
-        };
-        file.check_process()?;
-        let Some(fd) = file.fd.take() else { bail!(Internal, "the staged file was published before") };
-        let temp = Temp { root: file.root.as_fd(), path: file.path.copy(), there: true };
-        self.give_name(temp, fd, key, &KeyPath::of_key(key)?, false, &file.made)
     }
 
     fn erase(&self, key: &str) -> Result<bool> {
@@ -643,6 +601,86 @@ impl Store for LocalStore {
         self.names_changed(root, changed, &Made::new())
     }
 
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        let folder = check_prefix(prefix)?;
+        let Some(fd) = self.open_folder(folder, 0)? else { return Ok(()) };
+        let mut above = Vec::new();
+        list_folder(fd.as_fd(), &mut prefix.to_string(), &mut above, each)
+    }
+
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        let folder = check_prefix(prefix)?;
+        let mut listing = Listing::default();
+        let Some(fd) = self.open_folder(folder, 0)? else { return Ok(listing) };
+        for (name, is_folder) in visible(fd.as_fd()).map_err(|e| e.at_key(prefix))? {
+            if is_folder { listing.prefixes.push(name) } else { listing.keys.push(name) }
+        }
+        listing.prefixes.iter_mut().for_each(|name| name.truncate(name.len() - 1));
+        listing.prefixes.sort_unstable();
+        Ok(listing)
+    }
+
+    fn flush(&self) -> Result<()> {
+        let now = if self.sync == SyncMode::Batch { self.sync_all() } else { Ok(()) };
+        match &lock(&self.shared.get().state).failure {
+            Some(failure) => Err(failure.clone()),
+            None => now,
+        }
+    }
+
+    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
+        let folder = check_prefix(prefix)?;
+        let held = self.lock_byte(folder, os::hash(key.as_bytes()) % LOCK_SPACE)?;
+        Ok(held.map(|held| Box::new(held) as ProcessLock))
+    }
+
+    fn files(&self) -> Option<&dyn LocalFiles> {
+        Some(self)
+    }
+
+    fn describe(&self) -> String {
+        self.root.display().to_string()
+    }
+}
+
+impl LocalFiles for LocalStore {
+    fn folder(&self, prefix: &str) -> Folder {
+        // Where it cannot be opened its keys say why.
+        let (Ok(folder), Ok(root)) = (check_prefix(prefix), self.root()) else { return Folder::Unknown };
+        let Some(root) = root else { return Folder::Absent };
+        match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_PATH | libc::O_DIRECTORY, 0) {
+            Ok(fd) => Folder::Open { fd, len: prefix.len() },
+            Err(Errno(libc::ENOENT)) => Folder::Absent,
+            Err(_) => Folder::Unknown,
+        }
+    }
+
+    fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
+        match folder {
+            Folder::Unknown => self.open(key),
+            Folder::Absent => Ok(None),
+            Folder::Open { fd, len } => open_file(fd.as_fd(), &KeyPath::of_key(key.get(*len..).unwrap_or_default())?),
+        }
+    }
+
+    fn stamp(&self, key: &str) -> Result<Option<Stamp>> {
+        let path = KeyPath::of_key(key)?;
+        let Some(root) = self.root()? else { return Ok(None) };
+        match os::stat_at(root, path.as_c(), true) {
+            Ok(st) => check_is_file(&st).map(|()| Some(stamp_of(&st))),
+            Err(Errno(libc::ENOENT)) => Ok(None),
+            Err(e) => Err(e.error("stat")),
+        }
+    }
+
+    fn publish(&self, key: &str, mut file: Box<StagedFile>) -> Result<()> {
+        self.check_writable()?;
+        file.check_process()?;
+        let Some(fd) = file.fd.take() else { bail!(Internal, "the staged file was published before") };
+        let temp = Temp { root: file.root.as_fd(), path: file.path.copy(), there: true };
+        self.give_name(temp, fd, key, &KeyPath::of_key(key)?, false, &file.made)
+    }
+
     fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
         self.check_writable()?;
         let (old, new) = (check_prefix(from)?, check_prefix(to)?);
@@ -678,39 +716,6 @@ impl Store for LocalStore {
             }
         }
         Ok(false)
-    }
-
-    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        let folder = check_prefix(prefix)?;
-        let Some(fd) = self.open_folder(folder, 0)? else { return Ok(()) };
-        let mut above = Vec::new();
-        list_folder(fd.as_fd(), &mut prefix.to_string(), &mut above, each)
-    }
-
-    fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        let folder = check_prefix(prefix)?;
-        let mut listing = Listing::default();
-        let Some(fd) = self.open_folder(folder, 0)? else { return Ok(listing) };
-        for (name, is_folder) in visible(fd.as_fd()).map_err(|e| e.at_key(prefix))? {
-            if is_folder { listing.prefixes.push(name) } else { listing.keys.push(name) }
-        }
-        listing.prefixes.iter_mut().for_each(|name| name.truncate(name.len() - 1));
-        listing.prefixes.sort_unstable();
-        Ok(listing)
-    }
-
-    fn flush(&self) -> Result<()> {
-        let now = if self.sync == SyncMode::Batch { self.sync_all() } else { Ok(()) };
-        match &lock(&self.shared.get().state).failure {
-            Some(failure) => Err(failure.clone()),
-            None => now,
-        }
-    }
-
-    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
-        let folder = check_prefix(prefix)?;
-        let held = self.lock_byte(folder, os::hash(key.as_bytes()) % LOCK_SPACE)?;
-        Ok(held.map(|held| Box::new(held) as ProcessLock))
     }
 
     fn file(&self, key: &str) -> Option<PathBuf> {
@@ -754,10 +759,6 @@ impl Store for LocalStore {
             }
         }
         bail!(Io, "the folder vanishes again and again")
-    }
-
-    fn describe(&self) -> String {
-        self.root.display().to_string()
     }
 }
 
@@ -1146,8 +1147,8 @@ impl FileObject {
     }
 
     /// What it is like now (one `fstat`).
-    pub fn mark(&self) -> Result<Mark> {
-        self.stat().map(|st| mark_of(&st))
+    pub fn stamp(&self) -> Result<Stamp> {
+        self.stat().map(|st| stamp_of(&st))
     }
 
     /// Whether the key still holds this file: it has a name (one `fstat`). Of a file with several names it is not known which one

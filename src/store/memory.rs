@@ -42,7 +42,7 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { writable: true, listable: true, erasable: true, latency: false }
+        Capabilities::local(true, true)
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {

@@ -6,25 +6,27 @@
 //! `suite::check` over it, and teach `location.rs` its name.
 
 pub mod cache;
-pub mod callback;
 pub mod latency;
 pub mod local;
 pub mod location;
 pub mod memory;
-mod moment;
 #[cfg(feature = "cloud")]
 pub mod object;
 pub(crate) mod os;
 mod pace;
 pub mod prefix;
+pub mod registered;
 pub mod remote;
+mod snapshot;
 #[doc(hidden)]
 pub mod suite;
+#[cfg(test)]
+mod tests_wrappers;
 pub mod zip;
 
 use crate::error::Result;
-use std::cell::Cell;
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -55,6 +57,28 @@ pub struct Capabilities {
     /// A read takes long enough (a network) that many should be in flight at once: the engine then uses
     /// [`Store::start_read`] and the in-flight driver.
     pub latency: bool,
+    /// The methods may be called by any thread. If not (functions of a program that did not say so), only threads that are inside of a
+    /// call of the program's may.
+    pub any_thread: bool,
+    /// How a store with latency is best used.
+    pub tuning: Tuning,
+    /// How often requests were made again after a failure, since the store was opened.
+    pub retries: u64,
+}
+
+impl Capabilities {
+    /// Those of a store without latency that all threads may use.
+    pub const fn local(writable: bool, erasable: bool) -> Capabilities {
+        Capabilities { writable, listable: true, erasable, latency: false, any_thread: true, tuning: Tuning::USUAL, retries: 0 }
+    }
+}
+
+/// A change of a key that is started ([`Store::start_change`]).
+pub enum Change {
+    /// The key gets this value.
+    Put(Vec<u8>),
+    /// The key holds nothing from then on.
+    Erase,
 }
 
 /// Which bytes of an object.
@@ -101,7 +125,7 @@ pub enum Object {
 /// What an opened object was like at one moment: while a later look gives the same, its key holds it still, and its bytes are
 /// those that were there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct Stamp {
     /// The length in bytes.
     pub len: u64,
     /// Whether the key still held the object.
@@ -117,7 +141,7 @@ const TICK: u64 = 20_000_000;
 /// The same of file systems that count in seconds.
 const COARSE_TICK: u64 = 2_100_000_000;
 
-impl Mark {
+impl Stamp {
     /// Whether every later change is sure to give another mark: a file that was changed this very moment may be changed again without
     /// a trace.
     pub fn is_settled(&self) -> bool {
@@ -130,7 +154,7 @@ impl Mark {
     }
 }
 
-/// A folder that keys are opened in during one call ([`Store::folder`]).
+/// A folder that keys are opened in during one call ([`LocalFiles::folder`]).
 pub enum Folder {
     /// Nothing is known of it: its keys are opened as ever.
     Unknown,
@@ -261,11 +285,11 @@ impl Object {
     }
 
     /// What it is like now (for a file: one `fstat`).
-    pub fn mark(&self) -> Result<Mark> {
+    pub fn stamp(&self) -> Result<Stamp> {
         match self {
-            Object::File(o) => o.mark(),
-            Object::Memory(o) => Ok(Mark { len: o.len(), current: o.still_current(), state: o.version().0, changed: 0 }),
-            Object::Other(o) => Ok(Mark { len: o.len()?, current: true, state: o.version()?.0, changed: 0 }),
+            Object::File(o) => o.stamp(),
+            Object::Memory(o) => Ok(Stamp { len: o.len(), current: o.still_current(), state: o.version().0, changed: 0 }),
+            Object::Other(o) => Ok(Stamp { len: o.len()?, current: true, state: o.version()?.0, changed: 0 }),
         }
     }
 
@@ -302,8 +326,8 @@ fn read_whole_by_len(o: &dyn ReadObject, buf: &mut Vec<u8>, max: usize) -> Resul
 /// What a read that was started gives: the bytes of each range in order, or `None` if the key holds nothing.
 pub type ReadDone = Box<dyn FnOnce(Result<Option<Fetched>>) + Send>;
 
-/// What a put that was started gives.
-pub type PutDone = Box<dyn FnOnce(Result<()>) + Send>;
+/// Takes what became of a change that was started.
+pub type ChangeDone = Box<dyn FnOnce(Result<()>) + Send>;
 
 /// How a store with latency is best used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,9 +340,14 @@ pub struct Tuning {
     pub gap: u64,
 }
 
+impl Tuning {
+    /// What is used where nothing else is set.
+    pub const USUAL: Tuning = Tuning { requests: 64, bytes: 256 << 20, gap: 1 << 20 };
+}
+
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { requests: 64, bytes: 256 << 20, gap: 1 << 20 }
+        Tuning::USUAL
     }
 }
 
@@ -334,58 +363,24 @@ pub struct Fetched {
 /// where the store can do so (local files: a lock on a byte of `.ozarr.lock` in the node's folder).
 pub type ProcessLock = Box<dyn Send>;
 
-/// Values up to so many bytes are read into memory that the thread keeps: most are documents of much less than the room for reading them.
-const SMALL: usize = 16 << 10;
-
-thread_local! {
-    static DOCUMENT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
 /// A map from keys to bytes. All methods may be called from any threads at once.
 ///
-/// An error is never "missing": only a key that is certainly not there gives `None`.
+/// An error is never "missing": only a key that is certainly not there gives `None`. What a store can do in a better way only because its
+/// values are local files is in [`LocalFiles`]. What every store can do by these methods is a method of `dyn Store`, so that a store
+/// around another one has nothing to forward but what is here (`tests_wrappers.rs` counts what each forwards).
 pub trait Store: Send + Sync {
-    /// What the store can do.
+    /// Says what the store can do.
     fn capabilities(&self) -> Capabilities;
-
-    /// How often requests were made again after a failure, since it was opened.
-    fn retries(&self) -> u64 {
-        0
-    }
 
     /// Opens what a key holds now, or `None` if it holds nothing.
     fn open(&self, key: &str) -> Result<Option<Object>>;
 
-    /// All bytes of a key (at most `max`), or `None` if it holds nothing.
+    /// Reads all bytes of a key, at most `max` (else `Limit`), or `None` if it holds nothing.
     fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
         let Some(object) = self.open(key)? else { return Ok(None) };
-        let mut buf = DOCUMENT.try_with(Cell::take).unwrap_or_default();
-        object.read_whole(&mut buf, max)?;
-        if buf.capacity() > SMALL {
-            return Ok(Some(buf));
-        }
-        let bytes = buf.as_slice().to_vec();
-        let _ = DOCUMENT.try_with(|kept| kept.set(buf));
+        let mut bytes = Vec::new();
+        object.read_whole(&mut bytes, max)?;
         Ok(Some(bytes))
-    }
-
-    /// Opens the folder that all keys with this prefix (empty, or ending in `/`) are in, so that many of them are found with less to look
-    /// up, or need not be looked for. Not to be held longer than a call: it stays what it was.
-    fn folder(&self, prefix: &str) -> Folder {
-        let _ = prefix;
-        Folder::Unknown
-    }
-
-    /// As [`Store::open`], of a key in that folder.
-    fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
-        let _ = folder;
-        self.open(key)
-    }
-
-    /// What a key's object is like now, as [`Object::mark`] would say after opening it, or `None` if the key holds nothing (for a file: one
-    /// `fstatat`).
-    fn mark(&self, key: &str) -> Result<Option<Mark>> {
-        self.open(key)?.map(|object| object.mark()).transpose()
     }
 
     /// Stores the concatenation of `parts` under `key`, atomically: readers and a kill see the old bytes or the new.
@@ -397,55 +392,26 @@ pub trait Store: Send + Sync {
         Ok(Staged::Memory(Vec::new()))
     }
 
-    /// Stores what was staged for `key`, as [`Store::put`] does without a condition.
-    fn publish(&self, key: &str, staged: Staged) -> Result<()> {
-        match staged {
-            Staged::Memory(bytes) => self.put(key, &[&bytes], Condition::None),
-            Staged::Other(other) => other.publish(),
-            Staged::File(_) => crate::error::bail!(Internal, "a staged file of another store"),
-        }
-    }
-
     /// Removes a key; `false` if it held nothing.
     fn erase(&self, key: &str) -> Result<bool>;
 
     /// Removes every key that starts with `prefix` (empty, or ending in `/`).
     fn erase_prefix(&self, prefix: &str) -> Result<()>;
 
-    /// Gives every key that starts with `from` the same name behind `to`, where there is none, all at once; `false`, and nothing done, if
-    /// that is not possible (both end in `/`).
-    fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
-        let _ = (from, to);
-        Ok(false)
-    }
-
     /// Calls `each` with every key that starts with `prefix`, sorted.
     fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()>;
 
-    /// The keys and sub-prefixes directly under `prefix`.
+    /// Lists the keys and sub-prefixes directly under `prefix`.
     fn list_dir(&self, prefix: &str) -> Result<Listing>;
 
     /// Makes all that was put durable, as far as the store's sync mode promises it.
     fn flush(&self) -> Result<()>;
 
-    /// Keeps other processes from changing `key` (in the folder of the node `prefix`) until the lock is dropped.
-    /// In-process exclusion is the engine's ([`crate::engine`]); the default does nothing.
+    /// Keeps other processes from changing `key` (in the folder of the node `prefix`) until the lock is dropped, or gives `None` where the
+    /// store has no such locks. In-process exclusion is the engine's ([`crate::engine`]).
     fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
         let _ = (prefix, key);
         Ok(None)
-    }
-
-    /// The file that holds a key's bytes as they are, and nothing else, where there is one.
-    fn file(&self, key: &str) -> Option<std::path::PathBuf> {
-        let _ = key;
-        None
-    }
-
-    /// Stores what a file holds under `key` without a copy of it, by a hard link; what `key` held is replaced. `false` if that is not
-    /// possible. The file must not be changed in place from then on, only be replaced.
-    fn link(&self, key: &str, file: &std::path::Path) -> Result<bool> {
-        let _ = (key, file);
-        Ok(false)
     }
 
     /// Starts to read ranges of a key and calls `done` once, from any thread, perhaps before this returns.
@@ -454,29 +420,122 @@ pub trait Store: Send + Sync {
         done(read_now(self, key, ranges, if_match));
     }
 
-    /// Starts to store `bytes` under `key` and calls `done` once, from any thread, perhaps before this returns. The default puts inline.
-    fn start_put(&self, key: &str, bytes: Vec<u8>, done: PutDone) {
-        done(self.put(key, &[&bytes], Condition::None));
+    /// Starts to change a key and calls `done` once, from any thread, perhaps before this returns. The default changes it inline.
+    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
+        done(match change {
+            Change::Put(bytes) => self.put(key, &[&bytes], Condition::None),
+            Change::Erase => self.erase(key).map(drop),
+        });
     }
 
-    /// Starts to erase a key and calls `done` once, as [`Store::start_put`] does.
-    fn start_erase(&self, key: &str, done: PutDone) {
-        done(self.erase(key).map(drop));
+    /// Gives what can be done because keys are local files, or `None` where they are not.
+    fn files(&self) -> Option<&dyn LocalFiles> {
+        None
     }
 
-    /// How the store is best used, where it has latency.
-    fn tuning(&self) -> Tuning {
-        Tuning::default()
-    }
-
-    /// Whether its methods may be called by any thread. If not (functions of a program that did not say so), only threads that
-    /// are inside of a call of the program's may.
-    fn any_thread(&self) -> bool {
-        true
-    }
-
-    /// A text for messages: the path or URL, without credentials.
+    /// Gives a text for messages: the path or URL, without credentials.
     fn describe(&self) -> String;
+}
+
+/// What can be done better, or at all, with keys that are local files.
+pub trait LocalFiles {
+    /// Opens the folder that all keys with this prefix (empty, or ending in `/`) are in, so that many of them are found with less to look
+    /// up, or need not be looked for. Not to be held longer than a call: it stays what it was.
+    fn folder(&self, prefix: &str) -> Folder;
+
+    /// Opens what `key` holds, as [`Store::open`] does, in the folder that [`LocalFiles::folder`] opened.
+    fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>>;
+
+    /// Says what a key's file is like now by one `fstatat`, as [`Object::stamp`] would after opening it, or `None` if there is none.
+    fn stamp(&self, key: &str) -> Result<Option<Stamp>>;
+
+    /// Gives the path of the file that holds a key's bytes as they are, and nothing else, or `None` if there is none.
+    fn file(&self, key: &str) -> Option<PathBuf>;
+
+    /// Stores what `file` holds under `key` without a copy of it, by a hard link; what `key` held is replaced. `false` if that is not
+    /// possible. The file must not be changed in place from then on, only be replaced.
+    fn link(&self, key: &str, file: &Path) -> Result<bool>;
+
+    /// Gives every key that starts with `from` the same name behind `to`, where there is none, all at once; `false`, and nothing done, if
+    /// that is not possible (both end in `/`).
+    fn rename_prefix(&self, from: &str, to: &str) -> Result<bool>;
+
+    /// Makes a staged file the value of `key`.
+    fn publish(&self, key: &str, staged: Box<local::StagedFile>) -> Result<()>;
+}
+
+/// What every store does by the methods of [`Store`] and [`LocalFiles`].
+impl dyn Store + '_ {
+    /// Counts the requests that were made again after a failure, since the store was opened.
+    pub fn retries(&self) -> u64 {
+        self.capabilities().retries
+    }
+
+    /// Says how the store is best used, where it has latency.
+    pub fn tuning(&self) -> Tuning {
+        self.capabilities().tuning
+    }
+
+    /// Says whether any thread may call the methods ([`Capabilities::any_thread`]).
+    pub fn any_thread(&self) -> bool {
+        self.capabilities().any_thread
+    }
+
+    /// Opens the folder of a prefix ([`LocalFiles::folder`]).
+    pub fn folder(&self, prefix: &str) -> Folder {
+        self.files().map_or(Folder::Unknown, |files| files.folder(prefix))
+    }
+
+    /// Opens a key in an opened folder ([`LocalFiles::open_in`]).
+    pub fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
+        match (folder, self.files()) {
+            (Folder::Unknown, _) | (_, None) => self.open(key),
+            (_, Some(files)) => files.open_in(folder, key),
+        }
+    }
+
+    /// Says what a key's object is like now, as [`Object::stamp`] does of the opened object, or `None` if the key holds nothing.
+    pub fn stamp(&self, key: &str) -> Result<Option<Stamp>> {
+        match self.files() {
+            Some(files) => files.stamp(key),
+            None => self.open(key)?.map(|object| object.stamp()).transpose(),
+        }
+    }
+
+    /// Stores what was staged for `key`, as [`Store::put`] does without a condition.
+    pub fn publish(&self, key: &str, staged: Staged) -> Result<()> {
+        match (staged, self.files()) {
+            (Staged::Memory(bytes), _) => self.put(key, &[&bytes], Condition::None),
+            (Staged::Other(other), _) => other.publish(),
+            (Staged::File(file), Some(files)) => files.publish(key, file),
+            (Staged::File(_), None) => crate::error::bail!(Internal, "a staged file of another store"),
+        }
+    }
+
+    /// Gives the path of a key's file ([`LocalFiles::file`]).
+    pub fn file(&self, key: &str) -> Option<PathBuf> {
+        self.files()?.file(key)
+    }
+
+    /// Links a file to a key ([`LocalFiles::link`]).
+    pub fn link(&self, key: &str, file: &Path) -> Result<bool> {
+        self.files().map_or(Ok(false), |files| files.link(key, file))
+    }
+
+    /// Renames all keys of a prefix ([`LocalFiles::rename_prefix`]).
+    pub fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
+        self.files().map_or(Ok(false), |files| files.rename_prefix(from, to))
+    }
+
+    /// Starts to store `bytes` under `key` ([`Store::start_change`]).
+    pub fn start_put(&self, key: &str, bytes: Vec<u8>, done: ChangeDone) {
+        self.start_change(key, Change::Put(bytes), done);
+    }
+
+    /// Starts to erase a key ([`Store::start_change`]).
+    pub fn start_erase(&self, key: &str, done: ChangeDone) {
+        self.start_change(key, Change::Erase, done);
+    }
 }
 
 /// A store that is shared by the handles on it.

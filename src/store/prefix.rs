@@ -1,9 +1,9 @@
 //! A part of a store as a store of its own, and the reverse: a prefix is put in front of every key, or taken off.
 
-use super::local::{check_key, check_prefix};
+use super::local::{StagedFile, check_key, check_prefix};
 use super::{
-    ByteRange, Capabilities, Condition, Folder, Listing, Mark, Object, ProcessLock, PutDone, ReadDone, SharedStore, Staged, Store, Tuning,
-    Version,
+    ByteRange, Capabilities, Change, ChangeDone, Condition, Folder, Listing, LocalFiles, Object, ProcessLock, ReadDone, SharedStore,
+    Staged, Stamp, Store, Version,
 };
 use crate::error::{Result, bail};
 use std::borrow::Cow;
@@ -46,17 +46,13 @@ impl PrefixStore {
         self.inside(key)
     }
 
-    fn folder<'a>(&self, prefix: &'a str) -> Result<Cow<'a, str>> {
+    fn prefix_inside<'a>(&self, prefix: &'a str) -> Result<Cow<'a, str>> {
         check_prefix(prefix)?;
         self.inside(prefix)
     }
 }
 
 impl Store for PrefixStore {
-    fn retries(&self) -> u64 {
-        self.inner.retries()
-    }
-
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
     }
@@ -69,18 +65,6 @@ impl Store for PrefixStore {
         self.inner.read_all(&self.key(key)?, max)
     }
 
-    fn folder(&self, prefix: &str) -> Folder {
-        self.inside(prefix).map_or(Folder::Unknown, |prefix| self.inner.folder(&prefix))
-    }
-
-    fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
-        self.inner.open_in(folder, &self.key(key)?)
-    }
-
-    fn mark(&self, key: &str) -> Result<Option<Mark>> {
-        self.inner.mark(&self.key(key)?)
-    }
-
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
         self.inner.put(&self.key(key)?, parts, condition)
     }
@@ -89,27 +73,23 @@ impl Store for PrefixStore {
         self.inner.stage(&self.key(key)?)
     }
 
-    fn publish(&self, key: &str, staged: Staged) -> Result<()> {
-        self.inner.publish(&self.key(key)?, staged)
-    }
-
     fn erase(&self, key: &str) -> Result<bool> {
         self.inner.erase(&self.key(key)?)
     }
 
     fn erase_prefix(&self, prefix: &str) -> Result<()> {
-        self.inner.erase_prefix(&self.folder(prefix)?)
+        self.inner.erase_prefix(&self.prefix_inside(prefix)?)
     }
 
     fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
-        self.inner.list(&self.folder(prefix)?, &mut |key| match self.adds {
+        self.inner.list(&self.prefix_inside(prefix)?, &mut |key| match self.adds {
             true => each(key.strip_prefix(&self.prefix).unwrap_or(key)),
             false => each(&format!("{}{key}", self.prefix)),
         })
     }
 
     fn list_dir(&self, prefix: &str) -> Result<Listing> {
-        self.inner.list_dir(&self.folder(prefix)?)
+        self.inner.list_dir(&self.prefix_inside(prefix)?)
     }
 
     fn flush(&self) -> Result<()> {
@@ -117,7 +97,45 @@ impl Store for PrefixStore {
     }
 
     fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
-        self.inner.lock_key(&self.folder(prefix)?, &self.key(key)?)
+        self.inner.lock_key(&self.prefix_inside(prefix)?, &self.key(key)?)
+    }
+
+    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+        match self.key(key) {
+            Ok(key) => self.inner.start_read(&key, ranges, if_match, done),
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
+        match self.key(key) {
+            Ok(key) => self.inner.start_change(&key, change, done),
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    fn files(&self) -> Option<&dyn LocalFiles> {
+        self.inner.files().map(|_| self as &dyn LocalFiles)
+    }
+
+    fn describe(&self) -> String {
+        let (inner, prefix) = (self.inner.describe(), self.prefix.trim_end_matches('/'));
+        if self.adds && !prefix.is_empty() { format!("{}/{prefix}", inner.trim_end_matches('/')) } else { inner }
+    }
+}
+
+/// Given out only where `inner` has files.
+impl LocalFiles for PrefixStore {
+    fn folder(&self, prefix: &str) -> Folder {
+        self.inside(prefix).map_or(Folder::Unknown, |prefix| self.inner.folder(&prefix))
+    }
+
+    fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
+        self.inner.open_in(folder, &self.key(key)?)
+    }
+
+    fn stamp(&self, key: &str) -> Result<Option<Stamp>> {
+        self.inner.stamp(&self.key(key)?)
     }
 
     fn file(&self, key: &str) -> Option<PathBuf> {
@@ -128,38 +146,12 @@ impl Store for PrefixStore {
         self.inner.link(&self.key(key)?, file)
     }
 
-    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
-        match self.key(key) {
-            Ok(key) => self.inner.start_read(&key, ranges, if_match, done),
-            Err(e) => done(Err(e)),
-        }
+    fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
+        self.inner.rename_prefix(&self.prefix_inside(from)?, &self.prefix_inside(to)?)
     }
 
-    fn start_put(&self, key: &str, bytes: Vec<u8>, done: PutDone) {
-        match self.key(key) {
-            Ok(key) => self.inner.start_put(&key, bytes, done),
-            Err(e) => done(Err(e)),
-        }
-    }
-
-    fn start_erase(&self, key: &str, done: PutDone) {
-        match self.key(key) {
-            Ok(key) => self.inner.start_erase(&key, done),
-            Err(e) => done(Err(e)),
-        }
-    }
-
-    fn tuning(&self) -> Tuning {
-        self.inner.tuning()
-    }
-
-    fn any_thread(&self) -> bool {
-        self.inner.any_thread()
-    }
-
-    fn describe(&self) -> String {
-        let (inner, prefix) = (self.inner.describe(), self.prefix.trim_end_matches('/'));
-        if self.adds && !prefix.is_empty() { format!("{}/{prefix}", inner.trim_end_matches('/')) } else { inner }
+    fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()> {
+        self.inner.publish(&self.key(key)?, Staged::File(staged))
     }
 }
 

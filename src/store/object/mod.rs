@@ -17,7 +17,9 @@ use self::live::{Live, Want};
 use self::upload::Upload;
 use super::local::{check_key, check_prefix};
 use super::remote::{Remote, RemoteOptions, Service};
-use super::{ByteRange, Capabilities, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Staged, Store, Tuning, Version};
+use super::{
+    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Staged, Store, Tuning, Version,
+};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::fork::ForkReset;
 use crate::limits::reserve;
@@ -118,19 +120,18 @@ impl Inner {
 }
 
 impl Store for RemoteStore {
-    fn retries(&self) -> u64 {
-        let live = self.0.live.get().lock().unwrap_or_else(PoisonError::into_inner);
-        live.as_ref().map_or(0, |live| live.retries.load(std::sync::atomic::Ordering::Relaxed))
-    }
-
     fn capabilities(&self) -> Capabilities {
-        let whole = self.0.remote.service != Service::Http;
-        Capabilities { writable: whole, listable: whole, erasable: whole, latency: true }
-    }
-
-    fn tuning(&self) -> Tuning {
-        let (options, usual) = (&self.0.options, Tuning::default());
-        Tuning { requests: options.requests, bytes: options.bytes, gap: options.gap.unwrap_or(usual.gap) }
+        let (whole, options) = (self.0.remote.service != Service::Http, &self.0.options);
+        let live = self.0.live.get().lock().unwrap_or_else(PoisonError::into_inner);
+        Capabilities {
+            writable: whole,
+            listable: whole,
+            erasable: whole,
+            latency: true,
+            any_thread: true,
+            tuning: Tuning { requests: options.requests, bytes: options.bytes, gap: options.gap.unwrap_or(Tuning::USUAL.gap) },
+            retries: live.as_ref().map_or(0, |live| live.retries.load(std::sync::atomic::Ordering::Relaxed)),
+        }
     }
 
     /// One request, which brings the bytes of small objects with it.
@@ -161,26 +162,6 @@ impl Store for RemoteStore {
         reserve(&mut bytes, len)?;
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         live.clone().threads.wait(async move { live.put(&path, bytes.into(), condition).await })
-    }
-
-    fn start_put(&self, key: &str, bytes: Vec<u8>, done: super::PutDone) {
-        let prepared = self.0.check_writable().and_then(|()| Ok((self.0.path(key)?, self.0.live()?)));
-        let (path, live) = match prepared {
-            Ok(prepared) => prepared,
-            Err(e) => return done(Err(e)),
-        };
-        let done = Receiver(Some(done));
-        live.clone().threads.spawn(async move { done.call(live.put(&path, Bytes::from(bytes), Condition::None).await) });
-    }
-
-    fn start_erase(&self, key: &str, done: super::PutDone) {
-        let prepared = self.0.check_writable().and_then(|()| Ok((self.0.path(key)?, self.0.live()?)));
-        let (path, live) = match prepared {
-            Ok(prepared) => prepared,
-            Err(e) => return done(Err(e)),
-        };
-        let done = Receiver(Some(done));
-        live.clone().threads.spawn(async move { done.call(live.erase_known(&path).await.map(drop)) });
     }
 
     fn stage(&self, key: &str) -> Result<Staged> {
@@ -232,6 +213,21 @@ impl Store for RemoteStore {
         };
         let (ranges, done) = (ranges.to_vec(), Receiver(Some(done)));
         live.clone().threads.spawn(async move { done.call(live.fetch(&path, &ranges, if_match).await) });
+    }
+
+    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
+        let prepared = self.0.check_writable().and_then(|()| Ok((self.0.path(key)?, self.0.live()?)));
+        let (path, live) = match prepared {
+            Ok(prepared) => prepared,
+            Err(e) => return done(Err(e)),
+        };
+        let done = Receiver(Some(done));
+        live.clone().threads.spawn(async move {
+            done.call(match change {
+                Change::Put(bytes) => live.put(&path, Bytes::from(bytes), Condition::None).await,
+                Change::Erase => live.erase_known(&path).await.map(drop),
+            });
+        });
     }
 
     fn describe(&self) -> String {

@@ -250,7 +250,7 @@ fn top_of(map: &BTreeMap<Arc<str>, Arc<Slot>>) -> String {
 
 impl Store for ZipStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { writable: self.append.is_some(), listable: true, erasable: false, latency: self.latency }
+        Capabilities { latency: self.latency, any_thread: self.any_thread, ..Capabilities::local(self.append.is_some(), false) }
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
@@ -330,10 +330,6 @@ impl Store for ZipStore {
         }
         let Some(writer) = self.lock_writer(append)?.clone() else { return Ok(()) };
         writer.finish(|| self.content.read(|content| content.map.values().cloned().collect()))
-    }
-
-    fn any_thread(&self) -> bool {
-        self.any_thread
     }
 
     fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<super::Version>, done: ReadDone) {

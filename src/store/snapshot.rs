@@ -4,13 +4,13 @@ use super::{ReadObject, Version};
 use crate::error::{Result, bail};
 
 /// Bytes and their version; `now` asks for the version that the key has.
-pub(super) struct Moment<F> {
+pub(super) struct Snapshot<F> {
     pub bytes: Vec<u8>,
     pub version: Version,
     pub now: F,
 }
 
-impl<F: Fn() -> Result<Option<Version>> + Send + Sync> ReadObject for Moment<F> {
+impl<F: Fn() -> Result<Option<Version>> + Send + Sync> ReadObject for Snapshot<F> {
     fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let from = usize::try_from(offset).ok().and_then(|at| self.bytes.get(at..)).unwrap_or(&[]);
         match from.get(..buf.len()) {

@@ -7,7 +7,7 @@
 
 pub use super::ByteRange;
 use super::local::{check_key, check_prefix};
-use super::moment::Moment;
+use super::snapshot::Snapshot;
 use super::{Capabilities, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Store, Version};
 use crate::error::{Error, Result, bail, err};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -358,15 +358,8 @@ impl Store for CallbackStore {
     fn capabilities(&self) -> Capabilities {
         // Ranges of values that are only read whole would read each of them for every range.
         let latency = self.can.versions && (self.can.get_ranges || self.can.start);
-        Capabilities { writable: self.can.put, listable: self.can.list, erasable: self.can.put && self.can.erase, latency }
-    }
-
-    fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
-        let Some((bytes, _)) = self.whole(key)? else { return Ok(None) };
-        if bytes.len() > max {
-            bail!(Limit, "found {} bytes, the limit is {max}", bytes.len());
-        }
-        Ok(Some(bytes))
+        let (writable, listable, any_thread) = (self.can.put, self.can.list, self.can.any_thread);
+        Capabilities { listable, latency, any_thread, ..Capabilities::local(writable, writable && self.can.erase) }
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
@@ -377,7 +370,15 @@ impl Store for CallbackStore {
         let found = self.whole(key)?;
         let (calls, key) = (self.calls.clone(), key.to_string());
         let now = move || Ok(whole(&*calls, calls.can(), &key)?.map(|(_, version)| version));
-        Ok(found.map(|(bytes, version)| Object::Other(Box::new(Moment { bytes, version, now }))))
+        Ok(found.map(|(bytes, version)| Object::Other(Box::new(Snapshot { bytes, version, now }))))
+    }
+
+    fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+        let Some((bytes, _)) = self.whole(key)? else { return Ok(None) };
+        if bytes.len() > max {
+            bail!(Limit, "found {} bytes, the limit is {max}", bytes.len());
+        }
+        Ok(Some(bytes))
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
@@ -470,10 +471,6 @@ impl Store for CallbackStore {
         let (name, asked) = (self.calls.name().to_string(), ranges.to_vec());
         let check = move |answer: Option<Answer>| answer.map(|answer| checked(&name, "start_get_ranges", answer, &asked)).transpose();
         self.calls.start(key, ranges, Box::new(move |result| done(result.and_then(check).and_then(same))));
-    }
-
-    fn any_thread(&self) -> bool {
-        self.can.any_thread
     }
 
     fn describe(&self) -> String {

@@ -1,0 +1,178 @@
+//! Stores around other stores: each hands every method on to the store inside, but those that it answers in its own way.
+
+use super::cache::CacheStore;
+use super::latency::LatencyStore;
+use super::local::{LocalStore, StagedFile, SyncMode};
+use super::prefix::PrefixStore;
+use super::*;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// A store that counts the calls of its methods by name.
+struct Counting {
+    inner: LocalStore,
+    calls: Mutex<BTreeMap<&'static str, usize>>,
+}
+
+impl Counting {
+    fn new(root: &Path) -> Arc<Counting> {
+        Arc::new(Counting { inner: LocalStore::open(root, true, SyncMode::None).unwrap(), calls: Mutex::default() })
+    }
+
+    fn came(&self, name: &'static str) -> &LocalStore {
+        *self.calls.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
+        &self.inner
+    }
+
+    fn files(&self, name: &'static str) -> &dyn LocalFiles {
+        Store::files(self.came(name)).unwrap()
+    }
+}
+
+impl Store for Counting {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { retries: 7, ..self.came("capabilities").capabilities() }
+    }
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        self.came("open").open(key)
+    }
+    fn read_all(&self, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
+        self.came("read_all").read_all(key, max)
+    }
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        self.came("put").put(key, parts, condition)
+    }
+    fn stage(&self, key: &str) -> Result<Staged> {
+        self.came("stage").stage(key)
+    }
+    fn erase(&self, key: &str) -> Result<bool> {
+        self.came("erase").erase(key)
+    }
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        self.came("erase_prefix").erase_prefix(prefix)
+    }
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        self.came("list").list(prefix, each)
+    }
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        self.came("list_dir").list_dir(prefix)
+    }
+    fn flush(&self) -> Result<()> {
+        self.came("flush").flush()
+    }
+    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
+        self.came("lock_key").lock_key(prefix, key)
+    }
+    fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
+        self.came("start_read").start_read(key, ranges, if_match, done)
+    }
+    fn start_change(&self, key: &str, change: Change, done: ChangeDone) {
+        self.came("start_change").start_change(key, change, done)
+    }
+    fn files(&self) -> Option<&dyn LocalFiles> {
+        Some(self)
+    }
+    fn describe(&self) -> String {
+        self.came("describe").describe()
+    }
+}
+
+impl LocalFiles for Counting {
+    fn folder(&self, prefix: &str) -> Folder {
+        self.files("folder").folder(prefix)
+    }
+    fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
+        self.files("open_in").open_in(folder, key)
+    }
+    fn stamp(&self, key: &str) -> Result<Option<Stamp>> {
+        self.files("stamp").stamp(key)
+    }
+    fn file(&self, key: &str) -> Option<PathBuf> {
+        self.files("file").file(key)
+    }
+    fn link(&self, key: &str, file: &Path) -> Result<bool> {
+        self.files("link").link(key, file)
+    }
+    fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
+        self.files("rename_prefix").rename_prefix(from, to)
+    }
+    fn publish(&self, key: &str, staged: Box<StagedFile>) -> Result<()> {
+        self.files("publish").publish(key, staged)
+    }
+}
+
+/// Calls a method of a store, with keys below `p/`.
+type Use = fn(&dyn Store);
+
+/// Every method of [`Store`] and [`LocalFiles`], and a use of it that must succeed.
+const USES: &[(&str, Use)] = &[
+    ("capabilities", |s| assert_eq!(s.retries(), 7)),
+    ("put", |s| s.put("p/k", &[b"1"], Condition::None).unwrap()),
+    ("open", |s| assert!(s.open("p/k").unwrap().is_some())),
+    ("read_all", |s| assert_eq!(s.read_all("p/k", 9).unwrap().unwrap(), b"1")),
+    ("folder", |s| assert!(matches!(s.folder("p/"), Folder::Open { .. } | Folder::Unknown))),
+    ("open_in", |s| assert!(s.open_in(&s.folder("p/"), "p/k").unwrap().is_some())),
+    ("stamp", |s| assert_eq!(s.stamp("p/k").unwrap().unwrap().len, 1)),
+    ("file", |s| drop(s.file("p/k"))),
+    ("list", |s| s.list("p/", &mut |_| Ok(())).unwrap()),
+    ("list_dir", |s| assert_eq!(s.list_dir("p/").unwrap().keys, ["k"])),
+    ("lock_key", |s| drop(s.lock_key("p/", "p/k").unwrap())),
+    ("start_read", |s| s.start_read("p/k", &[ByteRange::Whole], None, Box::new(|read| assert!(read.is_ok())))),
+    ("start_change", |s| s.start_put("p/k", vec![2], Box::new(|put| put.unwrap()))),
+    ("stage", |s| drop(s.stage("p/k").unwrap())),
+    ("publish", |s| s.publish("p/k", s.stage("p/k").unwrap()).unwrap()),
+    ("link", |s| assert!(s.link("p/l", &s.file("p/k").unwrap_or_default()).is_ok())),
+    ("flush", |s| s.flush().unwrap()),
+    ("erase", |s| assert!(s.erase("p/k").unwrap())),
+    ("rename_prefix", |s| assert!(s.rename_prefix("p/", "q/").is_ok())),
+    ("erase_prefix", |s| s.erase_prefix("p/").unwrap()),
+    ("describe", |s| assert!(!s.describe().is_empty())),
+];
+
+/// Checks that a wrapper hands each method on to the same method of the store inside, but for those in `own`, and why these are not.
+fn check_wrapper(name: &str, wrap: fn(SharedStore) -> Arc<dyn Store>, own: &[(&str, &str)]) {
+    let root = std::env::temp_dir().join(format!("ozarr-wrappers-{}-{name}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&root);
+    let inside = Counting::new(&root);
+    let wrapper = wrap(inside.clone());
+    let mut forgotten = Vec::new();
+    for (method, call) in USES {
+        inside.calls.lock().unwrap().clear();
+        call(&*wrapper);
+        let came = inside.calls.lock().unwrap().get(method).copied().unwrap_or(0) > 0;
+        if came == own.iter().any(|(own, _)| own == method) {
+            forgotten.push(*method);
+        }
+    }
+    drop(wrapper);
+    std::fs::remove_dir_all(&root).unwrap();
+    assert_eq!(forgotten, [""; 0], "{name}: these are not handed on, or are and are listed as if they were not");
+}
+
+#[test]
+fn a_store_around_another_hands_on_every_method() {
+    check_wrapper("below", |inner| Arc::new(PrefixStore::below(inner, "a/").unwrap()), &[]);
+    check_wrapper("above", |inner| Arc::new(PrefixStore::above(inner, "").unwrap()), &[]);
+    let own = ["open", "read_all"].map(|method| (method, "reads by `start_read`, to keep what it read"));
+    check_wrapper("cache", |inner| Arc::new(CacheStore::new(inner, 1 << 20)), &own);
+    let slow = "a network has no files, and its requests are made by the methods that take time";
+    let own = ["folder", "open_in", "stamp", "file", "link", "rename_prefix", "publish", "stage"].map(|method| (method, slow));
+    let more = [("start_read", "waits, then opens"), ("start_change", "puts, which takes time")];
+    check_wrapper("latency", |inner| Arc::new(LatencyStore::new(inner, Duration::ZERO)), &[&own[..], &more[..]].concat());
+}
+
+#[test]
+fn a_part_of_a_folder_renames_at_once_and_a_cached_one_knows_its_files() {
+    let root = std::env::temp_dir().join(format!("ozarr-wrapped-files-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&root);
+    let local: SharedStore = Arc::new(LocalStore::open(&root, true, SyncMode::None).unwrap());
+    local.put("part/old/k", &[b"1"], Condition::None).unwrap();
+    let part: SharedStore = Arc::new(PrefixStore::below(local.clone(), "part/").unwrap());
+    assert!(part.rename_prefix("old/", "new/").unwrap(), "the folder gets its new name without a copy");
+    assert_eq!(get(&*local, "part/new/k", 9).unwrap().unwrap(), b"1");
+    let cached: SharedStore = Arc::new(CacheStore::new(local.clone(), 1 << 20));
+    assert_eq!(cached.file("part/new/k"), local.file("part/new/k"));
+    assert!(cached.file("part/new/k").is_some());
+    std::fs::remove_dir_all(&root).unwrap();
+}
