@@ -1,10 +1,10 @@
 //! Bounded JSON: reading with limits on size and depth, writing, and the small look-ups that all metadata code shares.
 //!
 //! Numbers keep their source text and objects the order of their members. The bare tokens `NaN`, `Infinity` and
-//! `-Infinity`, which Python writes and JSON forbids, are read as numbers with that text and written the same way.
+//! `-Infinity`, which Python writes and JSON forbids, are read as numbers with that text and written as that text.
 
-mod lately;
-mod parse;
+mod read;
+mod spellings;
 pub mod splice;
 mod value;
 
@@ -21,11 +21,11 @@ pub(crate) const BRIEF: usize = 40;
 
 /// What some editors put in front of UTF-8.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-/// The tokens that are no JSON and are read all the same; longer ones first, because one contains another.
+/// The bare tokens that JSON forbids and that are read as numbers.
 const TOKENS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 /// What to do about NaN and infinities that a caller wants to store.
 pub const NO_FORM: &str = "NaN and infinities have no form in JSON: store a text, or use a context whose setting \"non_finite\" is \"1\"";
-/// So many repeated names are told, at most.
+/// The most repeated names that are reported.
 const REPEATED: usize = 8;
 /// The widest list that is printed on one line, in bytes.
 const LINE: usize = 100;
@@ -37,33 +37,25 @@ pub fn parse(bytes: &[u8], max: usize) -> Result<Value> {
         bail!(Limit, "a document of {} bytes exceeds the limit of {max} bytes", bytes.len());
     }
     check_values(bytes)?;
-    parse::value(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes), true)
+    read::value(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes), true)
 }
 
 /// Reads a document that must be an object.
 pub fn parse_object(bytes: &[u8], max: usize) -> Result<Map> {
-    if bytes.len() <= max
-        && let Some(known) = lately::find(bytes)
-    {
-        return Ok(known);
-    }
     match parse(bytes, max)? {
-        Value::Object(object) => {
-            lately::keep(bytes, &object);
-            Ok(object)
-        }
+        Value::Object(object) => Ok(object),
         other => bail!(Metadata, "found {}, expected an object", brief(&other)),
     }
 }
 
-/// Reads JSON that the caller supplies, strictly: bare `NaN` and `Infinity` are refused. What is no JSON is an error of kind
+/// Reads JSON that the caller supplies, strictly: bare `NaN` and `Infinity` are refused. Malformed JSON is an error of kind
 /// `Argument`.
 pub fn parse_text(text: &str) -> Result<Value> {
     if text.len() > crate::limits::MAX_DOCUMENT {
         bail!(Limit, "a JSON text of {} bytes exceeds the limit of {} bytes", text.len(), crate::limits::MAX_DOCUMENT);
     }
     check_values(text.as_bytes())?;
-    parse::value(text.as_bytes(), false).map_err(|e| match parse::value(text.as_bytes(), true) {
+    read::value(text.as_bytes(), false).map_err(|e| match read::value(text.as_bytes(), true) {
         Ok(_) => err!(Argument, "{}; {NO_FORM}", e.message()),
         Err(_) => argument(e),
     })
@@ -74,12 +66,12 @@ pub fn parse_allowed(text: &str, non_finite: bool) -> Result<Value> {
     if non_finite { parse_given(text) } else { parse_text(text) }
 }
 
-/// Reads a document that the caller supplies: as [`parse`], but what is no JSON is an error of kind `Argument`.
+/// Reads a document that the caller supplies: like [`parse`], but malformed JSON is an error of kind `Argument`.
 pub fn parse_given(text: &str) -> Result<Value> {
     parse(text.as_bytes(), crate::limits::MAX_DOCUMENT).map_err(|e| if e.kind() == ErrorKind::Metadata { argument(e) } else { e })
 }
 
-/// Refuses a text of too many values before any memory is had for them. A comma or an opening bracket begins each but the first.
+/// Refuses a text of too many values before memory is allocated for them. A comma or an opening bracket begins each but the first.
 fn check_values(bytes: &[u8]) -> Result<()> {
     if bytes.len() <= MAX_JSON_VALUES {
         return Ok(());
@@ -104,8 +96,8 @@ fn argument(e: Error) -> Error {
     Error::new(ErrorKind::Argument, e.message())
 }
 
-/// The names that stand more than once in one object of a document, up to a few; readers take the last of each (HD-02). `bytes`
-/// are a document that was read.
+/// Returns the names that one object of a document has more than once, up to a few; readers take the last of each (HD-02). `bytes`
+/// is a document that was read without an error.
 pub fn repeated_names(bytes: &[u8]) -> Vec<String> {
     let (mut found, mut open, mut at) = (Vec::new(), Vec::<HashSet<Cow<'_, str>>>::new(), 0);
     while let Some(&byte) = bytes.get(at) {
@@ -132,7 +124,7 @@ pub fn repeated_names(bytes: &[u8]) -> Vec<String> {
     found
 }
 
-/// Where the string that begins at `at` ends: behind its quotation mark.
+/// Returns the offset behind the closing quotation mark of the string that begins at `at`; behind the text if there is none.
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
     at += 1;
     while let Some(&byte) = bytes.get(at) {
@@ -148,13 +140,13 @@ fn string_end(bytes: &[u8], mut at: usize) -> usize {
 
 fn unescaped(quoted: &[u8]) -> Option<Cow<'_, str>> {
     if quoted.contains(&b'\\') {
-        let Ok(Value::String(name)) = parse::value(quoted, false) else { return None };
+        let Ok(Value::String(name)) = read::value(quoted, false) else { return None };
         return Some(Cow::Owned(name.into()));
     }
     std::str::from_utf8(quoted).ok().map(|name| Cow::Borrowed(name.trim_matches('"')))
 }
 
-/// NaN or an infinity as the bare token that Python writes; any other number as JSON has it.
+/// Returns the number `value`: NaN or an infinity as the bare token that Python writes.
 pub fn number(value: f64) -> Number {
     let token = if value.is_nan() {
         "NaN"
@@ -166,12 +158,12 @@ pub fn number(value: f64) -> Number {
     Number::from_f64(value).unwrap_or_else(|| Number::of_text(Text::new_static(token)))
 }
 
-/// Whether a number is one of the bare tokens `NaN`, `Infinity`, `-Infinity`.
+/// Returns whether a number is one of the bare tokens `NaN`, `Infinity`, `-Infinity`.
 pub fn is_non_finite(number: &Number) -> bool {
     TOKENS.contains(&number.as_str())
 }
 
-/// Whether such a number stands anywhere in a value.
+/// Returns whether a value is or contains a bare token `NaN`, `Infinity` or `-Infinity`.
 pub fn has_non_finite(value: &Value) -> bool {
     match value {
         Value::Number(number) => is_non_finite(number),
@@ -181,25 +173,25 @@ pub fn has_non_finite(value: &Value) -> bool {
     }
 }
 
-/// The text of a document: indented by two spaces, short lists of scalars on one line, no newline at the end.
+/// Returns the text of a document: indented by two spaces, short lists of scalars on one line, no newline at the end.
 pub fn to_text(value: &Value) -> String {
     to_text_within(value, 0)
 }
 
-/// The same for a value that stands so many levels deep in another text.
+/// Returns the text of a value like [`to_text`], its lines indented for a place `depth` levels deep in another text.
 pub fn to_text_within(value: &Value, depth: usize) -> String {
     let mut out = String::new();
     write(&mut out, value, depth);
     out
 }
 
-/// The shortest text of a value.
+/// Returns the shortest text of a value.
 pub fn to_compact(value: &Value) -> String {
     value.to_string()
 }
 
 fn push_compact(out: &mut String, value: &Value) {
-    // A `String` takes everything.
+    // Writing to a `String` cannot fail.
     let _ = write!(out, "{value}");
 }
 
@@ -216,7 +208,7 @@ fn write(out: &mut String, value: &Value, depth: usize) {
     }
 }
 
-/// `[1, 2, 3]`, if it holds nothing but scalars and is short.
+/// Returns a list on one line, as `[1, 2, 3]`, or `None` if it is long or has items that are lists or objects.
 fn one_line(items: &[Value]) -> Option<String> {
     let mut line = String::from("[");
     for (i, item) in items.iter().enumerate() {
@@ -246,16 +238,16 @@ fn write_items<'a>(out: &mut String, brackets: [char; 2], items: impl Iterator<I
     out.push(brackets[1]);
 }
 
-/// A text as a JSON string.
+/// Returns `text` as a JSON string.
 fn quoted(text: &str) -> String {
     let mut out = String::new();
     push_string(&mut out, text);
     out
 }
 
-/// Adds a string with its quotation marks.
+/// Appends `text` as a JSON string.
 fn push_string(out: &mut String, text: &str) {
-    // A `String` takes everything.
+    // Writing to a `String` cannot fail.
     let _ = value::write_string(out, text);
 }
 
@@ -263,17 +255,17 @@ fn indent(out: &mut String, depth: usize) {
     out.extend(std::iter::repeat_n("  ", depth));
 }
 
-/// An integer of 0 or more, exact to 2^64 − 1; `2.0` and `1e3` are none.
+/// Returns an integer of 0 or more, exact to 2^64 − 1; `2.0` and `1e3` are errors.
 pub fn get_u64(value: &Value) -> Result<u64> {
     value.as_u64().ok_or_else(|| err!(Metadata, "found {}, expected an integer from 0 to {}", brief(value), u64::MAX))
 }
 
-/// An integer of 64 bits; `2.0` and `1e3` are none.
+/// Returns a signed integer of 64 bits; `2.0` and `1e3` are errors.
 pub fn get_i64(value: &Value) -> Result<i64> {
     value.as_i64().ok_or_else(|| err!(Metadata, "found {}, expected an integer from {} to {}", brief(value), i64::MIN, i64::MAX))
 }
 
-/// A list of integers of 0 or more: a shape, a chunk shape.
+/// Returns a list of integers of 0 or more, such as a shape.
 pub fn u64_list(value: &Value) -> Result<Dims> {
     let Value::Array(items) = value else {
         bail!(Metadata, "found {}, expected a list of integers", brief(value));
@@ -281,14 +273,14 @@ pub fn u64_list(value: &Value) -> Result<Dims> {
     items.iter().enumerate().map(|(i, item)| get_u64(item).map_err(|e| e.at_field(format!("[{i}]")))).collect()
 }
 
-/// The member of that name; an error at that field where it is missing.
+/// Returns the member `name`, or an error that names the missing field.
 pub fn member<'a>(object: &'a Map, name: &str) -> Result<&'a Value> {
     object.get(name).ok_or_else(|| err!(Metadata, "the member is missing").at_field(name))
 }
 
-/// A value as messages show it: compact JSON, cut to about 40 bytes.
+/// Returns a value as messages show it: compact JSON, cut to about 40 bytes.
 pub fn brief(value: &Value) -> String {
-    /// Keeps what fits and stops the writer after that, so that a huge value is not written out for a message.
+    /// Keeps what fits and stops the writer then, so that a huge value is not written out for a message.
     struct Cut(String);
     impl Write for Cut {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {

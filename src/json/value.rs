@@ -235,12 +235,6 @@ impl Map {
         Arc::make_mut(self.0.get_or_insert_default())
     }
 
-    /// Whether the other shares its contents with this one.
-    #[cfg(test)]
-    pub(super) fn is_same(&self, other: &Map) -> bool {
-        matches!((&self.0, &other.0), (Some(one), Some(other)) if Arc::ptr_eq(one, other))
-    }
-
     /// The number of members.
     pub fn len(&self) -> usize {
         self.list().len()

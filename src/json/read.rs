@@ -1,0 +1,332 @@
+//! Reads JSON text into [`Value`]s: serde_json parses, and the visitor here builds values whose copies share their contents.
+//!
+//! serde_json refuses the bare tokens that [`spellings`] brings to it, and spells exponents its own way, which [`spellings`] undoes.
+
+use super::spellings::{self, Spellings};
+use super::value::{List, Map, MemberList, Number, Text, Value};
+use crate::error::{Error, Result, err};
+use serde_core::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use smallvec::SmallVec;
+use std::cell::Cell;
+use std::fmt::{self, Formatter};
+
+/// Reads one value, with nothing but blanks around it; with `tokens`, bare `NaN`, `Infinity` and `-Infinity` are numbers. An error
+/// says line and column (in bytes, from 1).
+pub(super) fn value(bytes: &[u8], tokens: bool) -> Result<Value> {
+    let text = std::str::from_utf8(bytes).map_err(|e| not_utf8(bytes, e.valid_up_to()))?;
+    let (first, exponents) = attempt(text, &[]);
+    if first.is_ok() && exponents == 0 || first.is_err() && !tokens {
+        return first;
+    }
+    let Spellings { text, numbers } = spellings::of(text, tokens);
+    if numbers.is_empty() { first } else { attempt(&text, &numbers).0 }
+}
+
+/// Reads `text`, whose numbers with an exponent are spelled as in `spellings`, or by serde_json where that is too short. Returns
+/// how many such numbers there are, too.
+fn attempt(text: &str, spellings: &[&str]) -> (Result<Value>, usize) {
+    let source = Source { text, spellings, exponents: Cell::new(0) };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = ValueVisitor(&source).deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    (value.map_err(|e| invalid(&e)), source.exponents.get())
+}
+
+/// Returns the error of a text that is no JSON.
+fn invalid(e: &serde_json::Error) -> Error {
+    let (line, column, text) = (e.line(), e.column(), e.to_string());
+    let reason = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
+    err!(Metadata, "invalid JSON at line {line}, column {column}: {reason}")
+}
+
+/// Returns the error of bytes that are no UTF-8 from `offset` on.
+fn not_utf8(bytes: &[u8], offset: usize) -> Error {
+    let before = &bytes[..offset];
+    let newlines = before.iter().filter(|b| **b == b'\n').count();
+    let start = before.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
+    err!(Metadata, "invalid JSON at line {}, column {}: the text is not UTF-8", 1 + newlines, 1 + offset - start)
+}
+
+/// What the visitors of one text share.
+struct Source<'a> {
+    text: &'a str,
+    /// The spelling of each number with an exponent, in the order of the text.
+    spellings: &'a [&'a str],
+    /// Counts the numbers with an exponent that were read.
+    exponents: Cell<usize>,
+}
+
+impl Source<'_> {
+    /// Returns the number that serde_json spells as `text`, by its spelling in the source.
+    fn number(&self, text: &str) -> Value {
+        let mut spelling = text;
+        if text.contains('e') {
+            let i = self.exponents.replace(self.exponents.get() + 1);
+            spelling = self.spellings.get(i).unwrap_or(&text);
+        }
+        Value::Number(Number::of_text(Text::new(spelling)))
+    }
+}
+
+/// Builds one value.
+#[derive(Clone, Copy)]
+struct ValueVisitor<'a>(&'a Source<'a>);
+
+impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
+    type Value = Value;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ValueVisitor<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, is_true: bool) -> std::result::Result<Value, E> {
+        Ok(Value::Bool(is_true))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> std::result::Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> std::result::Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Value, E> {
+        Ok(Value::String(Text::new(text)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Value, A::Error> {
+        let mut items = SmallVec::new();
+        while let Some(item) = list.next_element_seed(self)? {
+            items.push(item);
+        }
+        Ok(Value::Array(List::of_read(items)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> std::result::Result<Value, A::Error> {
+        let mut members = MemberList::new();
+        while let Some(name) = object.next_key_seed(NameVisitor(self.0))? {
+            let Name::Member(name) = name else {
+                return Ok(self.0.number(&object.next_value::<String>()?));
+            };
+            members.push((name, object.next_value_seed(self)?));
+        }
+        Ok(Value::Object(Map::of_read(members)))
+    }
+}
+
+/// The name in front of a value of an object.
+enum Name {
+    /// The name of a member.
+    Member(Text),
+    /// The mark of serde_json's `arbitrary_precision`: the "object" is the text of a number that is no integer of 64 bits.
+    Number,
+}
+
+/// Reads a [`Name`]. serde_json's mark is borrowed from serde_json itself, not from the text, so that no document can forge it.
+struct NameVisitor<'a>(&'a Source<'a>);
+
+impl<'de> DeserializeSeed<'de> for NameVisitor<'_> {
+    type Value = Name;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Name, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for NameVisitor<'_> {
+    type Value = Name;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a member")
+    }
+
+    fn visit_str<E>(self, name: &str) -> std::result::Result<Name, E> {
+        Ok(Name::Member(Text::new(name)))
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> std::result::Result<Name, E> {
+        let is_of_text = self.0.text.as_bytes().as_ptr_range().contains(&name.as_ptr());
+        Ok(if is_of_text { Name::Member(Text::new(name)) } else { Name::Number })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::TOKENS;
+
+    fn text_of(text: &str, tokens: bool) -> Option<String> {
+        value(text.as_bytes(), tokens).ok().map(|value| value.to_string())
+    }
+
+    /// Texts in their shortest form, which are written as they are read.
+    const WHOLE: &[&str] = &[
+        r#"{"a":[1,2.5,-0.0,1e+5,{"b":null}],"":{"x":[]},"long":"0123456789012345678901234567890123456789"}"#,
+        r#"[true,false,null,18446744073709551615,-9223372036854775808,-0,123456789012345678901234567890.5]"#,
+        r#"[1e5,1E5,1E+05,1e-5,-0.0E-0,1e400,"1e5 NaN \" 1E5",{"1e5":2.50e1}]"#,
+        r#"{"$serde_json::private::Number":"1","a":{"$serde_json::private::Number":"x","b":1.5}}"#,
+        r#"{"$serde_json::private::Number":1e5}"#,
+        "[[[[]]]]",
+        "0",
+        "-0",
+        "1E5",
+        "\"\"",
+    ];
+
+    #[test]
+    fn what_is_read_keeps_its_spelling() {
+        for text in WHOLE {
+            for tokens in [false, true] {
+                assert_eq!(text_of(text, tokens).as_deref(), Some(*text));
+            }
+        }
+        let escaped = "{ \"c\" :\t\"\u{e9}\\u00e9\\ud83d\\ude00\\n\\\"\\\\\\/\\b\\f\\r\\t\\u0000\" }\r\n";
+        assert_eq!(text_of(escaped, false).unwrap(), "{\"c\":\"\u{e9}\u{e9}\u{1F600}\\n\\\"\\\\/\\b\\f\\r\\t\\u0000\"}");
+    }
+
+    #[test]
+    fn tokens_are_numbers_only_where_they_are_asked_for() {
+        for text in [
+            r#"{"a":NaN,"b":[Infinity,-Infinity,1e5,NaN,1E5],"NaN 1e5":"-Infinity \\","c":{"d":NaN}}"#,
+            "NaN",
+            "-Infinity",
+            "[0e0,NaN,0e000000,Infinity,-0e000000,-Infinity]",
+            "[1E5,NaN,1e5,2]",
+        ] {
+            assert_eq!(text_of(text, true).as_deref(), Some(text));
+            assert_eq!(text_of(text, false), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_that_are_no_json_are_refused_with_and_without_tokens() {
+        let cases: &[&str] = &[
+            "",
+            " ",
+            "{",
+            "[",
+            "[1",
+            "[1,",
+            "[1,]",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":1",
+            "{\"a\":1,",
+            "{\"a\":1,}",
+            "{a:1}",
+            "{1:1}",
+            "[1 2]",
+            "tru",
+            "nul",
+            "truex",
+            "01",
+            "-",
+            "-01",
+            "1.",
+            ".5",
+            "1.5.",
+            "1e",
+            "1e+",
+            "+1",
+            "0x1",
+            "--1",
+            "\"",
+            "\"\\",
+            "\"\\u",
+            "\"\\u12\"",
+            "\"\\x\"",
+            "\"\\ud800\"",
+            "\"\\udc00\"",
+            "\"\\ud800\\u0041\"",
+            "\"\\ud800x\"",
+            "\"a\nb\"",
+            "1 2",
+            "[1]]",
+            "{}{}",
+            "'a'",
+            "/**/1",
+            "[\u{a0}1]",
+            "NaNNaN",
+            "[NaN1]",
+            "{NaN:1}",
+            "[1NaN]",
+            "[1e5NaN]",
+            "[Inf]",
+            "[nan]",
+            "[--Infinity]",
+            "[+Infinity]",
+            "NaN x",
+            "[NaN NaN]",
+            "\"NaN",
+            "[NaN,]",
+            "[-NaN]",
+            "[Infinity5]",
+            "[NaN\"a\"]",
+        ];
+        for text in cases {
+            assert_eq!((text_of(text, false), text_of(text, true)), (None, None), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_damaged_text_says_is_read_in_the_same_way_with_and_without_tokens() {
+        let mut seed = 1u64;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as usize % below
+        };
+        let letters = b"\"\\{}[],:0123456789-+.eEutrfalsn NI\n";
+        let mut read = 0;
+        for round in 0..20_000 {
+            let mut bytes = WHOLE[round % WHOLE.len()].as_bytes().to_vec();
+            for _ in 0..=random(3) {
+                let (place, letter) = (random(bytes.len()), letters[random(letters.len())]);
+                match random(3) {
+                    0 => bytes[place] = letter,
+                    1 => bytes.insert(place, letter),
+                    _ if bytes.len() > 1 => drop(bytes.remove(place)),
+                    _ => {}
+                }
+            }
+            let text = String::from_utf8(bytes).unwrap();
+            let (strict, lenient) = (text_of(&text, false), text_of(&text, true));
+            if strict.is_some() {
+                read += 1;
+                assert_eq!(strict, lenient, "{text:?}");
+                assert_eq!(text_of(&strict.clone().unwrap(), false), strict, "{text:?}");
+            } else if let Some(lenient) = lenient {
+                assert!(TOKENS.iter().any(|token| lenient.contains(token)), "{text:?}");
+            }
+        }
+        assert!(read > 1000, "{read} damaged texts are JSON");
+    }
+
+    #[test]
+    fn of_many_members_with_one_name_the_last_counts_in_the_place_of_the_first() {
+        for count in [3, 100] {
+            let mut text = String::from("{");
+            (0..count).for_each(|i| text.push_str(&format!("\"n{i}\":{i},")));
+            text.push_str("\"n1\":\"last\"}");
+            let value = value(text.as_bytes(), false).unwrap();
+            let members = value.as_object().unwrap();
+            assert_eq!((members.len(), &members["n1"]), (count, &Value::from("last")));
+            assert_eq!(members.keys().nth(1).unwrap(), "n1");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf_8_are_told_with_their_place() {
+        let e = value(b"[\n \"\xFF\"]", true).unwrap_err();
+        assert!(e.message().contains("line 2, column 3: the text is not UTF-8"), "{e}");
+    }
+}
