@@ -10,8 +10,7 @@ use crate::metadata::json::splice::Object;
 use crate::metadata::odd::{self, Note, Weight};
 use crate::metadata::v3::{Document, NodeType};
 use crate::metadata::{ArrayMeta, Dialect, Format, GroupMeta, Map, Value, json, v2, v3};
-use crate::store::{Condition, ProcessLock, get, get_many};
-use std::cell::RefCell;
+use crate::store::{Condition, ProcessLock, get};
 
 /// A node's document as it is stored: JSON whose kind of node is known, and no more.
 #[derive(Clone)]
@@ -128,92 +127,40 @@ fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<Stored>> {
     if store.options().format == Some(Format::V2) {
         return find_v2(store, path);
     }
-    let expects_v3 = store.expects_v3();
-    let early = if expects_v3 { Early::none(store) } else { Early::documents(store, path, &[v3::DOCUMENT, v2::ARRAY, v2::GROUP]) };
-    let early = Early { bare, ..early };
-    match find_v3_in(store, path, &early) {
-        Ok(Some(found)) => {
-            store.set_expects_v3(true);
-            return Ok(Some(found));
-        }
+    match find_v3_with(store, path, bare) {
+        Ok(Some(found)) => return Ok(Some(found)),
         Err(e) if path.is_empty() && e.kind() == ErrorKind::Unsupported && draft::entry(store)?.is_some() => {}
         Err(e) => return Err(e),
         Ok(None) => {}
     }
-    let early = if expects_v3 { Early::documents(store, path, &[v2::ARRAY, v2::GROUP]) } else { early };
-    let found = if store.options().format == Some(Format::V3) { None } else { find_v2_in(store, path, &early)? };
-    match found {
-        Some(found) => {
-            store.set_expects_v3(false);
-            Ok(Some(found))
-        }
-        None => draft::find(store, path),
+    if store.options().format.is_none()
+        && let Some(found) = find_v2(store, path)?
+    {
+        return Ok(Some(found));
     }
+    draft::find(store, path)
 }
 
-/// What reading a document gave.
-type Found = Result<Option<Vec<u8>>>;
-
-/// Documents that were read before it is known whether they are wanted: over a network that takes no longer than one of them.
-struct Early {
-    /// How often metadata had changed before they were read.
-    as_of: u64,
-    /// Nobody asks what is consolidated in a `zarr.json`.
-    bare: bool,
-    read: RefCell<Vec<(String, Found)>>,
-}
-
-impl Early {
-    fn none(store: &Store) -> Early {
-        Early { as_of: catalog::changes(store), bare: false, read: RefCell::default() }
-    }
-
-    /// The documents of those names at a path, if the store has latency and its options leave the version open.
-    fn documents(store: &Store, path: &str, names: &[&str]) -> Early {
-        let early = Early::none(store);
-        if store.options().format.is_none() && store.shared().capabilities().latency {
-            let keys: Vec<String> = names.iter().map(|name| path::join(path, name)).collect();
-            let read = get_many(store.shared(), &keys, MAX_CONSOLIDATED);
-            early.read.replace(keys.into_iter().zip(read).collect());
-        }
-        early
-    }
-
-    /// What a key holds, at most `max` bytes.
-    fn get(&self, store: &Store, key: &str, max: usize) -> Result<Option<Vec<u8>>> {
-        let mut read = self.read.borrow_mut();
-        match read.iter().position(|(other, _)| other == key) {
-            None => get(&**store.shared(), key, max),
-            Some(i) => match read.swap_remove(i).1 {
-                Ok(Some(bytes)) if bytes.len() > max => Err(err!(Limit, "found {} bytes, the limit is {max}", bytes.len()).at_key(key)),
-                other => other,
-            },
-        }
-    }
-}
-
-/// The `zarr.json` at a path. The entry point of a draft's hierarchy is an error of kind `Unsupported`.
+/// Reads the `zarr.json` at a path, or `None` if there is none. The entry point of a draft's hierarchy is an error of kind `Unsupported`.
 pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
-    find_v3_in(store, path, &Early::none(store))
+    find_v3_with(store, path, false)
 }
 
-fn find_v3_in(store: &Store, path: &str, early: &Early) -> Result<Option<Stored>> {
-    let (key, as_of) = (path::join(path, v3::DOCUMENT), early.as_of);
-    let Some(bytes) = early.get(store, &key, MAX_CONSOLIDATED)? else { return Ok(None) };
-    let text = if early.bare { Object::document(&bytes, &[]).map(|document| document.without(v3::CONSOLIDATED)) } else { None };
+/// Reads the `zarr.json` at a path like [`find_v3`]; with `bare`, without the consolidated metadata in it.
+fn find_v3_with(store: &Store, path: &str, bare: bool) -> Result<Option<Stored>> {
+    let (key, as_of) = (path::join(path, v3::DOCUMENT), catalog::changes(store));
+    let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
+    let text = if bare { Object::document(&bytes, &[]).map(|document| document.without(v3::CONSOLIDATED)) } else { None };
     stored_of(store, v3::DOCUMENT, key, text.as_deref().unwrap_or(&bytes), as_of).map(Some)
 }
 
-/// The `.zarray` or `.zgroup` at a path.
+/// Reads the `.zarray` or `.zgroup` at a path, or `None` if there is neither.
 pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
-    find_v2_in(store, path, &Early::none(store))
-}
-
-fn find_v2_in(store: &Store, path: &str, early: &Early) -> Result<Option<Stored>> {
     for name in [v2::ARRAY, v2::GROUP] {
-        let (key, as_of) = (path::join(path, name), early.as_of);
-        let Some(bytes) = early.get(store, &key, MAX_DOCUMENT)? else { continue };
-        return stored_of(store, name, key, &bytes, as_of).map(Some);
+        let (key, as_of) = (path::join(path, name), catalog::changes(store));
+        if let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? {
+            return stored_of(store, name, key, &bytes, as_of).map(Some);
+        }
     }
     Ok(None)
 }

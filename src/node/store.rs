@@ -40,8 +40,6 @@ struct Inner {
     slot: usize,
     /// The root was looked at, and is not of a draft of version 3.
     no_draft: AtomicBool,
-    /// The last node that was found is of version 3.
-    expects_v3: AtomicBool,
     /// The node that the store was opened for, by its location.
     opened_for: Option<String>,
     /// Nodes whose groups are to be consolidated when their programs close them.
@@ -250,9 +248,9 @@ impl Store {
 
     fn opened(context: &Context, shared: SharedStore, mode: Mode, options: Options, opened_for: Option<String>) -> Store {
         let slot = catalog::slot(&shared.describe());
-        let (no_draft, expects_v3, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
+        let (no_draft, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false));
         let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
-        let inner = Inner { shared, mode, context, options, slot, no_draft, expects_v3, opened_for, unconsolidated, v2_changed, stats };
+        let inner = Inner { shared, mode, context, options, slot, no_draft, opened_for, unconsolidated, v2_changed, stats };
         Store(Arc::new(inner))
     }
 
@@ -469,16 +467,6 @@ impl Store {
     /// The root is not of a draft of version 3.
     pub(super) fn set_no_draft(&self) {
         self.0.no_draft.store(true, Ordering::Release);
-    }
-
-    /// Whether the next node is probably of version 3: then its one document is asked for before those of version 2.
-    pub(super) fn expects_v3(&self) -> bool {
-        self.0.expects_v3.load(Ordering::Relaxed)
-    }
-
-    /// A node of version 3, or of another one, was found.
-    pub(super) fn set_expects_v3(&self, expects: bool) {
-        self.0.expects_v3.store(expects, Ordering::Relaxed);
     }
 
     /// Where changes of the metadata are counted.
