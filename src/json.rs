@@ -4,12 +4,15 @@
 //! `-Infinity`, which Python writes and JSON forbids, are read as numbers with that text and written as that text.
 
 mod read;
+mod scan;
 mod spellings;
 pub mod splice;
 mod value;
 
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, MAX_JSON_VALUES};
+use scan::string_end;
+use spellings::TOKENS;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -21,8 +24,6 @@ pub(crate) const BRIEF: usize = 40;
 
 /// What some editors put in front of UTF-8.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-/// The bare tokens that JSON forbids and that are read as numbers.
-const TOKENS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 /// What to do about NaN and infinities that a caller wants to store.
 pub const NO_FORM: &str = "NaN and infinities have no form in JSON: store a text, or use a context whose setting \"non_finite\" is \"1\"";
 /// The most repeated names that are reported.
@@ -122,20 +123,6 @@ pub fn repeated_names(bytes: &[u8]) -> Vec<String> {
         at += 1;
     }
     found
-}
-
-/// Returns the offset behind the closing quotation mark of the string that begins at `at`; behind the text if there is none.
-fn string_end(bytes: &[u8], mut at: usize) -> usize {
-    at += 1;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'\\' => at += 1,
-            b'"' => return at + 1,
-            _ => {}
-        }
-        at += 1;
-    }
-    bytes.len()
 }
 
 fn unescaped(quoted: &[u8]) -> Option<Cow<'_, str>> {

@@ -163,7 +163,7 @@ impl<'de> Visitor<'de> for NameVisitor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::TOKENS;
+    use crate::json::spellings::TOKENS;
 
     fn text_of(text: &str, tokens: bool) -> Option<String> {
         value(text.as_bytes(), tokens).ok().map(|value| value.to_string())

@@ -1,7 +1,10 @@
 //! Finds the numbers of a text that serde_json refuses (bare `NaN`, `Infinity`, `-Infinity`) or spells its own way (`1E5` as `1e+5`).
 
-use super::{TOKENS, string_end};
+use super::scan::string_end;
 use std::borrow::Cow;
+
+/// The bare tokens that JSON forbids and that are read as numbers.
+pub(super) const TOKENS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 
 /// For each of [`TOKENS`] a number with an exponent of as many bytes, so that places in errors stay right.
 const STAND_INS: [&str; TOKENS.len()] = ["-0e000000", "0e000000", "0e0"];

@@ -1,7 +1,8 @@
 //! The members of an object in a JSON text, found and replaced without a value for all the others: consolidated metadata have a
 //! member for each node of a hierarchy, and a change concerns few of them.
 
-use super::{BYTE_ORDER_MARK, indent, string_end, unescaped};
+use super::scan::string_end;
+use super::{BYTE_ORDER_MARK, indent, unescaped};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
