@@ -1,5 +1,5 @@
-# The one call of cargo: makes OZARR_ARCHIVE, the library as a static archive with link-time optimisation over all of its Rust.
-# (A plain `cargo build` would drop the optimisation, because the package is also made as an rlib.) Defines ozarr::static.
+# The one call of cargo: makes OZARR_ARCHIVE, the library as a static archive with link-time optimisation over all of its Rust, and
+# with OZARR_PROGRAM the program, from the same compiled crates. Defines ozarr::static.
 
 find_program(OZARR_CARGO cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.cargo/bin")
 if(NOT OZARR_CARGO)
@@ -25,26 +25,47 @@ else()
   set(_profile_folder ${OZARR_PROFILE})
 endif()
 
+set(_packages --package ozarr-abi)
 set(_features)
 if(OZARR_CLOUD)
-  set(_features --features cloud)
+  set(_features --features ozarr-abi/cloud)
 endif()
+set(_built "${OZARR_TARGET_DIR}/${_target_folder}${_profile_folder}")
 
 set(OZARR_ARCHIVE "${PROJECT_BINARY_DIR}/lib/libozarr.a")
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
-file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.rs")
-list(APPEND _sources "${PROJECT_SOURCE_DIR}/Cargo.toml" "${PROJECT_SOURCE_DIR}/Cargo.lock" "${PROJECT_SOURCE_DIR}/build.rs")
+file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.rs" "${PROJECT_SOURCE_DIR}/abi/*.rs")
+list(APPEND _sources "${PROJECT_SOURCE_DIR}/Cargo.toml" "${PROJECT_SOURCE_DIR}/Cargo.lock" "${PROJECT_SOURCE_DIR}/abi/Cargo.toml")
+set(_outputs "${OZARR_ARCHIVE}")
+set(_copies COMMAND ${CMAKE_COMMAND} -E copy "${_built}/libozarr_abi.a" "${OZARR_ARCHIVE}")
+set(_what "the Rust library")
+
+# A sanitizer's runtime is linked by the C compiler, which the program has not.
+if(OZARR_PROGRAM AND NOT OZARR_SANITIZE)
+  set(OZARR_PROGRAM_FILE "${PROJECT_BINARY_DIR}/bin/ozarr")
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  file(GLOB_RECURSE _program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/src/*.rs")
+  list(APPEND _sources ${_program_sources} "${PROJECT_SOURCE_DIR}/cli/Cargo.toml")
+  list(APPEND _packages --package ozarr-cli)
+  if(OZARR_CLOUD)
+    list(APPEND _features --features ozarr-cli/cloud)
+  endif()
+  list(APPEND _outputs "${OZARR_PROGRAM_FILE}")
+  list(APPEND _copies COMMAND ${CMAKE_COMMAND} -E copy "${_built}/ozarr" "${OZARR_PROGRAM_FILE}")
+  set(_what "the Rust library and the program ozarr")
+endif()
+
 add_custom_command(
-  OUTPUT "${OZARR_ARCHIVE}"
-  COMMAND ${CMAKE_COMMAND} -E env ${_env} "${OZARR_CARGO}" rustc --package ozarr --lib --crate-type staticlib --locked
+  OUTPUT ${_outputs}
+  COMMAND ${CMAKE_COMMAND} -E env ${_env} "${OZARR_CARGO}" build ${_packages} --locked
     --profile ${OZARR_PROFILE} ${_features} ${_target_args} --manifest-path "${PROJECT_SOURCE_DIR}/Cargo.toml"
     --target-dir "${OZARR_TARGET_DIR}" ${OZARR_CARGO_ARGS}
-  COMMAND ${CMAKE_COMMAND} -E copy "${OZARR_TARGET_DIR}/${_target_folder}${_profile_folder}/libozarr.a" "${OZARR_ARCHIVE}"
+  ${_copies}
   DEPENDS ${_sources}
   WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
-  COMMENT "Building the Rust library"
+  COMMENT "Building ${_what}"
   USES_TERMINAL VERBATIM)
-add_custom_target(ozarr_archive DEPENDS "${OZARR_ARCHIVE}")
+add_custom_target(ozarr_archive ALL DEPENDS ${_outputs})
 
 # What the archive needs of the system (cargo rustc ... -- --print native-static-libs).
 set(OZARR_SYSTEM_LIBS util rt pthread m dl)

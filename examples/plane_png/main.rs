@@ -1,4 +1,4 @@
-//! Makes a picture of a plane: `plane_png PLANE OUT.png [WIDTH]`, PLANE being rows of native float64 as heat_read writes them.
+//! Makes a picture of a plane: `plane-png PLANE OUT.png [WIDTH]`, PLANE being rows of native float64 as heat_read writes them.
 //!
 //! Dark is cold, bright is hot; the first row is at the bottom, as on a map. WIDTH is that of a row; without it the plane is square.
 
@@ -32,7 +32,7 @@ fn colour(t: f64) -> [u8; 3] {
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().collect();
     let [_, plane, out, rest @ ..] = args.as_slice() else {
-        return Err("usage: plane_png PLANE OUT.png [WIDTH]".into());
+        return Err("usage: plane-png PLANE OUT.png [WIDTH]".into());
     };
     let bytes = std::fs::read(plane)?;
     let (words, []) = bytes.as_chunks::<8>() else {
