@@ -1,4 +1,7 @@
 # The few words a newcomer needs; each is a script in tools/.
+# Where rustup puts cargo, in case it is not in the PATH yet.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+
 .PHONY: help demo test check-deep bench dist header clean
 
 help:

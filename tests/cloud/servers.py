@@ -111,9 +111,9 @@ http {{ access_log off; {temp} keepalive_requests 100000;
   server {{ listen 127.0.0.1:{secure} ssl; ssl_certificate {self.build}/server.pem; ssl_certificate_key {self.build}/server.key; root {www}; }} }}
 """)
         (www / "ready").write_text("yes")
-        nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+        nginx = shutil.which("nginx", path=os.environ["PATH"] + f":/usr/sbin:/sbin:{ROOT}/build/nginx/usr/sbin")
         if not nginx:
-            sys.exit("servers: nginx is missing: apt-get install nginx-light")
+            sys.exit("servers: nginx is missing: tools/deps test")
         self.start("nginx", [nginx, "-e", self.build / "nginx-error.log", "-c", conf], port)
         return f"http://127.0.0.1:{port}", f"https://localhost:{secure}", www
 
