@@ -4,7 +4,7 @@
 use super::scale_offset::ScaledIntegers;
 use super::stage::{Dest, StageRef};
 use crate::dtype::ElementType;
-use crate::dtype::convert::{Room, Source};
+use crate::dtype::transfer::{BlockBuf, Source};
 use crate::error::Result;
 use smallvec::SmallVec;
 
@@ -55,14 +55,14 @@ impl Fused {
 const MOST: usize = 16;
 
 impl Source for Fused {
-    fn decode(&self, src: &[u8], dst: &mut [u8], rooms: &mut [Room; 2]) -> Result<()> {
+    fn decode(&self, src: &[u8], dst: &mut [u8], bufs: &mut [BlockBuf; 2]) -> Result<()> {
         let Some((first, rest)) = self.stages.split_first() else { return Ok(()) };
         let count = src.len() / self.stored.size();
         if let Some(pair) = &self.pair {
             pair.decode(src, dst);
             return Ok(());
         }
-        let [now, next] = rooms;
+        let [now, next] = bufs;
         let (mut now, mut next) = (now, next);
         let mut filled = None;
         for (stage, size) in rest.iter().zip(&self.sizes[1..]).rev() {

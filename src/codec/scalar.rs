@@ -1,5 +1,6 @@
 //! Numbers of NumPy's types one by one: read from an element's bytes, and stored as C casts them.
 
+use crate::dtype::narrow::odd_normal;
 use crate::dtype::{DataType, ElementType};
 
 /// An element as it is computed with: wide enough for every type of its kind.
@@ -115,14 +116,9 @@ fn store(e: ElementType, value: Scalar, bytes: &mut [u8]) {
     bytes.iter_mut().zip(raw).for_each(|(slot, byte)| *slot = byte);
 }
 
-/// The nearest binary16, rounded once: by way of a binary32 that is rounded to odd, which keeps every tie apart.
+/// Rounds to the nearest binary16, once.
 pub(super) fn binary16(x: f64) -> half::f16 {
-    let near = x as f32;
-    let (bits, back) = (near.to_bits(), f64::from(near));
-    if x.is_nan() || back == x || bits & 1 == 1 {
-        return half::f16::from_f32(near);
-    }
-    half::f16::from_f32(f32::from_bits(if back.abs() < x.abs() { bits + 1 } else { bits - 1 }))
+    half::f16::from_f32(odd_normal(x))
 }
 
 /// Reverses the bytes of each unit of one element.

@@ -5,8 +5,9 @@
 //! Times: count = (stored · num + add) / den, exact for integers (rounded down) and to the nearest for real numbers; missing is the
 //! least integer of 64 bits, numpy's "not a time".
 
-use super::convert::Transfer;
-use super::{DataType, Element, ElementType, Kind, Overflow, rows};
+use super::run::{self, Run};
+use super::transfer::Transfer;
+use super::{DataType, Element, ElementType, Kind, Overflow};
 use crate::error::{Result, bail};
 
 /// Elements of a block.
@@ -69,7 +70,7 @@ pub(super) struct Coded {
 }
 
 /// Memory for one block of numbers of up to 8 bytes.
-type Scratch = rows::Scratch<{ BLOCK * 8 }>;
+type Scratch = run::Scratch<{ BLOCK * 8 }>;
 
 impl Coded {
     /// From stored elements to memory.
@@ -104,25 +105,18 @@ impl Coded {
         })
     }
 
-    /// See [`Transfer::run`].
+    /// Converts a run of elements.
     ///
     /// # Safety
     /// As for [`Transfer::run`].
-    pub unsafe fn run(
-        &self,
-        src: *const u8,
-        src_stride: isize,
-        dst: *mut u8,
-        dst_stride: isize,
-        n: usize,
-    ) -> std::result::Result<(), usize> {
+    pub unsafe fn run(&self, run: Run) -> std::result::Result<(), usize> {
         let (mut a, mut b) = (Scratch::new(), Scratch::new());
-        rows::blocks(BLOCK, (src, src_stride), (dst, dst_stride), n, |s, d, count| {
+        run.blocks(BLOCK, |block| {
             // SAFETY: elements among those that the caller vouches for.
             unsafe {
                 match self.way {
-                    Way::Decode => self.decode(s, src_stride, d, dst_stride, count, a.at(), b.at()),
-                    Way::Encode => self.encode(s, src_stride, d, dst_stride, count, a.at()),
+                    Way::Decode => self.decode(block, a.at(), b.at()),
+                    Way::Encode => self.encode(block, a.at()),
                 }
             }
         })
@@ -130,23 +124,12 @@ impl Coded {
 
     /// # Safety
     /// As for [`Transfer::run`], for up to [`BLOCK`] elements; `a` and `b` have room for as many of 8 bytes, aligned.
-    #[allow(clippy::too_many_arguments)]
-    unsafe fn decode(
-        &self,
-        src: *const u8,
-        src_stride: isize,
-        dst: *mut u8,
-        dst_stride: isize,
-        n: usize,
-        a: *mut u8,
-        b: *mut u8,
-    ) -> std::result::Result<(), usize> {
-        let size = self.stored.size();
-        let step = |s: usize| s as isize;
+    unsafe fn decode(&self, run: Run, a: *mut u8, b: *mut u8) -> std::result::Result<(), usize> {
+        let (size, n) = (self.stored.size(), run.n);
         // SAFETY: the caller vouches for both sides and for the scratch memory; every byte of it is written before it is read.
         unsafe {
-            self.first.run(src, src_stride, a, step(size), n)?;
-            self.wide.run(a, step(size), b, 8, n)?;
+            self.first.run(run.gathered(a, size))?;
+            self.wide.run(Run { src: a, src_stride: size as isize, dst: b, dst_stride: 8, n })?;
             match self.coding.rule {
                 Rule::Scale { scale, offset } => {
                     let values = std::slice::from_raw_parts_mut(b.cast::<f64>(), n);
@@ -169,26 +152,18 @@ impl Coded {
                     self.mark(a, n, |i| counts.add(i).write(NOT_A_TIME));
                 }
             }
-            self.last.run(b, 8, dst, dst_stride, n)
+            self.last.run(run.scattered(b, 8))
         }
     }
 
     /// # Safety
     /// As for [`Coded::decode`].
-    unsafe fn encode(
-        &self,
-        src: *const u8,
-        src_stride: isize,
-        dst: *mut u8,
-        dst_stride: isize,
-        n: usize,
-        a: *mut u8,
-    ) -> std::result::Result<(), usize> {
-        let mut gone = [false; BLOCK];
+    unsafe fn encode(&self, run: Run, a: *mut u8) -> std::result::Result<(), usize> {
+        let (n, mut gone) = (run.n, [false; BLOCK]);
         let real = is_real(self.stored);
         // SAFETY: the caller vouches for both sides and for the scratch memory; every byte of it is written before it is read.
         unsafe {
-            self.first.run(src, src_stride, a, 8, n)?;
+            self.first.run(run.gathered(a, 8))?;
             match self.coding.rule {
                 Rule::Scale { scale, offset } => {
                     let values = std::slice::from_raw_parts_mut(a.cast::<f64>(), n);
@@ -217,7 +192,7 @@ impl Coded {
                     }
                 }
             }
-            self.last.run(a, 8, dst, dst_stride, n)?;
+            self.last.run(run.scattered(a, 8))?;
             let any = gone[..n].iter().position(|gone| *gone);
             let Some(any) = any else { return Ok(()) };
             let Some(missing) = self.coding.missing.first() else { return if real { Ok(()) } else { Err(any) } };
@@ -226,7 +201,7 @@ impl Coded {
                 bytes.reverse();
             }
             for i in (any..n).filter(|i| gone[*i]) {
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), dst.wrapping_offset(dst_stride * i as isize), bytes.len());
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), run.dst_at(i), bytes.len());
             }
         }
         Ok(())
@@ -363,7 +338,10 @@ mod tests {
         let mut out = vec![0u64; n];
         let coded = Coded::decoding(stored, ElementType::native(memory), coding, Overflow::Error).unwrap();
         // SAFETY: both sides have n elements.
-        unsafe { coded.run(bytes.as_ptr(), stored.size() as isize, out.as_mut_ptr().cast(), 8, n) }.map(|()| out)
+        unsafe {
+            coded.run(Run { src: bytes.as_ptr(), src_stride: stored.size() as isize, dst: out.as_mut_ptr().cast(), dst_stride: 8, n })
+        }
+        .map(|()| out)
     }
 
     #[test]
@@ -383,7 +361,8 @@ mod tests {
             let coded = Coded::encoding(ElementType::native(DataType::Float64), stored, &coding, Overflow::Error).unwrap();
             let mut back = vec![0u8; bytes.len()];
             // SAFETY: both sides have as many elements.
-            unsafe { coded.run(got.as_ptr().cast(), 8, back.as_mut_ptr(), 2, values.len()) }.unwrap();
+            unsafe { coded.run(Run { src: got.as_ptr().cast(), src_stride: 8, dst: back.as_mut_ptr(), dst_stride: 2, n: values.len() }) }
+                .unwrap();
             for (i, v) in values.iter().enumerate() {
                 let want = if *v == 7 { -99 } else { *v };
                 assert_eq!(back[2 * i..2 * i + 2], if order == ByteOrder::Big { want.to_be_bytes() } else { want.to_le_bytes() });
@@ -398,7 +377,9 @@ mod tests {
             let coded = Coded::encoding(ElementType::native(DataType::Float64), stored, coding, Overflow::Error).unwrap();
             let mut out = vec![0u8; values.len()];
             // SAFETY: both sides have as many elements.
-            let done = unsafe { coded.run(values.as_ptr().cast(), 8, out.as_mut_ptr(), 1, values.len()) };
+            let done = unsafe {
+                coded.run(Run { src: values.as_ptr().cast(), src_stride: 8, dst: out.as_mut_ptr(), dst_stride: 1, n: values.len() })
+            };
             // SAFETY: an element of the values.
             (done, out, done.err().map(|i| unsafe { coded.explain(values[i..].as_ptr().cast()) }))
         };
@@ -451,7 +432,9 @@ mod tests {
         let run = |values: &[i64]| {
             let mut out = vec![0i16; values.len()];
             // SAFETY: both sides have as many elements.
-            let done = unsafe { coded.run(values.as_ptr().cast(), 8, out.as_mut_ptr().cast(), 2, values.len()) };
+            let done = unsafe {
+                coded.run(Run { src: values.as_ptr().cast(), src_stride: 8, dst: out.as_mut_ptr().cast(), dst_stride: 2, n: values.len() })
+            };
             done.map(|()| out)
         };
         assert_eq!(run(&[7200, -3600, NOT_A_TIME]), Ok(vec![2, -1, i16::from_ne_bytes([1, 2])]));

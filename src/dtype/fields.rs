@@ -3,8 +3,9 @@
 //! Either struct may have fields that the other lacks; what nothing goes to keeps its bytes. Two structs of the same fields in the
 //! same order are paired by place, padding included.
 
-use super::convert::Transfer;
-use super::{DataType, Field, Overflow, Struct, rows};
+use super::run::Run;
+use super::transfer::Transfer;
+use super::{DataType, Field, Overflow, Struct};
 use crate::error::{Result, bail};
 
 /// Bytes of a block on both sides together: what stays in the first-level cache.
@@ -73,7 +74,7 @@ impl Fields {
                 let value = src.wrapping_add(m.src + j * size);
                 // SAFETY: value j of the field; the scratch has room for one.
                 unsafe {
-                    if m.transfer.run(value, 0, scratch.as_mut_ptr(), 0, 1).is_err() {
+                    if m.transfer.run(Run::one(value, scratch.as_mut_ptr())).is_err() {
                         return format!("field {:?}: {}", m.name, m.transfer.explain(value));
                     }
                 }
@@ -82,25 +83,18 @@ impl Fields {
         "a field does not fit".into()
     }
 
-    /// See [`Transfer::run`].
+    /// Converts a run of elements.
     ///
     /// # Safety
     /// As for [`Transfer::run`].
-    pub unsafe fn run(
-        &self,
-        src: *const u8,
-        src_stride: isize,
-        dst: *mut u8,
-        dst_stride: isize,
-        n: usize,
-    ) -> std::result::Result<(), usize> {
-        rows::blocks(self.block, (src, src_stride), (dst, dst_stride), n, |s, d, count| {
-            let mut good = count;
+    pub unsafe fn run(&self, run: Run) -> std::result::Result<(), usize> {
+        run.blocks(self.block, |block| {
+            let mut good = block.n;
             for m in &self.moves {
                 // SAFETY: the first `good` elements of the block are among those that the caller vouches for.
-                good = unsafe { m.run(s, src_stride, d, dst_stride, good) };
+                good = unsafe { m.run(Run { n: good, ..block }) };
             }
-            if good < count { Err(good) } else { Ok(()) }
+            if good < block.n { Err(good) } else { Ok(()) }
         })
     }
 }
@@ -111,32 +105,31 @@ impl Move {
         self.transfer.plain_copy().map(|size| size * self.count)
     }
 
-    /// Moves the field of n elements; the number of elements before the first that does not fit.
+    /// Moves the field of the elements of a run; returns the number of elements before the first that does not fit.
     ///
     /// # Safety
     /// As for [`Fields::run`].
-    unsafe fn run(&self, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) -> usize {
-        let (src, dst) = (src.wrapping_add(self.src), dst.wrapping_add(self.dst));
-        let (s, d) = (self.transfer.from().size() as isize, self.transfer.to().size() as isize);
-        if self.count < n {
-            let mut good = n;
-            for j in 0..self.count as isize {
+    unsafe fn run(&self, run: Run) -> usize {
+        let run = Run { src: run.src.wrapping_add(self.src), dst: run.dst.wrapping_add(self.dst), ..run };
+        let (from, to) = (self.transfer.from().size(), self.transfer.to().size());
+        if self.count < run.n {
+            let mut good = run.n;
+            for j in 0..self.count {
+                let value = Run { src: run.src.wrapping_add(j * from), dst: run.dst.wrapping_add(j * to), n: good, ..run };
                 // SAFETY: value j of the field, in elements that the caller vouches for.
-                let done =
-                    unsafe { self.transfer.run(src.wrapping_offset(j * s), src_stride, dst.wrapping_offset(j * d), dst_stride, good) };
-                good = done.err().unwrap_or(good);
+                good = unsafe { self.transfer.run(value) }.err().unwrap_or(good);
             }
             return good;
         }
-        for i in 0..n as isize {
+        for i in 0..run.n {
+            let (src, dst) = (run.src_at(i), run.dst_at(i));
+            let values = Run { src, src_stride: from as isize, dst, dst_stride: to as isize, n: self.count };
             // SAFETY: all values of the field in element i.
-            let done =
-                unsafe { self.transfer.run(src.wrapping_offset(i * src_stride), s, dst.wrapping_offset(i * dst_stride), d, self.count) };
-            if done.is_err() {
-                return i as usize;
+            if unsafe { self.transfer.run(values) }.is_err() {
+                return i;
             }
         }
-        n
+        run.n
     }
 }
 
@@ -220,7 +213,15 @@ mod tests {
         let mut dst = vec![byte; to.size() * n];
         let transfer = Transfer::new(from.into(), to.into()).unwrap();
         // SAFETY: n contiguous elements on either side.
-        let done = unsafe { transfer.run(src.as_ptr(), from.size() as isize, dst.as_mut_ptr(), to.size() as isize, n) };
+        let done = unsafe {
+            transfer.run(Run {
+                src: src.as_ptr(),
+                src_stride: from.size() as isize,
+                dst: dst.as_mut_ptr(),
+                dst_stride: to.size() as isize,
+                n,
+            })
+        };
         (done, dst)
     }
 

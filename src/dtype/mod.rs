@@ -1,29 +1,32 @@
 //! Data types: what an element of an array is, in the file and in the caller's memory.
 //!
 //! A [`DataType`] has no byte order; an [`ElementType`] is a data type as it lies in some buffer, with one.
-//! Conversion kernels between element types are in `convert.rs`, fill values in `fill.rs`.
+//! Conversion kernels between element types are in `kernels.rs`, fill values in `fill.rs`.
 
 pub mod coding;
-pub mod convert;
 mod fields;
 pub mod fill;
 pub mod foreign;
+mod kernels;
 pub mod narrow;
 pub mod number;
 pub mod parse_v2;
 pub mod parse_v3;
 pub mod record;
+mod relocate;
 pub mod resolve;
-mod rows;
+pub mod run;
 pub mod stream;
 mod struct_json;
 mod text;
 mod time;
+pub mod transfer;
 pub mod variable;
 
 pub use fields::check_memory;
 pub use number::{Number, Overflow};
 pub use record::{Field, Struct};
+pub use run::Run;
 pub use struct_json::check_v3;
 
 /// The most bytes, or code points, of one element of bytes or text.

@@ -202,25 +202,31 @@ impl Format {
     }
 }
 
-/// A binary32 from which rounding to a narrower format gives what rounding `value` itself does: cut off, and made odd if anything
-/// was cut off. Finite numbers beyond binary32 become infinite.
+/// Cuts a number to binary32 and makes it odd if anything was cut off, so that rounding the result to a narrower format gives what
+/// rounding `value` itself does. Finite numbers beyond binary32 become infinite.
 #[inline(always)]
 pub(crate) fn odd(value: f64) -> f32 {
-    const BEYOND: u64 = (1 << 29) - 1;
     // In units of the last bit of small binary32 numbers: the sum's low bits are the nearest integer.
     const INTEGERS: f64 = (1u64 << 52) as f64;
-    let bits = value.to_bits();
-    let large = f64::from_bits((bits & !BEYOND) | (u64::from(bits & BEYOND != 0) << 29)) as f32;
     let least = f64::from_bits((1023 - 126) << 52);
     let units = value.abs().min(least) * f64::from_bits((1023 + 149) << 52);
     let sum = units + INTEGERS;
     let near = sum - INTEGERS;
     let cut = (sum.to_bits() as u32 & 0xff_ffff).wrapping_sub(u32::from(near > units)) | u32::from(near != units);
-    let small = f32::from_bits(cut | (bits >> 32) as u32 & 0x8000_0000);
-    if value.abs() < least { small } else { large }
+    let small = f32::from_bits(cut | (value.to_bits() >> 32) as u32 & 0x8000_0000);
+    if value.abs() < least { small } else { odd_normal(value) }
 }
 
-/// A binary64 from an integer: exact, or odd where digits were cut off.
+/// [`odd`] for rounding to binary16, in which numbers outside of binary32's normal range are 0 or infinite either way: the bits beyond
+/// binary32 are gathered into its last one.
+#[inline(always)]
+pub(crate) fn odd_normal(value: f64) -> f32 {
+    const BEYOND: u64 = (1 << 29) - 1;
+    let bits = value.to_bits();
+    f64::from_bits((bits & !BEYOND) | (u64::from(bits & BEYOND != 0) << 29)) as f32
+}
+
+/// Makes a binary64 of an integer: exact, or odd where digits were cut off.
 #[inline(always)]
 pub(crate) fn odd_integer(value: i64) -> f64 {
     const BEYOND: i64 = (1 << 11) - 1;
@@ -228,7 +234,7 @@ pub(crate) fn odd_integer(value: i64) -> f64 {
     (if value.unsigned_abs() >> 53 == 0 { value } else { odd }) as f64
 }
 
-/// As [`odd_integer`].
+/// Makes a binary64 of an integer without a sign, as [`odd_integer`] does.
 #[inline(always)]
 pub(crate) fn odd_unsigned(value: u64) -> f64 {
     const BEYOND: u64 = (1 << 11) - 1;

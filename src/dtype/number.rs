@@ -1,6 +1,6 @@
 //! One number of any type, exactly: read from an element, and stored as one of another type as the caller's policy says.
 //!
-//! This is the slow and complete way, and what the kernels of `convert.rs` fall back to where a number does not fit. Codecs that
+//! This is the slow and complete way, and what the kernels of `transfer.rs` fall back to where a number does not fit. Codecs that
 //! convert element by element may use it, too.
 
 use super::narrow::odd;
@@ -149,7 +149,7 @@ impl Number {
     }
 
     /// Why the number does not fit into a type: `int16 ends at 32767`.
-    pub fn misfit(self, data_type: DataType) -> String {
+    pub fn limit_text(self, data_type: DataType) -> String {
         let (data_type, value) = (data_type.part().unwrap_or(data_type), self.double());
         let name = data_type.name();
         let narrow = match data_type {
@@ -291,7 +291,7 @@ mod tests {
             (Float(f64::INFINITY), DataType::Narrow(Narrow::Float4E2M1Fn), "float4_e2m1fn has no infinity"),
             (Int(2), Bool, "bool takes 0 and 1"),
         ] {
-            assert_eq!(value.misfit(data_type), text);
+            assert_eq!(value.limit_text(data_type), text);
         }
         assert_eq!((Int(3).to_string(), Float(f64::NAN).to_string(), Float(1.5).to_string()), ("3".into(), "NaN".into(), "1.5".into()));
     }

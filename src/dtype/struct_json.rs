@@ -209,9 +209,9 @@ fn turn(from: ElementType, to: ElementType, bytes: &[u8], out: &mut [u8]) -> Res
     if bytes.len() != from.size() || out.len() != to.size() {
         bail!(Internal, "{} bytes of {} for {} of {}", bytes.len(), from.size(), out.len(), to.size());
     }
-    let transfer = super::convert::Transfer::new(from, to)?;
+    let transfer = super::transfer::Transfer::new(from, to)?;
     // SAFETY: one element on either side, of the sizes that were just checked.
-    let done = unsafe { transfer.run(bytes.as_ptr(), 0, out.as_mut_ptr(), 0, 1) };
+    let done = unsafe { transfer.run(super::run::Run::one(bytes.as_ptr(), out.as_mut_ptr())) };
     done.map_err(|_| err!(Internal, "an element does not fit its own type"))
 }
 

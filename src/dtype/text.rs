@@ -3,8 +3,9 @@
 //! The value of a padded element ends before its padding. Bytes that become code points must be UTF-8, code points that become
 //! bytes must be characters (no surrogates); a value that is longer than its place does not fit.
 
+use super::run::Run;
 use super::variable::Item;
-use super::{DataType, ElementType, rows};
+use super::{DataType, ElementType};
 use std::ptr::{copy_nonoverlapping, write_bytes};
 
 /// A conversion between two types of text.
@@ -29,21 +30,14 @@ impl Text {
         converts.then_some(self::Text { from, to })
     }
 
-    /// See [`super::convert::Transfer::run`].
+    /// Converts a run of elements.
     ///
     /// # Safety
-    /// As for [`super::convert::Transfer::run`]; items must point to bytes that are there.
-    pub unsafe fn run(
-        &self,
-        src: *const u8,
-        src_stride: isize,
-        dst: *mut u8,
-        dst_stride: isize,
-        n: usize,
-    ) -> std::result::Result<(), usize> {
-        rows::blocks(1, (src, src_stride), (dst, dst_stride), n, |s, d, _| {
+    /// As for [`super::transfer::Transfer::run`]; items must point to bytes that are there.
+    pub unsafe fn run(&self, run: Run) -> std::result::Result<(), usize> {
+        run.blocks(1, |one| {
             // SAFETY: one element on either side.
-            unsafe { self.one(s, d) }.ok_or(0)
+            unsafe { self.one(one.src, one.dst) }.ok_or(0)
         })
     }
 
@@ -216,7 +210,8 @@ unsafe fn decode(value: &[u8], dst: *mut u8, room: usize, swap: bool) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use crate::dtype::convert::Transfer;
+    use crate::dtype::run::Run;
+    use crate::dtype::transfer::Transfer;
     use crate::dtype::variable::Item;
     use crate::dtype::{ByteOrder, DataType::*, ElementType};
 
@@ -237,7 +232,15 @@ mod tests {
         let mut dst = vec![0x55; to.size() * 3];
         let transfer = Transfer::new(from, to).unwrap();
         // SAFETY: three elements on either side.
-        unsafe { transfer.run(src.as_ptr(), from.size() as isize, dst.as_mut_ptr(), to.size() as isize, 3) }?;
+        unsafe {
+            transfer.run(Run {
+                src: src.as_ptr(),
+                src_stride: from.size() as isize,
+                dst: dst.as_mut_ptr(),
+                dst_stride: to.size() as isize,
+                n: 3,
+            })
+        }?;
         Ok(dst[to.size()..2 * to.size()].to_vec())
     }
 
@@ -288,7 +291,7 @@ mod tests {
         let transfer = Transfer::new(Bytes(3).into(), VarText.into()).unwrap();
         // SAFETY: three elements on either side, and the source stays.
         let value = unsafe {
-            transfer.run(src.as_ptr(), 3, dst.as_mut_ptr().cast(), 16, 3).unwrap();
+            transfer.run(Run { src: src.as_ptr(), src_stride: 3, dst: dst.as_mut_ptr().cast(), dst_stride: 16, n: 3 }).unwrap();
             dst[1].bytes()
         };
         assert_eq!(value, b"ab");

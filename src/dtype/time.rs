@@ -3,7 +3,8 @@
 //! As NumPy's `astype` does: a coarser unit takes the count that is not later (towards minus infinity), a span of a year is the mean
 //! year of 365.2425 days, "not a time" stays. A count that 64 bits cannot hold does not fit.
 
-use super::{DataType, ElementType, Unit, rows};
+use super::run::Run;
+use super::{DataType, ElementType, Unit};
 use crate::error::{Result, bail};
 
 /// A conversion between two units.
@@ -71,24 +72,17 @@ impl Time {
         Ok(Some(Time { from_swapped: from.swapped(), to_swapped: to.swapped(), rule }))
     }
 
-    /// See [`super::convert::Transfer::run`].
+    /// Converts a run of elements.
     ///
     /// # Safety
-    /// As for [`super::convert::Transfer::run`].
-    pub unsafe fn run(
-        &self,
-        src: *const u8,
-        src_stride: isize,
-        dst: *mut u8,
-        dst_stride: isize,
-        n: usize,
-    ) -> std::result::Result<(), usize> {
-        rows::blocks(1, (src, src_stride), (dst, dst_stride), n, |s, d, _| {
+    /// As for [`super::transfer::Transfer::run`].
+    pub unsafe fn run(&self, run: Run) -> std::result::Result<(), usize> {
+        run.blocks(1, |one| {
             // SAFETY: an element of the source.
-            let count = unsafe { s.cast::<i64>().read_unaligned() };
+            let count = unsafe { one.src.cast::<i64>().read_unaligned() };
             let converted = self.rule.convert(if self.from_swapped { count.swap_bytes() } else { count }).ok_or(0usize)?;
             // SAFETY: the same of the destination.
-            unsafe { d.cast::<i64>().write_unaligned(if self.to_swapped { converted.swap_bytes() } else { converted }) };
+            unsafe { one.dst.cast::<i64>().write_unaligned(if self.to_swapped { converted.swap_bytes() } else { converted }) };
             Ok(())
         })
     }
@@ -195,7 +189,7 @@ fn month_of_day(day: i128) -> i128 {
 mod tests {
     use super::*;
     use crate::dtype::ByteOrder;
-    use crate::dtype::convert::Transfer;
+    use crate::dtype::transfer::Transfer;
     use crate::error::ErrorKind;
 
     fn unit(name: &str, scale: u64) -> Unit {
@@ -209,7 +203,8 @@ mod tests {
             let src = [0, count].map(|v: i64| if a == ByteOrder::Big { v.to_be_bytes() } else { v.to_le_bytes() });
             let mut dst = [[0u8; 8]; 2];
             // SAFETY: two elements on either side.
-            let done = unsafe { transfer.run(src.as_ptr().cast(), 8, dst.as_mut_ptr().cast(), 8, 2) };
+            let done =
+                unsafe { transfer.run(Run { src: src.as_ptr().cast(), src_stride: 8, dst: dst.as_mut_ptr().cast(), dst_stride: 8, n: 2 }) };
             results.push(done.map(|()| if b == ByteOrder::Big { i64::from_be_bytes(dst[1]) } else { i64::from_le_bytes(dst[1]) }));
         }
         assert!(results.iter().all(|r| *r == results[0]));

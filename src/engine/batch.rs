@@ -25,7 +25,7 @@ use super::write::{self, ChunkWrites};
 use super::{Memory, Overflow, Selection};
 use crate::codec::Sharded;
 use crate::dtype::ElementType;
-use crate::dtype::convert::Transfer;
+use crate::dtype::transfer::Transfer;
 use crate::error::{Error, Result, bail};
 use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
 use crate::store::Tuning;

@@ -22,7 +22,7 @@ use super::stats::{self, Field};
 use super::target::Target;
 use crate::codec::fused::Fused;
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded, VariableCodec, sharding};
-use crate::dtype::convert::Transfer;
+use crate::dtype::transfer::Transfer;
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{Dims, Strides, grow, max_chunk, reserve};
 use crate::store::{ByteRange, Stamp};

@@ -11,7 +11,8 @@ use super::shard_index::{encode_index, index_bytes, inner_count};
 use super::stages::{append, encode_stages};
 use super::stats::{self, Field};
 use crate::codec::{BoundChain, IndexLocation, Leaf, Sharded};
-use crate::dtype::convert::Transfer;
+use crate::dtype::run::Run;
+use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::{self, Item};
 use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Result, err};
@@ -61,7 +62,7 @@ impl Source {
         let mut stored = Element::from_elem(0, element.size());
         let to_stored = Transfer::new(ElementType::native(data_type), element)?;
         // SAFETY: both hold one element of their type.
-        let fits = unsafe { to_stored.run(fill.as_ptr(), 0, stored.as_mut_ptr(), 0, 1) }.is_ok();
+        let fits = unsafe { to_stored.run(Run::one(fill.as_ptr(), stored.as_mut_ptr())) }.is_ok();
         if !fits {
             return Err(err!(Range, "the fill value does not fit into the stored type"));
         }

@@ -2,7 +2,7 @@
 
 use super::item::Axis;
 use crate::codec::{BoundChain, Leaf, Sharded};
-use crate::dtype::convert::Transfer;
+use crate::dtype::transfer::Transfer;
 use smallvec::SmallVec;
 
 /// Returns the shard that a chain is, or `None` if it has none or further codecs encode the shard as a whole.

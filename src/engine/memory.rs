@@ -2,7 +2,7 @@
 
 use super::place::{self, PlaceAxis};
 pub use crate::dtype::Overflow;
-use crate::dtype::convert::Transfer;
+use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::dtype::{DataType, ElementType, Kind, check_memory};
 use crate::error::{Result, bail, err};

@@ -5,8 +5,9 @@
 //! transpose, which goes in tiles so that both sides stay within a few cache lines.
 
 use super::stats::{self, Field};
-use crate::dtype::convert::Transfer;
+use crate::dtype::run::Run;
 use crate::dtype::stream;
+use crate::dtype::transfer::Transfer;
 use crate::error::Error;
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
@@ -21,6 +22,14 @@ pub struct PlaceAxis {
     pub src: i64,
     /// The destination's stride in bytes.
     pub dst: i64,
+}
+
+impl PlaceAxis {
+    /// Makes the run of the axis's elements from `src` to `dst`.
+    #[inline(always)]
+    fn run(self, src: *const u8, dst: *mut u8) -> Run {
+        Run { src, src_stride: self.src as isize, dst, dst_stride: self.dst as isize, n: self.count as usize }
+    }
 }
 
 /// The axes of a copy.
@@ -87,7 +96,7 @@ impl Simplified {
         transfer.settle();
         result.map_err(|(src, dst)| {
             // SAFETY: an element of the copy.
-            let error = unsafe { transfer.misfit(src) };
+            let error = unsafe { transfer.range_error(src) };
             Misfit { src, dst, error }
         })
     }
@@ -104,11 +113,11 @@ pub unsafe fn place_run(src: *const u8, dst: *mut u8, axis: PlaceAxis, transfer:
         return Ok(());
     }
     // SAFETY: forwarded from the caller.
-    unsafe { transfer.run(src, axis.src as isize, dst, axis.dst as isize, axis.count as usize) }.map_err(|i| {
+    unsafe { transfer.run(axis.run(src, dst)) }.map_err(|i| {
         let at = |p: *const u8, stride: i64| p.wrapping_offset(i as isize * stride as isize);
         let (src, dst) = (at(src, axis.src), at(dst, axis.dst));
         // SAFETY: an element of the run.
-        let error = unsafe { transfer.misfit(src) };
+        let error = unsafe { transfer.range_error(src) };
         Misfit { src, dst, error }
     })
 }
@@ -568,7 +577,7 @@ unsafe fn convert(
     // A row from `src`, or from where its elements have been brought to.
     let run = |src: *const u8, now: *const u8, stride: i64, dst: *mut u8, axis: PlaceAxis| {
         // SAFETY: a row of the copy.
-        match unsafe { transfer.run(now, stride as isize, dst, axis.dst as isize, axis.count as usize) } {
+        match unsafe { transfer.run(Run { src_stride: stride as isize, ..axis.run(now, dst) }) } {
             Ok(()) => true,
             Err(i) => {
                 let at = |p: *const u8, stride: i64| p.wrapping_offset(i as isize * stride as isize);

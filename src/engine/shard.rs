@@ -20,7 +20,7 @@ use super::stats::Scope;
 use super::target::Target;
 use crate::codec::{BoundChain, Sharded, sharding};
 use crate::dtype::Overflow;
-use crate::dtype::convert::Transfer;
+use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result, err};
 use crate::limits::{c_strides, chunk_bytes, grow, reserve};

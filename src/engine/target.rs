@@ -9,7 +9,8 @@ use super::place::{self, PlaceAxis};
 use super::stats::{self, Field};
 use crate::codec::{BoundChain, Leaf};
 use crate::dtype::coding::Coding;
-use crate::dtype::convert::Transfer;
+use crate::dtype::run::Run;
+use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::dtype::{DataType, Element, ElementType, Overflow};
 use crate::error::{Result, err};
@@ -63,7 +64,7 @@ impl Target {
         let mut converted = Element::from_elem(0, memory.size());
         let convert_fill = Transfer::new(ElementType::native(data_type), memory)?.with_overflow(overflow);
         // SAFETY: both hold one element of their type.
-        let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
+        let fits = unsafe { convert_fill.run(Run::one(fill.as_ptr(), converted.as_mut_ptr())) }.is_ok();
         let leaf = leaf_of(root);
         let transfer = Transfer::new(leaf.layout.element, memory)?.with_overflow(overflow);
         let fused = leaf.fused.as_ref().map(|f| transfer.clone().behind(f.clone(), f.stored()));
@@ -120,7 +121,7 @@ impl Target {
         let mut converted = Element::from_elem(0, memory.size());
         let convert_fill = Transfer::decoding(ElementType::native(data_type), memory, coding, overflow)?;
         // SAFETY: both hold one element of their type.
-        let fits = unsafe { convert_fill.run(fill.as_ptr(), 0, converted.as_mut_ptr(), 0, 1) }.is_ok();
+        let fits = unsafe { convert_fill.run(Run::one(fill.as_ptr(), converted.as_mut_ptr())) }.is_ok();
         let leaf = leaf_of(root);
         let transfer = Transfer::decoding(leaf.layout.element, memory, coding, overflow)?;
         let fused = leaf.fused.as_ref().map(|f| transfer.clone().behind(f.clone(), f.stored()));

@@ -25,7 +25,7 @@ use super::{Memory, Overflow, Selection};
 use crate::codec::BoundChain;
 use crate::dtype::ElementType;
 use crate::dtype::coding::Coding;
-use crate::dtype::convert::Transfer;
+use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result, bail};
 use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};

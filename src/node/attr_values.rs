@@ -197,7 +197,7 @@ fn store_number(value: &Value, element: DataType, out: &mut [u8], place: &Place<
         return Err(cannot());
     }
     if !parsed.store(element, Overflow::Error, out) {
-        return Err(misfit(format!("but {}", parsed.misfit(element))));
+        return Err(misfit(format!("but {}", parsed.limit_text(element))));
     }
     Ok(())
 }

@@ -7,9 +7,10 @@ use super::array::{DIMENSIONS_V2, bind_largest};
 use super::dimensions::v2_unnamed;
 use super::relist;
 use crate::codec::chain::Chain;
-use crate::dtype::convert::Transfer;
 use crate::dtype::fill::Fill;
 use crate::dtype::resolve::default_scalar;
+use crate::dtype::run::Run;
+use crate::dtype::transfer::Transfer;
 use crate::dtype::{ByteOrder, DataType, ElementType, check_v3};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::grid::Grid;
@@ -834,7 +835,7 @@ fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Result<Fill> {
     let transfer = Transfer::new(ElementType::native(from), ElementType::native(to))?;
     let mut out = vec![0u8; to.size()];
     // SAFETY: the source holds one element of `from` (checked above), the destination has room for one of `to`.
-    let done = unsafe { transfer.run(element.as_ptr(), from.size() as isize, out.as_mut_ptr(), to.size() as isize, 1) };
+    let done = unsafe { transfer.run(Run::one(element.as_ptr(), out.as_mut_ptr())) };
     match done {
         Ok(()) => Ok(Fill::from_bytes(&out)),
         Err(_) => bail!(Range, "the value of type {} does not fit into {}", from.name(), to.name()),

@@ -17,62 +17,49 @@
 
 use super::coding::{Coded, Coding};
 use super::fields::Fields;
-use super::narrow::{self, odd, odd_integer, odd_unsigned};
-use super::rows::{self, at, places};
-use super::stream;
+use super::kernels::{Kernel, halves_to_singles, kernel, pairs, singles_to_halves, truth};
+use super::relocate::{clear_padding, has_clear_padding, is_padded, relocate, relocate_padded};
+use super::run::{self, Run};
 use super::text::Text;
 use super::time::Time;
-use super::{DataType, ElementType, Kind, Narrow, Number, Overflow};
+use super::{DataType, ElementType, Kind, Narrow, Number, Overflow, narrow, stream};
 use crate::error::{Error, Result, bail, err};
-use half::f16;
-use half::slice::HalfFloatSliceExt;
 use std::sync::Arc;
 
 /// Elements of a block: few enough that blocks of numbers stay in the first-level cache, and a call for each costs nothing beside them.
 pub const BLOCK: usize = 512;
 
 /// Memory for one block of the largest type, of which every byte has a value.
-pub type Room = [u8; BLOCK * 16];
+pub type BlockBuf = [u8; BLOCK * 16];
 
 /// What makes elements of stored ones, each by itself, before they are converted.
 pub trait Source: Send + Sync {
-    /// Decodes as many elements as `dst` has room for, at most [`BLOCK`]; `src` has exactly as many. The rooms are for what is in
+    /// Decodes as many elements as `dst` has room for, at most [`BLOCK`]; `src` has exactly as many. `bufs` are for what is in
     /// between.
-    fn decode(&self, src: &[u8], dst: &mut [u8], rooms: &mut [Room; 2]) -> Result<()>;
+    fn decode(&self, src: &[u8], dst: &mut [u8], bufs: &mut [BlockBuf; 2]) -> Result<()>;
 }
 
-/// Rooms for a block that is gathered, one that is decoded, and what is in between.
-struct Rooms {
-    gathered: Room,
-    decoded: Room,
-    between: [Room; 2],
+/// BlockBufs for a block that is gathered, one that is decoded, and what is in between.
+struct BlockBufs {
+    gathered: BlockBuf,
+    decoded: BlockBuf,
+    between: [BlockBuf; 2],
 }
 
-impl Rooms {
-    const NEW: Rooms = Rooms { gathered: [0; BLOCK * 16], decoded: [0; BLOCK * 16], between: [[0; BLOCK * 16]; 2] };
+impl BlockBufs {
+    const NEW: BlockBufs = BlockBufs { gathered: [0; BLOCK * 16], decoded: [0; BLOCK * 16], between: [[0; BLOCK * 16]; 2] };
 
-    /// Runs `f` with the thread's rooms, which are not cleared between: a row may be far shorter than they are.
-    fn with<R>(f: impl FnOnce(&mut Rooms) -> R) -> R {
+    /// Runs `f` with the thread's buffers, which are not cleared between: a row may be far shorter than they are.
+    fn with<R>(f: impl FnOnce(&mut BlockBufs) -> R) -> R {
         thread_local! {
-            static ROOMS: std::cell::RefCell<Rooms> = const { std::cell::RefCell::new(Rooms::NEW) };
+            static BUFS: std::cell::RefCell<BlockBufs> = const { std::cell::RefCell::new(BlockBufs::NEW) };
         }
-        ROOMS.with(|rooms| match rooms.try_borrow_mut() {
-            Ok(mut rooms) => f(&mut rooms),
+        BUFS.with(|bufs| match bufs.try_borrow_mut() {
+            Ok(mut bufs) => f(&mut bufs),
             // A source that converts elements itself.
-            Err(_) => f(&mut { Rooms::NEW }),
+            Err(_) => f(&mut { BlockBufs::NEW }),
         })
     }
-}
-
-/// Converts n contiguous, native numbers (alignment is of no matter); true if one of them does not fit.
-type Loop = unsafe fn(*const u8, *mut u8, usize) -> bool;
-
-/// The loops for the numbers of two types.
-#[derive(Clone, Copy, Debug)]
-struct Kernel {
-    plain: Loop,
-    /// Stores whole lines past the caches.
-    past: Loop,
 }
 
 /// How elements of one type become elements of another.
@@ -119,7 +106,7 @@ enum Path {
     /// The same type in the other order.
     Swap,
     /// The same type of fewer bits than its bytes have: the others are set anew.
-    Tidy,
+    ClearPadding,
     /// Another type.
     Convert(Kernel),
     /// A struct to another, field by field.
@@ -163,7 +150,7 @@ fn special(from: ElementType, to: ElementType) -> Result<Option<Path>> {
 }
 
 /// Memory for one block of the largest type.
-type Scratch = rows::Scratch<{ BLOCK * 16 }>;
+type Scratch = run::Scratch<{ BLOCK * 16 }>;
 
 impl Transfer {
     /// The conversion from one element type to another; a `Type` error for complex to real.
@@ -188,7 +175,7 @@ impl Transfer {
             bail!(Type, "{} cannot be converted to {}", from.data_type.name(), to.data_type.name());
         }
         let path = match from.data_type == to.data_type {
-            true if is_padded(from.data_type) => Path::Tidy,
+            true if is_padded(from.data_type) => Path::ClearPadding,
             true if from.order == to.order => Path::Copy,
             true => Path::Swap,
             false => Path::Convert(kernel(from.data_type, to.data_type)),
@@ -219,7 +206,7 @@ impl Transfer {
         number.map_or_else(|| format!("an element of {}", self.from.data_type.name()), |n| n.to_string())
     }
 
-    /// The same with another policy for numbers that do not fit.
+    /// Sets another policy for numbers that do not fit.
     pub fn with_overflow(mut self, overflow: Overflow) -> Transfer {
         if let Path::Fields(fields) = &self.path {
             self.path = Path::Fields(Arc::new(fields.with_overflow(overflow)));
@@ -227,13 +214,13 @@ impl Transfer {
         Transfer { overflow, ..self }
     }
 
-    /// The same for elements that a source decodes from `stored` ones.
+    /// Puts a source before the conversion, which decodes its elements from `stored` ones.
     pub fn behind(self, source: Arc<dyn Source>, stored: ElementType) -> Transfer {
         let (to, overflow) = (self.to, self.overflow);
         Transfer { from: stored, to, path: Path::Decoded(Decoded { source, rest: Box::new(self) }), overflow, streams: false, rows: None }
     }
 
-    /// The same, past the caches where elements are contiguous at the destination: for destinations that no cache holds, which are
+    /// Stores past the caches where elements are contiguous at the destination: for destinations that no cache holds, which are
     /// written faster so, as their old content is not read before. What was written is visible to other threads after
     /// [`Transfer::settle`].
     pub fn streaming(mut self) -> Transfer {
@@ -296,33 +283,27 @@ impl Transfer {
         self.to
     }
 
-    /// Converts `n` elements. Strides are in bytes and may be negative or, at the source, 0.
+    /// Converts a run of elements.
     ///
     /// `Err(i)`: element i is the first that does not fit, and the policy has nothing for it. Those before it are stored;
     /// what the places of i and the later ones hold is not specified.
     ///
     /// # Safety
-    /// For each i < n, `from.size()` bytes at `src + i * src_stride` must be readable and `to.size()` bytes at
-    /// `dst + i * dst_stride` writable; the two must not overlap. Neither needs to be aligned.
-    pub unsafe fn run(
-        &self,
-        src: *const u8,
-        src_stride: isize,
-        dst: *mut u8,
-        dst_stride: isize,
-        n: usize,
-    ) -> std::result::Result<(), usize> {
+    /// For each element of the run, `from.size()` bytes must be readable at the source and `to.size()` bytes writable at the
+    /// destination; the two must not overlap. Neither needs to be aligned.
+    #[inline]
+    pub unsafe fn run(&self, run: Run) -> std::result::Result<(), usize> {
         if let Some(rows) = self.rows
-            && (src_stride, dst_stride) == (rows.from as isize, rows.to as isize)
+            && (run.src_stride, run.dst_stride) == (rows.from as isize, rows.to as isize)
         {
-            let run = if self.streams { rows.kernel.past } else { rows.kernel.plain };
+            let convert = if self.streams { rows.kernel.past } else { rows.kernel.plain };
             // SAFETY: the elements that the caller vouches for, contiguous on both sides, native and numbers of the kernel's types.
-            if !unsafe { run(src, dst, n * rows.parts) } || self.wraps() {
+            if !unsafe { convert(run.src, run.dst, run.n * rows.parts) } || self.wraps() {
                 return Ok(());
             }
         }
         // SAFETY: as for this function.
-        unsafe { self.run_any(src, src_stride, dst, dst_stride, n) }
+        unsafe { self.run_any(run) }
     }
 
     /// Whether integers keep their low bits, as kernels leave them.
@@ -335,54 +316,38 @@ impl Transfer {
     ///
     /// # Safety
     /// As for [`Transfer::run`].
-    unsafe fn run_any(
-        &self,
-        src: *const u8,
-        src_stride: isize,
-        dst: *mut u8,
-        dst_stride: isize,
-        n: usize,
-    ) -> std::result::Result<(), usize> {
-        let kernel = match &self.path {
-            Path::Convert(kernel) => *kernel,
-            // SAFETY: as for this function.
-            Path::Fields(fields) => return unsafe { fields.run(src, src_stride, dst, dst_stride, n) },
-            // SAFETY: as for this function.
-            Path::Text(text) => return unsafe { text.run(src, src_stride, dst, dst_stride, n) },
-            // SAFETY: as for this function.
-            Path::Time(time) => return unsafe { time.run(src, src_stride, dst, dst_stride, n) },
-            // SAFETY: as for this function.
-            Path::Coded(coded) => return unsafe { coded.run(src, src_stride, dst, dst_stride, n) },
-            Path::Copy | Path::Swap => {
-                // SAFETY: the caller vouches for both sides; the types are the same.
-                unsafe { self.relocate(src, src_stride, dst, dst_stride, n) };
-                return Ok(());
+    unsafe fn run_any(&self, run: Run) -> std::result::Result<(), usize> {
+        // SAFETY: as for this function, throughout; in all moves the types are the same on both sides.
+        unsafe {
+            match &self.path {
+                Path::Convert(kernel) => return self.convert(*kernel, run),
+                Path::Fields(fields) => return fields.run(run),
+                Path::Text(text) => return text.run(run),
+                Path::Time(time) => return time.run(run),
+                Path::Coded(coded) => return coded.run(run),
+                Path::Decoded(decoded) => return BlockBufs::with(|bufs| self.run_decoded(decoded, bufs, run)),
+                Path::Copy | Path::Swap => self.relocate(run),
+                Path::ClearPadding => relocate_padded(self.from.data_type, run),
             }
-            // SAFETY: as for this function.
-            Path::Decoded(decoded) => {
-                return Rooms::with(|rooms|
-                    // SAFETY: as for this function.
-                    unsafe { self.run_decoded(decoded, rooms, src, src_stride, dst, dst_stride, n) });
-            }
-            Path::Tidy => {
-                // SAFETY: the caller vouches for both sides; the types are the same, of one byte or two.
-                unsafe { relocate_tidy(self.from.data_type, src, src_stride, dst, dst_stride, n) };
-                return Ok(());
-            }
-        };
+        }
+        Ok(())
+    }
+
+    /// Converts block by block, and where a block has an element that does not fit, that block again element by element.
+    ///
+    /// # Safety
+    /// As for [`Transfer::run`].
+    unsafe fn convert(&self, kernel: Kernel, run: Run) -> std::result::Result<(), usize> {
         let wraps = self.wraps();
         let mut scratch = [Scratch::new(), Scratch::new(), Scratch::new()];
         let mut first = 0;
-        let place = |i: usize| places(src, src_stride, dst, dst_stride, i);
-        while first < n {
-            let (s, d) = place(first);
-            let count = self.block_len(d, dst_stride, n - first);
+        while first < run.n {
+            let count = self.block_len(run.dst_at(first), run.dst_stride, run.n - first);
             // SAFETY: the elements first..first + count are among those that the caller vouches for.
-            if unsafe { self.block(kernel, &mut scratch, s, src_stride, d, dst_stride, count) } && !wraps {
+            if unsafe { self.block(kernel, &mut scratch, run.part(first, count)) } && !wraps {
                 for i in first..first + count {
-                    let (s, d) = place(i);
                     // SAFETY: as above, one element of them.
-                    if !unsafe { self.element(s, d) } {
+                    if !unsafe { self.element(run.src_at(i), run.dst_at(i)) } {
                         return Err(i);
                     }
                 }
@@ -407,28 +372,27 @@ impl Transfer {
     ///
     /// # Safety
     /// As for [`Transfer::run`].
-    unsafe fn relocate(&self, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
+    unsafe fn relocate(&self, run: Run) {
         let (size, swap) = (self.from.size(), matches!(self.path, Path::Swap));
-        if !self.streams || dst_stride != size as isize || size > 16 {
+        if !self.streams || run.dst_stride != size as isize || size > 16 {
             // SAFETY: forwarded from the caller; the types are the same.
-            unsafe { relocate(self.from.data_type, swap, src, src_stride, dst, dst_stride, n) };
+            unsafe { relocate(self.from.data_type, swap, run) };
             return;
         }
         let (mut first, mut scratch) = (0, Scratch::new());
-        while first < n {
-            let (s, d) = (at(src, src_stride, first), dst.wrapping_add(first * size));
-            let count = self.block_len(d, dst_stride, n - first);
+        while first < run.n {
+            let part = run.part(first, self.block_len(run.dst_at(first), run.dst_stride, run.n - first));
             // SAFETY: a block of the elements; the scratch has room for it.
             unsafe {
-                let moved = if swap || src_stride != size as isize {
-                    relocate(self.from.data_type, swap, s, src_stride, scratch.at(), dst_stride, count);
+                let moved = if swap || run.src_stride != size as isize {
+                    relocate(self.from.data_type, swap, part.gathered(scratch.at(), size));
                     scratch.at().cast_const()
                 } else {
-                    s
+                    part.src
                 };
-                stream::copy(moved, d, count * size);
+                stream::copy(moved, part.dst, part.n * size);
             }
-            first += count;
+            first += part.n;
         }
     }
 
@@ -436,50 +400,46 @@ impl Transfer {
     ///
     /// # Safety
     /// As for [`Transfer::run`].
-    #[allow(clippy::too_many_arguments)]
-    unsafe fn run_decoded(
-        &self,
-        decoded: &Decoded,
-        rooms: &mut Rooms,
-        src: *const u8,
-        src_stride: isize,
-        dst: *mut u8,
-        dst_stride: isize,
-        n: usize,
-    ) -> std::result::Result<(), usize> {
-        let (rest, size, middle) = (&*decoded.rest, self.from.size(), decoded.rest.from.size());
-        let in_place = rest.plain_copy().is_some() && dst_stride == middle as isize && !rest.streams;
-        // Elements first..first + count.
-        let mut block = |first: usize, count: usize| -> std::result::Result<(), usize> {
-            let (s, d) = places(src, src_stride, dst, dst_stride, first);
-            let input = if src_stride == size as isize {
-                // SAFETY: the caller vouches for these elements.
-                unsafe { std::slice::from_raw_parts(s, count * size) }
-            } else {
-                // SAFETY: as above; the room holds a block of any type.
-                unsafe { relocate(self.from.data_type, false, s, src_stride, rooms.gathered.as_mut_ptr(), size as isize, count) };
-                &rooms.gathered[..count * size]
-            };
-            if in_place {
-                // SAFETY: the caller vouches for these elements, which are contiguous.
-                let out = unsafe { std::slice::from_raw_parts_mut(d, count * middle) };
-                return decoded.source.decode(input, out, &mut rooms.between).map_err(|_| first);
-            }
-            let out = &mut rooms.decoded[..count * middle];
-            decoded.source.decode(input, out, &mut rooms.between).map_err(|_| first)?;
-            // SAFETY: a block of decoded elements, to places that the caller vouches for.
-            unsafe { rest.run(out.as_ptr(), middle as isize, d, dst_stride, count) }.map_err(|i| first + i)
-        };
+    unsafe fn run_decoded(&self, decoded: &Decoded, bufs: &mut BlockBufs, run: Run) -> std::result::Result<(), usize> {
         let mut first = 0;
-        while first < n {
-            let count = rest.block_len(at(dst.cast_const(), dst_stride, first), dst_stride, n - first);
-            if block(first, count).is_err() {
+        while first < run.n {
+            let count = decoded.rest.block_len(run.dst_at(first), run.dst_stride, run.n - first);
+            // SAFETY: a block of what the caller vouches for.
+            if unsafe { self.decoded_block(decoded, bufs, run.part(first, count)) }.is_err() {
                 // One of them: those before it are stored.
-                (first..first + count).try_for_each(|i| block(i, 1))?;
+                for i in first..first + count {
+                    // SAFETY: as above, one element.
+                    unsafe { self.decoded_block(decoded, bufs, run.part(i, 1)) }.map_err(|_| i)?;
+                }
             }
             first += count;
         }
         Ok(())
+    }
+
+    /// Decodes a block of at most [`BLOCK`] elements and converts it.
+    ///
+    /// # Safety
+    /// As for [`Transfer::run`].
+    unsafe fn decoded_block(&self, decoded: &Decoded, bufs: &mut BlockBufs, run: Run) -> std::result::Result<(), usize> {
+        let (rest, size, middle) = (&*decoded.rest, self.from.size(), decoded.rest.from.size());
+        let input = if run.src_stride == size as isize {
+            // SAFETY: the caller vouches for these elements.
+            unsafe { std::slice::from_raw_parts(run.src, run.n * size) }
+        } else {
+            // SAFETY: as above; the buffer holds a block of any type.
+            unsafe { relocate(self.from.data_type, false, run.gathered(bufs.gathered.as_mut_ptr(), size)) };
+            &bufs.gathered[..run.n * size]
+        };
+        if rest.plain_copy().is_some() && run.dst_stride == middle as isize && !rest.streams {
+            // SAFETY: the caller vouches for these elements, which are contiguous.
+            let out = unsafe { std::slice::from_raw_parts_mut(run.dst, run.n * middle) };
+            return decoded.source.decode(input, out, &mut bufs.between).map_err(|_| 0);
+        }
+        let out = &mut bufs.decoded[..run.n * middle];
+        decoded.source.decode(input, out, &mut bufs.between).map_err(|_| 0usize)?;
+        // SAFETY: a block of decoded elements, to places that the caller vouches for.
+        unsafe { rest.run(run.scattered(out.as_ptr(), middle)) }
     }
 
     /// Converts one element as the policy says; false if it does not fit.
@@ -515,16 +475,16 @@ impl Transfer {
     ///
     /// # Safety
     /// An element of the type that is read is readable at `src`.
-    pub unsafe fn misfit(&self, src: *const u8) -> Error {
+    pub unsafe fn range_error(&self, src: *const u8) -> Error {
         match &self.path {
             Path::Decoded(decoded) => {
-                let (mut element, mut rooms) = ([0u8; 16], Rooms::NEW.between);
+                let (mut element, mut bufs) = ([0u8; 16], BlockBufs::NEW.between);
                 // SAFETY: forwarded from the caller.
                 let stored = unsafe { std::slice::from_raw_parts(src, self.from.size()) };
-                match decoded.source.decode(stored, &mut element[..decoded.rest.from.size()], &mut rooms) {
+                match decoded.source.decode(stored, &mut element[..decoded.rest.from.size()], &mut bufs) {
                     Err(e) => e,
                     // SAFETY: an element that was just decoded.
-                    Ok(()) => unsafe { decoded.rest.misfit(element.as_ptr()) },
+                    Ok(()) => unsafe { decoded.rest.range_error(element.as_ptr()) },
                 }
             }
             // SAFETY: forwarded from the caller.
@@ -549,11 +509,11 @@ impl Transfer {
             if let Some(number) = unsafe { load(self.from, src.add(part * self.from.data_type.swap_unit())) }
                 && !number.store(self.to.data_type, self.overflow, &mut [0; 16])
             {
-                return format!("{number}, {}", number.misfit(self.to.data_type));
+                return format!("{number}, {}", number.limit_text(self.to.data_type));
             }
         }
         match self.to.data_type.part() {
-            Some(part) if parts == 1 => format!("real, {}", Number::Int(0).misfit(part)),
+            Some(part) if parts == 1 => format!("real, {}", Number::Int(0).limit_text(part)),
             _ => String::new(),
         }
     }
@@ -562,51 +522,25 @@ impl Transfer {
     ///
     /// # Safety
     /// As for [`Transfer::run`].
-    #[allow(clippy::too_many_arguments)]
-    unsafe fn block(
-        &self,
-        kernel: Kernel,
-        scratch: &mut [Scratch; 3],
-        src: *const u8,
-        src_stride: isize,
-        dst: *mut u8,
-        dst_stride: isize,
-        n: usize,
-    ) -> bool {
-        let [a, b, c] = scratch;
+    unsafe fn block(&self, kernel: Kernel, [a, b, c]: &mut [Scratch; 3], run: Run) -> bool {
         let (a, b, c) = (a.at(), b.at(), c.at());
         let (from, to) = (self.from.data_type, self.to.data_type);
         let widen = to.kind() == Kind::Complex && from.kind() != Kind::Complex;
-        let numbers = if from.kind() == Kind::Complex { 2 * n } else { n };
-        // SAFETY: the caller vouches for n <= BLOCK elements at src and dst; each scratch holds BLOCK elements of any
-        // type, is aligned for all of them, and every byte of it is written before it is read.
+        let numbers = if from.kind() == Kind::Complex { 2 * run.n } else { run.n };
+        // SAFETY: the caller vouches for n <= BLOCK elements on both sides; each scratch holds BLOCK elements of any type, is aligned
+        // for all of them, and every byte of it is written before it is read.
         unsafe {
-            let direct = !matches!(from, DataType::Bool | DataType::Float16) && !is_padded(from);
-            let as_is = src_stride == from.size() as isize && !self.from.swapped() && direct;
-            if !as_is {
-                relocate(from, self.from.swapped(), src, src_stride, a, from.size() as isize, n);
-            }
-            let input = match from {
-                DataType::Bool => truth(a, n),
-                DataType::Float16 => halves_to_singles(a.cast(), b.cast(), numbers),
-                DataType::ComplexNarrow(Narrow::Float16) if !as_is => halves_to_singles(a.cast(), b.cast(), numbers),
-                DataType::Narrow(f) | DataType::ComplexNarrow(f) => {
-                    narrow::decode(f, if as_is { src } else { a }, b, numbers);
-                    b
-                }
-                _ if is_padded(from) => tidy(from, a, numbers),
-                _ if as_is => src,
-                _ => a,
-            };
+            let input = self.widened(run, a, b, numbers);
             let plain = !widen && !matches!(to, DataType::Float16 | DataType::Narrow(_) | DataType::ComplexNarrow(_)) && !is_padded(to);
-            if dst_stride == to.size() as isize && !self.to.swapped() && plain {
-                return if self.streams { (kernel.past)(input, dst, numbers) } else { (kernel.plain)(input, dst, numbers) };
+            if run.dst_stride == to.size() as isize && !self.to.swapped() && plain {
+                let convert = if self.streams { kernel.past } else { kernel.plain };
+                return convert(input, run.dst, numbers);
             }
             let mut bad = (kernel.plain)(input, c, numbers);
             // What the kernel read is free now.
             let (all, c) = match to {
-                DataType::Complex128 if widen => (2 * n, pairs::<f64>(c.cast(), a.cast(), n)),
-                _ if widen => (2 * n, pairs::<f32>(c.cast(), b.cast(), n)),
+                DataType::Complex128 if widen => (2 * run.n, pairs::<f64>(c.cast(), a.cast(), run.n)),
+                _ if widen => (2 * run.n, pairs::<f32>(c.cast(), b.cast(), run.n)),
                 _ => (numbers, c.cast_const()),
             };
             let output = match to {
@@ -619,14 +553,43 @@ impl Transfer {
                     a
                 }
                 _ if is_padded(to) => {
-                    a.copy_from_nonoverlapping(c, n);
-                    bad |= !is_tidy(to, a, n);
-                    tidy(to, a, n)
+                    a.copy_from_nonoverlapping(c, run.n);
+                    bad |= !has_clear_padding(to, a, run.n);
+                    clear_padding(to, a, run.n)
                 }
                 _ => c,
             };
-            relocate(to, self.to.swapped(), output, to.size() as isize, dst, dst_stride, n);
+            relocate(to, self.to.swapped(), run.scattered(output, to.size()));
             bad
+        }
+    }
+
+    /// Brings the elements of a block to the form that kernels read: in `a` or `b`, or where they are.
+    ///
+    /// # Safety
+    /// As for [`Transfer::run`], for up to [`BLOCK`] elements, which are as many `numbers`; `a` and `b` have room for them.
+    #[inline(always)]
+    unsafe fn widened(&self, run: Run, a: *mut u8, b: *mut u8, numbers: usize) -> *const u8 {
+        let from = self.from.data_type;
+        let direct = !matches!(from, DataType::Bool | DataType::Float16) && !is_padded(from);
+        let as_is = run.src_stride == from.size() as isize && !self.from.swapped() && direct;
+        // SAFETY: as for this function.
+        unsafe {
+            if !as_is {
+                relocate(from, self.from.swapped(), run.gathered(a, from.size()));
+            }
+            match from {
+                DataType::Bool => truth(a, run.n),
+                DataType::Float16 => halves_to_singles(a.cast(), b.cast(), numbers),
+                DataType::ComplexNarrow(Narrow::Float16) if !as_is => halves_to_singles(a.cast(), b.cast(), numbers),
+                DataType::Narrow(f) | DataType::ComplexNarrow(f) => {
+                    narrow::decode(f, if as_is { run.src } else { a }, b, numbers);
+                    b
+                }
+                _ if is_padded(from) => clear_padding(from, a, numbers),
+                _ if as_is => run.src,
+                _ => a,
+            }
         }
     }
 }
@@ -634,11 +597,6 @@ impl Transfer {
 /// Whether elements of the type are numbers that are converted to others.
 fn has_kernel(data_type: DataType) -> bool {
     data_type.is_number()
-}
-
-/// Whether a number's bytes have more bits than count.
-fn is_padded(data_type: DataType) -> bool {
-    data_type.is_number() && data_type != DataType::Bool && data_type.bits() < data_type.swap_unit() as u32 * 8
 }
 
 /// One part of an element, which may be in the other order.
@@ -656,484 +614,11 @@ unsafe fn load(from: ElementType, src: *const u8) -> Option<Number> {
     Number::load(from.data_type.part().unwrap_or(from.data_type), raw)
 }
 
-/// The byte of a padded type with its upper bits set anew.
-#[inline(always)]
-fn tidied(unused: u32, signed: bool, byte: u8) -> u8 {
-    if signed { ((byte << unused) as i8 >> unused) as u8 } else { byte << unused >> unused }
-}
-
-/// Sets the upper bits of n padded numbers anew.
-///
-/// # Safety
-/// `n` bytes at `bytes` are readable and writable.
-unsafe fn tidy(data_type: DataType, bytes: *mut u8, n: usize) -> *const u8 {
-    let (unused, signed) = (8 - data_type.bits(), data_type.kind() == Kind::Int);
-    for i in 0..n {
-        // SAFETY: i < n.
-        unsafe { *bytes.add(i) = tidied(unused, signed, *bytes.add(i)) };
-    }
-    bytes
-}
-
-/// Whether n bytes, integers of 8 bits, are numbers of a padded type.
-///
-/// # Safety
-/// `n` bytes at `bytes` are readable.
-unsafe fn is_tidy(data_type: DataType, bytes: *const u8, n: usize) -> bool {
-    let (unused, signed) = (8 - data_type.bits(), data_type.kind() == Kind::Int);
-    (0..n).fold(true, |fits, i| {
-        // SAFETY: i < n.
-        let byte = unsafe { *bytes.add(i) };
-        fits & (tidied(unused, signed, byte) == byte)
-    })
-}
-
-/// [`relocate`] of a padded type, with the upper bits set anew.
-///
-/// # Safety
-/// As for [`relocate`].
-unsafe fn relocate_tidy(data_type: DataType, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
-    let (unused, signed) = (8 - data_type.bits(), data_type.kind() == Kind::Int);
-    let one = |byte| tidied(unused, signed, byte);
-    // SAFETY: the caller vouches for n elements on both sides, of one byte or two.
-    unsafe {
-        match data_type.size() {
-            1 => strided::<u8>(src, src_stride, dst, dst_stride, n, one),
-            _ => strided::<[u8; 2]>(src, src_stride, dst, dst_stride, n, |pair| pair.map(one)),
-        }
-    }
-}
-
-/// Moves n elements of one type between any strides, swapping their bytes on the way if `swap`.
-///
-/// # Safety
-/// As for [`Transfer::run`], with the same type on both sides.
-unsafe fn relocate(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
-    if matches!(data_type.kind(), Kind::Opaque | Kind::Struct) {
-        if !swap && src_stride == data_type.size() as isize && dst_stride == src_stride {
-            // SAFETY: the caller vouches for n elements on both sides.
-            return unsafe { std::ptr::copy_nonoverlapping(src, dst, n * data_type.size()) };
-        }
-        let unit = if swap { data_type.swap_unit() } else { 1 };
-        for i in 0..n {
-            let (s, d) = places(src, src_stride, dst, dst_stride, i);
-            // SAFETY: the caller vouches for element i on both sides.
-            unsafe { relocate_units(unit, s, d, data_type.size()) };
-        }
-        return;
-    }
-    let size = data_type.size() as isize;
-    if !swap && src_stride == size && dst_stride == size {
-        // SAFETY: the caller vouches for n elements on both sides.
-        return unsafe { std::ptr::copy_nonoverlapping(src, dst, n * data_type.size()) };
-    }
-    #[cfg(target_arch = "x86_64")]
-    if swap && n > 32 && std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: as for this function; the processor has the instructions.
-        return unsafe { relocate_avx2(data_type, swap, src, src_stride, dst, dst_stride, n) };
-    }
-    // SAFETY: as for this function.
-    unsafe { relocate_by_size(data_type, swap, src, src_stride, dst, dst_stride, n) }
-}
-
-/// Moves one element of `size` bytes, turning around the bytes of each unit.
-///
-/// # Safety
-/// `size` bytes are readable at `src` and writable at `dst`, elsewhere.
-unsafe fn relocate_units(unit: usize, src: *const u8, dst: *mut u8, size: usize) {
-    // SAFETY: the caller vouches for both; the bytes are copied before a slice of them is made.
-    let bytes = unsafe {
-        std::ptr::copy_nonoverlapping(src, dst, size);
-        std::slice::from_raw_parts_mut(dst, size)
-    };
-    if unit > 1 {
-        bytes.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
-    }
-}
-
-/// [`relocate`] with shuffles of bytes, which the oldest processors of the architecture lack.
-///
-/// # Safety
-/// As for [`relocate`], and the processor has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn relocate_avx2(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
-    // SAFETY: as for this function.
-    unsafe { relocate_by_size(data_type, swap, src, src_stride, dst, dst_stride, n) }
-}
-
-/// # Safety
-/// As for [`relocate`].
-#[inline(always)]
-unsafe fn relocate_by_size(data_type: DataType, swap: bool, src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize) {
-    // SAFETY: the caller vouches for n elements of this size on both sides, which is what each arm moves.
-    unsafe {
-        match (data_type.size(), if swap { data_type.swap_unit() } else { 1 }) {
-            (1, _) => strided::<u8>(src, src_stride, dst, dst_stride, n, |v| v),
-            (2, 1) => strided::<u16>(src, src_stride, dst, dst_stride, n, |v| v),
-            (2, _) => strided::<u16>(src, src_stride, dst, dst_stride, n, |v| v.swap_bytes()),
-            (4, 1) => strided::<u32>(src, src_stride, dst, dst_stride, n, |v| v),
-            (4, 2) => strided::<[u16; 2]>(src, src_stride, dst, dst_stride, n, |[re, im]| [re.swap_bytes(), im.swap_bytes()]),
-            (4, _) => strided::<u32>(src, src_stride, dst, dst_stride, n, |v| v.swap_bytes()),
-            (8, 1) => strided::<u64>(src, src_stride, dst, dst_stride, n, |v| v),
-            (8, 4) => strided::<[u32; 2]>(src, src_stride, dst, dst_stride, n, |[re, im]| [re.swap_bytes(), im.swap_bytes()]),
-            (8, _) => strided::<u64>(src, src_stride, dst, dst_stride, n, |v| v.swap_bytes()),
-            (_, 1) => strided::<[u64; 2]>(src, src_stride, dst, dst_stride, n, |v| v),
-            _ => strided::<[u64; 2]>(src, src_stride, dst, dst_stride, n, |[re, im]| [re.swap_bytes(), im.swap_bytes()]),
-        }
-    }
-}
-
-/// Moves n values through `f`; contiguous ones in a loop that the compiler vectorises.
-///
-/// # Safety
-/// As for [`relocate`].
-#[inline(always)]
-unsafe fn strided<T: Copy>(src: *const u8, src_stride: isize, dst: *mut u8, dst_stride: isize, n: usize, f: impl Fn(T) -> T) {
-    let size = size_of::<T>() as isize;
-    if src_stride == size && dst_stride == size {
-        for i in 0..n {
-            // SAFETY: i < n; both sides are contiguous.
-            unsafe { dst.cast::<T>().add(i).write_unaligned(f(src.cast::<T>().add(i).read_unaligned())) };
-        }
-    } else {
-        let (mut s, mut d) = (src, dst);
-        for _ in 0..n {
-            // SAFETY: the caller vouches for these places.
-            unsafe { d.cast::<T>().write_unaligned(f(s.cast::<T>().read_unaligned())) };
-            (s, d) = (s.wrapping_offset(src_stride), d.wrapping_offset(dst_stride));
-        }
-    }
-}
-
-/// Makes every byte but 0 a 1.
-///
-/// # Safety
-/// `n` bytes at `bytes` are readable and writable.
-unsafe fn truth(bytes: *mut u8, n: usize) -> *const u8 {
-    for i in 0..n {
-        // SAFETY: i < n.
-        unsafe { *bytes.add(i) = u8::from(*bytes.add(i) != 0) };
-    }
-    bytes
-}
-
-/// binary16 to binary32.
-///
-/// # Safety
-/// `n` aligned elements at `src` are initialised, and there is aligned room for as many at `dst`, elsewhere.
-unsafe fn halves_to_singles(src: *const f16, dst: *mut f32, n: usize) -> *const u8 {
-    // SAFETY: the caller vouches for both; the room is initialised before a slice of it is made.
-    let (halves, singles) = unsafe {
-        dst.write_bytes(0, n);
-        (std::slice::from_raw_parts(src, n), std::slice::from_raw_parts_mut(dst, n))
-    };
-    halves.convert_to_f32_slice(singles);
-    dst.cast_const().cast()
-}
-
-/// binary32 to binary16; true if a finite number becomes infinite.
-///
-/// # Safety
-/// `n` aligned elements at `src` are initialised, and there is aligned room for as many at `dst`, elsewhere.
-unsafe fn singles_to_halves(src: *const f32, dst: *mut f16, n: usize) -> bool {
-    // SAFETY: the caller vouches for both; the room is initialised before a slice of it is made.
-    let (singles, halves) = unsafe {
-        dst.write_bytes(0, n);
-        (std::slice::from_raw_parts(src, n), std::slice::from_raw_parts_mut(dst, n))
-    };
-    halves.convert_from_f32_slice(singles);
-    const INFINITY: u16 = 0x7c00;
-    singles.iter().zip(halves.iter()).fold(false, |bad, (s, h)| bad | ((h.to_bits() & 0x7fff == INFINITY) & (s.abs() < f32::INFINITY)))
-}
-
-/// Real parts to pairs with an imaginary part of 0.
-///
-/// # Safety
-/// `n` elements at `src` are initialised, and there is room for as many pairs at `dst`, elsewhere; both are aligned.
-unsafe fn pairs<T: Copy + Default>(src: *const T, dst: *mut [T; 2], n: usize) -> *const u8 {
-    for i in 0..n {
-        // SAFETY: i < n.
-        unsafe { dst.add(i).write([*src.add(i), T::default()]) };
-    }
-    dst.cast_const().cast()
-}
-
-/// A binary32 from which rounding to binary16 gives what rounding `value` itself does: the bits beyond binary32 are
-/// gathered into its last one. Values outside of binary32's normal range are 0 or infinite in binary16 either way.
-/// (binary64 straight to binary16 rounds twice with the processor's instructions.)
-#[inline(always)]
-pub(crate) fn round_to_odd(value: f64) -> f32 {
-    const BEYOND: u64 = (1 << 29) - 1;
-    let bits = value.to_bits();
-    f64::from_bits((bits & !BEYOND) | (u64::from(bits & BEYOND != 0) << 29)) as f32
-}
-
-/// The stand-in for a binary16: a binary32 that is rounded to it by [`singles_to_halves`].
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Half(f32);
-
-/// The stand-in for formats narrower than binary32: a binary32 that rounding to them does not round a second time.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Odd(f32);
-
-/// A bool: 0 or 1.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Truth(u8);
-
-/// A number as another type, and whether it does not fit. Without branches, so that loops of it vectorise.
-trait Convert<D>: Copy {
-    fn convert(self) -> (D, bool);
-}
-
-macro_rules! int_to_int {
-    ($($s:ty)*) => { $( int_to_int!(@ $s: i8 i16 i32 i64 u8 u16 u32 u64); )* };
-    (@ $s:ty: $($d:ty)*) => { $(
-        impl Convert<$d> for $s {
-            #[inline(always)]
-            fn convert(self) -> ($d, bool) {
-                const LOW: $s = if (<$s>::MIN as i128) < (<$d>::MIN as i128) { <$d>::MIN as $s } else { <$s>::MIN };
-                const HIGH: $s = if (<$s>::MAX as i128) > (<$d>::MAX as i128) { <$d>::MAX as $s } else { <$s>::MAX };
-                #[allow(clippy::manual_range_contains)]
-                (self as $d, (self < LOW) | (self > HIGH))
-            }
-        }
-    )* };
-}
-int_to_int!(i8 i16 i32 i64 u8 u16 u32 u64);
-
-macro_rules! int_and_float {
-    ($($i:ty)*) => { $(
-        impl Convert<f32> for $i {
-            #[inline(always)]
-            fn convert(self) -> (f32, bool) {
-                (self as f32, false)
-            }
-        }
-        impl Convert<f64> for $i {
-            #[inline(always)]
-            fn convert(self) -> (f64, bool) {
-                (self as f64, false)
-            }
-        }
-        // Integers that binary32 rounds are beyond binary16's range anyway.
-        impl Convert<Half> for $i {
-            #[inline(always)]
-            fn convert(self) -> (Half, bool) {
-                (Half(self as f32), false)
-            }
-        }
-        int_and_float!(@ f32 $i);
-        int_and_float!(@ f64 $i);
-    )* };
-    (@ $f:ident $i:ty) => {
-        impl Convert<$i> for $f {
-            #[inline(always)]
-            fn convert(self) -> ($i, bool) {
-                // The numbers strictly between these two have their whole part in range.
-                const LOW: $f = if ((<$i>::MIN as i128 - 1) as $f) as i128 == <$i>::MIN as i128 - 1 {
-                    (<$i>::MIN as i128 - 1) as $f
-                } else {
-                    (<$i>::MIN as $f).next_down()
-                };
-                const HIGH: $f = (<$i>::MAX as i128 + 1) as $f;
-                let fits = (self > LOW) & (self < HIGH);
-                let number = if fits { self } else { 0.0 };
-                // SAFETY: the number is finite and its whole part is in range.
-                (unsafe { number.to_int_unchecked::<$i>() }, !fits)
-            }
-        }
-    };
-}
-int_and_float!(i8 i16 i32 i64 u8 u16 u32 u64);
-
-macro_rules! to_odd {
-    ($($s:ty: $wide:expr;)*) => { $(
-        impl Convert<Odd> for $s {
-            #[inline(always)]
-            fn convert(self) -> (Odd, bool) {
-                let wide: fn($s) -> f64 = $wide;
-                let single = odd(wide(self));
-                (Odd(single), (single.abs() == f32::INFINITY) & (wide(self).abs() < f64::INFINITY))
-            }
-        }
-    )* };
-    (exact $($s:ty)*) => { $(
-        impl Convert<Odd> for $s {
-            #[inline(always)]
-            fn convert(self) -> (Odd, bool) {
-                (Odd(f32::from(self)), false)
-            }
-        }
-    )* };
-}
-to_odd!(exact i8 i16 u8 u16 f32);
-to_odd! {
-    i32: f64::from;
-    u32: f64::from;
-    i64: odd_integer;
-    u64: odd_unsigned;
-    f64: |x| x;
-}
-
-macro_rules! to_truth {
-    ($($s:ty)*) => { $(
-        impl Convert<Truth> for $s {
-            #[inline(always)]
-            fn convert(self) -> (Truth, bool) {
-                let one = self == 1 as $s;
-                (Truth(u8::from(one)), !(one | (self == 0 as $s)))
-            }
-        }
-    )* };
-}
-to_truth!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
-
-impl Convert<f32> for f32 {
-    #[inline(always)]
-    fn convert(self) -> (f32, bool) {
-        (self, false)
-    }
-}
-impl Convert<f64> for f32 {
-    #[inline(always)]
-    fn convert(self) -> (f64, bool) {
-        (f64::from(self), false)
-    }
-}
-impl Convert<Half> for f32 {
-    #[inline(always)]
-    fn convert(self) -> (Half, bool) {
-        (Half(self), false)
-    }
-}
-impl Convert<f32> for f64 {
-    #[inline(always)]
-    fn convert(self) -> (f32, bool) {
-        let single = self as f32;
-        (single, (single.abs() == f32::INFINITY) & (self.abs() < f64::INFINITY))
-    }
-}
-impl Convert<f64> for f64 {
-    #[inline(always)]
-    fn convert(self) -> (f64, bool) {
-        (self, false)
-    }
-}
-impl Convert<Half> for f64 {
-    #[inline(always)]
-    fn convert(self) -> (Half, bool) {
-        let single = round_to_odd(self);
-        (Half(single), (single.abs() == f32::INFINITY) & (self.abs() < f64::INFINITY))
-    }
-}
-
-/// # Safety
-/// See [`Loop`]: n readable S at `src`, room for n D at `dst`, without overlap.
-#[inline(always)]
-unsafe fn apply<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -> bool {
-    let mut bad = false;
-    for i in 0..n {
-        // SAFETY: i < n.
-        let (value, unfit) = unsafe { src.cast::<S>().add(i).read_unaligned() }.convert();
-        // SAFETY: i < n.
-        unsafe { dst.cast::<D>().add(i).write_unaligned(value) };
-        bad |= unfit;
-    }
-    bad
-}
-
-/// # Safety
-/// As for [`apply`].
-unsafe fn apply_plain<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -> bool {
-    // SAFETY: forwarded from the caller.
-    unsafe { apply::<S, D>(src, dst, n) }
-}
-
-/// The same; whole lines go from the registers past the caches.
-///
-/// # Safety
-/// As for [`apply`].
-unsafe fn apply_past<S: Convert<D>, D>(src: *const u8, dst: *mut u8, n: usize) -> bool {
-    let (from, to) = (size_of::<S>(), size_of::<D>());
-    let head = dst.align_offset(stream::LINE);
-    if !head.is_multiple_of(to) {
-        // SAFETY: forwarded from the caller.
-        return unsafe { apply::<S, D>(src, dst, n) };
-    }
-    let head = (head / to).min(n);
-    let a_line = stream::LINE / to;
-    // SAFETY: the first of the elements.
-    let mut bad = unsafe { apply::<S, D>(src, dst, head) };
-    let mut first = head;
-    while n - first >= a_line {
-        // SAFETY: elements first..first + a_line; their places make up a line, which begins at `dst + first * to`.
-        unsafe {
-            bad |= stream::line(dst.add(first * to), |line| apply::<S, D>(src.add(first * from), line, a_line));
-        }
-        first += a_line;
-    }
-    // SAFETY: the last of the elements.
-    bad | unsafe { apply::<S, D>(src.add(first * from), dst.add(first * to), n - first) }
-}
-
-/// The loops from one number to another.
-const fn pair<S: Convert<D>, D>() -> Kernel {
-    Kernel { plain: apply_plain::<S, D>, past: apply_past::<S, D> }
-}
-
-/// The kernel for the numbers of two types. A bool comes as 0 or 1, a padded integer with its upper bits set, a floating-point number
-/// narrower than binary32 as binary32, a complex number as its two parts.
-fn kernel(from: DataType, to: DataType) -> Kernel {
-    use DataType::*;
-    match from {
-        Bool | UInt8 | UInt2 | UInt4 => kernel_from::<u8>(to),
-        Int8 | Int2 | Int4 => kernel_from::<i8>(to),
-        Int16 => kernel_from::<i16>(to),
-        Int32 => kernel_from::<i32>(to),
-        // Times are converted as their counts, bytes and text not at all: `Transfer::new` sees to it.
-        Int64 | DateTime(_) | TimeDelta(_) => kernel_from::<i64>(to),
-        UInt16 => kernel_from::<u16>(to),
-        UInt32 => kernel_from::<u32>(to),
-        UInt64 => kernel_from::<u64>(to),
-        Float16 | Float32 | Complex64 | Narrow(_) | ComplexNarrow(_) => kernel_from::<f32>(to),
-        Float64 | Complex128 => kernel_from::<f64>(to),
-        // The others have no kernel: `Transfer::new` refuses them.
-        _ => kernel_from::<u8>(to),
-    }
-}
-
-fn kernel_from<S>(to: DataType) -> Kernel
-where
-    S: Convert<Truth> + Convert<i8> + Convert<i16> + Convert<i32> + Convert<i64> + Convert<u8> + Convert<u16> + Convert<u32> + Convert<u64>,
-    S: Convert<Half> + Convert<Odd> + Convert<f32> + Convert<f64>,
-{
-    use DataType::*;
-    match to {
-        Bool => pair::<S, Truth>(),
-        Int8 | Int2 | Int4 => pair::<S, i8>(),
-        Int16 => pair::<S, i16>(),
-        Int32 => pair::<S, i32>(),
-        Int64 | DateTime(_) | TimeDelta(_) => pair::<S, i64>(),
-        UInt8 | UInt2 | UInt4 => pair::<S, u8>(),
-        UInt16 => pair::<S, u16>(),
-        UInt32 => pair::<S, u32>(),
-        UInt64 => pair::<S, u64>(),
-        Float16 => pair::<S, Half>(),
-        Narrow(_) | ComplexNarrow(_) => pair::<S, Odd>(),
-        Float32 | Complex64 => pair::<S, f32>(),
-        Float64 | Complex128 => pair::<S, f64>(),
-        _ => pair::<S, u8>(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{ElementType, Kind, Overflow, Transfer, f16, round_to_odd};
+    use super::{ElementType, Kind, Overflow, Run, Transfer};
     use crate::dtype::ByteOrder;
+    use crate::dtype::narrow::odd_normal;
     use crate::dtype::{DataType, Narrow as Format, Number as Value};
     use crate::error::ErrorKind;
     use DataType::*;
@@ -1326,7 +811,15 @@ mod tests {
         elements.iter().enumerate().for_each(|(i, e)| src[src_at(i)..][..from.size()].copy_from_slice(&swapped(from, e)));
         let transfer = Transfer::new(from, to).unwrap();
         // SAFETY: the buffers hold n elements with these strides.
-        let result = unsafe { transfer.run(src.as_ptr().add(src_start), strides.0, dst.as_mut_ptr().add(dst_start), strides.1, n) };
+        let result = unsafe {
+            transfer.run(Run {
+                src: src.as_ptr().add(src_start),
+                src_stride: strides.0,
+                dst: dst.as_mut_ptr().add(dst_start),
+                dst_stride: strides.1,
+                n,
+            })
+        };
         let out: Vec<_> = (0..n).map(|i| swapped(to, &dst[dst_at(i)..][..to.size()])).collect();
         (0..n).for_each(|i| dst[dst_at(i)..][..to.size()].fill(GUARD));
         assert!(dst.iter().all(|&b| b == GUARD), "wrote between the elements");
@@ -1383,7 +876,7 @@ mod tests {
                     let want: Option<Vec<u8>> = parts.iter().map(one).collect::<Option<Vec<_>>>().map(|p| p.concat());
                     let (src, mut dst) = (swapped(big_from, &element), vec![0; to.size()]);
                     // SAFETY: one element on both sides.
-                    let result = unsafe { transfer.run(src.as_ptr(), 0, dst.as_mut_ptr(), 0, 1) };
+                    let result = unsafe { transfer.run(Run::one(src.as_ptr(), dst.as_mut_ptr())) };
                     assert_eq!(result.is_ok(), want.is_some() || from == to, "{from:?} -> {to:?} {overflow:?} {parts:?}");
                     if let Some(want) = want.filter(|_| from != to) {
                         assert!(same(to, &swapped(big_to, &dst), &want), "{from:?} -> {to:?} {overflow:?} {parts:?}: {dst:?}");
@@ -1494,8 +987,8 @@ mod tests {
             let (low, high) = (half_value(bits), half_value(bits + 1));
             let tie = (low + high) / 2.0;
             for (value, expected) in [(tie.next_down(), bits), (tie, bits + (bits & 1)), (tie.next_up(), bits + 1)] {
-                assert_eq!(f16::from_f32(round_to_odd(value)).to_bits(), expected, "{value:e}");
-                assert_eq!(f16::from_f32(round_to_odd(-value)).to_bits(), expected | 0x8000, "-{value:e}");
+                assert_eq!(half::f16::from_f32(odd_normal(value)).to_bits(), expected, "{value:e}");
+                assert_eq!(half::f16::from_f32(odd_normal(-value)).to_bits(), expected | 0x8000, "-{value:e}");
             }
         }
     }
@@ -1521,7 +1014,8 @@ mod tests {
         let (src, mut dst) = (1.5f32, [0f64; 300]);
         let transfer = Transfer::new(ElementType::native(Float32), ElementType::native(Float64)).unwrap();
         // SAFETY: one element with stride 0, and room for 300.
-        unsafe { transfer.run((&raw const src).cast(), 0, dst.as_mut_ptr().cast(), 8, 300) }.unwrap();
+        unsafe { transfer.run(Run { src: (&raw const src).cast(), src_stride: 0, dst: dst.as_mut_ptr().cast(), dst_stride: 8, n: 300 }) }
+            .unwrap();
         assert_eq!(dst, [1.5; 300]);
     }
 
@@ -1546,7 +1040,12 @@ mod tests {
             let mut dst = vec![0; src.len()];
             let size = from.size() as isize;
             // SAFETY: two elements on either side.
-            unsafe { Transfer::new(from, to).unwrap().run(src.as_ptr(), size, dst.as_mut_ptr(), size, 2).unwrap() };
+            unsafe {
+                Transfer::new(from, to)
+                    .unwrap()
+                    .run(Run { src: src.as_ptr(), src_stride: size, dst: dst.as_mut_ptr(), dst_stride: size, n: 2 })
+                    .unwrap()
+            };
             dst
         };
         let (big, native) = (|t| ElementType::new(t, ByteOrder::Big), ElementType::native);
