@@ -7,13 +7,15 @@ if(NOT OZARR_CARGO)
     "system's packages, then run cmake again (or name it: -DOZARR_CARGO=/path/to/cargo).")
 endif()
 
-set(_env --unset=RUSTFLAGS)
+# rustc is beside cargo, which looks for it in the PATH only.
+get_filename_component(_cargo_folder "${OZARR_CARGO}" DIRECTORY)
+set(_env --unset=RUSTFLAGS "PATH=$ENV{PATH}:${_cargo_folder}")
 set(_target_args)
 set(_target_folder "")
 if(OZARR_SANITIZE STREQUAL "address")
   # --target keeps the flags away from build scripts. Sanitizers of stable compilers hide behind RUSTC_BOOTSTRAP.
   set(_triple x86_64-unknown-linux-gnu)
-  set(_env RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CFLAGS_x86_64_unknown_linux_gnu=-fsanitize=address)
+  set(_env "PATH=$ENV{PATH}:${_cargo_folder}" RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CFLAGS_x86_64_unknown_linux_gnu=-fsanitize=address)
   set(_target_args --target ${_triple})
   set(_target_folder "${_triple}/")
 elseif(OZARR_SANITIZE)
