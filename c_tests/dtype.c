@@ -405,20 +405,6 @@ static void values_as_json(void) {
     ozarr_dtype_free(d);
 }
 
-/* A program that was compiled before the struct had its last members. */
-static void older_structs_are_smaller(void) {
-    ozarr_array *a = array_of("old.zarr", "<i4", 2);
-    int32_t data[2] = {1, 2};
-    ozarr_memory m = OZARR_MEMORY_INIT;
-    m.struct_size = offsetof(ozarr_memory, overflow);
-    m.data = data, m.size = sizeof data, m.type = OZARR_INT32;
-    memset(&m.overflow, 0x11, sizeof m - offsetof(ozarr_memory, overflow));
-    OK(ozarr_array_write_ex(a, NULL, &m));
-    m.struct_size--;
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "struct_size", "memory", ozarr_array_write_ex(a, NULL, &m));
-    OK(ozarr_array_close(a));
-}
-
 int main(void) {
     texts_become_types();
     units_numbers_and_names();
@@ -428,6 +414,5 @@ int main(void) {
     text_of_any_padding();
     times_in_the_callers_unit();
     values_as_json();
-    older_structs_are_smaller();
     return finish();
 }

@@ -219,7 +219,7 @@ static void raw_types(void) {
         ozarr_spec *spec = spec_of("acme.pair", 3, ordered ? "258" : "[1, 2]");
         for (int i = 0; i < 60; i++) x[i] = (unsigned char)(i + 1);
         OK(ozarr_store_memory(&st));
-        OK(ozarr_spec_set_codecs_json(spec, ordered ? "[{\"name\": \"bytes\", \"configuration\": {\"endian\": \"big\"}}]" : "[\"bytes\"]"));
+        OK(ozarr_spec_set_member_json(spec, "codecs", ordered ? "[{\"name\": \"bytes\", \"configuration\": {\"endian\": \"big\"}}]" : "[\"bytes\"]"));
         OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a));
         OK(ozarr_array_write(a, OZARR_AS_STORED, x, sizeof x));
         OK(ozarr_array_read(a, OZARR_AS_STORED, y, sizeof y));
@@ -238,7 +238,7 @@ static void bad_types(void) {
     good.name = good.name_v2 = "acme.bad";
     gone = 0;
     ERR_SAYS(OZARR_ERR_NULL, "table", "", ozarr_register_dtype(NULL));
-    t = good, t.struct_size = 0;
+    t = good, t.struct_size = 8;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "struct_size", "", ozarr_register_dtype(&t));
     t = good, t.encode = NULL;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "encode", "NULL", ozarr_register_dtype(&t));

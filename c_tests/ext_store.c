@@ -166,7 +166,7 @@ static void bad_tables(void) {
     ERR_SAYS(OZARR_ERR_NULL, "out", "", ozarr_store_from_table(NULL, &t, "r", NULL));
     ERR_SAYS(OZARR_ERR_NULL, "mode", "", ozarr_store_from_table(NULL, &t, NULL, &st));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "mode", "\"w\"", ozarr_store_from_table(NULL, &t, "w", &st));
-    for (size_t size = 0; size < sizeof t; size += 8) {
+    for (size_t size = 8; size < sizeof t; size += 8) {
         bad.struct_size = size;
         ERR_SAYS(OZARR_ERR_ARGUMENT, "struct_size", "", ozarr_store_from_table(NULL, &bad, "r", &st));
     }

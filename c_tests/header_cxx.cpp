@@ -9,6 +9,7 @@
 
 extern "C" int c99(void);
 extern "C" int c11(void);
+extern "C" int all_begin_with_their_size(void);
 
 // The initialisers say NULL, as C does.
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
@@ -27,4 +28,4 @@ static bool cxx() {
            going.struct_size == sizeof going && entry.struct_size == sizeof entry && status == OZARR_ERR_NOT_FOUND && array == nullptr && std::strcmp(ozarr_status_name(status), "OZARR_ERR_NOT_FOUND") == 0;
 }
 
-int main() { return c99() && c11() && cxx() ? 0 : 1; }
+int main() { return c99() && c11() && all_begin_with_their_size() && cxx() ? 0 : 1; }

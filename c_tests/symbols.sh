@@ -17,7 +17,7 @@ nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort > "$work/e
 sed 's/$/@@OZARR_0/' "$symbols" | sort > "$work/wanted"
 diff "$work/wanted" "$work/exports" >&2 || fail "exports differ from $symbols"
 
-sed -n 's/^[A-Za-z].*[ *]\(ozarr_[a-z0-9_]*\)(.*/\1/p' "$include"/*.h | sort > "$work/header"
+sed -n -e '/^static inline/d' -e 's/^[A-Za-z].*[ *]\(ozarr_[a-z0-9_]*\)(.*/\1/p' "$include"/*.h | sort > "$work/header"
 sort "$symbols" | diff - "$work/header" >&2 || fail "the headers in $include and $symbols differ"
 
 nm -D --undefined-only "$library" | awk '$1 == "U" { print $NF }' | sort -u > "$work/imports"

@@ -7,7 +7,7 @@
 #[path = "header/abi.rs"]
 mod abi;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -202,9 +202,8 @@ fn head(header: &Header, config: &cbindgen::Config, guard: &str) -> String {
     )
 }
 
-/// What cbindgen writes for each item, by the item's name: one block, or more for a struct with an initialiser.
+/// What cbindgen writes for each item, by the item's name: one block, or more for a struct that programs fill.
 fn blocks(mut config: cbindgen::Config) -> HashMap<String, Vec<String>> {
-    let initialisers = config.trailer.take().unwrap();
     (config.header, config.after_includes, config.no_includes, config.sys_includes) = (None, None, true, Vec::new());
     let mut builder = cbindgen::Builder::new().with_config(config);
     for section in sections() {
@@ -212,22 +211,49 @@ fn blocks(mut config: cbindgen::Config) -> HashMap<String, Vec<String>> {
     }
     let mut out = Vec::new();
     builder.generate().expect("cbindgen").write(&mut out);
+    let text = String::from_utf8(out).unwrap();
+    let all: Vec<&str> = text.split("\n\n").map(str::trim).filter(|block| !block.is_empty()).collect();
+    let callbacks: HashSet<String> = all.iter().filter(|block| block.contains("(*")).map(|block| name_of(block)).collect();
     let mut blocks: HashMap<String, Vec<String>> = HashMap::new();
-    for block in String::from_utf8(out).unwrap().split("\n\n").chain(initialisers.split("\n\n")) {
-        let block = block.trim();
-        if !block.is_empty() {
-            blocks.entry(name_of(block)).or_default().push(block.to_string());
-        }
+    for block in all {
+        let name = name_of(block);
+        let made = initialisers(&name, block, &callbacks);
+        blocks.entry(name).or_default().extend([block.to_string()].into_iter().chain(made));
     }
     blocks
 }
 
-/// The name of the item that a block of C declares; for an initialiser, that of its struct.
+/// The macro and the function that give a struct that begins with its size its first value. They list every member: other forms
+/// draw warnings in C or in C++.
+fn initialisers(name: &str, block: &str, callbacks: &HashSet<String>) -> Vec<String> {
+    let (Some(open), Some(close)) = (block.find(&format!("struct {name} {{")), block.rfind('}')) else { return Vec::new() };
+    let members = block[open..close].lines().map(str::trim).filter(|line| line.ends_with(';') && !line.starts_with('*'));
+    let values: Vec<String> = members
+        .map(|member| match member {
+            "size_t struct_size;" => format!("sizeof({name})"),
+            _ if member.contains('*') || callbacks.contains(&identifier(member)) => "NULL".into(),
+            _ => "0".into(),
+        })
+        .collect();
+    if !values.first().is_some_and(|first| first.starts_with("sizeof")) {
+        return Vec::new();
+    }
+    let (macro_name, short) = (format!("{}_INIT", name.to_uppercase()), name.strip_prefix("ozarr_").unwrap_or(name));
+    let list = filled_to(&format!("{{{}}}", values.join(", ")), "", WIDTH - 5).trim_end().replace('\n', " \\\n   ");
+    vec![
+        format!("/** The first value of an `{name}`: {{0}} with its size. */\n#define {macro_name} \\\n   {list}"),
+        format!(
+            "/** Gives `*{short}` the value {macro_name}. */\nstatic inline void {name}_init({name} *{short}) {{\n    \
+             const {name} init = {macro_name};\n    *{short} = init;\n}}"
+        ),
+    ]
+}
+
+/// The name of the item that a block of C declares.
 fn name_of(block: &str) -> String {
     let code = &block[block.find("*/").map_or(0, |i| i + 2)..].trim_start();
     if let Some(define) = code.strip_prefix("#define ") {
-        let name = identifier(define);
-        return name.strip_suffix("_INIT").map_or(name.clone(), |s| s.to_lowercase());
+        return identifier(define);
     }
     if let (true, Some(pointer)) = (code.starts_with("typedef"), code.find("(*")) {
         return identifier(&code[pointer + 2..]);
@@ -274,9 +300,14 @@ fn heading(source: &str) -> String {
 
 /// The words of a text on lines of at most [`WIDTH`] columns, each after `margin`.
 fn filled(text: &str, margin: &str) -> String {
+    filled_to(text, margin, WIDTH)
+}
+
+/// As `filled`, with lines of at most `width` columns.
+fn filled_to(text: &str, margin: &str, width: usize) -> String {
     let mut lines = vec![margin.trim_end().to_string()];
     for word in text.split_whitespace() {
-        if lines.last().unwrap().len() + 1 + word.len() > WIDTH {
+        if lines.last().unwrap().len() + 1 + word.len() > width {
             lines.push(margin.trim_end().to_string());
         }
         *lines.last_mut().unwrap() += &format!(" {word}");

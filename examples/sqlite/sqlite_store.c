@@ -59,7 +59,7 @@ static ozarr_status get_ranges(void *context, const char *key, const ozarr_byte_
 }
 
 static ozarr_status get(void *context, const char *key, ozarr_answer *answer) {
-    ozarr_byte_range whole = OZARR_BYTE_RANGE_INIT;
+    ozarr_byte_range whole = {0};
     return get_ranges(context, key, &whole, 1, answer);
 }
 

@@ -11,7 +11,8 @@ use super::region::{both, ozarr_memory, ozarr_region};
 use super::request::{Flight, launch_of, ozarr_request_options, refuse_copy};
 use super::status::ozarr_status;
 use super::strings::{not_null, put};
-use super::types::{check_struct_size, ozarr_array, ozarr_request};
+use super::structs::{read_struct, struct_size};
+use super::types::{ozarr_array, ozarr_request};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};
 use crate::node::Array;
@@ -21,7 +22,7 @@ use crate::node::requests::{self, Part};
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ozarr_entry {
-    /// `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`.
+    /// `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. The same in all entries of a batch.
     pub struct_size: usize,
     /// The array.
     pub array: *const ozarr_array,
@@ -34,21 +35,26 @@ pub struct ozarr_entry {
 type Checked = (Ref<Array>, Selection, Memory);
 
 /// # Safety
-/// `entries` points to `count` structs that begin with their size, or `count` is 0.
+/// `entries` points to `count` structs that begin with their size and follow each other at the first one's size, or `count` is 0.
 unsafe fn checked(count: usize, entries: *const ozarr_entry) -> Result<Vec<Checked>> {
-    if count > 0 {
-        not_null(entries, "entries")?;
+    if count == 0 {
+        return Ok(Vec::new());
     }
+    not_null(entries, "entries")?;
+    // SAFETY: the first of `count` structs.
+    let stride = unsafe { struct_size(entries, "entries[0]") }?;
     let one = |i: usize| {
-        // SAFETY: one of `count` structs.
-        let pointer = unsafe { entries.add(i) };
+        let name = format!("entries[{i}]");
+        // SAFETY: one of `count` structs, `stride` bytes apart.
+        let pointer = unsafe { entries.byte_add(i * stride) };
         // SAFETY: it begins with its size, by the caller's promise.
-        if unsafe { check_struct_size(pointer, "entries") }? != size_of::<ozarr_entry>() {
-            bail!(Argument, "entry {i}: struct_size is not {}: set it with OZARR_ENTRY_INIT", size_of::<ozarr_entry>());
+        let size = unsafe { struct_size(pointer, &name) }?;
+        if size != stride {
+            bail!(Argument, "`{name}`->struct_size is {size}, expected {stride}, that of the first entry");
         }
-        // SAFETY: it has the size of the struct.
-        let entry = unsafe { pointer.read() };
-        let array = ozarr_array::get(entry.array, &format!("entries[{i}].array"))?;
+        // SAFETY: as above.
+        let entry = unsafe { read_struct(pointer, &name) }?;
+        let array = ozarr_array::get(entry.array, &format!("{name}.array"))?;
         // SAFETY: structs that begin with their size, by the caller's promise.
         let found = unsafe { both(&array, entry.region, entry.memory) };
         let (selection, memory) = found.map_err(|e| requests::of_entry(i, e))?;

@@ -22,7 +22,8 @@ use super::spec::snapshot;
 use super::status::ozarr_status;
 use super::store::format_of;
 use super::strings::{not_null, put, text};
-use super::types::{Specification, create, overflow, ozarr_array, ozarr_create, ozarr_overflow, ozarr_spec, ozarr_store, read_struct};
+use super::structs::read_struct;
+use super::types::{Specification, create, overflow, ozarr_array, ozarr_create, ozarr_overflow, ozarr_spec, ozarr_store};
 use crate::error::{Result, bail, err};
 use crate::metadata::Format;
 use crate::node::{Context, Mode, Reshaping, Spec, Store};
@@ -165,9 +166,6 @@ pub unsafe extern "C" fn ozarr_node_copy_at(
     })
 }
 
-/// The first version of the options.
-const OPTIONS_V1: usize = size_of::<ozarr_copy_options>();
-
 /// # Safety
 /// `options` is NULL or points to options, whose functions may be called with their `user`.
 unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_copy_options) -> Result<()> {
@@ -175,7 +173,7 @@ unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_c
     let mut given: ozarr_copy_options = unsafe { std::mem::zeroed() };
     if !options.is_null() {
         // SAFETY: options, by the caller's promise; zero bytes are options.
-        given = unsafe { read_struct(options, "options", OPTIONS_V1) }?;
+        given = unsafe { read_struct(options, "options") }?;
     }
     let reshaping = Reshaping {
         format: format(given.zarr_format)?,

@@ -24,7 +24,8 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{lengths, not_null, optional_texts, put, put_text, rank, text};
-use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type, read_struct};
+use super::structs::read_struct;
+use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
 use crate::dtype::Element;
 use crate::error::{Result, bail, err};
 use crate::metadata::Format;
@@ -223,8 +224,6 @@ pub struct ozarr_variable {
     pub scale_factor: f64,
     /// Then this is added.
     pub add_offset: f64,
-    /// Unused, NULL.
-    pub reserved: *const c_void,
 }
 
 /// As `ozarr_dataset_define_variable`, with every choice; `flags`: what if something stands there already.
@@ -240,9 +239,8 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
 ) -> ozarr_status {
     entry!("ozarr_dataset_define_variable_ex", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
-        not_null(variable, "variable")?;
         // SAFETY: a text, and a struct that begins with its size, by the function's contract.
-        let (name, variable) = unsafe { (text(name, "name")?, read_struct(variable, "variable", size_of::<ozarr_variable>())?) };
+        let (name, variable) = unsafe { (text(name, "name")?, read_struct(variable, "variable")?) };
         // SAFETY: its members are as they say, by the function's contract.
         let variable = unsafe { variable_of(&variable) }?;
         // SAFETY: NULL or room for a handle.

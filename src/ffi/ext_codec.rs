@@ -5,10 +5,11 @@
 //! shape.
 
 use super::entry;
-use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, c_text, copied};
+use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, c_text};
 use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_function};
 use super::status::ozarr_status;
 use super::strings::text;
+use super::structs::read_struct;
 use super::types::{ozarr_type, type_code};
 use crate::dtype::DataType;
 use crate::error::{Result, bail, err};
@@ -98,7 +99,7 @@ pub struct ozarr_codec_table {
 pub unsafe extern "C" fn ozarr_register_codec(table: *const ozarr_codec_table) -> ozarr_status {
     entry!("ozarr_register_codec", {
         // SAFETY: NULL, or a struct with its size, by the function's contract.
-        let table = unsafe { copied(table) }?;
+        let table = unsafe { read_struct(table, "table") }?;
         // SAFETY: NULL or NUL-terminated texts, by the function's contract.
         let (name, id) = unsafe { (name_of(table.name, "name")?, name_of(table.id, "id")?) };
         let class = match (table.kind, table.flags & OZARR_CODEC_ELEMENTWISE != 0) {

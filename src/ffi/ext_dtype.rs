@@ -9,10 +9,11 @@
 //! An `ozarr_dtype` of it comes from `ozarr_dtype_parse`, by its name.
 
 use super::entry;
-use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, copied};
+use super::ext_misc::{Life, OZARR_REGISTER_REPLACE};
 use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_function};
 use super::status::ozarr_status;
 use super::strings::text;
+use super::structs::read_struct;
 use super::types::{OZARR_AS_STORED, ozarr_type};
 use crate::dtype::DataType;
 use crate::error::{ErrorKind, Result, bail, err};
@@ -74,7 +75,7 @@ pub struct ozarr_dtype_table {
 pub unsafe extern "C" fn ozarr_register_dtype(table: *const ozarr_dtype_table) -> ozarr_status {
     entry!("ozarr_register_dtype", {
         // SAFETY: NULL, or a struct with its size, by the function's contract.
-        let table = unsafe { copied(table) }?;
+        let table = unsafe { read_struct(table, "table") }?;
         let name_of = |name: *const c_char, argument| match name.is_null() {
             true => Ok(None),
             // SAFETY: not NULL, hence a NUL-terminated text, by the function's contract.

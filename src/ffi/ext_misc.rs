@@ -19,8 +19,9 @@ use super::entry;
 use super::ext_store::{Inner, OZARR_CALLBACK_ANY_THREAD, as_flagged, ozarr_destroy_function, ozarr_store_table, status_of, table_of};
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, text};
-use super::types::{check_struct_size, ozarr_store};
+use super::strings::text;
+use super::structs::read_struct;
+use super::types::ozarr_store;
 use crate::error::{Result, bail, err};
 use crate::node::registered::Calls;
 use crate::node::{self, Member, Store, Transformer};
@@ -65,6 +66,8 @@ pub struct ozarr_transformer_table {
     /// A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD` (which concerns `open`; the store's
     /// functions have flags of their own), or 0.
     pub flags: u32,
+    /// 0.
+    pub reserved: i32,
     /// The name in `storage_transformers`. Copied.
     pub name: *const c_char,
     /// Handed on to `open`.
@@ -109,6 +112,8 @@ pub struct ozarr_key_encoding_table {
     pub struct_size: usize,
     /// A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
     pub flags: u32,
+    /// 0.
+    pub reserved: i32,
     /// The name in `chunk_key_encoding`. Copied.
     pub name: *const c_char,
     /// Handed on to every function.
@@ -130,7 +135,7 @@ pub unsafe extern "C" fn ozarr_register_key_encoding(table: *const ozarr_key_enc
     entry!("ozarr_register_key_encoding", {
         // SAFETY: NULL, or a struct with its size, by the function's contract.
         let (table, name) = unsafe {
-            let table = copied(table)?;
+            let table = read_struct(table, "table")?;
             (table, text(table.name, "name")?)
         };
         for (function, there) in [("encode", table.encode.is_some()), ("decode", table.decode.is_some())] {
@@ -153,7 +158,7 @@ pub unsafe extern "C" fn ozarr_register_transformer(table: *const ozarr_transfor
     entry!("ozarr_register_transformer", {
         // SAFETY: NULL, or a struct with its size, by the function's contract.
         let (table, name) = unsafe {
-            let table = copied(table)?;
+            let table = read_struct(table, "table")?;
             (table, text(table.name, "name")?)
         };
         if table.open.is_none() {
@@ -213,18 +218,6 @@ pub unsafe extern "C" fn ozarr_unregister(extension: i32, name: *const c_char) -
         }
         Ok(())
     })
-}
-
-/// A copy of a table.
-///
-/// # Safety `table` is NULL or points to a struct with its size.
-pub(super) unsafe fn copied<T: Copy>(table: *const T) -> Result<T> {
-    not_null(table, "table")?;
-    // SAFETY: not NULL; the caller's promise.
-    unsafe {
-        check_struct_size(table, "table")?;
-        Ok(table.read_unaligned())
-    }
 }
 
 /// The context of a registration, given back when the last user is gone.

@@ -23,7 +23,8 @@ use super::handle::Handle;
 use super::host::{call_back, call_back_in_turn};
 use super::status::{self, OZARR_ERR_NOT_FOUND, ozarr_status};
 use super::strings::{not_null, put, text};
-use super::types::{OZARR_IS_REMOTE, Turn, check_struct_size, ozarr_answer, ozarr_context, ozarr_keys, ozarr_store};
+use super::structs::read_struct;
+use super::types::{OZARR_IS_REMOTE, Turn, ozarr_answer, ozarr_context, ozarr_keys, ozarr_store};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::node::registered::{Answer, AnswerDone, ByteRange, Calls, Can, MAX_TOKEN};
 use crate::node::{Mode, Store};
@@ -50,6 +51,8 @@ pub const OZARR_RANGE_SUFFIX: i32 = 2;
 pub struct ozarr_byte_range {
     /// One of `OZARR_RANGE_...`.
     pub kind: i32,
+    /// 0.
+    pub reserved: i32,
     /// The first byte of a span.
     pub offset: u64,
     /// The number of bytes of a span or suffix.
@@ -106,6 +109,8 @@ pub struct ozarr_store_table {
     /// having in flight together, which is taken for granted of ranges with versions, and of no effect for
     /// values that are read whole), or 0.
     pub flags: u32,
+    /// 0.
+    pub reserved: i32,
     /// What the store is called in messages, such as `"sqlite:run.db"`; NULL is `"user:"`. Copied.
     pub name: *const c_char,
     /// Handed on to every function.
@@ -145,6 +150,7 @@ impl ozarr_store_table {
         ozarr_store_table {
             struct_size: size_of::<ozarr_store_table>(),
             flags: 0,
+            reserved: 0,
             name: std::ptr::null(),
             context: std::ptr::null_mut(),
             destroy: None,
@@ -370,11 +376,9 @@ unsafe impl Sync for UserStore {}
 ///
 /// # Safety `table` is NULL or points to a struct with its size, which the host vouches for.
 pub(super) unsafe fn table_of(table: *const ozarr_store_table, argument: &str) -> Result<UserStore> {
-    not_null(table, argument)?;
-    // SAFETY: not NULL; the caller's promise.
+    // SAFETY: NULL, which is refused, or the caller's promise.
     let (table, name) = unsafe {
-        check_struct_size(table, argument)?;
-        let table = table.read_unaligned();
+        let table = read_struct(table, argument)?;
         (table, if table.name.is_null() { "user:" } else { text(table.name, "name")? })
     };
     let unknown = table.flags & !(OZARR_CALLBACK_ANY_THREAD | OZARR_STORE_VERSIONS | OZARR_IS_REMOTE);
@@ -481,9 +485,9 @@ fn sizes_of(ranges: &[ByteRange]) -> Vec<Option<u64>> {
 
 fn ranges_for_c(ranges: &[ByteRange]) -> Vec<ozarr_byte_range> {
     let range = |range: &ByteRange| match *range {
-        ByteRange::Whole => ozarr_byte_range { kind: OZARR_RANGE_WHOLE, offset: 0, size: 0 },
-        ByteRange::Span { offset, len } => ozarr_byte_range { kind: OZARR_RANGE_SPAN, offset, size: len },
-        ByteRange::Suffix { len } => ozarr_byte_range { kind: OZARR_RANGE_SUFFIX, offset: 0, size: len },
+        ByteRange::Whole => ozarr_byte_range { kind: OZARR_RANGE_WHOLE, reserved: 0, offset: 0, size: 0 },
+        ByteRange::Span { offset, len } => ozarr_byte_range { kind: OZARR_RANGE_SPAN, reserved: 0, offset, size: len },
+        ByteRange::Suffix { len } => ozarr_byte_range { kind: OZARR_RANGE_SUFFIX, reserved: 0, offset: 0, size: len },
     };
     ranges.iter().map(range).collect()
 }

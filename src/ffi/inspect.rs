@@ -18,8 +18,9 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{not_null, put_text};
-use super::types::{check_struct_size, ozarr_array, ozarr_context, ozarr_store};
+use super::strings::put_text;
+use super::structs::{Output, read_struct};
+use super::types::{ozarr_array, ozarr_context, ozarr_store};
 use crate::engine::{Memory, Overflow};
 use crate::error::Result;
 use crate::limits::c_strides;
@@ -122,13 +123,12 @@ pub unsafe extern "C" fn ozarr_array_explain(
 ) -> ozarr_status {
     entry!("ozarr_array_explain", {
         let array = ozarr_array::get(array, "array")?;
-        not_null(explanation, "explanation")?;
-        // SAFETY: not NULL; the caller vouches for `struct_size` and for as many bytes as it says.
-        let struct_size = unsafe { check_struct_size(explanation, "explanation") }?;
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        let out = unsafe { Output::new(explanation, "explanation") }?;
         // SAFETY: structs that begin with their size, by the function's contract.
         let e = unsafe { explained(&array, region, memory, write) }?;
-        let filled = ozarr_explanation {
-            struct_size,
+        out.fill(&ozarr_explanation {
+            struct_size: 0,
             bytes: number(e.bytes),
             chunks: number(e.chunks),
             whole_chunks: number(e.whole_chunks),
@@ -144,9 +144,7 @@ pub unsafe extern "C" fn ozarr_array_explain(
             direct_chunks: number(e.direct_chunks),
             threads: number(e.threads),
             thread_bytes: number(e.thread_bytes),
-        };
-        // SAFETY: `struct_size` is at least the size of this struct.
-        unsafe { explanation.write(filled) };
+        });
         Ok(())
     })
 }
@@ -237,11 +235,8 @@ pub unsafe extern "C" fn ozarr_context_stats_reset(context: *const ozarr_context
 #[must_use]
 pub unsafe extern "C" fn ozarr_stats_text(stats: *const ozarr_stats, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
     entry!("ozarr_stats_text", {
-        not_null(stats, "stats")?;
-        // SAFETY: not NULL; the caller vouches for `struct_size` and for as many bytes as it says.
-        unsafe { check_struct_size(stats, "stats") }?;
-        // SAFETY: it has at least the size of the struct.
-        let s = unsafe { stats.read() };
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        let s = unsafe { read_struct(stats, "stats") }?;
         let n = |value: i64| value.max(0) as u64;
         let known = Stats {
             reads: n(s.reads),
@@ -298,12 +293,11 @@ unsafe fn explained(array: &Array, region: *const ozarr_region, memory: *const o
 /// # Safety
 /// `stats` is NULL or points to a struct that begins with its size.
 unsafe fn put_stats(counters: &Counters, retries: u64, stats: *mut ozarr_stats) -> Result<()> {
-    not_null(stats, "stats")?;
-    // SAFETY: not NULL; the caller vouches for `struct_size` and for as many bytes as it says.
-    let struct_size = unsafe { check_struct_size(stats, "stats") }?;
+    // SAFETY: the caller's promise.
+    let out = unsafe { Output::new(stats, "stats") }?;
     let s = counters.snapshot();
-    let filled = ozarr_stats {
-        struct_size,
+    out.fill(&ozarr_stats {
+        struct_size: 0,
         reads: number(s.reads),
         bytes_read: number(s.bytes_read),
         writes: number(s.writes),
@@ -321,8 +315,6 @@ unsafe fn put_stats(counters: &Counters, retries: u64, stats: *mut ozarr_stats) 
         retries: number(retries),
         decode_ns: number(s.decode_ns),
         encode_ns: number(s.encode_ns),
-    };
-    // SAFETY: `struct_size` is at least the size of this struct.
-    unsafe { stats.write(filled) };
+    });
     Ok(())
 }

@@ -50,6 +50,7 @@ mod handle;
 mod host;
 mod settings;
 mod strings;
+mod structs;
 
 use crate::error::{Result, err};
 use std::any::Any;

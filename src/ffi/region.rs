@@ -31,10 +31,10 @@
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
-use super::strings::{not_null, numbers, text};
+use super::strings::{numbers, text};
+use super::structs::read_struct;
 use super::types::{
-    OZARR_BY_DTYPE, check_struct_size, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_order, ozarr_overflow, ozarr_type,
-    read_struct,
+    OZARR_BY_DTYPE, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_order, ozarr_overflow, ozarr_type,
 };
 use crate::dtype::{DataType, ElementType, Field, Struct};
 use crate::engine::{Memory, Selection};
@@ -82,6 +82,8 @@ pub struct ozarr_memory {
     pub r#type: ozarr_type,
     /// What happens to numbers that do not fit: `OZARR_OVERFLOW_ERROR`, ..._WRAP or ..._SATURATE.
     pub overflow: ozarr_overflow,
+    /// 0.
+    pub reserved: i32,
     /// With `OZARR_BY_DTYPE`: the type of the elements; NULL is the array's.
     pub dtype: *const ozarr_dtype,
     /// Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type` and
@@ -141,10 +143,8 @@ pub(super) unsafe fn selection_of(array: &Array, region: *const ozarr_region) ->
     if region.is_null() {
         return Ok(Selection::all(&length));
     }
-    // SAFETY: not NULL; the caller's promise.
-    unsafe { check_struct_size(region, "region") }?;
-    // SAFETY: it has at least the size of the struct.
-    let region = unsafe { region.read() };
+    // SAFETY: the caller's promise.
+    let region = unsafe { read_struct(region, "region") }?;
     // SAFETY: the caller's promise.
     let (start, shape) =
         unsafe { (numbers(region.start, length.len(), "region->start")?, numbers(region.shape, length.len(), "region->shape")?) };
@@ -152,9 +152,6 @@ pub(super) unsafe fn selection_of(array: &Array, region: *const ozarr_region) ->
     let step = if region.step.is_null() { None } else { Some(unsafe { numbers(region.step, length.len(), "region->step") }?) };
     Selection::new(&length, start, shape, step)
 }
-
-/// The bytes that `ozarr_memory` had before `overflow`.
-const MEMORY_V1: usize = std::mem::offset_of!(ozarr_memory, overflow);
 
 /// The type of the elements in memory: for one field, a struct that has nothing but it.
 ///
@@ -195,9 +192,8 @@ fn fields_of(stored: DataType, path: &[&str]) -> Result<Vec<&'static Field>> {
 /// `memory` is NULL or points to a struct that begins with its size and whose strides, if any, are
 /// as many as `shape` is long.
 pub(super) unsafe fn memory_of(array: &Array, shape: &[u64], memory: *const ozarr_memory) -> Result<Memory> {
-    not_null(memory, "memory")?;
-    // SAFETY: not NULL; the caller's promise.
-    let memory = unsafe { read_struct(memory, "memory", MEMORY_V1) }?;
+    // SAFETY: NULL, which is refused, or the caller's promise.
+    let memory = unsafe { read_struct(memory, "memory") }?;
     // SAFETY: NULL or a text, by the caller's promise.
     let data_type = unsafe { memory_type(array.data_type(), &memory) }?;
     let (order_f, overflow) = (is_order_f(memory.order)?, overflow(memory.overflow)?);

@@ -44,7 +44,8 @@ use super::region::both;
 use super::region::{ozarr_memory, ozarr_region};
 use super::status::{self, ozarr_error_info, ozarr_status};
 use super::strings::{not_null, put};
-use super::types::{check_struct_size, ozarr_array, ozarr_request, ozarr_type};
+use super::structs::{Output, read_struct};
+use super::types::{ozarr_array, ozarr_request, ozarr_type};
 use crate::error::{Error, Result, bail};
 use crate::node::{OnDone, Pending, Progress, RequestOptions, wait_any};
 use std::ffi::{CString, c_char, c_void};
@@ -78,6 +79,8 @@ pub struct ozarr_request_options {
     pub struct_size: usize,
     /// A sum of `OZARR_REQUEST_COPY` (writes only) and `OZARR_CALLBACK_ANY_THREAD`, or 0.
     pub flags: u32,
+    /// 0.
+    pub reserved: i32,
     /// The deadline, in seconds from now: a request that is not done by then ends with `OZARR_ERR_TIMEOUT`.
     /// That is looked at in each call on the request, and before each piece of its work. 0: none.
     pub seconds: f64,
@@ -134,10 +137,8 @@ pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<
     if options.is_null() {
         return Ok(RequestOptions::default());
     }
-    // SAFETY: not NULL; the caller's promise.
-    unsafe { check_struct_size(options, "options") }?;
-    // SAFETY: it has at least the size of the struct.
-    let options = unsafe { options.read_unaligned() };
+    // SAFETY: the caller's promise.
+    let options = unsafe { read_struct(options, "options") }?;
     if options.flags & !FLAGS != 0 {
         bail!(Argument, "`options->flags` has {}, expected OZARR_REQUEST_COPY and OZARR_CALLBACK_ANY_THREAD only", options.flags & !FLAGS);
     }
@@ -362,14 +363,13 @@ pub unsafe extern "C" fn ozarr_request_state(request: *const ozarr_request, stat
 pub unsafe extern "C" fn ozarr_request_error(request: *const ozarr_request, info: *mut ozarr_error_info) -> ozarr_status {
     entry!("ozarr_request_error", {
         let request = ozarr_request::get(request, "request")?;
-        not_null(info, "info")?;
-        // SAFETY: not NULL; the caller vouches for `struct_size` and for as many bytes as it says.
-        let struct_size = unsafe { check_struct_size(info, "info") }?;
-        let filled = match request.pending.outcome()? {
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        let out = unsafe { Output::new(info, "info") }?;
+        out.fill(&match request.pending.outcome()? {
             Ok(()) => {
                 let none = c"".as_ptr();
                 let status = status::OZARR_OK;
-                ozarr_error_info { struct_size, status, os_errno: 0, http_status: 0, message: none, key: none, field: none }
+                ozarr_error_info { struct_size: 0, status, os_errno: 0, http_status: 0, reserved: 0, message: none, key: none, field: none }
             }
             Err(error) => {
                 let texts = request.error.get_or_init(|| {
@@ -377,18 +377,17 @@ pub unsafe extern "C" fn ozarr_request_error(request: *const ozarr_request, info
                     Texts { message: c_text(&error.to_string()), key: text(error.key()), field: text(error.field()), error }
                 });
                 ozarr_error_info {
-                    struct_size,
+                    struct_size: 0,
                     status: texts.error.kind().status(),
                     os_errno: texts.error.os_errno(),
                     http_status: texts.error.http_status(),
+                    reserved: 0,
                     message: texts.message.as_ptr(),
                     key: texts.key.as_ptr(),
                     field: texts.field.as_ptr(),
                 }
             }
-        };
-        // SAFETY: `struct_size` is at least the size of this struct.
-        unsafe { info.write(filled) };
+        });
         Ok(())
     })
 }

@@ -8,8 +8,8 @@
 //! The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and
 //! the field, what was found and what was expected. Successful calls leave it as it is.
 
-use super::types::check_struct_size;
-use super::{entry, strings};
+use super::structs::Output;
+use super::entry;
 use crate::error::{Error, ErrorKind, Result};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char};
@@ -170,6 +170,7 @@ pub unsafe extern "C" fn ozarr_last_error() -> *const c_char {
 /// What is known of the calling thread's last failure. The texts are never NULL, and live as long as that of
 /// `ozarr_last_error`.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct ozarr_error_info {
     /// `sizeof(ozarr_error_info)`, set by the caller before the call.
     pub struct_size: usize,
@@ -179,6 +180,8 @@ pub struct ozarr_error_info {
     pub os_errno: i32,
     /// The HTTP status that a server gave, or 0.
     pub http_status: i32,
+    /// 0.
+    pub reserved: i32,
     /// The message, as of `ozarr_last_error`.
     pub message: *const c_char,
     /// The key in the store that the error is about (`"run/t/zarr.json"`), or an empty text.
@@ -194,22 +197,20 @@ pub struct ozarr_error_info {
 #[must_use]
 pub unsafe extern "C" fn ozarr_last_error_info(info: *mut ozarr_error_info) -> ozarr_status {
     entry!("ozarr_last_error_info", {
-        strings::not_null(info, "info")?;
-        // SAFETY: not NULL; the caller vouches for `struct_size` and for as many bytes as it says.
-        let size = unsafe { check_struct_size(info, "info") }?;
-        let filled = LAST.with(|last| {
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        let out = unsafe { Output::new(info, "info") }?;
+        out.fill(&LAST.with(|last| {
             last.with(|l| ozarr_error_info {
-                struct_size: size,
+                struct_size: 0,
                 status: l.status,
                 os_errno: l.os_errno,
                 http_status: l.http_status,
+                reserved: 0,
                 message: l.message.as_ptr(),
                 key: l.key.as_ptr(),
                 field: l.field.as_ptr(),
             })
-        });
-        // SAFETY: `struct_size` is at least the size of this struct.
-        unsafe { info.write(filled) };
+        }));
         Ok(())
     })
 }
@@ -377,6 +378,7 @@ mod tests {
             status: 0,
             os_errno: 0,
             http_status: 0,
+            reserved: 0,
             message: std::ptr::null(),
             key: std::ptr::null(),
             field: std::ptr::null(),

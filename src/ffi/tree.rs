@@ -8,7 +8,8 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
-use super::types::{Cursor, check_struct_size, create, node_kind, ozarr_array, ozarr_create, ozarr_group, ozarr_iter, ozarr_node_function};
+use super::structs::Output;
+use super::types::{Cursor, create, node_kind, ozarr_array, ozarr_create, ozarr_group, ozarr_iter, ozarr_node_function};
 use crate::error::{Result, bail, err};
 use crate::node::Child;
 use std::ffi::{CString, c_char, c_void};
@@ -181,22 +182,19 @@ pub struct ozarr_info {
 pub unsafe extern "C" fn ozarr_array_info(array: *const ozarr_array, info: *mut ozarr_info) -> ozarr_status {
     entry!("ozarr_array_info", {
         let array = ozarr_array::get(array, "array")?;
-        not_null(info, "info")?;
-        // SAFETY: not NULL; the caller vouches for `struct_size` and for as many bytes as it says.
-        let struct_size = unsafe { check_struct_size(info, "info") }?;
+        // SAFETY: a struct that begins with its size, by the function's contract.
+        let out = unsafe { Output::new(info, "info") }?;
         let usage = array.usage()?;
         let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let elements = array.element_bytes();
-        let filled = ozarr_info {
-            struct_size,
+        out.fill(&ozarr_info {
+            struct_size: 0,
             chunks: number(usage.chunks),
             possible_chunks: number(usage.possible_chunks),
             stored_bytes: number(usage.bytes),
             element_bytes: elements.map_or(-1, number),
             ratio: elements.filter(|_| usage.bytes > 0).map_or(0.0, |n| n as f64 / usage.bytes as f64),
-        };
-        // SAFETY: `struct_size` is at least the size of this struct.
-        unsafe { info.write(filled) };
+        });
         Ok(())
     })
 }

@@ -447,47 +447,6 @@ pub(super) fn node_kind(kind: node::NodeKind) -> ozarr_node_kind {
     }
 }
 
-/// The largest `struct_size` that is believed.
-const MAX_STRUCT: usize = 4096;
-
-/// The `struct_size` of a struct that begins with it. Smaller than this version's struct (its first) is an
-/// error that names it; larger comes from a newer header: what this version does not know must be zero.
-///
-/// # Safety
-/// `pointer` points to a struct that begins with its size in bytes, and has as many.
-pub(super) unsafe fn check_struct_size<T>(pointer: *const T, argument: &str) -> Result<usize> {
-    // SAFETY: the struct begins with it.
-    let size = unsafe { pointer.cast::<usize>().read_unaligned() };
-    if size < size_of::<T>() || size > MAX_STRUCT {
-        bail!(Argument, "`{argument}`->struct_size is {size}, expected {}: set it with the struct's ..._INIT or sizeof", size_of::<T>());
-    }
-    for i in size_of::<T>()..size {
-        // SAFETY: within the size that the caller vouches for.
-        if unsafe { pointer.cast::<u8>().add(i).read() } != 0 {
-            bail!(Unsupported, "`{argument}` uses members that came after ozarr {}", env!("CARGO_PKG_VERSION"));
-        }
-    }
-    Ok(size)
-}
-
-/// A struct that begins with its size and whose first version had `least` bytes: members that came later
-/// are zero in it.
-///
-/// # Safety As for [`check_struct_size`]; all bytes zero are a `T`.
-pub(super) unsafe fn read_struct<T: Copy>(pointer: *const T, argument: &str, least: usize) -> Result<T> {
-    // SAFETY: the struct begins with it.
-    let size = unsafe { pointer.cast::<usize>().read_unaligned() };
-    // SAFETY: all bytes zero are a `T`, by the caller's promise.
-    let mut value: T = unsafe { std::mem::zeroed() };
-    if size < least || size >= size_of::<T>() {
-        // SAFETY: the caller's promise.
-        unsafe { check_struct_size(pointer, argument) }?;
-    }
-    // SAFETY: as many bytes as the struct has, and the value too.
-    unsafe { std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), (&raw mut value).cast(), size.min(size_of::<T>())) };
-    Ok(value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -536,31 +495,6 @@ mod tests {
         assert_eq!(data_type(OZARR_AS_STORED, Some(Int8)).unwrap(), Int8);
         for raw in [OZARR_AS_STORED, -1, 31, i32::MAX] {
             assert_eq!(data_type(raw, None).unwrap_err().kind(), ErrorKind::Argument);
-        }
-    }
-
-    #[test]
-    fn struct_sizes_are_checked_both_ways() {
-        #[repr(C)]
-        struct Known {
-            struct_size: usize,
-            a: usize,
-        }
-        #[repr(C)]
-        struct Newer {
-            known: Known,
-            b: usize,
-        }
-        let check = |struct_size, b| {
-            let s = Newer { known: Known { struct_size, a: 1 }, b };
-            // SAFETY: never more bytes than `Newer` has, except sizes that are refused first.
-            unsafe { check_struct_size(&raw const s as *const Known, "s") }.map_err(|e| e.kind())
-        };
-        assert_eq!(check(16, 5), Ok(16));
-        assert_eq!(check(24, 0), Ok(24));
-        assert_eq!(check(24, 5), Err(ErrorKind::Unsupported));
-        for wrong in [0, 8, usize::MAX] {
-            assert_eq!(check(wrong, 0), Err(ErrorKind::Argument));
         }
     }
 }

@@ -21,7 +21,8 @@ class Region(C.Structure):
 
 class Memory(C.Structure):
     _fields_ = [("struct_size", C.c_size_t), ("data", C.c_void_p), ("size", C.c_size_t), ("offset", C.c_size_t),
-                ("strides", C.POINTER(i64)), ("order", C.c_int32), ("type", C.c_int32), ("overflow", C.c_int32), ("reserved", C.c_int32)]
+                ("strides", C.POINTER(i64)), ("order", C.c_int32), ("type", C.c_int32), ("overflow", C.c_int32), ("reserved", C.c_int32),
+                ("dtype", C.c_void_p), ("field", C.c_void_p)]
 
 
 def dims(values):

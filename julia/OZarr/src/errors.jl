@@ -16,7 +16,7 @@ Base.showerror(io::IO, e::OZarrError) = print(io, "OZarrError: ", e.message, " (
 
 # The message is copied at once: it lasts until the thread's next failure.
 @noinline function _error()
-    info = Ref(ozarr_error_info(sizeof(ozarr_error_info), 0, 0, 0, C_NULL, C_NULL, C_NULL))
+    info = Ref(ozarr_error_info(sizeof(ozarr_error_info), 0, 0, 0, 0, C_NULL, C_NULL, C_NULL))
     status = ozarr_last_error_info(info)
     status == OZARR_OK || return OZarrError(status, unsafe_string(ozarr_status_name(status)), unsafe_string(ozarr_last_error()), "", "")
     i = info[]

@@ -35,7 +35,7 @@ end
     status = GC.@preserve start shape step apart begin
         region = Ref(ozarr_region(sizeof(ozarr_region), _pointer(start), _pointer(shape), _pointer(step)))
         memory = Ref(ozarr_memory(sizeof(ozarr_memory), data, bytes, offset, strides === nothing ? Ptr{Int64}(C_NULL) : _pointer(apart),
-            OZARR_ORDER_C, _type_number(E), OZARR_OVERFLOW_ERROR, C_NULL, Cstring(C_NULL)))
+            OZARR_ORDER_C, _type_number(E), OZARR_OVERFLOW_ERROR, Int32(0), C_NULL, Cstring(C_NULL)))
         call(z, region, memory)
     end
     status == OZARR_OK && return nothing

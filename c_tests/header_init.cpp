@@ -1,0 +1,2 @@
+// The initialisers as C++.
+#include "header_init.c"

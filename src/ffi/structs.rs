@@ -1,0 +1,223 @@
+//! The structs of the interface, which grow at their end: programs that were compiled with an older or a newer header keep working.
+//!
+//! Each struct begins with `struct_size`, the number of bytes that the program's header gives it; 0 stands for the number of bytes
+//! that the struct had in the first version of the interface. Members that the program's header does not have are zero when the
+//! library reads the struct, and are left out when it fills the struct. Members that the library does not have must be zero.
+
+use super::batch::ozarr_entry;
+use super::ext_codec::ozarr_codec_table;
+use super::copy::ozarr_copy_options;
+use super::dataset::ozarr_variable;
+use super::inspect::{ozarr_explanation, ozarr_stats};
+use super::ext_dtype::ozarr_dtype_table;
+use super::region::{ozarr_memory, ozarr_region};
+use super::ext_misc::{ozarr_key_encoding_table, ozarr_transformer_table};
+use super::request::ozarr_request_options;
+use super::status::ozarr_error_info;
+use super::strings::not_null;
+use super::ext_store::ozarr_store_table;
+use super::tree::ozarr_info;
+use crate::error::{Result, bail};
+
+/// The largest `struct_size` that is believed.
+const MAX_STRUCT: usize = 4096;
+
+/// A struct of the interface.
+///
+/// # Safety
+/// The type is `repr(C)`, begins with `struct_size: usize`, has no padding, and all bytes zero are a value of it.
+pub(super) unsafe trait Growing: Copy {
+    /// The size in bytes in the first version of the interface; it never changes after that version's release.
+    const FIRST: usize;
+    /// The offset of the member `reserved`, which fills a hole and must be 0; `None` if there is no such member.
+    const RESERVED: Option<usize>;
+}
+
+/// Names each struct with its first size, and says whether it has a member `reserved`.
+macro_rules! growing {
+    ($($name:ident: $first:literal $(, $reserved:ident)?;)*) => {
+        $(
+            // SAFETY: `repr(C)` structs of numbers, pointers and functions that may be NULL, with their holes named; the size comes first.
+            unsafe impl Growing for $name {
+                const FIRST: usize = $first;
+                const RESERVED: Option<usize> = match [$(std::mem::offset_of!($name, $reserved))?].as_slice() {
+                    [offset] => Some(*offset),
+                    _ => None,
+                };
+            }
+            const _: () = assert!(std::mem::offset_of!($name, struct_size) == 0 && $first <= size_of::<$name>());
+        )*
+
+        /// Each struct's name, first size and size.
+        #[cfg(test)]
+        const TABLE: &[(&str, usize, usize)] = &[$((stringify!($name), $first, size_of::<$name>())),*];
+    };
+}
+
+growing! {
+    ozarr_error_info: 48, reserved;
+    ozarr_region: 32;
+    ozarr_memory: 72, reserved;
+    ozarr_request_options: 40, reserved;
+    ozarr_entry: 32;
+    ozarr_explanation: 128;
+    ozarr_stats: 144;
+    ozarr_variable: 104;
+    ozarr_info: 48;
+    ozarr_copy_options: 64;
+    ozarr_store_table: 120, reserved;
+    ozarr_transformer_table: 48, reserved;
+    ozarr_key_encoding_table: 64, reserved;
+    ozarr_codec_table: 88;
+    ozarr_dtype_table: 88;
+}
+
+/// The size of a struct as the program's header gives it.
+///
+/// # Safety
+/// `pointer` points to a struct of as many bytes as its `struct_size` says, or of its first size where that is 0.
+pub(super) unsafe fn struct_size<T: Growing>(pointer: *const T, argument: &str) -> Result<usize> {
+    // SAFETY: the struct begins with it.
+    let size = match unsafe { pointer.cast::<usize>().read_unaligned() } {
+        0 => T::FIRST,
+        size => size,
+    };
+    if size < T::FIRST || size > MAX_STRUCT {
+        bail!(Argument, "`{argument}`->struct_size is {size}, expected {}: set it with the struct's ..._INIT or sizeof", size_of::<T>());
+    }
+    for i in size_of::<T>()..size {
+        // SAFETY: within the size that the caller vouches for.
+        if unsafe { pointer.cast::<u8>().add(i).read() } != 0 {
+            bail!(Unsupported, "`{argument}` uses members that came after ozarr {}", env!("CARGO_PKG_VERSION"));
+        }
+    }
+    Ok(size)
+}
+
+/// The value of a struct; NULL is an error.
+///
+/// # Safety
+/// `pointer` is NULL, or as for [`struct_size`].
+pub(super) unsafe fn read_struct<T: Growing>(pointer: *const T, argument: &str) -> Result<T> {
+    not_null(pointer, argument)?;
+    // SAFETY: not NULL; the caller's promise.
+    let size = unsafe { struct_size(pointer, argument) }?;
+    let value = if size >= size_of::<T>() {
+        // SAFETY: it has at least the bytes of a `T`.
+        unsafe { pointer.read_unaligned() }
+    } else {
+        // SAFETY: all bytes zero are a `T`, by the trait's promise.
+        let mut value: T = unsafe { std::mem::zeroed() };
+        // SAFETY: both have at least `size` bytes.
+        unsafe { std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), (&raw mut value).cast(), size) };
+        value
+    };
+    if let Some(offset) = T::RESERVED {
+        // SAFETY: the member is an `i32` of `value`.
+        let reserved = unsafe { (&raw const value).byte_add(offset).cast::<i32>().read_unaligned() };
+        if reserved != 0 {
+            bail!(Unsupported, "`{argument}`->reserved is {reserved}, expected 0");
+        }
+    }
+    Ok(value)
+}
+
+/// A struct of the caller that is to be filled.
+pub(super) struct Output<T> {
+    pointer: *mut T,
+    size: usize,
+}
+
+impl<T: Growing> Output<T> {
+    /// Checks the struct's size, before the work that its values take; NULL is an error.
+    ///
+    /// # Safety
+    /// `pointer` is NULL, or as for [`struct_size`]; and may be written.
+    pub unsafe fn new(pointer: *mut T, argument: &str) -> Result<Output<T>> {
+        not_null(pointer, argument)?;
+        // SAFETY: not NULL; the caller's promise.
+        let size = unsafe { struct_size(pointer, argument) }?;
+        Ok(Output { pointer, size })
+    }
+
+    /// Fills the members that both the caller's struct and `value` have; `struct_size` stays.
+    pub fn fill(self, value: &T) {
+        let from = size_of::<usize>();
+        let count = self.size.min(size_of::<T>()) - from;
+        // SAFETY: `new` was promised `size` bytes at `pointer`, which the size comes first in; `value` has the bytes of a `T`.
+        unsafe { std::ptr::copy_nonoverlapping((&raw const *value).cast::<u8>().add(from), self.pointer.cast::<u8>().add(from), count) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    /// A struct that has grown: its first version ended before `later`.
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Grown {
+        struct_size: usize,
+        a: i32,
+        reserved: i32,
+        later: u64,
+    }
+
+    // SAFETY: numbers without padding, the size first.
+    unsafe impl Growing for Grown {
+        const FIRST: usize = 16;
+        const RESERVED: Option<usize> = Some(12);
+    }
+
+    /// The struct of a newer header.
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    struct Newer {
+        known: Grown,
+        newest: u64,
+    }
+
+    #[test]
+    fn a_struct_is_read_at_its_first_size_and_any_larger_one() {
+        let read = |struct_size, reserved, newest| {
+            let s = Newer { known: Grown { struct_size, a: 7, reserved, later: 8 }, newest };
+            // SAFETY: never more bytes than `Newer` has, except sizes that are refused first.
+            unsafe { read_struct(&raw const s as *const Grown, "s") }.map(|g| (g.a, g.later)).map_err(|e| e.kind())
+        };
+        let cases = [
+            (0, 0, 5, Ok((7, 0))),
+            (16, 0, 5, Ok((7, 0))),
+            (24, 0, 5, Ok((7, 8))),
+            (32, 0, 0, Ok((7, 8))),
+            (32, 0, 5, Err(ErrorKind::Unsupported)),
+            (24, 1, 0, Err(ErrorKind::Unsupported)),
+            (8, 0, 0, Err(ErrorKind::Argument)),
+            (15, 0, 0, Err(ErrorKind::Argument)),
+            (usize::MAX, 0, 0, Err(ErrorKind::Argument)),
+        ];
+        for (size, reserved, newest, want) in cases {
+            assert_eq!(read(size, reserved, newest), want, "struct_size {size}, reserved {reserved}, newest member {newest}");
+        }
+        // SAFETY: NULL is allowed.
+        assert_eq!(unsafe { read_struct(std::ptr::null::<Grown>(), "s") }.unwrap_err().kind(), ErrorKind::Null);
+    }
+
+    #[test]
+    fn a_struct_is_filled_as_far_as_both_sides_know_it() {
+        for (struct_size, later) in [(0, 1), (16, 1), (24, 8), (32, 8)] {
+            let mut s = Newer { known: Grown { struct_size, a: 1, reserved: 0, later: 1 }, newest: 0 };
+            // SAFETY: `struct_size` is at most the size of `Newer`.
+            let out = unsafe { Output::new(&raw mut s as *mut Grown, "s") }.unwrap();
+            out.fill(&Grown { struct_size: 0, a: 7, reserved: 0, later: 8 });
+            assert_eq!((s.known, s.newest), (Grown { struct_size, a: 7, reserved: 0, later }, 0), "struct_size {struct_size}");
+        }
+    }
+
+    #[test]
+    fn no_struct_has_grown_before_the_first_release() {
+        for (name, first, now) in TABLE {
+            assert_eq!(first, now, "{name}");
+        }
+    }
+}
