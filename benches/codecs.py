@@ -76,9 +76,9 @@ class Library:
             self("spec_new", self.type, 1, shape, C.byref(spec))
             self("spec_set_zarr_format", spec, 2)
             self("spec_set_chunks", spec, shape)
-            self("spec_set_compressor_json", spec, json.dumps(compressor).encode())
+            self("spec_set_member_json", spec, b"compressor", json.dumps(compressor).encode())
             if filters:
-                self("spec_set_filters_json", spec, json.dumps(filters).encode())
+                self("spec_set_member_json", spec, b"filters", json.dumps(filters).encode())
             self("array_create_at", self.store, f"a{i}".encode(), spec, 0, C.byref(array))
             self.lib.ozarr_spec_free(spec)
             self.arrays.append(array)

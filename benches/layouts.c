@@ -92,7 +92,7 @@ static void create(ozarr_store *store, layout *l, int number, const char *compre
     check(ozarr_spec_set_chunks(spec, chunks));
     if (l->codecs) {
         snprintf(codecs, sizeof codecs, "[%s%s]", l->codecs, strcmp(compressor, "none") ? "," ZSTD : "");
-        check(ozarr_spec_set_codecs_json(spec, codecs));
+        check(ozarr_spec_set_member_json(spec, "codecs", codecs));
     } else {
         check(ozarr_spec_set_big_endian(spec, l->big));
         check(ozarr_spec_set_order(spec, l->f_stored ? OZARR_ORDER_F : OZARR_ORDER_C));
@@ -100,7 +100,7 @@ static void create(ozarr_store *store, layout *l, int number, const char *compre
     }
     if (l->filters) {
         check(ozarr_spec_set_zarr_format(spec, 2));
-        check(ozarr_spec_set_filters_json(spec, l->filters));
+        check(ozarr_spec_set_member_json(spec, "filters", l->filters));
     }
     check(ozarr_array_create_at(store, path, spec, OZARR_OVERWRITE, &l->array));
     check(ozarr_array_write(l->array, OZARR_FLOAT32, data, n * sizeof *data));

@@ -229,7 +229,7 @@ static void damaged_chunks(void) {
         size_t size = 0;
         OK(ozarr_spec_new(OZARR_INT8, 2, SHAPE, &s));
         OK(ozarr_spec_set_chunks(s, CHUNKS));
-        OK(ozarr_spec_set_codecs_json(s, CHAINS[c]));
+        OK(ozarr_spec_set_member_json(s, "codecs", CHAINS[c]));
         OK(ozarr_array_create_ex("chunk.zarr", s, OZARR_OVERWRITE, &a));
         ozarr_spec_free(s);
         OK(ozarr_array_write(a, OZARR_INT8, v, sizeof v));

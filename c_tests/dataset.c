@@ -212,11 +212,48 @@ static void calendars(void) {
     }
 }
 
+/* A variable's specification leaves the shape to the dimensions; its compression can also be said without one. */
+static void specifications_without_a_shape(void) {
+    static const char *const dims[] = {"y", "x"};
+    static const int64_t inner[] = {2, 2}, chunks[] = {2, 4}, other[] = {9, 9};
+    ozarr_dataset *ds = NULL;
+    ozarr_spec *s = NULL;
+    ozarr_array *a = NULL;
+    int64_t shape[2];
+    char text[4096];
+    OK(ozarr_dataset_create("specs.zarr", 3, OZARR_NEW, &ds));
+    OK(ozarr_dataset_define_dimension(ds, "y", 6));
+    OK(ozarr_dataset_define_dimension(ds, "x", 4));
+    OK(ozarr_spec_new(OZARR_FLOAT32, 2, NULL, &s));
+    OK(ozarr_spec_set_chunks(s, chunks));
+    OK(ozarr_spec_set_inner_chunks(s, inner));
+    ozarr_variable v = OZARR_VARIABLE_INIT;
+    v.rank = 2, v.dimensions = dims, v.spec = s, v.compressor = "blosc:zstd", v.shuffle = OZARR_SHUFFLE_BIT, v.keep_bits = 7;
+    OK(ozarr_dataset_define_variable_ex(ds, "t", &v, OZARR_NEW, &a));
+    OK(ozarr_array_shape(a, shape));
+    CHECK(shape[0] == 6 && shape[1] == 4);
+    OK(ozarr_node_metadata(ozarr_array_node(a), text, sizeof text, NULL));
+    CHECK(strstr(text, "bitshuffle") && strstr(text, "keepbits") && strstr(text, "sharding_indexed"));
+    ozarr_array_free(a);
+    OK(ozarr_spec_set_shape(s, other));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "[9, 9]", "[6, 4]", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_NEW, NULL));
+    v.spec = NULL, v.type = OZARR_FLOAT64, v.compressor = NULL, v.level = 3;
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "variable->level", "compressor", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_NEW, NULL));
+    v.level = 0, v.shuffle = OZARR_SHUFFLE_BYTE;
+    OK(ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_NEW, &a));
+    OK(ozarr_node_metadata(ozarr_array_node(a), text, sizeof text, NULL));
+    CHECK(strstr(text, "numcodecs.shuffle") && strstr(text, "zstd"));
+    ozarr_array_free(a);
+    ozarr_spec_free(s);
+    OK(ozarr_dataset_close(ds));
+}
+
 int main(void) {
     write_and_read(3, "three.zarr/model");
     write_and_read(2, "two.zarr");
     consolidation();
     disagreement();
     calendars();
+    specifications_without_a_shape();
     return finish();
 }

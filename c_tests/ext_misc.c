@@ -369,8 +369,8 @@ static void lives_with(const char *member, const char *json, int sharded, int fo
     OK(ozarr_spec_new(OZARR_FLOAT64, 1, shape, &spec));
     OK(ozarr_spec_set_zarr_format(spec, format));
     OK(ozarr_spec_set_chunks(spec, chunk));
-    if (format == 2) OK(strcmp(member, "filters") ? ozarr_spec_set_compressor_json(spec, json) : ozarr_spec_set_filters_json(spec, json));
-    else OK(ozarr_spec_set_codecs_json(spec, json));
+    if (format == 2) OK(strcmp(member, "filters") ? ozarr_spec_set_member_json(spec, "compressor", json) : ozarr_spec_set_member_json(spec, "filters", json));
+    else OK(ozarr_spec_set_member_json(spec, "codecs", json));
     if (OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a))) {
         OK(ozarr_array_write(a, OZARR_FLOAT64, x, sizeof x));
         OK(ozarr_array_write_region(a, start, count, OZARR_FLOAT64, x, 400));
@@ -475,13 +475,13 @@ static void codecs_that_lie_are_errors(void) {
     const char *bytes = "{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}";
     char json[512];
     snprintf(json, sizeof json, "[%s, {\"name\": \"test.runs\", \"configuration\": {\"bad\": 1}}]", bytes);
-    OK(ozarr_spec_set_codecs_json(spec, json));
+    OK(ozarr_spec_set_member_json(spec, "codecs", json));
     ERR_SAYS(OZARR_ERR_METADATA, "codecs[1]", "bad is bad", ozarr_array_create_at(st, "bad", spec, OZARR_NEW, &b));
     snprintf(json, sizeof json, "[\"test.half\", %s]", bytes);
-    OK(ozarr_spec_set_codecs_json(spec, json));
+    OK(ozarr_spec_set_member_json(spec, "codecs", json));
     ERR_SAYS(OZARR_ERR_METADATA, "codecs[0]", "doubles only", ozarr_array_create_at(st, "bad", spec, OZARR_NEW, &b));
     snprintf(json, sizeof json, "[%s, \"test.runs\"]", bytes);
-    OK(ozarr_spec_set_codecs_json(spec, json));
+    OK(ozarr_spec_set_member_json(spec, "codecs", json));
     OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, x, sizeof x));
     static const struct { ozarr_status status; const char *says; } writes[] = {

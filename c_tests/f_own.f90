@@ -58,7 +58,7 @@ program f_own
   call check(ozarr_register_codec(c_loc(table)) == OZARR_ERR_EXISTS, "register again")
   call check(ozarr_store_memory(store) == OZARR_OK, "store")
   call check(ozarr_spec_new(OZARR_INT16, 1, [12_c_int64_t], spec) == OZARR_OK, "spec")
-  call check(ozarr_spec_set_codecs_json(spec, codecs // c_null_char) == OZARR_OK, "codecs")
+  call check(ozarr_spec_set_member_json(spec, "codecs" // c_null_char, codecs // c_null_char) == OZARR_OK, "codecs")
   call check(ozarr_array_create_at(store, "a" // c_null_char, spec, OZARR_NEW, a) == OZARR_OK, "create")
   x = [(int(i, c_int16_t), i = 1, 12)]
   call check(ozarr_array_write(a, OZARR_INT16, c_loc(x), c_sizeof(x)) == OZARR_OK, "write")

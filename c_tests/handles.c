@@ -224,9 +224,11 @@ static void every_spec_call(ozarr_spec *s, ozarr_status want) {
     ERR(want, ozarr_spec_set_big_endian(s, true));
     ERR(want, ozarr_spec_set_separator(s, '.'));
     ERR(want, ozarr_spec_set_compressor(s, "gzip", 1));
-    ERR(want, ozarr_spec_set_codecs_json(s, "[]"));
-    ERR(want, ozarr_spec_set_compressor_json(s, "null"));
-    ERR(want, ozarr_spec_set_filters_json(s, "null"));
+    ERR(want, ozarr_spec_set_shuffle(s, OZARR_SHUFFLE_BYTE));
+    ERR(want, ozarr_spec_set_keep_bits(s, 5));
+    ERR(want, ozarr_spec_set_zfp(s, OZARR_ZFP_REVERSIBLE, 0));
+    ERR(want, ozarr_spec_set_checksum(s, true));
+    ERR(want, ozarr_spec_set_shape(s, extents));
     ERR(want, ozarr_spec_set_attributes_json(s, "{}"));
     ERR(want, ozarr_spec_to_json(s, buf, sizeof buf, &len));
     ERR(want, ozarr_spec_suggest(s, buf, sizeof buf, &len));

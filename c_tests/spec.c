@@ -1,6 +1,8 @@
 /* Specifications: every setter shows in the document, arrays made so read back what was written, and what cannot be is refused. */
 #include "table.h"
 
+#include <math.h>
+
 static int64_t SHAPE[] = {10, 6}, CHUNKS[] = {4, 3};
 
 /* The document of a specification contains a text. */
@@ -72,7 +74,7 @@ static void format_3(void) {
     ozarr_spec_free(s);
 
     s = new_spec(3);
-    OK(ozarr_spec_set_codecs_json(s, "[{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}, {\"name\": \"crc32c\"}]"));
+    OK(ozarr_spec_set_member_json(s, "codecs", "[{\"name\": \"bytes\", \"configuration\": {\"endian\": \"little\"}}, {\"name\": \"crc32c\"}]"));
     shows(s, "crc32c");
     works(s);
     ozarr_spec_free(s);
@@ -94,11 +96,11 @@ static void format_2(void) {
     OK(ozarr_spec_set_compressor(s, "zlib", 3));
     shows(s, "\"id\":\"zlib\"");
     works(s);
-    OK(ozarr_spec_set_compressor_json(s, "{\"id\": \"zstd\", \"level\": 2}"));
-    OK(ozarr_spec_set_filters_json(s, "[{\"id\": \"delta\", \"dtype\": \">i2\"}]"));
+    OK(ozarr_spec_set_member_json(s, "compressor", "{\"id\": \"zstd\", \"level\": 2}"));
+    OK(ozarr_spec_set_member_json(s, "filters", "[{\"id\": \"delta\", \"dtype\": \">i2\"}]"));
     shows(s, "\"filters\":[{\"id\":\"delta\"");
     works(s);
-    OK(ozarr_spec_set_compressor_json(s, "null"));
+    OK(ozarr_spec_set_member_json(s, "compressor", "null"));
     shows(s, "\"compressor\":null");
     works(s);
     ozarr_spec_free(s);
@@ -212,7 +214,7 @@ static void refusals(void) {
     ERR_SAYS(OZARR_ERR_RANGE, "int16", "", ozarr_spec_set_fill_value(s, OZARR_FLOAT32, &out_of_range));
     CHECK(ozarr_spec_set_fill_json(s, "\"abc\"") != OZARR_OK);
     CHECK(ozarr_spec_set_fill_json(s, "{") != OZARR_OK);
-    CHECK(ozarr_spec_set_codecs_json(s, "7") != OZARR_OK);
+    CHECK(ozarr_spec_set_member_json(s, "codecs", "7") != OZARR_OK);
     ERR(OZARR_ERR_ARGUMENT, ozarr_spec_set_dimension_names(s, names));
     CHECK(ozarr_spec_set_attributes_json(s, "[]") != OZARR_OK);
     OK(ozarr_spec_to_json(s, after, sizeof after, NULL));
@@ -229,7 +231,76 @@ static void refusals(void) {
     ozarr_spec_free(s);
 }
 
+/* Compression by typed setters: what is written is read back within what was asked for, in both formats, with and without inner chunks. */
+static void compression_by_setters(void) {
+    static const struct { const char *name; int32_t shuffle, bits, zfp; double parameter, error; const char *v3, *v2; } cases[] = {
+        {"lz4", OZARR_SHUFFLE_BYTE, 0, -1, 0, 0, "numcodecs.lz4", "\"id\":\"shuffle\""},
+        {"bz2", OZARR_SHUFFLE_DEFAULT, 0, -1, 0, 0, "numcodecs.bz2", "\"id\":\"bz2\""},
+        {"lzma", OZARR_SHUFFLE_NONE, 0, -1, 0, 0, "numcodecs.lzma", "\"id\":\"lzma\""},
+        {"zlib", OZARR_SHUFFLE_BYTE, 0, -1, 0, 0, "numcodecs.zlib", "\"id\":\"zlib\""},
+        {"gzip", OZARR_SHUFFLE_BYTE, 10, -1, 0, 1, "numcodecs.shuffle", "\"id\":\"bitround\""},
+        {"pcodec", OZARR_SHUFFLE_DEFAULT, 0, -1, 0, 0, "numcodecs.pcodec", "\"id\":\"pcodec\""},
+        {"blosc:zstd", OZARR_SHUFFLE_BIT, 12, -1, 0, 0.1, "\"bitshuffle\"", "\"shuffle\":2"},
+        {"blosc:lz4hc", OZARR_SHUFFLE_NONE, 0, -1, 0, 0, "\"noshuffle\"", "\"shuffle\":0"},
+        {"none", OZARR_SHUFFLE_DEFAULT, 0, OZARR_ZFP_ACCURACY, 0.5, 0.5, "numcodecs.zfpy", "\"id\":\"zfpy\""},
+        {"none", OZARR_SHUFFLE_DEFAULT, 0, OZARR_ZFP_PRECISION, 20, 1, "numcodecs.zfpy", "\"id\":\"zfpy\""},
+        {"none", OZARR_SHUFFLE_DEFAULT, 0, OZARR_ZFP_REVERSIBLE, 0, 0, "numcodecs.zfpy", "\"id\":\"zfpy\""},
+    };
+    static const int64_t shape[] = {32, 32}, chunks[] = {16, 16}, inner[] = {8, 16};
+    static float x[32 * 32], in[32 * 32];
+    for (int i = 0; i < 32 * 32; i++) x[i] = (float)(i % 37) * 3.1f;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int kind = 0; kind < 3; kind++) { /* format 2, format 3, format 3 with inner chunks */
+            ozarr_spec *s = NULL;
+            ozarr_array *a = NULL;
+            OK(ozarr_spec_new(OZARR_FLOAT32, 2, NULL, &s));
+            OK(ozarr_spec_set_zarr_format(s, kind == 0 ? 2 : 3));
+            OK(ozarr_spec_set_chunks(s, chunks));
+            OK(ozarr_spec_set_compressor(s, cases[i].name, -1));
+            OK(ozarr_spec_set_shuffle(s, cases[i].shuffle));
+            OK(ozarr_spec_set_keep_bits(s, cases[i].bits));
+            if (cases[i].zfp >= 0) OK(ozarr_spec_set_zfp(s, cases[i].zfp, cases[i].parameter));
+            OK(ozarr_spec_set_checksum(s, true));
+            if (kind == 2) OK(ozarr_spec_set_inner_chunks(s, inner));
+            ERR_SAYS(OZARR_ERR_STATE, "shape", "", ozarr_array_create_ex("typed.zarr", s, OZARR_OVERWRITE, &a));
+            OK(ozarr_spec_set_shape(s, shape));
+            shows(s, kind == 0 ? cases[i].v2 : cases[i].v3);
+            shows(s, kind == 0 ? "\"id\":\"crc32c\"" : "\"crc32c\"");
+            OK(ozarr_array_create_ex("typed.zarr", s, OZARR_OVERWRITE, &a));
+            ozarr_spec_free(s);
+            OK(ozarr_array_write(a, OZARR_FLOAT32, x, sizeof x));
+            OK(ozarr_array_close(a));
+            OK(ozarr_array_open("typed.zarr", "r", &a));
+            memset(in, 0, sizeof in);
+            OK(ozarr_array_read(a, OZARR_FLOAT32, in, sizeof in));
+            ozarr_array_free(a);
+            double worst = 0;
+            for (int k = 0; k < 32 * 32; k++) worst = fabs((double)x[k] - in[k]) > worst ? fabs((double)x[k] - in[k]) : worst;
+            if (worst > cases[i].error) FAIL("%s, kind %d: an error of %g", cases[i].name, kind, worst);
+        }
+    }
+    ozarr_spec *s = NULL;
+    OK(ozarr_spec_new(OZARR_FLOAT32, 2, shape, &s));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "shuffle", "9", ozarr_spec_set_shuffle(s, 9));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "keep_bits", "23", ozarr_spec_set_keep_bits(s, 24));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "bits", "-1", ozarr_spec_set_keep_bits(s, -1));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "mode", "7", ozarr_spec_set_zfp(s, 7, 0));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "zfp", "-1", ozarr_spec_set_zfp(s, OZARR_ZFP_RATE, -1));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "parameter", "1.5", ozarr_spec_set_zfp(s, OZARR_ZFP_PRECISION, 1.5));
+    ERR_SAYS(OZARR_ERR_UNSUPPORTED, "snappy", "blosc", ozarr_spec_set_compressor(s, "snappy", -1));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "-1", "shape", ozarr_spec_set_shape(s, (const int64_t[]){4, -1}));
+    ozarr_spec_free(s);
+
+    /* Inner chunks of which the suggested chunks are no multiple: the message names what was given. */
+    OK(ozarr_spec_new(OZARR_FLOAT32, 2, shape, &s));
+    OK(ozarr_spec_set_inner_chunks(s, (const int64_t[]){7, 8}));
+    ozarr_array *a = NULL;
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "dimension 0 is 7", "no chunks are set", ozarr_array_create_ex("inner.zarr", s, OZARR_NEW, &a));
+    ozarr_spec_free(s);
+}
+
 int main(void) {
+    compression_by_setters();
     format_3();
     format_2();
     documents();

@@ -539,7 +539,7 @@ contains
       if (status == OZARR_OK) status = ozarr_spec_set_compressor(spec, c_text(compressor), compression)
     end if
     if (present(codecs)) then
-      if (status == OZARR_OK) status = ozarr_spec_set_codecs_json(spec, c_text(codecs))
+      if (status == OZARR_OK) status = ozarr_spec_set_member_json(spec, "codecs" // c_null_char, c_text(codecs))
     end if
     if (present(attributes)) then
       if (status == OZARR_OK) status = ozarr_spec_set_attributes_json(spec, c_text(attributes))

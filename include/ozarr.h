@@ -151,6 +151,8 @@ typedef struct ozarr_error_info {
     int32_t os_errno;
     /** The HTTP status that a server gave, or 0. */
     int32_t http_status;
+    /** 0. */
+    int32_t reserved;
     /** The message, as of `ozarr_last_error`. */
     const char *message;
     /** The key in the store that the error is about (`"run/t/zarr.json"`), or an empty text. */
@@ -162,8 +164,15 @@ typedef struct ozarr_error_info {
     const char *field;
 } ozarr_error_info;
 
-/** The value of a new `ozarr_error_info`. */
-#define OZARR_ERROR_INFO_INIT {sizeof(ozarr_error_info), OZARR_OK, 0, 0, NULL, NULL, NULL}
+/** The first value of an `ozarr_error_info`: {0} with its size. */
+#define OZARR_ERROR_INFO_INIT \
+    {sizeof(ozarr_error_info), 0, 0, 0, 0, NULL, NULL, NULL}
+
+/** Gives `*error_info` the value OZARR_ERROR_INFO_INIT. */
+static inline void ozarr_error_info_init(ozarr_error_info *error_info) {
+    const ozarr_error_info init = OZARR_ERROR_INFO_INIT;
+    *error_info = init;
+}
 
 /**
  * Fills `info`, whose `struct_size` the caller has set, with what is known of the calling thread's last
@@ -654,8 +663,15 @@ typedef struct ozarr_region {
     const int64_t *step;
 } ozarr_region;
 
-/** The value of a new `ozarr_region`. */
-#define OZARR_REGION_INIT {sizeof(ozarr_region), NULL, NULL, NULL}
+/** The first value of an `ozarr_region`: {0} with its size. */
+#define OZARR_REGION_INIT \
+    {sizeof(ozarr_region), NULL, NULL, NULL}
+
+/** Gives `*region` the value OZARR_REGION_INIT. */
+static inline void ozarr_region_init(ozarr_region *region) {
+    const ozarr_region init = OZARR_REGION_INIT;
+    *region = init;
+}
 
 /**
  * Memory of the caller. No byte outside of `data` to `data + size` is touched. To be set to
@@ -682,6 +698,8 @@ typedef struct ozarr_memory {
     ozarr_type type;
     /** What happens to numbers that do not fit: `OZARR_OVERFLOW_ERROR`, ..._WRAP or ..._SATURATE. */
     ozarr_overflow overflow;
+    /** 0. */
+    int32_t reserved;
     /** With `OZARR_BY_DTYPE`: the type of the elements; NULL is the array's. */
     const struct ozarr_dtype *dtype;
     /**
@@ -692,8 +710,15 @@ typedef struct ozarr_memory {
     const char *field;
 } ozarr_memory;
 
-/** The value of a new `ozarr_memory`. */
-#define OZARR_MEMORY_INIT {sizeof(ozarr_memory), NULL, 0, 0, NULL, OZARR_ORDER_C, 0, 0, NULL, NULL}
+/** The first value of an `ozarr_memory`: {0} with its size. */
+#define OZARR_MEMORY_INIT \
+    {sizeof(ozarr_memory), NULL, 0, 0, NULL, 0, 0, 0, 0, NULL, NULL}
+
+/** Gives `*memory` the value OZARR_MEMORY_INIT. */
+static inline void ozarr_memory_init(ozarr_memory *memory) {
+    const ozarr_memory init = OZARR_MEMORY_INIT;
+    *memory = init;
+}
 
 /** Reads a region (NULL: the whole array) to memory. */
 OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const ozarr_region *region,
@@ -1008,16 +1033,29 @@ OZARR_CHECKED ozarr_status ozarr_node_flush(ozarr_node *node);
  *     if (ozarr_spec_new(OZARR_FLOAT32, 3, shape, &s)) goto fail;
  *     if (ozarr_spec_set_chunks(s, chunks)) goto fail;
  *     if (ozarr_spec_set_dimension_names(s, names)) goto fail;
- *     if (ozarr_spec_set_compressor(s, "blosc", 5)) goto fail;
+ *     if (ozarr_spec_set_compressor(s, "blosc:zstd", 5)) goto fail;
+ *     if (ozarr_spec_set_shuffle(s, OZARR_SHUFFLE_BIT)) goto fail;
+ *     if (ozarr_spec_set_keep_bits(s, 12)) goto fail;
  *     if (ozarr_array_create_ex("run.zarr/rain", s, OZARR_NEW, &a)) goto fail;
  *     ozarr_spec_free(s); */
 
 /**
  * A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested
- * shape, compressed with zstd, fill value 0.
+ * shape, compressed with zstd, fill value 0. `shape` may be NULL: then `ozarr_spec_set_shape` gives it
+ * later, or, for a variable of a dataset (`ozarr_variable`), the dataset's dimensions do.
+ *
+ * @param[in] shape array(rank), may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const int64_t *shape,
     ozarr_spec **out);
+
+/**
+ * Another shape, of the same rank, so that one specification serves several arrays. Chunks that were
+ * suggested follow it.
+ *
+ * @param[in] shape array(rank)
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_shape(ozarr_spec *spec, const int64_t *shape);
 
 /**
  * A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
@@ -1075,9 +1113,10 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_typ
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(ozarr_spec *spec, const char *json);
 
 /**
- * Format 3: a member of the document that has no setter of its own, as JSON: `"storage_transformers"` (a
- * list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
- * (`ozarr_register_member`), or one with `"must_understand": false`.
+ * A member of the metadata document as JSON: `"codecs"` (format 3, the whole list), `"compressor"` and
+ * `"filters"` (format 2, `{"id": "zstd", "level": 3}` and a list of such objects, or `null`),
+ * `"storage_transformers"` (format 3, a list, the first one next to the array), `"chunk_key_encoding"`, a
+ * member that was registered (`ozarr_register_member`), or one with `"must_understand": false`.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_member_json(ozarr_spec *spec, const char *name, const char *json);
 
@@ -1100,22 +1139,67 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big)
 OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, char separator);
 
 /**
- * How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level`
- * is the codec's own, -1 its default.
+ * The compressor. `level` is the codec's own, -1 its default:
+ *
+ * - `"none"`
+ * - `"zstd"` -131072 to 22, default 1
+ * - `"gzip"`, `"zlib"` 0 to 9, default 5
+ * - `"bz2"` 1 to 9, default 5
+ * - `"lzma"` 0 to 9, default 6
+ * - `"lz4"` its acceleration, from 1, the default
+ * - `"blosc:lz4"`, `"blosc:lz4hc"`, `"blosc:blosclz"`, `"blosc:zlib"`, `"blosc:zstd"` 0 to 9, default 5:
+ *   Blosc, which shuffles (`ozarr_spec_set_shuffle`) and compresses; `"blosc"` is `"blosc:lz4"`
+ * - `"pcodec"` 0 to 12, default 8: of numbers only
+ *
+ * With inner chunks each of them is compressed. In format 3 zlib, bz2, lzma, lz4 and pcodec are the codecs
+ * `numcodecs.…`, which zarr-python and zarrs read. Takes the place of `ozarr_spec_set_zfp`.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_compressor(ozarr_spec *spec, const char *name, int32_t level);
 
-/** Format 3: the whole list of codecs, as the member `codecs` of the document. */
-OZARR_CHECKED ozarr_status ozarr_spec_set_codecs_json(ozarr_spec *spec, const char *json);
+/** How the bytes of neighbouring elements are put together before they are compressed. */
+typedef int32_t ozarr_shuffle;
+
+enum {
+    /** Blosc shuffles bytes (elements of one byte: bits), other compressors do not shuffle. */
+    OZARR_SHUFFLE_DEFAULT = 0,
+    OZARR_SHUFFLE_NONE = 1,              /**< No shuffle. */
+    /** The first bytes of all elements, then the second bytes, and so on. */
+    OZARR_SHUFFLE_BYTE = 2,
+    OZARR_SHUFFLE_BIT = 3                /**< The first bits of all elements, and so on; with Blosc only. */
+};
 
 /**
- * Format 2: the compressor, as the member `compressor` of the document (`{"id": "zstd", "level": 3}`, or
- * `null`).
+ * The shuffle before compression. Blosc has its own; before other compressors bytes are shuffled by
+ * numcodecs' codec `shuffle`.
  */
-OZARR_CHECKED ozarr_status ozarr_spec_set_compressor_json(ozarr_spec *spec, const char *json);
+OZARR_CHECKED ozarr_status ozarr_spec_set_shuffle(ozarr_spec *spec, ozarr_shuffle shuffle);
 
-/** Format 2: the filters, as the member `filters` of the document (a list, or `null`). */
-OZARR_CHECKED ozarr_status ozarr_spec_set_filters_json(ozarr_spec *spec, const char *json);
+/**
+ * Lossy compression: rounds floating-point numbers to `bits` bits of their mantissa when they are written
+ * (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_keep_bits(ozarr_spec *spec, int32_t bits);
+
+/** What zfp keeps of numbers. */
+typedef int32_t ozarr_zfp;
+
+enum {
+    OZARR_ZFP_REVERSIBLE = 0,            /**< Every bit; `parameter` is 0. */
+    OZARR_ZFP_ACCURACY = 1,              /**< `parameter` is the largest error of a number, above 0. */
+    /** `parameter` is the number of bit planes of each block that are kept, 1 to 64. */
+    OZARR_ZFP_PRECISION = 2,
+    /** `parameter` is the average number of bits of a stored number, above 0. */
+    OZARR_ZFP_RATE = 3
+};
+
+/**
+ * Compresses numbers in chunks of up to four dimensions by zfp, in the place of a compressor. In format 3
+ * this is `numcodecs.zfpy` for the types int32, int64, float32 and float64, and `zfp` for others.
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_set_zfp(ozarr_spec *spec, ozarr_zfp mode, double parameter);
+
+/** Whether a CRC-32C is stored behind each chunk (each inner chunk), which readers compare. */
+OZARR_CHECKED ozarr_status ozarr_spec_set_checksum(ozarr_spec *spec, bool checksum);
 
 /** The attributes that the array has from the beginning, as a JSON object. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_attributes_json(ozarr_spec *spec, const char *json);
@@ -1280,7 +1364,10 @@ typedef struct ozarr_variable {
     const char *const *dimensions;
     /** The shape of a chunk. */
     const int64_t *chunks;
-    /** All other choices about the array, such as its codecs; its shape is that of the dimensions. */
+    /**
+     * All other choices about the array, such as inner chunks. Its shape may be left out (NULL in
+     * `ozarr_spec_new`); if there is one, it must be that of the dimensions.
+     */
     const struct ozarr_spec *spec;
     /** The attribute `units`. */
     const char *units;
@@ -1301,13 +1388,28 @@ typedef struct ozarr_variable {
     double scale_factor;
     /** Then this is added. */
     double add_offset;
-    /** Unused, NULL. */
-    const void *reserved;
+    /** The compressor, as for `ozarr_spec_set_compressor`; NULL: that of `spec`, or zstd. */
+    const char *compressor;
+    /** The compressor's level; 0 is its default. */
+    int32_t level;
+    /** One of `OZARR_SHUFFLE_...`; 0: that of `spec`, or the compressor's. */
+    ozarr_shuffle shuffle;
+    /** The bits of the mantissa that are kept (`ozarr_spec_set_keep_bits`); 0: as `spec` says, or all. */
+    int32_t keep_bits;
+    /** 0. */
+    int32_t reserved;
 } ozarr_variable;
 
-/** The value of a new `ozarr_variable`. */
+/** The first value of an `ozarr_variable`: {0} with its size. */
 #define OZARR_VARIABLE_INIT \
-    {sizeof(ozarr_variable), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL}
+    {sizeof(ozarr_variable), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, 0, \
+    0, 0}
+
+/** Gives `*variable` the value OZARR_VARIABLE_INIT. */
+static inline void ozarr_variable_init(ozarr_variable *variable) {
+    const ozarr_variable init = OZARR_VARIABLE_INIT;
+    *variable = init;
+}
 
 /**
  * As `ozarr_dataset_define_variable`, with every choice; `flags`: what if something stands there already.
@@ -1626,6 +1728,8 @@ typedef struct ozarr_request_options {
     size_t struct_size;
     /** A sum of `OZARR_REQUEST_COPY` (writes only) and `OZARR_CALLBACK_ANY_THREAD`, or 0. */
     uint32_t flags;
+    /** 0. */
+    int32_t reserved;
     /**
      * The deadline, in seconds from now: a request that is not done by then ends with `OZARR_ERR_TIMEOUT`.
      * That is looked at in each call on the request, and before each piece of its work. 0: none.
@@ -1643,8 +1747,15 @@ typedef struct ozarr_request_options {
     void *user;
 } ozarr_request_options;
 
-/** The value of a new `ozarr_request_options`. */
-#define OZARR_REQUEST_OPTIONS_INIT {sizeof(ozarr_request_options), 0, 0, NULL, NULL}
+/** The first value of an `ozarr_request_options`: {0} with its size. */
+#define OZARR_REQUEST_OPTIONS_INIT \
+    {sizeof(ozarr_request_options), 0, 0, 0, NULL, NULL}
+
+/** Gives `*request_options` the value OZARR_REQUEST_OPTIONS_INIT. */
+static inline void ozarr_request_options_init(ozarr_request_options *request_options) {
+    const ozarr_request_options init = OZARR_REQUEST_OPTIONS_INIT;
+    *request_options = init;
+}
 
 /**
  * Begins to read the box of `shape` elements that begins at `start` to `data`: contiguous, the last index

@@ -87,7 +87,7 @@ public:
 
     /// The last failure of a C function in this thread.
     static error last() {
-        ozarr_error_info info = {sizeof(ozarr_error_info), OZARR_OK, 0, 0, nullptr, nullptr, nullptr};
+        ozarr_error_info info = OZARR_ERROR_INFO_INIT;
         if (ozarr_last_error_info(&info) != OZARR_OK) return error(OZARR_ERR_INTERNAL, ozarr_last_error());
         return error(info.status, info.message, info.key, info.field, info.os_errno);
     }
@@ -764,9 +764,13 @@ public:
     spec &big_endian(bool big = true) { return set(ozarr_spec_set_big_endian(h_, big)); }
     spec &separator(char separator) { return set(ozarr_spec_set_separator(h_, separator)); }
     spec &compressor(const std::string &name, int level = -1) { return set(ozarr_spec_set_compressor(h_, name.c_str(), level)); }
-    spec &compressor_json(const std::string &json) { return set(ozarr_spec_set_compressor_json(h_, json.c_str())); }
-    spec &codecs_json(const std::string &json) { return set(ozarr_spec_set_codecs_json(h_, json.c_str())); }
-    spec &filters_json(const std::string &json) { return set(ozarr_spec_set_filters_json(h_, json.c_str())); }
+    spec &shape(const index &shape) { return ranked("shape", shape.size()) ? set(ozarr_spec_set_shape(h_, shape.data())) : *this; }
+    spec &shuffle(ozarr_shuffle shuffle) { return set(ozarr_spec_set_shuffle(h_, shuffle)); }
+    spec &keep_bits(int bits) { return set(ozarr_spec_set_keep_bits(h_, bits)); }
+    spec &zfp(ozarr_zfp mode, double parameter = 0) { return set(ozarr_spec_set_zfp(h_, mode, parameter)); }
+    spec &checksum(bool checksum = true) { return set(ozarr_spec_set_checksum(h_, checksum)); }
+    /// A member of the metadata document, such as `codecs`, `compressor` or `filters`.
+    spec &member_json(const std::string &name, const std::string &json) { return set(ozarr_spec_set_member_json(h_, name.c_str(), json.c_str())); }
     spec &attributes_json(const std::string &json) { return set(ozarr_spec_set_attributes_json(h_, json.c_str())); }
 
     /// The metadata document that an array created now would have.
@@ -1209,7 +1213,7 @@ private:
         constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / sizeof(T);
         ozarr_region c_region = {sizeof(ozarr_region), r.start.data(), r.shape.data(), r.step.empty() ? nullptr : r.step.data()};
         ozarr_memory memory = {sizeof(ozarr_memory), const_cast<element *>(data), (size < most ? size : most) * sizeof(T), 0, nullptr, OZARR_ORDER_C,
-                               OZARR_BY_DTYPE, OZARR_OVERFLOW_ERROR, what, field};
+                               OZARR_BY_DTYPE, OZARR_OVERFLOW_ERROR, 0, what, field};
         if constexpr (Typed) memory.type = static_cast<ozarr_type>(type_of<element>::value);
         // The memory of an empty vector is nowhere.
         unsigned char nothing;

@@ -91,8 +91,15 @@ typedef struct ozarr_info {
     double ratio;
 } ozarr_info;
 
-/** The value of a new `ozarr_info`. */
-#define OZARR_INFO_INIT {sizeof(ozarr_info), 0, 0, 0, 0, 0}
+/** The first value of an `ozarr_info`: {0} with its size. */
+#define OZARR_INFO_INIT \
+    {sizeof(ozarr_info), 0, 0, 0, 0, 0}
+
+/** Gives `*info` the value OZARR_INFO_INIT. */
+static inline void ozarr_info_init(ozarr_info *info) {
+    const ozarr_info init = OZARR_INFO_INIT;
+    *info = init;
+}
 
 /** Tells how much of the array is stored, which lists its keys. */
 OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info *info);
@@ -203,7 +210,7 @@ OZARR_CHECKED ozarr_status ozarr_array_fill(const ozarr_array *array, const ozar
 
 /** One region of a batch. To be set to `OZARR_ENTRY_INIT` first. */
 typedef struct ozarr_entry {
-    /** `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. */
+    /** `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. The same in all entries of a batch. */
     size_t struct_size;
     /** The array. */
     const struct ozarr_array *array;
@@ -213,8 +220,15 @@ typedef struct ozarr_entry {
     const struct ozarr_memory *memory;
 } ozarr_entry;
 
-/** The value of a new `ozarr_entry`. */
-#define OZARR_ENTRY_INIT {sizeof(ozarr_entry), NULL, NULL, NULL}
+/** The first value of an `ozarr_entry`: {0} with its size. */
+#define OZARR_ENTRY_INIT \
+    {sizeof(ozarr_entry), NULL, NULL, NULL}
+
+/** Gives `*entry` the value OZARR_ENTRY_INIT. */
+static inline void ozarr_entry_init(ozarr_entry *entry) {
+    const ozarr_entry init = OZARR_ENTRY_INIT;
+    *entry = init;
+}
 
 /** Reads `count` regions, each to its memory. */
 OZARR_CHECKED ozarr_status ozarr_read_many(size_t count, const ozarr_entry *entries);
@@ -291,9 +305,15 @@ typedef struct ozarr_explanation {
     int64_t thread_bytes;
 } ozarr_explanation;
 
-/** The value of a new `ozarr_explanation`. */
+/** The first value of an `ozarr_explanation`: {0} with its size. */
 #define OZARR_EXPLANATION_INIT \
     {sizeof(ozarr_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/** Gives `*explanation` the value OZARR_EXPLANATION_INIT. */
+static inline void ozarr_explanation_init(ozarr_explanation *explanation) {
+    const ozarr_explanation init = OZARR_EXPLANATION_INIT;
+    *explanation = init;
+}
 
 /** Counts of what was done; to be set to `OZARR_STATS_INIT` first. */
 typedef struct ozarr_stats {
@@ -335,8 +355,15 @@ typedef struct ozarr_stats {
     int64_t encode_ns;
 } ozarr_stats;
 
-/** The value of a new `ozarr_stats`. */
-#define OZARR_STATS_INIT {sizeof(ozarr_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/** The first value of an `ozarr_stats`: {0} with its size. */
+#define OZARR_STATS_INIT \
+    {sizeof(ozarr_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/** Gives `*stats` the value OZARR_STATS_INIT. */
+static inline void ozarr_stats_init(ozarr_stats *stats) {
+    const ozarr_stats init = OZARR_STATS_INIT;
+    *stats = init;
+}
 
 /**
  * Tells what reading (`write` false) or writing a region (NULL: the whole array) will do, without doing it:
@@ -779,8 +806,15 @@ typedef struct ozarr_copy_options {
     void *user;
 } ozarr_copy_options;
 
-/** The value of a new `ozarr_copy_options`. */
-#define OZARR_COPY_OPTIONS_INIT {sizeof(ozarr_copy_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL}
+/** The first value of an `ozarr_copy_options`: {0} with its size. */
+#define OZARR_COPY_OPTIONS_INIT \
+    {sizeof(ozarr_copy_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL}
+
+/** Gives `*copy_options` the value OZARR_COPY_OPTIONS_INIT. */
+static inline void ozarr_copy_options_init(ozarr_copy_options *copy_options) {
+    const ozarr_copy_options init = OZARR_COPY_OPTIONS_INIT;
+    *copy_options = init;
+}
 
 /**
  * What a copy of the array is in that format (2, 3; 0: the array's own): its shape, chunks, codecs, fill

@@ -57,14 +57,13 @@ enum {
 typedef struct ozarr_byte_range {
     /** One of `OZARR_RANGE_...`. */
     int32_t kind;
+    /** 0. */
+    int32_t reserved;
     /** The first byte of a span. */
     uint64_t offset;
     /** The number of bytes of a span or suffix. */
     uint64_t size;
 } ozarr_byte_range;
-
-/** The value of a new `ozarr_byte_range`. */
-#define OZARR_BYTE_RANGE_INIT {OZARR_RANGE_WHOLE, 0, 0}
 
 /** Gives back what belongs to `context`: called once, after the last use of a table. */
 typedef void (*ozarr_destroy_function)(void *context);
@@ -111,6 +110,8 @@ typedef struct ozarr_store_table {
      * values that are read whole), or 0.
      */
     uint32_t flags;
+    /** 0. */
+    int32_t reserved;
     /** What the store is called in messages, such as `"sqlite:run.db"`; NULL is `"user:"`. Copied. */
     const char *name;
     /** Handed on to every function. */
@@ -152,9 +153,16 @@ typedef struct ozarr_store_table {
     ozarr_flush_function flush;
 } ozarr_store_table;
 
-/** The value of a new `ozarr_store_table`. */
-#define OZARR_STORE_TABLE_INIT {sizeof(ozarr_store_table), 0, NULL, NULL, NULL, NULL, NULL, NULL, \
-    NULL, NULL, NULL, NULL, NULL, NULL, NULL}
+/** The first value of an `ozarr_store_table`: {0} with its size. */
+#define OZARR_STORE_TABLE_INIT \
+    {sizeof(ozarr_store_table), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+    NULL, NULL}
+
+/** Gives `*store_table` the value OZARR_STORE_TABLE_INIT. */
+static inline void ozarr_store_table_init(ozarr_store_table *store_table) {
+    const ozarr_store_table init = OZARR_STORE_TABLE_INIT;
+    *store_table = init;
+}
 
 /**
  * Makes a store of functions. Mode `"r"` never calls those that change it; `"r+"` does. `context` has
@@ -204,8 +212,7 @@ OZARR_CHECKED ozarr_status ozarr_keys_add(ozarr_keys *keys, const char *key);
  * What the specification leaves open a program can fill: storage transformers, codecs, data types, chunk
  * key encodings, and members of `zarr.json` that must be understood. They are registered under their names
  * for the whole process, as tables of functions like those of a store of your own, and then used by every
- * array whose metadata name them; new arrays name them through `ozarr_spec_set_codecs_json`,
- * `ozarr_spec_set_member_json` and the like.
+ * array whose metadata name them; new arrays name them through `ozarr_spec_set_member_json`.
  *
  * A name that is taken, by the library or by another registration, is `OZARR_ERR_EXISTS` unless
  * `OZARR_REGISTER_REPLACE` is among the flags. Arrays that are open keep what they were opened with. A
@@ -252,6 +259,8 @@ typedef struct ozarr_transformer_table {
      * functions have flags of their own), or 0.
      */
     uint32_t flags;
+    /** 0. */
+    int32_t reserved;
     /** The name in `storage_transformers`. Copied. */
     const char *name;
     /** Handed on to `open`. */
@@ -262,8 +271,15 @@ typedef struct ozarr_transformer_table {
     ozarr_transformer_open_function open;
 } ozarr_transformer_table;
 
-/** The value of a new `ozarr_transformer_table`. */
-#define OZARR_TRANSFORMER_TABLE_INIT {sizeof(ozarr_transformer_table), 0, NULL, NULL, NULL, NULL}
+/** The first value of an `ozarr_transformer_table`: {0} with its size. */
+#define OZARR_TRANSFORMER_TABLE_INIT \
+    {sizeof(ozarr_transformer_table), 0, 0, NULL, NULL, NULL, NULL}
+
+/** Gives `*transformer_table` the value OZARR_TRANSFORMER_TABLE_INIT. */
+static inline void ozarr_transformer_table_init(ozarr_transformer_table *transformer_table) {
+    const ozarr_transformer_table init = OZARR_TRANSFORMER_TABLE_INIT;
+    *transformer_table = init;
+}
 
 /**
  * The end of the key of the chunk `index` (as many numbers as `rank`; NULL for 0), behind the array's
@@ -283,6 +299,8 @@ typedef struct ozarr_key_encoding_table {
     size_t struct_size;
     /** A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0. */
     uint32_t flags;
+    /** 0. */
+    int32_t reserved;
     /** The name in `chunk_key_encoding`. Copied. */
     const char *name;
     /** Handed on to every function. */
@@ -297,9 +315,15 @@ typedef struct ozarr_key_encoding_table {
     ozarr_key_decode_function decode;
 } ozarr_key_encoding_table;
 
-/** The value of a new `ozarr_key_encoding_table`. */
-#define OZARR_KEY_ENCODING_TABLE_INIT {sizeof(ozarr_key_encoding_table), 0, NULL, NULL, NULL, \
-    NULL, NULL, NULL}
+/** The first value of an `ozarr_key_encoding_table`: {0} with its size. */
+#define OZARR_KEY_ENCODING_TABLE_INIT \
+    {sizeof(ozarr_key_encoding_table), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL}
+
+/** Gives `*key_encoding_table` the value OZARR_KEY_ENCODING_TABLE_INIT. */
+static inline void ozarr_key_encoding_table_init(ozarr_key_encoding_table *key_encoding_table) {
+    const ozarr_key_encoding_table init = OZARR_KEY_ENCODING_TABLE_INIT;
+    *key_encoding_table = init;
+}
 
 /** Registers a chunk key encoding. The table is copied. `"default"` and `"v2"` cannot be replaced. */
 OZARR_CHECKED ozarr_status ozarr_register_key_encoding(const ozarr_key_encoding_table *table);
@@ -392,9 +416,15 @@ typedef struct ozarr_codec_table {
     ozarr_codec_function decode;
 } ozarr_codec_table;
 
-/** The value of a new `ozarr_codec_table`. */
-#define OZARR_CODEC_TABLE_INIT {sizeof(ozarr_codec_table), 0, OZARR_CODEC_BYTES, NULL, NULL, NULL, \
-    NULL, NULL, NULL, NULL, NULL, NULL}
+/** The first value of an `ozarr_codec_table`: {0} with its size. */
+#define OZARR_CODEC_TABLE_INIT \
+    {sizeof(ozarr_codec_table), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
+
+/** Gives `*codec_table` the value OZARR_CODEC_TABLE_INIT. */
+static inline void ozarr_codec_table_init(ozarr_codec_table *codec_table) {
+    const ozarr_codec_table init = OZARR_CODEC_TABLE_INIT;
+    *codec_table = init;
+}
 
 /**
  * Registers a codec. The table is copied. A chain or shard's own codecs (`"bytes"`, `"transpose"`,
@@ -469,9 +499,15 @@ typedef struct ozarr_dtype_table {
     ozarr_dtype_json_function fill_to_json;
 } ozarr_dtype_table;
 
-/** The value of a new `ozarr_dtype_table`. */
-#define OZARR_DTYPE_TABLE_INIT {sizeof(ozarr_dtype_table), 0, OZARR_AS_STORED, 0, NULL, NULL, NULL, \
-    NULL, NULL, NULL, NULL, NULL}
+/** The first value of an `ozarr_dtype_table`: {0} with its size. */
+#define OZARR_DTYPE_TABLE_INIT \
+    {sizeof(ozarr_dtype_table), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
+
+/** Gives `*dtype_table` the value OZARR_DTYPE_TABLE_INIT. */
+static inline void ozarr_dtype_table_init(ozarr_dtype_table *dtype_table) {
+    const ozarr_dtype_table init = OZARR_DTYPE_TABLE_INIT;
+    *dtype_table = init;
+}
 
 /** Registers a data type. The table is copied. Types cannot be the fields of structs. */
 OZARR_CHECKED ozarr_status ozarr_register_dtype(const ozarr_dtype_table *table);

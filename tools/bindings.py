@@ -18,7 +18,7 @@ STRUCTS = ["ozarr_copy_options", "ozarr_error_info", "ozarr_region", "ozarr_memo
            "ozarr_store_table", "ozarr_transformer_table", "ozarr_codec_table", "ozarr_dtype_table", "ozarr_key_encoding_table",
            "ozarr_request_options", "ozarr_entry"]
 NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_overflow", "ozarr_node_kind", "ozarr_json_kind", "ozarr_status", "ozarr_dtype_kind",
-           "ozarr_byte_order", "ozarr_log_level", "ozarr_state"}
+           "ozarr_byte_order", "ozarr_log_level", "ozarr_state", "ozarr_shuffle", "ozarr_zfp"}
 # A C scalar in Fortran and in Julia; the named numbers are int32_t.
 SCALARS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"), "uint64_t": ("integer(c_int64_t)", "UInt64"),
            "uint8_t": ("integer(c_int8_t)", "UInt8"), "size_t": ("integer(c_size_t)", "Csize_t"), "double": ("real(c_double)", "Cdouble"), "bool": ("logical(c_bool)", "Bool"),

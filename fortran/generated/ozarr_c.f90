@@ -112,6 +112,14 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_LOG_INFO = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_RESIZE_KEEP = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_SINGLE = -1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_SHUFFLE_DEFAULT = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_SHUFFLE_NONE = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_SHUFFLE_BYTE = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_SHUFFLE_BIT = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ZFP_REVERSIBLE = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ZFP_ACCURACY = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ZFP_PRECISION = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ZFP_RATE = 3_c_int32_t
   integer(c_int32_t), parameter :: OZARR_PARTITION_INNER = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_COPY = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_QUEUED = 0_c_int32_t
@@ -165,6 +173,7 @@ module ozarr_c
     integer(c_int32_t) :: status = 0
     integer(c_int32_t) :: os_errno = 0
     integer(c_int32_t) :: http_status = 0
+    integer(c_int32_t) :: reserved = 0
     type(c_ptr) :: message = c_null_ptr
     type(c_ptr) :: key = c_null_ptr
     type(c_ptr) :: field = c_null_ptr
@@ -186,6 +195,7 @@ module ozarr_c
     integer(c_int32_t) :: order = 0
     integer(c_int32_t) :: type_ = 0
     integer(c_int32_t) :: overflow = 0
+    integer(c_int32_t) :: reserved = 0
     type(c_ptr) :: dtype = c_null_ptr
     type(c_ptr) :: field = c_null_ptr
   end type ozarr_memory
@@ -205,12 +215,17 @@ module ozarr_c
     type(c_ptr) :: missing = c_null_ptr
     real(c_double) :: scale_factor = 0
     real(c_double) :: add_offset = 0
-    type(c_ptr) :: reserved = c_null_ptr
+    type(c_ptr) :: compressor = c_null_ptr
+    integer(c_int32_t) :: level = 0
+    integer(c_int32_t) :: shuffle = 0
+    integer(c_int32_t) :: keep_bits = 0
+    integer(c_int32_t) :: reserved = 0
   end type ozarr_variable
 
   type, bind(c) :: ozarr_request_options
     integer(c_size_t) :: struct_size = 0
     integer(c_int32_t) :: flags = 0
+    integer(c_int32_t) :: reserved = 0
     real(c_double) :: seconds = 0
     type(c_funptr) :: done = c_null_funptr
     type(c_ptr) :: user = c_null_ptr
@@ -287,6 +302,7 @@ module ozarr_c
 
   type, bind(c) :: ozarr_byte_range
     integer(c_int32_t) :: kind = 0
+    integer(c_int32_t) :: reserved = 0
     integer(c_int64_t) :: offset = 0
     integer(c_int64_t) :: bytes = 0
   end type ozarr_byte_range
@@ -294,6 +310,7 @@ module ozarr_c
   type, bind(c) :: ozarr_store_table
     integer(c_size_t) :: struct_size = 0
     integer(c_int32_t) :: flags = 0
+    integer(c_int32_t) :: reserved = 0
     type(c_ptr) :: name = c_null_ptr
     type(c_ptr) :: context = c_null_ptr
     type(c_funptr) :: destroy = c_null_funptr
@@ -312,6 +329,7 @@ module ozarr_c
   type, bind(c) :: ozarr_transformer_table
     integer(c_size_t) :: struct_size = 0
     integer(c_int32_t) :: flags = 0
+    integer(c_int32_t) :: reserved = 0
     type(c_ptr) :: name = c_null_ptr
     type(c_ptr) :: context = c_null_ptr
     type(c_funptr) :: destroy = c_null_funptr
@@ -321,6 +339,7 @@ module ozarr_c
   type, bind(c) :: ozarr_key_encoding_table
     integer(c_size_t) :: struct_size = 0
     integer(c_int32_t) :: flags = 0
+    integer(c_int32_t) :: reserved = 0
     type(c_ptr) :: name = c_null_ptr
     type(c_ptr) :: context = c_null_ptr
     type(c_funptr) :: destroy = c_null_funptr
@@ -946,6 +965,12 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_spec_new
+    function ozarr_spec_set_shape(spec, shape) bind(c, name="ozarr_spec_set_shape") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: spec
+      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_shape
     function ozarr_spec_from_json(document, out) bind(c, name="ozarr_spec_from_json") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: document(*)
@@ -1049,24 +1074,31 @@ module ozarr_c
       integer(c_int32_t), value :: level
       integer(c_int32_t) :: r
     end function ozarr_spec_set_compressor
-    function ozarr_spec_set_codecs_json(spec, json) bind(c, name="ozarr_spec_set_codecs_json") result(r)
-      import :: c_char, c_int32_t, c_ptr
+    function ozarr_spec_set_shuffle(spec, shuffle) bind(c, name="ozarr_spec_set_shuffle") result(r)
+      import :: c_int32_t, c_ptr
       type(c_ptr), value :: spec
-      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t), value :: shuffle
       integer(c_int32_t) :: r
-    end function ozarr_spec_set_codecs_json
-    function ozarr_spec_set_compressor_json(spec, json) bind(c, name="ozarr_spec_set_compressor_json") result(r)
-      import :: c_char, c_int32_t, c_ptr
+    end function ozarr_spec_set_shuffle
+    function ozarr_spec_set_keep_bits(spec, bits) bind(c, name="ozarr_spec_set_keep_bits") result(r)
+      import :: c_int32_t, c_ptr
       type(c_ptr), value :: spec
-      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t), value :: bits
       integer(c_int32_t) :: r
-    end function ozarr_spec_set_compressor_json
-    function ozarr_spec_set_filters_json(spec, json) bind(c, name="ozarr_spec_set_filters_json") result(r)
-      import :: c_char, c_int32_t, c_ptr
+    end function ozarr_spec_set_keep_bits
+    function ozarr_spec_set_zfp(spec, mode, parameter) bind(c, name="ozarr_spec_set_zfp") result(r)
+      import :: c_double, c_int32_t, c_ptr
       type(c_ptr), value :: spec
-      character(kind=c_char), intent(in) :: json(*)
+      integer(c_int32_t), value :: mode
+      real(c_double), value :: parameter
       integer(c_int32_t) :: r
-    end function ozarr_spec_set_filters_json
+    end function ozarr_spec_set_zfp
+    function ozarr_spec_set_checksum(spec, checksum) bind(c, name="ozarr_spec_set_checksum") result(r)
+      import :: c_bool, c_int32_t, c_ptr
+      type(c_ptr), value :: spec
+      logical(c_bool), value :: checksum
+      integer(c_int32_t) :: r
+    end function ozarr_spec_set_checksum
     function ozarr_spec_set_attributes_json(spec, json) bind(c, name="ozarr_spec_set_attributes_json") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: spec

@@ -36,7 +36,7 @@ struct BitRound {
 }
 
 /// The bits of the mantissa of a floating-point type (or of a component). Formats of 8 bits and less have none to spare.
-fn mantissa(t: DataType) -> Option<u32> {
+pub fn mantissa(t: DataType) -> Option<u32> {
     match t.part().unwrap_or(t) {
         DataType::Narrow(n @ Narrow::BFloat16) => Some(n.mantissa()),
         DataType::Float16 => Some(10),

@@ -22,14 +22,15 @@
 
 use super::entry;
 use super::handle::Handle;
+use super::spec::{bits_of, ozarr_shuffle, shuffle_of};
 use super::status::ozarr_status;
 use super::strings::{lengths, not_null, optional_texts, put, put_text, rank, text};
 use super::structs::read_struct;
 use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
-use crate::dtype::Element;
+use crate::dtype::{DataType, Element};
 use crate::error::{Result, bail, err};
 use crate::metadata::Format;
-use crate::node::{Context, Create, Dataset, Group, Mode, Store, Variable};
+use crate::node::{Context, Create, Dataset, Group, Mode, Spec, Store, Variable};
 use std::ffi::{c_char, c_void};
 
 /// Creates a group for a dataset, with the groups above it that are missing. `zarr_format` is 2 or 3; 0 is
@@ -205,7 +206,8 @@ pub struct ozarr_variable {
     pub dimensions: *const *const c_char,
     /// The shape of a chunk.
     pub chunks: *const i64,
-    /// All other choices about the array, such as its codecs; its shape is that of the dimensions.
+    /// All other choices about the array, such as inner chunks. Its shape may be left out (NULL in
+    /// `ozarr_spec_new`); if there is one, it must be that of the dimensions.
     pub spec: *const ozarr_spec,
     /// The attribute `units`.
     pub units: *const c_char,
@@ -224,6 +226,16 @@ pub struct ozarr_variable {
     pub scale_factor: f64,
     /// Then this is added.
     pub add_offset: f64,
+    /// The compressor, as for `ozarr_spec_set_compressor`; NULL: that of `spec`, or zstd.
+    pub compressor: *const c_char,
+    /// The compressor's level; 0 is its default.
+    pub level: i32,
+    /// One of `OZARR_SHUFFLE_...`; 0: that of `spec`, or the compressor's.
+    pub shuffle: ozarr_shuffle,
+    /// The bits of the mantissa that are kept (`ozarr_spec_set_keep_bits`); 0: as `spec` says, or all.
+    pub keep_bits: i32,
+    /// 0.
+    pub reserved: i32,
 }
 
 /// As `ozarr_dataset_define_variable`, with every choice; `flags`: what if something stands there already.
@@ -405,6 +417,8 @@ unsafe fn variable_of(v: &ozarr_variable) -> Result<Variable> {
     };
     // SAFETY: the caller's promise.
     let dimensions = unsafe { names(v.rank, v.dimensions, "variable->dimensions") }?;
+    // SAFETY: the caller's promise.
+    let spec = unsafe { compressed(v, spec, stored, dimensions.len()) }?;
     let mut variable = Variable { dimensions, spec, ..Variable::new(stored, &[]) };
     if !v.chunks.is_null() {
         // SAFETY: the caller's promise.
@@ -433,6 +447,35 @@ unsafe fn variable_of(v: &ozarr_variable) -> Result<Variable> {
         variable.offset = Some(v.add_offset);
     }
     Ok(variable)
+}
+
+/// The specification of a variable with its choices of compression; `None` if it has neither.
+///
+/// # Safety The member `compressor` is NULL or a NUL-terminated text.
+unsafe fn compressed(v: &ozarr_variable, spec: Option<Spec>, data_type: DataType, rank: usize) -> Result<Option<Spec>> {
+    // SAFETY: the caller's promise.
+    let name = unsafe { optional(v.compressor, "variable->compressor") }?;
+    let (shuffle, bits) = (shuffle_of(v.shuffle, "variable->shuffle")?, bits_of(v.keep_bits, "variable->keep_bits")?);
+    if name.is_none() && v.level != 0 {
+        bail!(Argument, "`variable->level` is {} and `variable->compressor` is NULL", v.level);
+    }
+    if name.is_none() && shuffle.is_none() && bits.is_none() {
+        return Ok(spec);
+    }
+    let mut spec = match spec {
+        Some(spec) => spec,
+        None => Spec::without_shape(data_type, rank)?,
+    };
+    if let Some(name) = name {
+        spec.set_compressor(name, (v.level != 0).then_some(v.level))?;
+    }
+    if shuffle.is_some() {
+        spec.set_shuffle(shuffle)?;
+    }
+    if bits.is_some() {
+        spec.set_keep_bits(bits)?;
+    }
+    Ok(Some(spec))
 }
 
 /// # Safety NULL or a NUL-terminated text.

@@ -3,8 +3,7 @@
 //! What the specification leaves open a program can fill: storage transformers, codecs, data types, chunk
 //! key encodings, and members of `zarr.json` that must be understood. They are registered under their names
 //! for the whole process, as tables of functions like those of a store of your own, and then used by every
-//! array whose metadata name them; new arrays name them through `ozarr_spec_set_codecs_json`,
-//! `ozarr_spec_set_member_json` and the like.
+//! array whose metadata name them; new arrays name them through `ozarr_spec_set_member_json`.
 //!
 //! A name that is taken, by the library or by another registration, is `OZARR_ERR_EXISTS` unless
 //! `OZARR_REGISTER_REPLACE` is among the flags. Arrays that are open keep what they were opened with. A

@@ -33,9 +33,7 @@ use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{numbers, text};
 use super::structs::read_struct;
-use super::types::{
-    OZARR_BY_DTYPE, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_order, ozarr_overflow, ozarr_type,
-};
+use super::types::{OZARR_BY_DTYPE, data_type, is_order_f, overflow, ozarr_array, ozarr_dtype, ozarr_order, ozarr_overflow, ozarr_type};
 use crate::dtype::{DataType, ElementType, Field, Struct};
 use crate::engine::{Memory, Selection};
 use crate::error::{Result, bail};

@@ -11,7 +11,9 @@
 //! if (ozarr_spec_new(OZARR_FLOAT32, 3, shape, &s)) goto fail;
 //! if (ozarr_spec_set_chunks(s, chunks)) goto fail;
 //! if (ozarr_spec_set_dimension_names(s, names)) goto fail;
-//! if (ozarr_spec_set_compressor(s, "blosc", 5)) goto fail;
+//! if (ozarr_spec_set_compressor(s, "blosc:zstd", 5)) goto fail;
+//! if (ozarr_spec_set_shuffle(s, OZARR_SHUFFLE_BIT)) goto fail;
+//! if (ozarr_spec_set_keep_bits(s, 12)) goto fail;
 //! if (ozarr_array_create_ex("run.zarr/rain", s, OZARR_NEW, &a)) goto fail;
 //! ozarr_spec_free(s);
 //! ```
@@ -26,22 +28,41 @@ use crate::error::{Result, bail};
 use crate::grid::key::Separator;
 use crate::limits::MAX_JSON_VALUES;
 use crate::metadata::Order;
-use crate::node::{Array, Context, Mode, Spec, Store};
+use crate::node::{Array, Context, Mode, Shuffle, Spec, Store, Zfp};
 use std::ffi::{c_char, c_void};
 use std::sync::PoisonError;
 
 /// A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested
-/// shape, compressed with zstd, fill value 0.
+/// shape, compressed with zstd, fill value 0. `shape` may be NULL: then `ozarr_spec_set_shape` gives it
+/// later, or, for a variable of a dataset (`ozarr_variable`), the dataset's dimensions do.
+///
+/// @param[in] shape array(rank), may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *const i64, out: *mut *mut ozarr_spec) -> ozarr_status {
     entry!("ozarr_spec_new", {
         not_null(out, "out")?;
-        let data_type = data_type(r#type, None)?;
-        // SAFETY: `rank` numbers, by the function's contract.
-        let shape = unsafe { lengths(shape, self::rank(rank)?, "shape", 0) }?;
+        let (data_type, rank) = (data_type(r#type, None)?, self::rank(rank)?);
+        let spec = match shape.is_null() && rank > 0 {
+            true => Spec::without_shape(data_type, rank)?,
+            // SAFETY: `rank` numbers, by the function's contract.
+            false => Spec::new(data_type, &unsafe { lengths(shape, rank, "shape", 0) }?)?,
+        };
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_spec::insert(Specification::new(Spec::new(data_type, &shape)?))?, out, "out") }
+        unsafe { put(ozarr_spec::insert(Specification::new(spec))?, out, "out") }
+    })
+}
+
+/// Another shape, of the same rank, so that one specification serves several arrays. Chunks that were
+/// suggested follow it.
+///
+/// @param[in] shape array(rank)
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_spec_set_shape(spec: *mut ozarr_spec, shape: *const i64) -> ozarr_status {
+    entry!("ozarr_spec_set_shape", {
+        // SAFETY: one number for each dimension, by the function's contract.
+        change(spec, |s| s.set_shape(&unsafe { lengths(shape, s.rank(), "shape", 0) }?))
     })
 }
 
@@ -171,9 +192,10 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_json(spec: *mut ozarr_spec, json: *
     })
 }
 
-/// Format 3: a member of the document that has no setter of its own, as JSON: `"storage_transformers"` (a
-/// list, the first one next to the array), `"chunk_key_encoding"`, a member that was registered
-/// (`ozarr_register_member`), or one with `"must_understand": false`.
+/// A member of the metadata document as JSON: `"codecs"` (format 3, the whole list), `"compressor"` and
+/// `"filters"` (format 2, `{"id": "zstd", "level": 3}` and a list of such objects, or `null`),
+/// `"storage_transformers"` (format 3, a list, the first one next to the array), `"chunk_key_encoding"`, a
+/// member that was registered (`ozarr_register_member`), or one with `"must_understand": false`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name: *const c_char, json: *const c_char) -> ozarr_status {
@@ -237,8 +259,20 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
     })
 }
 
-/// How chunks are compressed: `"zstd"`, `"gzip"`, `"blosc"`, `"zlib"` (format 2 only), or `"none"`; `level`
-/// is the codec's own, -1 its default.
+/// The compressor. `level` is the codec's own, -1 its default:
+///
+/// - `"none"`
+/// - `"zstd"` -131072 to 22, default 1
+/// - `"gzip"`, `"zlib"` 0 to 9, default 5
+/// - `"bz2"` 1 to 9, default 5
+/// - `"lzma"` 0 to 9, default 6
+/// - `"lz4"` its acceleration, from 1, the default
+/// - `"blosc:lz4"`, `"blosc:lz4hc"`, `"blosc:blosclz"`, `"blosc:zlib"`, `"blosc:zstd"` 0 to 9, default 5:
+///   Blosc, which shuffles (`ozarr_spec_set_shuffle`) and compresses; `"blosc"` is `"blosc:lz4"`
+/// - `"pcodec"` 0 to 12, default 8: of numbers only
+///
+/// With inner chunks each of them is compressed. In format 3 zlib, bz2, lzma, lz4 and pcodec are the codecs
+/// `numcodecs.…`, which zarr-python and zarrs read. Takes the place of `ozarr_spec_set_zfp`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: *const c_char, level: i32) -> ozarr_status {
@@ -249,38 +283,79 @@ pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: 
     })
 }
 
-/// Format 3: the whole list of codecs, as the member `codecs` of the document.
+/// How the bytes of neighbouring elements are put together before they are compressed.
+pub type ozarr_shuffle = i32;
+
+/// Blosc shuffles bytes (elements of one byte: bits), other compressors do not shuffle.
+pub const OZARR_SHUFFLE_DEFAULT: ozarr_shuffle = 0;
+/// No shuffle.
+pub const OZARR_SHUFFLE_NONE: ozarr_shuffle = 1;
+/// The first bytes of all elements, then the second bytes, and so on.
+pub const OZARR_SHUFFLE_BYTE: ozarr_shuffle = 2;
+/// The first bits of all elements, and so on; with Blosc only.
+pub const OZARR_SHUFFLE_BIT: ozarr_shuffle = 3;
+
+/// The shuffle before compression. Blosc has its own; before other compressors bytes are shuffled by
+/// numcodecs' codec `shuffle`.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_spec_set_codecs_json(spec: *mut ozarr_spec, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_spec_set_codecs_json", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let json = unsafe { text(json, "json") }?;
-        change(spec, |s| s.set_codecs_json(json))
+pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: ozarr_shuffle) -> ozarr_status {
+    entry!("ozarr_spec_set_shuffle", {
+        let shuffle = shuffle_of(shuffle, "shuffle")?;
+        change(spec, |s| s.set_shuffle(shuffle))
     })
 }
 
-/// Format 2: the compressor, as the member `compressor` of the document (`{"id": "zstd", "level": 3}`, or
-/// `null`).
+/// Lossy compression: rounds floating-point numbers to `bits` bits of their mantissa when they are written
+/// (12 bits of a float keep 4 decimal digits), so that they compress better. 0 keeps all bits, the default.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_spec_set_compressor_json(spec: *mut ozarr_spec, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_spec_set_compressor_json", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let json = unsafe { text(json, "json") }?;
-        change(spec, |s| s.set_compressor_json(json))
+pub unsafe extern "C" fn ozarr_spec_set_keep_bits(spec: *mut ozarr_spec, bits: i32) -> ozarr_status {
+    entry!("ozarr_spec_set_keep_bits", {
+        let bits = bits_of(bits, "bits")?;
+        change(spec, |s| s.set_keep_bits(bits))
     })
 }
 
-/// Format 2: the filters, as the member `filters` of the document (a list, or `null`).
+/// What zfp keeps of numbers.
+pub type ozarr_zfp = i32;
+
+/// Every bit; `parameter` is 0.
+pub const OZARR_ZFP_REVERSIBLE: ozarr_zfp = 0;
+/// `parameter` is the largest error of a number, above 0.
+pub const OZARR_ZFP_ACCURACY: ozarr_zfp = 1;
+/// `parameter` is the number of bit planes of each block that are kept, 1 to 64.
+pub const OZARR_ZFP_PRECISION: ozarr_zfp = 2;
+/// `parameter` is the average number of bits of a stored number, above 0.
+pub const OZARR_ZFP_RATE: ozarr_zfp = 3;
+
+/// Compresses numbers in chunks of up to four dimensions by zfp, in the place of a compressor. In format 3
+/// this is `numcodecs.zfpy` for the types int32, int64, float32 and float64, and `zfp` for others.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_spec_set_filters_json(spec: *mut ozarr_spec, json: *const c_char) -> ozarr_status {
-    entry!("ozarr_spec_set_filters_json", {
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let json = unsafe { text(json, "json") }?;
-        change(spec, |s| s.set_filters_json(json))
+pub unsafe extern "C" fn ozarr_spec_set_zfp(spec: *mut ozarr_spec, mode: ozarr_zfp, parameter: f64) -> ozarr_status {
+    entry!("ozarr_spec_set_zfp", {
+        let whole = || {
+            let n = parameter as u32;
+            if f64::from(n) == parameter { Ok(n) } else { bail!(Argument, "the argument `parameter` is {parameter}, expected 1 to 64") }
+        };
+        let zfp = match mode {
+            OZARR_ZFP_REVERSIBLE if parameter == 0.0 => Zfp::Reversible,
+            OZARR_ZFP_REVERSIBLE => bail!(Argument, "the argument `parameter` is {parameter}, expected 0"),
+            OZARR_ZFP_ACCURACY => Zfp::Accuracy(parameter),
+            OZARR_ZFP_PRECISION => Zfp::Precision(whole()?),
+            OZARR_ZFP_RATE => Zfp::Rate(parameter),
+            _ => bail!(Argument, "the argument `mode` is {mode}, expected one of OZARR_ZFP_..."),
+        };
+        change(spec, |s| s.set_zfp(zfp))
     })
+}
+
+/// Whether a CRC-32C is stored behind each chunk (each inner chunk), which readers compare.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn ozarr_spec_set_checksum(spec: *mut ozarr_spec, checksum: bool) -> ozarr_status {
+    entry!("ozarr_spec_set_checksum", { change(spec, |s| s.set_checksum(checksum)) })
 }
 
 /// The attributes that the array has from the beginning, as a JSON object.
@@ -322,6 +397,25 @@ pub unsafe extern "C" fn ozarr_spec_suggest(spec: *mut ozarr_spec, buf: *mut c_c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_spec_free(spec: *mut ozarr_spec) {
     entry!("ozarr_spec_free", else (), { ozarr_spec::free(spec, "spec") })
+}
+
+/// The shuffle of a number from C; `None` leaves it to the compressor.
+pub(super) fn shuffle_of(raw: ozarr_shuffle, argument: &str) -> Result<Option<Shuffle>> {
+    Ok(match raw {
+        OZARR_SHUFFLE_DEFAULT => None,
+        OZARR_SHUFFLE_NONE => Some(Shuffle::None),
+        OZARR_SHUFFLE_BYTE => Some(Shuffle::Byte),
+        OZARR_SHUFFLE_BIT => Some(Shuffle::Bit),
+        _ => bail!(Argument, "the argument `{argument}` is {raw}, expected one of OZARR_SHUFFLE_..."),
+    })
+}
+
+/// The number of bits to keep, of a number from C; `None` keeps all.
+pub(super) fn bits_of(raw: i32, argument: &str) -> Result<Option<u32>> {
+    match u32::try_from(raw) {
+        Ok(bits) => Ok((bits > 0).then_some(bits)),
+        Err(_) => bail!(Argument, "the argument `{argument}` is {raw}, expected 0 or more"),
+    }
 }
 
 /// A copy of the specification as it is now.

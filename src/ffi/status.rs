@@ -8,8 +8,8 @@
 //! The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and
 //! the field, what was found and what was expected. Successful calls leave it as it is.
 
-use super::structs::Output;
 use super::entry;
+use super::structs::Output;
 use crate::error::{Error, ErrorKind, Result};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char};

@@ -5,17 +5,17 @@
 //! library reads the struct, and are left out when it fills the struct. Members that the library does not have must be zero.
 
 use super::batch::ozarr_entry;
-use super::ext_codec::ozarr_codec_table;
 use super::copy::ozarr_copy_options;
 use super::dataset::ozarr_variable;
-use super::inspect::{ozarr_explanation, ozarr_stats};
+use super::ext_codec::ozarr_codec_table;
 use super::ext_dtype::ozarr_dtype_table;
-use super::region::{ozarr_memory, ozarr_region};
 use super::ext_misc::{ozarr_key_encoding_table, ozarr_transformer_table};
+use super::ext_store::ozarr_store_table;
+use super::inspect::{ozarr_explanation, ozarr_stats};
+use super::region::{ozarr_memory, ozarr_region};
 use super::request::ozarr_request_options;
 use super::status::ozarr_error_info;
 use super::strings::not_null;
-use super::ext_store::ozarr_store_table;
 use super::tree::ozarr_info;
 use crate::error::{Result, bail};
 
@@ -62,7 +62,7 @@ growing! {
     ozarr_entry: 32;
     ozarr_explanation: 128;
     ozarr_stats: 144;
-    ozarr_variable: 104;
+    ozarr_variable: 128, reserved;
     ozarr_info: 48;
     ozarr_copy_options: 64;
     ozarr_store_table: 120, reserved;

@@ -97,7 +97,7 @@ fn is_fortran(codec: &Extension, rank: usize) -> Result<bool> {
 }
 
 /// A codec of v3 as numcodecs has it.
-fn plain(codec: &Extension) -> Result<Extension> {
+pub fn plain(codec: &Extension) -> Result<Extension> {
     let mut configuration = codec.configuration.clone();
     let name = match codec.name.as_str() {
         "gzip" => "gzip",

@@ -1,5 +1,6 @@
 //! Changing one thing in a v3 list of codecs: the compressor, the shards, an order. Everything else in it stays.
 
+use super::compression::{Shuffle, Stages, byte_shuffle, no_bits};
 use crate::codec::registry;
 use crate::dtype::{ByteOrder, DataType};
 use crate::error::Result;
@@ -23,11 +24,56 @@ fn inside(list: Vec<Extension>, change: impl FnOnce(Vec<Extension>) -> Vec<Exten
     }
 }
 
-/// With `compressor`, or none, in the place of all codecs behind that which makes bytes of elements.
-pub(super) fn with_compressor(list: Vec<Extension>, compressor: Option<Extension>) -> Result<Vec<Extension>> {
+/// With the codecs of a compressor in the place of all codecs behind that which makes bytes of elements; one that takes numbers takes
+/// that place, too.
+pub(super) fn with_compressor(list: Vec<Extension>, stages: Stages) -> Result<Vec<Extension>> {
     inside(list, |mut list| {
         while list.pop_if(|codec| registry::takes_bytes(&codec.name)).is_some() {}
-        list.extend(compressor);
+        if stages.serial.is_some() {
+            list.pop();
+        }
+        list.extend(stages.serial.into_iter().chain(stages.bytes));
+        list
+    })
+}
+
+/// With bytes shuffled that way: by blosc where the list has it, else by a codec in front of the first one that takes bytes.
+pub(super) fn with_shuffle(list: Vec<Extension>, shuffle: Option<Shuffle>, item: usize) -> Result<Vec<Extension>> {
+    let mut fits = true;
+    let changed = inside(list, |mut list| {
+        list.retain(|codec| codec.name != "numcodecs.shuffle");
+        let first = list.iter().position(|codec| registry::takes_bytes(&codec.name)).unwrap_or(list.len());
+        match (list.iter_mut().find(|codec| codec.name == "blosc"), shuffle) {
+            (Some(blosc), shuffle) => {
+                let word = shuffle.unwrap_or(if item == 1 { Shuffle::Bit } else { Shuffle::Byte }).word();
+                blosc.configuration.insert("shuffle".into(), word.into());
+            }
+            (None, Some(Shuffle::Byte)) if item > 1 => list.insert(first, byte_shuffle(item)),
+            (None, Some(Shuffle::Bit)) => fits = false,
+            _ => {}
+        }
+        list
+    })?;
+    if fits { Ok(changed) } else { Err(no_bits()) }
+}
+
+/// With numbers rounded by that codec, or not, before anything but their order changes.
+pub(super) fn with_rounding(list: Vec<Extension>, rounding: Option<Extension>) -> Result<Vec<Extension>> {
+    inside(list, |mut list| {
+        list.retain(|codec| !matches!(codec.name.as_str(), "bitround" | "numcodecs.bitround"));
+        let first = list.iter().position(|codec| codec.name != "transpose").unwrap_or(list.len());
+        if let Some(rounding) = rounding {
+            list.insert(first, rounding);
+        }
+        list
+    })
+}
+
+/// With or without a CRC-32C behind all other codecs.
+pub(super) fn with_checksum(list: Vec<Extension>, checksum: bool) -> Result<Vec<Extension>> {
+    inside(list, |mut list| {
+        while list.pop_if(|codec| codec.name == "crc32c").is_some() {}
+        list.extend(checksum.then(|| Extension::new("crc32c", Map::new())));
         list
     })
 }

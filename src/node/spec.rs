@@ -4,6 +4,7 @@
 //! asked for, or that of the enclosing group.
 
 use super::array::{DIMENSIONS_V2, bind_largest};
+use super::compression::{Compression, Compressor, Shuffle, Zfp, configured, rounding};
 use super::dimensions::v2_unnamed;
 use super::relist;
 use crate::codec::chain::Chain;
@@ -30,7 +31,9 @@ const SUGGESTED_BYTES: u128 = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Spec {
     data_type: DataType,
+    /// Zeros until it is set.
     shape: Dims,
+    shape_is_set: bool,
     format: Option<Format>,
     chunks: Option<Dims>,
     /// Extents that `chunks` does not say, for each dimension that has them.
@@ -46,7 +49,7 @@ pub struct Spec {
     separator: Option<Separator>,
     /// v3: the whole list.
     codecs: Option<Vec<Extension>>,
-    compressor: Compressor,
+    compression: Compression,
     /// v2.
     filters: Option<Vec<Extension>>,
     attributes: Map,
@@ -63,17 +66,6 @@ enum FillSetting {
     Element(Fill),
     /// As in a document, to be read by the rules of the format.
     Json(Value),
-}
-
-#[derive(Clone, Debug)]
-enum Compressor {
-    None,
-    Zstd(i32),
-    Gzip(i32),
-    Zlib(i32),
-    Blosc(i32),
-    /// v2, in numcodecs' form.
-    Json(Option<Extension>),
 }
 
 impl Spec {
@@ -96,6 +88,7 @@ impl Spec {
         Ok(Spec {
             data_type,
             shape: Dims::from_slice(shape),
+            shape_is_set: true,
             format: None,
             chunks: None,
             extents: Vec::new(),
@@ -108,13 +101,47 @@ impl Spec {
             keys: None,
             separator: None,
             codecs: None,
-            compressor: Compressor::Zstd(1),
+            compression: Compression::new(),
             filters: None,
             attributes: Map::new(),
             document: Map::new(),
             loose: false,
             members: Map::new(),
         })
+    }
+
+    /// An array of that type and rank, whose shape is set later.
+    pub fn without_shape(data_type: DataType, rank: usize) -> Result<Spec> {
+        limits::check_rank(rank).map_err(|e| e.at_field("shape"))?;
+        Ok(Spec { shape_is_set: false, ..Spec::new(data_type, &vec![0; rank])? })
+    }
+
+    /// The lengths of the dimensions, as many as there are.
+    pub fn set_shape(&mut self, shape: &[u64]) -> Result<()> {
+        if shape.len() != self.rank() {
+            let e = err!(Rank, "found {} dimensions, expected {}", shape.len(), self.rank());
+            return Err(e.at_field("shape"));
+        }
+        for (dim, extents) in &self.extents {
+            if let Extents::Listed(list) = extents
+                && list.end() < shape[*dim]
+            {
+                let e = err!(Argument, "dimension {dim} is {}, the extents of its chunks add up to {}", shape[*dim], list.end());
+                return Err(e.at_field("shape"));
+            }
+        }
+        self.shape = Spec::new(self.data_type, shape)?.shape;
+        self.shape_is_set = true;
+        Ok(())
+    }
+
+    fn need_shape(&self) -> Result<()> {
+        if self.shape_is_set { Ok(()) } else { Err(err!(State, "the specification has no shape: give it one").at_field("shape")) }
+    }
+
+    /// Whether the shape was set.
+    pub fn has_shape(&self) -> bool {
+        self.shape_is_set
     }
 
     /// The array that a metadata document describes: a `.zarray`, or a `zarr.json` with its attributes.
@@ -157,7 +184,7 @@ impl Spec {
                 if !matches!(element.data_type, DataType::Struct(_)) {
                     spec.byte_order = element.order;
                 }
-                (spec.filters, spec.compressor) = (Some(filters), Compressor::Json(compressor));
+                (spec.filters, spec.compression.compressor) = (Some(filters), Compressor::Json(compressor));
             }
         }
         Ok(spec)
@@ -198,7 +225,7 @@ impl Spec {
                 if let Some(inner) = &members.inner {
                     self.set_chunks(inner)?;
                 }
-                (self.filters, self.compressor) = (Some(members.filters), Compressor::Json(members.compressor));
+                (self.filters, self.compression.compressor) = (Some(members.filters), Compressor::Json(members.compressor));
             }
             Err(e) if e.kind() == ErrorKind::Unsupported => notes.push(format!("encoded anew: {}", located(&e))),
             Err(e) => return Err(e),
@@ -377,28 +404,54 @@ impl Spec {
         Ok(())
     }
 
-    /// The compressor by name: `none`, `zstd`, `gzip`, `zlib` (v2), `blosc` (lz4 with shuffle); `None` is its default level.
+    /// The compressor by name: `none`, `zstd`, `gzip`, `zlib`, `bz2`, `lzma`, `lz4`, `pcodec`, `blosc` (that is `blosc:lz4`) or `blosc:`
+    /// with a compressor inside. `None` is its default level. It takes the place of `set_zfp`.
     pub fn set_compressor(&mut self, name: &str, level: Option<i32>) -> Result<()> {
-        let level = |low: i32, high: i32, default: i32| match level {
-            Some(l) if !(low..=high).contains(&l) => {
-                Err(err!(Argument, "found level {l} of {name}, expected {low} to {high}").at_field("compressor"))
-            }
-            other => Ok(other.unwrap_or(default)),
-        };
-        self.compressor = match name {
-            "none" => Compressor::None,
-            "zstd" => Compressor::Zstd(level(-131_072, 22, 1)?),
-            "gzip" => Compressor::Gzip(level(0, 9, 5)?),
-            "zlib" => Compressor::Zlib(level(0, 9, 5)?),
-            "blosc" => Compressor::Blosc(level(0, 9, 5)?),
-            other => {
-                let e = err!(Unsupported, "found {other:?}, expected none, zstd, gzip, zlib or blosc; others can be given as JSON");
-                return Err(e.at_field("compressor"));
-            }
-        };
+        self.replace_compressor(Compressor::named(name, level)?)
+    }
+
+    /// Compresses numbers by zfp, in the place of a compressor.
+    pub fn set_zfp(&mut self, zfp: Zfp) -> Result<()> {
+        self.replace_compressor(Compressor::Zfp(zfp.check()?))
+    }
+
+    fn replace_compressor(&mut self, compressor: Compressor) -> Result<()> {
+        self.compression.compressor = compressor;
         match self.loose_codecs() {
-            Some(list) => self.codecs = Some(relist::with_compressor(list, self.compressor_v3()?)?),
+            Some(list) => {
+                let alone = Compression { compressor: self.compression.compressor.clone(), ..Compression::new() };
+                let stages = alone.stages(self.data_type, self.byte_order)?;
+                self.codecs = Some(relist::with_compressor(list, stages)?);
+            }
             None => self.codecs = None,
+        }
+        Ok(())
+    }
+
+    /// Whether and how bytes are put together before compression; `None` leaves it to the compressor.
+    pub fn set_shuffle(&mut self, shuffle: Option<Shuffle>) -> Result<()> {
+        match self.loose_codecs() {
+            Some(list) => self.codecs = Some(relist::with_shuffle(list, shuffle, self.stored_item())?),
+            None => self.compression.shuffle = shuffle,
+        }
+        Ok(())
+    }
+
+    /// Rounds numbers to that many bits of their mantissa, so that they compress better; `None` keeps all.
+    pub fn set_keep_bits(&mut self, bits: Option<u32>) -> Result<()> {
+        let rounding = bits.map(|bits| rounding(bits, self.data_type)).transpose()?;
+        match self.loose_codecs() {
+            Some(list) => self.codecs = Some(relist::with_rounding(list, rounding)?),
+            None => self.compression.keep_bits = bits,
+        }
+        Ok(())
+    }
+
+    /// Whether a CRC-32C is stored behind each chunk (in shards: each inner chunk).
+    pub fn set_checksum(&mut self, checksum: bool) -> Result<()> {
+        match self.loose_codecs() {
+            Some(list) => self.codecs = Some(relist::with_checksum(list, checksum)?),
+            None => self.compression.checksum = checksum,
         }
         Ok(())
     }
@@ -410,9 +463,15 @@ impl Spec {
         Ok(())
     }
 
-    /// v3: a member that has no setter of its own: `storage_transformers`, `chunk_key_encoding`, one that a program has registered, or
+    /// A member as in a document: `codecs`, `compressor`, `filters`; of v3 also `storage_transformers`, `chunk_key_encoding`, one that a program has registered, or
     /// one with `"must_understand": false`.
     pub fn set_member_json(&mut self, name: &str, text: &str) -> Result<()> {
+        match name {
+            "codecs" => return self.set_codecs_json(text),
+            "compressor" => return self.set_compressor_json(text),
+            "filters" => return self.set_filters_json(text),
+            _ => {}
+        }
         let value = json::parse_text(text).map_err(|e| e.at_field(name))?;
         if name == "chunk_key_encoding" {
             self.keys = Some(v3::key_encoding(&value).map_err(|e| e.at_field(name))?);
@@ -426,7 +485,7 @@ impl Spec {
     /// v2: `compressor` in numcodecs' form, or null.
     pub fn set_compressor_json(&mut self, text: &str) -> Result<()> {
         let compressor = json::parse_text(text).and_then(|v| v2::compressor(&v)).map_err(|e| e.at_field("compressor"))?;
-        self.compressor = Compressor::Json(compressor);
+        self.compression.compressor = Compressor::Json(compressor);
         Ok(())
     }
 
@@ -469,6 +528,7 @@ impl Spec {
 
     /// Sets suggested chunks, and says why these.
     pub fn suggest(&mut self) -> Result<String> {
+        self.need_shape()?;
         let item = self.data_type.size();
         let chunks = suggested(&self.shape, item);
         let text = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
@@ -499,6 +559,7 @@ impl Spec {
             None if self.only_v3() => Format::V3,
             None => enclosing.unwrap_or(Format::V3),
         };
+        self.need_shape()?;
         self.check_format(format)?;
         if let (Format::V2, DataType::Foreign(registered)) = (format, self.data_type)
             && registered.name_v2().is_none()
@@ -537,11 +598,15 @@ impl Spec {
     }
 
     fn only_v2(&self) -> bool {
-        self.filters.is_some() || matches!(self.compressor, Compressor::Json(_))
+        self.filters.is_some() || matches!(self.compression.compressor, Compressor::Json(_))
     }
 
     fn only_v3(&self) -> bool {
         self.codecs.is_some() || self.inner_chunks.is_some() || self.has_listed_extents() || !self.members.is_empty()
+    }
+
+    fn chunks_are_set(&self) -> bool {
+        self.chunks.is_some() || !self.extents.is_empty()
     }
 
     fn has_listed_extents(&self) -> bool {
@@ -577,7 +642,7 @@ impl Spec {
             }
             list.push(extent, 1)?;
         }
-        if extents.is_empty() || list.end() < length {
+        if extents.is_empty() || self.shape_is_set && list.end() < length {
             bail!(Argument, "the extents along dimension {dim} add up to {}, expected at least its length {length}", list.end());
         }
         let mut runs = list.iter();
@@ -601,7 +666,7 @@ impl Spec {
             Format::V2 if self.inner_chunks.is_some() => refuse("inner_chunks", 3),
             Format::V2 if self.has_listed_extents() => refuse("chunks", 3),
             Format::V3 if self.filters.is_some() => refuse("filters", 2),
-            Format::V3 if matches!(self.compressor, Compressor::Json(_)) => refuse("compressor", 2),
+            Format::V3 if matches!(self.compression.compressor, Compressor::Json(_)) => refuse("compressor", 2),
             _ => Ok(()),
         }
     }
@@ -655,30 +720,26 @@ impl Spec {
     }
 
     fn codecs_v2(&self) -> Result<Codecs> {
-        let compressor = match &self.compressor {
-            Compressor::Json(compressor) => compressor.clone(),
-            Compressor::None => None,
-            // "checksum" stays away: other readers refuse it (NC-07).
-            Compressor::Zstd(level) => Some(configured("zstd", [("level", (*level).into())])),
-            Compressor::Gzip(level) => Some(configured("gzip", [("level", (*level).into())])),
-            Compressor::Zlib(level) => Some(configured("zlib", [("level", (*level).into())])),
-            Compressor::Blosc(level) => {
-                let shuffle = if self.stored_item() == 1 { 2 } else { 1 };
-                let members = [("cname", "lz4".into()), ("clevel", (*level).into()), ("shuffle", shuffle.into()), ("blocksize", 0.into())];
-                Some(configured("blosc", members))
-            }
-        };
         let element = ElementType::new(self.data_type, self.byte_order);
         if element.swapped() && self.data_type.is_number() && !DataType::NUMPY.contains(&self.data_type) {
             let e = err!(Unsupported, "zarr_format 2 has no name for {} with the most significant byte first", self.data_type.name());
             return Err(e.at_field("byte_order"));
         }
-        let mut filters = self.filters.clone().unwrap_or_default();
-        if let Some(codec) = self.variable_codec()?
-            && self.filters.is_none()
-        {
-            filters.push(codec);
+        let mut filters = match &self.filters {
+            Some(filters) => filters.clone(),
+            None => self.variable_codec()?.into_iter().collect(),
+        };
+        let stages = self.compression.stages(self.data_type, self.byte_order)?;
+        let plain = |codec: &Extension| downgrade::plain(codec).map_err(|e| e.at_field("compression"));
+        filters.extend(stages.filter.as_ref().map(plain).transpose()?);
+        let mut rest = stages.serial.iter().chain(&stages.bytes).map(plain).collect::<Result<Vec<_>>>()?;
+        if let Compressor::Json(Some(codec)) = &self.compression.compressor {
+            rest.push(codec.clone());
         }
+        rest.extend(stages.checksum.as_ref().map(plain).transpose()?);
+        // The last codec is the compressor, the others are filters that come before it.
+        let compressor = rest.pop();
+        filters.append(&mut rest);
         Ok(Codecs::V2 { order: self.order, element, filters, compressor })
     }
 
@@ -706,7 +767,10 @@ impl Spec {
         let Some(inner) = &self.inner_chunks else { return Ok(simple) };
         for (d, &inner) in inner.iter().enumerate() {
             if let Some(extent) = grid.odd_extent(d, self.shape[d], inner) {
-                let e = err!(Argument, "dimension {d} is {inner}, which does not divide the chunk's {extent}");
+                let e = match self.chunks_are_set() {
+                    true => err!(Argument, "dimension {d} is {inner}, which does not divide the chunk's {extent}"),
+                    false => err!(Argument, "dimension {d} is {inner}, and no chunks are set: set chunks of a multiple of the inner ones"),
+                };
                 return Err(e.at_field("inner_chunks"));
             }
         }
@@ -719,7 +783,10 @@ impl Spec {
             (Some(_), ..) => "inner_chunks",
             (_, Order::F, _) => "order",
             (.., ByteOrder::Big) => "byte_order",
-            _ => return Ok(list.to_vec()),
+            _ => match self.compression.beside_compressor() {
+                Some(name) => name,
+                None => return Ok(list.to_vec()),
+            },
         };
         Err(err!(Argument, "is set, and the codecs are given as a list, too; put it into the list").at_field(lost))
     }
@@ -730,16 +797,19 @@ impl Spec {
         if self.order == Order::F {
             codecs.extend(self.reversal());
         }
-        codecs.push(match (self.data_type.has_order(), self.byte_order) {
+        let stages = self.compression.stages(self.data_type, self.byte_order)?;
+        codecs.extend(stages.filter);
+        codecs.push(match (stages.serial, self.data_type.has_order(), self.byte_order) {
+            (Some(serial), ..) => serial,
             _ if self.data_type.is_variable() => match self.data_type {
                 DataType::VarText | DataType::VarBytes => self.variable_codec()?.unwrap_or_else(|| Extension::new("bytes", Map::new())),
                 other => bail!(Unsupported, "{} exists in zarr_format 2 only", other.name()),
             },
-            (false, _) => Extension::new("bytes", Map::new()),
-            (_, ByteOrder::Little) => configured("bytes", [("endian", "little".into())]),
-            (_, ByteOrder::Big) => configured("bytes", [("endian", "big".into())]),
+            (_, false, _) => Extension::new("bytes", Map::new()),
+            (.., ByteOrder::Little) => configured("bytes", [("endian", "little".into())]),
+            (.., ByteOrder::Big) => configured("bytes", [("endian", "big".into())]),
         });
-        codecs.extend(self.compressor_v3()?);
+        codecs.extend(stages.bytes.into_iter().chain(stages.checksum));
         Ok(codecs)
     }
 
@@ -748,40 +818,12 @@ impl Spec {
         let reversed: Vec<u64> = (0..self.rank() as u64).rev().collect();
         (self.rank() > 1).then(|| configured("transpose", [("order", number_list(&reversed))]))
     }
-
-    /// The compressor as a codec of v3.
-    fn compressor_v3(&self) -> Result<Option<Extension>> {
-        Ok(match &self.compressor {
-            Compressor::None | Compressor::Json(_) => None,
-            Compressor::Zstd(level) => Some(configured("zstd", [("level", (*level).into()), ("checksum", false.into())])),
-            Compressor::Gzip(level) => Some(configured("gzip", [("level", (*level).into())])),
-            Compressor::Zlib(_) => {
-                let e = err!(Unsupported, "found \"zlib\", which zarr_format 3 does not have; use gzip, the same with another frame");
-                return Err(e.at_field("compressor"));
-            }
-            Compressor::Blosc(level) => {
-                let size = self.stored_item();
-                let members = [
-                    ("cname", "lz4".into()),
-                    ("clevel", (*level).into()),
-                    ("shuffle", if size == 1 { "bitshuffle" } else { "shuffle" }.into()),
-                    ("typesize", size.into()),
-                    ("blocksize", 0.into()),
-                ];
-                Some(configured("blosc", members))
-            }
-        })
-    }
 }
 
 /// The codecs of a shard's index.
 fn index_codecs() -> Value {
     let index = [configured("bytes", [("endian", "little".into())]), Extension::new("crc32c", Map::new())];
     Value::Array(index.iter().map(Extension::to_v3).collect())
-}
-
-fn configured<const N: usize>(name: &str, members: [(&str, Value); N]) -> Extension {
-    Extension::new(name, members.into_iter().map(|(k, v)| (k.to_string(), v)).collect())
 }
 
 /// An array of rank 0 whose (no) names were given gets the empty list: without it xarray does not know the array's dimensions.
@@ -934,6 +976,136 @@ mod tests {
         }
     }
 
+    /// Settings of compression, and the list or the members that the setters of JSON would have been given.
+    #[test]
+    fn compression_is_typed_in_both_formats() {
+        type Set = fn(&mut Spec) -> Result<()>;
+        const BYTES: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        const ROUND: &str = r#"{"name":"numcodecs.bitround","configuration":{"keepbits":12}}"#;
+        const SHUFFLE: &str = r#"{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}"#;
+        let cases: &[(Set, &[&str], &str, &str)] = &[
+            (
+                |s| s.set_compressor("lz4", None),
+                &[BYTES, r#"{"name":"numcodecs.lz4","configuration":{"acceleration":1}}"#],
+                "null",
+                r#"{"id":"lz4","acceleration":1}"#,
+            ),
+            (
+                |s| s.set_compressor("zlib", Some(2)),
+                &[BYTES, r#"{"name":"numcodecs.zlib","configuration":{"level":2}}"#],
+                "null",
+                r#"{"id":"zlib","level":2}"#,
+            ),
+            (
+                |s| s.set_compressor("bz2", None),
+                &[BYTES, r#"{"name":"numcodecs.bz2","configuration":{"level":5}}"#],
+                "null",
+                r#"{"id":"bz2","level":5}"#,
+            ),
+            (
+                |s| s.set_compressor("lzma", Some(1)),
+                &[BYTES, r#"{"name":"numcodecs.lzma","configuration":{"preset":1}}"#],
+                "null",
+                r#"{"id":"lzma","preset":1}"#,
+            ),
+            (
+                |s| s.set_compressor("pcodec", None),
+                &[r#"{"name":"numcodecs.pcodec","configuration":{"level":8}}"#],
+                "null",
+                r#"{"id":"pcodec","level":8}"#,
+            ),
+            (
+                |s| s.set_compressor("blosc:zstd", Some(3)).and(s.set_shuffle(Some(Shuffle::Bit))).and(s.set_keep_bits(Some(12))),
+                &[
+                    ROUND,
+                    BYTES,
+                    r#"{"name":"blosc","configuration":{"cname":"zstd","clevel":3,"shuffle":"bitshuffle","typesize":4,"blocksize":0}}"#,
+                ],
+                r#"[{"id":"bitround","keepbits":12}]"#,
+                r#"{"id":"blosc","cname":"zstd","clevel":3,"shuffle":2,"blocksize":0}"#,
+            ),
+            (
+                |s| s.set_shuffle(Some(Shuffle::Byte)).and(s.set_checksum(true)),
+                &[BYTES, SHUFFLE, r#"{"name":"zstd","configuration":{"level":1,"checksum":false}}"#, r#"{"name":"crc32c"}"#],
+                r#"[{"id":"shuffle","elementsize":4},{"id":"zstd","level":1}]"#,
+                r#"{"id":"crc32c","location":"end"}"#,
+            ),
+            (
+                |s| s.set_zfp(Zfp::Accuracy(0.5)),
+                &[r#"{"name":"numcodecs.zfpy","configuration":{"mode":4,"tolerance":0.5}}"#],
+                "null",
+                r#"{"id":"zfpy","mode":4,"tolerance":0.5}"#,
+            ),
+            (
+                |s| s.set_zfp(Zfp::Precision(20)),
+                &[r#"{"name":"numcodecs.zfpy","configuration":{"mode":3,"precision":20}}"#],
+                "null",
+                r#"{"id":"zfpy","mode":3,"precision":20}"#,
+            ),
+            (
+                |s| s.set_compressor("none", None).and(s.set_keep_bits(Some(12))),
+                &[ROUND, BYTES],
+                r#"[{"id":"bitround","keepbits":12}]"#,
+                "null",
+            ),
+        ];
+        for (set, v3, filters, compressor) in cases {
+            let mut typed = spec();
+            set(&mut typed).unwrap();
+            let codecs = format!("[{}]", v3.join(","));
+            let mut given = spec();
+            given.set_codecs_json(&codecs).unwrap();
+            assert_eq!(document(&typed), document(&given), "{codecs}");
+            typed.set_chunks(&[50, 64]).unwrap();
+            typed.set_inner_chunks(&[10, 32]).unwrap();
+            assert_eq!(document(&typed)["codecs"][0]["configuration"]["codecs"].to_string(), codecs);
+            let (mut typed, mut given) = (spec(), spec());
+            set(&mut typed).unwrap();
+            typed.set_format(Format::V2).unwrap();
+            given.set_filters_json(filters).unwrap();
+            given.set_compressor_json(compressor).unwrap();
+            assert_eq!(document(&typed), document(&given), "{filters} {compressor}");
+        }
+        let mut other = Spec::new(DataType::Int16, &[8]).unwrap();
+        other.set_zfp(Zfp::Reversible).unwrap();
+        assert_eq!(document(&other)["codecs"].to_string(), r#"[{"name":"zfp","configuration":{"mode":"reversible"}}]"#);
+        assert_eq!(other.set_keep_bits(Some(1)).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+
+    /// A copy's list changes in one place.
+    #[test]
+    fn typed_compression_changes_the_list_of_a_copy() {
+        let mut source = spec();
+        source.set_chunks(&[50, 64]).unwrap();
+        source.set_inner_chunks(&[10, 32]).unwrap();
+        source.set_compressor("blosc", None).unwrap();
+        let (meta, attributes) = source.resolve(None).unwrap();
+        let mut copy = Spec::like(&meta, attributes, None, &mut Vec::new()).unwrap();
+        let inner = |s: &Spec| {
+            let list = document(s)["codecs"][0]["configuration"]["codecs"].clone();
+            list.as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+        };
+        copy.set_shuffle(Some(Shuffle::Bit)).unwrap();
+        assert_eq!(document(&copy)["codecs"][0]["configuration"]["codecs"][1]["configuration"]["shuffle"].to_string(), "\"bitshuffle\"");
+        copy.set_keep_bits(Some(9)).unwrap();
+        copy.set_checksum(true).unwrap();
+        assert_eq!(inner(&copy), ["numcodecs.bitround", "bytes", "blosc", "crc32c"]);
+        copy.set_compressor("zstd", None).unwrap();
+        assert_eq!(copy.set_shuffle(Some(Shuffle::Bit)).unwrap_err().field(), Some("shuffle"));
+    }
+
+    #[test]
+    fn a_shape_may_come_later() {
+        let mut s = Spec::without_shape(DataType::Float32, 2).unwrap();
+        s.set_chunk_extents(0, &[3, 4]).unwrap();
+        let e = s.to_json().unwrap_err();
+        assert_eq!((e.kind(), e.field()), (ErrorKind::State, Some("shape")));
+        assert_eq!(s.suggest().unwrap_err().kind(), ErrorKind::State);
+        assert_eq!(s.set_shape(&[8, 5]).unwrap_err().field(), Some("shape"));
+        s.set_shape(&[7, 5]).unwrap();
+        assert_eq!(document(&s)["shape"].to_string(), "[7,5]");
+    }
+
     #[test]
     fn shards_hold_the_simple_chain() {
         let mut s = spec();
@@ -984,6 +1156,13 @@ mod tests {
             (|s| s.set_compressor("zstd", Some(23)), Argument, "compressor"),
             (|s| s.set_compressor("gzip", Some(10)), Argument, "compressor"),
             (|s| s.set_compressor("snappy", None), Unsupported, "compressor"),
+            (|s| s.set_compressor("blosc:snappy", None), Unsupported, "compressor"),
+            (|s| s.set_compressor("lz4", Some(0)), Argument, "compressor"),
+            (|s| s.set_zfp(Zfp::Accuracy(f64::NAN)), Argument, "zfp"),
+            (|s| s.set_zfp(Zfp::Precision(65)), Argument, "zfp"),
+            (|s| s.set_keep_bits(Some(24)), Argument, "keep_bits"),
+            (|s| s.set_keep_bits(Some(0)), Argument, "keep_bits"),
+            (|s| s.set_shape(&[1]), Rank, "shape"),
             (|s| s.set_fill_json("\"x\""), Metadata, "fill_value"),
             (|s| s.set_fill_json("{"), Argument, "fill_value"),
             (|s| s.set_fill(DataType::Float64, &[0; 4]), BufferSize, "fill_value"),
@@ -1009,7 +1188,11 @@ mod tests {
             (|s| drop((s.set_format(Format::V2), s.set_codecs_json("[\"bytes\"]"))), Unsupported, "codecs"),
             (|s| drop((s.set_format(Format::V3), s.set_filters_json("null"))), Unsupported, "filters"),
             (|s| drop((s.set_format(Format::V3), s.set_compressor_json("null"))), Unsupported, "compressor"),
-            (|s| drop(s.set_compressor("zlib", None)), Unsupported, "compressor"),
+            (|s| drop((s.set_compressor("zstd", None), s.set_shuffle(Some(Shuffle::Bit)))), Unsupported, "shuffle"),
+            (|s| drop((s.set_zfp(Zfp::Rate(8.0)), s.set_shuffle(Some(Shuffle::Byte)))), Unsupported, "shuffle"),
+            (|s| drop((s.set_keep_bits(Some(20)), s.set_data_type(DataType::Float16))), Argument, "keep_bits"),
+            (|s| drop((s.set_checksum(true), s.set_codecs_json("[\"bytes\"]"))), Argument, "checksum"),
+            (|s| drop(s.set_inner_chunks(&[7, 32])), Argument, "inner_chunks"),
             (|s| drop(s.set_fill_json("null")), Metadata, "fill_value"),
             (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_order(Order::F))), Argument, "order"),
             (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_inner_chunks(&[1, 1]))), Argument, "inner_chunks"),

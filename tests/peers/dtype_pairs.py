@@ -38,7 +38,7 @@ class Library:
     def __init__(self, path):
         self.lib = C.CDLL(path)
         self.lib.ozarr_last_error.restype = C.c_char_p
-        members = bindings.parse(bindings.HEADER.read_text())[2]["ozarr_memory"]
+        members = bindings.parse("\n".join(header.read_text() for header in bindings.HEADERS))[2]["ozarr_memory"]
         fields = [(name, C.c_void_p if "*" in kind else CTYPES.get(kind, C.c_int32)) for kind, name in members]
         self.Memory = type("Memory", (C.Structure,), {"_fields_": fields})
 
@@ -81,8 +81,8 @@ class Library:
         native = np.ascontiguousarray(fill.astype(d.newbyteorder("=")))
         self("spec_set_fill_dtype", spec, h, C.c_void_p(native.ctypes.data), C.c_size_t(native.nbytes))
         if fmt == 2:
-            self("spec_set_compressor_json", spec, json.dumps(compressor).encode())
-            self("spec_set_filters_json", spec, json.dumps(filters).encode())
+            self("spec_set_member_json", spec, b"compressor", json.dumps(compressor).encode())
+            self("spec_set_member_json", spec, b"filters", json.dumps(filters).encode())
         else:
             self("spec_set_compressor", spec, (codecs or "none").encode(), -1)
         array = self.handle("array_create_ex", str(where).encode(), spec, 1)

@@ -219,9 +219,9 @@ static int spec_command(char **w) {
     if (!strcmp(c, "big")) return ozarr_spec_set_big_endian(spec, w[1][0] == '1') != OZARR_OK;
     if (!strcmp(c, "separator")) return ozarr_spec_set_separator(spec, w[1][0]) != OZARR_OK;
     if (!strcmp(c, "compressor")) return ozarr_spec_set_compressor(spec, w[1], atoi(w[2])) != OZARR_OK;
-    if (!strcmp(c, "codecs")) return ozarr_spec_set_codecs_json(spec, w[1]) != OZARR_OK;
-    if (!strcmp(c, "compressorjson")) return ozarr_spec_set_compressor_json(spec, w[1]) != OZARR_OK;
-    if (!strcmp(c, "filters")) return ozarr_spec_set_filters_json(spec, w[1]) != OZARR_OK;
+    if (!strcmp(c, "codecs")) return ozarr_spec_set_member_json(spec, "codecs", w[1]) != OZARR_OK;
+    if (!strcmp(c, "compressorjson")) return ozarr_spec_set_member_json(spec, "compressor", w[1]) != OZARR_OK;
+    if (!strcmp(c, "filters")) return ozarr_spec_set_member_json(spec, "filters", w[1]) != OZARR_OK;
     if (!strcmp(c, "attributes")) return ozarr_spec_set_attributes_json(spec, w[1]) != OZARR_OK;
     return snprintf(reason, sizeof reason, "plan: no command %s", c), 1;
 }

@@ -82,9 +82,9 @@ class Writer:
 
                 def setup(spec):
                     self.oz("spec_set_zarr_format", spec, 2)
-                    self.oz("spec_set_compressor_json", spec, json.dumps(compressor).encode())
+                    self.oz("spec_set_member_json", spec, b"compressor", json.dumps(compressor).encode())
                     if filters:
-                        self.oz("spec_set_filters_json", spec, json.dumps(filters).encode())
+                        self.oz("spec_set_member_json", spec, b"filters", json.dumps(filters).encode())
                     if self.n % 2:
                         self.oz("spec_set_separator", spec, C.c_char(b"/"))
                     if self.n % 5 == 0 and not filters:
@@ -99,7 +99,7 @@ class Writer:
                     continue
 
                 def setup(spec):
-                    self.oz("spec_set_codecs_json", spec, json.dumps(codecs).encode())
+                    self.oz("spec_set_member_json", spec, b"codecs", json.dumps(codecs).encode())
                     if self.n % 3 == 0:
                         self.oz("spec_set_separator", spec, C.c_char(b"."))
 

@@ -234,7 +234,7 @@ function _with_spec(use, T::Type, dims::Tuple; chunks = nothing, inner_chunks = 
         fill isa AbstractString ? _check(ozarr_spec_set_fill_json(spec, json_text(fill))) :
         fill === nothing || _check(ozarr_spec_set_fill_value(spec, _type_number(T), Ref(convert(T, fill))))
         compressor === nothing || _check(ozarr_spec_set_compressor(spec, String(compressor), level))
-        codecs === nothing || _check(ozarr_spec_set_codecs_json(spec, codecs))
+        codecs === nothing || _check(ozarr_spec_set_member_json(spec, "codecs", codecs))
         attributes === nothing || _check(ozarr_spec_set_attributes_json(spec, json_text(attributes)))
         return use(spec)
     finally

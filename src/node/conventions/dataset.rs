@@ -54,7 +54,7 @@ pub struct Variable {
     pub data_type: DataType,
     /// Its dimensions, which are defined.
     pub dimensions: Vec<String>,
-    /// All other choices about the array; its type and shape are those of the variable.
+    /// All other choices about the array; its type is that of the variable, its shape that of the dimensions or not set.
     pub spec: Option<Spec>,
     /// The shape of a chunk.
     pub chunks: Option<Vec<u64>>,
@@ -297,17 +297,19 @@ impl Variable {
     /// The array that is to be created.
     fn spec_of(&self, format: Format, shape: &[u64]) -> Result<Spec> {
         let mut spec = match &self.spec {
-            Some(spec) if spec.shape() != shape || spec.data_type() != self.data_type.native() => {
+            Some(spec) if spec.has_shape() && spec.shape() != shape || spec.data_type() != self.data_type.native() => {
                 let (found, wanted) = (spec.data_type().name(), self.data_type.name());
                 bail!(
                     Argument,
-                    "the specification is of {found} and shape {:?}, the variable of {wanted} and shape {shape:?}",
+                    "the specification is of {found} and shape {:?}, the variable of {wanted} and shape {shape:?}; a specification without a \
+                     shape takes that of the dimensions",
                     spec.shape()
                 )
             }
             Some(spec) => spec.clone(),
             None => Spec::new(self.data_type, shape)?,
         };
+        spec.set_shape(shape)?;
         spec.set_format(format)?;
         spec.set_dimension_names(self.dimensions.iter().cloned().map(Some).collect())?;
         if let Some(chunks) = &self.chunks {

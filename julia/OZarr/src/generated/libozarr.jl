@@ -107,6 +107,14 @@ const OZARR_LOG_WARNING = Int32(1)
 const OZARR_LOG_INFO = Int32(2)
 const OZARR_RESIZE_KEEP = Int32(1)
 const OZARR_SINGLE = Int32(-1)
+const OZARR_SHUFFLE_DEFAULT = Int32(0)
+const OZARR_SHUFFLE_NONE = Int32(1)
+const OZARR_SHUFFLE_BYTE = Int32(2)
+const OZARR_SHUFFLE_BIT = Int32(3)
+const OZARR_ZFP_REVERSIBLE = Int32(0)
+const OZARR_ZFP_ACCURACY = Int32(1)
+const OZARR_ZFP_PRECISION = Int32(2)
+const OZARR_ZFP_RATE = Int32(3)
 const OZARR_PARTITION_INNER = Int32(1)
 const OZARR_REQUEST_COPY = Int32(1)
 const OZARR_REQUEST_QUEUED = Int32(0)
@@ -160,6 +168,7 @@ struct ozarr_error_info
     status::Int32
     os_errno::Int32
     http_status::Int32
+    reserved::Int32
     message::Cstring
     key::Cstring
     field::Cstring
@@ -181,6 +190,7 @@ struct ozarr_memory
     order::Int32
     type_::Int32
     overflow::Int32
+    reserved::Int32
     dtype::Ptr{Cvoid}
     field::Cstring
 end
@@ -200,12 +210,17 @@ struct ozarr_variable
     missing::Ptr{Cvoid}
     scale_factor::Cdouble
     add_offset::Cdouble
-    reserved::Ptr{Cvoid}
+    compressor::Cstring
+    level::Int32
+    shuffle::Int32
+    keep_bits::Int32
+    reserved::Int32
 end
 
 struct ozarr_request_options
     struct_size::Csize_t
     flags::UInt32
+    reserved::Int32
     seconds::Cdouble
     done::Ptr{Cvoid}
     user::Ptr{Cvoid}
@@ -282,6 +297,7 @@ end
 
 struct ozarr_byte_range
     kind::Int32
+    reserved::Int32
     offset::UInt64
     size::UInt64
 end
@@ -289,6 +305,7 @@ end
 struct ozarr_store_table
     struct_size::Csize_t
     flags::UInt32
+    reserved::Int32
     name::Cstring
     context::Ptr{Cvoid}
     destroy::Ptr{Cvoid}
@@ -307,6 +324,7 @@ end
 struct ozarr_transformer_table
     struct_size::Csize_t
     flags::UInt32
+    reserved::Int32
     name::Cstring
     context::Ptr{Cvoid}
     destroy::Ptr{Cvoid}
@@ -316,6 +334,7 @@ end
 struct ozarr_key_encoding_table
     struct_size::Csize_t
     flags::UInt32
+    reserved::Int32
     name::Cstring
     context::Ptr{Cvoid}
     destroy::Ptr{Cvoid}
@@ -439,6 +458,7 @@ end
 @c_function ozarr_node_refresh(node::Ptr{Cvoid})::Int32
 @c_function ozarr_node_flush(node::Ptr{Cvoid})::Int32
 @c_function ozarr_spec_new(type_::Int32, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_spec_set_shape(spec::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
 @c_function ozarr_spec_from_json(document::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_set_zarr_format(spec::Ptr{Cvoid}, format::Int32)::Int32
@@ -455,9 +475,10 @@ end
 @c_function ozarr_spec_set_big_endian(spec::Ptr{Cvoid}, big::Bool)::Int32
 @c_function ozarr_spec_set_separator(spec::Ptr{Cvoid}, separator::Cchar)::Int32
 @c_function ozarr_spec_set_compressor(spec::Ptr{Cvoid}, name::Cstring, level::Int32)::Int32
-@c_function ozarr_spec_set_codecs_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
-@c_function ozarr_spec_set_compressor_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
-@c_function ozarr_spec_set_filters_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
+@c_function ozarr_spec_set_shuffle(spec::Ptr{Cvoid}, shuffle::Int32)::Int32
+@c_function ozarr_spec_set_keep_bits(spec::Ptr{Cvoid}, bits::Int32)::Int32
+@c_function ozarr_spec_set_zfp(spec::Ptr{Cvoid}, mode::Int32, parameter::Cdouble)::Int32
+@c_function ozarr_spec_set_checksum(spec::Ptr{Cvoid}, checksum::Bool)::Int32
 @c_function ozarr_spec_set_attributes_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
 @c_function ozarr_spec_to_json(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_spec_suggest(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
