@@ -1,8 +1,9 @@
 //! Region I/O: a selection of an array to and from strided memory, chunk by chunk, in parallel.
 //!
-//! The way of a read: [`selection`] (checked) → `plan` (pure: which chunks, which part of each, where in memory) → a
-//! [`request`] whose items are claimed by the calling thread and the [`pool`] → for each item the state machine of `decode`,
-//! which does no I/O and is run by one of two drivers → `place`. The way of a write: the same plan → `write` → `encode` → put.
+//! A read: [`selection`] (checked) → `admit` (waits for requests in the way, stores what waits in write-back) → `plan` (pure: which chunks,
+//! which part of each, where in memory) → a [`request`] whose items are claimed by the calling thread and the [`pool`] → for each item the
+//! state machine of `decode`, which does no I/O and is run by one of two drivers (`read_local`, `flight`) → [`place`]. A write: `admit`,
+//! `plan` → `under_lock` → `write` → `encode` → `chunk_sink`.
 
 mod admit;
 mod admitted;
@@ -35,6 +36,7 @@ pub mod partition;
 pub mod pending;
 mod pick_list;
 pub mod place;
+mod place_axes;
 mod plan;
 mod points;
 pub mod pool;
@@ -60,6 +62,7 @@ mod stages;
 pub mod stats;
 mod target;
 pub mod tasks;
+mod transpose;
 mod under_lock;
 mod write;
 mod write_back;

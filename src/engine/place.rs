@@ -4,36 +4,17 @@
 //! destination's stride, merged where both sides are contiguous across them. What remains is rows (one call for each), or a
 //! transpose, which goes in tiles so that both sides stay within a few cache lines.
 
+pub use super::place_axes::{PlaceAxes, PlaceAxis};
+use super::place_axes::{Simplified, each};
 use super::stats::{self, Field};
+use super::transpose::{copy_row, transpose, transposed_axis};
 use crate::dtype::run::Run;
 use crate::dtype::stream;
 use crate::dtype::transfer::Transfer;
 use crate::error::Error;
-use smallvec::SmallVec;
+use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ops::{BitOr, BitXor};
-
-/// One dimension of a copy: a number of elements and the distances in bytes between neighbours on either side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlaceAxis {
-    /// The number of elements.
-    pub count: u64,
-    /// The source's stride in bytes.
-    pub src: i64,
-    /// The destination's stride in bytes.
-    pub dst: i64,
-}
-
-impl PlaceAxis {
-    /// Makes the run of the axis's elements from `src` to `dst`.
-    #[inline(always)]
-    fn run(self, src: *const u8, dst: *mut u8) -> Run {
-        Run { src, src_stride: self.src as isize, dst, dst_stride: self.dst as isize, n: self.count as usize }
-    }
-}
-
-/// The axes of a copy.
-pub type PlaceAxes = SmallVec<[PlaceAxis; 6]>;
 
 /// Rows of a tile of a transpose with a conversion.
 const TILE: u64 = 16;
@@ -58,7 +39,7 @@ pub struct Misfit {
 }
 
 impl Misfit {
-    /// The error about the element, at that distance in bytes from the region's first one in memory.
+    /// Returns the error about the element, at that distance in bytes from the region's first one in memory.
     pub fn at(self, memory: isize) -> Error {
         self.error.at_element(memory as i64)
     }
@@ -162,10 +143,10 @@ pub unsafe fn fill(dst: *mut u8, axes: impl Iterator<Item = PlaceAxis>, element:
 /// Makes a row of `count` elements (at least one).
 ///
 /// # Safety
-/// There is room for so many at `row`.
+/// There is room for `count` elements at `row`.
 unsafe fn repeat(element: &[u8], row: *mut u8, count: usize) {
     let (mut made, bytes) = (element.len(), count * element.len());
-    // SAFETY: within the row; what is copied lies before where it goes.
+    // SAFETY: within the row; the copied bytes come before their place.
     unsafe {
         std::ptr::copy_nonoverlapping(element.as_ptr(), row, made);
         while made < bytes {
@@ -176,7 +157,7 @@ unsafe fn repeat(element: &[u8], row: *mut u8, count: usize) {
     }
 }
 
-/// Whether every element that the axes' source strides reach has the bits of `element`. Usually the first ones tell.
+/// Returns whether every element that the axes' source strides reach has the bits of `element`. Usually the first ones tell.
 ///
 /// # Safety
 /// `src` is the first element; every element that the axes reach is valid to read.
@@ -209,7 +190,7 @@ pub unsafe fn is_all(src: *const u8, axes: impl Iterator<Item = PlaceAxis>, elem
     }
 }
 
-/// Whether all elements of a row have that value. In pieces of one length without a branch at each element, so that the compiler
+/// Returns whether all elements of a row have that value. In pieces of one length without a branch at each element, so that the compiler
 /// compares vectors.
 ///
 /// # Safety
@@ -225,100 +206,6 @@ where
     let differs = |i: usize, stride: isize| unsafe { src.offset(i as isize * stride).cast::<T>().read_unaligned() ^ value };
     let piece = |at: usize| (at..at + PIECE).fold(T::default(), |any, i| any | differs(i, size_of::<T>() as isize)) == T::default();
     (0..dense).step_by(PIECE).all(piece) && (dense..count).all(|i| differs(i, stride) == T::default())
-}
-
-/// A copy in its simplest form, and how far the first element moved on either side.
-struct Simplified {
-    axes: PlaceAxes,
-    src: isize,
-    dst: isize,
-}
-
-impl Simplified {
-    /// `None` if there is nothing to copy.
-    fn new(axes: impl Iterator<Item = PlaceAxis>) -> Option<Simplified> {
-        let mut s = Simplified { axes: PlaceAxes::new(), src: 0, dst: 0 };
-        let mut sorted = true;
-        for axis in axes {
-            match axis.count {
-                0 => return None,
-                1 => continue,
-                _ => {
-                    let axis = s_turned(axis, &mut s.src, &mut s.dst);
-                    sorted &= s.axes.last().is_none_or(|before| before.dst >= axis.dst);
-                    s.axes.push(axis);
-                }
-            }
-        }
-        if !sorted {
-            s.axes.sort_by_key(|a| std::cmp::Reverse(a.dst));
-        }
-        s.merge();
-        Some(s)
-    }
-
-    /// Joins neighbours that are contiguous on both sides. An axis that is dense in the destination is always the last.
-    fn merge(&mut self) {
-        let (axes, mut k) = (&mut self.axes[..], 0);
-        for i in 1..axes.len() {
-            let (outer, inner) = (axes[k], axes[i]);
-            let n = inner.count as i64;
-            if inner.dst.checked_mul(n) == Some(outer.dst) && inner.src.checked_mul(n) == Some(outer.src) {
-                axes[k] = PlaceAxis { count: outer.count * inner.count, ..inner };
-            } else {
-                k += 1;
-                axes[k] = inner;
-            }
-        }
-        self.axes.truncate(k + 1);
-    }
-
-    fn elements(&self) -> u64 {
-        self.axes.iter().map(|a| a.count).product()
-    }
-
-    /// The last axis (or one element), and the others.
-    fn split_inner(mut self, size: usize) -> (PlaceAxis, PlaceAxes) {
-        let inner = self.axes.pop().unwrap_or(PlaceAxis { count: 1, src: size as i64, dst: size as i64 });
-        (inner, self.axes)
-    }
-}
-
-fn s_turned(axis: PlaceAxis, src: &mut isize, dst: &mut isize) -> PlaceAxis {
-    if axis.dst >= 0 {
-        return axis;
-    }
-    *src += (axis.count as isize - 1) * axis.src as isize;
-    *dst += (axis.count as isize - 1) * axis.dst as isize;
-    PlaceAxis { count: axis.count, src: -axis.src, dst: -axis.dst }
-}
-
-/// Calls `row` with the first elements of each combination of the outer axes, until it returns false. The innermost of them is a
-/// loop around the row itself, so that short rows cost little more than their copy.
-///
-/// # Safety
-/// The pointers and axes must stay within what the caller may touch (`src` may be null if it is not used).
-#[inline]
-unsafe fn each<F: FnMut(*const u8, *mut u8) -> bool>(axes: &[PlaceAxis], src: *const u8, dst: *mut u8, row: &mut F) -> bool {
-    match axes {
-        [] => row(src, dst),
-        [axis] => {
-            (0..axis.count as isize).all(|i| row(src.wrapping_offset(i * axis.src as isize), dst.wrapping_offset(i * axis.dst as isize)))
-        }
-        // SAFETY: forwarded from the caller.
-        [axis, rest @ ..] => (0..axis.count as isize).all(|i| unsafe {
-            each_outer(rest, src.wrapping_offset(i * axis.src as isize), dst.wrapping_offset(i * axis.dst as isize), row)
-        }),
-    }
-}
-
-/// [`each`], not inlined into itself.
-///
-/// # Safety
-/// As [`each`].
-unsafe fn each_outer<F: FnMut(*const u8, *mut u8) -> bool>(axes: &[PlaceAxis], src: *const u8, dst: *mut u8, row: &mut F) -> bool {
-    // SAFETY: forwarded from the caller.
-    unsafe { each(axes, src, dst, row) }
 }
 
 /// # Safety
@@ -412,7 +299,7 @@ unsafe fn copy_as<T: Copy>(src: *const u8, dst: *mut u8, axes: &[PlaceAxis], str
     }
 }
 
-/// Copies rows of so many bytes, in line: calling `memcpy` for them costs more than the copy.
+/// Copies rows of a fixed number of bytes, in line: calling `memcpy` for them costs more than the copy.
 ///
 /// # Safety
 /// As [`copy_plain`], for the axes outside of the rows.
@@ -426,136 +313,26 @@ unsafe fn copy_rows<const N: usize>(outer: &[PlaceAxis], src: *const u8, dst: *m
     }
 }
 
-/// The outer axis along which the source is denser than along the inner one, if a transpose in tiles pays.
-fn transposed_axis(outer: &[PlaceAxis], inner: PlaceAxis, size: i64) -> Option<usize> {
-    if inner.src.abs() <= size {
-        return None;
-    }
-    let (t, axis) = outer.iter().enumerate().min_by_key(|(_, a)| a.src.abs())?;
-    (axis.src.abs() < inner.src.abs() && axis.count > 1).then_some(t)
+/// Rows of elements that are converted, and the first element that did not fit: where it was read, and where it would have been stored.
+struct Rows<'a> {
+    transfer: &'a Transfer,
+    misfit: Cell<Option<(*const u8, *const u8)>>,
 }
 
-/// # Safety
-/// As [`copy_as`], for one row.
-unsafe fn copy_row<T: Copy>(src: *const u8, dst: *mut u8, axis: PlaceAxis) {
-    for i in 0..axis.count as isize {
-        // SAFETY: element `i` of the row, on either side.
-        unsafe {
-            let value = src.offset(i * axis.src as isize).cast::<T>().read_unaligned();
-            dst.offset(i * axis.dst as isize).cast::<T>().write_unaligned(value);
-        }
-    }
-}
-
-/// # Safety
-/// As [`copy_as`], for the two axes.
-unsafe fn transpose<T: Copy>(src: *const u8, dst: *mut u8, across: PlaceAxis, inner: PlaceAxis) {
-    let size = size_of::<T>() as i64;
-    let dense = across.src == size && inner.dst == size;
-    // SAFETY: forwarded; each tile is as wide as a cache line.
-    unsafe {
-        match size_of::<T>() {
-            1 => transpose_in_tiles::<T, 64>(src, dst, across, inner, dense),
-            2 => transpose_in_tiles::<T, 32>(src, dst, across, inner, dense),
-            4 => transpose_in_tiles::<T, 16>(src, dst, across, inner, dense),
-            8 => transpose_in_tiles::<T, 8>(src, dst, across, inner, dense),
-            _ => transpose_in_tiles::<T, 4>(src, dst, across, inner, dense),
-        }
-    }
-}
-
-/// Copies tiles of N × N elements. Where both sides are `dense` along their fast axis, a tile goes through memory of its own: the
-/// lines of a large power of two apart, as rows of arrays often are, drive each other out of the first-level cache, so each of
-/// them is touched only once, whole.
-///
-/// # Safety
-/// As [`copy_as`], for the two axes; if `dense`, `across.src` and `inner.dst` are the size of an element.
-unsafe fn transpose_in_tiles<T: Copy, const N: usize>(src: *const u8, dst: *mut u8, across: PlaceAxis, inner: PlaceAxis, dense: bool) {
-    for a in (0..across.count).step_by(N) {
-        let an = (N as u64).min(across.count - a);
-        for b in (0..inner.count).step_by(N) {
-            let bn = (N as u64).min(inner.count - b);
-            // SAFETY: a tile of the two axes.
-            unsafe {
-                let from = src.offset(a as isize * across.src as isize + b as isize * inner.src as isize);
-                let to = dst.offset(a as isize * across.dst as isize + b as isize * inner.dst as isize);
-                if dense && (an, bn) == (N as u64, N as u64) {
-                    transpose_tile::<T, N>(from, inner.src as isize, to, across.dst as isize);
-                    continue;
-                }
-                for i in 0..an as isize {
-                    let (from, to) = (from.offset(i * across.src as isize), to.offset(i * across.dst as isize));
-                    copy_row::<T>(from, to, PlaceAxis { count: bn, ..inner });
-                }
+impl Rows<'_> {
+    /// Converts a row from `src`, whose elements have been brought to `now` with the distance `stride`. Returns false if one does not fit.
+    ///
+    /// # Safety
+    /// The row is one of the copy, and `now` has its elements.
+    unsafe fn run(&self, src: *const u8, now: *const u8, stride: i64, dst: *mut u8, axis: PlaceAxis) -> bool {
+        // SAFETY: forwarded.
+        match unsafe { self.transfer.run(Run { src_stride: stride as isize, ..axis.run(now, dst) }) } {
+            Ok(()) => true,
+            Err(i) => {
+                let at = |p: *const u8, stride: i64| p.wrapping_offset(i as isize * stride as isize);
+                self.misfit.set(Some((at(src, axis.src), at(dst, axis.dst))));
+                false
             }
-        }
-    }
-}
-
-/// Transposes one whole tile, whose lines are contiguous on both sides.
-///
-/// # Safety
-/// N lines of N elements are valid to read from `src` on, `src_line` bytes apart, and to write from `dst` on.
-#[inline(always)]
-unsafe fn transpose_tile<T: Copy, const N: usize>(src: *const u8, src_line: isize, dst: *mut u8, dst_line: isize) {
-    let mut lines = MaybeUninit::<[[T; N]; N]>::uninit();
-    let lines: *mut [T; N] = lines.as_mut_ptr().cast();
-    for j in 0..N {
-        // SAFETY: the caller vouches for the line; there is room for N of them.
-        unsafe { lines.add(j).write(src.offset(j as isize * src_line).cast::<[T; N]>().read_unaligned()) };
-    }
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the lines are written by now, and as long as each of these wants; forwarded.
-    unsafe {
-        match (size_of::<T>(), N) {
-            (4, 16) => return turn_words(lines.cast(), dst, dst_line),
-            (8, 8) => return turn_doubles(lines.cast(), dst, dst_line),
-            _ => {}
-        }
-    }
-    for i in 0..N {
-        // SAFETY: element i of line j, written by now.
-        let line: [T; N] = std::array::from_fn(|j| unsafe { *lines.add(j).cast::<T>().add(i) });
-        // SAFETY: as above.
-        unsafe { dst.offset(i as isize * dst_line).cast::<[T; N]>().write_unaligned(line) };
-    }
-}
-
-/// Stores 16 lines of 16 elements of four bytes turned around, 4 × 4 of them at a time, in vectors that every x86-64 processor has.
-///
-/// # Safety
-/// The 256 elements at `lines` are valid to read; as [`transpose_tile`] for the other side.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn turn_words(lines: *const f32, dst: *mut u8, dst_line: isize) {
-    use std::arch::x86_64::{_MM_TRANSPOSE4_PS, _mm_loadu_ps, _mm_storeu_ps};
-    for (i, j) in (0..16).step_by(4).flat_map(|i| (0..16).step_by(4).map(move |j| (i, j))) {
-        // SAFETY: rows j to j + 3 of the source's lines, from their element i on, become rows i to i + 3 from element j on.
-        unsafe {
-            let row = |r: usize| _mm_loadu_ps(lines.add((j + r) * 16 + i));
-            let (mut a, mut b, mut c, mut d) = (row(0), row(1), row(2), row(3));
-            _MM_TRANSPOSE4_PS(&mut a, &mut b, &mut c, &mut d);
-            for (r, row) in [a, b, c, d].into_iter().enumerate() {
-                _mm_storeu_ps(dst.offset((i + r) as isize * dst_line).cast::<f32>().add(j), row);
-            }
-        }
-    }
-}
-
-/// [`turn_words`] for 8 lines of 8 elements of eight bytes, 2 × 2 of them at a time.
-///
-/// # Safety
-/// The 64 elements at `lines` are valid to read; as [`transpose_tile`] for the other side.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn turn_doubles(lines: *const f64, dst: *mut u8, dst_line: isize) {
-    use std::arch::x86_64::{_mm_loadu_pd, _mm_storeu_pd, _mm_unpackhi_pd, _mm_unpacklo_pd};
-    for (i, j) in (0..8).step_by(2).flat_map(|i| (0..8).step_by(2).map(move |j| (i, j))) {
-        // SAFETY: as in `turn_words`.
-        unsafe {
-            let (a, b) = (_mm_loadu_pd(lines.add(j * 8 + i)), _mm_loadu_pd(lines.add((j + 1) * 8 + i)));
-            _mm_storeu_pd(dst.offset(i as isize * dst_line).cast::<f64>().add(j), _mm_unpacklo_pd(a, b));
-            _mm_storeu_pd(dst.offset((i + 1) as isize * dst_line).cast::<f64>().add(j), _mm_unpackhi_pd(a, b));
         }
     }
 }
@@ -573,67 +350,66 @@ unsafe fn convert(
     let one = [PlaceAxis { count: 1, src: 0, dst: 0 }];
     let axes = if axes.is_empty() { &one } else { axes };
     let Some((&inner, outer)) = axes.split_last() else { return Ok(()) };
-    let misfit = std::cell::Cell::new(None);
-    // A row from `src`, or from where its elements have been brought to.
-    let run = |src: *const u8, now: *const u8, stride: i64, dst: *mut u8, axis: PlaceAxis| {
-        // SAFETY: a row of the copy.
-        match unsafe { transfer.run(Run { src_stride: stride as isize, ..axis.run(now, dst) }) } {
-            Ok(()) => true,
-            Err(i) => {
-                let at = |p: *const u8, stride: i64| p.wrapping_offset(i as isize * stride as isize);
-                misfit.set(Some((at(src, axis.src), at(dst, axis.dst))));
-                false
-            }
-        }
-    };
-    let done = |_: bool| misfit.get().map_or(Ok(()), Err);
-    let Some(t) = transposed_axis(outer, inner, 16) else {
-        let size = transfer.to().size();
-        let next = outer.last().filter(|_| transfer.streams() && inner.dst == size as i64).map(|axis| axis.dst as isize);
-        let mut row = |src: *const u8, dst: *mut u8| {
-            if let Some(next) = next {
-                stream::prepare(dst.wrapping_offset(next), inner.count as usize * size);
-            }
-            run(src, src, inner.src, dst, inner)
-        };
+    let rows = Rows { transfer, misfit: Cell::new(None) };
+    match transposed_axis(outer, inner, 16) {
         // SAFETY: forwarded.
-        return done(unsafe { each(outer, src, dst, &mut row) });
-    };
+        Some(t) => unsafe { convert_in_tiles(src, dst, outer, t, inner, &rows) },
+        None => {
+            let size = transfer.to().size();
+            let next = outer.last().filter(|_| transfer.streams() && inner.dst == size as i64).map(|axis| axis.dst as isize);
+            let mut row = |src: *const u8, dst: *mut u8| {
+                if let Some(next) = next {
+                    stream::prepare(dst.wrapping_offset(next), inner.count as usize * size);
+                }
+                // SAFETY: a row of the copy.
+                unsafe { rows.run(src, src, inner.src, dst, inner) }
+            };
+            // SAFETY: forwarded.
+            unsafe { each(outer, src, dst, &mut row) };
+        }
+    }
+    rows.misfit.get().map_or(Ok(()), Err)
+}
+
+/// Converts rows of which the source is denser along `outer[t]`: a tile is turned around in memory of its own, so that its rows are converted
+/// as contiguous ones.
+///
+/// # Safety
+/// As [`place`].
+unsafe fn convert_in_tiles(src: *const u8, dst: *mut u8, outer: &[PlaceAxis], t: usize, inner: PlaceAxis, rows: &Rows<'_>) {
     let across = outer[t];
     let rest: PlaceAxes = outer.iter().enumerate().filter(|(i, _)| *i != t).map(|(_, a)| *a).collect();
-    let size = transfer.from().size();
-    // A tile is turned around in memory of its own, so that its rows are converted as contiguous ones.
+    let size = rows.transfer.from().size();
     let mut tile = MaybeUninit::<[u8; TILE as usize * STRIP as usize * 16]>::uninit();
-    let rows: *mut u8 = tile.as_mut_ptr().cast();
-    let turned = size.is_power_of_two() && size <= 16;
+    let turned: *mut u8 = tile.as_mut_ptr().cast();
+    let turns = size.is_power_of_two() && size <= 16;
     let mut strip = |src: *const u8, dst: *mut u8| {
         (0..across.count).step_by(TILE as usize).all(|a| {
             (0..inner.count).step_by(STRIP as usize).all(|b| {
                 let (an, bn) = (TILE.min(across.count - a), STRIP.min(inner.count - b));
                 let from = src.wrapping_offset(a as isize * across.src as isize + b as isize * inner.src as isize);
                 let to = dst.wrapping_offset(a as isize * across.dst as isize + b as isize * inner.dst as isize);
-                if turned {
+                if turns {
                     let there = [
                         PlaceAxis { count: an, src: across.src, dst: (STRIP as usize * size) as i64 },
                         PlaceAxis { count: bn, src: inner.src, dst: size as i64 },
                     ];
                     // SAFETY: a tile of the copy; the memory holds as many elements.
-                    unsafe { copy_plain(from, rows, &there, size, false) };
+                    unsafe { copy_plain(from, turned, &there, size, false) };
                 }
                 (0..an as isize).all(|i| {
                     let (from, to) = (from.wrapping_offset(i * across.src as isize), to.wrapping_offset(i * across.dst as isize));
                     let row = PlaceAxis { count: bn, ..inner };
-                    if turned {
-                        run(from, rows.wrapping_add(i as usize * STRIP as usize * size), size as i64, to, row)
-                    } else {
-                        run(from, from, inner.src, to, row)
-                    }
+                    let line = turned.wrapping_add(i as usize * STRIP as usize * size);
+                    let (now, stride) = if turns { (line.cast_const(), size as i64) } else { (from, inner.src) };
+                    // SAFETY: a row of the copy.
+                    unsafe { rows.run(from, now, stride, to, row) }
                 })
             })
         })
     };
     // SAFETY: forwarded.
-    done(unsafe { each(&rest, src, dst, &mut strip) })
+    unsafe { each(&rest, src, dst, &mut strip) };
 }
 
 #[cfg(test)]
