@@ -19,10 +19,9 @@ use crate::fork::ForkReset;
 use crate::grid::Grid;
 use crate::limits::{Dims, c_strides, chunk_bytes};
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex};
 
-/// The parts of chunks of one array that wait, of so many bytes together.
+/// The parts of chunks of one array that wait, within a limit of bytes.
 pub struct WriteBack {
     limit: usize,
     state: ForkReset<Mutex<WaitingParts>>,
@@ -30,7 +29,7 @@ pub struct WriteBack {
 
 #[derive(Default)]
 struct WaitingParts {
-    parts: HashMap<Dims, Waiting, BuildHasherDefault<IndexHasher>>,
+    parts: HashMap<Dims, Waiting>,
     /// Of the buffers of all parts.
     bytes: usize,
     clock: u64,
@@ -40,7 +39,7 @@ struct WaitingParts {
     block: Option<(Arc<Pages>, usize)>,
 }
 
-/// The largest block that buffers are cut from. The first is one buffer, and each as large as all before it, so that many buffers lie
+/// The largest block that buffers are cut from. The first is one buffer, and each as large as all before it, so that many buffers are
 /// in huge pages and few take little.
 const BLOCK: usize = 16 << 20;
 
@@ -60,32 +59,6 @@ struct Buffer {
 // SAFETY: the bytes are its owner's alone, like a vector's.
 unsafe impl Send for Buffer {}
 
-/// Mixes the numbers of a chunk: each step of an appender looks all chunks up, and the usual hash took a third of the time of that. Chunks
-/// that meet in it only take longer.
-#[derive(Default)]
-struct IndexHasher(u64);
-
-impl Hasher for IndexHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        let mut words = bytes.chunks_exact(8);
-        words.by_ref().for_each(|word| self.write_u64(word.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))));
-        words.remainder().iter().for_each(|&b| self.write_u64(b.into()));
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        self.0 = (self.0.rotate_left(26) ^ n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-
-    fn write_usize(&mut self, n: usize) {
-        self.write_u64(n as u64);
-    }
-
-    fn finish(&self) -> u64 {
-        // The table takes its places from the low bits and its marks from the high ones.
-        self.0 ^ self.0 >> 32
-    }
-}
-
 /// The part of one chunk that waits.
 pub(super) struct WaitingPart {
     /// The whole chunk in C order; only the box means something. `None` once the chunk is stored.
@@ -97,7 +70,7 @@ pub(super) struct WaitingPart {
 }
 
 impl WaitingPart {
-    /// The first byte of the buffer.
+    /// Returns the first byte of the buffer.
     fn first(&self) -> Result<*mut u8> {
         match &self.buffer {
             Some(buffer) => Ok(buffer.first),
@@ -122,7 +95,7 @@ struct Span {
 }
 
 impl Span {
-    /// The smallest box around selected elements.
+    /// Returns the smallest box around selected elements.
     fn around(axes: &[Axis]) -> Span {
         let last = |a: &Axis| a.start.wrapping_add_signed(a.step.wrapping_mul(a.count as i64 - 1));
         let start: Dims = axes.iter().map(|a| a.start.min(last(a))).collect();
@@ -130,7 +103,7 @@ impl Span {
         Span { start, count }
     }
 
-    /// The smallest box around a selection of the array, which is not empty.
+    /// Returns the smallest box around a selection of the array, which is not empty.
     fn of(selection: &Selection) -> Span {
         let (start, shape, step) = (selection.start(), selection.shape(), selection.step());
         let axis = |d: usize| Axis { start: start[d], count: shape[d], step: step[d], memory: 0 };
@@ -205,7 +178,7 @@ pub(super) enum Admission {
 }
 
 impl WaitingParts {
-    /// A buffer of so many bytes that was none before.
+    /// Cuts a new buffer of `bytes`.
     fn cut(&mut self, bytes: usize, limit: usize) -> Result<Buffer> {
         let size = bytes.max(1).next_multiple_of(LINE);
         if self.block.as_ref().is_none_or(|(block, used)| block.size() - used < size) {
@@ -222,7 +195,7 @@ impl WaitingParts {
 }
 
 impl WriteBack {
-    /// Room for so many bytes of chunks.
+    /// Makes room for `limit` bytes of chunks.
     pub fn new(limit: usize) -> Arc<WriteBack> {
         Arc::new(WriteBack { limit, state: ForkReset::new(Mutex::default) })
     }
@@ -232,7 +205,7 @@ impl WriteBack {
         self.limit
     }
 
-    /// The bytes of the chunks of which parts wait.
+    /// Returns the bytes of the chunks of which parts wait.
     pub fn bytes(&self) -> usize {
         lock(self.state.get()).bytes
     }
@@ -317,7 +290,7 @@ impl WriteBack {
         Ok(if whole { Admission::Whole } else { Admission::Waits })
     }
 
-    /// Returns which elements of an array wait of a chunk, which is locked, and where they are, as far as they lie inside the array; `None`
+    /// Returns which elements of an array wait of a chunk, which is locked, and where they are, as far as they are inside the array; `None`
     /// if there are none.
     pub(super) fn region(&self, grid: &Grid, length: &[u64], data_type: DataType, chunk: &Dims) -> Result<Option<(Selection, Memory)>> {
         let Some(part) = self.find(chunk) else { return Ok(None) };
