@@ -66,7 +66,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Elements of variable length lie in more memory than is described: the rules for calls that leave their caller cannot hold for them.
+/// Refuses elements of variable length, whose bytes are in more memory than is described: the rules for calls that leave their caller
+/// cannot hold for them.
 fn refuse_variable(array: &BoundArray) -> Result<()> {
     if array.data_type.is_variable() {
         bail!(Type, "the elements are {}, of variable length; such are read and written by blocking calls only", array.data_type.name());

@@ -1,7 +1,7 @@
 //! Many regions of many arrays in one request: planned together, so that a chunk that several of them read is decoded once, and one
 //! that several of them write is read, changed and stored once, in the order of the entries.
 //!
-//! Where an array stands in one entry only, nothing is to be shared, and its items are what they would be alone. Else a chunk (of a
+//! An array of one entry only shares nothing, and its items are what they would be alone. Of any other a chunk (of a
 //! shard: an inner chunk) that more than one entry reads is read into a buffer of its own, and placed from there into each memory.
 
 use super::admit::Call;
@@ -199,7 +199,7 @@ impl Work for Batch {
     }
 }
 
-/// The entries of each array, where the same array is the same store and prefix.
+/// Returns the entries of each array, where the same array is the same store and prefix.
 fn by_array(entries: &[BatchEntry]) -> Vec<Vec<usize>> {
     let (mut groups, mut known): (Vec<Vec<usize>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
     for (i, e) in entries.iter().enumerate() {
@@ -213,7 +213,7 @@ fn by_array(entries: &[BatchEntry]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// The items of several plans in each chunk that they touch, in the order of the plans; and how often each chunk is touched.
+/// Returns the items of several plans in each chunk that they touch, in the order of the plans; and how often each chunk is touched.
 fn by_chunk<'a>(plans: impl Iterator<Item = &'a Plan>) -> HashMap<Dims, Vec<(usize, u64)>> {
     let mut chunks: HashMap<Dims, Vec<(usize, u64)>> = HashMap::new();
     for (i, plan) in plans.enumerate() {
@@ -320,7 +320,7 @@ struct SharedBoxes<'a> {
 }
 
 impl SharedBoxes<'_> {
-    /// The boxes to be read once, each with who wants elements of it: the whole chunk, or of a shard its inner chunks.
+    /// Returns the boxes to be read once, each with the entries that want elements of it: the whole chunk, or of a shard its inner chunks.
     fn cut(&self, chunk: &Dims) -> Result<Vec<SharedBox>> {
         let array = &self.jobs[0].array;
         let chain = array.chain_of(chunk)?;
@@ -352,7 +352,7 @@ impl SharedBoxes<'_> {
         Ok(found.into_values().collect())
     }
 
-    /// Who wants elements of a box: `axes` count from its first element.
+    /// Makes the member of a box for one entry; `axes` count from the first element of the box.
     fn member(&self, k: usize, number: u64, axes: Axes, at: i64) -> Result<Member> {
         let entry = self.group[k];
         let memory = &self.entries[entry].memory;
@@ -362,7 +362,7 @@ impl SharedBoxes<'_> {
     }
 }
 
-/// Where an inner chunk lies in its shard, and its extents.
+/// Returns the first element of an inner chunk in its shard, and its extents.
 fn inner_box(shard: &Sharded, number: usize, rank: usize) -> (Dims, Dims) {
     let (mut at, mut extent, mut rest) = (Dims::from_elem(0, rank), Dims::from_elem(1, rank), number as u64);
     for (j, &d) in shard.axes.iter().enumerate().rev() {
@@ -380,7 +380,7 @@ struct SharedBox {
     members: Vec<Member>,
 }
 
-/// One who wants elements of it.
+/// An entry that wants elements of a box.
 struct Member {
     job: Arc<ReadJob>,
     number: u64,
@@ -394,13 +394,13 @@ struct Member {
 }
 
 impl SharedBox {
-    /// A box, as far as it lies inside of the array.
+    /// Takes the box as far as it is inside the array.
     fn new(array: &Arc<BoundArray>, low: &Dims, extent: &Dims) -> SharedBox {
         let inside = |d: usize| extent[d].min(array.shape[d].saturating_sub(low[d]));
         SharedBox { array: array.clone(), low: low.clone(), shape: (0..low.len()).map(inside).collect(), members: Vec::new() }
     }
 
-    /// The job that reads the box into a buffer, and then places the elements from there.
+    /// Returns the job that reads the box into a buffer, and then places the elements from there.
     fn job(self: &Arc<Self>) -> Result<ReadJob> {
         let array = &self.array;
         let mut buffer = Vec::new();

@@ -1,5 +1,5 @@
-//! The gate before a caller's memory, where a request may end before its work does: copies pass it one by one, and when it is closed
-//! those inside are waited for and none passes any more. What holds it open is a copy and nothing else: no codec, no store, no lock.
+//! The guard of a caller's memory, where a request may end before its work does: copies enter one by one, and when the memory is revoked
+//! those inside are waited for and no other enters. Only a copy is ever inside: no codec, no store, no lock.
 
 use super::lock::lock;
 use crate::error::{Result, bail};
@@ -22,7 +22,7 @@ struct Occupancy {
 pub(super) struct Access<'a>(&'a RevocableBuffer);
 
 impl RevocableBuffer {
-    /// Lets a copy in; an error of kind `Cancelled` once the gate is closed.
+    /// Lets a copy in, or returns an error of kind `Cancelled` once the memory is revoked.
     pub fn enter(&self) -> Result<Access<'_>> {
         let mut state = lock(&self.state);
         if state.closed {
@@ -32,7 +32,7 @@ impl RevocableBuffer {
         Ok(Access(self))
     }
 
-    /// Lets nobody in any more, and returns when nobody is inside.
+    /// Revokes the memory: lets no copy in any more, and returns when none is inside.
     pub fn close(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
@@ -52,7 +52,7 @@ impl Drop for Access<'_> {
     }
 }
 
-/// Enters the gate, where there is one.
+/// Enters `revocable`, if given.
 pub(super) fn enter(revocable: &Option<Arc<RevocableBuffer>>) -> Result<Option<Access<'_>>> {
     revocable.as_deref().map(RevocableBuffer::enter).transpose()
 }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_free_as_soon_as_the_gate_is_closed() {
+    fn memory_is_free_as_soon_as_it_is_revoked() {
         for _ in 0..200 {
             let revocable = RevocableBuffer::default();
             let (memory, revocable) = (Box::new(AtomicU64::new(0)), &revocable);
@@ -94,7 +94,7 @@ mod tests {
                 for _ in 0..2 {
                     scope.spawn(move || {
                         while let Ok(_inside) = revocable.enter() {
-                            // SAFETY: the memory lives until the gate is closed.
+                            // SAFETY: the memory lives until it is revoked.
                             unsafe { (*(address as *const AtomicU64)).fetch_add(1, SeqCst) };
                         }
                     });

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 /// About what an entry takes besides its elements and its key.
 const OVERHEAD: usize = 192;
 
-/// Decoded chunks of some arrays, of so many bytes together.
+/// Decoded chunks of some arrays, within a limit of bytes.
 pub struct ChunkCache {
     limit: usize,
     hasher: RandomState,
@@ -77,7 +77,7 @@ impl ChunkRing {
         }
     }
 
-    /// Takes entries out until so many bytes more have room.
+    /// Takes entries out until `bytes` more have room.
     fn make_room(&mut self, bytes: usize, limit: usize) {
         while self.bytes + bytes > limit && !self.ring.is_empty() {
             self.hand %= self.ring.len();
@@ -93,23 +93,23 @@ impl ChunkRing {
 }
 
 impl ChunkCache {
-    /// A cache of so many bytes.
+    /// Makes a cache of up to `limit` bytes.
     pub fn new(limit: usize) -> Arc<ChunkCache> {
         let (hasher, kept) = (RandomState::new(), ForkReset::new(Mutex::default));
         Arc::new(ChunkCache { limit, hasher, kept, next_owner: AtomicU64::new(0) })
     }
 
-    /// One more array that uses it.
+    /// Returns the use of the cache by one more array.
     pub fn for_array(self: &Arc<Self>) -> ArrayCache {
         ArrayCache { cache: self.clone(), owner: self.next_owner.fetch_add(1, Relaxed) }
     }
 
-    /// The most bytes that are kept.
+    /// Returns the most bytes that are kept.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// The bytes that are kept.
+    /// Returns the bytes that are kept.
     pub fn bytes(&self) -> usize {
         lock(self.kept.get()).bytes
     }
@@ -132,12 +132,12 @@ impl ChunkCache {
 }
 
 impl ArrayCache {
-    /// The most bytes that the cache keeps, for all arrays that use it.
+    /// Returns the most bytes that the cache keeps, for all arrays that use it.
     pub fn limit(&self) -> usize {
         self.cache.limit()
     }
 
-    /// Whether a chunk of so many bytes can be kept.
+    /// Returns whether a chunk of `bytes` can be kept.
     pub(super) fn takes(&self, bytes: usize) -> bool {
         bytes.saturating_add(OVERHEAD) <= self.cache.limit
     }
@@ -146,7 +146,7 @@ impl ArrayCache {
         self.cache.hasher.hash_one((self.owner, key, span))
     }
 
-    /// The elements of a chunk, if they are those of the object that has that mark.
+    /// Returns the elements of a chunk, if they are those of the object that has that mark.
     pub(super) fn find(&self, key: &str, span: ObjectSpan, mark: &Stamp) -> Option<Arc<Vec<u8>>> {
         let hash = self.hash(key, span);
         let mut kept = lock(self.cache.kept.get());

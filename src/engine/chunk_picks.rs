@@ -89,7 +89,7 @@ impl ChunkPicks {
         w
     }
 
-    /// Shrinks a box to the one around its picks; false if there are none.
+    /// Shrinks a box to the hull of its picks, or returns false if it has no picks.
     pub fn narrow(&self, axes: &mut [Axis], memory: &mut i64) -> bool {
         let mut w = self.window(axes, *memory);
         if !self.hull(&mut w) {
@@ -170,7 +170,7 @@ impl ChunkPicks {
         })
     }
 
-    /// The number of picks in a box.
+    /// Returns the number of picks in a box.
     pub fn count(&self, axes: &[Axis], memory: i64) -> u64 {
         let w = self.window(axes, memory);
         match &self.list.kind {
@@ -240,8 +240,8 @@ impl ChunkPicks {
     }
 }
 
-/// The runs that reach into `low..high`. They are sorted by their first index and by their last one, too: where an index is repeated, it
-/// ends a run.
+/// Returns the runs that reach into `low..high`. They are sorted by their first index and by their last one, too: where an index is
+/// repeated, it ends a run.
 fn within(runs: &[PickRun], low: u64, high: u64) -> &[PickRun] {
     let to = runs.partition_point(|r| r.index < high);
     &runs[runs.partition_point(|r| r.index + r.count <= low).min(to)..to]

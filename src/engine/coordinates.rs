@@ -37,8 +37,8 @@ impl CoordinateSelection<'_> {
         }
     }
 
-    /// Turns evenly spaced index lists into a region with the same elements in the same order, or `None` if they make none. An error of kind
-    /// `Bounds` names the list.
+    /// Turns evenly spaced index lists into a region with the same elements in the same order, or `None` if they make none. An error of
+    /// kind `Bounds` names the list.
     pub fn as_region(&self, array_shape: &[u64]) -> Result<Option<Selection>> {
         let CoordinateSelection::Orthogonal(lists) = self else { return Ok(None) };
         check_lists(lists, array_shape)?;
@@ -60,7 +60,7 @@ impl CoordinateSelection<'_> {
     }
 }
 
-/// Checks that there is a list for each dimension, and that all indices lie inside the array.
+/// Checks that there is a list for each dimension, and that all indices are inside the array.
 pub(super) fn check_lists(lists: &[Option<&[i64]>], array_shape: &[u64]) -> Result<()> {
     if lists.len() != array_shape.len() {
         bail!(Rank, "found {} lists of indices, expected {}, the array's rank", lists.len(), array_shape.len());

@@ -1,7 +1,7 @@
 //! Decoding as a state machine that does no I/O: a [`Part`] says which bytes it wants, is given them, and becomes elements in
 //! memory or further parts (a shard's index becomes its inner chunks).
 //!
-//! Two drivers in `read.rs` run it: the one that reads at once (files, memory), and the queue of reads in flight (stores with
+//! Two drivers run it: `read_local`, which reads at once (files, memory), and `flight`, whose reads are started and waited for (stores with
 //! latency). Neither knows of codecs; nothing here knows of stores.
 
 use super::buffer_guard;
@@ -28,7 +28,7 @@ use crate::limits::{Dims, Strides, grow, max_chunk, reserve};
 use crate::store::{ByteRange, Stamp};
 use std::sync::Arc;
 
-/// The chain at a depth of nesting.
+/// Returns the chain at a depth of nesting.
 fn chain_at(root: &BoundChain, depth: u8) -> &BoundChain {
     match (depth, root) {
         (1.., BoundChain::Sharded(shard)) => chain_at(&shard.inner, depth - 1),
@@ -94,7 +94,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Whether a part is the index of an inner shard that is kept; its inner chunks are put onto `out` then, instead of reading it.
+    /// Returns whether a part is the index of an inner shard that is kept; its inner chunks are put onto `out` then, instead of reading it.
     pub fn skip(&self, part: &Part, out: &mut Vec<Part>) -> Result<bool> {
         let Some(index) = self.known_index(part) else { return Ok(false) };
         let BoundChain::Sharded(shard) = chain_at(self.root, part.depth) else { return Ok(false) };
@@ -102,7 +102,7 @@ impl Machine<'_> {
         Ok(true)
     }
 
-    /// The index that a part is to read, where it is kept.
+    /// Returns the index that a part is to read, where it is kept.
     #[inline]
     pub fn known_index(&self, part: &Part) -> Option<Arc<Vec<u8>>> {
         if part.kind == PartKind::Index && part.depth > 0 { self.kept?.inner(part.span?) } else { None }
@@ -163,7 +163,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The part of those bytes of the leaf's buffer: its box has what is picked there, and perhaps more.
+    /// Returns the part of those bytes of the leaf's buffer: its box has what is picked there, and perhaps more.
     fn sparse_part(&self, leaf: &Leaf, part: &Part, (from, to): (u64, u64)) -> Part {
         let (mut axes, mut memory) = (part.axes.clone(), part.memory);
         let low = low_byte(leaf, &axes);
@@ -183,7 +183,7 @@ impl Machine<'_> {
         Part { depth: part.depth, kind, number: part.number, span, axes, memory }
     }
 
-    /// The bytes that a part wants next.
+    /// Returns the bytes that a part wants next.
     pub fn want(&self, part: &Part) -> Result<ByteRange> {
         let BoundChain::Sharded(shard) = chain_at(self.root, part.depth) else { return Ok(whole_or_span(part.span)) };
         if part.kind != PartKind::Index {
@@ -199,7 +199,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The most bytes that an object read as a whole can need; more is an error.
+    /// Returns the most bytes that an object read as a whole can need; more is an error.
     pub fn most_bytes(&self, part: &Part) -> usize {
         match chain_at(self.root, part.depth) {
             // Other writers' encoders may be worse than the bound of ours.
@@ -208,7 +208,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The number of bytes that an object read as a whole must have, where that is known.
+    /// Returns the number of bytes that an object read as a whole must have, where that is known.
     pub fn exact_bytes(&self, part: &Part) -> Option<usize> {
         match (chain_at(self.root, part.depth), part.kind) {
             (BoundChain::Leaf(leaf), _) if leaf.is_raw() => Some(leaf.layout.bytes),
@@ -294,13 +294,13 @@ impl Machine<'_> {
         })
     }
 
-    /// Whether the chunk of a part is one to be kept: of one that is read whole there is nothing left to be read.
+    /// Returns whether the chunk of a part is one to be kept: of one that is read whole there is nothing left to be read.
     fn keeps(&self, leaf: &Leaf, part: &Part) -> bool {
         let in_part = || part.axes.iter().zip(&leaf.shape).any(|(axis, &n)| axis.count < n);
         leaf.variable.is_none() && self.decoded.is_some_and(|decoded| decoded.cache.takes(leaf.layout.bytes)) && in_part()
     }
 
-    /// Whether the part's chunk is kept; its elements are placed then, without reading anything.
+    /// Returns whether the part's chunk is kept; its elements are placed then, without reading anything.
     #[inline]
     pub fn place_kept(&self, part: &Part) -> Result<bool> {
         self.decoded.map_or(Ok(false), |decoded| self.place_decoded(decoded, part))
@@ -452,7 +452,7 @@ impl Machine<'_> {
 
     /// Carries out parts whose bytes are all in `whole`.
     fn walk(&self, whole: &[u8], mut parts: Vec<Part>, scratch: &mut ChainScratch) -> Result<()> {
-        // Spans in the buffer are none of the object.
+        // Spans in the buffer are not spans of the object.
         let machine = Machine { root: self.root, target: self.target, cost: self.cost, kept: None, decoded: None };
         while let Some(part) = parts.pop() {
             let ByteRange::Span { offset, len } = machine.want(&part)? else { bail!(Internal, "a part of a buffer without a span") };

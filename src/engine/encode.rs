@@ -45,7 +45,7 @@ unsafe impl Send for Source {}
 unsafe impl Sync for Source {}
 
 impl Source {
-    /// The same, but chunks that hold only the fill value are stored, too.
+    /// Returns a copy of the source by which chunks that hold only the fill value are stored, too.
     pub fn storing_fill(&self) -> Source {
         Source { store_fill: true, ..self.clone() }
     }
@@ -70,19 +70,19 @@ impl Source {
         Ok(Source { base, transfer, fill: stored, store_fill: false, order: by_stride(leaf_of(root)), revocable: None, picks: None })
     }
 
-    /// The same for one chunk of which a list picks elements.
+    /// Returns the source of one chunk of which a list picks elements.
     pub fn picking(&self, picks: ChunkPicks) -> Source {
         Source { picks: Some(picks), ..self.clone() }
     }
 
-    /// Whether a box gives all elements of a chunk of which so much lies inside the array, and all of their fields.
+    /// Returns whether a box gives all elements of a chunk whose extents inside the array are `inside`, and all of their fields.
     pub fn covers(&self, axes: &[Axis], memory: i64, inside: &[u64]) -> bool {
         let all = |picks: &ChunkPicks| picks.count(axes, memory) == axes.iter().map(|a| a.count).product::<u64>();
         !self.transfer.is_partial() && cut::covers(axes, inside) && self.picks.as_ref().is_none_or(all)
     }
 
-    /// Whether memory says at once that all of a region, whose shape and strides these are, is the fill value, which is not to be stored: its
-    /// elements are stored as they are.
+    /// Returns whether memory says at once that all of a region, whose shape and strides these are, is the fill value, which is not to be
+    /// stored: its elements are stored as they are.
     pub fn is_fill(&self, shape: &[u64], strides: &[i64]) -> bool {
         if self.store_fill || self.revocable.is_some() || self.transfer.plain_copy().is_none() {
             return false;
@@ -144,7 +144,7 @@ pub(super) fn encode_chunk<'s>(
 ) -> Result<Option<&'s [u8]>> {
     Ok(match encode(chain, source, axes, memory, scratch)? {
         None => None,
-        // SAFETY: the caller's memory is valid while the request runs; the run was checked to lie inside.
+        // SAFETY: the caller's memory is valid while the request runs; the run was checked to be inside.
         Some(Encoded::Memory(data, len)) => Some(unsafe { std::slice::from_raw_parts(data, len) }),
         Some(Encoded::Gather(len)) => Some(&scratch.gather[..len]),
         Some(Encoded::A) => Some(&scratch.stages.a),
@@ -210,7 +210,7 @@ fn count_encoded(leaf: &Leaf) {
     stats::count(Field::EncodedBytes, leaf.layout.bytes as u64);
 }
 
-/// Brings the elements into the leaf's buffer; what lies beyond the array's edge becomes the fill value.
+/// Brings the elements into the leaf's buffer; elements beyond the array's edge become the fill value.
 fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, dst: &mut [u8]) -> Result<()> {
     if axes.iter().zip(&leaf.shape).any(|(a, &n)| a.count < n) {
         let all = leaf.shape.iter().zip(&leaf.layout.strides).map(|(&count, &dst)| PlaceAxis { count, src: 0, dst });
@@ -220,7 +220,7 @@ fn gather_elements(leaf: &Leaf, source: &Source, axes: &Axes, memory: i64, dst: 
     source.place(axes, memory, dst.as_mut_ptr(), &leaf.layout.strides, &source.transfer)
 }
 
-/// Whether every element has the bits (those of variable length: the bytes) of `fill`. Usually the first element tells.
+/// Returns whether every element has the bits (those of variable length: the bytes) of `fill`. Usually the first element tells.
 fn is_fill(elements: &[u8], fill: &[u8], variable: bool) -> bool {
     if variable {
         // SAFETY: both are buffers of items whose bytes are kept while the chunk is encoded.
@@ -249,7 +249,7 @@ fn encode_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, scra
     Ok(Some(Encoded::A))
 }
 
-/// Appends the inner chunks and the index to `out`; false if there is none to store.
+/// Appends the inner chunks and the index to `out`; or returns false if there is nothing to store.
 fn fill_shard(shard: &Sharded, source: &Source, axes: &Axes, memory: i64, out: &mut Vec<u8>, scratch: &mut ChainScratch) -> Result<bool> {
     let count = inner_count(shard);
     let mut entries = Vec::new();

@@ -31,7 +31,7 @@ pub struct Explanation {
     pub bytes: u64,
     /// Chunks that the region touches: objects of the store, shards where the array has them.
     pub chunks: u64,
-    /// Those that it covers, as far as they lie in the array.
+    /// Chunks that it covers, as far as they are inside the array.
     pub whole_chunks: u64,
     /// And those that it covers in part.
     pub partial_chunks: u64,
@@ -75,7 +75,7 @@ struct Walk<'a> {
     buffers: u64,
 }
 
-/// The plan of reading (or writing) `selection` to (or from) memory of that layout, which is not touched.
+/// Returns the plan of reading (or writing) `selection` to (or from) memory of that layout, which is not touched.
 pub fn explain(array: &Arc<BoundArray>, selection: &Selection, memory: &Memory, write: bool) -> Result<Explanation> {
     let way = if write { memory::Use::Source } else { memory::Use::Destination };
     if !array.data_type.is_variable() {
@@ -248,12 +248,12 @@ impl Walk<'_> {
     }
 }
 
-/// The smallest piece that can be read by itself, in the array's order of dimensions.
+/// Returns the smallest piece that can be read by itself, in the array's order of dimensions.
 fn cell_of(chain: &BoundChain) -> Dims {
     cells_of(chain).pop().unwrap_or_else(|| leaf_of(chain).shape.clone())
 }
 
-/// What would be better.
+/// Returns a warning that says which region would be cheaper, or an empty text.
 fn warning(seen: &Explanation, array: &BoundArray, selection: &Selection) -> String {
     let (chunk, cell) = (array.chain.shape().as_slice(), seen.cell.as_slice());
     let largest = if array.by_shape.is_some() { " at most" } else { "" };

@@ -5,8 +5,8 @@ use crate::error::{Result, err};
 /// The size of a huge page; blocks of at least this many bytes begin at a multiple of it.
 pub const HUGE: usize = 2 << 20;
 
-/// Whether nobody has touched the page at that address yet, so that the system has still to fill it with zeros: as far as it tells, without
-/// looking at the memory itself.
+/// Returns whether nobody has touched the page at that address yet, so that the system has still to fill it with zeros: as far as it tells,
+/// without looking at the memory itself.
 pub fn is_untouched(at: *const u8) -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -30,13 +30,13 @@ pub struct Pages {
     len: usize,
 }
 
-// SAFETY: nothing but an address and a length; what is done with the memory is for those who do it to vouch for.
+// SAFETY: nothing but an address and a length; each access to the memory is unsafe by itself.
 unsafe impl Send for Pages {}
 // SAFETY: as above.
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// At least so many bytes, at the beginning of a page; large blocks in huge pages unless `plain`.
+    /// Maps at least `bytes`, from the beginning of a page; large blocks in huge pages unless `plain`.
     pub fn new(bytes: usize, plain: bool) -> Result<Pages> {
         let no_memory = || err!(NoMemory, "no memory for a buffer of {bytes} bytes");
         // SAFETY: sysconf has no preconditions.
@@ -54,7 +54,7 @@ impl Pages {
         }
         let before = (start as usize).next_multiple_of(align) - start as usize;
         let first = start.wrapping_byte_add(before);
-        // SAFETY: the ends of the new mapping, whole pages of it that nobody has; advice that the kernel may leave.
+        // SAFETY: the ends of the new mapping, whole pages of it that are given to nothing yet; advice that the kernel may leave.
         unsafe {
             if before > 0 {
                 libc::munmap(start, before);
@@ -69,12 +69,12 @@ impl Pages {
         Ok(Pages { first: first.cast(), len })
     }
 
-    /// The first byte.
+    /// Returns the first byte.
     pub fn first(&self) -> *mut u8 {
         self.first
     }
 
-    /// How many bytes there are.
+    /// Returns how many bytes there are.
     pub fn size(&self) -> usize {
         self.len
     }
@@ -82,7 +82,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: a mapping of that length that was made above, and nobody else gives it back.
+        // SAFETY: a mapping of that length that was made above, and given back only here.
         unsafe { libc::munmap(self.first.cast(), self.len) };
     }
 }

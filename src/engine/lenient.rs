@@ -1,5 +1,5 @@
 //! Which malformed chunks are tolerated, by the store's options: objects of no bytes count as missing chunks (HD-20), and chunks at the
-//! edge may have been stored without what lies outside the array (HD-21). No I/O: the local driver acts on the verdicts.
+//! edge may have been stored without the elements outside the array (HD-21). No I/O: the local driver acts on the verdicts.
 
 use super::item::Item;
 use crate::codec::BoundChain;
@@ -26,7 +26,7 @@ impl Lenient {
     }
 
     /// Returns, for an item of a chunk at the edge of an array of `shape`, the chain of a chunk that ends where the array ends, and the
-    /// item without what lies outside the array; `None` if chunks are not clipped or this one is not at the edge.
+    /// item without the elements outside the array; `None` if chunks are not clipped or this one is not at the edge.
     pub(super) fn clipped(&self, grid: &Grid, shape: &[u64], item: &Item) -> Option<(BoundChain, Item)> {
         let codecs = self.clipped.as_ref()?;
         let extent = |d: usize| grid.extent(d, item.chunk[d]);
@@ -37,7 +37,7 @@ impl Lenient {
         }
         let chain = codecs.bind(&clipped).ok()?;
         let mut item = item.clone();
-        // What lies outside the array is asked for where the chunk is to be changed; such axes go upwards, one by one.
+        // Elements outside the array are asked for where the chunk is to be changed; such axes go upwards, one by one.
         for (axis, &n) in item.axes.iter_mut().zip(&clipped).filter(|(axis, _)| axis.step == 1) {
             axis.count = axis.count.min(n.saturating_sub(axis.start));
         }

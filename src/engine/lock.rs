@@ -1,7 +1,7 @@
 //! Locks between the threads of this process: of chunks that are written, and of metadata documents that are changed.
 //!
 //! A chunk's lock never blocks a thread: work that finds it taken is queued on it, in the order of submission, and goes on when
-//! it is handed over. A document's lock blocks, because its holder does little and waits for nobody.
+//! it is handed over. A document's lock blocks, because its holder does little and waits for no other lock.
 
 use crate::fork::ForkReset;
 use std::collections::{HashMap, VecDeque};
@@ -14,7 +14,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A condition variable that costs nothing to ring where nobody waits.
+/// A condition variable that costs nothing to notify where no thread waits.
 #[derive(Default)]
 pub(super) struct LazyCondvar {
     waiting: AtomicUsize,
@@ -24,7 +24,7 @@ pub(super) struct LazyCondvar {
 impl LazyCondvar {
     /// Waits until it is changed, perhaps for nothing, with the mutex of what is waited for given back meanwhile.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        // Under the mutex: who changes something later sees it.
+        // Under the mutex: a later change sees it.
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let guard = self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner);
         self.waiting.fetch_sub(1, Ordering::Relaxed);

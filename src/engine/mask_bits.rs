@@ -40,7 +40,7 @@ impl MaskBits {
         Ok(bits)
     }
 
-    /// How many bits are set before bit `i`.
+    /// Returns how many bits are set before bit `i`.
     pub fn rank(&self, i: u64) -> u64 {
         let (word, bit) = ((i / 64) as usize, i % 64);
         let block = word / BLOCK;
@@ -48,7 +48,7 @@ impl MaskBits {
         self.before[block] + whole + u64::from((self.words[word] & ((1 << bit) - 1)).count_ones())
     }
 
-    /// The first bit from `i` on that is (not) set, or `end`.
+    /// Returns the first bit from `i` on that is (not) set, or `end`.
     pub fn next(&self, i: u64, end: u64, set: bool) -> u64 {
         let mut at = i;
         while at < end {
@@ -62,7 +62,7 @@ impl MaskBits {
         end
     }
 
-    /// The last bit that is set between `i`, which is, and `end`.
+    /// Returns the last bit that is set between `i`, which is, and `end`.
     pub fn last(&self, i: u64, end: u64) -> u64 {
         let mut at = end;
         while at > i {

@@ -44,7 +44,7 @@ pub enum Use {
 }
 
 impl Memory {
-    /// Checks that every element of a selection of that shape lies inside, that none overlap where that matters, and that the
+    /// Checks that every element of a selection of that shape is inside, that none overlap where that matters, and that the
     /// types can be converted.
     pub fn check(&self, shape: &[u64], file: DataType, way: Use) -> Result<()> {
         check_types(self.data_type, file, way)?;
@@ -61,7 +61,7 @@ impl Memory {
         if way == Use::Destination { self.check_overlap(shape) } else { Ok(()) }
     }
 
-    /// The bytes of the elements of a selection of that shape.
+    /// Returns the bytes of the elements of a selection of that shape.
     pub(super) fn bytes(&self, shape: &[u64]) -> Result<u64> {
         Ok(element_count(shape)?.saturating_mul(self.data_type.size() as u64))
     }
@@ -78,7 +78,7 @@ impl Memory {
         if size > 0 {
             let element = ElementType::native(self.data_type);
             let axes = (0..shape.len()).map(|d| PlaceAxis { count: shape[d], src: self.strides[d], dst: strides[d] });
-            // SAFETY: all elements lie inside of the memory, by `check`, and inside of the copy, by its size.
+            // SAFETY: all elements are inside the memory, by `check`, and inside of the copy, by its size.
             unsafe { place::place(self.data.add(self.offset), data, axes, &Transfer::new(element, element)?) }.map_err(|m| m.at(0))?;
         }
         Ok(Memory { data, size, offset: 0, strides, ..self.clone() })

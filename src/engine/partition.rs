@@ -14,7 +14,7 @@ use crate::limits::Dims;
 /// Cuts that far from the middle, in cells, are tried along each dimension.
 const NEAR: u64 = 8;
 
-/// The start and the shape of what worker `index` of `workers` gets of a region with steps of 1, on a grid.
+/// Returns the start and the shape of what worker `index` of `workers` gets of a region with steps of 1, on a grid.
 pub fn partition(grid: &Grid, region: &Selection, workers: u64, index: u64) -> Result<(Dims, Dims)> {
     if workers == 0 || index >= workers {
         bail!(Bounds, "worker {index} of {workers}: expected a number from 0 to one less than the number of workers");
@@ -70,7 +70,7 @@ impl<'a> Block<'a> {
         self.ranges.iter().fold(1, |n: u128, &(low, high)| n.saturating_mul(u128::from(high - low)))
     }
 
-    /// Where chunk `c` of dimension `d` begins, as far as it lies in the region.
+    /// Returns where chunk `c` of dimension `d` begins, as far as it is in the region.
     fn border(&self, d: usize, c: u64) -> u64 {
         let (start, end) = (self.region.start()[d], self.region.start()[d] + self.region.shape()[d]);
         if c > self.grid.chunk_of(d, end - 1) { end } else { self.grid.origin(d, c).clamp(start, end) }
@@ -84,7 +84,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The chunk of dimension `d` before which about `load` is from `low` on.
+    /// Returns the chunk of dimension `d` before which about `load` is from `low` on.
     fn after(&self, d: usize, low: u64, load: u64) -> u64 {
         match self.grid.regular_shape() {
             Some(_) => low + load,
@@ -92,7 +92,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The best cut for `n` workers, of at most as many as there are cells.
+    /// Returns the best cut for `n` workers, of at most as many as there are cells.
     fn best_cut(&self, n: u64) -> Option<Cut> {
         let whole = (0..self.ranges.len()).map(|d| u128::from(self.load(d, self.ranges[d].0, self.ranges[d].1)));
         let whole = whole.fold(1, u128::saturating_mul);

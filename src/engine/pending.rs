@@ -199,7 +199,7 @@ impl Pending {
         Ok(&self.detached)
     }
 
-    /// How far it is.
+    /// Returns how far it is.
     pub fn progress(&self) -> Result<Progress> {
         let d = self.detached()?;
         Ok(match (d.is_done(), d.place.blockers()) {
@@ -227,7 +227,7 @@ impl Pending {
         wait_any(&[self], until).map(|found| found.is_some())
     }
 
-    /// Ends it, unless it is done. When this returns, nobody touches the caller's memory any more.
+    /// Ends the request, unless it is done. When this returns, no thread touches the caller's memory any more.
     pub fn cancel(&self) -> Result<()> {
         let d = self.detached()?;
         if !abandon(&self.queued.request, d, err!(Cancelled, "the request was cancelled")) && !d.is_done() && !is_inside() {
@@ -256,7 +256,7 @@ impl Pending {
         Ok(lock(&d.outcome).clone())
     }
 
-    /// Whether it is done; who is told by the thread that finds that is told now.
+    /// Returns whether the request is done. A callback that is for the thread that finds that is called now.
     fn found_done(&self, d: &Detached) -> bool {
         if !d.is_done() {
             return false;

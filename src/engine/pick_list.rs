@@ -1,8 +1,8 @@
 //! Checked selections by coordinates: which elements of which chunk they pick, kept small. Pure.
 //!
 //! The engine's items stay boxes (the hull of what is picked in a chunk), and are cut, read and decoded as such; where elements are
-//! placed, filled or covered, the chunk's `ChunkPicks` says which of them count. So that it finds a box again, distances in memory count the
-//! elements of the chunk instead, in C order; a dimension of which the chunk has one element has the distance 0.
+//! placed, filled or covered, the chunk's `ChunkPicks` says which of them count. So that it finds a box again, distances in memory count
+//! the elements of the chunk instead, in C order; a dimension of which the chunk has one element has the distance 0.
 
 use super::coordinates::{CoordinateSelection, check_lists};
 use super::item::{Axes, Axis, Item};
@@ -63,8 +63,8 @@ pub(super) enum Repeats {
 }
 
 impl PickList {
-    /// Checks the picks of an array of `extents` whose chunks have `chain`; `memory` are the byte strides of the result. An index outside of
-    /// the array is an error of kind `Bounds`.
+    /// Checks the picks of an array of `extents` whose chunks have `chain`; `memory` are the byte strides of the result. An index outside
+    /// of the array is an error of kind `Bounds`.
     pub fn new(
         grid: &Grid,
         chain: &BoundChain,
@@ -98,8 +98,8 @@ impl PickList {
         Ok(list)
     }
 
-    /// Cuts the chunks that points lie in into at most so many items each, between inner chunks that have that extent along dimension
-    /// `d`. Only on a regular grid.
+    /// Cuts the chunks that hold points into at most `pieces` items each, between inner chunks of `extent` along dimension `d`. Only on a
+    /// regular grid.
     pub fn cut(&mut self, d: usize, extent: u64, pieces: u64) {
         if let Some(chunk) = self.grid.regular_shape() {
             let each = extent * chunk[d].div_ceil(extent).div_ceil(pieces.max(1));
@@ -107,7 +107,8 @@ impl PickList {
         }
     }
 
-    /// The box around all that is picked, where chunks are numbered by dimension; `None` of points, whose chunks are [`PickList::chunks`].
+    /// Returns the box around all that is picked, where chunks are numbered by dimension; `None` of points, whose chunks are
+    /// [`PickList::chunks`].
     pub fn segments(&self, d: usize) -> Option<Vec<Segment>> {
         let mut out: Vec<Segment> = Vec::new();
         match &self.kind {
@@ -130,18 +131,18 @@ impl PickList {
         Some(out)
     }
 
-    /// Whether the items are the chunks of points, not combinations of segments.
+    /// Returns whether the items are the chunks of points, not combinations of segments.
     pub fn is_points(&self) -> bool {
         matches!(self.kind, PickKind::Points(..))
     }
 
-    /// The number of chunks that points lie in, or of the items that these are cut into.
+    /// Returns the number of chunks that hold points, or of the items that these are cut into.
     pub fn chunks(&self) -> u64 {
         let bands = self.bands.as_ref().map_or(1, |bands| bands.count);
         if let PickKind::Points(_, starts) = &self.kind { (starts.len() as u64 - 1) * bands } else { 0 }
     }
 
-    /// All of the chunk that points lie in, the `n`-th of them; or a band of it, where they are cut.
+    /// Returns all of the `n`-th chunk that holds points, or band `n` where chunks are cut.
     pub fn chunk(&self, n: u64) -> Item {
         let (n, band) = self.bands.as_ref().map_or((n, 0), |bands| (n / bands.count, n % bands.count));
         let mut item = Item { chunk: Dims::from_elem(0, self.counts.len()), axes: Axes::new(), memory: 0 };
@@ -161,13 +162,13 @@ impl PickList {
         item
     }
 
-    /// The result's shape and its strides in memory.
+    /// Returns the result's shape and its strides in memory.
     pub fn result(&self) -> (&[u64], &[i64]) {
         (&self.shape, &self.memory)
     }
 }
 
-/// The shapes of inner chunks at every level, in the array's order of dimensions.
+/// Returns the shapes of inner chunks at every level, in the array's order of dimensions.
 pub(super) fn cells_of(chain: &BoundChain) -> Vec<Dims> {
     let (mut all, mut chain) = (Vec::new(), chain);
     let mut dims: SmallVec<[usize; 6]> = (0..chain.shape().len()).collect();

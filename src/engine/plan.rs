@@ -1,4 +1,4 @@
-//! Which chunks a selection touches, which part of each, and where that lies in memory. Pure: integers in, integers out.
+//! Which chunks a selection touches, which part of each, and where that is in memory. Pure: integers in, integers out.
 
 use super::Selection;
 use super::chunk_picks::ChunkPicks;
@@ -71,7 +71,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Whether items are combinations of segments; else they are the list's own.
+    /// Returns whether items are combinations of segments; else they are the list's own.
     fn is_product(&self) -> bool {
         self.list.as_ref().is_none_or(|list| !list.is_points())
     }
@@ -135,17 +135,17 @@ impl Plan {
         &self.segments[self.bounds[d]..self.bounds[d + 1]]
     }
 
-    /// The number of items.
+    /// Returns the number of items.
     pub fn items(&self) -> u64 {
         self.items
     }
 
-    /// The bytes of all selected elements in memory.
+    /// Returns the bytes of all selected elements in memory.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The list, if the selection is one.
+    /// Returns the list, if the selection is one.
     pub fn list(&self) -> Option<&Arc<PickList>> {
         self.list.as_ref()
     }
@@ -192,7 +192,7 @@ impl Plan {
         }
     }
 
-    /// The index in the region of the item's element at that distance in memory. Where several share the place: the first, if the
+    /// Returns the index in the region of the item's element at that distance in memory. Where several share the place: the first, if the
     /// strides tell.
     fn index_of(&self, item: &Item, memory: i64) -> Option<Dims> {
         let axes = item.axes.iter().map(|a| (a.count, a.memory));
@@ -204,7 +204,8 @@ impl Plan {
     }
 }
 
-/// The index of the element at that distance in memory from the first one of a block, given the count and the stride for each dimension.
+/// Returns the index of the element at that distance in memory from the first one of a block, given the count and the stride for each
+/// dimension.
 fn index_at(memory: i64, axes: impl Iterator<Item = (u64, i64)>) -> Option<Dims> {
     let axes: SmallVec<[(u64, i64); 6]> = axes.collect();
     // Distances are counted upwards along every dimension.

@@ -14,7 +14,7 @@ pub(super) struct Point {
     pub position: u64,
 }
 
-/// Room for so many things of a list.
+/// Reserves room for `count` things of a list.
 pub(super) fn room_for<T>(count: u64) -> Result<Vec<T>> {
     let mut room = Vec::new();
     match usize::try_from(count).is_ok_and(|n| room.try_reserve_exact(n).is_ok()) {
@@ -23,7 +23,7 @@ pub(super) fn room_for<T>(count: u64) -> Result<Vec<T>> {
     }
 }
 
-/// Where points lie.
+/// Finds the chunks and inner chunks of points.
 struct Places<'a> {
     grid: &'a Grid,
     /// The number of chunks along each dimension.
@@ -71,7 +71,7 @@ impl Places<'_> {
         Places { grid, counts, cells: levels, along: simple.then(|| (0..chunk.len()).map(along).collect()), span }
     }
 
-    /// The numbers of a point's chunk, of the inner chunk in it, and of the element in the chunk. The point lies in the array.
+    /// Returns the numbers of a point's chunk, of the inner chunk in it, and of the element in the chunk. The point is inside the array.
     fn locate(&self, point: &[i64]) -> (u64, u64, u64) {
         let (mut number, mut cell, mut at) = (0, 0, 0);
         if let Some(along) = &self.along {
@@ -136,7 +136,7 @@ fn sort(keys: &mut Vec<Keyed>) -> Result<()> {
     Ok(())
 }
 
-/// The distances in a chunk, in elements; 0 along dimensions of one.
+/// Returns the distances in a chunk, in elements; 0 along dimensions of one.
 pub(super) fn distances(extents: &[u64]) -> Strides {
     let mut distances = crate::limits::c_strides(extents, 1);
     distances.iter_mut().zip(extents).filter(|(_, n)| **n == 1).for_each(|(s, _)| *s = 0);

@@ -48,7 +48,7 @@ thread_local! {
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the calling thread is one of the library's.
+/// Returns whether the calling thread is one of the library's.
 pub(super) fn is_worker() -> bool {
     IS_WORKER.get()
 }
@@ -73,18 +73,18 @@ impl Pool {
         Arc::new(Pool { threads: threads.max(1), state: ForkReset::new(Arc::default) })
     }
 
-    /// The pool of programs that do not ask for one: `OZARR_NUM_THREADS` threads, else as many as this process may run on.
+    /// Returns the pool of programs that do not ask for one: `OZARR_NUM_THREADS` threads, else as many as this process may run on.
     pub fn shared() -> Arc<Pool> {
         static SHARED: Lazy<Arc<Pool>> = Lazy::new(|| Pool::new(default_threads()));
         SHARED.get().clone()
     }
 
-    /// The number of threads of a call.
+    /// Returns the number of threads of a call.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Whether there are threads that go on with what they are offered.
+    /// Returns whether there are threads that go on with what they are offered.
     pub(super) fn has_workers(&self) -> bool {
         self.threads > 1 && lock(&self.state.get().queue).workers > 0
     }

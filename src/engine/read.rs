@@ -64,7 +64,7 @@ pub(super) fn plan_picks(admitted: &Admitted, picks: &CoordinateSelection<'_>, m
     let list = PickList::new(&array.grid, &array.chain, &array.shape, picks, &memory.strides, Repeats::All)?;
     let mut plan = Plan::listed(list, array.shape.len(), memory.data_type.size())?;
     if let Some(shard) = plain_shard(&array.chain).filter(|_| !array.store.capabilities().latency) {
-        // What is read for few elements are the inner chunks that they lie in.
+        // What is read for few elements are their inner chunks.
         let inner = chunk_bytes(&shard.inner_shape, array.data_type.size())? as u64;
         let all = plan.items().saturating_mul(chunk_bytes(array.chain.shape(), array.data_type.size())? as u64);
         let bytes = (plan.bytes() / memory.data_type.size().max(1) as u64).saturating_mul(inner).min(all);
@@ -108,7 +108,7 @@ pub(super) fn share_out(plan: &mut Plan, bytes: u64, shard: &Sharded, threads: u
         return Ok(());
     }
     let pieces = enough.div_ceil(plan.items()).min(bytes / plan.items() / INLINE_BYTES);
-    // Along the outermost dimension that has so many inner chunks: then each part's are neighbours in most shards.
+    // Along the outermost dimension that has enough inner chunks: then each part's are neighbours in most shards.
     let dimension =
         (0..shard.grid.len()).find(|&j| shard.grid[j] >= pieces).or_else(|| (0..shard.grid.len()).max_by_key(|&j| shard.grid[j]));
     match dimension {

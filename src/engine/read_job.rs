@@ -19,7 +19,7 @@ pub(super) struct ReadJob {
     pub array: Arc<BoundArray>,
     pub plan: Plan,
     pub target: Target,
-    /// Reads are started and waited for by nobody but the request.
+    /// Reads are started, and only the request waits for them.
     pub latency: bool,
     pub cost: Cost,
     /// The folder of all chunks, where there are many: opened when the first of them is read.

@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex};
 
 /// The memory that a copy uses, about, if nothing else is asked for.
 pub const DEFAULT_MEMORY: u64 = 512 << 20;
-/// RechunkPlan have so many bytes at least, so that small chunks are not copied one by one.
+/// The least bytes of a box, so that small chunks are not copied one by one.
 const LEAST: u64 = 1 << 20;
-/// In a store with latency boxes have so many chunks at least, which are then read at the same time.
+/// The least chunks of a box in a store with latency, which are then read at the same time.
 const FLIGHT: u64 = 64;
 /// What a thread needs besides the buffers for its chunk: spans that are read together, contexts of codecs.
 const THREAD: u64 = 6 << 20;
@@ -74,17 +74,17 @@ impl Rechunk {
         Ok(Rechunk { source, dest, boxes, item, room, width, overflow, spare: Mutex::default() })
     }
 
-    /// The number of boxes.
+    /// Returns the number of boxes.
     pub fn boxes(&self) -> u64 {
         self.boxes.count()
     }
 
-    /// The number of chunks of the target in a box.
+    /// Returns the number of chunks of the target in a box.
     pub fn chunks_in(&self, number: u64) -> u64 {
         self.boxes.chunks_in(number)
     }
 
-    /// Adds the numbers of the boxes that a chunk of the source, which lies inside of the array, reaches into.
+    /// Adds the numbers of the boxes that a chunk of the source, which is inside the array, reaches into.
     pub fn reached(&self, chunk: &[u64], out: &mut Vec<u64>) {
         let (start, shape) = inside(&self.source, chunk);
         if !shape.contains(&0) {
@@ -145,7 +145,7 @@ impl Rechunk {
         result
     }
 
-    /// Copies the shard of that index, which lies at `(start, shape)`, by pieces of whole inner chunks.
+    /// Copies the shard of that index, which has the box `(start, shape)`, by pieces of whole inner chunks.
     fn copy_shard(&self, chunk: &[u64], shard: &Sharded, (start, shape): (&[u64], &[u64]), running: &Running<'_>) -> Result<()> {
         let inner = unit_of(shard);
         let grid = |extents: &[u64]| Grid::regular(extents.iter().map(|&n| n.max(1)).collect());
@@ -162,7 +162,7 @@ impl Rechunk {
                 each_between(&from, &to, &mut |place| {
                     let offset = (0..place.len()).map(|d| (place[d] - from[d]) * inner[d] * memory.strides[d] as u64).sum::<u64>();
                     let one = Memory { offset: offset as usize, ..memory.clone() };
-                    // SAFETY: the inner chunk lies in the piece, whose buffer lives until the call has returned.
+                    // SAFETY: the inner chunk is inside the piece, whose buffer lives until the call has returned.
                     unsafe { writer.put(place, &one) }
                 })
             })?;
@@ -171,7 +171,7 @@ impl Rechunk {
     }
 }
 
-/// The average number of bytes that the elements of a chunk have, which are of variable length; of some of them, if there are many.
+/// Returns the average number of bytes that the elements of a chunk have, which are of variable length; of some of them, if there are many.
 pub fn average_length(source: &Arc<BoundArray>, chunk: &[u64]) -> Result<u64> {
     const LOOKED_AT: u64 = 1 << 16;
     let (start, mut shape) = inside(source, chunk);
@@ -190,14 +190,14 @@ pub fn average_length(source: &Arc<BoundArray>, chunk: &[u64]) -> Result<u64> {
     let memory = Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: Some(Arc::default()) };
     let signed = |dims: &[u64]| dims.iter().map(|&n| n as i64).collect::<Vec<_>>();
     let selection = Selection::new(&source.shape, &signed(&start), &signed(&shape), None)?;
-    // SAFETY: the buffer has room for the items, and is used by nobody else.
+    // SAFETY: the buffer has room for the items, and is used here only.
     unsafe { super::read(source, &selection, &memory) }?;
     // SAFETY: reading filled every item.
     let total: u64 = unsafe { variable::items(&buffer) }.map(|item| item.len as u64).sum();
     Ok(total.div_ceil((size / size_of::<Item>()) as u64))
 }
 
-/// Where a chunk lies, as far as it is inside of the array: its first element and its shape.
+/// Returns the first element and the shape of a chunk, as far as it is inside the array.
 fn inside(array: &BoundArray, chunk: &[u64]) -> (Dims, Dims) {
     let start: Dims = chunk.iter().enumerate().map(|(d, &i)| array.grid.origin(d, i)).collect();
     let extent = |d: usize| array.grid.extent(d, chunk[d]).min(array.shape[d].saturating_sub(start[d]));
@@ -205,7 +205,7 @@ fn inside(array: &BoundArray, chunk: &[u64]) -> (Dims, Dims) {
     (start, shape)
 }
 
-/// The shape of what is decoded at once: a chunk, or an inner chunk of the outermost shard.
+/// Returns the shape of what is decoded at once: a chunk, or an inner chunk of the outermost shard.
 fn unit(chain: &BoundChain) -> Dims {
     plain_shard(chain).map_or_else(|| chain.shape().clone(), unit_of)
 }

@@ -2,7 +2,7 @@
 //!
 //! A box is made of whole chunks of the target, so that each of them is written once. A chunk of the source is decoded once for each box
 //! that it reaches into; so boxes are chosen, as far as memory allows, for these to be few. Along one dimension their number for a box
-//! of so many chunks does not depend on the other dimensions, and the whole number is the product of them.
+//! of a given number of chunks does not depend on the other dimensions, and the whole number is the product of them.
 
 use crate::grid::Grid;
 use crate::limits::Dims;
@@ -36,8 +36,8 @@ struct Choice {
 }
 
 impl RechunkPlan {
-    /// RechunkPlan of an array of that shape and target grid whose elements, of `item` bytes each, fit into `memory` bytes, if one chunk does.
-    /// They are no larger than they need to be for that few chunks of `source` are decoded, and for `least` bytes.
+    /// Cuts an array of that shape and target grid into boxes whose elements, of `item` bytes each, fit into `memory` bytes, if one chunk
+    /// does. They are no larger than they need to be for that few chunks of `source` are decoded, and for `least` bytes.
     pub fn new(shape: &[u64], source: &Grid, target: &Grid, item: u64, memory: u64, least: u64) -> RechunkPlan {
         let choices: Vec<Vec<Choice>> = (0..shape.len()).map(|d| choices(shape, d, source, target)).collect();
         let mut best: Dims = Dims::from_elem(1, shape.len());
@@ -66,17 +66,17 @@ impl RechunkPlan {
         }
     }
 
-    /// The bytes of the largest box, if elements have `item` bytes.
+    /// Returns the bytes of the largest box, if elements have `item` bytes.
     pub fn most_bytes(&self, item: u64) -> u64 {
         (0..self.shape.len()).fold(item, |n, d| n.saturating_mul(extent(&self.shape, d, &self.grid, self.cells[d])))
     }
 
-    /// The number of boxes.
+    /// Returns the number of boxes.
     pub fn count(&self) -> u64 {
         self.counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c))
     }
 
-    /// The first element and the shape of box `number`.
+    /// Returns the first element and the shape of box `number`.
     pub fn at(&self, number: u64) -> (Dims, Dims) {
         let (first, last) = self.cells_of(number);
         let rank = self.shape.len();
@@ -86,7 +86,7 @@ impl RechunkPlan {
         (start, shape)
     }
 
-    /// The first and the last chunk of box `number`, along each dimension.
+    /// Returns the first and the last chunk of box `number`, along each dimension.
     pub fn cells_of(&self, mut number: u64) -> (Dims, Dims) {
         let rank = self.shape.len();
         let (mut first, mut last) = (Dims::from_elem(0, rank), Dims::from_elem(0, rank));
@@ -98,7 +98,7 @@ impl RechunkPlan {
         (first, last)
     }
 
-    /// The number of chunks in box `number`.
+    /// Returns the number of chunks in box `number`.
     pub fn chunks_in(&self, number: u64) -> u64 {
         let (first, last) = self.cells_of(number);
         first.iter().zip(&last).fold(1, |n: u64, (a, b)| n.saturating_mul(b - a + 1))
@@ -118,12 +118,12 @@ impl RechunkPlan {
     }
 }
 
-/// The length of the longest box of so many chunks along dimension `d`.
+/// Returns the length of the longest box of a given number of chunks along dimension `d`.
 fn extent(shape: &[u64], d: usize, grid: &Grid, cells: u64) -> u64 {
     grid.largest(shape)[d].saturating_mul(cells).min(shape[d].max(1))
 }
 
-/// How often chunks of the source reach into boxes of so many chunks along dimension `d`.
+/// Returns how often chunks of the source reach into boxes of a given number of chunks along dimension `d`.
 fn reaches(shape: &[u64], d: usize, source: &Grid, target: &Grid, cells: u64) -> u64 {
     let chunks = target.count(d, shape[d]);
     let boxes = chunks.div_ceil(cells);
@@ -137,7 +137,7 @@ fn reaches(shape: &[u64], d: usize, source: &Grid, target: &Grid, cells: u64) ->
     u64::try_from(u128::from(sum) * u128::from(boxes) / u128::from(counted.max(1))).unwrap_or(u64::MAX)
 }
 
-/// The choices along one dimension that are worth their memory: each next one is larger, and spares decoding.
+/// Returns the choices along one dimension that are worth their memory: each next one is larger, and spares decoding.
 fn choices(shape: &[u64], d: usize, source: &Grid, target: &Grid) -> Vec<Choice> {
     let chunks = target.count(d, shape[d]);
     if chunks <= 1 {
@@ -168,7 +168,7 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a.max(1) } else { gcd(b, a % b) }
 }
 
-/// The combination, one choice of each dimension, of up to so many elements that decodes least; of equals the smallest.
+/// Returns the combination, one choice of each dimension, within the limit of elements that decodes least; of equals the smallest.
 fn best_of(choices: &[Vec<Choice>], elements: u64) -> Vec<Choice> {
     let combinations = choices.iter().try_fold(1usize, |n, c| n.checked_mul(c.len()).filter(|&n| n <= COMPARED));
     if combinations.is_none() {
@@ -215,7 +215,7 @@ fn step_by_step(choices: &[Vec<Choice>], elements: u64) -> Vec<Choice> {
     }
 }
 
-/// How many chunks are decoded, and how many elements a box has.
+/// Returns how many chunks are decoded, and how many elements a box has.
 fn cost(choices: &[Choice]) -> (u128, u128) {
     choices.iter().fold((1, 1), |(r, e), c| (r.saturating_mul(u128::from(c.reaches)), e.saturating_mul(u128::from(c.extent))))
 }
@@ -229,7 +229,7 @@ mod tests {
         Grid::regular(chunk.iter().copied().collect()).unwrap()
     }
 
-    /// How many chunks of the source are decoded in all.
+    /// Returns how many chunks of the source are decoded in all.
     fn decoded(boxes: &RechunkPlan, source: &Grid) -> u64 {
         let reach = |d: usize, a: u64, n: u64| source.chunk_of(d, a + n - 1) - source.chunk_of(d, a) + 1;
         (0..boxes.count())

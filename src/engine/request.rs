@@ -28,15 +28,15 @@ pub(super) enum Outcome {
 
 /// A plan that can be carried out item by item, from any threads.
 pub(super) trait Work: Send + Sync {
-    /// How many items there are.
+    /// Returns how many items there are.
     fn items(&self) -> u64;
-    /// How many bytes they move, about.
+    /// Returns how many bytes they move, about.
     fn bytes(&self) -> u64;
-    /// The threads to use.
+    /// Returns the threads to use.
     fn pool(&self) -> &Pool;
-    /// Whether the other items are carried out after one failed (writes: what can be stored is stored).
+    /// Returns whether the other items are carried out after one failed (writes: what can be stored is stored).
     fn finish_others(&self) -> bool;
-    /// What may be in flight, in a store with latency.
+    /// Returns what may be in flight, in a store with latency.
     fn tuning(&self) -> Tuning {
         Tuning::default()
     }
@@ -137,7 +137,8 @@ impl Request {
         })
     }
 
-    /// Helps until every item is done, and reports_progress how many are. Returns in any case, so that what the items use may go afterwards.
+    /// Helps until every item is done, and reports how many are. Returns in any case, so that what the items use may go
+    /// afterwards.
     fn help_and_tell(self: &Arc<Self>, told: &mut dyn FnMut(u64) -> Result<()>) {
         let (total, mut before) = (self.work.items(), 0);
         loop {
@@ -169,17 +170,17 @@ impl Request {
         }
     }
 
-    /// Whether an item failed.
+    /// Returns whether an item failed.
     pub(super) fn failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Whether the request has left its caller, so that perhaps nobody is at hand to go on with it.
+    /// Returns whether the request has left its caller, so that perhaps no thread is at hand to go on with it.
     pub(super) fn is_detached(&self) -> bool {
         self.after.is_some()
     }
 
-    /// Whether the rest is not to be done any more.
+    /// Returns whether the rest is not to be done any more.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
@@ -198,7 +199,7 @@ impl Request {
         }
     }
 
-    /// Items that nobody has begun count as done.
+    /// Counts the items that no thread has begun as done.
     fn skip_rest(self: &Arc<Self>) {
         let total = self.work.items();
         let begun = self.next.swap(total, Ordering::Relaxed);
@@ -240,12 +241,12 @@ impl Request {
         }
     }
 
-    /// Runs ready continuations and unclaimed items until there are none.
+    /// Runs ready continuations and unclaimed items until all are taken.
     pub(super) fn help(self: &Arc<Self>) {
         while self.help_once() {}
     }
 
-    /// Runs a ready continuation or an unclaimed item; false if there is none.
+    /// Runs a ready continuation or an unclaimed item, or returns false if all are taken.
     pub(super) fn help_once(self: &Arc<Self>) -> bool {
         if self.ready.load(Ordering::Acquire) > 0 && self.run_ready() {
             return true;
@@ -300,17 +301,17 @@ impl Request {
         }
     }
 
-    /// Whether other threads surely go on with it.
+    /// Returns whether other threads surely go on with it.
     pub(super) fn has_workers(&self) -> bool {
         self.work.pool().has_workers()
     }
 
-    /// The threads that this request may use.
+    /// Returns the threads that this request may use.
     pub(super) fn threads(&self) -> usize {
         self.work.pool().threads()
     }
 
-    /// Whether fewer items are left to be begun than other threads could begin.
+    /// Returns whether fewer items are left to be begun than other threads could begin.
     pub(super) fn has_idle_threads(&self) -> bool {
         let left = self.work.items().saturating_sub(self.next.load(Ordering::Relaxed));
         left + 1 < self.threads() as u64
@@ -334,7 +335,7 @@ impl Request {
         if helpers > 0 {
             let mut state = lock(&self.state);
             for _ in 0..helpers {
-                // Who comes too late finds nothing, and keeps nothing alive.
+                // A helper that runs after completion finds a dead `Weak` and returns.
                 let fork_join = Arc::downgrade(&fork_join);
                 state.ready.push_back(Box::new(move |_| {
                     if let Some(fork_join) = fork_join.upgrade() {
@@ -353,7 +354,7 @@ impl Request {
         }
     }
 
-    /// Counts a read or put that was started, of about so many bytes.
+    /// Counts a read or put that was started, of about `bytes`.
     pub(super) fn flight_started(&self, bytes: u64) {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -436,7 +437,7 @@ impl ForkJoin {
         }
     }
 
-    /// Waits for the pieces that others have begun; nobody begins one any more.
+    /// Waits for the pieces that other threads have begun; none is begun any more.
     fn wait(&self) -> Option<Box<dyn std::any::Any + Send>> {
         let mut panic = lock(&self.panic);
         while self.left.load(Ordering::Acquire) > 0 {

@@ -40,17 +40,17 @@ impl Selection {
         Ok(s)
     }
 
-    /// The first element for each dimension.
+    /// Returns the first element for each dimension.
     pub fn start(&self) -> &[u64] {
         &self.start
     }
 
-    /// The number of elements for each dimension.
+    /// Returns the number of elements for each dimension.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// The step for each dimension; never 0.
+    /// Returns the step for each dimension; never 0.
     pub fn step(&self) -> &[i64] {
         &self.step
     }

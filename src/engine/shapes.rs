@@ -11,9 +11,9 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Room for so many shapes: 6 different extents along each of 3 dimensions.
+/// The room for shapes: 6 different extents along each of 3 dimensions.
 const SLOTS: usize = 256;
-/// A shape is looked for in so many places.
+/// In how many places a shape is looked for.
 const TRIES: usize = 8;
 
 /// See the module.
@@ -67,7 +67,7 @@ impl Drop for ByShape {
         for slot in &mut self.slots {
             let held = *slot.get_mut();
             if !held.is_null() {
-                // SAFETY: it comes from `Box::into_raw`, and nobody borrows from `self` any more.
+                // SAFETY: it comes from `Box::into_raw`, and nothing borrows from `self` any more.
                 drop(unsafe { Box::from_raw(held) });
             }
         }

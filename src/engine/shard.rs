@@ -58,7 +58,8 @@ pub(super) struct Selected<'a> {
 }
 
 impl Edit<'_> {
-    /// Writes a selection into the shard of a locked key. Unless it covers all, other processes are kept out. `old` is room for the old shard.
+    /// Writes a selection into the shard of a locked key. Unless it covers all, other processes are kept out. `old` is room for the old
+    /// shard.
     pub fn write(&self, shard: &Sharded, key: &str, selected: Selected<'_>, old: &mut Vec<u8>, s: &mut ChunkScratch) -> Result<()> {
         let array = self.array;
         if self.source.covers(selected.axes, selected.memory, selected.inside) {
@@ -231,7 +232,7 @@ impl Edit<'_> {
         Ok(true)
     }
 
-    /// Appends an inner chunk without inner chunks of its own that is changed in part. What lies beyond the array's edge is stored
+    /// Appends an inner chunk without inner chunks of its own that is changed in part. Elements beyond the array's edge are stored
     /// again as it was found.
     fn patch(
         &self,

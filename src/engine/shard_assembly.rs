@@ -97,7 +97,7 @@ impl<'a> Old<'a> {
         Ok(runs)
     }
 
-    /// Returns where an inner chunk is, or `None` if it is not stored; checked to lie inside.
+    /// Returns where an inner chunk is, or `None` if it is not stored; checked to be inside the shard.
     pub fn entry(&self, number: usize) -> Result<Option<(u64, u64)>> {
         if self.index.is_empty() {
             return Ok(None);
@@ -246,7 +246,7 @@ impl<'a> Assembled<'a> {
 /// Calls what it is given with the number of each inner chunk that is touched.
 pub(super) type Touched<'a> = dyn FnMut(&mut dyn FnMut(usize)) -> Result<()> + 'a;
 
-/// The slots of a shard's inner chunks: empty for those that `touched` names, the others as they were.
+/// Returns the slots of a shard's inner chunks: empty for those that `touched` names, the others as they were.
 pub(super) fn slots_of(shard: &Sharded, old: &Old<'_>, touched: &mut Touched<'_>) -> Result<Vec<InnerSlot>> {
     let count = inner_count(shard);
     let mut slots = Vec::new();

@@ -14,11 +14,11 @@ use crate::store::{Object, Stamp, Store, Version, os};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// So many shards are kept for an array.
+/// The most shards that are kept for an array.
 const MOST: usize = 16;
-/// Their indexes have so many bytes together.
+/// The most bytes of their indexes together.
 const MOST_BYTES: usize = 32 << 20;
-/// So many files are kept open by all arrays of the process, and no more than a quarter of what it may have.
+/// The most files that all arrays of the process keep open; also no more than a quarter of what it may have.
 const MOST_FILES: usize = 256;
 
 /// The number of files that are kept open now.
@@ -50,7 +50,7 @@ pub(super) struct OpenShard {
 type Span = (u64, u64);
 
 impl OpenShard {
-    /// The index of the inner shard that is there, in the native form.
+    /// Returns the index of the inner shard that is there, in the native form.
     pub(super) fn inner(&self, span: Span) -> Option<Arc<Vec<u8>>> {
         self.inner.read(|all| all.binary_search_by_key(&span, |(at, _)| *at).ok().map(|i| all[i].1.clone()))
     }
@@ -75,7 +75,7 @@ impl OpenShard {
         });
     }
 
-    /// The bytes that it may have in all.
+    /// Returns the bytes that it may have in all.
     fn most_bytes(&self) -> usize {
         self.index.len().max(MOST_BYTES / MOST)
     }
@@ -121,25 +121,25 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// What to read from.
+    /// Returns what to read from.
     pub fn object(&self) -> Result<&Object> {
         let kept = self.shard.file.as_ref().map(|file| &file.0);
         self.object.as_ref().or(kept).ok_or_else(|| crate::error::err!(Internal, "an open shard without an object"))
     }
 
-    /// What is kept of the shard.
+    /// Returns what is kept of the shard.
     pub fn shard(&self) -> &OpenShard {
         &self.shard
     }
 
-    /// The index in the native form.
+    /// Returns the index in the native form.
     pub fn index(&self) -> &[u8] {
         &self.shard.index
     }
 }
 
 impl OpenShards {
-    /// What is kept of a key.
+    /// Returns what is kept of a key.
     pub(super) fn find(&self, key: &str) -> Option<Arc<OpenShard>> {
         let found = self.shards.read(|all| all.iter().find(|shard| shard.key == key).cloned())?;
         found.used.store(self.clock.fetch_add(1, Relaxed), Relaxed);
@@ -185,7 +185,7 @@ impl OpenShards {
         });
     }
 
-    /// The version that is kept of a key and its index, for stores with latency.
+    /// Returns the version that is kept of a key and its index, for stores with latency.
     pub(super) fn version(&self, key: &str) -> Option<(Version, Arc<OpenShard>)> {
         let found = self.find(key)?;
         Some((found.version?, found))

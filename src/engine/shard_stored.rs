@@ -35,7 +35,7 @@ impl Stored {
 }
 
 impl BoundArray {
-    /// Where an inner chunk is stored; `place` is its index in the shard, in the order of dimensions that the array's user sees.
+    /// Returns where an inner chunk is stored; `place` is its index in the shard, in the order of dimensions that the array's user sees.
     pub fn stored_inner(&self, chunk: &[u64], place: &[u64]) -> Result<Option<Stored>> {
         let (key, chain) = (self.key_of(chunk), self.chain_of(chunk)?);
         let shard = shard_of(&chain)?;
@@ -78,7 +78,7 @@ impl BoundArray {
     }
 }
 
-/// The shard that a chain is.
+/// Returns the shard that a chain is.
 pub(super) fn shard_of(chain: &BoundChain) -> Result<&Sharded> {
     match (plain_shard(chain), chain) {
         (Some(shard), _) => Ok(shard),
@@ -87,7 +87,7 @@ pub(super) fn shard_of(chain: &BoundChain) -> Result<&Sharded> {
     }
 }
 
-/// The number of an inner chunk, in C order of the index.
+/// Returns the number of an inner chunk, in C order of the index.
 pub(super) fn number_of(shard: &Sharded, place: &[u64]) -> Result<usize> {
     let mut number = 0;
     for (j, &d) in shard.axes.iter().enumerate() {

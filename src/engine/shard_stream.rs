@@ -54,7 +54,7 @@ impl ShardWriter {
         Ok(ShardWriter { array: array.clone(), chunk: chunk.into(), key, staged: Some(staged), entries, came, at })
     }
 
-    /// How much of an inner chunk (its index in the shard) lies inside the array: the shape of what is put.
+    /// Returns the extents of an inner chunk (its index in the shard) inside the array: the shape of what is put.
     pub fn inside(&self, place: &[u64]) -> Result<Dims> {
         let (array, chain) = (&self.array, self.array.chain_of(&self.chunk)?);
         let shard = shard_of(&chain)?;

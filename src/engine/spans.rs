@@ -1,4 +1,4 @@
-//! Parts whose bytes lie near one another and are read at once.
+//! Parts whose bytes are near one another and are read at once.
 
 use super::decode::Machine;
 use super::part::Part;

@@ -159,7 +159,7 @@ impl Counters {
         PROCESS.get().clone()
     }
 
-    /// The counts now.
+    /// Returns the counts now.
     pub fn snapshot(&self) -> Stats {
         Stats::of(&self.sum())
     }
@@ -192,7 +192,7 @@ impl Counters {
         self.living().iter().for_each(|child| child.measure_time(on));
     }
 
-    /// Whether the time in codecs is measured.
+    /// Returns whether the time in codecs is measured.
     pub fn measures_time(&self) -> bool {
         self.timed.load(Relaxed)
     }
@@ -224,7 +224,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// The counts, which are 0 afterwards.
+    /// Returns the counts, which are 0 afterwards.
     fn drain(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let mut left = self.touched.take();
         std::iter::from_fn(move || {
@@ -256,7 +256,7 @@ pub(super) fn count(field: Field, n: u64) {
     });
 }
 
-/// A read of so many bytes.
+/// Counts a read of `bytes`.
 #[inline]
 pub(super) fn read(bytes: u64) {
     count(Field::Reads, 1);
@@ -309,7 +309,7 @@ impl Drop for Scope<'_> {
     }
 }
 
-/// The counts of this process since it started (or since they were reset).
+/// Returns the counts of this process since it started (or since they were reset).
 pub fn snapshot() -> Stats {
     Counters::process().snapshot()
 }

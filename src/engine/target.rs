@@ -18,7 +18,7 @@ use crate::limits::Strides;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// From so many bytes on, memory is written past the caches where elements are converted: about what a core's share of them is.
+/// From how many bytes on memory is written past the caches where elements are converted: about a core's share of them.
 const STREAM_BYTES: u64 = 16 << 20;
 
 /// The place of decoded elements, and the way there.
@@ -82,8 +82,8 @@ impl Target {
         })
     }
 
-    /// Makes every access to the memory pass `revocable`, if given: elements are then only ever copied there, never read or decoded straight
-    /// into it.
+    /// Makes every access to the memory pass `revocable`, if given: elements are then only ever copied there, never read or decoded
+    /// straight into it.
     pub fn behind(self, revocable: Option<Arc<RevocableBuffer>>) -> Target {
         Target { revocable, ..self }
     }
@@ -100,8 +100,8 @@ impl Target {
 
     /// Chooses stores past the caches where the region has many bytes.
     pub fn for_bytes(self, bytes: u64) -> Target {
-        // The system has just brought the pages of fresh memory into the cache when they are written to; looked at where the middle is if there
-        // are no gaps.
+        // The system has just brought the pages of fresh memory into the cache when they are written to. Looked at in the middle, if there are
+        // no gaps.
         if bytes < STREAM_BYTES || is_untouched(self.base.wrapping_add(bytes as usize / 2)) {
             return self;
         }

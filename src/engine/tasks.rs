@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Running<'a>(&'a Request);
 
 impl Running<'_> {
-    /// Whether what it does is of no use any more: another task failed, or an end is wanted.
+    /// Returns whether what it does is of no use any more: another task failed, or an end is wanted.
     pub fn is_over(&self) -> bool {
         self.0.failed()
     }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_a_task_or_of_who_is_told_ends_it() {
+    fn an_error_of_a_task_or_of_the_progress_callback_ends_it() {
         for threads in [1, 3] {
             let failing = |i: u64, _: &Running<'_>| if i == 7 { bail!(Chunk, "planted") } else { Ok(()) };
             let e = run(&Pool::new(threads), 1 << 60, threads, &failing, &mut |_| Ok(()));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_in_who_is_told_is_an_error() {
+    fn a_panic_in_the_progress_callback_is_an_error() {
         let pool = Pool::new(2);
         let e = run(&pool, 10, 2, &|_, _| Ok(()), &mut |_| std::panic::resume_unwind(Box::new("planted")));
         assert_eq!(e.unwrap_err().kind(), ErrorKind::Internal);

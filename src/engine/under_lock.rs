@@ -35,7 +35,7 @@ pub(super) fn run<T: ChunkTask>(task: &T, request: &Arc<Request>, guard: Option<
     })
 }
 
-/// Returns what goes on with `task` when it gets the lock.
+/// Returns the continuation of `task`, which is called with the lock.
 fn waiter<T: ChunkTask>(task: &T, request: &Arc<Request>) -> impl FnOnce(ChunkGuard) + Send + 'static {
     let (task, request) = (task.clone(), request.clone());
     move |guard| {

@@ -1,4 +1,4 @@
-//! Writing: plans regions and lists, and writes their items, each under its chunk's lock. A chunk that is covered (as far as it lies inside
+//! Writing: plans regions and lists, and writes their items, each under its chunk's lock. A chunk that is covered (as far as it is inside
 //! the array) is encoded straight from memory and put; any other is read, changed and put.
 
 use super::admitted::Admitted;
@@ -104,7 +104,7 @@ pub(super) struct WriteJob {
     pub source: Source,
     /// From the memory's type to the array's, for chunks that are changed in part.
     pub change: Transfer,
-    /// Puts are started, and waited for by nobody but the request.
+    /// Puts are started, and only the request waits for them.
     latency: bool,
     /// All elements are one that is repeated: the bytes of a whole chunk of it, or that it is not stored, once they are known.
     constant: Option<OnceLock<Option<Vec<u8>>>>,
@@ -360,7 +360,7 @@ impl WriteJob {
     }
 
     /// Reads the chunk of `first`, changes the elements that `members` select, region by region, and stores it again, with other processes
-    /// kept out. What lies beyond the array's edge is stored again as it was found.
+    /// kept out. Elements beyond the array's edge are stored again as they were found.
     fn change<'m>(
         &self,
         chain: &BoundChain,
