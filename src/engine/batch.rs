@@ -353,12 +353,12 @@ impl SharedBoxes<'_> {
     }
 
     /// Makes the member of a box for one entry; `axes` count from the first element of the box.
-    fn member(&self, k: usize, number: u64, axes: Axes, at: i64) -> Result<Member> {
+    fn member(&self, k: usize, number: u64, axes: Axes, at: i64) -> Result<BoxMember> {
         let entry = self.group[k];
         let memory = &self.entries[entry].memory;
         let (from, to) = (ElementType::native(self.jobs[k].array.data_type), ElementType::native(memory.data_type));
         let transfer = Transfer::new(from, to)?.with_overflow(memory.overflow);
-        Ok(Member { job: self.jobs[k].clone(), number, axes, memory: at, transfer, entry, revocable: self.revocable.clone() })
+        Ok(BoxMember { job: self.jobs[k].clone(), number, axes, memory: at, transfer, entry, revocable: self.revocable.clone() })
     }
 }
 
@@ -377,11 +377,11 @@ struct SharedBox {
     array: Arc<BoundArray>,
     low: Dims,
     shape: Dims,
-    members: Vec<Member>,
+    members: Vec<BoxMember>,
 }
 
 /// An entry that wants elements of a box.
-struct Member {
+struct BoxMember {
     job: Arc<ReadJob>,
     number: u64,
     /// The elements, counted from the box's first.
@@ -424,7 +424,7 @@ impl SharedBox {
     }
 }
 
-impl Member {
+impl BoxMember {
     fn place(&self, buffer: &[u8], strides: &[i64]) -> Result<()> {
         let start: i64 = self.axes.iter().zip(strides).map(|(a, &s)| a.start as i64 * s).sum();
         let axes = self.axes.iter().zip(strides).map(|(a, &s)| PlaceAxis { count: a.count, src: s * a.step, dst: a.memory });

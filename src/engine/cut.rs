@@ -19,7 +19,7 @@ pub(super) struct Cut<'a> {
 }
 
 /// The part of one inner chunk that is selected.
-pub(super) struct Inner {
+pub(super) struct InnerBox {
     /// Its number, in C order of the inner grid.
     pub number: usize,
     /// The selected elements, in the inner grid's order of dimensions.
@@ -62,7 +62,7 @@ impl<'a> Cut<'a> {
         shard: &Sharded,
         axes: &[Axis],
         memory: i64,
-        each: &mut dyn FnMut(Inner) -> Result<()>,
+        each: &mut dyn FnMut(InnerBox) -> Result<()>,
     ) -> Result<()> {
         let rank = self.bounds.len() - 1;
         let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, rank);
@@ -73,7 +73,7 @@ impl<'a> Cut<'a> {
             rest /= n.max(1);
         }
         for _ in range {
-            let mut inner = Inner { number: 0, axes: axes.into(), memory, place: Dims::from_elem(0, rank) };
+            let mut inner = InnerBox { number: 0, axes: axes.into(), memory, place: Dims::from_elem(0, rank) };
             for (j, &d) in shard.axes.iter().enumerate() {
                 let s = self.dimension(j)[at[j]];
                 inner.number = inner.number * shard.grid[j] as usize + s.chunk as usize;
@@ -96,7 +96,7 @@ impl<'a> Cut<'a> {
     }
 }
 
-impl Inner {
+impl InnerBox {
     /// Returns the extents of the inner chunk inside the array; `inside` are the extents of the shard inside it.
     pub fn inside(&self, shard: &Sharded, inside: &[u64]) -> Dims {
         let each = shard.axes.iter().zip(&self.place).zip(&shard.inner_shape);

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 const ATTEMPTS: usize = 5;
 
 /// One item of a store with latency, from its first read to its last.
-pub(super) struct Flight {
+pub(super) struct ReadFlight {
     job: Arc<ReadJob>,
     item: Item,
     /// Where the elements go, or `None` if to the job's target.
@@ -36,7 +36,7 @@ pub(super) struct Flight {
     error: Mutex<Option<Error>>,
 }
 
-impl Flight {
+impl ReadFlight {
     /// Starts to read an item.
     pub fn begin(job: &Arc<ReadJob>, request: &Arc<Request>, item: Item, attempt: usize) -> Outcome {
         let mut key = String::new();
@@ -48,7 +48,7 @@ impl Flight {
             Err(e) => return Outcome::Done(Err(job.annotate(&item, e, &key))),
         };
         let (job, outstanding, error) = (job.clone(), AtomicUsize::new(1), Mutex::new(None));
-        let flight = Arc::new(Flight { job, item, picking, key, attempt, version, outstanding, error });
+        let flight = Arc::new(ReadFlight { job, item, picking, key, attempt, version, outstanding, error });
         flight.launch(request, parts);
         flight.land(request, Ok(()));
         Outcome::Parked
@@ -181,7 +181,7 @@ impl Flight {
             None => request.finish(self.job.settle()),
             Some(e) if e.kind() == ErrorKind::Conflict && self.attempt + 1 < ATTEMPTS => {
                 let item = self.item.clone();
-                if let Outcome::Done(result) = Flight::begin(&self.job, request, item, self.attempt + 1) {
+                if let Outcome::Done(result) = ReadFlight::begin(&self.job, request, item, self.attempt + 1) {
                     request.finish(result);
                 }
             }

@@ -51,7 +51,7 @@ struct Block<'a> {
 }
 
 /// A cut of a block before chunk `at` of dimension `d`; the first part is for `first` workers.
-struct Cut {
+struct Split {
     d: usize,
     at: u64,
     first: u64,
@@ -93,10 +93,10 @@ impl<'a> Block<'a> {
     }
 
     /// Returns the best cut for `n` workers, of at most as many as there are cells.
-    fn best_cut(&self, n: u64) -> Option<Cut> {
+    fn best_cut(&self, n: u64) -> Option<Split> {
         let whole = (0..self.ranges.len()).map(|d| u128::from(self.load(d, self.ranges[d].0, self.ranges[d].1)));
         let whole = whole.fold(1, u128::saturating_mul);
-        let mut best: Option<((u128, u128), Cut)> = None;
+        let mut best: Option<((u128, u128), Split)> = None;
         for d in 0..self.ranges.len() {
             let (low, high) = self.ranges[d];
             if high - low < 2 {
@@ -117,7 +117,7 @@ impl<'a> Block<'a> {
                 let least = (share / first).min(rest.0 / rest.1);
                 let score = (most - least, u128::from(2 * left).abs_diff(u128::from(all)) * whole / u128::from(all));
                 if best.as_ref().is_none_or(|(known, _)| score < *known) {
-                    best = Some((score, Cut { d, at, first: first as u64 }));
+                    best = Some((score, Split { d, at, first: first as u64 }));
                 }
             }
         }

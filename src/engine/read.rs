@@ -5,7 +5,7 @@ use super::admitted::Admitted;
 use super::buffer_guard::RevocableBuffer;
 use super::coordinates::CoordinateSelection;
 use super::cost::Cost;
-use super::flight::Flight;
+use super::flight::ReadFlight;
 use super::leaf::plain_shard;
 use super::pick_list::{PickList, Repeats};
 use super::plan::Plan;
@@ -121,7 +121,7 @@ pub(super) fn share_out(plan: &mut Plan, bytes: u64, shard: &Sharded, threads: u
 pub(super) fn run_item(job: &Arc<ReadJob>, request: &Arc<Request>, item: u64) -> Outcome {
     let Some(item) = job.plan.item(item) else { return Outcome::Done(Ok(())) };
     let _scope = Scope::new(&job.array.stats);
-    if job.latency { Flight::begin(job, request, item, 0) } else { Outcome::Done(read_now(job, &item)) }
+    if job.latency { ReadFlight::begin(job, request, item, 0) } else { Outcome::Done(read_now(job, &item)) }
 }
 
 struct Read(Arc<ReadJob>);

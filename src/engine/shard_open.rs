@@ -110,7 +110,7 @@ fn most_files() -> usize {
 }
 
 /// An opened shard with its index.
-pub(super) struct Held {
+pub(super) struct HeldShard {
     shard: Arc<OpenShard>,
     /// Where the shard itself has no file.
     object: Option<Object>,
@@ -120,7 +120,7 @@ pub(super) struct Held {
     pub mark: Stamp,
 }
 
-impl Held {
+impl HeldShard {
     /// Returns what to read from.
     pub fn object(&self) -> Result<&Object> {
         let kept = self.shard.file.as_ref().map(|file| &file.0);
@@ -221,7 +221,7 @@ impl OpenShards {
     }
 
     /// Opens a shard with its index: the kept one if it is still what the key holds. `None` if the key holds nothing.
-    pub(super) fn open(&self, store: &dyn Store, shard: &Sharded, key: &str, s: &mut ChainScratch) -> Result<Option<Held>> {
+    pub(super) fn open(&self, store: &dyn Store, shard: &Sharded, key: &str, s: &mut ChainScratch) -> Result<Option<HeldShard>> {
         let mut opened = None;
         if let Some(kept) = self.find(key) {
             let held = match &kept.file {
@@ -234,7 +234,7 @@ impl OpenShards {
             // A file that cannot be asked any more (on a server, say) is opened again.
             if let Some(mark) = held.and_then(|object| object.stamp().ok()).filter(|mark| Some(*mark) == kept.mark) {
                 stats::count(Field::IndexHits, 1);
-                return Ok(Some(Held { shard: kept, object: opened, len: mark.len, mark }));
+                return Ok(Some(HeldShard { shard: kept, object: opened, len: mark.len, mark }));
             }
             self.forget(key);
         }
@@ -265,7 +265,7 @@ impl OpenShards {
             inner: ForkPreserved::new(Vec::new()),
             used: AtomicU64::new(0),
         };
-        let held = Held { shard: Arc::new(open), object: rest, len: mark.len, mark };
+        let held = HeldShard { shard: Arc::new(open), object: rest, len: mark.len, mark };
         if keep {
             self.keep(held.shard.clone());
         }

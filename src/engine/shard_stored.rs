@@ -6,7 +6,7 @@ use super::leaf::plain_shard;
 use super::scratch;
 use super::shard::replace_inner;
 use super::shard_index::index_bytes;
-use super::shard_open::Held;
+use super::shard_open::HeldShard;
 use crate::codec::{BoundChain, Sharded, sharding};
 use crate::error::{Result, bail};
 use crate::store::Object;
@@ -16,7 +16,7 @@ pub type EachInner<'a> = dyn FnMut(&[u64], u64, u64) -> Result<()> + 'a;
 
 /// The encoded bytes of an inner chunk.
 pub struct Stored {
-    held: Held,
+    held: HeldShard,
     /// The first byte in the shard.
     pub offset: u64,
     /// The number of bytes.

@@ -124,12 +124,12 @@ const LINES: usize = 8;
 
 #[derive(Default)]
 #[repr(align(128))]
-struct Line([AtomicU64; FIELDS]);
+struct CounterLine([AtomicU64; FIELDS]);
 
 /// The counters of an array, a store, a context or the process.
 pub struct Counters {
     /// Made when something is counted: an array that is only opened costs no kilobyte.
-    lines: Once<[Line; LINES]>,
+    lines: Once<[CounterLine; LINES]>,
     parent: Option<Arc<Counters>>,
     children: ForkPreserved<Vec<Weak<Counters>>>,
     /// Time is measured.
