@@ -247,6 +247,12 @@ impl Error {
         self
     }
 
+    /// Adds `note` to the message.
+    pub fn with_note(mut self, note: &str) -> Error {
+        self.0.message.push_str(note);
+        self
+    }
+
     /// The kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

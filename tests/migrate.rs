@@ -239,6 +239,29 @@ fn what_cannot_be_migrated_stops_before_anything_is_written() {
 }
 
 #[test]
+fn an_archive_is_migrated_to_and_refused_in_place() {
+    let file = std::env::temp_dir().join(format!("ozarr-migrate-{}.zip", std::process::id()));
+    let open = |mode| Store::open(&Context::default(), file.to_str().unwrap(), mode, &[]).unwrap();
+    for (keys_of, expected) in [(v2_keys(), V2), (d0_keys(), D0)] {
+        drop(std::fs::remove_file(&file));
+        let to = open(Mode::ReadWrite);
+        go(&handle(&mortal(&keys_of, 0)), Some(&to)).unwrap();
+        to.close(None).unwrap();
+        drop(to);
+        let made = open(Mode::Read);
+        assert!(!made.key_list("").unwrap().iter().any(|key| key.contains("migration")));
+        check_values(&made, expected, "in an archive");
+        drop(made);
+        // Old documents could not be erased there.
+        let again = open(Mode::ReadWrite);
+        let before = again.key_list("").unwrap();
+        assert_eq!(go(&again, None).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(again.key_list("").unwrap(), before);
+    }
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
 fn a_place_that_holds_something_else_is_refused() {
     let from = handle(&mortal(&d0_keys(), 0));
     let full = handle(&mortal(&v2_keys(), 1000));

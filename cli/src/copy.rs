@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use ozarr::dtype::DataType;
 use ozarr::engine::Overflow;
 use ozarr::error::{Error, ErrorKind};
-use ozarr::node::{Create, Format, Mode, Reshaping, Spec};
+use ozarr::node::{Create, Format, Mode, Node, NodeKind, Reshaping, Spec, Store};
 
 /// Copy an array, or a group with all below it, into other chunks, shards, codecs, or another format
 ///
@@ -70,8 +70,14 @@ impl Copy {
             OnOverflow::Saturate => Overflow::Saturate,
         };
         let options = Reshaping { format: self.format, memory: self.memory.unwrap_or(0), link: self.link, how, overflow };
+        let ranks = self.layout.ranks();
+        let in_group = !ranks.is_empty() && check_ranks(&from, &path, &ranks)?;
+        let mut kept = Vec::new();
         let mut usage = None;
         let mut change = |node: &str, spec: &mut Spec| {
+            if in_group && ranks.iter().any(|&rank| rank != spec.rank()) {
+                kept.push(format!("{node}: keeps its chunks, since it has {} dimensions", spec.rank()));
+            }
             self.change(spec, node != path.trim_matches('/')).map_err(|failure| match failure {
                 Failure::Usage(text) => {
                     usage = Some(text.clone());
@@ -89,7 +95,7 @@ impl Copy {
         bar.finish_and_clear();
         match usage {
             Some(text) => Err(Failure::Usage(text)),
-            None => done?.notes.iter().try_for_each(|note| line(&one_line(note))),
+            None => kept.iter().chain(&done?.notes).try_for_each(|note| line(&one_line(note))),
         }
     }
 
@@ -106,6 +112,24 @@ impl Copy {
             spec.set_fill_json(&json_or_string(fill))?;
         }
         Ok(())
+    }
+}
+
+/// Returns whether the node at `path` is a group. Chunks of a rank in `ranks` that no array below it has are an error of usage.
+fn check_ranks(store: &Store, path: &str, ranks: &[usize]) -> Result<bool, Failure> {
+    let Node::Group(group) = Node::open(store, path)? else { return Ok(false) };
+    let mut found = Vec::new();
+    for child in group.nodes(usize::MAX)? {
+        // An array that cannot be opened is told when it is copied.
+        if child.kind() == NodeKind::Array
+            && let Ok(array) = group.open_array(&child.name)
+        {
+            found.push(array.rank());
+        }
+    }
+    match ranks.iter().find(|rank| !found.contains(rank)) {
+        Some(rank) => Err(Failure::Usage(format!("chunks of {rank} lengths fit no array of the group: none has {rank} dimensions"))),
+        None => Ok(true),
     }
 }
 

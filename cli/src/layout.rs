@@ -100,6 +100,11 @@ impl Layout {
         self.set(spec, self.chunks.as_ref(), self.inner_chunks.as_ref())
     }
 
+    /// Returns the numbers of dimensions that the given chunks and inner chunks are for.
+    pub fn ranks(&self) -> Vec<usize> {
+        self.chunks.as_ref().map(Chunks::rank).into_iter().chain(self.inner_chunks.as_ref().map(|list| list.0.len())).collect()
+    }
+
     /// Changes what is given in the copy of an array. One array of a group whose rank is not that of the chunks keeps its own.
     pub fn apply_to_copy(&self, spec: &mut Spec, in_group: bool) -> Outcome {
         let fits = |rank: usize| !in_group || rank == spec.rank();

@@ -72,6 +72,8 @@ fn each_error_has_its_status_and_says_what_is_wrong() {
         ("copy run.zarr/t x.zarr --chunks 3", 1, &["t: ", "found 1 extents, expected 2"]),
         ("copy run.zarr/t x.zarr --chunks 3,3 --inner-chunks 2,2", 1, &["t: ", "2"]),
         ("copy run.zarr/t x.zarr --format 2 --inner-chunks 1,1", 1, &["t: ", "zarr_format 3 only"]),
+        ("copy run.zarr x.zarr --chunks 7,7,7", 2, &["chunks of 3 lengths", "none has 3 dimensions"]),
+        ("copy run.zarr/g x.zarr --inner-chunks 7,7", 2, &["chunks of 2 lengths", "none has 2 dimensions"]),
         ("copy nothing.zarr x.zarr", 1, &["no node in"]),
         ("copy run.zarr/t run.zarr/g/u", 1, &["g/u"]),
         ("copy run.zarr run.zarr/x", 1, &["lies inside of"]),

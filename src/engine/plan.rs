@@ -37,6 +37,12 @@ impl Plan {
             list: None,
         };
         plan.bounds.push(0);
+        if selection.shape().contains(&0) {
+            // No element is touched: dimensions of many chunks must cost nothing.
+            plan.bounds.resize(rank + 1, 0);
+            plan.items = 0;
+            return Ok(plan);
+        }
         for d in 0..rank {
             plan.push_dimension(grid, d, selection)?;
             plan.bounds.push(plan.segments.len());
@@ -306,6 +312,17 @@ mod tests {
         assert_eq!(Plan::new(&grid, &Selection::all(&[]), &[], 8).unwrap().items(), 1);
         let grid = Grid::regular(smallvec![4, 4]).unwrap();
         assert_eq!(Plan::new(&grid, &Selection::all(&[0, 5]), &[8, 8], 8).unwrap().items(), 0);
+    }
+
+    #[test]
+    fn a_region_without_elements_plans_nothing_along_its_other_dimensions() {
+        let grid = Grid::regular(smallvec![4, 2, 1]).unwrap();
+        for (empty, full) in [([0, 2, 1u64 << 40], [4, 2, 1 << 40]), ([4, 0, 1 << 62], [4, 2, 1 << 62]), ([1 << 62, 1, 0], [1 << 62, 2, 5])]
+        {
+            let selection = Selection::new(&full, &[0, 0, 0], &empty.map(|n| n as i64), None).unwrap();
+            let plan = Plan::new(&grid, &selection, &[8, 8, 8], 8).unwrap();
+            assert_eq!((plan.items(), plan.segments.capacity()), (0, 0), "{empty:?}");
+        }
     }
 
     #[test]

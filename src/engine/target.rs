@@ -13,7 +13,7 @@ use crate::dtype::run::Run;
 use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::dtype::{DataType, Element, ElementType, Overflow};
-use crate::error::{Result, err};
+use crate::error::{Error, Result, err};
 use crate::limits::Strides;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ impl Target {
     /// Fills the selected elements of a missing chunk.
     pub fn fill(&self, axes: &[Axis], memory: i64) -> Result<()> {
         stats::count(Field::FillChunks, 1);
-        let fill = self.fill.as_ref().ok_or_else(|| err!(Range, "the fill value does not fit into the type in memory"))?;
+        let Some(fill) = &self.fill else { return Err(self.fill_misfit(axes, memory)) };
         let _inside = buffer_guard::enter(&self.revocable)?;
         let Some(picks) = &self.picks else {
             return self.fill_box(fill, axes.iter().map(|a| PlaceAxis { count: a.count, src: 0, dst: a.memory }), memory);
@@ -142,6 +142,18 @@ impl Target {
             result.is_ok()
         });
         result
+    }
+
+    /// Returns the error of a fill value that does not fit into the type in memory, at the first element that would get it.
+    fn fill_misfit(&self, axes: &[Axis], memory: i64) -> Error {
+        let mut first = memory;
+        if let Some(picks) = &self.picks {
+            picks.each(axes, memory, &Strides::from_elem(0, axes.len()), &mut |p| {
+                first = p.memory;
+                false
+            });
+        }
+        err!(Range, "an element is not stored, and the fill value does not fit into the type in memory").at_element(first)
     }
 
     fn fill_box(&self, fill: &[u8], axes: impl Iterator<Item = PlaceAxis>, memory: i64) -> Result<()> {

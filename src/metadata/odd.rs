@@ -80,6 +80,18 @@ pub fn in_document(format: Format, is_array: bool, document: &Map) -> Vec<Note> 
     notes.0
 }
 
+/// Of a node's document in the first draft of version 3.
+pub fn in_draft(is_array: bool, document: &Map) -> Vec<Note> {
+    let mut notes = Notes(Vec::new());
+    if is_array && !document.contains_key("chunk_memory_layout") {
+        notes.odd("D0-29", "\"chunk_memory_layout\" is missing and taken as \"C\"");
+    }
+    if let Some(Value::Object(attributes)) = document.get("attributes") {
+        notes.0.extend(in_attributes(attributes));
+    }
+    notes.0
+}
+
 fn group_v2(document: &Map, notes: &mut Notes) {
     for name in document.keys().filter(|name| *name != "zarr_format") {
         notes.odd("HD-17", format!("the group's document has the member {name:?}; only \"zarr_format\" may stand there"));

@@ -3,7 +3,7 @@
 
 use super::array::{State, document_name};
 use super::document;
-use super::resize::slab;
+use super::resize::{slab, undo};
 use super::{Array, path};
 use crate::engine::{self, BoundArray, Memory, WriteBack};
 use crate::error::{Result, bail, err};
@@ -160,7 +160,7 @@ impl Appender {
     unsafe fn take(&mut self, count: u64, memory: &Memory) -> Result<()> {
         let selection = slab(&self.endless.shape, self.dim, self.position, count)?;
         // SAFETY: forwarded from the caller.
-        unsafe { engine::write(&self.endless, &selection, memory)? };
+        unsafe { engine::write(&self.endless, &selection, memory) }.map_err(|e| undo(&self.endless, &selection, e))?;
         self.position += count;
         Ok(())
     }

@@ -69,9 +69,13 @@ impl Stored {
             return Ok(());
         }
         let mut notes = self.notes.clone();
-        notes.extend(odd::in_document(self.format, self.kind == NodeKind::Array, &self.document));
+        let is_array = self.kind == NodeKind::Array;
+        notes.extend(match self.dialect {
+            Dialect::D0 => odd::in_draft(is_array, &self.document),
+            Dialect::Final | Dialect::D2 => odd::in_document(self.format, is_array, &self.document),
+        });
         notes.extend(self.attributes.iter().flat_map(odd::in_attributes));
-        if self.format == Format::V3 && !self.listed {
+        if self.format == Format::V3 && self.dialect != Dialect::D0 && !self.listed {
             let folder = self.key.strip_suffix(v3::DOCUMENT).unwrap_or_default();
             let beside = [v2::ARRAY, v2::GROUP].into_iter().find(|name| {
                 // A warning is not worth an error.
@@ -128,7 +132,10 @@ fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<Stored>> {
         return find_v2(store, path);
     }
     match find_v3_with(store, path, bare) {
-        Ok(Some(found)) => return Ok(Some(found)),
+        Ok(Some(found)) => {
+            note_root(store, path);
+            return Ok(Some(found));
+        }
         Err(e) if path.is_empty() && e.kind() == ErrorKind::Unsupported && draft::entry(store)?.is_some() => {}
         Err(e) => return Err(e),
         Ok(None) => {}
@@ -136,9 +143,17 @@ fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<Stored>> {
     if store.options().format.is_none()
         && let Some(found) = find_v2(store, path)?
     {
+        note_root(store, path);
         return Ok(Some(found));
     }
     draft::find(store, path)
+}
+
+/// Notes, where `path` is the root, that its document is of no draft: nobody needs to look again.
+pub(super) fn note_root(store: &Store, path: &str) {
+    if path.is_empty() {
+        store.set_no_draft();
+    }
 }
 
 /// Reads the `zarr.json` at a path, or `None` if there is none. The entry point of a draft's hierarchy is an error of kind `Unsupported`.
@@ -311,8 +326,7 @@ pub(super) fn not_found(store: &Store, path: &str, what: &str) -> Error {
             return nothing(&format!("; {} is an array", path::display(above)));
         }
         let wanted = path::segments(path::relative(above, path)).next().unwrap_or_default();
-        let names = if found.dialect == Dialect::D0 { draft::child_names(store, above) } else { child_names(store, above) };
-        let Ok(names) = names else { return nothing("") };
+        let Ok(names) = child_names(store, above) else { return nothing("") };
         if names.is_empty() {
             return nothing(&format!("; {shown} is empty"));
         }
@@ -333,7 +347,7 @@ fn version_1(store: &Store, path: &str) -> Option<String> {
 fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
     /// So many names are looked at, at most, for the sake of an error's message.
     const LOOKED_AT: usize = 1000;
-    let mut names = store.shared().list_dir(&prefix(path))?.prefixes;
+    let mut names = draft::names_below(store, path)?;
     names.truncate(LOOKED_AT);
     names.retain(|name| !name.starts_with("__") && !matches!(find(store, &path::join(path, name)), Ok(None)));
     Ok(names)

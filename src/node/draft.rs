@@ -4,7 +4,7 @@
 //! below it. The root: `meta/root.array.json` or `meta/root.group.json`. `zarr.json` is the entry point of all.
 
 use super::document::Stored;
-use super::{NodeKind, Store, catalog, hierarchy, path};
+use super::{NodeKind, Store, catalog, path};
 use crate::error::{Error, Result};
 use crate::grid::key::KeyEncoding;
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
@@ -106,7 +106,6 @@ fn has_nodes_below(store: &Store, path: &str) -> Result<bool> {
 
 /// The names of the nodes directly below one, sorted.
 pub(super) fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
-    hierarchy::need_listing(store)?;
     let Some(Entry { suffix }) = entry(store)? else { return Ok(Vec::new()) };
     let listing = store.shared().list_dir(&below(path))?;
     let name = |key: &String| {
@@ -114,6 +113,17 @@ pub(super) fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
         rest.strip_suffix(".array").or_else(|| rest.strip_suffix(".group")).map(str::to_string)
     };
     let names: BTreeSet<String> = listing.keys.iter().filter_map(name).chain(listing.prefixes).filter(|name| !name.is_empty()).collect();
+    Ok(names.into_iter().collect())
+}
+
+/// Returns the names, sorted, under which nodes may be directly below the group at `path`. In a hierarchy of the draft these are the nodes
+/// of the draft and the folders that other programs may have put beside them.
+pub(super) fn names_below(store: &Store, path: &str) -> Result<Vec<String>> {
+    let folders = store.shared().list_dir(&path::prefix(path))?.prefixes;
+    if entry(store)?.is_none() {
+        return Ok(folders);
+    }
+    let names: BTreeSet<String> = child_names(store, path)?.into_iter().chain(folders).collect();
     Ok(names.into_iter().collect())
 }
 
@@ -203,6 +213,47 @@ mod tests {
         assert!(matches!(Node::open(&root, "").unwrap(), Node::Array(_)));
         let group = store(".json", &[("meta/root.group.json", r#"{"attributes":{"r":1}}"#)]);
         assert_eq!(Group::open(&group, "").unwrap().attributes().get_i64("r").unwrap(), 1);
+    }
+
+    #[test]
+    fn nodes_are_listed_beside_documents_of_other_versions() {
+        let v3 = r#"{"zarr_format":3,"node_type":"group"}"#;
+        let v2 = r#"{"zarr_format":2,"shape":[],"chunks":[],"dtype":"|u1","compressor":null,"fill_value":3,"order":"C","filters":null}"#;
+        for (beside, document) in [("g/zarr.json", v3), ("g/.zgroup", r#"{"zarr_format":2}"#)] {
+            let store = store(
+                ".json",
+                &[
+                    ("meta/root/g/a.array.json", ""),
+                    ("meta/root/h.group.json", "{}"),
+                    (beside, document),
+                    ("g/b/.zarray", v2),
+                    ("h/c/.zarray", v2),
+                ],
+            );
+            assert_eq!(names(&store, ""), ["g:Group", "h:Group"], "{beside}");
+            assert_eq!(names(&store, "g"), ["a:Array", "b:Array"], "{beside}");
+            assert_eq!(names(&store, "h"), ["c:Array"], "{beside}");
+            let tree = Group::open(&store, "").unwrap().tree(usize::MAX).unwrap();
+            assert_eq!(tree.matches("uint8 []").count(), 3, "{tree}");
+            let to = Store::memory(&Context::default());
+            store.migrate("", Some((&to, "")), true, &mut |_, _| Ok(())).unwrap();
+            assert_eq!(names(&to, "g"), ["a:Array", "b:Array"], "{beside}");
+            assert_eq!(names(&to, "h"), ["c:Array"], "{beside}");
+        }
+    }
+
+    #[test]
+    fn a_missing_layout_is_told_and_refused_when_strict() {
+        use crate::node::{Mode, Options, Settings};
+        let with =
+            r#"{"shape":[],"data_type":"u1","chunk_grid":{"type":"regular","chunk_shape":[]},"chunk_memory_layout":"C","fill_value":3}"#;
+        let lax = store(".json", &[("meta/root/a.array.json", ""), ("meta/root/b.array.json", with), ("meta/root/g.group.json", "{}")]);
+        let context = Context::default().with_settings(Settings { strict: true, ..Settings::default() });
+        let strict = Store::new(&context, lax.shared().clone(), Mode::Read, Options::default());
+        assert!(Array::open(&lax, "a").is_ok() && Array::open(&strict, "b").is_ok() && Group::open(&strict, "g").is_ok());
+        let e = Array::open(&strict, "a").err().unwrap();
+        assert!(e.message().contains("D0-29") && e.message().contains("chunk_memory_layout"), "{e}");
+        assert_eq!(e.key(), Some("meta/root/a.array.json"));
     }
 
     #[test]

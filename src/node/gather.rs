@@ -70,6 +70,7 @@ fn choose(store: &Store, path: &str, found: Vec<(&str, Result<Option<Vec<u8>>>)>
         }
     }
     let Some(mut node) = node else { return Ok(None) };
+    document::note_root(store, path);
     if node.format == Format::V2
         && let Some(bytes) = attributes
         && !store.context().watches()

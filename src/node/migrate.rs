@@ -82,6 +82,9 @@ impl Store {
         };
         to.check_writable()?;
         [self, to].into_iter().try_for_each(hierarchy::need_listing)?;
+        if in_place {
+            hierarchy::need_erasing(self)?;
+        }
         let found = require(self, &from_path, NodeKind::None)?;
         if !in_place {
             path::check_new(&to_path)?;
@@ -109,7 +112,9 @@ impl Job<'_> {
         if self.in_place && self.d0 {
             self.check_place(&nodes)?;
         }
-        if marker.is_none() {
+        // Without erasing, the marker could not be taken away; nor would a second run find anything to complete.
+        let marked = self.to.shared().capabilities().erasable;
+        if marker.is_none() && marked {
             self.write_marker()?;
         }
         let mut consolidated = Vec::new();
@@ -126,8 +131,10 @@ impl Job<'_> {
             self.to.flush()?;
             self.erase_old(&nodes)?;
         }
-        let marker = path::join(&self.to_path, MARKER);
-        self.to.shared().erase(&marker).map_err(|e| e.at_key(marker))?;
+        if marked {
+            let marker = path::join(&self.to_path, MARKER);
+            self.to.shared().erase(&marker).map_err(|e| e.at_key(marker))?;
+        }
         drop(lock);
         if !self.to_path.is_empty() {
             let made: Vec<String> = nodes.iter().map(|n| self.target(n)).collect();

@@ -34,7 +34,7 @@ impl Store {
             self.copy_node(&path, (self, &to_path), Create::New, false, &mut |_, _| Ok(()))?;
             return self.erase_node(&path);
         }
-        let top = Place::new(&to_path, found.format, found.dialect, None).fresh();
+        let top = Place::new(&to_path, found.format, None).fresh();
         let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None })?;
         changed.push(to_path);
         changed.extend(below.into_iter().map(|found| found.path));

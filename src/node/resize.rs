@@ -5,7 +5,7 @@ use super::array::{State, document_name, store_waiting};
 use super::document::{self, Stored};
 use super::{Array, path};
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
-use crate::error::{Result, bail, err};
+use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
 use crate::limits::{self, Dims, Strides};
@@ -82,9 +82,10 @@ impl Array {
             limits::element_count(&shape)?;
             let longer = self.reshaped(&fresh, &shape)?;
             let selection = slab(&shape, dim, old[dim], count)?;
+            let bound = longer.bound(self.path())?;
             // SAFETY: the caller vouches for the memory.
-            unsafe { engine::write(&longer.bound(self.path())?, &selection, memory)? };
-            store_waiting(&longer.bound(self.path())?)?;
+            let written = unsafe { engine::write(&bound, &selection, memory) }.and_then(|()| store_waiting(&bound));
+            written.map_err(|e| undo(&bound, &selection, e))?;
             self.publish_shape(&old, longer)?;
         }
         self.refresh_above()
@@ -151,6 +152,31 @@ pub(super) fn slab(shape: &[u64], dim: usize, start: u64, count: u64) -> Result<
     let mut counts: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
     (starts[dim], counts[dim]) = (start as i64, count as i64);
     Selection::new(shape, &starts, &counts, None)
+}
+
+/// Writes the fill value to all elements of `selection`. Chunks of nothing else are erased.
+fn write_fill(array: &Arc<BoundArray>, selection: &Selection) -> Result<()> {
+    let mut fill = array.fill.clone();
+    let memory = Memory {
+        data: fill.as_mut_ptr(),
+        size: array.data_type.size(),
+        offset: 0,
+        strides: Strides::from_elem(0, array.shape.len()),
+        data_type: array.data_type,
+        overflow: Overflow::Error,
+        arena: None,
+    };
+    // SAFETY: `fill` holds one element of the array's type and outlives the call; all strides are 0.
+    unsafe { engine::write(array, selection, &memory) }
+}
+
+/// Takes back what a write of `selection`, behind the end of the array, stored before it failed with `e`: the array may grow there later,
+/// and must then show the fill value. Returns `e`, or an error that says both if that fails, too.
+pub(super) fn undo(array: &Arc<BoundArray>, selection: &Selection, e: Error) -> Error {
+    match write_fill(array, selection).and_then(|()| store_waiting(array)) {
+        Ok(()) => e,
+        Err(second) => e.with_note(&format!("; what was written behind the end of the array could not be taken back: {second}")),
+    }
 }
 
 /// After shrinking from `old`: erases the chunks outside of `array.shape`, and writes the fill value beyond the edge.
@@ -280,25 +306,13 @@ impl Boundary {
     /// Writes the fill value into a chunk, beyond the edge along each dimension that was cut there. `padded` is the array as if
     /// it ended with the chunk.
     fn fill_beyond(&self, padded: &Arc<BoundArray>, index: &[u64]) -> Result<()> {
-        let mut fill = padded.fill.clone();
-        let memory = Memory {
-            data: fill.as_mut_ptr(),
-            size: padded.data_type.size(),
-            offset: 0,
-            strides: Strides::from_elem(0, self.rank()),
-            data_type: padded.data_type,
-            overflow: Overflow::Error,
-            arena: None,
-        };
         for d in (0..self.rank()).filter(|&d| self.cut_at(index, d)) {
             let origin = |e: usize| self.grid.origin(e, index[e]);
             let mut start: Vec<i64> = (0..self.rank()).map(|e| origin(e) as i64).collect();
             let end = |e: usize| (origin(e).saturating_add(self.grid.extent(e, index[e]))).min(self.padded[e]) as i64;
             start[d] = self.new[d] as i64;
             let count: Vec<i64> = (0..self.rank()).map(|e| end(e) - start[e]).collect();
-            let selection = Selection::new(&padded.shape, &start, &count, None)?;
-            // SAFETY: `fill` holds one element of the array's type and outlives the call; all strides are 0.
-            unsafe { engine::write(padded, &selection, &memory)? };
+            write_fill(padded, &Selection::new(&padded.shape, &start, &count, None)?)?;
         }
         Ok(())
     }

@@ -300,3 +300,51 @@ fn a_step_opens_the_lock_the_document_and_what_it_writes() {
     // The lock file, the document, the chunk (whose folder is not there at first), the new document.
     assert_eq!(calls(&mut step), (1, 5, 1));
 }
+
+/// Calls `append` of an array or of an appender with values of 32 bits.
+fn append_with(appender: &mut Option<Appender>, array: &Array, values: &mut [i32]) -> Result<()> {
+    let shape = [values.len() as u64];
+    // SAFETY: the memory lives as long as the call.
+    unsafe {
+        match appender {
+            Some(appender) => appender.append(shape[0], &view(values, &shape)),
+            None => array.append(0, shape[0], &view(values, &shape)),
+        }
+    }
+}
+
+#[test]
+fn what_a_failed_append_stored_does_not_show_when_the_array_grows() {
+    for (format, length, chunk, by_appender) in [
+        (Format::V2, 2, 2, false),
+        (Format::V3, 2, 2, false),
+        (Format::V3, 3, 2, false),
+        (Format::V2, 3, 4, true),
+        (Format::V3, 2, 2, true),
+        (Format::V3, 3, 2, true),
+    ] {
+        let store = Store::memory(&Context::with_threads(1));
+        let mut spec = Spec::new(crate::dtype::DataType::Int8, &[length]).unwrap();
+        spec.set_chunks(&[chunk]).unwrap();
+        spec.set_format(format).unwrap();
+        spec.set_fill_json("9").unwrap();
+        let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+        let mut old: Vec<i32> = (1..=length as i32).collect();
+        write_all(&array, &mut old);
+        let what = format!("{format:?}, {length} in chunks of {chunk}, appender: {by_appender}");
+        let mut appender = by_appender.then(|| Appender::open(&array, 0, 0, 0).unwrap());
+        for mut values in [[300, 1, 7, 8, 5, 6], [4, 300, 7, 8, 5, 6]] {
+            assert_eq!(append_with(&mut appender, &array, &mut values).unwrap_err().kind(), ErrorKind::Range, "{what}");
+        }
+        drop(appender);
+        assert_eq!(array.shape().as_slice(), [length], "{what}");
+        array.resize(&[length + 6], false).unwrap();
+        let grown: Vec<i32> = old.iter().copied().chain([9; 6]).collect();
+        assert_eq!(read_all(&array), grown, "{what}");
+        let mut appender = by_appender.then(|| Appender::open(&array, 0, 0, 0).unwrap());
+        append_with(&mut appender, &array, &mut [300, 20, 21]).unwrap_err();
+        append_with(&mut appender, &array, &mut [22, 23, 24]).unwrap();
+        drop(appender);
+        assert_eq!(read_all(&array), grown.into_iter().chain([22, 23, 24]).collect::<Vec<_>>(), "{what}");
+    }
+}

@@ -173,3 +173,36 @@ fn many_points_are_where_they_should_be_with_any_threads_and_shapes() {
     unsafe { array.read_picks(&picks, &line(&mut out, &[4])).unwrap() };
     assert_eq!(out, [7, 10, 9, 10]);
 }
+
+#[test]
+fn an_element_that_is_not_stored_is_named_where_the_fill_value_does_not_fit() {
+    for inner in [None, Some([1, 2])] {
+        let store = memory();
+        let mut spec = spec(&[6, 8], &[2, 2]);
+        spec.set_fill_json("-1").unwrap();
+        if let Some(inner) = inner {
+            spec.set_inner_chunks(&inner).unwrap();
+        }
+        let array = Array::create(&store, "a", &spec, Create::New).unwrap();
+        write_all(&array, &mut [5; 48]);
+        array.chunk_erase(&[1, 1], false).unwrap();
+        let mut bytes = [0u8; 20];
+        let memory = |bytes: &mut [u8], strides: &[i64]| Memory {
+            data: bytes.as_mut_ptr(),
+            size: bytes.len(),
+            offset: 0,
+            strides: strides.into(),
+            data_type: crate::dtype::DataType::UInt8,
+            overflow: Overflow::Error,
+            arena: None,
+        };
+        let region = Selection::new(&[6, 8], &[1, 1], &[4, 5], None).unwrap();
+        // SAFETY: the memory lives as long as the calls.
+        let e = unsafe { array.read(&region, &memory(&mut bytes, &[5, 1])) }.unwrap_err();
+        assert!(e.kind() == ErrorKind::Range && e.message().contains("element [1, 1] is not stored"), "{inner:?}: {e}");
+        let points = CoordinateSelection::Points { count: 3, coordinates: &[0, 0, 3, 3, 5, 5] };
+        // SAFETY: as above.
+        let e = unsafe { array.read_picks(&points, &memory(&mut bytes, &[1])) }.unwrap_err();
+        assert!(e.message().contains("element [1] is not stored"), "{inner:?}: {e}");
+    }
+}

@@ -29,10 +29,7 @@ pub(super) fn nodes_below(store: &Store, root: &str) -> Result<Vec<String>> {
     while let Some(node) = todo.pop() {
         let Some(found) = find(store, &node)? else { continue };
         if found.kind == NodeKind::Group {
-            let mut names = match found.dialect {
-                Dialect::D0 => draft::child_names(store, &node)?,
-                _ => store.shared().list_dir(&path::prefix(&node))?.prefixes,
-            };
+            let mut names = draft::names_below(store, &node)?;
             // V3-05; in v2 such names are legal, and have no form in v3.
             names.retain(|name| found.format == Format::V2 || !name.starts_with("__"));
             if found.dialect == Dialect::D0 && node.is_empty() && draft::is_consolidated_only(store)? {

@@ -6,7 +6,7 @@ use super::{Child, Group, Node, NodeKind, Store, document, draft, gather, hierar
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
 use crate::metadata::odd::{Note, Weight};
-use crate::metadata::{ArrayMeta, Dialect, Format, json, v2, v3};
+use crate::metadata::{ArrayMeta, Format, json, v2, v3};
 use crate::store::os::block_signals;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,6 @@ const LISTINGS: usize = 32;
 pub(super) struct Place {
     pub path: String,
     pub format: Format,
-    pub dialect: Dialect,
     /// Consolidated metadata that may be used.
     pub catalog: Option<Arc<Catalog>>,
     /// Consolidated metadata of groups below are not used, either.
@@ -53,8 +52,8 @@ pub(super) struct Found {
 }
 
 impl Place {
-    pub fn new(path: &str, format: Format, dialect: Dialect, catalog: Option<Arc<Catalog>>) -> Place {
-        Place { path: path.to_string(), format, dialect, catalog, is_fresh: false, above: None }
+    pub fn new(path: &str, format: Format, catalog: Option<Arc<Catalog>>) -> Place {
+        Place { path: path.to_string(), format, catalog, is_fresh: false, above: None }
     }
 
     /// The same, where the documents of all nodes are read, whatever consolidated metadata say.
@@ -100,7 +99,7 @@ fn below(store: &Store, above: &Place, node: &Stored, path: &str) -> Option<Plac
     }
     let trail = folder.map(|folder| Arc::new(Trail { folder, up: above.above.clone() })).or_else(|| above.above.clone());
     let is_fresh = above.is_fresh;
-    Some(Place { path: path.to_string(), format: node.format, dialect: node.dialect, catalog, is_fresh, above: trail })
+    Some(Place { path: path.to_string(), format: node.format, catalog, is_fresh, above: trail })
 }
 
 /// The nodes directly below each of the groups.
@@ -201,10 +200,9 @@ fn list_many(store: &Store, places: &[Place]) -> Result<Vec<Vec<String>>> {
 fn list(store: &Store, place: &Place) -> Result<Vec<String>> {
     match &place.catalog {
         Some(catalog) if !store.shared().capabilities().listable => Ok(catalog.names(&place.path)),
-        _ if place.dialect == Dialect::D0 => draft::child_names(store, &place.path),
         _ => {
             hierarchy::need_listing(store)?;
-            Ok(store.shared().list_dir(&path::prefix(&place.path))?.prefixes)
+            draft::names_below(store, &place.path)
         }
     }
 }
@@ -212,7 +210,7 @@ fn list(store: &Store, place: &Place) -> Result<Vec<String>> {
 impl Group {
     /// The nodes below the group that were found, by their paths relative to it.
     pub(super) fn walk(&self, depth: usize, attributes: bool) -> Result<Vec<Found>> {
-        let place = Place::new(self.path(), self.format(), self.dialect(), self.catalog()?);
+        let place = Place::new(self.path(), self.format(), self.catalog()?);
         let mut all = walk(self.store(), place, Wanted { depth, attributes, format: None })?;
         all.iter_mut().for_each(|found| found.path = path::relative(self.path(), &found.path).to_string());
         Ok(all)
@@ -239,10 +237,10 @@ impl Group {
     /// The children of a group of files, of which it is seen that they have a document and no more; `None` where that is no less work than
     /// reading them, or where it is wanted that what is odd in them is told.
     fn unseen_children(&self) -> Result<Option<Vec<Child>>> {
-        let (store, place) = (self.store(), Place::new(self.path(), self.format(), self.dialect(), self.catalog()?));
+        let (store, place) = (self.store(), Place::new(self.path(), self.format(), self.catalog()?));
         let own = if self.format() == Format::V3 { v3::DOCUMENT } else { v2::GROUP };
         let is_in_files = store.shared().file(&path::join(self.path(), own)).is_some();
-        if !is_in_files || place.dialect == Dialect::D0 || store.context().watches() {
+        if !is_in_files || store.context().watches() || draft::entry(store)?.is_some() {
             return Ok(None);
         }
         let names = list(store, &place)?;

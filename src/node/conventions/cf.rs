@@ -136,7 +136,13 @@ impl Array {
     fn time_coding(&self, units: &str) -> Result<Coding> {
         let stored = self.time_units()?;
         let wanted = TimeUnits::parse(units, stored.calendar)?;
-        Ok(Coding { missing: self.missing_values()?, unsigned: false, rule: stored.rule(&wanted) })
+        let mut missing = self.missing_values()?;
+        // xarray stores "not a time" as the least integer, and names it in no attribute.
+        let not_a_time = Element::from_slice(&NOT_A_TIME.to_ne_bytes());
+        if self.data_type() == DataType::Int64 && !missing.contains(&not_a_time) {
+            missing.push(not_a_time);
+        }
+        Ok(Coding { missing, unsigned: false, rule: stored.rule(&wanted) })
     }
 }
 

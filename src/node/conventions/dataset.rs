@@ -564,6 +564,24 @@ mod tests {
         // SAFETY: as above.
         unsafe { time.read_times(&all, "milliseconds since 2000-03-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap();
         assert_eq!(got, [0, 3_600_000, 86_400_000]);
+        // The least integer is no time, in the store, too, whether or not an attribute names another value for that.
+        for (name, more, stored) in [("time", "{}", i64::MIN), ("later", r#"{"_FillValue":-1}"#, -1)] {
+            let axis = ds.define_time(name, 3, "hours since 2000-02-28", "noleap", Create::OpenIfSame).unwrap();
+            for (name, value) in json::parse_text(more).unwrap().as_object().unwrap() {
+                axis.attributes().set_json(name, &value.to_string()).unwrap();
+            }
+            let mut none = [3600i64, i64::MIN, 7200];
+            // SAFETY: as above.
+            unsafe { axis.write_times(&all, "seconds since 2000-02-28", &memory(&mut none, &[3], DataType::Int64)) }.unwrap();
+            // SAFETY: as above.
+            unsafe { axis.read(&all, &memory(&mut raw, &[3], DataType::Int64)) }.unwrap();
+            assert_eq!(raw, [1, stored, 2]);
+            // SAFETY: as above.
+            unsafe { axis.write(&all, &memory(&mut [1i64, i64::MIN, 2], &[3], DataType::Int64)) }.unwrap();
+            // SAFETY: as above.
+            unsafe { axis.read_times(&all, "seconds since 2000-02-28", &memory(&mut got, &[3], DataType::Int64)) }.unwrap();
+            assert_eq!(got, none, "{name}");
+        }
         let mut half = [1i64, 0, 0];
         // SAFETY: as above.
         let e = unsafe { time.write_times(&all, "minutes since 2000-03-01", &memory(&mut half, &[3], DataType::Int64)) }.unwrap_err();

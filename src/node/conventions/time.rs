@@ -411,6 +411,25 @@ mod tests {
     }
 
     #[test]
+    fn leap_days_are_those_of_the_calendar_of_their_century() {
+        let years = [4, 100, 300, 400, 1100, 1400, 1500, 1580, 1600, 1700, 1900, 2000, 2024, 2100];
+        type HasLeapDay = fn(i64) -> bool;
+        let cases: [(Calendar, HasLeapDay); 6] = [
+            (Standard, |year| year < 1582 || !matches!(year, 1700 | 1900 | 2100)),
+            (ProlepticGregorian, |year| !matches!(year, 100 | 300 | 1100 | 1400 | 1500 | 1700 | 1900 | 2100)),
+            (Julian, |_| true),
+            (AllLeap, |_| true),
+            (NoLeap, |_| false),
+            (Day360, |_| true),
+        ];
+        for (calendar, has_leap_day) in cases {
+            for year in years {
+                assert_eq!(calendar.nanoseconds(at(year, 2, 29)).is_ok(), has_leap_day(year), "{calendar:?} {year}");
+            }
+        }
+    }
+
+    #[test]
     fn units_are_read_in_their_spellings() {
         let base = ProlepticGregorian.nanoseconds(at(2026, 1, 2)).unwrap();
         let hour = DAY / 24;
