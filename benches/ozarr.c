@@ -112,7 +112,7 @@ static const char *nodes(const request *r) {
     char name[300];
     ozarr_store *store = NULL;
     ozarr_group *group = NULL;
-    ozarr_iter *children = NULL;
+    ozarr_node_iter *children = NULL;
     ozarr_array *a = NULL;
     int32_t rank;
     bool more;
@@ -124,17 +124,17 @@ static const char *nodes(const request *r) {
     }
     if (strcmp(r->op, "open")) {
         TRY(ozarr_group_open_at(store, "", &group));
-        TRY(ozarr_group_children(group, &children));
+        TRY(ozarr_group_nodes(group, NULL, 1, &children));
         for (;;) {
-            TRY(ozarr_iter_next(children, &more));
+            TRY(ozarr_node_iter_next(children, &more));
             if (!more) break;
-            TRY(ozarr_iter_name(children, name, sizeof name, NULL));
+            TRY(ozarr_node_iter_name(children, name, sizeof name, NULL));
             if (strcmp(r->op, "opens")) continue;
             TRY(ozarr_group_open_array(group, name, &a));
             TRY(ozarr_array_rank(a, &rank));
             ozarr_array_free(a);
         }
-        ozarr_iter_free(children);
+        ozarr_node_iter_free(children);
         ozarr_group_free(group);
     }
     TRY(ozarr_store_close(store));

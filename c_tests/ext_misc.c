@@ -42,7 +42,7 @@ static ozarr_status flip_erase(void *context, const char *key) {
     return status ? status : was_there ? OZARR_OK : OZARR_ERR_NOT_FOUND;
 }
 
-static bool flip_key(const char *key, void *keys) { return ozarr_keys_add((ozarr_keys *)keys, key) == OZARR_OK; }
+static ozarr_status flip_key(void *keys, const char *key) { return ozarr_keys_add((ozarr_keys *)keys, key); }
 
 static ozarr_status flip_list(void *context, const char *prefix, ozarr_keys *keys) {
     return ozarr_store_key_list(((flip *)context)->inner, prefix, flip_key, keys);

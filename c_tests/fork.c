@@ -80,7 +80,7 @@ static void check_last(ozarr_array *array, int32_t *data, int32_t v) {
 
 static void child(int32_t *data, int32_t round) {
     ozarr_array *other = NULL;
-    ozarr_iter *children = NULL;
+    ozarr_node_iter *children = NULL;
     bool more = false;
     int64_t n = -1;
     alarm(SECONDS);
@@ -94,8 +94,8 @@ static void child(int32_t *data, int32_t round) {
     OK(ozarr_attr_get_int64(ozarr_array_node(memory), "n", &n));
     EQUAL(n, 1000000 + round);
     OK(ozarr_attr_set_int64(ozarr_array_node(local), "n", round));
-    OK(ozarr_group_children(group, &children));
-    OK(ozarr_iter_next(children, &more));
+    OK(ozarr_group_nodes(group, NULL, 1, &children));
+    OK(ozarr_node_iter_next(children, &more));
     CHECK(more);
     OK(ozarr_spec_set_compressor(spec, "none", -1));
     OK(ozarr_array_create_at(store, "from the child", spec, OZARR_NEW, &other));

@@ -6,25 +6,25 @@
 /* The children of a group as "name:kind name:kind". */
 static const char *children(const ozarr_group *g) {
     static char all[1024];
-    ozarr_iter *it = NULL;
+    ozarr_node_iter *it = NULL;
     bool more = false;
     size_t n = 0;
     all[0] = 0;
-    if (!OK(ozarr_group_children(g, &it))) return all;
-    while (OK(ozarr_iter_next(it, &more)) && more) {
+    if (!OK(ozarr_group_nodes(g, NULL, 1, &it))) return all;
+    while (OK(ozarr_node_iter_next(it, &more)) && more) {
         char name[64];
         ozarr_node_kind kind = -1;
         size_t len = 0;
-        OK(ozarr_iter_name(it, name, sizeof name, &len));
+        OK(ozarr_node_iter_name(it, name, sizeof name, &len));
         EQUAL(len, strlen(name));
-        OK(ozarr_iter_kind(it, &kind));
+        OK(ozarr_node_iter_kind(it, &kind));
         n += (size_t)snprintf(all + n, sizeof all - n, "%s%s:%d", n ? " " : "", name, (int)kind);
     }
-    OK(ozarr_iter_next(it, &more));
+    OK(ozarr_node_iter_next(it, &more));
     CHECK(!more);
     char name[8];
-    ERR(OZARR_ERR_STATE, ozarr_iter_name(it, name, sizeof name, NULL));
-    ozarr_iter_free(it);
+    ERR(OZARR_ERR_STATE, ozarr_node_iter_name(it, name, sizeof name, NULL));
+    ozarr_node_iter_free(it);
     return all;
 }
 
@@ -87,18 +87,18 @@ static void a_broken_child(void) {
     mkdir("odd.zarr/m", 0777);
     put_file("odd.zarr/m/zarr.json", "{\"zarr_format\": 3, \"node_type\": \"arr", 36);
     TEXT(children(g), "a:2 m:3 z:2");
-    ozarr_iter *it = NULL;
+    ozarr_node_iter *it = NULL;
     bool more = false;
     char why[512];
-    OK(ozarr_group_children(g, &it));
-    ERR(OZARR_ERR_STATE, ozarr_iter_error(it, why, sizeof why, NULL));
-    OK(ozarr_iter_next(it, &more));
-    OK(ozarr_iter_error(it, why, sizeof why, NULL));
+    OK(ozarr_group_nodes(g, NULL, 1, &it));
+    ERR(OZARR_ERR_STATE, ozarr_node_iter_error(it, why, sizeof why, NULL));
+    OK(ozarr_node_iter_next(it, &more));
+    OK(ozarr_node_iter_error(it, why, sizeof why, NULL));
     TEXT(why, "");
-    OK(ozarr_iter_next(it, &more));
-    OK(ozarr_iter_error(it, why, sizeof why, NULL));
+    OK(ozarr_node_iter_next(it, &more));
+    OK(ozarr_node_iter_error(it, why, sizeof why, NULL));
     CHECK(strstr(why, "m/zarr.json") != NULL);
-    ozarr_iter_free(it);
+    ozarr_node_iter_free(it);
     ozarr_group_free(g);
 }
 

@@ -18,7 +18,7 @@ static ozarr_store *st, *ost;
 static ozarr_group *g, *og;
 static ozarr_array *a, *oa;
 static ozarr_spec *s, *os;
-static ozarr_iter *it, *oi;
+static ozarr_node_iter *it, *oi;
 static ozarr_varlen *v, *ov;
 static ozarr_array *texts;
 static ozarr_chunk_iter *k, *ok;
@@ -46,17 +46,14 @@ static void forget(void) {
     ozarr_dtype_free(od);
     ozarr_group_free(og);
     ozarr_request_free(oq);
+    ozarr_node_iter_free(oi);
+    oi = NULL;
     ost = NULL, oa = NULL, ov = NULL, od = NULL, og = NULL, oq = NULL;
 }
 
-static bool each_key(const char *key, void *user) {
+static ozarr_status each_key(void *user, const char *key) {
     (void)user;
-    return key[0] != 0;
-}
-
-static bool each_node(const char *path, ozarr_node_kind kind, void *user) {
-    (void)user;
-    return path[0] != 0 && kind != OZARR_NODE_NONE;
+    return key[0] != 0 ? OZARR_OK : OZARR_ERR_ARGUMENT;
 }
 
 /* Requests and batches. */
@@ -172,13 +169,6 @@ static void conventions(void) {
     const char *const x[] = {"x"}, *const no_name[] = {NULL};
     const int64_t days[] = {1, 2};
     NULL_OK("names", ozarr_array_set_dimension_names(a, NULL));
-    NULL_IS("buf", ozarr_group_tree(g, -1, NULL, sizeof buf, &len));
-    NULL_OK("len", ozarr_group_tree(g, -1, buf, sizeof buf, NULL));
-    NULL_IS("out", ozarr_group_nodes(g, -1, NULL));
-    NULL_IS("pattern", ozarr_group_find(g, NULL, &oi));
-    NULL_IS("out", ozarr_group_find(g, "*", NULL));
-    NULL_OK("user", ozarr_group_walk(g, -1, each_node, NULL));
-    ERR(OZARR_ERR_NULL, ozarr_group_walk(g, -1, NULL, NULL));
     NULL_IS("path", ozarr_group_rename(g, NULL, "moved"));
     NULL_IS("to_path", ozarr_group_rename(g, "a", NULL));
     NULL_IS("path", ozarr_group_copy(g, NULL, g, "copied", OZARR_NEW));
@@ -190,8 +180,6 @@ static void conventions(void) {
     NULL_OK("len", ozarr_group_consolidated_check(g, &flag, buf, sizeof buf, NULL));
     NULL_IS("info", ozarr_array_info(a, NULL));
     OK(ozarr_array_info(a, &usage));
-    NULL_IS("buf", ozarr_array_info_text(a, true, NULL, sizeof buf, &len));
-    NULL_OK("len", ozarr_array_info_text(a, true, buf, sizeof buf, NULL));
     NULL_IS("buf", ozarr_node_export(ozarr_array_node(a), NULL, sizeof exported, &len));
     NULL_IS("len", ozarr_node_export(ozarr_array_node(a), exported, sizeof exported, NULL));
     OK(ozarr_node_export(ozarr_array_node(a), exported, sizeof exported, &len));
@@ -405,8 +393,8 @@ int main(void) {
     OK(ozarr_attr_set_bool(ozarr_array_node(a), "flag", true));
     OK(ozarr_attr_set_int64(ozarr_group_node(g), "number", 1));
     OK(ozarr_attr_set_string(ozarr_group_node(g), "text", "x"));
-    OK(ozarr_group_children(g, &it));
-    OK(ozarr_iter_next(it, &flag));
+    OK(ozarr_group_nodes(g, NULL, 1, &it));
+    OK(ozarr_node_iter_next(it, &flag));
     OK(ozarr_spec_set_inner_chunks(s, SHAPE));
     OK(ozarr_array_create_at(st, "sharded", s, OZARR_NEW, &oa));
     OK(ozarr_shard_writer_new(oa, START, &w));
@@ -505,13 +493,14 @@ int main(void) {
     NULL_IS("out", ozarr_group_create_array(g, "made", s, OZARR_OVERWRITE, NULL));
     NULL_IS("path", ozarr_group_open_array(g, NULL, &oa));
     NULL_IS("out", ozarr_group_open_array(g, "a", NULL));
-    NULL_IS("out", ozarr_group_children(g, NULL));
-    NULL_IS("more", ozarr_iter_next(it, NULL));
-    NULL_IS("buf", ozarr_iter_name(it, NULL, sizeof buf, &len));
-    NULL_OK("len", ozarr_iter_name(it, buf, sizeof buf, NULL));
-    NULL_IS("kind", ozarr_iter_kind(it, NULL));
-    NULL_IS("buf", ozarr_iter_error(it, NULL, sizeof buf, &len));
-    NULL_OK("len", ozarr_iter_error(it, buf, sizeof buf, NULL));
+    NULL_OK("pattern", ozarr_group_nodes(g, NULL, 1, &oi));
+    NULL_IS("out", ozarr_group_nodes(g, "*", 1, NULL));
+    NULL_IS("more", ozarr_node_iter_next(it, NULL));
+    NULL_IS("buf", ozarr_node_iter_name(it, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_node_iter_name(it, buf, sizeof buf, NULL));
+    NULL_IS("kind", ozarr_node_iter_kind(it, NULL));
+    NULL_IS("buf", ozarr_node_iter_error(it, NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_node_iter_error(it, buf, sizeof buf, NULL));
     NULL_IS("count", ozarr_array_chunk_count(a, false, NULL));
     NULL_IS("index", ozarr_array_chunk_key(a, NULL, buf, sizeof buf, &len));
     NULL_IS("buf", ozarr_array_chunk_key(a, START, NULL, sizeof buf, &len));
@@ -723,9 +712,12 @@ int main(void) {
     NULL_IS("out", ozarr_context_new(NULL));
     NULL_IS("key", ozarr_context_set(c, NULL, "1"));
     NULL_IS("value", ozarr_context_set(c, "threads", NULL));
+    NULL_IS("key", ozarr_context_get(c, NULL, buf, sizeof buf, &len));
+    NULL_IS("buf", ozarr_context_get(c, "threads", NULL, sizeof buf, &len));
+    NULL_OK("len", ozarr_context_get(c, "threads", buf, sizeof buf, NULL));
     NULL_OK("user", ozarr_context_set_log(c, OZARR_LOG_OFF, NULL, NULL));
 
-    CHECK(strstr(ozarr_last_error(), "`value`") != NULL);
+    CHECK(strstr(ozarr_last_error(), "`buf`") != NULL);
 
     /* Nothing was made, nothing changed. */
     CHECK(ost == NULL && og == NULL && oa == NULL && os == NULL && oi == NULL && oc == NULL && od == NULL);
@@ -796,7 +788,7 @@ int main(void) {
         BAD_TEXT("value", ozarr_node_set(ozarr_array_node(a), "write_fill_chunks", bad));
         CHECK(!ozarr_has_feature(bad));
     }
-    ozarr_iter_free(it);
+    ozarr_node_iter_free(it);
     ozarr_chunk_iter_free(k);
     ozarr_shard_writer_free(w);
     ozarr_appender_free(ap);

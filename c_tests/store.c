@@ -6,15 +6,16 @@
 
 static char listed[256];
 
-static bool note(const char *key, void *user) {
+static ozarr_status note(void *user, const char *key) {
     size_t at = strlen(listed);
     snprintf(listed + at, sizeof listed - at, "%s%s", at ? " " : "", key);
-    return strcmp(key, (const char *)user) != 0;
+    return strcmp(key, (const char *)user) != 0 ? OZARR_OK : ozarr_set_error(OZARR_ERR_CANCELLED, "that was the last");
 }
 
 static const char *keys(ozarr_store *st, const char *prefix, const char *last) {
     listed[0] = 0;
-    OK(ozarr_store_key_list(st, prefix, note, (void *)(uintptr_t)last));
+    ozarr_status status = ozarr_store_key_list(st, prefix, note, (void *)(uintptr_t)last);
+    if (status != OZARR_OK) ERR_SAYS(OZARR_ERR_CANCELLED, "`each`", "that was the last", status);
     return listed;
 }
 
@@ -75,10 +76,10 @@ static void raw_keys(const char *location, uint32_t want) {
     ozarr_store_free(st);
 }
 
-static bool host_rounds_up(const char *key, void *user) {
+static ozarr_status host_rounds_up(void *user, const char *key) {
     (void)key;
     *(bool *)user = fegetround() == FE_UPWARD;
-    return false;
+    return OZARR_ERR_CANCELLED;
 }
 
 /* The callback runs in the host's own floating-point environment. */
@@ -88,7 +89,7 @@ static void the_hosts_environment(void) {
     OK(ozarr_store_memory(&st));
     OK(ozarr_store_key_put(st, "k", "x", 1));
     fesetround(FE_UPWARD);
-    OK(ozarr_store_key_list(st, "", host_rounds_up, &same));
+    ERR(OZARR_ERR_CANCELLED, ozarr_store_key_list(st, "", host_rounds_up, &same));
     CHECK(same);
     CHECK(fegetround() == FE_UPWARD);
     fesetround(FE_TONEAREST);

@@ -1,4 +1,4 @@
-/* Hierarchies: trees, cursors and callbacks, search, move, copy, erase; what is stored; export and import. */
+/* Hierarchies: cursors, search, move, copy, erase; what is stored; export and import. */
 #include "table.h"
 #include <math.h>
 #include <stdbool.h>
@@ -7,30 +7,19 @@ static char buf[8192];
 static size_t len;
 
 /* What a cursor gives, as "path:kind path:kind". */
-static const char *all(ozarr_iter *it) {
+static const char *all(ozarr_node_iter *it) {
     static char text[1024];
     bool more = false;
     size_t n = 0;
     text[0] = 0;
-    while (OK(ozarr_iter_next(it, &more)) && more) {
+    while (OK(ozarr_node_iter_next(it, &more)) && more) {
         ozarr_node_kind kind = -1;
-        OK(ozarr_iter_name(it, buf, sizeof buf, &len));
-        OK(ozarr_iter_kind(it, &kind));
+        OK(ozarr_node_iter_name(it, buf, sizeof buf, &len));
+        OK(ozarr_node_iter_kind(it, &kind));
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s:%d", n ? " " : "", buf, (int)kind);
     }
-    ozarr_iter_free(it);
+    ozarr_node_iter_free(it);
     return text;
-}
-
-struct visit {
-    char text[256];
-    int left;
-};
-
-static bool visit(const char *path, ozarr_node_kind kind, void *user) {
-    struct visit *v = user;
-    snprintf(v->text + strlen(v->text), sizeof v->text - strlen(v->text), "%s:%d ", path, (int)kind);
-    return --v->left > 0;
 }
 
 static void hierarchy(int32_t format) {
@@ -40,7 +29,7 @@ static void hierarchy(int32_t format) {
     ozarr_group *g = NULL, *to = NULL;
     ozarr_array *a = NULL;
     ozarr_spec *s = NULL;
-    ozarr_iter *it = NULL;
+    ozarr_node_iter *it = NULL;
     char place[32];
     snprintf(place, sizeof place, "v%d.zarr", (int)format);
     OK(ozarr_store_open(place, "r+", &st));
@@ -52,19 +41,21 @@ static void hierarchy(int32_t format) {
         OK(ozarr_group_create_array(g, paths[i], s, OZARR_NEW, &a));
         ozarr_array_free(a);
     }
-    OK(ozarr_group_tree(g, -1, buf, sizeof buf, &len));
-    TEXT(buf, "/\n├── a  int16 [10, 10] in chunks of [4, 5]\n├── b\n│   ├── c\n│   │   └── d  int16 [10, 10] in chunks of [4, 5]\n"
-              "│   └── e  int16 [10, 10] in chunks of [4, 5]\n└── größe\n    └── ü  int16 [10, 10] in chunks of [4, 5]\n");
-    ERR(OZARR_ERR_BUFFER_SIZE, ozarr_group_tree(g, 1, buf, 5, &len));
-    OK(ozarr_group_nodes(g, -1, &it));
+    OK(ozarr_group_nodes(g, NULL, -1, &it));
     TEXT(all(it), "a:1 b:2 b/c:2 b/c/d:1 b/e:1 größe:2 größe/ü:1");
-    OK(ozarr_group_nodes(g, 1, &it));
+    OK(ozarr_group_nodes(g, NULL, 1, &it));
     TEXT(all(it), "a:1 b:2 größe:2");
-    OK(ozarr_group_find(g, "**/?", &it));
+    OK(ozarr_group_nodes(g, "**/?", -1, &it));
     TEXT(all(it), "a:1 b:2 b/c:2 b/c/d:1 b/e:1 größe/ü:1");
-    struct visit v = {"", 3};
-    OK(ozarr_group_walk(g, -1, visit, &v));
-    TEXT(v.text, "a:1 b:2 b/c:2 ");
+    OK(ozarr_group_nodes(g, "**/?", 2, &it));
+    TEXT(all(it), "a:1 b:2 b/c:2 b/e:1 größe/ü:1");
+    OK(ozarr_group_nodes(g, "b/*", -1, &it));
+    TEXT(all(it), "b/c:2 b/e:1");
+    OK(ozarr_group_nodes(g, "none", 0, &it));
+    TEXT(all(it), "");
+    it = (ozarr_node_iter *)&shape;
+    ERR(OZARR_ERR_ARGUMENT, ozarr_group_nodes(g, "\xff", -1, &it));
+    CHECK(it == NULL);
 
     OK(ozarr_group_consolidate(g));
     OK(ozarr_group_rename(g, "b/c", "moved/to"));
@@ -75,13 +66,13 @@ static void hierarchy(int32_t format) {
     OK(ozarr_store_memory(&other));
     OK(ozarr_group_create_at(other, "", format, OZARR_NEW, &to));
     OK(ozarr_group_copy(g, "moved", to, "copy", OZARR_NEW));
-    OK(ozarr_group_nodes(to, -1, &it));
+    OK(ozarr_group_nodes(to, NULL, -1, &it));
     TEXT(all(it), "copy:2 copy/to:2 copy/to/d:1");
     OK(ozarr_group_erase(g, "größe"));
     bool current = false;
     OK(ozarr_group_consolidated_check(g, &current, buf, sizeof buf, &len));
     CHECK(current);
-    OK(ozarr_group_nodes(g, -1, &it));
+    OK(ozarr_group_nodes(g, NULL, -1, &it));
     TEXT(all(it), "a:1 b:2 b/e:1 moved:2 moved/to:2 moved/to/d:1");
 
     /* What is stored. */
@@ -94,8 +85,6 @@ static void hierarchy(int32_t format) {
     OK(ozarr_array_info(a, &info));
     CHECK(info.chunks == 1 && info.possible_chunks == 6 && info.element_bytes == 200 && info.stored_bytes > 0);
     CHECK(fabs(info.ratio * (double)info.stored_bytes - 200) < 1e-9);
-    OK(ozarr_array_info_text(a, true, buf, sizeof buf, &len));
-    CHECK(strstr(buf, "Chunks stored  : 1 of 6\n") != NULL && strstr(buf, "zstd") != NULL && strstr(buf, "[10, 10]") != NULL);
     info.struct_size = 3;
     ERR(OZARR_ERR_ARGUMENT, ozarr_array_info(a, &info));
 

@@ -10,10 +10,10 @@ static void check(ozarr_status status) {
     exit(1);
 }
 
-static bool show(const char *key, void *user) {
+static ozarr_status show(void *user, const char *key) {
     (void)user;
     printf("  %s\n", key);
-    return true;
+    return OZARR_OK;
 }
 
 static void show_keys(const char *step, ozarr_store *store) {

@@ -830,9 +830,9 @@ contains
         found = OZARR_NODE_NONE
       end if
       iter = c_null_ptr
-      status = ozarr_group_children(self%handle, iter)
+      status = ozarr_group_nodes(self%handle, c_null_ptr, 1_c_int32_t, iter)
       if (status == OZARR_OK) call walk(iter, pass == 2, status)
-      call ozarr_iter_free(iter)
+      call ozarr_node_iter_free(iter)
       if (status /= OZARR_OK) exit
     end do
     if (.not. allocated(names)) allocate (character(len=0) :: names(0))
@@ -851,9 +851,9 @@ contains
       i = 0
       do
         more = .false.
-        status = ozarr_iter_next(iter, more)
+        status = ozarr_node_iter_next(iter, more)
         if (status /= OZARR_OK .or. .not. more) exit
-        call fetch(ozarr_iter_name, iter, name, status)
+        call fetch(ozarr_node_iter_name, iter, name, status)
         if (status /= OZARR_OK) exit
         i = i + 1
         if (.not. keep) then
@@ -861,7 +861,7 @@ contains
           n = i
         else if (i <= n) then
           names(i) = name
-          status = ozarr_iter_kind(iter, found(i))
+          status = ozarr_node_iter_kind(iter, found(i))
           if (status /= OZARR_OK) exit
         end if
       end do

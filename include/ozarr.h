@@ -240,7 +240,7 @@ typedef struct ozarr_spec ozarr_spec;
 typedef struct ozarr_store ozarr_store;
 
 /** A cursor over the children of a group. */
-typedef struct ozarr_iter ozarr_iter;
+typedef struct ozarr_node_iter ozarr_node_iter;
 
 /** Elements of variable length that were read. */
 typedef struct ozarr_varlen ozarr_varlen;
@@ -358,8 +358,11 @@ enum {
     OZARR_IS_REMOTE = 8
 };
 
-/** Told of a key by `ozarr_store_key_list`; true to go on, false to stop. */
-typedef bool (*ozarr_key_function)(const char *key, void *user);
+/**
+ * Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only. `OZARR_OK`
+ * goes on; any other status stops the listing, which then fails with it.
+ */
+typedef ozarr_status (*ozarr_key_fn)(void *user, const char *key);
 
 /** What to do if something stands already where a node is to be created. */
 typedef int32_t ozarr_create;
@@ -379,12 +382,6 @@ enum {
     OZARR_NODE_GROUP = 2,                /**< A group. */
     OZARR_NODE_UNKNOWN = 3               /**< A node whose metadata cannot be understood. */
 };
-
-/**
- * Told of a node by `ozarr_group_walk`: its path relative to the group, and what it is. True to go on,
- * false to stop.
- */
-typedef bool (*ozarr_node_function)(const char *path, ozarr_node_kind kind, void *user);
 
 /** The kinds of JSON values, for attributes. */
 typedef int32_t ozarr_json_kind;
@@ -411,31 +408,38 @@ enum {
 /**
  * Takes a message of one line, which is valid during the call only. It runs in the thread that is inside
  * of a call of the library (in several at once, if several use the context), and may call the library
- * itself.
+ * itself. Its status has no effect: a message is no reason to stop.
  */
-typedef void (*ozarr_log_fn)(void *user, ozarr_log_level level, const char *message);
+typedef ozarr_status (*ozarr_log_fn)(void *user, ozarr_log_level level, const char *message);
 
 /* ========================================================================================================
  * Contexts
  * ========================================================================================================
  *
- * A context holds settings for the stores that are opened with it. Without one, the library uses as many
- * threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call
- * gains by it. */
+ * A context holds settings for the stores that are opened with it. Functions that take a location and no
+ * context use the default context, whose settings are changed by NULL in place of a context. Without a
+ * setting the library uses as many threads as `OZARR_NUM_THREADS` says, or as the process may run on; it
+ * starts them when the first call gains by it. */
 
 /** Makes a context with the default settings. */
 OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
 
 /**
- * Changes a setting; stores that are open already keep theirs.
+ * Changes a setting of a context; NULL is the default context, which functions that take a location and no
+ * context use. Stores that are open already keep theirs. What is true or false is `"1"`, `"true"` or `"on"`,
+ * or `"0"`, `"false"` or `"off"`.
  *
  * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
  * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
  *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
- * - `"chunk_cache"`: so many bytes of memory for decoded chunks that all arrays which are opened with the
+ * - `"chunk_cache"`: the bytes of memory for decoded chunks that all arrays which are opened with the
  *   context from now on share; `"0"`, the default, is none. As `ozarr_node_set` says, which sets it for one
  *   array; arrays whose chunks have no room in it do without.
- * - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
+ * - `"file.sync"`: `"none"`, `"batch"` (the default) or `"each"`, as the option of `ozarr_store_open_ex`
+ *   says, for stores that are opened without that option.
+ * - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
+ *   them, as bare words that are no JSON: other programs may refuse to read the whole document. With `"0"`,
+ *   the default, new ones are refused; those that other programs stored are read, and stay, in any case.
  * - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
  *   once, also for stores that are open.
  * - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
@@ -446,17 +450,19 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
 
 /**
- * Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare
- * words that are no JSON: other programs may refuse to read the whole document. Without it (the default)
- * they are refused; those that other programs stored are read, and stay, in any case.
+ * The value of a setting of a context (NULL: the default one), in the form in which it can be set again.
+ * `"threads"` is the number that calls use where none was set, too.
  */
-OZARR_CHECKED ozarr_status ozarr_context_set_non_finite(ozarr_context *context, bool allowed);
+OZARR_CHECKED ozarr_status ozarr_context_get(const ozarr_context *context, const char *key, char *buf,
+    size_t cap, size_t *len);
 
 /**
- * Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once
- * for each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last
- * level that is told. `fn` is called with `user`, which must stay valid as long as those stores and their
- * nodes are open. NULL ends it.
+ * Has `fn` called for what is odd in the nodes of stores that are opened with this context (NULL: the
+ * default one) from now on, once for each open, with a message such as `"HD-10: t/.zarray: ..."`; the ids
+ * are those of docs/formats.md. `level` is the last level that is told. `fn` is called with `user`, which
+ * must stay valid as long as those stores and their nodes are open. NULL ends it, also what `OZARR_LOG` in
+ * the environment (`warning` or `info`) asks for: such messages go to standard error unless a function
+ * takes them.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_log_level level,
     ozarr_log_fn fn, void *user);
@@ -896,42 +902,54 @@ OZARR_CHECKED ozarr_status ozarr_group_close(ozarr_group *group);
 void ozarr_group_free(ozarr_group *group);
 
 /* ========================================================================================================
- * The children of a group
+ * The nodes below a group
  * ========================================================================================================
  *
- *     ozarr_iter *it = NULL;
+ * Each group is listed once and each document read once (none, where they are consolidated); from stores
+ * that are far away many at the same time. What is found is as of the call. A link in a directory that
+ * leads back to a group above is listed, and not followed.
+ *
+ *     ozarr_node_iter *it = NULL;
  *     bool more = false;
- *     if (ozarr_group_children(g, &it)) goto fail;
- *     while (ozarr_iter_next(it, &more) == OZARR_OK && more) {
+ *     if (ozarr_group_nodes(g, NULL, 1, &it)) goto fail;
+ *     while (ozarr_node_iter_next(it, &more) == OZARR_OK && more) {
  *         char name[256];
- *         if (ozarr_iter_name(it, name, sizeof name, NULL)) goto fail;
+ *         if (ozarr_node_iter_name(it, name, sizeof name, NULL)) goto fail;
  *         puts(name);
  *     }
- *     ozarr_iter_free(it); */
+ *     ozarr_node_iter_free(it); */
 
 /**
- * Lists the group's children as they are now, sorted by name, under a cursor that stands before the first.
- * A child that cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
+ * Lists the nodes below the group as they are now, down to `depth` levels (1: its children; negative: all),
+ * each followed by those below it, sorted by name, under a cursor that is before the first. A node that
+ * cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
+ *
+ * With a `pattern` (or NULL) only those whose path relative to the group fits it: `*` matches any
+ * characters but a slash, `?` one of them, and `**` any characters with slashes, so that two stars, a slash
+ * and a name match each node of that name, a child too.
  */
-OZARR_CHECKED ozarr_status ozarr_group_children(const ozarr_group *group, ozarr_iter **out);
+OZARR_CHECKED ozarr_status ozarr_group_nodes(const ozarr_group *group, const char *pattern, int32_t depth,
+    ozarr_node_iter **out);
 
-/** Moves to the next child; `*more` becomes false at the end, and stays so. */
-OZARR_CHECKED ozarr_status ozarr_iter_next(ozarr_iter *iter, bool *more);
+/** Moves to the next node; `*more` becomes false at the end, and stays so. */
+OZARR_CHECKED ozarr_status ozarr_node_iter_next(ozarr_node_iter *iter, bool *more);
 
-/** The name of the child. */
-OZARR_CHECKED ozarr_status ozarr_iter_name(const ozarr_iter *iter, char *buf, size_t cap, size_t *len);
+/** The path of the node relative to the group: of a child its name. */
+OZARR_CHECKED ozarr_status ozarr_node_iter_name(const ozarr_node_iter *iter, char *buf, size_t cap,
+    size_t *len);
 
 /**
- * What the child is. Of a group in a folder that is read from the child's document when it is first
- * asked.
+ * The kind of the node. Where only children are listed, in a directory, the first call reads the child's
+ * document.
  */
-OZARR_CHECKED ozarr_status ozarr_iter_kind(const ozarr_iter *iter, ozarr_node_kind *kind);
+OZARR_CHECKED ozarr_status ozarr_node_iter_kind(const ozarr_node_iter *iter, ozarr_node_kind *kind);
 
-/** Why the child cannot be understood, as a message; an empty text if it can. */
-OZARR_CHECKED ozarr_status ozarr_iter_error(const ozarr_iter *iter, char *buf, size_t cap, size_t *len);
+/** Why the node cannot be understood, as a message; an empty text if it can. */
+OZARR_CHECKED ozarr_status ozarr_node_iter_error(const ozarr_node_iter *iter, char *buf, size_t cap,
+    size_t *len);
 
 /** Frees the cursor; NULL is allowed. */
-void ozarr_iter_free(ozarr_iter *iter);
+void ozarr_node_iter_free(ozarr_node_iter *iter);
 
 /* ========================================================================================================
  * Nodes of either kind

@@ -1417,22 +1417,22 @@ public:
 
     /// The children as they are now, sorted by name: `for (const ozarr::child &c : g.children()) …`
     returned<std::vector<child>> children() const {
-        struct iter : detail::handle<ozarr_iter, ozarr_iter_free> {
+        struct iter : detail::handle<ozarr_node_iter, ozarr_node_iter_free> {
             using handle::handle;
         };
-        ozarr_iter *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_children(h_, &h));
+        ozarr_node_iter *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_nodes(h_, nullptr, 1, &h));
         iter it(h);
         std::vector<child> all;
         for (bool more = false;;) {
-            OZARR_HPP_TRY(ozarr_iter_next(h, &more));
+            OZARR_HPP_TRY(ozarr_node_iter_next(h, &more));
             if (!more) return all;
             child c;
             ozarr_node_kind kind = 0;
-            OZARR_HPP_TRY(ozarr_iter_kind(h, &kind));
+            OZARR_HPP_TRY(ozarr_node_iter_kind(h, &kind));
             c.kind = static_cast<node_kind>(kind);
-            OZARR_HPP_TRY(detail::text(c.name, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_iter_name(h, b, n, l); }));
-            OZARR_HPP_TRY(detail::text(c.error, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_iter_error(h, b, n, l); }));
+            OZARR_HPP_TRY(detail::text(c.name, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_node_iter_name(h, b, n, l); }));
+            OZARR_HPP_TRY(detail::text(c.error, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_node_iter_error(h, b, n, l); }));
             all.push_back(std::move(c));
         }
     }

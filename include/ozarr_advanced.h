@@ -17,37 +17,8 @@ extern "C" {
 #endif
 
 /* ========================================================================================================
- * Hierarchies: trees, searches, moves
- * ========================================================================================================
- *
- * Each group is listed once and each document read once (none, where they are consolidated); from stores
- * that are far away many at the same time. What is found is as of the call. A link in a folder that leads
- * back to a group above is listed, and not followed. */
-
-/** The tree below the group as text, a line for each node. `depth`: so many levels; negative for all. */
-OZARR_CHECKED ozarr_status ozarr_group_tree(const ozarr_group *group, int32_t depth, char *buf, size_t cap,
-    size_t *len);
-
-/**
- * Lists all nodes below the group, down to `depth` levels (negative: all), under a cursor that stands
- * before the first. `ozarr_iter_name` gives their paths relative to the group; each is followed by those
- * below it.
- */
-OZARR_CHECKED ozarr_status ozarr_group_nodes(const ozarr_group *group, int32_t depth, ozarr_iter **out);
-
-/**
- * Lists the nodes below the group whose path, relative to it, fits `pattern`: `*` is any characters but a
- * slash, `?` one of them, `**` any characters at all; after it a slash fits nothing, too, so that two stars,
- * a slash and a name find each node of that name.
- */
-OZARR_CHECKED ozarr_status ozarr_group_find(const ozarr_group *group, const char *pattern, ozarr_iter **out);
-
-/**
- * Calls `each` with every node below the group, down to `depth` levels (negative: all), as
- * `ozarr_group_nodes` lists them, until it gives false. `user` is handed through.
- */
-OZARR_CHECKED ozarr_status ozarr_group_walk(const ozarr_group *group, int32_t depth, ozarr_node_function each,
-    void *user);
+ * Hierarchies: moving, copying and erasing nodes, and what is stored
+ * ======================================================================================================== */
 
 /**
  * Moves what stands at `path` below the group, with everything below it, to `to_path` (below the group,
@@ -103,13 +74,6 @@ static inline void ozarr_info_init(ozarr_info *info) {
 
 /** Tells how much of the array is stored, which lists its keys. */
 OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info *info);
-
-/**
- * What the array is as text, a line for each thing: type, shape, chunks, codecs; with `stored` also how
- * many chunks are stored and their bytes, which lists its keys.
- */
-OZARR_CHECKED ozarr_status ozarr_array_info_text(const ozarr_array *array, bool stored, char *buf, size_t cap,
-    size_t *len);
 
 /* ========================================================================================================
  * Lists of elements
@@ -900,11 +864,11 @@ OZARR_CHECKED ozarr_status ozarr_store_key_exists(const ozarr_store *store, cons
 
 /**
  * For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
- * the calling thread, until it returns false. `user` is handed on to it. It may use the store; the text
- * goes when it returns.
+ * the calling thread, until it returns another status than `OZARR_OK`, which is then the status of this
+ * function. `user` is handed on to it. It may use the store; the text is valid during the call only.
  */
 OZARR_CHECKED ozarr_status ozarr_store_key_list(const ozarr_store *store, const char *prefix,
-    ozarr_key_function each, void *user);
+    ozarr_key_fn each, void *user);
 
 /* ========================================================================================================
  * Memory for large regions

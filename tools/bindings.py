@@ -12,7 +12,7 @@ HEADERS = [ROOT / "include" / name for name in ("ozarr.h", "ozarr_advanced.h", "
 FORTRAN = ROOT / "fortran" / "generated" / "ozarr_c.f90"
 JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
 
-HANDLES = ["ozarr_array", "ozarr_group", "ozarr_node", "ozarr_spec", "ozarr_store", "ozarr_iter", "ozarr_varlen", "ozarr_context", "ozarr_dtype",
+HANDLES = ["ozarr_array", "ozarr_group", "ozarr_node", "ozarr_spec", "ozarr_store", "ozarr_node_iter", "ozarr_varlen", "ozarr_context", "ozarr_dtype",
            "ozarr_chunk_iter", "ozarr_shard_writer", "ozarr_appender", "ozarr_dataset", "ozarr_request", "ozarr_answer", "ozarr_keys"]
 STRUCTS = ["ozarr_copy_options", "ozarr_error_info", "ozarr_region", "ozarr_memory", "ozarr_explanation", "ozarr_stats", "ozarr_info", "ozarr_variable", "ozarr_byte_range",
            "ozarr_store_table", "ozarr_transformer_table", "ozarr_codec_table", "ozarr_dtype_table", "ozarr_key_encoding_table",
@@ -22,12 +22,12 @@ NUMBERS = {"ozarr_type", "ozarr_order", "ozarr_create", "ozarr_overflow", "ozarr
 # A C scalar in Fortran and in Julia; the named numbers are int32_t.
 SCALARS = {"int32_t": ("integer(c_int32_t)", "Int32"), "uint32_t": ("integer(c_int32_t)", "UInt32"), "int64_t": ("integer(c_int64_t)", "Int64"), "uint64_t": ("integer(c_int64_t)", "UInt64"),
            "uint8_t": ("integer(c_int8_t)", "UInt8"), "size_t": ("integer(c_size_t)", "Csize_t"), "double": ("real(c_double)", "Cdouble"), "bool": ("logical(c_bool)", "Bool"),
-           "char": ("character(kind=c_char)", "Cchar"), "ozarr_key_function": ("type(c_funptr)", "Ptr{Cvoid}"), "ozarr_node_function": ("type(c_funptr)", "Ptr{Cvoid}"), "ozarr_progress": ("type(c_funptr)", "Ptr{Cvoid}"),
+           "char": ("character(kind=c_char)", "Cchar"), "ozarr_progress": ("type(c_funptr)", "Ptr{Cvoid}"),
            "ozarr_copy_change": ("type(c_funptr)", "Ptr{Cvoid}")} | {n: ("integer(c_int32_t)", "Int32") for n in NUMBERS}
 JULIA_NAMES = {"type": "type_", "end": "end_"}
 
 
-CALLBACKS = {"ozarr_log_fn"}
+CALLBACKS = {"ozarr_log_fn", "ozarr_key_fn"}
 
 
 def parse(text):
@@ -59,7 +59,7 @@ def fortran_argument(kind, name):
         return f"type(c_funptr), value :: {name}", ["c_funptr"]
     if stars == 0:
         return f"{SCALARS[base][0]}, value :: {name}", re.findall(r"c_\w+", SCALARS[base][0])
-    if base == "char" and stars == 1 and "const" in kind and name != "dest":  # `dest` may be NULL
+    if base == "char" and stars == 1 and "const" in kind and name not in ("dest", "pattern"):  # these may be NULL
         return f"character(kind=c_char), intent(in) :: {name}(*)", ["c_char"]
     if stars == 1 and base in SCALARS and base != "char":
         kinds = re.findall(r"c_\w+", SCALARS[base][0])

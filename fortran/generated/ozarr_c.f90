@@ -424,12 +424,15 @@ module ozarr_c
       character(kind=c_char), intent(in) :: value(*)
       integer(c_int32_t) :: r
     end function ozarr_context_set
-    function ozarr_context_set_non_finite(context, allowed) bind(c, name="ozarr_context_set_non_finite") result(r)
-      import :: c_bool, c_int32_t, c_ptr
+    function ozarr_context_get(context, key, buf, cap, length) bind(c, name="ozarr_context_get") result(r)
+      import :: c_char, c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: context
-      logical(c_bool), value :: allowed
+      character(kind=c_char), intent(in) :: key(*)
+      type(c_ptr), value :: buf
+      integer(c_size_t), value :: cap
+      integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_context_set_non_finite
+    end function ozarr_context_get
     function ozarr_context_set_log(context, level, fn, user) bind(c, name="ozarr_context_set_log") result(r)
       import :: c_funptr, c_int32_t, c_ptr
       type(c_ptr), value :: context
@@ -848,44 +851,46 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: group
     end subroutine ozarr_group_free
-    function ozarr_group_children(group, out) bind(c, name="ozarr_group_children") result(r)
+    function ozarr_group_nodes(group, pattern, depth, out) bind(c, name="ozarr_group_nodes") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: group
+      type(c_ptr), value :: pattern
+      integer(c_int32_t), value :: depth
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_group_children
-    function ozarr_iter_next(iter, more) bind(c, name="ozarr_iter_next") result(r)
+    end function ozarr_group_nodes
+    function ozarr_node_iter_next(iter, more) bind(c, name="ozarr_node_iter_next") result(r)
       import :: c_bool, c_int32_t, c_ptr
       type(c_ptr), value :: iter
       logical(c_bool), intent(inout) :: more
       integer(c_int32_t) :: r
-    end function ozarr_iter_next
-    function ozarr_iter_name(iter, buf, cap, length) bind(c, name="ozarr_iter_name") result(r)
+    end function ozarr_node_iter_next
+    function ozarr_node_iter_name(iter, buf, cap, length) bind(c, name="ozarr_node_iter_name") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: iter
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_iter_name
-    function ozarr_iter_kind(iter, kind) bind(c, name="ozarr_iter_kind") result(r)
+    end function ozarr_node_iter_name
+    function ozarr_node_iter_kind(iter, kind) bind(c, name="ozarr_node_iter_kind") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: iter
       integer(c_int32_t), intent(inout) :: kind
       integer(c_int32_t) :: r
-    end function ozarr_iter_kind
-    function ozarr_iter_error(iter, buf, cap, length) bind(c, name="ozarr_iter_error") result(r)
+    end function ozarr_node_iter_kind
+    function ozarr_node_iter_error(iter, buf, cap, length) bind(c, name="ozarr_node_iter_error") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: iter
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
       integer(c_size_t), intent(inout) :: length
       integer(c_int32_t) :: r
-    end function ozarr_iter_error
-    subroutine ozarr_iter_free(iter) bind(c, name="ozarr_iter_free")
+    end function ozarr_node_iter_error
+    subroutine ozarr_node_iter_free(iter) bind(c, name="ozarr_node_iter_free")
       import :: c_ptr
       type(c_ptr), value :: iter
-    end subroutine ozarr_iter_free
+    end subroutine ozarr_node_iter_free
     function ozarr_array_node(array) bind(c, name="ozarr_array_node") result(r)
       import :: c_ptr
       type(c_ptr), value :: array
@@ -1714,37 +1719,6 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: store
     end subroutine ozarr_store_free
-    function ozarr_group_tree(group, depth, buf, cap, length) bind(c, name="ozarr_group_tree") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: group
-      integer(c_int32_t), value :: depth
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_group_tree
-    function ozarr_group_nodes(group, depth, out) bind(c, name="ozarr_group_nodes") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t), value :: depth
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_nodes
-    function ozarr_group_find(group, pattern, out) bind(c, name="ozarr_group_find") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: pattern(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_find
-    function ozarr_group_walk(group, depth, each, user) bind(c, name="ozarr_group_walk") result(r)
-      import :: c_funptr, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      integer(c_int32_t), value :: depth
-      type(c_funptr), value :: each
-      type(c_ptr), value :: user
-      integer(c_int32_t) :: r
-    end function ozarr_group_walk
     function ozarr_group_rename(group, path, to_path) bind(c, name="ozarr_group_rename") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
@@ -1783,15 +1757,6 @@ module ozarr_c
       type(c_ptr), value :: info
       integer(c_int32_t) :: r
     end function ozarr_array_info
-    function ozarr_array_info_text(array, stored, buf, cap, length) bind(c, name="ozarr_array_info_text") result(r)
-      import :: c_bool, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      logical(c_bool), value :: stored
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_info_text
     function ozarr_array_read_orthogonal(array, counts, indices, type_, data, bytes) bind(c, &
       name="ozarr_array_read_orthogonal") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t

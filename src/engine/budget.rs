@@ -58,6 +58,11 @@ impl Budget {
         self.again.store(again, Ordering::Relaxed);
     }
 
+    /// Whether a request that is too much is an error of kind `Again`.
+    pub fn is_again(&self) -> bool {
+        self.again.load(Ordering::Relaxed)
+    }
+
     fn try_add(&self, bytes: u64) -> bool {
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit());
         self.used.get().fetch_update(Ordering::AcqRel, Ordering::Acquire, fits).is_ok()

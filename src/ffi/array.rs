@@ -9,6 +9,7 @@
 //! not fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than
 //! needed are `OZARR_ERR_BUFFER_SIZE`, and nothing is touched.
 
+use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
@@ -18,7 +19,7 @@ use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
 use crate::limits::{Dims, c_strides, element_count};
-use crate::node::{Array, Context, Mode, Spec, Store};
+use crate::node::{Array, Mode, Spec, Store};
 use std::ffi::{c_char, c_void};
 
 /// Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the
@@ -41,7 +42,7 @@ pub unsafe extern "C" fn ozarr_array_create(
         let flags = create(flags)?;
         // SAFETY: texts and numbers as is said, by the function's contract.
         let (location, spec) = unsafe { (text(location, "location")?, simple_spec(r#type, rank, shape, chunks)?) };
-        let (store, path) = Store::locate(&Context::default(), location, Mode::ReadWrite)?;
+        let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_array::insert(Array::create(&store, &path, &spec, flags)?)?, out, "out") }
     })
@@ -56,7 +57,7 @@ pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const 
         not_null(out, "out")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
-        let (store, path) = Store::locate(&Context::default(), location, Mode::parse(mode)?)?;
+        let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_array::insert(Array::open(&store, &path)?)?, out, "out") }
     })

@@ -1,20 +1,24 @@
 //! Contexts
 //!
-//! A context holds settings for the stores that are opened with it. Without one, the library uses as many
-//! threads as `OZARR_NUM_THREADS` says, or as the process may run on; it starts them when the first call
-//! gains by it.
+//! A context holds settings for the stores that are opened with it. Functions that take a location and no
+//! context use the default context, whose settings are changed by NULL in place of a context. Without a
+//! setting the library uses as many threads as `OZARR_NUM_THREADS` says, or as the process may run on; it
+//! starts them when the first call gains by it.
 
 use super::entry;
 use super::handle::Handle;
-use super::settings::{bytes, truth};
+use super::settings::{bytes, text_of, truth};
 use super::status::ozarr_status;
-use super::strings::{not_null, put, text};
+use super::strings::{put, put_text, text};
 use super::types::{OZARR_LOG_INFO, OZARR_LOG_OFF, OZARR_LOG_WARNING, Settings, ozarr_context, ozarr_log_fn, ozarr_log_level};
 use crate::error::{Result, bail};
-use crate::node::{self, Context, Level, Log};
+use crate::fork::{ForkPreserved, Lazy};
+use crate::node::{self, Context, Counters, Level, Log};
 use std::ffi::{CString, c_char, c_void};
+use std::io::Write;
+use std::ptr::{null, null_mut};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The most threads that can be asked for.
 const MAX_THREADS: usize = 4096;
@@ -24,21 +28,29 @@ const MAX_THREADS: usize = 4096;
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozarr_status {
     entry!("ozarr_context_new", {
-        not_null(out, "out")?;
+        // SAFETY: `out` points to room for a handle, by the function's contract.
+        unsafe { put(null_mut(), out, "out") }?;
+        let settings = Settings::new(Counters::below(&Counters::process()));
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_context::insert(Settings::default())?, out, "out") }
+        unsafe { put(ozarr_context::insert(settings)?, out, "out") }
     })
 }
 
-/// Changes a setting; stores that are open already keep theirs.
+/// Changes a setting of a context; NULL is the default context, which functions that take a location and no
+/// context use. Stores that are open already keep theirs. What is true or false is `"1"`, `"true"` or `"on"`,
+/// or `"0"`, `"false"` or `"off"`.
 ///
 /// - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
 /// - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
 ///   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
-/// - `"chunk_cache"`: so many bytes of memory for decoded chunks that all arrays which are opened with the
+/// - `"chunk_cache"`: the bytes of memory for decoded chunks that all arrays which are opened with the
 ///   context from now on share; `"0"`, the default, is none. As `ozarr_node_set` says, which sets it for one
 ///   array; arrays whose chunks have no room in it do without.
-/// - `"non_finite"`: as `ozarr_context_set_non_finite`, `"1"` or `"0"`.
+/// - `"file.sync"`: `"none"`, `"batch"` (the default) or `"each"`, as the option of `ozarr_store_open_ex`
+///   says, for stores that are opened without that option.
+/// - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
+///   them, as bare words that are no JSON: other programs may refuse to read the whole document. With `"0"`,
+///   the default, new ones are refused; those that other programs stored are read, and stay, in any case.
 /// - `"bytes_in_flight"`: how many bytes of elements the requests that are not done may have, from 1 on; at
 ///   once, also for stores that are open.
 /// - `"when_full"`: what the next request does then: `"wait"`, the default, or `"again"`, to be
@@ -49,54 +61,116 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *const c_char, value: *const c_char) -> ozarr_status {
     entry!("ozarr_context_set", {
-        let context = ozarr_context::get(context, "context")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (key, value) = unsafe { (text(key, "key")?, text(value, "value")?) };
-        match key {
-            "threads" => match value.parse() {
-                Ok(n @ 1..=MAX_THREADS) => context.threads.store(n, Relaxed),
-                _ => bail!(Argument, "the setting \"threads\" is {value:?}, expected a number from 1 to {MAX_THREADS}"),
-            },
-            "strict" => context.strict.store(truth(key, value)?, Relaxed),
-            "non_finite" => context.non_finite.store(truth(key, value)?, Relaxed),
-            "chunk_cache" => {
-                let bytes = bytes(key, value)?;
-                drop(context.chunk_cache.replace((bytes > 0).then(|| node::ChunkCache::new(bytes))));
-            }
-            "bytes_in_flight" => match value.parse() {
-                Ok(bytes @ 1..) => context.budget.set_limit(bytes),
-                _ => bail!(Argument, "the setting \"bytes_in_flight\" is {value:?}, expected a number of bytes, 1 or more"),
-            },
-            "when_full" => match value {
-                "wait" | "again" => context.budget.set_again(value == "again"),
-                _ => bail!(Argument, "the setting \"when_full\" is {value:?}, expected \"wait\" or \"again\""),
-            },
-            "measure_time" => context.stats.0.measure_time(truth(key, value)?),
-            _ => bail!(
-                Argument,
-                "found the setting {key:?}, expected one of: \"threads\", \"strict\", \"chunk_cache\", \"non_finite\", \"measure_time\", \"bytes_in_flight\", \"when_full\""
-            ),
-        }
-        Ok(())
+        with(context, |settings| set(settings, key, value))
     })
 }
 
-/// Whether attributes may hold NaN and infinities, which are then stored as Python stores them, as bare
-/// words that are no JSON: other programs may refuse to read the whole document. Without it (the default)
-/// they are refused; those that other programs stored are read, and stay, in any case.
+/// The value of a setting of a context (NULL: the default one), in the form in which it can be set again.
+/// `"threads"` is the number that calls use where none was set, too.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_context_set_non_finite(context: *mut ozarr_context, allowed: bool) -> ozarr_status {
-    entry!("ozarr_context_set_non_finite", {
-        ozarr_context::get(context, "context")?.non_finite.store(allowed, Relaxed);
-        Ok(())
+pub unsafe extern "C" fn ozarr_context_get(
+    context: *const ozarr_context,
+    key: *const c_char,
+    buf: *mut c_char,
+    cap: usize,
+    len: *mut usize,
+) -> ozarr_status {
+    entry!("ozarr_context_get", {
+        // SAFETY: a NUL-terminated text, by the function's contract.
+        let key = unsafe { text(key, "key") }?;
+        let value = with(context, |settings| get(settings, key))?;
+        // SAFETY: room as is said, by the function's contract.
+        unsafe { put_text(&value, buf, cap, len) }
     })
 }
 
-/// Has `fn` told of what is odd in the nodes of stores that are opened with this context from now on, once
-/// for each open, as `"HD-10: t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last
-/// level that is told. `fn` is called with `user`, which must stay valid as long as those stores and their
-/// nodes are open. NULL ends it.
+/// The names of all settings, for messages.
+const SETTINGS: &str =
+    "\"threads\", \"strict\", \"chunk_cache\", \"file.sync\", \"non_finite\", \"measure_time\", \"bytes_in_flight\", \"when_full\"";
+
+fn set(settings: &Settings, key: &str, value: &str) -> Result<()> {
+    match key {
+        "threads" => match value.parse() {
+            Ok(n @ 1..=MAX_THREADS) => drop(settings.pool.replace(Some(Context::with_threads(n)))),
+            _ => bail!(Argument, "the setting \"threads\" is {value:?}, expected a number from 1 to {MAX_THREADS}"),
+        },
+        "strict" => settings.strict.store(truth(key, value)?, Relaxed),
+        "non_finite" => settings.non_finite.store(truth(key, value)?, Relaxed),
+        "chunk_cache" => {
+            let bytes = bytes(key, value)?;
+            drop(settings.chunk_cache.replace((bytes > 0).then(|| node::ChunkCache::new(bytes))));
+        }
+        "file.sync" => drop(settings.sync.replace(node::SyncMode::parse(value).map_err(|e| e.at_field(key))?)),
+        "bytes_in_flight" => match value.parse() {
+            Ok(bytes @ 1..) => settings.budget.set_limit(bytes),
+            _ => bail!(Argument, "the setting \"bytes_in_flight\" is {value:?}, expected a number of bytes, 1 or more"),
+        },
+        "when_full" => match value {
+            "wait" | "again" => settings.budget.set_again(value == "again"),
+            _ => bail!(Argument, "the setting \"when_full\" is {value:?}, expected \"wait\" or \"again\""),
+        },
+        "measure_time" => settings.stats.measure_time(truth(key, value)?),
+        _ => bail!(Argument, "found the setting {key:?}, expected one of: {SETTINGS}"),
+    }
+    Ok(())
+}
+
+fn get(settings: &Settings, key: &str) -> Result<String> {
+    Ok(match key {
+        "threads" => settings.pool.read(Option::clone).unwrap_or_default().threads().to_string(),
+        "strict" => text_of(settings.strict.load(Relaxed)),
+        "non_finite" => text_of(settings.non_finite.load(Relaxed)),
+        "chunk_cache" => settings.chunk_cache.read(|cache| cache.as_ref().map_or(0, |cache| cache.limit())).to_string(),
+        "file.sync" => settings.sync.read(|sync| sync.name()).into(),
+        "bytes_in_flight" => settings.budget.limit().to_string(),
+        "when_full" => if settings.budget.is_again() { "again" } else { "wait" }.into(),
+        "measure_time" => text_of(settings.stats.measures_time()),
+        _ => bail!(Argument, "found the setting {key:?}, expected one of: {SETTINGS}"),
+    })
+}
+
+impl Settings {
+    /// The default settings. What is odd is told on standard error where the variable `OZARR_LOG` asks for it.
+    fn new(stats: Arc<Counters>) -> Settings {
+        Settings {
+            pool: ForkPreserved::default(),
+            strict: AtomicBool::default(),
+            non_finite: AtomicBool::default(),
+            sync: ForkPreserved::default(),
+            log: ForkPreserved::new(log_of_environment()),
+            chunk_cache: ForkPreserved::default(),
+            budget: Arc::default(),
+            stats,
+        }
+    }
+}
+
+/// Calls `f` with the settings of a context; NULL is the default one.
+fn with<R>(context: *const ozarr_context, f: impl FnOnce(&Settings) -> Result<R>) -> Result<R> {
+    static DEFAULT: Lazy<Settings> = Lazy::new(|| Settings::new(Counters::process()));
+    if context.is_null() { f(DEFAULT.get()) } else { f(&*ozarr_context::get(context, "context")?) }
+}
+
+/// The log that `OZARR_LOG` asks for: `warning` or `info`, to standard error; none for anything else.
+fn log_of_environment() -> Option<Log> {
+    let level = match std::env::var("OZARR_LOG").ok()?.as_str() {
+        "warning" | "1" => Level::Warning,
+        "info" | "2" => Level::Info,
+        _ => return None,
+    };
+    // Nobody is left to be told if standard error is closed.
+    Some(Log { level, call: Arc::new(|_, text| drop(writeln!(std::io::stderr(), "ozarr: {text}"))) })
+}
+
+/// Has `fn` called for what is odd in the nodes of stores that are opened with this context (NULL: the
+/// default one) from now on, once for each open, with a message such as `"HD-10: t/.zarray: ..."`; the ids
+/// are those of docs/formats.md. `level` is the last level that is told. `fn` is called with `user`, which
+/// must stay valid as long as those stores and their nodes are open. NULL ends it, also what `OZARR_LOG` in
+/// the environment (`warning` or `info`) asks for: such messages go to standard error unless a function
+/// takes them.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set_log(
@@ -106,7 +180,6 @@ pub unsafe extern "C" fn ozarr_context_set_log(
     user: *mut c_void,
 ) -> ozarr_status {
     entry!("ozarr_context_set_log", {
-        let context = ozarr_context::get(context, "context")?;
         let last = match level {
             OZARR_LOG_OFF => None,
             OZARR_LOG_WARNING => Some(Level::Warning),
@@ -117,8 +190,10 @@ pub unsafe extern "C" fn ozarr_context_set_log(
             let user = User(user);
             Log { level, call: Arc::new(move |level, text| tell(call, &user, level, text)) }
         });
-        drop(context.log.replace(log));
-        Ok(())
+        with(context, |settings| {
+            drop(settings.log.replace(log));
+            Ok(())
+        })
     })
 }
 
@@ -131,11 +206,11 @@ unsafe impl Send for User {}
 unsafe impl Sync for User {}
 
 /// Calls the host's function, in the host's world.
-fn tell(call: unsafe extern "C" fn(*mut c_void, ozarr_log_level, *const c_char), user: &User, level: Level, text: &str) {
+fn tell(call: unsafe extern "C" fn(*mut c_void, ozarr_log_level, *const c_char) -> ozarr_status, user: &User, level: Level, text: &str) {
     // Names come from files, and may hold anything.
     let text = CString::new(text.replace(|c: char| c.is_control(), " ")).unwrap_or_default();
     // SAFETY: the host's function, by the contract of `ozarr_context_set_log`; the text lives as long as the call.
-    super::host::call_back(|| unsafe { call(user.0, level as i32, text.as_ptr()) });
+    super::host::call_back(|| unsafe { call(user.0, level as i32, text.as_ptr()) }); // Its status has no effect.
 }
 
 /// Frees a context; stores that were opened with it are not affected. NULL is allowed.
@@ -146,16 +221,17 @@ pub unsafe extern "C" fn ozarr_context_free(context: *mut ozarr_context) {
 
 /// The facade's context for a handle; NULL is the default one.
 pub(super) fn context_of(context: *const ozarr_context) -> Result<Context> {
-    if context.is_null() {
-        return Ok(Context::default());
-    }
-    let settings = ozarr_context::get(context, "context")?;
-    let context = match settings.threads.load(Relaxed) {
-        0 => Context::default(),
-        threads => Context::with_threads(threads),
-    };
-    let (strict, non_finite) = (settings.strict.load(Relaxed), settings.non_finite.load(Relaxed));
-    let (log, budget) = (settings.log.read(Option::clone), settings.budget.clone());
-    let chunk_cache = settings.chunk_cache.read(Option::clone);
-    Ok(context.counting(settings.stats.0.clone()).with_settings(node::Settings { strict, non_finite, log, budget, chunk_cache }))
+    with(context, |settings| {
+        let context = settings.pool.read(Option::clone).unwrap_or_default();
+        let (strict, non_finite) = (settings.strict.load(Relaxed), settings.non_finite.load(Relaxed));
+        let (log, budget) = (settings.log.read(Option::clone), settings.budget.clone());
+        let (chunk_cache, sync) = (settings.chunk_cache.read(Option::clone), settings.sync.read(|sync| *sync));
+        let settings_of = node::Settings { strict, non_finite, log, budget, chunk_cache, sync };
+        Ok(context.counting(settings.stats.clone()).with_settings(settings_of))
+    })
+}
+
+/// The context of functions that take a location and no context.
+pub(super) fn default_context() -> Result<Context> {
+    context_of(null())
 }

@@ -15,6 +15,7 @@
 //! if (ozarr_copy("run.zarr/temperature", "archive.zarr/temperature", &options)) goto fail;
 //! ```
 
+use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::migrate::{ozarr_progress, tell};
@@ -26,7 +27,7 @@ use super::structs::read_struct;
 use super::types::{Specification, create, overflow, ozarr_array, ozarr_create, ozarr_overflow, ozarr_spec, ozarr_store};
 use crate::error::{Result, bail, err};
 use crate::metadata::Format;
-use crate::node::{Context, Mode, Reshaping, Spec, Store};
+use crate::node::{Mode, Reshaping, Spec, Store};
 use std::ffi::{CString, c_char, c_void};
 
 /// `ozarr_node_copy`: read everything again, and compare it with the source.
@@ -93,8 +94,8 @@ pub unsafe extern "C" fn ozarr_copy(source: *const c_char, dest: *const c_char, 
     entry!("ozarr_copy", {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (source, dest) = unsafe { (text(source, "source")?, text(dest, "dest")?) };
-        let (from, path) = Store::locate(&Context::default(), source, Mode::Read)?;
-        let (to, to_path) = Store::locate(&Context::default(), dest, Mode::ReadWrite)?;
+        let (from, path) = Store::locate(&default_context()?, source, Mode::Read)?;
+        let (to, to_path) = Store::locate(&default_context()?, dest, Mode::ReadWrite)?;
         // SAFETY: NULL or options, by the function's contract.
         unsafe { copy((&from, &path), (&to, &to_path), options) }
     })
@@ -137,8 +138,8 @@ pub unsafe extern "C" fn ozarr_node_copy(
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (source, dest) = unsafe { (text(source, "source")?, text(dest, "dest")?) };
         let (how, verify) = (create(exists)?, one_flag(flags, OZARR_COPY_VERIFY, "OZARR_COPY_VERIFY")?);
-        let (from, path) = Store::locate(&Context::default(), source, Mode::Read)?;
-        let (to, to_path) = Store::locate(&Context::default(), dest, Mode::ReadWrite)?;
+        let (from, path) = Store::locate(&default_context()?, source, Mode::Read)?;
+        let (to, to_path) = Store::locate(&default_context()?, dest, Mode::ReadWrite)?;
         from.copy_node(&path, (&to, &to_path), how, verify, &mut |done, total| tell(progress, user, done, total))?;
         to.flush()
     })

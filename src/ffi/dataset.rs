@@ -20,6 +20,7 @@
 //! Dimensions are stored with the arrays that have them: one that no variable has is forgotten with the
 //! handle.
 
+use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::spec::{bits_of, ozarr_shuffle, shuffle_of};
@@ -30,7 +31,7 @@ use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_dataset, 
 use crate::dtype::{DataType, Element};
 use crate::error::{Result, bail, err};
 use crate::metadata::Format;
-use crate::node::{Context, Create, Dataset, Group, Mode, Spec, Store, Variable};
+use crate::node::{Create, Dataset, Group, Mode, Spec, Store, Variable};
 use std::ffi::{c_char, c_void};
 
 /// Creates a group for a dataset, with the groups above it that are missing. `zarr_format` is 2 or 3; 0 is
@@ -54,7 +55,7 @@ pub unsafe extern "C" fn ozarr_dataset_create(
             other => bail!(Argument, "the argument `zarr_format` is {other}, expected 0, 2 or 3"),
         };
         let flags = create(flags)?;
-        let (store, path) = Store::locate(&Context::default(), location, Mode::ReadWrite)?;
+        let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_dataset::insert(Dataset::create(&store, &path, format, flags)?)?, out, "out") }
     })
@@ -69,7 +70,7 @@ pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *cons
         not_null(out, "out")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
-        let (store, path) = Store::locate(&Context::default(), location, Mode::parse(mode)?)?;
+        let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_dataset::insert(Dataset::open(Group::open(&store, &path)?)?)?, out, "out") }
     })

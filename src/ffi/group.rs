@@ -1,11 +1,12 @@
 //! Groups
 
+use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, text};
 use super::types::{create, ozarr_array, ozarr_create, ozarr_group, ozarr_spec};
-use crate::node::{Array, Context, Group, Mode, Store};
+use crate::node::{Array, Group, Mode, Store};
 use std::ffi::c_char;
 
 /// Creates a group, with the groups above it that are missing, up to the root of the location. It has the
@@ -18,7 +19,7 @@ pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, flags: ozar
         // SAFETY: a NUL-terminated text, by the function's contract.
         let location = unsafe { text(location, "location") }?;
         let flags = create(flags)?;
-        let (store, path) = Store::locate(&Context::default(), location, Mode::ReadWrite)?;
+        let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_group::insert(Group::create(&store, &path, None, flags)?)?, out, "out") }
     })
@@ -32,7 +33,7 @@ pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const 
         not_null(out, "out")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
-        let (store, path) = Store::locate(&Context::default(), location, Mode::parse(mode)?)?;
+        let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_group::insert(Group::open(&store, &path)?)?, out, "out") }
     })

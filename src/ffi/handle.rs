@@ -46,7 +46,7 @@ pub(crate) enum Kind {
     Array = 4,
     /// `ozarr_spec`
     Spec = 5,
-    /// `ozarr_iter`
+    /// `ozarr_node_iter`
     Iter = 6,
     /// `ozarr_varlen`
     Varlen = 7,
@@ -94,7 +94,7 @@ impl Kind {
             Kind::Group => "ozarr_group",
             Kind::Array => "ozarr_array",
             Kind::Spec => "ozarr_spec",
-            Kind::Iter => "ozarr_iter",
+            Kind::Iter => "ozarr_node_iter",
             Kind::Varlen => "ozarr_varlen",
             Kind::Dtype => "ozarr_dtype",
             Kind::ChunkIter => "ozarr_chunk_iter",

@@ -271,7 +271,7 @@ fn of_context(context: *const ozarr_context) -> Result<std::sync::Arc<Counters>>
     if context.is_null() {
         return Ok(Counters::process());
     }
-    Ok(ozarr_context::get(context, "context")?.stats.0.clone())
+    Ok(ozarr_context::get(context, "context")?.stats.clone())
 }
 
 /// # Safety

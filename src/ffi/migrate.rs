@@ -1,10 +1,11 @@
 //! Migration
 
+use super::context::default_context;
 use super::entry;
 use super::status::ozarr_status;
 use super::strings::{not_null, text};
 use crate::error::{Result, bail};
-use crate::node::{Context, Mode, Store};
+use crate::node::{Mode, Store};
 use std::ffi::{c_char, c_void};
 
 /// Called now and then by functions that take long: `done` of `total` objects are done. Anything but 0 ends
@@ -46,10 +47,10 @@ pub unsafe extern "C" fn ozarr_migrate(
         } else {
             not_null(dest, "dest")?;
             // SAFETY: as above.
-            Some(Store::locate(&Context::default(), unsafe { text(dest, "dest") }?, Mode::ReadWrite)?)
+            Some(Store::locate(&default_context()?, unsafe { text(dest, "dest") }?, Mode::ReadWrite)?)
         };
         let mode = if in_place { Mode::ReadWrite } else { Mode::Read };
-        let (from, path) = Store::locate(&Context::default(), source, mode)?;
+        let (from, path) = Store::locate(&default_context()?, source, mode)?;
         let to = dest.as_ref().map(|(store, path)| (store, path.as_str()));
         from.migrate(&path, to, copy, &mut |done, total| tell(progress, user, done, total)).map(drop)
     })

@@ -3,13 +3,14 @@
 //! What arrays and groups have in common is asked of them as nodes:
 //! `ozarr_node_path(ozarr_array_node(t), ...)`.
 
+use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::settings;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
 use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node};
-use crate::node::{Context, Mode, Node, Store};
+use crate::node::{Mode, Node, Store};
 use std::ffi::c_char;
 use std::ptr::null_mut;
 
@@ -42,7 +43,7 @@ pub unsafe extern "C" fn ozarr_node_open(
         not_null(group, "group")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
-        let (store, path) = Store::locate(&Context::default(), location, Mode::parse(mode)?)?;
+        let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
         let (a, g) = match Node::open(&store, &path)? {
             Node::Array(a) => (ozarr_array::insert(a)?, null_mut()),
             Node::Group(g) => (null_mut(), ozarr_group::insert(g)?),
@@ -62,7 +63,7 @@ pub unsafe extern "C" fn ozarr_node_erase(location: *const c_char) -> ozarr_stat
     entry!("ozarr_node_erase", {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let location = unsafe { text(location, "location") }?;
-        let (store, path) = Store::locate(&Context::default(), location, Mode::ReadWrite)?;
+        let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
         store.erase_node(&path)
     })
 }

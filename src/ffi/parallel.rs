@@ -4,6 +4,7 @@
 //! at the same time. `ozarr_array_partition` gives each process a part that ends at the borders of chunks, so
 //! that no two processes write to one chunk.
 
+use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::region::{ozarr_region, selection_of};
@@ -11,7 +12,7 @@ use super::status::ozarr_status;
 use super::strings::{not_null, put, put_bytes, put_numbers, text};
 use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node, ozarr_store};
 use crate::error::{Result, bail};
-use crate::node::{Context, Mode, Node, Store};
+use crate::node::{Mode, Node, Store};
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 
@@ -93,7 +94,7 @@ pub unsafe extern "C" fn ozarr_node_import(
         not_null(group, "group")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
-        let store = Store::open(&Context::default(), location, Mode::parse(mode)?, &[])?;
+        let store = Store::open(&default_context()?, location, Mode::parse(mode)?, &[])?;
         // SAFETY: `size` bytes, by the function's contract.
         let (a, g) = match unsafe { imported(&store, data, size) }? {
             Node::Array(a) => (ozarr_array::insert(a)?, null_mut()),

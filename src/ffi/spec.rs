@@ -18,6 +18,7 @@
 //! ozarr_spec_free(s);
 //! ```
 
+use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
@@ -28,7 +29,7 @@ use crate::error::{Result, bail};
 use crate::grid::key::Separator;
 use crate::limits::MAX_JSON_VALUES;
 use crate::metadata::Order;
-use crate::node::{Array, Context, Mode, Shuffle, Spec, Store, Zfp};
+use crate::node::{Array, Mode, Shuffle, Spec, Store, Zfp};
 use std::ffi::{c_char, c_void};
 use std::sync::PoisonError;
 
@@ -94,7 +95,7 @@ pub unsafe extern "C" fn ozarr_array_create_ex(
         // SAFETY: a NUL-terminated text, by the function's contract.
         let location = unsafe { text(location, "location") }?;
         let (spec, flags) = (snapshot(spec)?, create(flags)?);
-        let (store, path) = Store::locate(&Context::default(), location, Mode::ReadWrite)?;
+        let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_array::insert(Array::create(&store, &path, &spec, flags)?)?, out, "out") }
     })

@@ -21,7 +21,7 @@
 //! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
 //! the empty text is the root.
 
-use super::context::context_of;
+use super::context::{context_of, default_context};
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
@@ -29,7 +29,7 @@ use super::strings::{not_null, put, text};
 use super::types::{create, node_kind, ozarr_array, ozarr_context, ozarr_create, ozarr_group, ozarr_node_kind, ozarr_spec, ozarr_store};
 use crate::error::{Result, bail};
 use crate::metadata::Format;
-use crate::node::{Array, Context, Group, Mode, Store};
+use crate::node::{Array, Group, Mode, Store};
 use std::ffi::c_char;
 
 /// The most options that one call takes.
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
         not_null(out, "out")?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
-        let store = Store::open(&Context::default(), location, Mode::parse(mode)?, &[])?;
+        let store = Store::open(&default_context()?, location, Mode::parse(mode)?, &[])?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_store::insert(store)?, out, "out") }
     })
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr
     entry!("ozarr_store_memory", {
         not_null(out, "out")?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_store::insert(Store::memory(&Context::default()))?, out, "out") }
+        unsafe { put(ozarr_store::insert(Store::memory(&default_context()?))?, out, "out") }
     })
 }
 

@@ -6,9 +6,9 @@
 use super::entry;
 use super::handle::Handle;
 use super::host::call_back;
-use super::status::ozarr_status;
+use super::status::{error_count, of_callback, ozarr_status};
 use super::strings::{not_null, put, text};
-use super::types::{OZARR_CAN_ERASE, OZARR_CAN_LIST, OZARR_CAN_WRITE, OZARR_IS_REMOTE, ozarr_key_function, ozarr_store};
+use super::types::{OZARR_CAN_ERASE, OZARR_CAN_LIST, OZARR_CAN_WRITE, OZARR_IS_REMOTE, ozarr_key_fn, ozarr_store};
 use crate::error::{bail, err};
 use crate::node::Mode;
 use std::ffi::{CString, c_char, c_void};
@@ -170,14 +170,14 @@ pub unsafe extern "C" fn ozarr_store_key_exists(store: *const ozarr_store, key: 
 }
 
 /// For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
-/// the calling thread, until it returns false. `user` is handed on to it. It may use the store; the text
-/// goes when it returns.
+/// the calling thread, until it returns another status than `OZARR_OK`, which is then the status of this
+/// function. `user` is handed on to it. It may use the store; the text is valid during the call only.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_key_list(
     store: *const ozarr_store,
     prefix: *const c_char,
-    each: ozarr_key_function,
+    each: ozarr_key_fn,
     user: *mut c_void,
 ) -> ozarr_status {
     entry!("ozarr_store_key_list", {
@@ -187,10 +187,9 @@ pub unsafe extern "C" fn ozarr_store_key_list(
         let keys = store.key_list(unsafe { text(prefix, "prefix") }?)?;
         for key in keys {
             let key = CString::new(key).map_err(|_| err!(Internal, "a key with a NUL"))?;
+            let before = error_count();
             // SAFETY: the caller's function, by the contract of its type.
-            if !call_back(|| unsafe { each(key.as_ptr(), user) }) {
-                break;
-            }
+            of_callback(call_back(|| unsafe { each(user, key.as_ptr()) }), "the function `each`", Some(before))?;
         }
         Ok(())
     })

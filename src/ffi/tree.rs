@@ -1,91 +1,12 @@
-//! Hierarchies: trees, searches, moves
-//!
-//! Each group is listed once and each document read once (none, where they are consolidated); from stores
-//! that are far away many at the same time. What is found is as of the call. A link in a folder that leads
-//! back to a group above is listed, and not followed.
+//! Hierarchies: moving, copying and erasing nodes, and what is stored
 
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
 use super::structs::Output;
-use super::types::{Cursor, create, node_kind, ozarr_array, ozarr_create, ozarr_group, ozarr_iter, ozarr_node_function};
-use crate::error::{Result, bail, err};
-use crate::node::Child;
-use std::ffi::{CString, c_char, c_void};
-use std::sync::atomic::AtomicUsize;
-
-/// The tree below the group as text, a line for each node. `depth`: so many levels; negative for all.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_tree(
-    group: *const ozarr_group,
-    depth: i32,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_group_tree", {
-        let group = ozarr_group::get(group, "group")?;
-        let text = format!("/{}\n{}", group.path(), group.tree(levels(depth))?);
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&text, buf, cap, len) }
-    })
-}
-
-/// Lists all nodes below the group, down to `depth` levels (negative: all), under a cursor that stands
-/// before the first. `ozarr_iter_name` gives their paths relative to the group; each is followed by those
-/// below it.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_nodes(group: *const ozarr_group, depth: i32, out: *mut *mut ozarr_iter) -> ozarr_status {
-    entry!("ozarr_group_nodes", {
-        not_null(out, "out")?;
-        let children = ozarr_group::get(group, "group")?.nodes(levels(depth))?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(cursor(children)?, out, "out") }
-    })
-}
-
-/// Lists the nodes below the group whose path, relative to it, fits `pattern`: `*` is any characters but a
-/// slash, `?` one of them, `**` any characters at all; after it a slash fits nothing, too, so that two stars,
-/// a slash and a name find each node of that name.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_find(group: *const ozarr_group, pattern: *const c_char, out: *mut *mut ozarr_iter) -> ozarr_status {
-    entry!("ozarr_group_find", {
-        not_null(out, "out")?;
-        let group = ozarr_group::get(group, "group")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let children = group.find(unsafe { text(pattern, "pattern") }?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(cursor(children)?, out, "out") }
-    })
-}
-
-/// Calls `each` with every node below the group, down to `depth` levels (negative: all), as
-/// `ozarr_group_nodes` lists them, until it gives false. `user` is handed through.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_walk(
-    group: *const ozarr_group,
-    depth: i32,
-    each: ozarr_node_function,
-    user: *mut c_void,
-) -> ozarr_status {
-    entry!("ozarr_group_walk", {
-        let Some(each) = each else { bail!(Null, "the argument `each` is NULL") };
-        for child in ozarr_group::get(group, "group")?.nodes(levels(depth))? {
-            let kind = node_kind(child.kind());
-            let path = CString::new(child.name).map_err(|_| err!(Name, "the name of a node has a NUL"))?;
-            // SAFETY: the host's function, by its contract; the text lives as long as the call.
-            if !super::host::call_back(|| unsafe { each(path.as_ptr(), kind, user) }) {
-                break;
-            }
-        }
-        Ok(())
-    })
-}
+use super::types::{create, ozarr_array, ozarr_create, ozarr_group};
+use std::ffi::c_char;
 
 /// Moves what stands at `path` below the group, with everything below it, to `to_path` (below the group,
 /// too), where nothing stands. In a folder this renames it at once; elsewhere it is copied and erased.
@@ -197,30 +118,4 @@ pub unsafe extern "C" fn ozarr_array_info(array: *const ozarr_array, info: *mut 
         });
         Ok(())
     })
-}
-
-/// What the array is as text, a line for each thing: type, shape, chunks, codecs; with `stored` also how
-/// many chunks are stored and their bytes, which lists its keys.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_info_text(
-    array: *const ozarr_array,
-    stored: bool,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_array_info_text", {
-        let text = ozarr_array::get(array, "array")?.info_text(stored)?;
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&text, buf, cap, len) }
-    })
-}
-
-fn levels(depth: i32) -> usize {
-    usize::try_from(depth).unwrap_or(usize::MAX)
-}
-
-fn cursor(children: Vec<Child>) -> Result<*mut ozarr_iter> {
-    ozarr_iter::insert(Cursor { children, steps: AtomicUsize::new(0) })
 }

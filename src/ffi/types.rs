@@ -44,7 +44,7 @@ pub struct ozarr_store {
 }
 
 /// A cursor over the children of a group.
-pub struct ozarr_iter {
+pub struct ozarr_node_iter {
     _bits: [u8; 0],
 }
 
@@ -207,8 +207,9 @@ pub const OZARR_CAN_ERASE: u32 = 4;
 /// A store is far away: reads are worth having in flight together.
 pub const OZARR_IS_REMOTE: u32 = 8;
 
-/// Told of a key by `ozarr_store_key_list`; true to go on, false to stop.
-pub type ozarr_key_function = Option<unsafe extern "C" fn(key: *const std::ffi::c_char, user: *mut std::ffi::c_void) -> bool>;
+/// Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only. `OZARR_OK`
+/// goes on; any other status stops the listing, which then fails with it.
+pub type ozarr_key_fn = Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char) -> super::status::ozarr_status>;
 
 /// What to do if something stands already where a node is to be created.
 pub type ozarr_create = i32;
@@ -231,11 +232,6 @@ pub const OZARR_NODE_ARRAY: ozarr_node_kind = 1;
 pub const OZARR_NODE_GROUP: ozarr_node_kind = 2;
 /// A node whose metadata cannot be understood.
 pub const OZARR_NODE_UNKNOWN: ozarr_node_kind = 3;
-
-/// Told of a node by `ozarr_group_walk`: its path relative to the group, and what it is. True to go on,
-/// false to stop.
-pub type ozarr_node_function =
-    Option<unsafe extern "C" fn(path: *const std::ffi::c_char, kind: ozarr_node_kind, user: *mut std::ffi::c_void) -> bool>;
 
 /// The kinds of JSON values, for attributes.
 pub type ozarr_json_kind = i32;
@@ -267,18 +263,20 @@ pub const OZARR_LOG_INFO: ozarr_log_level = 2;
 
 /// Takes a message of one line, which is valid during the call only. It runs in the thread that is inside
 /// of a call of the library (in several at once, if several use the context), and may call the library
-/// itself.
-pub type ozarr_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: ozarr_log_level, message: *const c_char)>;
+/// itself. Its status has no effect: a message is no reason to stop.
+pub type ozarr_log_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, level: ozarr_log_level, message: *const c_char) -> super::status::ozarr_status>;
 
 /// The settings behind an `ozarr_context`.
-#[derive(Default)]
 pub(crate) struct Settings {
-    /// `"threads"`; 0 as the environment says.
-    pub(super) threads: AtomicUsize,
+    /// `"threads"`: the threads; `None` as the environment says.
+    pub(super) pool: ForkPreserved<Option<node::Context>>,
     /// `"strict"`
     pub(super) strict: AtomicBool,
     /// `"non_finite"`
     pub(super) non_finite: AtomicBool,
+    /// `"file.sync"`
+    pub(super) sync: ForkPreserved<node::SyncMode>,
     /// Who is told.
     pub(super) log: ForkPreserved<Option<node::Log>>,
     /// `"chunk_cache"`
@@ -286,19 +284,10 @@ pub(crate) struct Settings {
     /// `"bytes_in_flight"` and `"when_full"`
     pub(super) budget: Arc<node::Budget>,
     /// What is done with it.
-    pub(super) stats: Counting,
+    pub(super) stats: Arc<node::Counters>,
 }
 
-/// Counters that begin with the context.
-pub(crate) struct Counting(pub(super) Arc<node::Counters>);
-
-impl Default for Counting {
-    fn default() -> Counting {
-        Counting(node::Counters::below(&node::Counters::process()))
-    }
-}
-
-/// The state behind an `ozarr_iter`: children, and the number of steps taken.
+/// The state behind an `ozarr_node_iter`: children, and the number of steps taken.
 pub(crate) struct Cursor {
     pub(super) children: Vec<node::Child>,
     pub(super) steps: AtomicUsize,
@@ -357,7 +346,7 @@ handle!(ozarr_store, Store, node::Store);
 handle!(ozarr_group, Group, node::Group);
 handle!(ozarr_array, Array, node::Array);
 handle!(ozarr_spec, Spec, Specification);
-handle!(ozarr_iter, Iter, Cursor);
+handle!(ozarr_node_iter, Iter, Cursor);
 handle!(ozarr_varlen, Varlen, node::variable::Variable);
 handle!(ozarr_dtype, Dtype, super::dtype::Description);
 handle!(ozarr_chunk_iter, ChunkIter, Turn<ChunkCursor>);

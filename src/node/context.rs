@@ -7,6 +7,7 @@ use crate::engine::{Budget, ChunkCache};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::fork::Lazy;
 use crate::metadata::odd::{Note, Weight};
+use crate::store::local::SyncMode;
 use std::sync::Arc;
 
 /// The threads that calls may use, the locks that keep writers of this process apart, and the settings. Clones share all of it.
@@ -32,6 +33,8 @@ pub struct Settings {
     pub budget: Arc<Budget>,
     /// Where the arrays that are opened keep decoded chunks, all of them in the same.
     pub chunk_cache: Option<Arc<ChunkCache>>,
+    /// When what is put into local stores survives a power cut, where the store's options do not say.
+    pub sync: SyncMode,
 }
 
 /// How important a message of the log is. The discriminants are those of the C header.
@@ -105,6 +108,16 @@ impl Context {
     /// Where the arrays that are opened keep decoded chunks.
     pub(super) fn chunk_cache(&self) -> Option<&Arc<ChunkCache>> {
         self.settings.chunk_cache.as_ref()
+    }
+
+    /// When what is put into local stores survives a power cut.
+    pub(super) fn sync(&self) -> SyncMode {
+        self.settings.sync
+    }
+
+    /// How many threads a call may use, the calling one among them.
+    pub fn threads(&self) -> usize {
+        self.pool.threads()
     }
 
     /// Whether anyone wants to know what is odd.

@@ -67,6 +67,7 @@ pub use crate::grid::Grid;
 pub use crate::grid::key::{KeyEncoding, Separator};
 pub use crate::grid::own as own_keys;
 pub use crate::metadata::{Dialect, Format, Map, Order, Value, json};
+pub use crate::store::local::SyncMode;
 pub use crate::store::registered;
 
 use crate::error::{Result, bail};

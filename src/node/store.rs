@@ -273,7 +273,7 @@ impl Store {
     }
 
     fn open_root(context: &Context, root: &Root, mode: Mode, options: &[(&str, &str)], opened_for: Option<String>) -> Result<Store> {
-        let (mut sync, mut chosen, mut remote) = (SyncMode::default(), Options::default(), RemoteOptions::default());
+        let (mut sync, mut chosen, mut remote) = (context.sync(), Options::default(), RemoteOptions::default());
         if let (Root::Remote(..), Ok(json)) = (root, std::env::var(REMOTE_OPTIONS)) {
             set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
         }

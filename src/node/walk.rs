@@ -257,11 +257,12 @@ impl Group {
         Ok(Some(children))
     }
 
-    /// Those nodes below the group whose path fits `pattern`: `*` is any characters but a slash, `?` one of them, `**` any at all.
-    pub fn find(&self, pattern: &str) -> Result<Vec<Child>> {
+    /// Those nodes down to `depth` levels below the group whose path fits `pattern`: `*` is any characters but a slash, `?` one of them,
+    /// `**` any at all.
+    pub fn find(&self, pattern: &str, depth: usize) -> Result<Vec<Child>> {
         let wanted = path::normalize(pattern)?;
-        let depth = if wanted.contains("**") { usize::MAX } else { path::segments(&wanted).count() };
-        let mut nodes = self.nodes(depth)?;
+        let deepest = if wanted.contains("**") { usize::MAX } else { path::segments(&wanted).count() };
+        let mut nodes = self.nodes(depth.min(deepest))?;
         nodes.retain(|node| fits(wanted.as_bytes(), node.name.as_bytes()));
         Ok(nodes)
     }
@@ -423,9 +424,9 @@ mod tests {
             let all = group.nodes(usize::MAX).unwrap();
             assert_eq!(names(&all), ["a", "b", "b/a", "b/c", "b/c/d", "b/c.d", "b-x", "größe", "größe/ü"]);
             assert_eq!(names(&group.nodes(1).unwrap()), ["a", "b", "b-x", "größe"]);
-            assert_eq!(names(&group.find("b*").unwrap()), ["b", "b-x"]);
-            assert_eq!(names(&group.find("**/?").unwrap()), ["a", "b", "b/a", "b/c", "b/c/d", "größe/ü"]);
-            assert_eq!(names(&group.open_group("b").unwrap().find("c/*").unwrap()), ["c/d"]);
+            assert_eq!(names(&group.find("b*", usize::MAX).unwrap()), ["b", "b-x"]);
+            assert_eq!(names(&group.find("**/?", usize::MAX).unwrap()), ["a", "b", "b/a", "b/c", "b/c/d", "größe/ü"]);
+            assert_eq!(names(&group.open_group("b").unwrap().find("c/*", usize::MAX).unwrap()), ["c/d"]);
             store.key_put("b/c/d/zarr.json", b"{").unwrap();
             store.key_put("b/c/d/.zarray", b"{").unwrap();
             let text = group.tree(usize::MAX).unwrap();

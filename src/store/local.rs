@@ -66,6 +66,15 @@ impl SyncMode {
             _ => bail!(Argument, "sync mode {name:?} is not one of none, batch, each"),
         }
     }
+
+    /// The name of the mode.
+    pub fn name(self) -> &'static str {
+        match self {
+            SyncMode::None => "none",
+            SyncMode::Batch => "batch",
+            SyncMode::Each => "each",
+        }
+    }
 }
 
 /// A folder as a store. Thread-safe; may be shared by processes.

@@ -298,16 +298,16 @@ static int info(ozarr_store *store, const char *path) {
 
 static int list(ozarr_store *store, const char *path) {
     ozarr_group *g = NULL;
-    ozarr_iter *it = NULL;
+    ozarr_node_iter *it = NULL;
     bool more = false;
     int first = 1;
-    if (ozarr_group_open_at(store, path, &g) || ozarr_group_children(g, &it)) return failed();
+    if (ozarr_group_open_at(store, path, &g) || ozarr_group_nodes(g, NULL, 1, &it)) return failed();
     printf("[");
     for (;;) {
         char *name;
-        if (ozarr_iter_next(it, &more)) return failed();
+        if (ozarr_node_iter_next(it, &more)) return failed();
         if (!more) break;
-        TEXT(name, ozarr_iter_name(it, buf, cap, &len));
+        TEXT(name, ozarr_node_iter_name(it, buf, cap, &len));
         if (!name) return failed();
         if (!first) printf(", ");
         first = 0;
@@ -315,7 +315,7 @@ static int list(ozarr_store *store, const char *path) {
         free(name);
     }
     printf("]\n");
-    ozarr_iter_free(it);
+    ozarr_node_iter_free(it);
     ozarr_group_free(g);
     return 0;
 }

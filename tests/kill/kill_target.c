@@ -116,19 +116,19 @@ static void set_attribute(void) {
 /* The group lists the one array, whatever files a kill has left. */
 static void check_children(const ozarr_store *store) {
     ozarr_group *g = NULL;
-    ozarr_iter *it = NULL;
+    ozarr_node_iter *it = NULL;
     char name[64];
     bool more = false;
     int n = 0;
     ozarr_node_kind kind;
     check(ozarr_group_open_at(store, "", &g), "opening the group");
-    for (check(ozarr_group_children(g, &it), "listing"); check(ozarr_iter_next(it, &more), "listing"), more; n++) {
-        check(ozarr_iter_name(it, name, sizeof name, NULL), "name");
-        check(ozarr_iter_kind(it, &kind), "kind");
+    for (check(ozarr_group_nodes(g, NULL, 1, &it), "listing"); check(ozarr_node_iter_next(it, &more), "listing"), more; n++) {
+        check(ozarr_node_iter_name(it, name, sizeof name, NULL), "name");
+        check(ozarr_node_iter_kind(it, &kind), "kind");
         require(!strcmp(name, "a") && kind == OZARR_NODE_ARRAY, "something else than the array is listed");
     }
     require(n == 1, "the array is not listed");
-    ozarr_iter_free(it);
+    ozarr_node_iter_free(it);
     ozarr_group_free(g);
 }
 

@@ -133,17 +133,17 @@ end
 
 # Calls `f(name, kind)` for every child.
 function _children(f, g::ZGroup)
-    iter = _opened(out -> ozarr_group_children(g, out))
+    iter = _opened(out -> ozarr_group_nodes(g, C_NULL, 1, out))
     try
         more, kind = Ref(false), Ref{Int32}(0)
         while true
-            _check(ozarr_iter_next(iter, more))
+            _check(ozarr_node_iter_next(iter, more))
             more[] || return
-            _check(ozarr_iter_kind(iter, kind))
-            f(_text((buf, cap, len) -> ozarr_iter_name(iter, buf, cap, len)), kind[])
+            _check(ozarr_node_iter_kind(iter, kind))
+            f(_text((buf, cap, len) -> ozarr_node_iter_name(iter, buf, cap, len)), kind[])
         end
     finally
-        ozarr_iter_free(iter)
+        ozarr_node_iter_free(iter)
     end
 end
 

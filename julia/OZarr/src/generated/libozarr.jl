@@ -382,7 +382,7 @@ end
 @c_function ozarr_has_feature(name::Cstring)::Bool
 @c_function ozarr_context_new(out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_context_set(context::Ptr{Cvoid}, key::Cstring, value::Cstring)::Int32
-@c_function ozarr_context_set_non_finite(context::Ptr{Cvoid}, allowed::Bool)::Int32
+@c_function ozarr_context_get(context::Ptr{Cvoid}, key::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_context_set_log(context::Ptr{Cvoid}, level::Int32, fn::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_context_free(context::Ptr{Cvoid})::Cvoid
 @c_function ozarr_array_create(location::Cstring, type_::Int32, rank::Int32, shape::Ptr{Int64}, chunks::Ptr{Int64}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
@@ -440,12 +440,12 @@ end
 @c_function ozarr_group_consolidate(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_close(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_free(group::Ptr{Cvoid})::Cvoid
-@c_function ozarr_group_children(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_iter_next(iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
-@c_function ozarr_iter_name(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_iter_kind(iter::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
-@c_function ozarr_iter_error(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_iter_free(iter::Ptr{Cvoid})::Cvoid
+@c_function ozarr_group_nodes(group::Ptr{Cvoid}, pattern::Cstring, depth::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_node_iter_next(iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
+@c_function ozarr_node_iter_name(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_node_iter_kind(iter::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
+@c_function ozarr_node_iter_error(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c_function ozarr_node_iter_free(iter::Ptr{Cvoid})::Cvoid
 @c_function ozarr_array_node(array::Ptr{Cvoid})::Cstring
 @c_function ozarr_group_node(group::Ptr{Cvoid})::Cstring
 @c_function ozarr_node_open(location::Cstring, mode::Cstring, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
@@ -559,16 +559,11 @@ end
 @c_function ozarr_store_flush(store::Ptr{Cvoid})::Int32
 @c_function ozarr_store_close(store::Ptr{Cvoid})::Int32
 @c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
-@c_function ozarr_group_tree(group::Ptr{Cvoid}, depth::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
-@c_function ozarr_group_nodes(group::Ptr{Cvoid}, depth::Int32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_find(group::Ptr{Cvoid}, pattern::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_walk(group::Ptr{Cvoid}, depth::Int32, each::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_group_rename(group::Ptr{Cvoid}, path::Cstring, to_path::Cstring)::Int32
 @c_function ozarr_group_copy(group::Ptr{Cvoid}, path::Cstring, to::Ptr{Cvoid}, to_path::Cstring, flags::Int32)::Int32
 @c_function ozarr_group_erase(group::Ptr{Cvoid}, path::Cstring)::Int32
 @c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, current::Ptr{Bool}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_info(array::Ptr{Cvoid}, info::Ptr{ozarr_info})::Int32
-@c_function ozarr_array_info_text(array::Ptr{Cvoid}, stored::Bool, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_read_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_write_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_read_orthogonal_ex(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
