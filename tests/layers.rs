@@ -4,49 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A layer, and what it may use besides itself. A whole layer, or one item of it (`layer::item`).
-/// `error`, `limits` and `fork` are for all that need them.
-const MAY_USE: &[(&str, &[&str])] = &[
-    ("error", &[]),
-    ("limits", &["error"]),
-    ("fork", &[]),
-    ("settings", &[]),
-    ("registry", &["error", "fork"]),
-    ("json", &["error", "limits"]),
-    ("dtype", &["error", "limits", "fork", "registry", "json"]),
-    ("grid", &["error", "limits", "fork", "registry"]),
-    ("store", &["error", "limits", "fork", "settings"]),
-    ("metadata", &["error", "limits", "fork", "registry", "json", "dtype", "grid"]),
-    ("codec", &["error", "limits", "fork", "registry", "dtype", "metadata"]),
-    ("engine", &["error", "limits", "fork", "dtype", "grid", "store", "codec"]),
-    ("node", &["error", "limits", "fork", "registry", "dtype", "grid", "store", "metadata", "codec", "engine"]),
-    // The facade, and the plain values that its signatures speak of: no JSON, no codec, no store.
-    (
-        "ffi",
-        &[
-            "error",
-            "limits",
-            "fork",
-            "settings",
-            "dtype",
-            "node",
-            "engine::Selection",
-            "engine::Memory",
-            "engine::Overflow",
-            "engine::CoordinateSelection",
-            "metadata::Format",
-            "metadata::Order",
-            "grid::key::Separator",
-        ],
-    ),
-    (
-        "lib",
-        &[
-            "error", "limits", "fork", "settings", "registry", "json", "dtype", "grid", "store", "metadata", "codec", "engine", "node",
-            "ffi",
-        ],
-    ),
-];
+/// A layer, and what it may use besides itself: whole layers, or items of them (`layer::item`).
+type Layers = Vec<(String, Vec<String>)>;
+
+/// The table of layers in `docs/architecture.md`: the words in backquotes of the first and the last column.
+fn may_use() -> Layers {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md")).unwrap();
+    let words = |column: &str| column.split('`').skip(1).step_by(2).map(String::from).collect::<Vec<_>>();
+    let table = page.lines().skip_while(|line| !line.starts_with("| layer |")).skip(2).take_while(|line| line.starts_with('|'));
+    let rows = table.map(|line| line.trim_matches('|').split('|').collect::<Vec<_>>());
+    rows.map(|row| (words(row[0]).remove(0), words(row[2]))).collect()
+}
 
 /// The circles that files of a layer may form by what they use, and why. A name that ends in `*` is for all that begin so.
 const CIRCLES: &[(&[&str], &str)] = &[
@@ -143,11 +111,11 @@ fn is_word(c: char) -> bool {
 }
 
 /// Whether a layer may use a path.
-fn allowed(from: &str, path: &str) -> bool {
-    let Some((_, uses)) = MAY_USE.iter().find(|(layer, _)| *layer == from) else { return false };
+fn allowed(layers: &Layers, from: &str, path: &str) -> bool {
+    let Some((_, uses)) = layers.iter().find(|(layer, _)| layer == from) else { return false };
     let first = path.split("::").next().unwrap();
     // Macros stand at the top of the crate without being a layer of their own.
-    first == from || first.is_empty() || uses.iter().any(|&u| path == u || path.starts_with(&format!("{u}::")))
+    first == from || first.is_empty() || uses.iter().any(|u| path == u || path.starts_with(&format!("{u}::")))
 }
 
 #[test]
@@ -156,10 +124,11 @@ fn layers_use_only_what_stands_below_them() {
     let (mut files, mut faults) = (Vec::new(), Vec::new());
     sources(&root, &mut files);
     assert!(files.len() > 30, "the sources are not where they were");
+    let layers = may_use();
     for file in files {
         let from = layer(&file, &root);
         let code = code(&fs::read_to_string(&file).unwrap());
-        for path in paths(&code).iter().filter(|p| !allowed(&from, p)) {
+        for path in paths(&code).iter().filter(|p| !allowed(&layers, &from, p)) {
             faults.push(format!("{}: crate::{path}", file.strip_prefix(&root).unwrap().display()));
         }
         for (name, layers) in CRATES {
@@ -206,6 +175,8 @@ fn the_program_uses_the_facade_only() {
 fn paths_are_found_in_every_form() {
     let text = "use crate::a::{B, c::{D, e}, f as g};\nlet x = crate::h::i(); mycrate::z; // crate::no\n$crate::m!()";
     assert_eq!(paths(&code(text)), ["a::B", "a::c::D", "a::c::e", "a::f", "h::i"]);
+    let layers = may_use();
+    let allowed = |from: &str, path: &str| allowed(&layers, from, path);
     assert!(allowed("ffi", "node::Array") && allowed("ffi", "engine::Memory") && !allowed("ffi", "engine::place"));
     assert!(!allowed("metadata", "store::Store") && !allowed("engine", "node") && !allowed("unknown", "error"));
 }
