@@ -1,7 +1,7 @@
 //! `fork` while other threads work: how often it happened, and locks that the child can take whatever the parent did.
 //!
 //! The child has one thread and a copy of all memory, locks that were taken by other threads included. Nobody there gives
-//! these back. So whatever a lock stands before is either made anew in the child ([`ForkReset`]), or changed only while no fork
+//! these back. So what a lock protects is either made anew in the child ([`ForkReset`]), or changed only while no fork
 //! can happen ([`ForkPreserved`]); and what is made once is made without a lock ([`Lazy`]).
 
 use std::cell::{Cell, UnsafeCell};

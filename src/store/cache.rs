@@ -14,7 +14,7 @@ use crate::fork::ForkReset;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
-/// Another store behind a cache of so many bytes.
+/// Another store behind a cache of `limit` bytes.
 pub struct CacheStore {
     inner: SharedStore,
     limit: usize,

@@ -91,13 +91,13 @@ impl Shared {
         self.lock().stats.in_flight -= 1;
     }
 
-    /// Waits while so many bytes are on the line.
+    /// Waits while `bytes` bytes are on the line.
     fn carry(&self, bytes: u64) {
         let came = self.lock().line.carry(Instant::now(), bytes);
         std::thread::sleep(came.saturating_duration_since(Instant::now()));
     }
 
-    /// One request in the calling thread, which sends so many bytes and gets those that `came` counts.
+    /// One request in the calling thread, which sends `sent` bytes and gets those that `came` counts.
     fn slowly<T>(&self, sent: u64, request: impl FnOnce(&dyn Store) -> T, came: impl FnOnce(&T) -> u64) -> T {
         let due = self.begin();
         std::thread::sleep(due.saturating_duration_since(Instant::now()));

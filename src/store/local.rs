@@ -1,7 +1,7 @@
 //! A folder of the local file system as a store: one file a key, replaced atomically, durable as the sync mode says.
 //!
-//! **Reading** costs three calls a chunk: `openat` from the kept root descriptor, one `pread`, `close`; the path is
-//! built on the stack. Only "no such file" counts as missing.
+//! **Reading** costs three calls a chunk of known length: `openat` from the kept root descriptor, one `pread`, `close`; one more
+//! `pread` finds the end where the length is not known. The path is built on the stack. Only "no such file" counts as missing.
 //!
 //! **Writing** never changes a file in place: temporary name in the same folder → write → (sync) → close, checked →
 //! rename. Whatever fails, the old value stays and the temporary file goes. A kill leaves at most a temporary file,
@@ -228,7 +228,7 @@ impl KeyPath {
     }
 
     fn as_c(&self) -> &CStr {
-        // SAFETY: `push`, which every path was made by, wrote so many bytes and a NUL behind them; checked keys and the library's own
+        // SAFETY: `push`, which every path was made by, wrote `len` bytes and a NUL behind them; checked keys and the library's own
         // names hold none.
         unsafe { CStr::from_bytes_with_nul_unchecked(std::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.len + 1)) }
     }
@@ -364,7 +364,11 @@ impl LocalStore {
         if self.sync == SyncMode::Each {
             os::fdatasync(fd.as_fd()).map_err(|e| self.lost(e, "sync", key))?;
         }
-        os::close(fd).map_err(|e| self.lost(e, "close", key))?;
+        match os::close(fd) {
+            // The descriptor is gone, and whether all was written is not known: a sync by another one tells.
+            Err(Errno(libc::EINTR)) => sync_file(root, &temp.path).map_err(|e| self.lost(e, "sync", key))?,
+            closed => closed.map_err(|e| self.lost(e, "close", key))?,
+        }
         if absent {
             if !self.rename_new(&mut temp, path)? {
                 bail!(Conflict, "the key holds a value already");
@@ -1055,9 +1059,10 @@ impl FileObject {
         FileObject { fd, version: OnceLock::new() }
     }
 
-    /// Whether it is the file that `st` tells of.
-    pub(super) fn is_file(&self, st: &libc::stat) -> bool {
-        os::stat(self.fd.as_fd()).is_ok_and(|own| (own.st_dev, own.st_ino) == (st.st_dev, st.st_ino))
+    /// Says whether it is the file that `st` tells of.
+    pub(super) fn is_file(&self, st: &libc::stat) -> Result<bool> {
+        let own = os::stat(self.fd.as_fd()).map_err(|e| e.error("stat"))?;
+        Ok((own.st_dev, own.st_ino) == (st.st_dev, st.st_ino))
     }
 
     /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.
@@ -1076,7 +1081,7 @@ impl FileObject {
     }
 
     /// Reads the whole file into `buf`, whose length becomes the file's; more than `max` bytes are `Limit`.
-    /// Where the buffer has room to spare, that is one call: a read that does not fill it is the end.
+    /// Only a read of no bytes is the end: FUSE, NFS and Lustre may give less than was asked for.
     pub fn read_whole(&self, buf: &mut Vec<u8>, max: usize) -> Result<()> {
         buf.clear();
         reserve(buf, FIRST_READ)?;
@@ -1091,7 +1096,7 @@ impl FileObject {
                 buf.clear();
                 bail!(Limit, "found {} bytes or more, the limit is {max}", max + 1);
             }
-            if n < room.min(os::MAX_RW) {
+            if n == 0 {
                 return Ok(());
             }
             if buf.len() == buf.capacity() {
@@ -1321,7 +1326,6 @@ mod tests {
             case(None, old, (Call::Write, libc::EFBIG), ErrorKind::NoSpace, false),
             case(None, old, (Call::Write, libc::EIO), io, false),
             case(None, old, (Call::Close, libc::EIO), io, true),
-            case(None, old, (Call::Close, libc::EINTR), io, true),
             case(None, old, (Call::Rename, libc::EIO), io, false),
             case(Batch, old, (Call::Stat, libc::EIO), io, false),
             case(Batch, old, (Call::Close, libc::EDQUOT), ErrorKind::NoSpace, true),
@@ -1387,8 +1391,15 @@ mod tests {
         assert_eq!(unused, 0);
         assert!(buf[1..] == bytes[1..]);
         let mut whole = Vec::new();
-        fault::with(&[interrupted(Call::Read)], || object.read_whole(&mut whole, usize::MAX)).0.unwrap();
+        let (result, unused) = fault::with(&faults, || object.read_whole(&mut whole, usize::MAX));
+        result.unwrap();
+        assert_eq!(unused, 0);
         assert!(whole == bytes);
+        let store = folder.store(SyncMode::None);
+        let (result, unused) = fault::with(&[fail(Call::Close, libc::EINTR)], || store.put("k", &[b"closed"], Condition::None));
+        result.unwrap();
+        assert_eq!((unused, std::fs::read(folder.file("k")).unwrap().as_slice()), (0, &b"closed"[..]));
+        store.flush().unwrap();
     }
 
     #[test]
@@ -1722,7 +1733,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_fits_the_buffer_costs_one_read_and_no_stat() {
+    fn a_value_that_fits_the_buffer_costs_no_stat_and_one_of_known_length_one_read() {
         let folder = Folder::new();
         let store = folder.store(SyncMode::None);
         put(&store, "k", &[7; 5000]).unwrap();
@@ -1732,9 +1743,10 @@ mod tests {
             Fault { after: 1, ..fail(Call::Open, libc::EIO) },
         ];
         let mut buf = Vec::with_capacity(4096);
-        let (result, unused) = fault::with(&one_read, || store.open("k").unwrap().unwrap().read_whole(&mut buf, 1 << 20));
-        result.unwrap();
-        assert_eq!((buf.len(), unused), (5000, 3));
+        let reads = fault::count(Call::Read, || store.open("k").unwrap().unwrap().read_whole(&mut buf, 1 << 20).unwrap());
+        assert_eq!((buf.len(), reads), (5000, 2), "the second read finds the end");
+        let stats = fault::count(Call::Stat, || store.open("k").unwrap().unwrap().read_whole(&mut buf, 1 << 20).unwrap());
+        assert_eq!((buf.len(), stats), (5000, 0));
         let (result, unused) = fault::with(&one_read, || store.open("k").unwrap().unwrap().read_exact_whole(&mut [0; 5000]));
         result.unwrap();
         assert_eq!(unused, 3);

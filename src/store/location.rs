@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `dir/x.zarr`, `/dir/x.zarr` | a folder |
 //! | `file:///dir/x%20y.zarr`, `file:/dir/x.zarr`, `file:x.zarr` | a folder, percent-decoded |
-//! | `dir/x.zip`, `dir/x.ozx`, `file:///dir/x.zip` | a zip archive (or a folder, if that is what stands there) |
+//! | `dir/x.zip`, `dir/x.ozx`, `file:///dir/x.zip` | a zip archive (or a folder, if a folder is there) |
 //! | `zip:dir/x.data`, `zip:///dir/x.data` | a zip archive, whatever its name ends in |
 //! | `s3:`, `gs:`, `az:`, `abfs:`, `http:`, `https:` | an object store or a web server ([`super::remote`]) |
 //! | `memory:` | a new store in memory |

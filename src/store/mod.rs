@@ -31,6 +31,13 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 /// An opaque token of what a key held when it was looked at; equal tokens mean equal bytes.
+///
+/// | | [`Version`] | [`Stamp`] |
+/// |---|---|---|
+/// | names | the bytes of an object | what a look at an opened object told |
+/// | a file's is made of | device, inode, generation, size, times | number of names, time of writing, inode, device; length and time of change |
+/// | used for | conditions of puts, one version for all reads of an item | telling whether what is kept of an object still counts |
+/// | a later change | gives another version | gives another stamp, if the stamp is settled ([`Stamp::is_settled`]) |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Version(pub [u64; 4]);
 
@@ -136,9 +143,9 @@ pub struct Stamp {
     changed: u64,
 }
 
-/// The clocks of file systems go on in steps: two changes within one of so many nanoseconds may have the same time.
+/// The step of file systems' clocks in nanoseconds: two changes within one step may have the same time.
 const TICK: u64 = 20_000_000;
-/// The same of file systems that count in seconds.
+/// The step of file systems that count in seconds.
 const COARSE_TICK: u64 = 2_100_000_000;
 
 impl Stamp {
@@ -336,7 +343,7 @@ pub struct Tuning {
     pub requests: usize,
     /// Bytes that it waits for, or has not yet decoded or stored.
     pub bytes: u64,
-    /// Ranges of an object with at most so many bytes between them are read as one.
+    /// The most bytes between two ranges of an object that are read as one.
     pub gap: u64,
 }
 

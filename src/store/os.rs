@@ -383,7 +383,7 @@ pub fn fsync_folder(fd: BorrowedFd<'_>) -> Os<()> {
     }
 }
 
-/// What a name in a folder stands for.
+/// The kind of what a name in a folder names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
@@ -495,7 +495,7 @@ pub mod fault {
     pub enum Effect {
         /// It fails with this error number.
         Fail(i32),
-        /// It moves at most so many bytes.
+        /// It moves at most this number of bytes.
         Short(usize),
     }
 

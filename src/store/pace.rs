@@ -46,7 +46,7 @@ impl Line {
         begins + self.pace.delay
     }
 
-    /// When so many bytes, the first of which are ready now, have come. Each keeps those behind it waiting.
+    /// Says when `bytes` bytes, the first of which are ready now, have come. Each keeps those behind it waiting.
     pub(super) fn carry(&mut self, now: Instant, bytes: u64) -> Instant {
         let begins = self.busy.map_or(now, |busy| busy.max(now));
         let came = begins + time_for(bytes, self.pace.bytes_per_second);

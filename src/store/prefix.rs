@@ -18,7 +18,7 @@ pub struct PrefixStore {
 }
 
 impl PrefixStore {
-    /// What lies in `inner` below `prefix` (empty, or ending in a slash).
+    /// Makes a store of the keys of `inner` below `prefix` (empty, or ending in a slash).
     pub fn below(inner: SharedStore, prefix: &str) -> Result<PrefixStore> {
         check_prefix(prefix)?;
         Ok(PrefixStore { inner, prefix: prefix.to_string(), adds: true })

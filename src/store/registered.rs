@@ -89,7 +89,7 @@ impl CallbackStore {
         CallbackStore { calls, can }
     }
 
-    /// The same, where the functions use another store.
+    /// Makes a store of functions that use the store `inner`.
     pub fn over(calls: Arc<dyn Calls>, inner: &dyn Store) -> CallbackStore {
         let mut store = CallbackStore::new(calls);
         store.can.any_thread &= inner.any_thread();

@@ -33,7 +33,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Who serves a location.
+/// The service behind a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// Amazon S3 and compatible servers.
@@ -49,7 +49,7 @@ pub enum Service {
 /// A place in an object store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
-    /// Who serves it.
+    /// The service.
     pub service: Service,
     /// The bucket or container; of HTTP the scheme, host and port (`https://host:8080`).
     pub base: String,
@@ -57,7 +57,7 @@ pub struct Remote {
     pub account: Option<String>,
     /// The key that all keys stand below, without slashes at its ends; empty for the whole bucket.
     pub path: String,
-    /// `user:word` of an HTTP URL, as it stands there.
+    /// `user:word` as an HTTP URL has it.
     pub user: Option<Secret>,
     /// The query of an HTTP URL, which goes with every request.
     pub query: Option<Secret>,
@@ -130,7 +130,7 @@ impl Remote {
         Ok(())
     }
 
-    /// The same place up to another path.
+    /// Gives this place with another path.
     pub fn at(&self, path: &str) -> Remote {
         Remote { path: clean(path), ..self.clone() }
     }
@@ -169,7 +169,7 @@ pub struct RemoteOptions {
     pub named: Vec<(String, Secret)>,
     /// Whether requests go out unsigned; `None`: where no credentials are found.
     pub anonymous: Option<bool>,
-    /// Whether the bucket stands in the path of a URL (`true`) or in the host's name.
+    /// Whether the bucket is in the path of a URL (`true`) or in the host's name.
     pub path_style: Option<bool>,
     /// Whether plain HTTP is allowed; `None`: for `http:` locations, and on this machine.
     pub allow_http: Option<bool>,
@@ -243,7 +243,7 @@ const NAMED: &[&str] = &[
 const MIN_PART: u64 = 5 << 20;
 
 impl RemoteOptions {
-    /// Sets the option `cloud.{name}`; false if there is none of that name. Values are never told in messages, as they may be credentials.
+    /// Sets the option `cloud.{name}`; false if no option has that name. Values are never told in messages, as they may be credentials.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool> {
         match name {
             "anonymous" => self.anonymous = auto_or_bool(name, value)?,

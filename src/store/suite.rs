@@ -37,7 +37,7 @@ pub fn check(store: &dyn Store) {
     check_but(store, &[]);
 }
 
-/// The same without the parts of those names, for servers that are known not to do that.
+/// Checks as [`check`] does, but without the parts named in `without`, which the server is known not to do.
 pub fn check_but(store: &dyn Store, without: &[&str]) {
     assert!(without.iter().all(|name| PARTS.iter().any(|(part, _)| part == name)), "{without:?} are parts");
     let was_empty = keys(store, "").is_empty();
@@ -460,7 +460,7 @@ fn locked_changes(store: &dyn Store) {
     let version = object(store, "n/a").version().unwrap();
     store.put(&at("n/a"), &[b"a condition under the key's own lock"], Condition::Match(version)).unwrap();
     drop((one, two));
-    // The same without locks, by versions.
+    // Changes again, kept apart by versions instead of locks.
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {

@@ -147,7 +147,7 @@ impl Maker<'_> {
         order.into_iter().find_map(|(id, secret, token)| Some((id?, secret?, token)))
     }
 
-    /// Where the bucket's name stands in the host's name, it is put in front of it.
+    /// Puts the bucket's name in front of the host's, where a URL has it there.
     fn s3_endpoint(&self, endpoint: &str) -> Result<String> {
         let Some((scheme, host)) = endpoint.split_once("://") else { bail!(Argument, "the option \"cloud.endpoint\" is no URL") };
         Ok(match self.options.path_style {
@@ -255,7 +255,7 @@ impl Maker<'_> {
         Ok(Client { store: Arc::new(store), parts: None, conditional: Some(false), region_is_guessed: false, secrets: self.secrets })
     }
 
-    /// What a web server is told of who asks.
+    /// The name of the client that a web server is told.
     fn authorization(&self) -> Result<Option<String>> {
         use base64::Engine;
         if let Some(token) = self.options.named("bearer_token") {

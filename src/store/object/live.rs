@@ -20,7 +20,7 @@ use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 /// Where a conditional put leaves its mark, so that one whose answer was lost is known again.
 const MARK: &str = "ozarrput";
-/// Memory for a body is taken in steps, so that a lie about its length costs nothing.
+/// Memory for a body is taken in steps, so that a false length costs nothing.
 const FIRST_ROOM: u64 = 64 << 20;
 /// What is added to a refusal that may stand for "missing".
 const FORBIDDEN: &str =
@@ -127,7 +127,7 @@ impl Live {
         Ok(())
     }
 
-    /// Gets bytes of an object, or `None` if there is none. A body that breaks off is gone on with where it ended, as long as the object
+    /// Gets bytes of an object, or `None` if there is none. If the connection breaks off in the body, the download goes on at the next byte, as long as the object
     /// stays the same.
     pub(super) async fn get(&self, path: &Path, want: Want, expected: Option<Version>) -> Result<Option<Got>> {
         let _permit = self.permit().await?;
@@ -380,7 +380,7 @@ impl Live {
             Err(e) if e.kind() == ErrorKind::Unsupported => Ok(false),
             other => other,
         };
-        // Who may not erase may put all the same.
+        // A client without the right to erase may still have the right to put.
         let _ = self.erase(&probe).await;
         result
     }
@@ -467,7 +467,7 @@ impl Live {
         }
     }
 
-    /// What lies directly below a prefix.
+    /// Lists what is directly below a prefix.
     pub(super) async fn list_dir(&self, prefix: &Path) -> Result<Listing> {
         let _permit = self.permit().await?;
         let mut tries = self.tries(false);

@@ -74,7 +74,7 @@ impl Inner {
         self.join(key)
     }
 
-    /// What all keys that begin with a prefix lie below.
+    /// Gives the path that all keys with a prefix are below.
     fn below(&self, prefix: &str) -> Result<Path> {
         self.join(check_prefix(prefix)?)
     }
@@ -235,7 +235,7 @@ impl Store for RemoteStore {
     }
 }
 
-/// Who waits for a result; told even if the task is dropped.
+/// Receives a result; it is called even if the task is dropped.
 struct Receiver<T>(Option<Box<dyn FnOnce(Result<T>) + Send>>);
 
 impl<T> Receiver<T> {

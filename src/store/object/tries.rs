@@ -16,7 +16,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// How often a host that has never answered is tried again.
 const FEW: u32 = 2;
-/// Bodies get a second more for so many bytes.
+/// The bytes of a body for which a request gets one second more.
 const SLOWEST: u64 = 64 << 10;
 
 const CERTIFICATE: &str = " (the option \"cloud.ca_file\" names certificates to trust)";
@@ -81,7 +81,7 @@ impl Tries {
         Tries { patience: patience.clone(), started, until: started + patience.deadline, done: 0, seen: Arc::default(), once: false }
     }
 
-    /// Gives time for a body of so many bytes.
+    /// Gives time for a body of `bytes` bytes.
     pub(super) fn allow(&mut self, bytes: u64) {
         self.until += Duration::from_secs((bytes / SLOWEST).min(1 << 20));
     }

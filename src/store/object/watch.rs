@@ -1,4 +1,4 @@
-//! What stands between the crate `object_store` and the network: it notes what the server says, which an error of that crate does not
+//! The layer between the crate `object_store` and the network: it notes what the server says, which an error of that crate does not
 //! tell, and mends answers that can be mended.
 
 use object_store::HeaderValue;
@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Of an error's text so many bytes are read.
+/// The bytes that are read of an error's text.
 const MOST_OF_ERROR: usize = 16 << 10;
-/// A whole object that came instead of a range is cut where it has at most so many bytes, or twice the range's.
+/// A whole object that came instead of a range is cut where it has at most this number of bytes, or twice the range's.
 const MOST_TO_CUT: u64 = 16 << 20;
-/// Objects of unknown length are taken up to so many bytes.
+/// The most bytes of an object of unknown length.
 const MOST_UNKNOWN: usize = 1 << 30;
 
 tokio::task_local! {
@@ -61,7 +61,7 @@ pub(super) enum Trouble {
     Other,
     /// Silence for too long.
     Silence,
-    /// No host of that name, or nobody who listens there.
+    /// No host of that name, or nothing that listens there.
     Unreached,
     /// The server's certificate is not accepted.
     Certificate,
@@ -111,7 +111,7 @@ struct Watched {
     requests: Arc<AtomicU64>,
 }
 
-/// What the trait's `async fn` stands for.
+/// The result of the trait's `async fn`.
 type Call<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
 
 impl HttpService for Watched {
@@ -222,7 +222,7 @@ fn trouble_of(cause: &(dyn std::error::Error + 'static), text: &str) -> Option<T
     if matches!(io.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable) {
         return Some(Trouble::Unreached);
     }
-    // Those who hand it on put it into errors of their own.
+    // Layers that hand it on put it into errors of their own.
     let mut inner = io.get_ref()?;
     while let Some(deeper) = inner.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()) {
         inner = deeper;

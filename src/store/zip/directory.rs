@@ -2,7 +2,7 @@
 //!
 //! Specification: PKWARE's APPNOTE 6.3.10, 4.3.12 to 4.3.16, 4.4 and 4.5.3. What is refused, because a reader that goes on would
 //! show one of two contents, or read outside: more than one end record that fits, end records that contradict each other, a
-//! directory that does not lie just before them, entries that overlap or reach into it, names that lead out of the archive.
+//! directory that is not just before them, entries that overlap or reach into it, names that lead out of the archive.
 
 use crate::error::{Error, Result, bail, err};
 use crate::limits::grow;
@@ -90,7 +90,7 @@ pub(super) struct Directory {
     pub count: u64,
 }
 
-/// Reads bytes of an archive: from an offset, so many.
+/// Reads bytes of an archive from an offset.
 pub(super) type ReadAt<'a> = &'a dyn Fn(u64, usize) -> Result<Vec<u8>>;
 
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
@@ -116,7 +116,7 @@ struct End {
     zip64: bool,
 }
 
-/// Finds and reads the directory of an archive of `len` bytes: its tail, and what of the directory lies before that.
+/// Finds and reads the directory of an archive of `len` bytes: its tail, and what of the directory is before that.
 pub(super) fn find(len: u64, read: ReadAt<'_>) -> Result<Directory> {
     if len < END_LEN {
         bail!(Truncated, "found {len} bytes, expected a zip archive, which has at least {END_LEN}");

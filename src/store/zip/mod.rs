@@ -240,7 +240,7 @@ fn map_of(directory: &Directory) -> Result<BTreeMap<Arc<str>, Arc<Slot>>> {
     Ok(map)
 }
 
-/// The one folder that everything is in, with a slash, if it is a node and the archive's own root is none.
+/// The one folder that everything is in, with a slash, if it is a node and the archive's own root is not.
 fn top_of(map: &BTreeMap<Arc<str>, Arc<Slot>>) -> String {
     let Some((first, _)) = map.first_key_value().and_then(|(key, _)| key.split_once('/')) else { return String::new() };
     let top = format!("{first}/");

@@ -73,7 +73,7 @@ struct Scan<'a> {
     at: u64,
     /// The records of the last whole directory.
     listed: Vec<u8>,
-    /// What stands behind it: names as they are stored, and entries.
+    /// What follows it: names as they are stored, and entries.
     entries: Vec<(Vec<u8>, Entry)>,
     lost: u64,
 }

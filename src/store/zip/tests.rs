@@ -313,7 +313,9 @@ fn one_writer_has_the_file() {
     a.flush().unwrap();
     let other = writer(&path);
     let e = other.put("m", &[b"3"], Condition::None).unwrap_err();
-    assert_eq!(e.kind(), ErrorKind::Conflict, "another description of the file cannot lock it: {e}");
+    assert_eq!(e.kind(), ErrorKind::Again, "another description of the file cannot lock it: {e}");
+    let e = other.put("m", &[b"3"], Condition::Absent).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Again, "a key that holds nothing is no conflict: {e}");
     assert_eq!(repair(&path).unwrap_err().kind(), ErrorKind::Conflict);
     drop((a, b));
     // The length differs from the one that the directory was read at.

@@ -1,6 +1,6 @@
 //! Writing a zip archive: entries are appended, stored as they are, and the directory goes behind them when the store is flushed.
 //!
-//! Nothing that stands in the file is ever written over: a directory that is there keeps its place when entries follow, and is dead
+//! Nothing in the file is ever written over: a directory that is there keeps its place when entries follow, and is dead
 //! once a newer one ends the file. So from the first put until the flush the file has no end record at its end; whoever opens it
 //! then is told so, and `repair` makes an archive of what is whole. A header tells size and checksum before the data come.
 
@@ -55,14 +55,14 @@ impl Writer {
         match os::try_lock_byte(file.as_fd(), LOCK_BYTE) {
             Ok(()) | Err(Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => {}
             Err(Errno(libc::EAGAIN | libc::EACCES)) => {
-                bail!(Conflict, "{} is open for writing already, in another program or under another name", path.display())
+                bail!(Again, "{} is open for writing already, in another program or under another name", path.display())
             }
             Err(e) => return Err(e.error("lock")),
         }
         let now = os::stat(file.as_fd()).map_err(|e| e.error("stat"))?;
         let (old, at) = as_read.map_or((&[][..], 0), |(_, old, len)| (old, len));
         let is_same = match as_read {
-            Some((object, _, _)) => object.is_file(&now),
+            Some((object, _, _)) => object.is_file(&now)?,
             None => true,
         };
         if !is_same || now.st_size != at as i64 {
@@ -239,7 +239,7 @@ fn open_to_write(path: &Path, make: bool, sync: SyncMode) -> Result<OwnedFd> {
     Ok(file)
 }
 
-/// A number in 32 bits, or all ones for one that stands in the zip64 field instead.
+/// A number in 32 bits, or all ones for one that is in the zip64 field instead.
 fn short(n: u64) -> [u8; 4] {
     u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes()
 }
