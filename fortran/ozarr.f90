@@ -201,7 +201,7 @@ module ozarr
       import :: c_ptr, c_size_t, c_int32_t
       type(c_ptr), value :: handle, buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function text_call
     function named_text_call(handle, name, buf, cap, length) bind(c) result(r)
@@ -209,7 +209,7 @@ module ozarr
       type(c_ptr), value :: handle, buf
       character(kind=c_char), intent(in) :: name(*)
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function named_text_call
   end interface
@@ -522,11 +522,11 @@ contains
     if (status == OZARR_OK .and. present(zarr_format)) status = ozarr_spec_set_zarr_format(spec, int(zarr_format, c_int32_t))
     if (present(chunks)) then
       if (status == OZARR_OK) status = ozf_dims(chunks, "chunks" // c_null_char, rank, dims, found)
-      if (status == OZARR_OK) status = ozarr_spec_set_chunks(spec, c_loc(dims))
+      if (status == OZARR_OK) status = ozarr_spec_set_chunks(spec, dims)
     end if
     if (present(inner_chunks)) then
       if (status == OZARR_OK) status = ozf_dims(inner_chunks, "inner_chunks" // c_null_char, rank, dims, found)
-      if (status == OZARR_OK) status = ozarr_spec_set_inner_chunks(spec, c_loc(dims))
+      if (status == OZARR_OK) status = ozarr_spec_set_inner_chunks(spec, dims)
     end if
     if (present(fill)) then
       if (status == OZARR_OK) status = ozf_set_fill(spec, fill)
@@ -571,7 +571,7 @@ contains
       letters(len_trim(names(d)) + 1, c) = c_null_char
       pointers(c) = c_loc(letters(1, c))
     end do
-    status = ozarr_spec_set_dimension_names(spec, c_loc(pointers))
+    status = ozarr_spec_set_dimension_names(spec, pointers)
   end subroutine set_names
 
   ! ==================================================================================================================
@@ -694,8 +694,7 @@ contains
       room = length + 1
       if (allocated(buf)) deallocate (buf)
       allocate (buf(room))
-      status = ozarr_array_dimension_name(self%handle, self%dimensions - int(dim, c_int32_t), c_loc(buf), room, length, &
-        c_null_ptr)
+      status = ozarr_array_dimension_name(self%handle, self%dimensions - int(dim, c_int32_t), c_loc(buf), room, length)
       if (status /= OZARR_ERR_BUFFER_SIZE) exit
     end do
     if (status == OZARR_OK) name = text_at(c_loc(buf))

@@ -96,58 +96,37 @@ fn functions_are_exported_by_the_boundary_only() {
     walk(&root().join("src"), &root().join("src/ffi"));
 }
 
-/// Name and parameters of every prototype in the headers.
-fn prototypes() -> Vec<(String, Vec<String>)> {
-    let headers = ["ozarr.h", "ozarr_advanced.h", "ozarr_formats.h", "ozarr_extend.h"];
-    let header: String = headers.iter().map(|h| fs::read_to_string(root().join("include").join(h)).unwrap()).collect();
-    let code: String = header.split("/*").enumerate().map(|(i, t)| if i == 0 { t } else { t.split_once("*/").unwrap().1 }).collect();
-    let statements = code.split(';').filter_map(|s| s[s.find("ozarr_")?..].trim().strip_suffix(')'));
-    let found = statements.filter_map(|s| {
-        let (head, parameters) = s.rsplit_once('(')?;
-        let name = head.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()?;
-        Some((name.to_string(), parameters.split(',').map(|p| p.trim().to_string()).collect()))
-    });
-    found.filter(|(name, _)| name.starts_with("ozarr_")).collect()
+/// Whether `c_tests/nulls.c` has a call of a function with NULL for an argument, by a macro.
+fn tried(text: &str, by: &str, argument: &str, function: &str) -> bool {
+    text.contains(&format!("{by}(\"{argument}\", {function}("))
 }
 
 #[test]
-fn every_pointer_argument_is_tried_as_null() {
+fn every_pointer_argument_is_tried_as_null_with_the_end_that_the_data_say() {
     let text = fs::read_to_string(root().join("c_tests/nulls.c")).unwrap();
-    let all = [
-        "array",
-        "group",
-        "node",
-        "chunk_iter",
-        "shard_writer",
-        "spec",
-        "store",
-        "context",
-        "dtype",
-        "varlen",
-        "dataset",
-        "request",
-        "appender",
-    ];
-    let mut handles = all.map(|h| format!("ozarr_{h} *{h}")).to_vec();
-    handles.push("ozarr_node_iter *iter".into());
-    let (mut tried, mut missing) = (0, Vec::new());
-    for (name, parameters) in prototypes() {
-        for (i, parameter) in parameters.iter().enumerate().filter(|(_, p)| p.contains('*')) {
-            let is_handle = i == 0 && handles.iter().any(|h| parameter.trim_start_matches("const ") == h);
-            // Handles, and buffers, are in handles.c; the other one gives false.
-            if (is_handle && name != "ozarr_store_open_ex") || ["ozarr_has_feature", "ozarr_buffer_free"].contains(&name.as_str()) {
+    let abi: serde_json::Value = serde_json::from_str(&fs::read_to_string(root().join("abi/ozarr.json")).unwrap()).unwrap();
+    let (mut count, mut wrong) = (0, Vec::new());
+    for function in abi["functions"].as_array().unwrap() {
+        let name = function["name"].as_str().unwrap();
+        for (i, parameter) in function["parameters"].as_array().unwrap().iter().enumerate() {
+            let (argument, kind) = (parameter["name"].as_str().unwrap(), parameter["kind"].as_str().unwrap());
+            let null = parameter["null"].as_bool();
+            // Handles, and buffers, are in handles.c; ozarr_has_feature gives false.
+            let is_elsewhere = i == 0 && kind == "handle" && null != Some(true) && parameter["direction"] == "in";
+            if null.is_none() || kind == "callback" || is_elsewhere || ["ozarr_has_feature", "ozarr_buffer_free"].contains(&name) {
                 continue;
             }
-            let argument = parameter.rsplit(['*', ' ']).next().unwrap();
-            let is_tried = ["NULL_IS", "NULL_OK"].iter().any(|m| text.contains(&format!("{m}(\"{argument}\", {name}(")));
-            tried += 1;
-            if !is_tried {
-                missing.push(format!("{name}: {argument}"));
+            count += 1;
+            let (refused, taken) = (tried(&text, "NULL_IS", argument, name), tried(&text, "NULL_OK", argument, name));
+            // What has a length in bytes, or a capacity, may be NULL where that is 0: either may be tried.
+            let has_length = (["bytes", "text"].contains(&kind) && !parameter["length"].is_null()) || parameter["length"] == "cap";
+            if (has_length && !refused && !taken) || (!has_length && (taken, refused) != (null == Some(true), null == Some(false))) {
+                wrong.push(format!("{name}: {argument} (may be NULL: {null:?}, NULL_IS: {refused}, NULL_OK: {taken})"));
             }
         }
     }
-    assert!(tried > 150, "the prototypes are not found: {tried}");
-    assert!(missing.is_empty(), "not in nulls.c: {missing:?}");
+    assert!(count > 150, "the functions are not found: {count}");
+    assert!(wrong.is_empty(), "c_tests/nulls.c and abi/ozarr.json differ:\n{}", wrong.join("\n"));
 }
 
 #[test]

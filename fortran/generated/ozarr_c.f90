@@ -1,7 +1,8 @@
-! Generated from the headers in include/ by tools/bindings.py: a change here is lost.
+! Generated from abi/ozarr.json by tools/bindings.py: a change here is lost.
 !
 ! The functions and numbers of the C library, as they are: texts end in c_null_char, indices count from 0, dimensions are in
-! C's order. The module `ozarr` is what a program wants; this one is for what it leaves out.
+! C's order. An argument that may be NULL is optional, or a type(c_ptr). The module `ozarr` is what a program wants; this one is
+! for what it leaves out.
 module ozarr_c
   use, intrinsic :: iso_c_binding
   implicit none
@@ -396,7 +397,7 @@ module ozarr_c
     function ozarr_set_error(status, message) bind(c, name="ozarr_set_error") result(r)
       import :: c_char, c_int32_t
       integer(c_int32_t), value :: status
-      character(kind=c_char), intent(in) :: message(*)
+      character(kind=c_char), intent(in), optional :: message(*)
       integer(c_int32_t) :: r
     end function ozarr_set_error
     function ozarr_version() bind(c, name="ozarr_version") result(r)
@@ -430,7 +431,7 @@ module ozarr_c
       character(kind=c_char), intent(in) :: key(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_context_get
     function ozarr_context_set_log(context, level, fn, user) bind(c, name="ozarr_context_set_log") result(r)
@@ -452,7 +453,7 @@ module ozarr_c
       integer(c_int32_t), value :: type_
       integer(c_int32_t), value :: rank
       integer(c_int64_t), intent(in) :: shape(*)
-      type(c_ptr), value :: chunks
+      integer(c_int64_t), intent(in), optional :: chunks(*)
       integer(c_int32_t), value :: flags
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
@@ -541,8 +542,8 @@ module ozarr_c
       type(c_ptr), value :: array
       integer(c_int32_t), value :: dim
       integer(c_int64_t), value :: index
-      integer(c_int64_t), intent(inout) :: start(*)
-      integer(c_int64_t), intent(inout) :: extent
+      integer(c_int64_t), intent(inout) :: start
+      integer(c_int64_t), intent(inout), optional :: extent
       integer(c_int32_t) :: r
     end function ozarr_array_chunk_extent
     function ozarr_array_inner_chunk_shape(array, shape) bind(c, name="ozarr_array_inner_chunk_shape") result(r)
@@ -565,27 +566,27 @@ module ozarr_c
     end function ozarr_array_item_size
     function ozarr_array_dimension_name(array, dim, buf, cap, length, named) bind(c, &
       name="ozarr_array_dimension_name") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_bool, c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: array
       integer(c_int32_t), value :: dim
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      type(c_ptr), value :: named
+      integer(c_size_t), intent(inout), optional :: length
+      logical(c_bool), intent(inout), optional :: named
       integer(c_int32_t) :: r
     end function ozarr_array_dimension_name
     function ozarr_array_set_dimension_names(array, names) bind(c, name="ozarr_array_set_dimension_names") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
-      type(c_ptr), value :: names
+      type(c_ptr), intent(in), optional :: names(*)
       integer(c_int32_t) :: r
     end function ozarr_array_set_dimension_names
     function ozarr_array_fill_value(array, value, bytes, defined) bind(c, name="ozarr_array_fill_value") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_bool, c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: array
       type(c_ptr), value :: value
       integer(c_size_t), value :: bytes
-      type(c_ptr), value :: defined
+      logical(c_bool), intent(inout), optional :: defined
       integer(c_int32_t) :: r
     end function ozarr_array_fill_value
     function ozarr_array_resize(array, shape) bind(c, name="ozarr_array_resize") result(r)
@@ -637,7 +638,7 @@ module ozarr_c
       integer(c_int64_t), value :: index
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_attr_name
     function ozarr_attr_kind(node, name, kind) bind(c, name="ozarr_attr_kind") result(r)
@@ -674,7 +675,7 @@ module ozarr_c
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_attr_get_string
     function ozarr_attr_get_strings(node, name, buf, cap, length, count) bind(c, &
@@ -684,8 +685,8 @@ module ozarr_c
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int64_t), intent(inout) :: count
+      integer(c_size_t), intent(inout), optional :: length
+      integer(c_int64_t), intent(inout), optional :: count
       integer(c_int32_t) :: r
     end function ozarr_attr_get_strings
     function ozarr_attr_get_numbers(node, name, type_, values, cap, count) bind(c, &
@@ -705,7 +706,7 @@ module ozarr_c
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_attr_get_json
     function ozarr_attr_set_int64(node, name, value) bind(c, name="ozarr_attr_set_int64") result(r)
@@ -740,7 +741,7 @@ module ozarr_c
       import :: c_char, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: node
       character(kind=c_char), intent(in) :: name(*)
-      type(c_ptr), value :: values
+      type(c_ptr), intent(in) :: values(*)
       integer(c_int64_t), value :: count
       integer(c_int32_t) :: r
     end function ozarr_attr_set_strings
@@ -772,7 +773,7 @@ module ozarr_c
       type(c_ptr), value :: node
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_attrs_get
     function ozarr_attrs_set(node, json) bind(c, name="ozarr_attrs_set") result(r)
@@ -852,9 +853,9 @@ module ozarr_c
       type(c_ptr), value :: group
     end subroutine ozarr_group_free
     function ozarr_group_nodes(group, pattern, depth, out) bind(c, name="ozarr_group_nodes") result(r)
-      import :: c_int32_t, c_ptr
+      import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
-      type(c_ptr), value :: pattern
+      character(kind=c_char), intent(in) :: pattern(*)
       integer(c_int32_t), value :: depth
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
@@ -870,7 +871,7 @@ module ozarr_c
       type(c_ptr), value :: iter
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_node_iter_name
     function ozarr_node_iter_kind(iter, kind) bind(c, name="ozarr_node_iter_kind") result(r)
@@ -884,7 +885,7 @@ module ozarr_c
       type(c_ptr), value :: iter
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_node_iter_error
     subroutine ozarr_node_iter_free(iter) bind(c, name="ozarr_node_iter_free")
@@ -919,7 +920,7 @@ module ozarr_c
       type(c_ptr), value :: node
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_node_path
     function ozarr_node_metadata(node, buf, cap, length) bind(c, name="ozarr_node_metadata") result(r)
@@ -927,7 +928,7 @@ module ozarr_c
       type(c_ptr), value :: node
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_node_metadata
     function ozarr_node_zarr_format(node, format) bind(c, name="ozarr_node_zarr_format") result(r)
@@ -949,7 +950,7 @@ module ozarr_c
       character(kind=c_char), intent(in) :: key(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_node_get
     function ozarr_node_refresh(node) bind(c, name="ozarr_node_refresh") result(r)
@@ -966,7 +967,7 @@ module ozarr_c
       import :: c_int32_t, c_int64_t, c_ptr
       integer(c_int32_t), value :: type_
       integer(c_int32_t), value :: rank
-      integer(c_int64_t), intent(in) :: shape(*)
+      integer(c_int64_t), intent(in), optional :: shape(*)
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_spec_new
@@ -997,9 +998,9 @@ module ozarr_c
       integer(c_int32_t) :: r
     end function ozarr_spec_set_zarr_format
     function ozarr_spec_set_chunks(spec, chunks) bind(c, name="ozarr_spec_set_chunks") result(r)
-      import :: c_int32_t, c_ptr
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: spec
-      type(c_ptr), value :: chunks
+      integer(c_int64_t), intent(in) :: chunks(*)
       integer(c_int32_t) :: r
     end function ozarr_spec_set_chunks
     function ozarr_spec_set_chunk_extents(spec, dim, count, extents) bind(c, &
@@ -1008,13 +1009,13 @@ module ozarr_c
       type(c_ptr), value :: spec
       integer(c_int32_t), value :: dim
       integer(c_int64_t), value :: count
-      integer(c_int64_t), intent(in) :: extents
+      integer(c_int64_t), intent(in) :: extents(*)
       integer(c_int32_t) :: r
     end function ozarr_spec_set_chunk_extents
     function ozarr_spec_set_inner_chunks(spec, chunks) bind(c, name="ozarr_spec_set_inner_chunks") result(r)
-      import :: c_int32_t, c_ptr
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: spec
-      type(c_ptr), value :: chunks
+      integer(c_int64_t), intent(in) :: chunks(*)
       integer(c_int32_t) :: r
     end function ozarr_spec_set_inner_chunks
     function ozarr_spec_unset_inner_chunks(spec) bind(c, name="ozarr_spec_unset_inner_chunks") result(r)
@@ -1051,7 +1052,7 @@ module ozarr_c
     function ozarr_spec_set_dimension_names(spec, names) bind(c, name="ozarr_spec_set_dimension_names") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: spec
-      type(c_ptr), value :: names
+      type(c_ptr), intent(in) :: names(*)
       integer(c_int32_t) :: r
     end function ozarr_spec_set_dimension_names
     function ozarr_spec_set_order(spec, order) bind(c, name="ozarr_spec_set_order") result(r)
@@ -1115,7 +1116,7 @@ module ozarr_c
       type(c_ptr), value :: spec
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_spec_to_json
     function ozarr_spec_suggest(spec, buf, cap, length) bind(c, name="ozarr_spec_suggest") result(r)
@@ -1123,7 +1124,7 @@ module ozarr_c
       type(c_ptr), value :: spec
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_spec_suggest
     subroutine ozarr_spec_free(spec) bind(c, name="ozarr_spec_free")
@@ -1250,8 +1251,8 @@ module ozarr_c
       integer(c_size_t), value :: index
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int64_t), intent(inout) :: extent
+      integer(c_size_t), intent(inout), optional :: length
+      integer(c_int64_t), intent(inout), optional :: extent
       integer(c_int32_t) :: r
     end function ozarr_dataset_dimension
     function ozarr_dataset_dimension_length(dataset, name, length) bind(c, &
@@ -1269,8 +1270,8 @@ module ozarr_c
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int32_t), value :: type_
       integer(c_int32_t), value :: rank
-      type(c_ptr), value :: dimensions
-      type(c_ptr), intent(inout) :: out
+      type(c_ptr), intent(in) :: dimensions(*)
+      type(c_ptr), intent(inout), optional :: out
       integer(c_int32_t) :: r
     end function ozarr_dataset_define_variable
     function ozarr_dataset_define_variable_ex(dataset, name, variable, flags, out) bind(c, &
@@ -1280,7 +1281,7 @@ module ozarr_c
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: variable
       integer(c_int32_t), value :: flags
-      type(c_ptr), intent(inout) :: out
+      type(c_ptr), intent(inout), optional :: out
       integer(c_int32_t) :: r
     end function ozarr_dataset_define_variable_ex
     function ozarr_dataset_define_coordinate(dataset, name, type_, length, data, bytes, units, out) bind(c, &
@@ -1292,8 +1293,8 @@ module ozarr_c
       integer(c_int64_t), value :: length
       type(c_ptr), value :: data
       integer(c_size_t), value :: bytes
-      character(kind=c_char), intent(in) :: units(*)
-      type(c_ptr), intent(inout) :: out
+      character(kind=c_char), intent(in), optional :: units(*)
+      type(c_ptr), intent(inout), optional :: out
       integer(c_int32_t) :: r
     end function ozarr_dataset_define_coordinate
     function ozarr_dataset_define_time(dataset, name, length, units, calendar, out) bind(c, &
@@ -1303,8 +1304,8 @@ module ozarr_c
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int64_t), value :: length
       character(kind=c_char), intent(in) :: units(*)
-      character(kind=c_char), intent(in) :: calendar(*)
-      type(c_ptr), intent(inout) :: out
+      character(kind=c_char), intent(in), optional :: calendar(*)
+      type(c_ptr), intent(inout), optional :: out
       integer(c_int32_t) :: r
     end function ozarr_dataset_define_time
     function ozarr_dataset_set_coordinate(dataset, name) bind(c, name="ozarr_dataset_set_coordinate") result(r)
@@ -1326,8 +1327,8 @@ module ozarr_c
       integer(c_size_t), value :: index
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      logical(c_bool), intent(inout) :: coordinate
+      integer(c_size_t), intent(inout), optional :: length
+      logical(c_bool), intent(inout), optional :: coordinate
       integer(c_int32_t) :: r
     end function ozarr_dataset_variable
     function ozarr_dataset_open_variable(dataset, name, out) bind(c, name="ozarr_dataset_open_variable") result(r)
@@ -1382,28 +1383,28 @@ module ozarr_c
     end function ozarr_array_write_times
     function ozarr_array_missing_value(array, value, bytes, defined) bind(c, &
       name="ozarr_array_missing_value") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
+      import :: c_bool, c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: array
       type(c_ptr), value :: value
       integer(c_size_t), value :: bytes
-      type(c_ptr), value :: defined
+      logical(c_bool), intent(inout) :: defined
       integer(c_int32_t) :: r
     end function ozarr_array_missing_value
     function ozarr_time_to_text(units, calendar, count, buf, cap, length) bind(c, &
       name="ozarr_time_to_text") result(r)
       import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
       character(kind=c_char), intent(in) :: units(*)
-      character(kind=c_char), intent(in) :: calendar(*)
+      character(kind=c_char), intent(in), optional :: calendar(*)
       integer(c_int64_t), value :: count
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_time_to_text
     function ozarr_time_from_text(units, calendar, moment, count) bind(c, name="ozarr_time_from_text") result(r)
       import :: c_char, c_int32_t, c_int64_t
       character(kind=c_char), intent(in) :: units(*)
-      character(kind=c_char), intent(in) :: calendar(*)
+      character(kind=c_char), intent(in), optional :: calendar(*)
       character(kind=c_char), intent(in) :: moment(*)
       integer(c_int64_t), intent(inout) :: count
       integer(c_int32_t) :: r
@@ -1439,8 +1440,8 @@ module ozarr_c
       name="ozarr_appender_position") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: appender
-      integer(c_int64_t), intent(inout) :: position
-      integer(c_int64_t), intent(inout) :: published
+      integer(c_int64_t), intent(inout), optional :: position
+      integer(c_int64_t), intent(inout), optional :: published
       integer(c_int32_t) :: r
     end function ozarr_appender_position
     function ozarr_appender_flush(appender) bind(c, name="ozarr_appender_flush") result(r)
@@ -1464,7 +1465,7 @@ module ozarr_c
       integer(c_int32_t), value :: dim
       integer(c_int64_t), value :: beyond
       integer(c_int64_t), value :: timeout_ms
-      integer(c_int64_t), intent(inout) :: length
+      integer(c_int64_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_array_wait_growth
     function ozarr_array_partition(array, region, workers, index, flags, start, shape) bind(c, &
@@ -1484,7 +1485,7 @@ module ozarr_c
       type(c_ptr), value :: node
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_node_export
     function ozarr_node_import(location, mode, data, bytes, array, group) bind(c, &
@@ -1603,7 +1604,7 @@ module ozarr_c
       integer(c_size_t), value :: count
       type(c_ptr), intent(in) :: requests(*)
       real(c_double), value :: seconds
-      type(c_ptr), value :: statuses
+      integer(c_int32_t), intent(inout), optional :: statuses(*)
       integer(c_int32_t) :: r
     end function ozarr_requests_wait_all
     function ozarr_requests_wait_any(count, requests, seconds, index) bind(c, &
@@ -1612,7 +1613,7 @@ module ozarr_c
       integer(c_size_t), value :: count
       type(c_ptr), intent(in) :: requests(*)
       real(c_double), value :: seconds
-      integer(c_int64_t), intent(inout) :: index(*)
+      integer(c_int64_t), intent(inout) :: index
       integer(c_int32_t) :: r
     end function ozarr_requests_wait_any
     function ozarr_shutdown() bind(c, name="ozarr_shutdown") result(r)
@@ -1632,7 +1633,7 @@ module ozarr_c
       type(c_ptr), value :: context
       character(kind=c_char), intent(in) :: location(*)
       character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), value :: options
+      type(c_ptr), intent(in), optional :: options(*)
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_store_open_ex
@@ -1748,7 +1749,7 @@ module ozarr_c
       logical(c_bool), intent(inout) :: current
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_group_consolidated_check
     function ozarr_array_info(array, info) bind(c, name="ozarr_array_info") result(r)
@@ -1762,7 +1763,7 @@ module ozarr_c
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: array
       integer(c_int64_t), intent(in) :: counts(*)
-      type(c_ptr), value :: indices
+      type(c_ptr), intent(in) :: indices(*)
       integer(c_int32_t), value :: type_
       type(c_ptr), value :: data
       integer(c_size_t), value :: bytes
@@ -1773,7 +1774,7 @@ module ozarr_c
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: array
       integer(c_int64_t), intent(in) :: counts(*)
-      type(c_ptr), value :: indices
+      type(c_ptr), intent(in) :: indices(*)
       integer(c_int32_t), value :: type_
       type(c_ptr), value :: data
       integer(c_size_t), value :: bytes
@@ -1784,7 +1785,7 @@ module ozarr_c
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
       integer(c_int64_t), intent(in) :: counts(*)
-      type(c_ptr), value :: indices
+      type(c_ptr), intent(in) :: indices(*)
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_read_orthogonal_ex
@@ -1793,7 +1794,7 @@ module ozarr_c
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
       integer(c_int64_t), intent(in) :: counts(*)
-      type(c_ptr), value :: indices
+      type(c_ptr), intent(in) :: indices(*)
       type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_orthogonal_ex
@@ -1839,14 +1840,14 @@ module ozarr_c
     end function ozarr_array_write_points_ex
     function ozarr_array_read_mask(array, region, mask, type_, data, bytes, selected) bind(c, &
       name="ozarr_array_read_mask") result(r)
-      import :: c_int32_t, c_int8_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_int8_t, c_ptr, c_size_t
       type(c_ptr), value :: array
       type(c_ptr), value :: region
       integer(c_int8_t), intent(in) :: mask(*)
       integer(c_int32_t), value :: type_
       type(c_ptr), value :: data
       integer(c_size_t), value :: bytes
-      type(c_ptr), value :: selected
+      integer(c_int64_t), intent(inout), optional :: selected
       integer(c_int32_t) :: r
     end function ozarr_array_read_mask
     function ozarr_array_write_mask(array, region, mask, type_, data, bytes) bind(c, &
@@ -1933,7 +1934,7 @@ module ozarr_c
       logical(c_bool), value :: write
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_array_explain_text
     function ozarr_array_stats(array, stats) bind(c, name="ozarr_array_stats") result(r)
@@ -1974,7 +1975,7 @@ module ozarr_c
       type(c_ptr), value :: stats
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_stats_text
     function ozarr_array_read_varlen(array, region, out) bind(c, name="ozarr_array_read_varlen") result(r)
@@ -1989,7 +1990,7 @@ module ozarr_c
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: array
       type(c_ptr), value :: region
-      integer(c_int64_t), intent(in) :: offsets
+      integer(c_int64_t), intent(in) :: offsets(*)
       type(c_ptr), value :: data
       integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
@@ -1998,7 +1999,7 @@ module ozarr_c
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
       type(c_ptr), value :: region
-      type(c_ptr), value :: strings
+      type(c_ptr), intent(in) :: strings(*)
       integer(c_int32_t) :: r
     end function ozarr_array_write_strings
     function ozarr_array_list_type(array, type_) bind(c, name="ozarr_array_list_type") result(r)
@@ -2012,7 +2013,7 @@ module ozarr_c
       type(c_ptr), value :: array
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_array_fill_text
     function ozarr_varlen_count(varlen, count) bind(c, name="ozarr_varlen_count") result(r)
@@ -2076,7 +2077,7 @@ module ozarr_c
       type(c_ptr), value :: dtype
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int64_t), intent(inout) :: scale
       integer(c_int32_t) :: r
     end function ozarr_dtype_unit
@@ -2092,7 +2093,7 @@ module ozarr_c
       type(c_ptr), value :: dtype
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_dtype_name
     function ozarr_dtype_to_json(dtype, format, buf, cap, length) bind(c, name="ozarr_dtype_to_json") result(r)
@@ -2101,7 +2102,7 @@ module ozarr_c
       integer(c_int32_t), value :: format
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_dtype_to_json
     function ozarr_dtype_field_count(dtype, count) bind(c, name="ozarr_dtype_field_count") result(r)
@@ -2114,7 +2115,7 @@ module ozarr_c
       import :: c_char, c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: dtype
       character(kind=c_char), intent(in) :: name(*)
-      integer(c_size_t), intent(inout) :: index(*)
+      integer(c_size_t), intent(inout) :: index
       integer(c_int32_t) :: r
     end function ozarr_dtype_field_index
     function ozarr_dtype_field_name(dtype, index, buf, cap, length) bind(c, name="ozarr_dtype_field_name") result(r)
@@ -2123,7 +2124,7 @@ module ozarr_c
       integer(c_size_t), value :: index
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_dtype_field_name
     function ozarr_dtype_field_offset(dtype, index, offset) bind(c, name="ozarr_dtype_field_offset") result(r)
@@ -2145,7 +2146,7 @@ module ozarr_c
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: dtype
       integer(c_size_t), value :: index
-      integer(c_int64_t), intent(inout) :: shape(*)
+      integer(c_int64_t), intent(inout), optional :: shape(*)
       integer(c_size_t), value :: cap
       integer(c_int32_t), intent(inout) :: rank
       integer(c_int32_t) :: r
@@ -2166,7 +2167,7 @@ module ozarr_c
       integer(c_size_t), value :: bytes
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_dtype_scalar_to_json
     function ozarr_dtype_scalar_from_json(dtype, format, json, value, bytes) bind(c, &
@@ -2192,7 +2193,7 @@ module ozarr_c
       integer(c_int64_t), intent(in) :: index(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_array_chunk_key
     function ozarr_array_chunk_place(array, index, inner, stored, offset, bytes) bind(c, &
@@ -2214,7 +2215,7 @@ module ozarr_c
       logical(c_bool), value :: inner
       type(c_ptr), value :: data
       integer(c_size_t), value :: bytes
-      integer(c_size_t), intent(inout) :: used
+      integer(c_size_t), intent(inout), optional :: used
       integer(c_int32_t) :: r
     end function ozarr_array_chunk_read
     function ozarr_array_chunk_write(array, index, inner, data, bytes) bind(c, &
@@ -2303,7 +2304,7 @@ module ozarr_c
     function ozarr_migrate(source, dest, flags, progress, user) bind(c, name="ozarr_migrate") result(r)
       import :: c_char, c_funptr, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: source(*)
-      type(c_ptr), value :: dest
+      character(kind=c_char), intent(in) :: dest(*)
       integer(c_int32_t), value :: flags
       type(c_funptr), value :: progress
       type(c_ptr), value :: user
@@ -2319,7 +2320,7 @@ module ozarr_c
     function ozarr_copy(source, dest, options) bind(c, name="ozarr_copy") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: source(*)
-      type(c_ptr), value :: dest
+      character(kind=c_char), intent(in) :: dest(*)
       type(c_ptr), value :: options
       integer(c_int32_t) :: r
     end function ozarr_copy
@@ -2335,7 +2336,7 @@ module ozarr_c
     function ozarr_node_copy(source, dest, exists, flags, progress, user) bind(c, name="ozarr_node_copy") result(r)
       import :: c_char, c_funptr, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: source(*)
-      type(c_ptr), value :: dest
+      character(kind=c_char), intent(in) :: dest(*)
       integer(c_int32_t), value :: exists
       integer(c_int32_t), value :: flags
       type(c_funptr), value :: progress
@@ -2383,7 +2384,7 @@ module ozarr_c
       character(kind=c_char), intent(in) :: key(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_store_key_get
     function ozarr_store_key_put(store, key, data, bytes) bind(c, name="ozarr_store_key_put") result(r)
@@ -2398,7 +2399,7 @@ module ozarr_c
       import :: c_bool, c_char, c_int32_t, c_ptr
       type(c_ptr), value :: store
       character(kind=c_char), intent(in) :: key(*)
-      logical(c_bool), intent(inout) :: erased
+      logical(c_bool), intent(inout), optional :: erased
       integer(c_int32_t) :: r
     end function ozarr_store_key_erase
     function ozarr_store_key_exists(store, key, exists) bind(c, name="ozarr_store_key_exists") result(r)
@@ -2432,7 +2433,7 @@ module ozarr_c
       type(c_ptr), value :: group
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_group_nc_version
     function ozarr_group_nc_dimension_count(group, count) bind(c, name="ozarr_group_nc_dimension_count") result(r)
@@ -2448,9 +2449,9 @@ module ozarr_c
       integer(c_size_t), value :: index
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
-      integer(c_int64_t), intent(inout) :: extent
-      logical(c_bool), intent(inout) :: unlimited
+      integer(c_size_t), intent(inout), optional :: length
+      integer(c_int64_t), intent(inout), optional :: extent
+      logical(c_bool), intent(inout), optional :: unlimited
       integer(c_int32_t) :: r
     end function ozarr_group_nc_dimension
     function ozarr_group_nc_define_dimension(group, name, length, unlimited) bind(c, &
@@ -2473,7 +2474,7 @@ module ozarr_c
       type(c_ptr), value :: array
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_array_nc_type
     function ozarr_attr_nc_type(node, name, buf, cap, length) bind(c, name="ozarr_attr_nc_type") result(r)
@@ -2482,7 +2483,7 @@ module ozarr_c
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_attr_nc_type
     function ozarr_group_image_count(group, count) bind(c, name="ozarr_group_image_count") result(r)
@@ -2495,8 +2496,8 @@ module ozarr_c
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: group
       integer(c_size_t), value :: image
-      integer(c_size_t), intent(inout) :: levels
-      integer(c_size_t), intent(inout) :: axes
+      integer(c_size_t), intent(inout), optional :: levels
+      integer(c_size_t), intent(inout), optional :: axes
       integer(c_int32_t) :: r
     end function ozarr_group_image_size
     function ozarr_group_image_level(group, image, level, buf, cap, length) bind(c, &
@@ -2507,7 +2508,7 @@ module ozarr_c
       integer(c_size_t), value :: level
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_group_image_level
     function ozarr_group_image_scale(group, image, level, room, scale, translation) bind(c, &
@@ -2517,8 +2518,8 @@ module ozarr_c
       integer(c_size_t), value :: image
       integer(c_size_t), value :: level
       integer(c_size_t), value :: room
-      real(c_double), intent(inout) :: scale
-      real(c_double), intent(inout) :: translation
+      real(c_double), intent(inout), optional :: scale(*)
+      real(c_double), intent(inout), optional :: translation(*)
       integer(c_int32_t) :: r
     end function ozarr_group_image_scale
     function ozarr_group_image_axis_name(group, image, axis, buf, cap, length) bind(c, &
@@ -2529,7 +2530,7 @@ module ozarr_c
       integer(c_size_t), value :: axis
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_group_image_axis_name
     function ozarr_group_image_axis_kind(group, image, axis, buf, cap, length) bind(c, &
@@ -2540,7 +2541,7 @@ module ozarr_c
       integer(c_size_t), value :: axis
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_group_image_axis_kind
     function ozarr_group_image_axis_unit(group, image, axis, buf, cap, length) bind(c, &
@@ -2551,14 +2552,14 @@ module ozarr_c
       integer(c_size_t), value :: axis
       type(c_ptr), value :: buf
       integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout) :: length
+      integer(c_size_t), intent(inout), optional :: length
       integer(c_int32_t) :: r
     end function ozarr_group_image_axis_unit
     function ozarr_zip_repair(path, keys, lost) bind(c, name="ozarr_zip_repair") result(r)
       import :: c_char, c_int32_t, c_int64_t
       character(kind=c_char), intent(in) :: path(*)
-      integer(c_int64_t), intent(inout) :: keys
-      integer(c_int64_t), intent(inout) :: lost
+      integer(c_int64_t), intent(inout), optional :: keys
+      integer(c_int64_t), intent(inout), optional :: lost
       integer(c_int32_t) :: r
     end function ozarr_zip_repair
     function ozarr_store_from_table(context, table, mode, out) bind(c, name="ozarr_store_from_table") result(r)

@@ -111,7 +111,6 @@ pub unsafe extern "C" fn ozarr_array_chunk_read(
 ) -> ozarr_status {
     entry!("ozarr_array_chunk_read", {
         let array = ozarr_array::get(array, "array")?;
-        not_null(used, "used")?;
         if size > 0 {
             not_null(data, "data")?;
         }
@@ -121,7 +120,7 @@ pub unsafe extern "C" fn ozarr_array_chunk_read(
         let buf = if size == 0 { &mut [][..] } else { unsafe { std::slice::from_raw_parts_mut(data.cast::<u8>(), size) } };
         let mut found = u64::MAX;
         let done = array.chunk_read(&index, inner, buf, &mut found);
-        if found != u64::MAX {
+        if found != u64::MAX && !used.is_null() {
             // SAFETY: `used` points to room for it.
             unsafe { put(found as usize, used, "used") }?;
         }

@@ -112,8 +112,10 @@ pub(super) unsafe fn put<T>(value: T, out: *mut T, argument: &str) -> Result<()>
 ///
 /// # Safety `buf` is NULL or has room for `cap` bytes; `len` is NULL or points to a `size_t`.
 pub(super) unsafe fn put_bytes(bytes: &[u8], buf: *mut c_void, cap: usize, len: *mut usize) -> Result<()> {
-    // SAFETY: NULL or room for it.
-    unsafe { put(bytes.len(), len, "len") }?;
+    if !len.is_null() {
+        // SAFETY: room for it.
+        unsafe { put(bytes.len(), len, "len") }?;
+    }
     if buf.is_null() && cap == 0 {
         return Ok(());
     }

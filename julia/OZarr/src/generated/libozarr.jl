@@ -1,4 +1,4 @@
-# Generated from the headers in include/ by tools/bindings.py: a change here is lost.
+# Generated from abi/ozarr.json by tools/bindings.py: a change here is lost.
 #
 # The functions and numbers of the C library, as they are.
 
@@ -446,8 +446,8 @@ end
 @c_function ozarr_node_iter_kind(iter::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
 @c_function ozarr_node_iter_error(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_node_iter_free(iter::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_node(array::Ptr{Cvoid})::Cstring
-@c_function ozarr_group_node(group::Ptr{Cvoid})::Cstring
+@c_function ozarr_array_node(array::Ptr{Cvoid})::Ptr{Cvoid}
+@c_function ozarr_group_node(group::Ptr{Cvoid})::Ptr{Cvoid}
 @c_function ozarr_node_open(location::Cstring, mode::Cstring, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_node_erase(location::Cstring)::Int32
 @c_function ozarr_node_path(node::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
