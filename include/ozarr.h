@@ -25,12 +25,14 @@
  * The rules, for all functions:
  *
  * Statuses.  0 (OZARR_OK) is success, errors are negative; ozarr_last_error() says what was found and what
- *            was expected. Output arguments come last, and are written only on success.
- * Handles.   Made by create, open and new; given back by close (which flushes and says whether that worked)
- *            or free. A NULL handle is an error, except to free. The functions of a freed handle report an
- *            error, not a crash.
+ *            was expected. Output arguments come last. They are written only on
+ *            success, except where a function says so.
+ * Handles.   Release every handle with its _close (flushes, and returns the result) or its _free (does not
+ *            report errors). A NULL handle is an error, except to free. The functions of a freed handle
+ *            report an error, not a crash.
  * Threads.   Functions on a pointer to const may run at the same time in any threads on the same handle,
- *            reading and writing of regions among them. The others take turns; the library sees to it.
+ *            reading and writing of regions (hyperslabs) among them. Other functions are serialised for each
+ *            handle by an internal lock.
  * Texts in   are UTF-8 and end in NUL. They, and all other memory of the caller, are used during the call
  *            only.
  * Texts out  go to `buf`, which has `cap` bytes, with a NUL at the end. `*len` is the length without the NUL,
@@ -38,8 +40,8 @@
  *            asks for the length only; `len` may be NULL.
  * Numbers    int64_t for shapes, indices, steps and byte strides, one for each dimension (the pointer may be
  *            NULL for rank 0); size_t for bytes.
- * Manners.   Nothing is printed, no signal handler is set, errno and the floating-point environment stay as
- *            they were.
+ * Side effects. The library prints nothing, installs no signal handlers, and preserves errno and the
+ *            floating-point environment.
  */
 
 /* Generated from the sources by cbindgen: a change here is lost. */
@@ -85,7 +87,8 @@ enum {
     OZARR_ERR_NULL = -102,               /**< A pointer argument is NULL that must not be. */
     OZARR_ERR_BOUNDS = -103,             /**< A region, index or axis lies outside the array. */
     OZARR_ERR_RANK = -104,               /**< A rank differs from the array's, or exceeds the limit. */
-    OZARR_ERR_BUFFER_SIZE = -105,        /**< A buffer is smaller (or larger) than the call needs. */
+    /** A buffer is smaller than needed; for a fixed-size value: of another size. */
+    OZARR_ERR_BUFFER_SIZE = -105,
     OZARR_ERR_TYPE = -106,               /**< A type cannot be converted into the other. */
     OZARR_ERR_RANGE = -107,              /**< A value does not fit into the type that it is converted to. */
     OZARR_ERR_NAME = -108,               /**< A node or attribute name is not allowed. */
@@ -184,7 +187,7 @@ OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
  * For callbacks that fail: makes `message` the calling thread's last error, and gives `status` back, as in
  * `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then fails
  * with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is allowed. A
- * `status` that is none becomes `OZARR_ERR_CALLBACK`.
+ * value that is not an error status becomes `OZARR_ERR_CALLBACK`.
  */
 OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *message);
 
@@ -221,7 +224,7 @@ bool ozarr_has_feature(const char *name);
 /** An array: open for reading, or for reading and writing. */
 typedef struct ozarr_array ozarr_array;
 
-/** A group: a folder of arrays and groups, with attributes. */
+/** A group: a directory of arrays and groups, with attributes. */
 typedef struct ozarr_group ozarr_group;
 
 /**
@@ -236,7 +239,7 @@ typedef struct ozarr_node ozarr_node;
  */
 typedef struct ozarr_spec ozarr_spec;
 
-/** A place that holds a hierarchy: a folder, a zip archive, or memory. */
+/** A place that holds a hierarchy: a directory, a zip archive, an object store, or memory. */
 typedef struct ozarr_store ozarr_store;
 
 /** A cursor over the children of a group. */
@@ -273,10 +276,9 @@ typedef struct ozarr_answer ozarr_answer;
 typedef struct ozarr_keys ozarr_keys;
 
 /**
- * The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`.
- * In your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte
- * each: the library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores
- * them when it reads.
+ * The type of the elements in your memory, or of an array: one of the constants below. In your memory they
+ * are always in this machine's byte order. Those of fewer than 8 bits have a byte each: the library writes
+ * the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores them when it reads.
  */
 typedef int32_t ozarr_type;
 
@@ -326,7 +328,8 @@ enum {
 
 /**
  * What happens to a number that does not fit into the type that it is converted to, in memory or in the
- * array. NaN never becomes an integer or a bool, nor a type without NaN: an error under all of them.
+ * array. Converting NaN to an integer, to bool or to a type without NaN is always `OZARR_ERR_RANGE`,
+ * whatever this setting.
  */
 typedef int32_t ozarr_overflow;
 
@@ -486,8 +489,8 @@ void ozarr_context_free(ozarr_context *context);
 /**
  * Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the
  * shape of the pieces that it is stored in; NULL lets the library choose. It is compressed (zstd), filled
- * with 0, and of Zarr format 3; `ozarr_array_create_ex` has every choice. `flags`: what if something stands
- * there already.
+ * with 0, and of Zarr format 3; `ozarr_array_create_ex` has every choice. `flags` says what to do if a node
+ * already exists there.
  */
 OZARR_CHECKED ozarr_status ozarr_array_create(const char *location, ozarr_type type, int32_t rank,
     const int64_t *shape, const int64_t *chunks, ozarr_create flags, ozarr_array **out);
@@ -530,9 +533,9 @@ OZARR_CHECKED ozarr_status ozarr_array_write_region(const ozarr_array *array, co
 OZARR_CHECKED ozarr_status ozarr_array_close(ozarr_array *array);
 
 /**
- * Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
- * there. What waits to be written (see `ozarr_node_set`) is stored with the last of them, and nobody is
- * told if that fails: `ozarr_array_close` tells.
+ * Frees the handle; NULL is allowed. Calls in progress in other threads complete normally. What waits to be
+ * written (see `ozarr_node_set`) is stored with the last of them, and nobody is told if that fails:
+ * `ozarr_array_close` tells.
  */
 void ozarr_array_free(ozarr_array *array);
 
@@ -590,9 +593,9 @@ OZARR_CHECKED ozarr_status ozarr_array_dimension_name(const ozarr_array *array, 
 OZARR_CHECKED ozarr_status ozarr_array_set_dimension_names(ozarr_array *array, const char *const *names);
 
 /**
- * The fill value, what parts that were never written read as: one element of the array's type at `value`,
- * which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined`
- * may be NULL) and the value is 0.
+ * The fill value, which is the value of elements that were never written: one element of the array's type at
+ * `value`, which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes false
+ * (`defined` may be NULL) and the value is 0.
  */
 OZARR_CHECKED ozarr_status ozarr_array_fill_value(const ozarr_array *array, void *value, size_t size,
     bool *defined);
@@ -1453,8 +1456,8 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_time(ozarr_dataset *dataset, con
     const char *units, const char *calendar, ozarr_array **out);
 
 /**
- * Makes a variable a coordinate that has not the name of its only dimension: the variables along its
- * dimensions name it in their attribute `coordinates` from `ozarr_dataset_close` on.
+ * Marks a variable as an auxiliary coordinate (one that is not named after its dimension): the variables
+ * along its dimensions name it in their attribute `coordinates` from `ozarr_dataset_close` on.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_set_coordinate(ozarr_dataset *dataset, const char *name);
 
@@ -1564,11 +1567,10 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
 /**
  * Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
  *
- * `publish_every`: readers see the new length when it passes a multiple of so many steps. 0: whenever
- * chunks are whole along the dimension, which costs nothing but the document (and what the store's
- * `"file.sync"` asks for). Numbers that are no multiples of the chunk's depth have chunks stored in part,
- * and read, decoded and encoded again when there is more of them: with 1, each chunk as often as it has
- * steps.
+ * `publish_every`: readers see the new length when it passes a multiple of so many steps. 0: whenever chunks
+ * are whole along the dimension, which costs nothing but the document (and what the store's `"file.sync"`
+ * asks for). If the number is not a multiple of the chunk depth, partly filled chunks are stored and later
+ * read and encoded again; with 1 and depth D, each chunk is encoded D times.
  *
  * `memory`: the most bytes that steps may take while they wait; 0 is no limit. One chunk along the
  * dimension, across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
@@ -1650,10 +1652,9 @@ enum {
  * Each has about as many chunks; along one dimension none has more than one chunk more than another. If
  * there are fewer chunks than workers, the last workers get boxes without elements.
  *
- * The chunks are cut across one dimension into two, each for a part of the workers, and these again, where
- * the most and the least that one may get are nearest to each other; of such cuts in the middle, of these
- * across the first dimension. Of a rectilinear grid not chunks count but their elements. Every process
- * finds the same.
+ * The region is bisected recursively along chunk boundaries; each cut minimises the difference of the loads.
+ * Ties prefer the cut nearest the middle, then the first dimension. The load is the number of chunks; on a
+ * rectilinear grid, of elements. The result is deterministic: every process computes the same parts.
  */
 OZARR_CHECKED ozarr_status ozarr_array_partition(const ozarr_array *array, const ozarr_region *region,
     int64_t workers, int64_t index, uint32_t flags, int64_t *start, int64_t *shape);

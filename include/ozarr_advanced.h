@@ -781,9 +781,9 @@ static inline void ozarr_copy_options_init(ozarr_copy_options *copy_options) {
 }
 
 /**
- * What a copy of the array is in that format (2, 3; 0: the array's own): its shape, chunks, codecs, fill
- * value, names of dimensions and attributes. Each can be changed on its own; a compressor, say, takes the
- * place of the compressor in the list of codecs.
+ * Creates a specification that describes this array in the given format (2, 3; 0: the array's own): its
+ * shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its own; a
+ * compressor, say, takes the place of the compressor in the list of codecs.
  */
 OZARR_CHECKED ozarr_status ozarr_array_spec(const ozarr_array *array, int32_t zarr_format, ozarr_spec **out);
 

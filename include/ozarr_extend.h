@@ -88,7 +88,7 @@ typedef ozarr_status (*ozarr_put_function)(void *context, const char *key, const
 typedef ozarr_status (*ozarr_put_if_function)(void *context, const char *key, const void *data, size_t size,
     const void *version, size_t version_size);
 
-/** Does something to a key or a prefix. */
+/** Removes a key (`erase`), or all keys with a prefix (`erase_prefix`). */
 typedef ozarr_status (*ozarr_erase_function)(void *context, const char *key);
 
 /** Adds keys to `keys`, in any order. */

@@ -83,6 +83,19 @@ fn the_symbols_are_those_of_the_sources() {
     check_or_update("abi/ozarr.symbols", &symbols());
 }
 
+/// The most functions that the front header may have, and all headers together.
+const MOST: (usize, usize) = (190, 310);
+
+#[test]
+fn the_interface_stays_small() {
+    let symbols = symbols();
+    let functions = |section: &str| items(&source(section)).filter(|name| symbols.lines().any(|s| s == name)).count();
+    let counts: Vec<(&str, usize)> = HEADERS.iter().map(|h| (h.name, h.sections.iter().map(|s| functions(s)).sum())).collect();
+    println!("functions: {counts:?}");
+    let all: usize = counts.iter().map(|(_, n)| n).sum();
+    assert!(counts[0].1 <= MOST.0 && all <= MOST.1, "{counts:?}, expected at most {} in ozarr.h and {} in all", MOST.0, MOST.1);
+}
+
 #[test]
 fn the_data_are_those_of_the_headers() {
     check_or_update("abi/ozarr.json", &abi());

@@ -29,11 +29,10 @@ use std::time::Duration;
 
 /// Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
 ///
-/// `publish_every`: readers see the new length when it passes a multiple of so many steps. 0: whenever
-/// chunks are whole along the dimension, which costs nothing but the document (and what the store's
-/// `"file.sync"` asks for). Numbers that are no multiples of the chunk's depth have chunks stored in part,
-/// and read, decoded and encoded again when there is more of them: with 1, each chunk as often as it has
-/// steps.
+/// `publish_every`: readers see the new length when it passes a multiple of so many steps. 0: whenever chunks
+/// are whole along the dimension, which costs nothing but the document (and what the store's `"file.sync"`
+/// asks for). If the number is not a multiple of the chunk depth, partly filled chunks are stored and later
+/// read and encoded again; with 1 and depth D, each chunk is encoded D times.
 ///
 /// `memory`: the most bytes that steps may take while they wait; 0 is no limit. One chunk along the
 /// dimension, across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.

@@ -24,8 +24,8 @@ use std::ffi::{c_char, c_void};
 
 /// Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the
 /// shape of the pieces that it is stored in; NULL lets the library choose. It is compressed (zstd), filled
-/// with 0, and of Zarr format 3; `ozarr_array_create_ex` has every choice. `flags`: what if something stands
-/// there already.
+/// with 0, and of Zarr format 3; `ozarr_array_create_ex` has every choice. `flags` says what to do if a node
+/// already exists there.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create(
@@ -149,9 +149,9 @@ pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_sta
     entry!("ozarr_array_close", { ozarr_array::close(array, "array")?.close() })
 }
 
-/// Frees the handle; NULL is allowed. Calls that are running in other threads end as if it were still
-/// there. What waits to be written (see `ozarr_node_set`) is stored with the last of them, and nobody is
-/// told if that fails: `ozarr_array_close` tells.
+/// Frees the handle; NULL is allowed. Calls in progress in other threads complete normally. What waits to be
+/// written (see `ozarr_node_set`) is stored with the last of them, and nobody is told if that fails:
+/// `ozarr_array_close` tells.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
     entry!("ozarr_array_free", else (), { ozarr_array::free(array, "array") })
@@ -297,9 +297,9 @@ pub unsafe extern "C" fn ozarr_array_set_dimension_names(array: *mut ozarr_array
     })
 }
 
-/// The fill value, what parts that were never written read as: one element of the array's type at `value`,
-/// which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes false (`defined`
-/// may be NULL) and the value is 0.
+/// The fill value, which is the value of elements that were never written: one element of the array's type at
+/// `value`, which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes false
+/// (`defined` may be NULL) and the value is 0.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_fill_value(

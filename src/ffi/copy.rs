@@ -69,9 +69,9 @@ pub struct ozarr_copy_options {
     pub user: *mut c_void,
 }
 
-/// What a copy of the array is in that format (2, 3; 0: the array's own): its shape, chunks, codecs, fill
-/// value, names of dimensions and attributes. Each can be changed on its own; a compressor, say, takes the
-/// place of the compressor in the list of codecs.
+/// Creates a specification that describes this array in the given format (2, 3; 0: the array's own): its
+/// shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its own; a
+/// compressor, say, takes the place of the compressor in the list of codecs.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_spec(array: *const ozarr_array, zarr_format: i32, out: *mut *mut ozarr_spec) -> ozarr_status {

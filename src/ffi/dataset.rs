@@ -321,8 +321,8 @@ pub unsafe extern "C" fn ozarr_dataset_define_time(
     })
 }
 
-/// Makes a variable a coordinate that has not the name of its only dimension: the variables along its
-/// dimensions name it in their attribute `coordinates` from `ozarr_dataset_close` on.
+/// Marks a variable as an auxiliary coordinate (one that is not named after its dimension): the variables
+/// along its dimensions name it in their attribute `coordinates` from `ozarr_dataset_close` on.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_set_coordinate(dataset: *mut ozarr_dataset, name: *const c_char) -> ozarr_status {

@@ -90,7 +90,7 @@ pub type ozarr_put_if_function = Option<
         version_size: usize,
     ) -> ozarr_status,
 >;
-/// Does something to a key or a prefix.
+/// Removes a key (`erase`), or all keys with a prefix (`erase_prefix`).
 pub type ozarr_erase_function = Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char) -> ozarr_status>;
 /// Adds keys to `keys`, in any order.
 pub type ozarr_list_function =

@@ -25,10 +25,9 @@ pub const OZARR_PARTITION_INNER: u32 = 1;
 /// Each has about as many chunks; along one dimension none has more than one chunk more than another. If
 /// there are fewer chunks than workers, the last workers get boxes without elements.
 ///
-/// The chunks are cut across one dimension into two, each for a part of the workers, and these again, where
-/// the most and the least that one may get are nearest to each other; of such cuts in the middle, of these
-/// across the first dimension. Of a rectilinear grid not chunks count but their elements. Every process
-/// finds the same.
+/// The region is bisected recursively along chunk boundaries; each cut minimises the difference of the loads.
+/// Ties prefer the cut nearest the middle, then the first dimension. The load is the number of chunks; on a
+/// rectilinear grid, of elements. The result is deterministic: every process computes the same parts.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_partition(

@@ -27,7 +27,7 @@ pub const OZARR_ERR_NULL: ozarr_status = -102;
 pub const OZARR_ERR_BOUNDS: ozarr_status = -103;
 /// A rank differs from the array's, or exceeds the limit.
 pub const OZARR_ERR_RANK: ozarr_status = -104;
-/// A buffer is smaller (or larger) than the call needs.
+/// A buffer is smaller than needed; for a fixed-size value: of another size.
 pub const OZARR_ERR_BUFFER_SIZE: ozarr_status = -105;
 /// A type cannot be converted into the other.
 pub const OZARR_ERR_TYPE: ozarr_status = -106;
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn ozarr_last_error_info(info: *mut ozarr_error_info) -> o
 /// For callbacks that fail: makes `message` the calling thread's last error, and gives `status` back, as in
 /// `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then fails
 /// with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is allowed. A
-/// `status` that is none becomes `OZARR_ERR_CALLBACK`.
+/// value that is not an error status becomes `OZARR_ERR_CALLBACK`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c_char) -> ozarr_status {

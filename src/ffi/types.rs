@@ -20,7 +20,7 @@ pub struct ozarr_array {
     _bits: [u8; 0],
 }
 
-/// A group: a folder of arrays and groups, with attributes.
+/// A group: a directory of arrays and groups, with attributes.
 pub struct ozarr_group {
     _bits: [u8; 0],
 }
@@ -38,7 +38,7 @@ pub struct ozarr_spec {
     _bits: [u8; 0],
 }
 
-/// A place that holds a hierarchy: a folder, a zip archive, or memory.
+/// A place that holds a hierarchy: a directory, a zip archive, an object store, or memory.
 pub struct ozarr_store {
     _bits: [u8; 0],
 }
@@ -98,10 +98,9 @@ pub struct ozarr_keys {
     _bits: [u8; 0],
 }
 
-/// The type of the elements in your memory, or of an array: one of `OZARR_BOOL` ... `OZARR_FLOAT4_E2M1FN`.
-/// In your memory they are always in this machine's byte order. Those of fewer than 8 bits have a byte
-/// each: the library writes the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores
-/// them when it reads.
+/// The type of the elements in your memory, or of an array: one of the constants below. In your memory they
+/// are always in this machine's byte order. Those of fewer than 8 bits have a byte each: the library writes
+/// the sign (of `OZARR_INT2`, `OZARR_INT4`) or 0 into its upper bits, and ignores them when it reads.
 pub type ozarr_type = i32;
 
 /// In calls that move elements: the array's own type.
@@ -178,7 +177,8 @@ pub const OZARR_JSON: ozarr_type = 103;
 pub const OZARR_LIST: ozarr_type = 104;
 
 /// What happens to a number that does not fit into the type that it is converted to, in memory or in the
-/// array. NaN never becomes an integer or a bool, nor a type without NaN: an error under all of them.
+/// array. Converting NaN to an integer, to bool or to a type without NaN is always `OZARR_ERR_RANGE`,
+/// whatever this setting.
 pub type ozarr_overflow = i32;
 
 /// `OZARR_ERR_RANGE`.
