@@ -855,7 +855,7 @@ module ozarr_c
     function ozarr_group_nodes(group, pattern, depth, out) bind(c, name="ozarr_group_nodes") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: pattern(*)
+      character(kind=c_char), intent(in), optional :: pattern(*)
       integer(c_int32_t), value :: depth
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
