@@ -17,6 +17,7 @@ program f_array
   call creating()
   call wrong_regions()
   call wrong_variables(reshape([1d0, 2d0, 3d0, 4d0], [2, 2]), 2)
+  call messages()
   call handles()
   call finish()
 
@@ -243,8 +244,6 @@ contains
     call failed(stat, OZARR_ERR_RANK, message, "[4, 3]", "append another shape")
     call a%append(u, dim=3, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_BOUNDS, message, "dim is 3", "append along no dimension")
-    call a%append(["a", "b"], stat=stat)
-    call check(stat == OZARR_ERR_TYPE, "append characters")
     call a%create(store, "i", OZARR_INT8, [2])
     call a%append([1000], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_RANGE, message, "int8 ends at 127", "append what does not fit")
@@ -280,15 +279,20 @@ contains
     call a%create("run.zarr/x", OZARR_FLOAT32, [1, 2], chunks=[1], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_RANK, message, "chunks has 1", "chunks of another rank")
     call a%create("run.zarr/x", OZARR_FLOAT32, [1, 2], names=["x"], stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_RANK, message, "names", "names of another rank")
+    call failed(stat, OZARR_ERR_RANK, message, "names has 1", "names of another rank")
     call a%create("run.zarr/x", OZARR_FLOAT32, [1.0, 2.0], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_ARGUMENT, message, "integers", "a real shape")
     call a%create("run.zarr/x", OZARR_FLOAT32, [-1], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_ARGUMENT, message, "-1", "a negative shape")
     call a%create("run.zarr/x", 77, [1], stat=stat, errmsg=message)
     call check(stat /= OZARR_OK, "a type that is none")
-    call a%create("run.zarr/x", OZARR_FLOAT32, [1], fill=[1.0], stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_ARGUMENT, message, "scalar", "a fill value that is a list")
+    call a%create("run.zarr/x", OZARR_INT32, [1], fill=1.5d0, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANGE, message, "fill_value", "a fill value with a fraction for integers")
+    call a%create("run.zarr/same", OZARR_INT32, [4])
+    call a%create("run.zarr/same", OZARR_INT32, [4], mode=OZARR_OPEN_IF_SAME, stat=stat)
+    call check(stat == OZARR_OK, "open what is just so")
+    call a%create("run.zarr/same", OZARR_INT32, [5], mode=OZARR_OPEN_IF_SAME, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_EXISTS, message, "same", "what is there has another shape")
     call a%create("run.zarr/x", OZARR_FLOAT32, [1], compressor="squeeze", stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_UNSUPPORTED, message, "squeeze", "a compressor that is none")
   end subroutine creating
@@ -339,39 +343,16 @@ contains
   subroutine wrong_variables(assumed_size, n)
     integer, intent(in) :: n
     real(real64), intent(in), target :: assumed_size(2, *)
-    type :: point
-      real :: x, y
-    end type point
     type(ozarr_store) :: store
     type(ozarr_array) :: a
-    type(point) :: points(2, 2)
-    character(30) :: words(2, 2)
-    character(8) :: around(3)
     real(real64) :: back(2, 2)
-    real(selected_real_kind(30)) :: quad(2, 2)
-    integer :: stat
-    character(300) :: message
     call store%memory()
     call a%create(store, "v", OZARR_FLOAT64, [2, 2])
-    message = ""
     call size_is_unknown(a, assumed_size)
     call a%write(assumed_size(:, 1:n))
     call a%read(back)
     call check(all(back == assumed_size(:, 1:n)), "a section of an assumed-size array")
-    words = "abc"
-    around = "around"
-    call a%write(words, stat=stat, errmsg=around(2))
-    call check(stat == OZARR_ERR_TYPE .and. all(around == "around"), "characters; errmsg and what is beside it are left alone")
-    call a%read(back, start=words(1, :), stat=stat, errmsg=around(2))
-    call check(stat == OZARR_ERR_TYPE .and. all(around == "around"), "a start of characters")
-    call a%create(store, "x", OZARR_FLOAT32, [2, 2], fill=words(1, 1), names=["x", "y"], stat=stat, errmsg=around(2))
-    call check(stat == OZARR_ERR_TYPE .and. all(around == "around"), "a fill value of characters")
-    points = point(1, 2)
-    call a%write(points, stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_TYPE, message, "8 bytes", "a derived type")
-    quad = 1
-    call a%write(quad, stat=stat, errmsg=message)
-    call failed(stat, OZARR_ERR_TYPE, message, "16 bytes", "real(16)")
+    call characters_for_numbers(store, a)
   end subroutine wrong_variables
 
   subroutine size_is_unknown(a, u)
@@ -386,11 +367,61 @@ contains
 
   subroutine pass_on(a, u, stat, message)
     type(ozarr_array), intent(in) :: a
-    type(*), dimension(..), intent(in) :: u
+    real(real64), dimension(..), intent(in) :: u
     integer, intent(out) :: stat
     character(*), intent(inout) :: message
     call a%write(u, stat=stat, errmsg=message)
   end subroutine pass_on
+
+  ! What does compile where a number or a list of numbers is meant; f_refused.f90 has what does not. Each is an error, and the texts beside
+  ! it keep their lengths.
+  subroutine characters_for_numbers(store, a)
+    type(ozarr_store), intent(in) :: store
+    type(ozarr_array), intent(inout) :: a
+    character(1), parameter :: one = "x"
+    character(8) :: around(3)
+    character(60) :: message
+    real(real64) :: back(2, 2)
+    real(selected_real_kind(30)) :: quad = 1
+    integer :: stat
+    around = "around"
+    call a%read(back, start=["a", "b"], stat=stat, errmsg=around(2))
+    call check(stat == OZARR_ERR_ARGUMENT .and. all(around == ["around  ", "found so", "around  "]), "a start of characters")
+    call a%open(store, "v")
+    call a%create(store, "x", OZARR_FLOAT32, [2, 2], fill="x", names=["x", "y"], compressor="zstd", &
+      attributes='{"units": "m", "long_name": "a text of more than fifty letters, all of them"}', stat=stat, errmsg=around(2))
+    call check(stat == OZARR_ERR_TYPE .and. all(around == ["around  ", "fill is ", "around  "]), "a fill value of one character")
+    call a%create(store, "x", OZARR_FLOAT32, [2, 2], fill=one // "0", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_TYPE, message, "fill", "a fill value of two characters")
+    call a%create(store, "x", OZARR_FLOAT32, [2, 2], fill=quad, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_TYPE, message, "fill", "a fill value of 16 bytes")
+    call a%create(store, "x", OZARR_FLOAT32, ["a", "b"], chunks=["c", "d"], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "shape", "a shape of characters")
+    call check(.not. a%is_open() .and. store%node_kind("x") == OZARR_NODE_NONE, "nothing was created")
+  end subroutine characters_for_numbers
+
+  ! The library's messages have the dimensions reversed and count from 1.
+  subroutine messages()
+    type(ozarr_store) :: store
+    type(ozarr_array) :: a
+    integer :: u(20, 30), stat
+    character(300) :: message
+    call store%memory()
+    call a%create(store, "m", OZARR_INT8, [20, 30], chunks=[7, 7])
+    u = 1
+    u(15, 12) = 1000
+    message = ""
+    call a%write(u, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANGE, message, "element [15, 12]", "the element that does not fit")
+    call a%create(store, "n", OZARR_INT8, [20, 30, 40], chunks=[5, 0, 5], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "`chunks`[2] is 0", "the chunk's extent")
+    call a%create(store, "n", OZARR_INT8, [20, 30, -1], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "`shape`[3] is -1", "the length")
+    call a%create(store, "n", OZARR_INT8, [20, 30, 40], chunks=[5, 5, 5], inner_chunks=[2, 5, 5], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "dimension 1 is 2", "the inner chunk's extent")
+    call a%create(store, "m", OZARR_INT8, [30, 20], chunks=[7, 7], mode=OZARR_OPEN_IF_SAME, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_EXISTS, message, "shape [20, 30] instead of [30, 20]", "the shape that is there")
+  end subroutine messages
 
   subroutine handles()
     type(ozarr_array) :: a, other
@@ -402,6 +433,14 @@ contains
     call a%open("run.zarr/nothing", stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_NOT_FOUND, message, "nothing", "open what is not there")
     call check(.not. a%is_open(), "still not open")
+    call a%open("run.zarr/u")
+    call a%open("run.zarr/nothing", stat=stat)
+    call check(stat == OZARR_ERR_NOT_FOUND .and. .not. a%is_open(), "a failed open leaves no array open")
+    call a%read(i, start=[1, 1], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NULL, message, "not open", "read after a failed open")
+    call a%open("run.zarr/u")
+    call a%create("run.zarr/u", OZARR_INT32, [1], stat=stat)
+    call check(stat == OZARR_ERR_EXISTS .and. .not. a%is_open(), "a failed create leaves no array open")
     call a%open("run.zarr/u   ", mode="r", stat=stat)
     call check(stat == OZARR_OK .and. a%is_open(), "blanks at the end of a location")
     call a%write(reshape([(i, i=1, 12)], [3, 4]), stat=stat, errmsg=message)
@@ -420,7 +459,10 @@ contains
 
   subroutine open_and_forget()
     type(ozarr_array) :: a
+    type(ozarr_array) :: list(2)
     call a%open("run.zarr/u")
+    call list(1)%open("run.zarr/u")
+    call list(2)%open("run.zarr/u")
   end subroutine open_and_forget
 
 end program f_array

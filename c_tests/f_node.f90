@@ -105,6 +105,7 @@ contains
     call node%set_attr("text", repeat("x", 5000))
     call node%get_attr_text("text", long)
     call check(len(long) == 5000, "a long text")
+    call lists(node)
     call node%begin_attrs()
     call node%erase_attr("text")
     call node%set_attr("steps", 13)
@@ -112,6 +113,46 @@ contains
     call node%get_attr("steps", i4); call check(i4 == 13 .and. .not. node%has_attr("text"), "set together")
     call node%flush()
   end subroutine attributes
+
+  subroutine lists(node)
+    class(ozarr_node), intent(inout) :: node
+    integer, allocatable :: i4(:)
+    integer(int64), allocatable :: i8(:)
+    real(real32), allocatable :: r4(:)
+    real(real64), allocatable :: r8(:)
+    integer :: stat, i
+    character(:), allocatable :: json
+    character(300) :: message
+    call node%set_attr("valid_range", [0d0, 500d0])
+    call node%get_attr("valid_range", r8)
+    call check(size(r8) == 2 .and. all(r8 == [0d0, 500d0]), "a list of real(8)")
+    call node%get_attr("valid_range", r4)
+    call check(all(r4 == [0.0, 500.0]), "read as real(4)")
+    call node%set_attr("levels", [(i, i=1, 100)])
+    call node%get_attr("levels", i4)
+    call check(size(i4) == 100 .and. i4(100) == 100, "a long list of integer(4)")
+    call node%set_attr("bytes", [5000000000_int64, 1_int64])
+    call node%get_attr("bytes", i8)
+    call check(all(i8 == [5000000000_int64, 1_int64]), "a list of integer(8)")
+    message = ""
+    call node%get_attr("bytes", i4, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANGE, message, "", "a list with an integer that does not fit")
+    call check(size(i4) == 0, "nothing of it")
+    call node%set_attr("weights", [0.5, 0.25])
+    call node%get_attr("weights", r4)
+    call check(all(r4 == [0.5, 0.25]), "a list of real(4)")
+    call node%set_attr("flags", [character(4) :: "land", "sea"])
+    call node%get_attr_json("flags", json)
+    call check(json == '["land","sea"]', "a list of texts")
+    call node%set_attr("none", [real ::])
+    call node%get_attr("none", r8)
+    call check(size(r8) == 0, "a list of no numbers")
+    call node%get_attr("units", r8, stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_TYPE, message, "units", "a text as list")
+    call node%erase_attr("levels")
+    call node%erase_attr("flags")
+    call node%set_attr("bytes", 5000000000_int64)
+  end subroutine lists
 
   subroutine stores()
     type(ozarr_store) :: s

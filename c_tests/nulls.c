@@ -718,6 +718,8 @@ int main(void) {
     NULL_OK("user", ozarr_context_set_log(c, OZARR_LOG_OFF, NULL, NULL));
 
     CHECK(strstr(ozarr_last_error(), "`buf`") != NULL);
+    /* An order that is unknown is taken as C's. */
+    CHECK(strcmp(ozarr_last_error_in(7), ozarr_last_error()) == 0);
 
     /* Nothing was made, nothing changed. */
     CHECK(ost == NULL && og == NULL && oa == NULL && os == NULL && oi == NULL && oc == NULL && od == NULL);

@@ -1,8 +1,16 @@
 # ozarr::fortran: the module `ozarr`, compiled by the Fortran compiler that is here. Other compilers' programs compile the sources
 # themselves (installed in share/ozarr/fortran), because neither module files nor array descriptors are the same for all compilers.
 
-add_library(ozarr_fortran STATIC
-  "${PROJECT_SOURCE_DIR}/fortran/generated/ozarr_c.f90" "${PROJECT_SOURCE_DIR}/fortran/ozarr.f90" "${PROJECT_SOURCE_DIR}/fortran/ozarr_shim.c")
+# In the order in which they use each other.
+set(_fortran_modules ozarr_c ozarr_base ozarr_nodes ozarr_arrays ozarr)
+set(_fortran_sources "${PROJECT_SOURCE_DIR}/fortran/generated/ozarr_c.f90" "${PROJECT_SOURCE_DIR}/fortran/ozarr_shim.c")
+foreach(_module ${_fortran_modules})
+  if(NOT _module STREQUAL "ozarr_c")
+    list(APPEND _fortran_sources "${PROJECT_SOURCE_DIR}/fortran/${_module}.f90")
+  endif()
+endforeach()
+add_library(ozarr_fortran STATIC ${_fortran_sources})
+target_include_directories(ozarr_fortran PRIVATE "${PROJECT_SOURCE_DIR}/fortran/generated")
 add_library(ozarr::fortran ALIAS ozarr_fortran)
 set(_modules "${PROJECT_BINARY_DIR}/fortran")
 set_target_properties(ozarr_fortran PROPERTIES
@@ -20,7 +28,8 @@ endif()
 
 if(OZARR_INSTALL)
   install(TARGETS ozarr_fortran EXPORT ozarr-fortran-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  install(FILES "${_modules}/ozarr.mod" "${_modules}/ozarr_c.mod" DESTINATION "${CMAKE_INSTALL_LIBDIR}/ozarr/fortran")
+  list(TRANSFORM _fortran_modules REPLACE "(.+)" "${_modules}/\\1.mod" OUTPUT_VARIABLE _fortran_mod_files)
+  install(FILES ${_fortran_mod_files} DESTINATION "${CMAKE_INSTALL_LIBDIR}/ozarr/fortran")
   install(EXPORT ozarr-fortran-targets NAMESPACE ozarr:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/ozarr")
   configure_file(cmake/ozarr-fortran.pc.in "${PROJECT_BINARY_DIR}/ozarr-fortran.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/ozarr-fortran.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -29,19 +29,9 @@ static ozarr_status fail(ozarr_status status, const char *format, ...) {
     return status;
 }
 
-/* Whether the failure that just happened was a variable of characters. The caller may have put its length where Fortran looks for the
- * length of errmsg= (gfortran does so for type(*)), which must not be touched then. */
-static _Thread_local int characters;
-
-int32_t ozf_characters(void) {
-    int found = characters;
-    characters = 0;
-    return found;
-}
-
-/* The message of the failure that just happened. */
+/* The message of the failure that just happened, in Fortran's order. */
 const char *ozf_message(void) {
-    if (note[0] == 0) return ozarr_last_error();
+    if (note[0] == 0) return ozarr_last_error_in(OZARR_ORDER_F);
     memcpy(given, note, sizeof given);
     note[0] = 0;
     return given;
@@ -51,7 +41,7 @@ const char *ozf_message(void) {
 void ozf_note(const char *text) { fail(0, "%s", text); }
 
 /* ---------------------------------------------------------------------------------------------------------------------
- * Types and lists
+ * Types
  * --------------------------------------------------------------------------------------------------------------------- */
 
 /* An empty list constructor lies nowhere. */
@@ -70,27 +60,9 @@ static int is_logical(const CFI_cdesc_t *u) {
 #endif
 }
 
-static int is_character(const CFI_cdesc_t *u) {
-#ifdef CFI_type_Character
-    return (u->type & CFI_type_mask) == CFI_type_Character;
-#else
-    return u->type == CFI_type_char;
-#endif
-}
-
-static int is_integer(const CFI_cdesc_t *u) {
-    return u->type == CFI_type_int8_t || u->type == CFI_type_int16_t || u->type == CFI_type_int32_t || u->type == CFI_type_int64_t;
-}
-
-static ozarr_status found_characters(void) {
-    characters = 1;
-    return fail(OZARR_ERR_TYPE, "found characters, expected integer, real, complex or logical elements");
-}
-
 /* The type of elements in Fortran's memory. Logicals are OZARR_BOOL, of whichever size. */
 static ozarr_status element_type(const CFI_cdesc_t *u, ozarr_type *type) {
     if (is_logical(u)) *type = OZARR_BOOL;
-    else if (is_character(u)) return found_characters();
     else if (u->type == CFI_type_int8_t) *type = OZARR_INT8;
     else if (u->type == CFI_type_int16_t) *type = OZARR_INT16;
     else if (u->type == CFI_type_int32_t) *type = OZARR_INT32;
@@ -103,45 +75,9 @@ static ozarr_status element_type(const CFI_cdesc_t *u, ozarr_type *type) {
     return OZARR_OK;
 }
 
-static int64_t element(const CFI_cdesc_t *list, int i) {
-    const char *at = (const char *)list->base_addr + i * list->dim[0].sm;
-    switch (list->elem_len) {
-    case 1: return *(const int8_t *)at;
-    case 2: return *(const int16_t *)at;
-    case 4: return *(const int32_t *)at;
-    default: return *(const int64_t *)at;
-    }
-}
-
-/* A list of integers of any kind, `rank` of them (any number up to 64 where rank is -1), in Fortran's order. */
-static ozarr_status numbers(const CFI_cdesc_t *list, const char *what, int rank, int64_t *out, int *found) {
-    if (is_character(list)) return found_characters();
-    if (list->rank != 1 || !is_integer(list) || (list->base_addr == NULL && !is_empty(list)) || IS_ASSUMED_SIZE(list))
-        return fail(OZARR_ERR_ARGUMENT, "found something else for %s, expected a list of integers, one for each dimension", what);
-    CFI_index_t n = list->dim[0].extent;
-    if (rank >= 0 && n != rank) return fail(OZARR_ERR_RANK, "%s has %lld numbers, expected %d, the rank of the array", what, (long long)n, rank);
-    if (n > MAX_RANK) return fail(OZARR_ERR_RANK, "%s has %lld numbers, expected at most %d", what, (long long)n, MAX_RANK);
-    for (int f = 0; f < (int)n; f++) out[f] = element(list, f);
-    if (found != NULL) *found = (int)n;
-    return OZARR_OK;
-}
-
-/* A list of integers as the library wants it: reversed. `found` may be NULL where `rank` says how many there have to be. */
-ozarr_status ozf_dims(const CFI_cdesc_t *list, const char *what, int32_t rank, int64_t *out, int32_t *found) {
-    int64_t forward[MAX_RANK];
-    int n = 0;
-    ozarr_status status = numbers(list, what, rank, forward, &n);
-    if (status != OZARR_OK) return status;
-    for (int f = 0; f < n; f++) out[n - 1 - f] = forward[f];
-    if (found != NULL) *found = n;
-    return OZARR_OK;
-}
-
 /* The fill value of a specification, from a scalar. */
 ozarr_status ozf_set_fill(ozarr_spec *spec, const CFI_cdesc_t *value) {
     ozarr_type type;
-    if (is_character(value)) return found_characters();
-    if (value->rank != 0 || value->base_addr == NULL) return fail(OZARR_ERR_ARGUMENT, "found an array for the fill value, expected a scalar");
     ozarr_status status = element_type(value, &type);
     if (status != OZARR_OK) return status;
     if (type == OZARR_BOOL) {
@@ -198,37 +134,46 @@ static ozarr_status lay(const CFI_cdesc_t *u, region *r, const char *what) {
     return OZARR_OK;
 }
 
+/* The lists of a region in Fortran's order, as the module gives them; NULL for those that are left out. */
+typedef struct region_lists {
+    const int64_t *start, *count, *stride;
+} region_lists;
+
+static region_lists lists_of(int32_t given, const int64_t *columns) {
+    region_lists l = {given & 1 ? columns : NULL, given & 2 ? columns + MAX_RANK : NULL, given & 4 ? columns + 2 * MAX_RANK : NULL};
+    return l;
+}
+
+/* Refuses starts below 1, negative counts and strides of 0. */
+static ozarr_status check_lists(int rank, const region_lists *l) {
+    for (int f = 0; f < rank; f++) {
+        if (l->stride != NULL && (l->stride[f] == 0 || l->stride[f] == INT64_MIN))
+            return fail(OZARR_ERR_ARGUMENT, "stride(%d) is %lld, expected another number", f + 1, (long long)l->stride[f]);
+        if (l->start != NULL && l->start[f] < 1) return fail(OZARR_ERR_BOUNDS, "start(%d) is %lld, expected at least 1", f + 1, (long long)l->start[f]);
+        if (l->count != NULL && l->count[f] < 0) return fail(OZARR_ERR_ARGUMENT, "count(%d) is %lld, expected at least 0", f + 1, (long long)l->count[f]);
+    }
+    return OZARR_OK;
+}
+
 /* The region that the arguments mean. Without start and count it is the whole array, which the variable has to match; with start
  * alone it is of the variable's shape, and 1 long in the dimensions after it. */
-static ozarr_status region_of(const ozarr_array *array, int rank, const CFI_cdesc_t *u, const CFI_cdesc_t *start, const CFI_cdesc_t *count,
-                              const CFI_cdesc_t *stride, region *r) {
+static ozarr_status region_of(const ozarr_array *array, int rank, const CFI_cdesc_t *u, const region_lists *l, region *r) {
     int64_t shape[MAX_RANK];
-    ozarr_status status;
     r->rank = rank;
-    if (start == NULL && (status = shape_of(array, rank, shape)) != OZARR_OK) return status;
-    if (stride != NULL) {
-        if ((status = numbers(stride, "stride", rank, r->stride, NULL)) != OZARR_OK) return status;
-        for (int f = 0; f < rank; f++)
-            if (r->stride[f] == 0 || r->stride[f] == INT64_MIN) return fail(OZARR_ERR_ARGUMENT, "stride(%d) is %lld, expected another number", f + 1, (long long)r->stride[f]);
-    }
-    if (start != NULL) {
-        if ((status = numbers(start, "start", rank, r->start, NULL)) != OZARR_OK) return status;
-        for (int f = 0; f < rank; f++)
-            if (r->start[f] < 1) return fail(OZARR_ERR_BOUNDS, "start(%d) is %lld, expected at least 1", f + 1, (long long)r->start[f]);
-    }
+    ozarr_status status = check_lists(rank, l);
+    if (status == OZARR_OK && l->start == NULL) status = shape_of(array, rank, shape);
+    if (status != OZARR_OK) return status;
     for (int f = 0; f < rank; f++) {
-        if (stride == NULL) r->stride[f] = 1;
-        if (start == NULL) r->start[f] = r->stride[f] > 0 || shape[f] == 0 ? 1 : shape[f];
+        r->stride[f] = l->stride != NULL ? l->stride[f] : 1;
+        r->start[f] = l->start != NULL ? l->start[f] : r->stride[f] > 0 || shape[f] == 0 ? 1 : shape[f];
     }
-    if (count != NULL) {
-        if ((status = numbers(count, "count", rank, r->count, NULL)) != OZARR_OK) return status;
-        for (int f = 0; f < rank; f++)
-            if (r->count[f] < 0) return fail(OZARR_ERR_ARGUMENT, "count(%d) is %lld, expected at least 0", f + 1, (long long)r->count[f]);
+    if (l->count != NULL) {
+        memcpy(r->count, l->count, (size_t)rank * sizeof *r->count);
         return lay(u, r, "count");
     }
-    if (start == NULL) {
+    if (l->start == NULL) {
         for (int f = 0; f < rank; f++) r->count[f] = shape[f] == 0 ? 0 : (shape[f] - 1) / llabs(r->stride[f]) + 1;
-        return lay(u, r, stride == NULL ? "the array" : "what stride leaves of the array");
+        return lay(u, r, l->stride == NULL ? "the array" : "what stride leaves of the array");
     }
     if (u->rank > rank) return fail(OZARR_ERR_RANK, "the variable has rank %d, expected at most %d, the rank of the array", (int)u->rank, rank);
     for (int f = 0; f < rank; f++) {
@@ -282,17 +227,10 @@ static ozarr_status transfer(transfer_call call, const ozarr_array *array, const
     return status == OZARR_ERR_BOUNDS ? out_of_bounds(array, r) : status;
 }
 
-/* Logicals of more than one byte: by way of bytes, because the library knows no others. */
-static ozarr_status logicals(int write, const ozarr_array *array, const region *r, char *first, size_t item) {
-    int64_t total = 1, distance[MAX_RANK], at[MAX_RANK] = {0};
-    for (int f = 0; f < r->rank; f++) {
-        distance[f] = total;
-        total *= r->count[f];
-    }
-    char *bytes = total > 0 ? (char *)malloc((size_t)total) : NULL;
-    if (total > 0 && bytes == NULL) return fail(OZARR_ERR_NO_MEMORY, "no memory for %lld logicals of one byte", (long long)total);
-    ozarr_status status = write ? OZARR_OK : transfer(ozarr_array_read_ex, array, r, bytes, distance, 1, OZARR_BOOL);
-    for (int64_t i = 0; status == OZARR_OK && i < total; i++) {
+/* Copies the logicals of a region to bytes (`write`), or from bytes; the first dimension runs fastest in the bytes. */
+static void copy_logicals(int write, const region *r, char *first, size_t item, char *bytes, int64_t total) {
+    int64_t at[MAX_RANK] = {0};
+    for (int64_t i = 0; i < total; i++) {
         char *element = first;
         for (int f = 0; f < r->rank; f++) element += at[f] * r->distance[f];
         if (write) {
@@ -306,78 +244,138 @@ static ozarr_status logicals(int write, const ozarr_array *array, const region *
         }
         for (int f = 0; f < r->rank && ++at[f] == r->count[f]; f++) at[f] = 0;
     }
-    if (write && status == OZARR_OK) status = transfer(ozarr_array_write_ex, array, r, bytes, distance, 1, OZARR_BOOL);
+}
+
+/* Memory for `total` elements of `item` bytes; a byte where there are none. */
+static ozarr_status contiguous(int64_t total, size_t item, char **out) {
+    *out = (char *)malloc(total > 0 ? (size_t)total * item : 1);
+    return *out != NULL ? OZARR_OK : fail(OZARR_ERR_NO_MEMORY, "no memory for a copy of %lld elements of %zu bytes", (long long)total, item);
+}
+
+/* The number of elements; distances of a contiguous copy in `distance`, in units of `item` bytes. */
+static int64_t count_elements(const region *r, int64_t *distance, size_t item) {
+    int64_t total = 1;
+    for (int f = 0; f < r->rank; f++) {
+        distance[f] = total * (int64_t)item;
+        total *= r->count[f];
+    }
+    return total;
+}
+
+/* Moves logicals of more than one byte by way of bytes, because the library has no others. */
+static ozarr_status logicals(int write, const ozarr_array *array, const region *r, char *first, size_t item) {
+    int64_t distance[MAX_RANK], total = count_elements(r, distance, 1);
+    char *bytes;
+    ozarr_status status = contiguous(total, 1, &bytes);
+    if (status != OZARR_OK) return status;
+    if (write) copy_logicals(1, r, first, item, bytes, total);
+    status = transfer(write ? ozarr_array_write_ex : ozarr_array_read_ex, array, r, bytes, distance, 1, OZARR_BOOL);
+    if (!write && status == OZARR_OK) copy_logicals(0, r, first, item, bytes, total);
     free(bytes);
     return status;
 }
 
-static ozarr_status move(int write, const ozarr_array *array, int rank, const CFI_cdesc_t *u, const CFI_cdesc_t *start, const CFI_cdesc_t *count,
-                         const CFI_cdesc_t *stride) {
+/* Refuses variables without memory or extents, and elements that ozarr does not know. */
+static ozarr_status check_variable(const CFI_cdesc_t *u, ozarr_type *type) {
+    if (u->base_addr == NULL && !is_empty(u)) return fail(OZARR_ERR_NULL, "the variable is not allocated, or not associated");
+    if (IS_ASSUMED_SIZE(u)) return fail(OZARR_ERR_ARGUMENT, "found an assumed-size array, whose last extent is unknown; expected a section of it, such as u(:, 1:n)");
+    return element_type(u, type);
+}
+
+static ozarr_status move(int write, const ozarr_array *array, int rank, const CFI_cdesc_t *u, region_lists l) {
     region r;
     ozarr_type type;
     if (array == NULL) return fail(OZARR_ERR_NULL, "the array is not open");
-    if (u->base_addr == NULL && !is_empty(u)) return fail(OZARR_ERR_NULL, "the variable is not allocated, or not associated");
-    if (IS_ASSUMED_SIZE(u)) return fail(OZARR_ERR_ARGUMENT, "found an assumed-size array, whose last extent is unknown; expected a section of it, such as u(:, 1:n)");
-    ozarr_status status = element_type(u, &type);
-    if (status == OZARR_OK) status = region_of(array, rank, u, start, count, stride, &r);
+    ozarr_status status = check_variable(u, &type);
+    if (status == OZARR_OK) status = region_of(array, rank, u, &l, &r);
     if (status != OZARR_OK) return status;
-    if (type == OZARR_BOOL && u->elem_len != 1) {
-        if (u->elem_len != 2 && u->elem_len != 4 && u->elem_len != 8) return fail(OZARR_ERR_TYPE, "found logicals of %zu bytes, expected 1, 2, 4 or 8", u->elem_len);
-        return logicals(write, array, &r, (char *)u->base_addr, u->elem_len);
-    }
+    if (type == OZARR_BOOL && u->elem_len != 1) return logicals(write, array, &r, (char *)u->base_addr, u->elem_len);
     return transfer(write ? ozarr_array_write_ex : ozarr_array_read_ex, array, &r, (char *)u->base_addr, r.distance, u->elem_len, type);
 }
 
-ozarr_status ozf_read(const ozarr_array *array, int32_t rank, CFI_cdesc_t *u, const CFI_cdesc_t *start, const CFI_cdesc_t *count, const CFI_cdesc_t *stride) {
-    return move(0, array, rank, u, start, count, stride);
+/* `given` and `lists`: see the module's region_of. */
+ozarr_status ozf_read(const ozarr_array *array, int32_t rank, CFI_cdesc_t *u, int32_t given, const int64_t *lists) {
+    return move(0, array, rank, u, lists_of(given, lists));
 }
 
-ozarr_status ozf_write(const ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, const CFI_cdesc_t *start, const CFI_cdesc_t *count, const CFI_cdesc_t *stride) {
-    return move(1, array, rank, u, start, count, stride);
+ozarr_status ozf_write(const ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, int32_t given, const int64_t *lists) {
+    return move(1, array, rank, u, lists_of(given, lists));
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * Growing
  * --------------------------------------------------------------------------------------------------------------------- */
 
-/* Makes dimension `dim` (1-based) longer by the variable, of the array's rank; or of one less, for one slab of it. If the write
- * fails the array is as before. */
-ozarr_status ozf_append(ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, int32_t dim) {
-    int64_t shape[MAX_RANK] = {0}, reversed[MAX_RANK];
-    region r = {0};
-    ozarr_type type;
-    if (array == NULL) return fail(OZARR_ERR_NULL, "the array is not open");
+/* Copies the elements of a region to contiguous memory, the first dimension fastest. */
+static void pack(const region *r, const char *first, size_t item, char *out, int64_t total) {
+    int64_t at[MAX_RANK] = {0};
+    for (int64_t i = 0; i < total; i++) {
+        const char *element = first;
+        for (int f = 0; f < r->rank; f++) element += at[f] * r->distance[f];
+        memcpy(out + (size_t)i * item, element, item);
+        for (int f = 0; f < r->rank && ++at[f] == r->count[f]; f++) at[f] = 0;
+    }
+}
+
+/* The slab that a variable is, of the array's rank; or of one less, for one slab. */
+static ozarr_status slab_of(const ozarr_array *array, int rank, const CFI_cdesc_t *u, int dim, region *r) {
+    int64_t shape[MAX_RANK];
     if (rank == 0) return fail(OZARR_ERR_RANK, "an array of rank 0 cannot grow");
     if (dim < 1 || dim > rank) return fail(OZARR_ERR_BOUNDS, "dim is %d, expected 1 to %d", dim, rank);
-    if (u->base_addr == NULL && !is_empty(u)) return fail(OZARR_ERR_NULL, "the variable is not allocated, or not associated");
-    if (IS_ASSUMED_SIZE(u)) return fail(OZARR_ERR_ARGUMENT, "found an assumed-size array, whose last extent is unknown; expected a section of it, such as u(:, 1:n)");
     if (u->rank != rank && u->rank != rank - 1) return fail(OZARR_ERR_RANK, "the variable has rank %d, expected %d, or %d for one slab", (int)u->rank, rank, rank - 1);
-    ozarr_status status = element_type(u, &type);
-    if (status == OZARR_OK) status = shape_of(array, rank, shape);
+    ozarr_status status = shape_of(array, rank, shape);
     if (status != OZARR_OK) return status;
-    r.rank = rank;
+    r->rank = rank;
     for (int f = 0; f < rank; f++) {
-        r.start[f] = f == dim - 1 ? shape[f] + 1 : 1;
-        r.count[f] = f != dim - 1 ? shape[f] : u->rank == rank ? u->dim[f].extent : 1;
-        r.stride[f] = 1;
+        r->start[f] = r->stride[f] = 1;
+        r->count[f] = f != dim - 1 ? shape[f] : u->rank == rank ? u->dim[f].extent : 1;
     }
     for (int f = 0, v = 0; f < rank; f++) {
-        if (u->rank < rank && f == dim - 1) r.distance[f] = 0;
-        else if (u->dim[v].extent != r.count[f]) return mismatch(u, "a slab of the array", rank, r.count);
-        else r.distance[f] = u->dim[v++].sm;
+        if (u->rank < rank && f == dim - 1) r->distance[f] = 0;
+        else if (u->dim[v].extent != r->count[f]) return mismatch(u, "a slab of the array", rank, r->count);
+        else r->distance[f] = u->dim[v++].sm;
     }
-    if (r.count[dim - 1] > INT64_MAX - shape[dim - 1]) return fail(OZARR_ERR_BOUNDS, "dimension %d would become too long", dim);
-    for (int f = 0; f < rank; f++) reversed[rank - 1 - f] = shape[f] + (f == dim - 1 ? r.count[f] : 0);
-    status = ozarr_array_resize(array, reversed);
+    return OZARR_OK;
+}
+
+static int is_contiguous(const region *r, const int64_t *distance) {
+    for (int f = 0; f < r->rank; f++)
+        if (r->count[f] > 1 && r->distance[f] != distance[f]) return 0;
+    return 1;
+}
+
+/* The elements of a region, contiguous: where they are, or a copy in `*copy`, to be freed, of logicals as bytes. */
+static ozarr_status gather(const CFI_cdesc_t *u, const region *r, size_t *item, const char **data, int64_t *total, char **copy) {
+    int64_t distance[MAX_RANK];
+    const int bytes = is_logical(u) && u->elem_len != 1;
+    *item = bytes ? 1 : u->elem_len;
+    *total = count_elements(r, distance, *item);
+    *data = (const char *)u->base_addr;
+    *copy = NULL;
+    if (*total == 0 || (!bytes && is_contiguous(r, distance))) return OZARR_OK;
+    ozarr_status status = contiguous(*total, *item, copy);
     if (status != OZARR_OK) return status;
-    if (type == OZARR_BOOL && u->elem_len != 1) status = logicals(1, array, &r, (char *)u->base_addr, u->elem_len);
-    else status = transfer(ozarr_array_write_ex, array, &r, (char *)u->base_addr, r.distance, u->elem_len, type);
-    if (status != OZARR_OK) {
-        /* The first failure is what is told. */
-        if (note[0] == 0) snprintf(note, sizeof note, "%s", ozarr_last_error());
-        reversed[rank - dim] -= r.count[dim - 1];
-        ozarr_status undone = ozarr_array_resize(array, reversed);
-        (void)undone;
-    }
+    if (bytes) copy_logicals(1, r, (char *)u->base_addr, u->elem_len, *copy, *total);
+    else pack(r, (const char *)u->base_addr, *item, *copy, *total);
+    *data = *copy;
+    return OZARR_OK;
+}
+
+/* Makes dimension `dim` (1-based) longer by the variable. The library appends behind what other handles and processes have appended, and
+ * leaves the array as it was where it fails. */
+ozarr_status ozf_append(ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, int32_t dim) {
+    region r;
+    ozarr_type type;
+    size_t item;
+    int64_t total;
+    const char *data;
+    char *copy, nothing[16];
+    if (array == NULL) return fail(OZARR_ERR_NULL, "the array is not open");
+    ozarr_status status = check_variable(u, &type);
+    if (status == OZARR_OK) status = slab_of(array, rank, u, dim, &r);
+    if (status == OZARR_OK) status = gather(u, &r, &item, &data, &total, &copy);
+    if (status != OZARR_OK) return status;
+    status = ozarr_array_append(array, rank - dim, r.count[dim - 1], type, total > 0 ? data : nothing, (size_t)total * item);
+    free(copy);
     return status;
 }

@@ -142,6 +142,12 @@ const char *ozarr_status_name(ozarr_status status);
 const char *ozarr_last_error(void);
 
 /**
+ * As `ozarr_last_error`, for a language of that order: with `OZARR_ORDER_F` the message has the dimensions
+ * of indices and shapes reversed, and counts dimensions and indices from 1, as Fortran and Julia do.
+ */
+const char *ozarr_last_error_in(int32_t order);
+
+/**
  * What is known of the calling thread's last failure. The texts are never NULL, and live as long as that of
  * `ozarr_last_error`.
  */

@@ -3,6 +3,7 @@
 //! An error is made where the fact is known; the layers above add the key or the field once, on the way up.
 //! Messages are one line, name what was found and what was expected, and never repeat "failed to".
 
+use crate::counting::{self, Counting};
 use std::fmt;
 
 /// What went wrong, as one number for each case that a caller may want to tell apart.
@@ -241,7 +242,7 @@ impl Error {
     /// Puts the index of the element into the message.
     pub fn name_element(mut self, index: &[u64]) -> Error {
         if let Some(rest) = self.0.message.strip_prefix("an element") {
-            self.0.message = format!("element {index:?}{rest}");
+            self.0.message = format!("element {}{rest}", counting::index(index));
         }
         self.0.element = None;
         self
@@ -258,7 +259,23 @@ impl Error {
         self.0.kind
     }
 
-    /// The message without key and field.
+    /// The error as text, with numbers of dimensions and indices in that order; `to_string` gives them in C's.
+    pub fn told(&self, counting: Counting) -> String {
+        let mut text = String::new();
+        for part in [&self.0.key, &self.0.field].into_iter().flatten() {
+            text.push_str(part);
+            text.push_str(": ");
+        }
+        text.push_str(&self.0.message);
+        counting::render(&text, counting).into_owned()
+    }
+
+    /// Whether the text differs between the orders.
+    pub fn counts(&self) -> bool {
+        counting::is_marked(&self.0.message) || self.0.field.as_deref().is_some_and(counting::is_marked)
+    }
+
+    /// The message without key and field, with the marks of [`counting`]: for the messages of further errors.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -290,9 +307,9 @@ impl fmt::Display for Inner {
             write!(f, "{key}: ")?;
         }
         if let Some(field) = &self.field {
-            write!(f, "{field}: ")?;
+            write!(f, "{}: ", counting::render(field, Counting::C))?;
         }
-        f.write_str(&self.message)
+        f.write_str(&counting::render(&self.message, Counting::C))
     }
 }
 

@@ -9,6 +9,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod codec;
+pub mod counting;
 pub mod dtype;
 pub mod engine;
 pub mod error;

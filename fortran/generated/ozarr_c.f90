@@ -389,6 +389,11 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr) :: r
     end function ozarr_last_error
+    function ozarr_last_error_in(order) bind(c, name="ozarr_last_error_in") result(r)
+      import :: c_int32_t, c_ptr
+      integer(c_int32_t), value :: order
+      type(c_ptr) :: r
+    end function ozarr_last_error_in
     function ozarr_last_error_info(info) bind(c, name="ozarr_last_error_info") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: info

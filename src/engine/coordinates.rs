@@ -1,6 +1,7 @@
 //! Selections by coordinates, as the caller gives them: an index list for each dimension, points, a mask.
 
 use super::Selection;
+use crate::counting;
 use crate::error::{Result, bail};
 use crate::limits::Dims;
 
@@ -68,7 +69,8 @@ pub(super) fn check_lists(lists: &[Option<&[i64]>], array_shape: &[u64]) -> Resu
     for (d, (list, &n)) in lists.iter().zip(array_shape).enumerate() {
         for (k, &i) in list.iter().flat_map(|l| l.iter().enumerate()) {
             if i < 0 || i as u64 >= n {
-                bail!(Bounds, "dimension {d}: the index {i} at position {k} of the list lies outside of the array's length {n}");
+                let (dim, index, place) = (counting::dimension(d, array_shape.len()), counting::position(i), counting::position(k as i64));
+                bail!(Bounds, "{dim}: the index {index} at position {place} of the list lies outside of the array's length {n}");
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A mask as bits, with counts of the bits that are set, so that the place of an element in the list is found at once. Pure.
 
 use super::Selection;
+use crate::counting;
 use crate::error::{Result, bail};
 use crate::limits::{Dims, element_count};
 
@@ -19,10 +20,20 @@ impl MaskBits {
     pub fn new(region: &Selection, mask: &[u8]) -> Result<MaskBits> {
         let elements = element_count(region.shape())?;
         if let Some(d) = (0..region.step().len()).find(|&d| region.step()[d] != 1) {
-            bail!(Argument, "dimension {d}: the step of a mask's region is {}, expected 1", region.step()[d]);
+            bail!(
+                Argument,
+                "{}: the step of a mask's region is {}, expected 1",
+                counting::dimension(d, region.step().len()),
+                region.step()[d]
+            );
         }
         if mask.len() as u64 != elements {
-            bail!(BufferSize, "the mask has {} bytes, expected {elements}, one for each element of {:?}", mask.len(), region.shape());
+            bail!(
+                BufferSize,
+                "the mask has {} bytes, expected {elements}, one for each element of {}",
+                mask.len(),
+                counting::shape(region.shape())
+            );
         }
         let mut bits = MaskBits { start: region.start().into(), shape: region.shape().into(), words: Vec::new(), before: Vec::new() };
         let count = mask.len().div_ceil(64) + 1;

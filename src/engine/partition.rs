@@ -7,6 +7,7 @@
 //! rectilinear one their elements are. Where there are fewer cells than workers, the last workers get none.
 
 use super::Selection;
+use crate::counting;
 use crate::error::{Result, bail};
 use crate::grid::Grid;
 use crate::limits::Dims;
@@ -20,7 +21,12 @@ pub fn partition(grid: &Grid, region: &Selection, workers: u64, index: u64) -> R
         bail!(Bounds, "worker {index} of {workers}: expected a number from 0 to one less than the number of workers");
     }
     if let Some(d) = (0..region.step().len()).find(|&d| region.step()[d] != 1) {
-        bail!(Argument, "dimension {d}: the step of a region to be shared out is {}, expected 1", region.step()[d]);
+        bail!(
+            Argument,
+            "{}: the step of a region to be shared out is {}, expected 1",
+            counting::dimension(d, region.step().len()),
+            region.step()[d]
+        );
     }
     if region.shape().is_empty() && workers > 1 {
         bail!(Rank, "an array of rank 0 has one element: it cannot be shared out among {workers} workers");

@@ -4,6 +4,7 @@ use super::Selection;
 use super::chunk_picks::ChunkPicks;
 use super::item::{Axes, Axis, Item};
 use super::pick_list::PickList;
+use crate::counting;
 use crate::error::{Error, Result, err};
 use crate::grid::{Grid, Segment};
 use crate::limits::{Dims, Strides, element_count};
@@ -99,7 +100,9 @@ impl Plan {
         let last = start.wrapping_add_signed(step.wrapping_mul(count as i64 - 1));
         let chunks = grid.chunk_of(d, start.max(last)) - grid.chunk_of(d, start.min(last)) + 1;
         let most = usize::try_from(chunks.min(count)).unwrap_or(usize::MAX);
-        self.segments.try_reserve_exact(most).map_err(|_| err!(NoMemory, "the region touches {most} chunks along dimension {d}"))?;
+        self.segments
+            .try_reserve_exact(most)
+            .map_err(|_| err!(NoMemory, "the region touches {most} chunks along {}", counting::dimension(d, selection.shape().len())))?;
         grid.segments(d, start, count, step, &mut self.segments);
         Ok(())
     }

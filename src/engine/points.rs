@@ -1,5 +1,6 @@
 //! Points of an array: each one's chunk, inner chunk and place, sorted by these. Pure.
 
+use crate::counting;
 use crate::error::{Result, bail};
 use crate::grid::Grid;
 use crate::limits::{Dims, Strides, element_count};
@@ -174,7 +175,9 @@ pub(super) fn sorted_points(
     let place = |position: u64| {
         let point = coordinates.get(position as usize * rank..).unwrap_or_default();
         if let Some(d) = (0..rank).find(|&d| point[d] < 0 || point[d] as u64 >= shape[d]) {
-            bail!(Bounds, "point {position}, dimension {d}: the index {} lies outside of the array's length {}", point[d], shape[d]);
+            let (point_number, dim, index) =
+                (counting::position(position as i64), counting::dimension(d, shape.len()), counting::position(point[d]));
+            bail!(Bounds, "point {point_number}, {dim}: the index {index} lies outside of the array's length {}", shape[d]);
         }
         Ok(places.locate(&point[..rank]))
     };

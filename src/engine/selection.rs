@@ -1,5 +1,6 @@
 //! Which elements of an array: a start, a number and a step for each dimension, checked against the array's shape.
 
+use crate::counting;
 use crate::error::{Result, bail};
 use crate::limits::{Dims, Strides};
 
@@ -31,7 +32,7 @@ impl Selection {
         }
         for d in 0..rank {
             let step = step.map_or(1, |s| s[d]);
-            check_axis(d, array_shape[d], start[d], shape[d], step)?;
+            check_axis(counting::dimension(d, array_shape.len()), array_shape[d], start[d], shape[d], step)?;
             s.start.push(start[d] as u64);
             s.shape.push(shape[d] as u64);
             // The step from a single element leads nowhere; as 1 it cannot overflow where strides are multiplied.
@@ -56,21 +57,21 @@ impl Selection {
     }
 }
 
-fn check_axis(d: usize, length: u64, start: i64, count: i64, step: i64) -> Result<()> {
+fn check_axis(dim: counting::Marked<'_>, length: u64, start: i64, count: i64, step: i64) -> Result<()> {
     if step == 0 {
-        bail!(Bounds, "dimension {d}: the step is 0");
+        bail!(Bounds, "{dim}: the step is 0");
     }
     if count < 0 {
-        bail!(Bounds, "dimension {d}: the region's shape is {count}, expected at least 0");
+        bail!(Bounds, "{dim}: the region's shape is {count}, expected at least 0");
     }
     if start < 0 || start as u64 > length || (count > 0 && start as u64 == length) {
-        bail!(Bounds, "dimension {d}: start {start} lies outside of the array's length {length}");
+        bail!(Bounds, "{dim}: start {} lies outside of the array's length {length}", counting::position(start));
     }
     if count > 0 {
         let last = (count - 1).checked_mul(step).and_then(|n| n.checked_add(start));
         match last {
             Some(last) if last >= 0 && (last as u64) < length => {}
-            _ => bail!(Bounds, "dimension {d}: start {start}, shape {count}, step {step} leaves the array's length {length}"),
+            _ => bail!(Bounds, "{dim}: start {}, shape {count}, step {step} leaves the array's length {length}", counting::position(start)),
         }
     }
     Ok(())
@@ -101,7 +102,7 @@ mod tests {
             (9, 2, i64::MIN),
         ] {
             let e = ok(start, count, step).unwrap_err();
-            assert!(e.message().contains("dimension 1"), "{e}");
+            assert!(e.to_string().contains("dimension 1"), "{e}");
         }
     }
 

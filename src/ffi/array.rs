@@ -15,6 +15,7 @@ use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{dimension, lengths, not_null, numbers, optional_texts, put, put_numbers, put_text, rank, text};
 use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_type, type_code};
+use crate::counting;
 use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
@@ -423,7 +424,12 @@ fn dense(shape: &[u64], data_type: DataType, data: *mut c_void, size: usize, arg
         not_null(data, argument)?;
     }
     if size < needed {
-        bail!(BufferSize, "`{argument}` has {size} bytes, expected {needed} for a block of shape {shape:?} and type {}", data_type.name());
+        bail!(
+            BufferSize,
+            "`{argument}` has {size} bytes, expected {needed} for a block of shape {} and type {}",
+            counting::shape(shape),
+            data_type.name()
+        );
     }
     let strides = c_strides(shape, data_type.size());
     Ok(Memory { data: data.cast(), size, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None })
@@ -431,5 +437,7 @@ fn dense(shape: &[u64], data_type: DataType, data: *mut c_void, size: usize, arg
 
 fn dense_bytes(shape: &[u64], data_type: DataType) -> Result<usize> {
     let bytes = element_count(shape)?.checked_mul(data_type.size() as u64).and_then(|n| usize::try_from(n).ok());
-    bytes.ok_or_else(|| err!(BufferSize, "a block of shape {shape:?} and type {} has more bytes than memory", data_type.name()))
+    bytes.ok_or_else(|| {
+        err!(BufferSize, "a block of shape {} and type {} has more bytes than memory", counting::shape(shape), data_type.name())
+    })
 }

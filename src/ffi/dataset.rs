@@ -28,6 +28,7 @@ use super::status::ozarr_status;
 use super::strings::{lengths, not_null, optional_texts, put, put_text, rank, text};
 use super::structs::read_struct;
 use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
+use crate::counting;
 use crate::dtype::{DataType, Element};
 use crate::error::{Result, bail, err};
 use crate::metadata::Format;
@@ -493,7 +494,9 @@ unsafe fn names(count: i32, list: *const *const c_char, argument: &str) -> Resul
     }
     // SAFETY: the caller's promise.
     let names = unsafe { optional_texts(list, count, argument) }?.unwrap_or_default();
-    let name = |(d, name): (usize, Option<String>)| name.ok_or_else(|| err!(Null, "the argument `{argument}[{d}]` is NULL"));
+    let name = |(d, name): (usize, Option<String>)| {
+        name.ok_or_else(|| err!(Null, "the argument `{argument}{}` is NULL", counting::item(d, count)))
+    };
     names.into_iter().enumerate().map(name).collect()
 }
 

@@ -26,6 +26,7 @@ use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
 use super::strings::{not_null, numbers, put};
 use super::types::{data_type, ozarr_array, ozarr_type};
+use crate::counting;
 use crate::engine::{CoordinateSelection, Memory, Overflow, Selection};
 use crate::error::{Result, bail, err};
 use crate::limits::{Strides, element_count};
@@ -341,7 +342,8 @@ unsafe fn lists_of<'a>(array: &Ref<Array>, counts: *const i64, indices: *const *
         if list.is_null() {
             return Ok(None);
         }
-        let count = usize::try_from(count).map_err(|_| err!(Argument, "`counts`[{d}] is {count}, expected at least 0"))?;
+        let count =
+            usize::try_from(count).map_err(|_| err!(Argument, "`counts`{} is {count}, expected at least 0", counting::item(d, rank)))?;
         // SAFETY: not NULL; the caller's promise.
         Ok(Some(unsafe { std::slice::from_raw_parts(list, count) }))
     };

@@ -8,8 +8,10 @@
 //! The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and
 //! the field, what was found and what was expected. Successful calls leave it as it is.
 
-use super::entry;
 use super::structs::Output;
+use super::types::OZARR_ORDER_F;
+use super::entry;
+use crate::counting::{self, Counting};
 use crate::error::{Error, ErrorKind, Result};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char};
@@ -167,6 +169,16 @@ pub unsafe extern "C" fn ozarr_last_error() -> *const c_char {
     entry!("ozarr_last_error", else c"".as_ptr(), { Ok(LAST.with(|last| last.with(|l| l.message.as_ptr()))) })
 }
 
+/// As `ozarr_last_error`, for a language of that order: with `OZARR_ORDER_F` the message has the dimensions
+/// of indices and shapes reversed, and counts dimensions and indices from 1, as Fortran and Julia do.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ozarr_last_error_in(order: i32) -> *const c_char {
+    entry!("ozarr_last_error_in", else c"".as_ptr(), {
+        let told = |l: &mut LastError| if order == OZARR_ORDER_F && l.differs { l.reversed.as_ptr() } else { l.message.as_ptr() };
+        Ok(LAST.with(|last| last.with(told)))
+    })
+}
+
 /// What is known of the calling thread's last failure. The texts are never NULL, and live as long as that of
 /// `ozarr_last_error`.
 #[repr(C)]
@@ -295,6 +307,9 @@ struct LastError {
     os_errno: i32,
     http_status: i32,
     message: Text<1024>,
+    /// The message as Fortran and Julia count, where that differs.
+    reversed: Text<1024>,
+    differs: bool,
     key: Text<1025>,
     field: Text<256>,
 }
@@ -311,7 +326,7 @@ impl Last {
 
 thread_local! {
     static LAST: Last = const {
-        Last(UnsafeCell::new(LastError { status: OZARR_OK, count: 0, os_errno: 0, http_status: 0, message: Text::EMPTY, key: Text::EMPTY, field: Text::EMPTY }))
+        Last(UnsafeCell::new(LastError { status: OZARR_OK, count: 0, os_errno: 0, http_status: 0, message: Text::EMPTY, reversed: Text::EMPTY, differs: false, key: Text::EMPTY, field: Text::EMPTY }))
     };
 }
 
@@ -325,8 +340,12 @@ pub(super) fn fail(error: &Error) -> ozarr_status {
             l.os_errno = error.os_errno();
             l.http_status = error.http_status();
             l.message.set(&text);
+            l.differs = error.counts();
+            if l.differs {
+                l.reversed.set(&error.told(Counting::Fortran));
+            }
             l.key.set(error.key().unwrap_or(""));
-            l.field.set(error.field().unwrap_or(""));
+            l.field.set(&counting::render(error.field().unwrap_or(""), Counting::C));
             l.status
         })
     })
@@ -342,6 +361,7 @@ pub(super) fn of(result: Result<()>) -> ozarr_status {
 
 #[cfg(test)]
 mod tests {
+    use super::super::types::OZARR_ORDER_C;
     use super::*;
     use crate::error::err;
 
@@ -362,6 +382,17 @@ mod tests {
         }
         // SAFETY: no preconditions.
         assert_eq!(text(unsafe { ozarr_status_name(7) }), "OZARR_ERR_UNKNOWN");
+    }
+
+    #[test]
+    fn the_last_error_counts_in_either_order() {
+        // SAFETY: no preconditions.
+        let told = || [OZARR_ORDER_C, OZARR_ORDER_F, 7].map(|order| text(unsafe { ozarr_last_error_in(order) }));
+        fail(&err!(Bounds, "{} is odd", counting::dimension(0, 3)).at_field(format!("chunks{}", counting::item(2, 3))));
+        let c = "chunks[2]: dimension 0 is odd";
+        assert_eq!(told(), [c, "chunks[1]: dimension 3 is odd", c]);
+        fail(&err!(Bounds, "plain"));
+        assert_eq!(told(), ["plain"; 3]);
     }
 
     #[test]

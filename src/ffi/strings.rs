@@ -1,5 +1,6 @@
 //! Text and pointers at the boundary: in, checked by the argument's name; out, into the caller's buffer.
 
+use crate::counting;
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_RANK;
 use std::ffi::{CStr, c_char, c_void};
@@ -76,7 +77,7 @@ pub(super) unsafe fn lengths(values: *const i64, rank: usize, argument: &str, le
     // SAFETY: the caller's promise.
     let values = unsafe { numbers(values, rank, argument) }?;
     if let Some(d) = values.iter().position(|&v| v < least) {
-        bail!(Argument, "`{argument}`[{d}] is {}, expected at least {least}", values[d]);
+        bail!(Argument, "`{argument}`{} is {}, expected at least {least}", counting::item(d, rank), values[d]);
     }
     Ok(values.iter().map(|&v| v as u64).collect())
 }

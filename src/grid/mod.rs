@@ -5,6 +5,7 @@ pub mod key;
 pub mod own;
 pub mod rectilinear;
 
+use crate::counting;
 use crate::error::{Result, bail};
 use crate::limits::Dims;
 use rectilinear::{Cell, Extents};
@@ -42,7 +43,7 @@ impl Grid {
     /// A regular grid; every extent must be at least 1.
     pub fn regular(chunk: Dims) -> Result<Grid> {
         if let Some(d) = chunk.iter().position(|&c| c == 0) {
-            bail!(Metadata, "dimension {d} of the chunk shape is 0, expected at least 1");
+            bail!(Metadata, "{} of the chunk shape is 0, expected at least 1", counting::dimension(d, chunk.len()));
         }
         Ok(Grid::Regular { chunk })
     }

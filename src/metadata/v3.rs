@@ -4,6 +4,7 @@
 use super::extension::Extension;
 use super::json::{self, member};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, known};
+use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::parse_v3;
 use crate::error::{Error, Result, bail, err};
@@ -217,7 +218,7 @@ pub(super) fn extents(value: &Value) -> Result<Dims> {
     let dims = json::u64_list(value)?;
     limits::check_rank(dims.len())?;
     match dims.iter().position(|&n| n > i64::MAX as u64) {
-        Some(d) => bail!(Limit, "dimension {d} is {}, the limit is 2^63 - 1", dims[d]),
+        Some(d) => bail!(Limit, "{} is {}, the limit is 2^63 - 1", counting::dimension(d, dims.len()), dims[d]),
         None => Ok(dims),
     }
 }

@@ -5,6 +5,7 @@ use super::array::{State, document_name};
 use super::document;
 use super::resize::{slab, undo};
 use super::{Array, path};
+use crate::counting;
 use crate::engine::{self, BoundArray, Memory, WriteBack};
 use crate::error::{Result, bail, err};
 use crate::limits::{Dims, MAX_CONSOLIDATED, MAX_DOCUMENT};
@@ -87,9 +88,15 @@ impl Appender {
         array.store_waiting()?;
         array.refresh()?;
         let bound = array.state().bound(array.path())?;
-        let Some(&position) = bound.shape.get(dim) else { bail!(Bounds, "dimension {dim} of an array of rank {}", bound.shape.len()) };
+        let Some(&position) = bound.shape.get(dim) else {
+            bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, bound.shape.len()), bound.shape.len())
+        };
         let Some(depth) = bound.grid.repeated(dim) else {
-            bail!(Unsupported, "the extents of the chunks are listed along dimension {dim}; use ozarr_array_append, which adds chunks");
+            bail!(
+                Unsupported,
+                "the extents of the chunks are listed along {}; use ozarr_array_append, which adds chunks",
+                counting::dimension(dim, bound.shape.len())
+            );
         };
         if bound.data_type.is_variable() {
             bail!(Type, "elements of {} have no fixed size and cannot wait; use the functions for variable length", bound.data_type.name());
@@ -100,7 +107,8 @@ impl Appender {
             let needed = needed.map_or("more than this machine can have".to_string(), |n| n.to_string());
             bail!(
                 Limit,
-                "found a limit of {memory} bytes, expected at least {needed}: one chunk along dimension {dim} ({depth} steps) across the array"
+                "found a limit of {memory} bytes, expected at least {needed}: one chunk along {} ({depth} steps) across the array",
+                counting::dimension(dim, bound.shape.len())
             );
         };
         // Threads that have just made a chunk whole have its buffer a moment longer.
@@ -137,7 +145,9 @@ impl Appender {
     /// As for [`engine::write`].
     pub unsafe fn append(&mut self, count: u64, memory: &Memory) -> Result<()> {
         let long = self.position.checked_add(count).filter(|&n| n < i64::MAX as u64 - self.depth);
-        let Some(end) = long else { bail!(Limit, "dimension {} of length {} cannot grow by {count}", self.dim, self.position) };
+        let Some(end) = long else {
+            bail!(Limit, "{} of length {} cannot grow by {count}", counting::dimension(self.dim, self.array.rank()), self.position)
+        };
         let due = match self.every {
             0 => end - end % self.depth,
             every if end / every > self.published / every => end,
@@ -189,7 +199,8 @@ impl Appender {
             let expected = |length: u64| found == self.shape_of(length);
             if !expected(self.published) && !self.doubtful.is_some_and(expected) {
                 let known = self.shape_of(self.published);
-                return Err(err!(State, "the array has shape {found:?} by now, this appender expected {known:?}: another one is at work"));
+                let (found, known) = (counting::shape(&found), counting::shape(&known));
+                return Err(err!(State, "the array has shape {found} by now, this appender expected {known}: another one is at work"));
             }
             work(self, fresh)?;
         }

@@ -6,6 +6,7 @@ use super::document::{self, Stored};
 use super::{Attributes, Create, Explanation, NodeKind, Spec, Store, draft, hierarchy, path, transform};
 use crate::codec::BoundChain;
 use crate::codec::chain::Chain;
+use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::foreign::Calls;
 use crate::dtype::variable::Item;
@@ -234,11 +235,16 @@ impl Array {
     pub fn chunk_extent(&self, dim: usize, index: u64) -> Result<(u64, u64)> {
         let state = self.state();
         let Some(&length) = state.meta.shape.get(dim) else {
-            bail!(Bounds, "dimension {dim} of an array of rank {}", state.meta.shape.len());
+            bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, state.meta.shape.len()), state.meta.shape.len());
         };
         let count = state.meta.grid.count(dim, length);
         if index >= count {
-            bail!(Bounds, "chunk {index} along dimension {dim}, where the array has {count}");
+            bail!(
+                Bounds,
+                "chunk {} along {}, where the array has {count}",
+                counting::position(index as i64),
+                counting::dimension(dim, state.meta.shape.len())
+            );
         }
         Ok((state.meta.grid.origin(dim, index), state.meta.grid.extent(dim, index)))
     }
@@ -670,7 +676,12 @@ fn check_inside(shape: &[u64], selection: &Selection) -> Result<()> {
         let (start, count, step) = (selection.start()[d], selection.shape()[d], selection.step()[d]);
         let last = start.wrapping_add_signed(step.wrapping_mul(count as i64 - 1));
         if start.max(last) >= length {
-            bail!(Bounds, "dimension {d}: the region reaches to {}, the array's length is {length} by now", start.max(last));
+            let reached = counting::position(start.max(last) as i64);
+            bail!(
+                Bounds,
+                "{}: the region reaches to {reached}, the array's length is {length} by now",
+                counting::dimension(d, shape.len())
+            );
         }
     }
     Ok(())
@@ -710,7 +721,7 @@ fn difference(found: &ArrayMeta, wanted: &ArrayMeta) -> Option<String> {
         names.iter().map(|n| fresh.get(n).map(Value::to_string).unwrap_or_default()).collect::<Vec<_>>().join(", ")
     };
     differ("zarr_format", found.format.number().to_string(), wanted.format.number().to_string())
-        .or_else(|| differ("shape", format!("{:?}", found.shape), format!("{:?}", wanted.shape)))
+        .or_else(|| differ("shape", counting::shape(&found.shape).to_string(), counting::shape(&wanted.shape).to_string()))
         .or_else(|| differ("chunks", chunks_text(found), chunks_text(wanted)))
         .or_else(|| differ("data type", type_text(found), type_text(wanted)))
         .or_else(|| differ("fill value", fill(found), fill(wanted)))
@@ -727,7 +738,7 @@ fn type_text(meta: &ArrayMeta) -> String {
 
 fn chunks_text(meta: &ArrayMeta) -> String {
     match meta.grid.regular_shape() {
-        Some(chunk) => format!("{chunk:?}"),
+        Some(chunk) => counting::shape(chunk).to_string(),
         None => json::to_compact(&v3::chunk_shapes(&meta.grid)),
     }
 }

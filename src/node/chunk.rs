@@ -2,6 +2,7 @@
 //! shards that are written piece by piece.
 
 use super::{Array, hierarchy, path, resize};
+use crate::counting;
 use crate::engine::{BoundArray, Memory, Selection, ShardWriter};
 use crate::error::{Result, bail, err};
 use crate::limits::Dims;
@@ -57,7 +58,13 @@ impl Cutting {
             bail!(Rank, "found an index of rank {}, expected the array's rank {}", index.len(), counts.len());
         }
         if let Some(d) = (0..counts.len()).find(|&d| index[d] >= counts[d]) {
-            bail!(Bounds, "dimension {d}: there is no chunk {}, the array has {} along it", index[d], counts[d]);
+            bail!(
+                Bounds,
+                "{}: there is no chunk {}, the array has {} along it",
+                counting::dimension(d, counts.len()),
+                counting::position(index[d] as i64),
+                counts[d]
+            );
         }
         let Some(inner) = &self.inner else { return Ok((index.into(), None)) };
         let first = |d: usize| index[d] * inner[d];
@@ -122,7 +129,7 @@ impl Array {
                 _ => Err(err!(BufferSize, "`data` has {have} bytes, expected {len} for the encoded chunk")),
             }
         };
-        let missing = || err!(Missing, "the chunk {index:?} is not stored").at_key(&key);
+        let missing = || err!(Missing, "the chunk {} is not stored", counting::index(index)).at_key(&key);
         match place {
             Some(place) => {
                 let stored = self.bound_now()?.stored_inner(&chunk, &place)?.ok_or_else(missing)?;

@@ -4,6 +4,7 @@
 use super::array::DIMENSIONS_V2;
 use super::walk::Found;
 use super::{Array, Group, Node, NodeKind, document, hierarchy, path};
+use crate::counting;
 use crate::error::{Error, Result, bail, err};
 use crate::metadata::odd::{Note, Weight};
 use crate::metadata::{Format, Value, v3};
@@ -46,7 +47,9 @@ impl Dimensions {
     pub fn add_array(&mut self, of: &str, names: &[Option<String>], shape: &[u64]) -> Result<()> {
         for (d, (name, &length)) in names.iter().zip(shape).enumerate() {
             let Some(name) = name.as_deref().filter(|name| !name.is_empty()) else {
-                return Err(err!(Metadata, "dimension {d} of the array {of:?} has no name").at_field("dimension_names"));
+                return Err(
+                    err!(Metadata, "{} of the array {of:?} has no name", counting::dimension(d, shape.len())).at_field("dimension_names")
+                );
             };
             self.add(name, length, of)?;
         }

@@ -2,6 +2,7 @@
 
 use super::array::document_name;
 use super::{Array, path};
+use crate::counting;
 use crate::error::{Result, bail};
 use crate::metadata::{Format, v3};
 use crate::store::Stamp;
@@ -46,7 +47,8 @@ impl Array {
             if left.is_zero() {
                 bail!(
                     Timeout,
-                    "dimension {dim} of {} is {length} long after {timeout:?}, expected more than {beyond}",
+                    "{} of {} is {length} long after {timeout:?}, expected more than {beyond}",
+                    counting::dimension(dim, self.rank()),
                     path::display(self.path())
                 );
             }
@@ -60,6 +62,6 @@ impl Array {
 fn length_of(shape: &[u64], dim: usize) -> Result<u64> {
     match shape.get(dim) {
         Some(&length) => Ok(length),
-        None => bail!(Bounds, "dimension {dim} of an array of rank {}", shape.len()),
+        None => bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, shape.len()), shape.len()),
     }
 }

@@ -8,6 +8,7 @@ use super::array::{Handling, State};
 use super::document::{self, Stored, find, find_v2, require};
 use super::transfer::{self, Elements, Moves, Progress, Way, at_node, each_chunk};
 use super::{Group, NodeKind, Store, catalog, copy, draft, hierarchy, path};
+use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
 use crate::error::{Error, Result, bail, err};
 use crate::grid::key::KeyEncoding;
@@ -208,7 +209,7 @@ impl Job<'_> {
         }
         if let Some(why) = &array.recode {
             let field = why.field().map(|f| format!(" ({f})")).unwrap_or_default();
-            notes.push(format!("{}: encoded anew: {}{field}", path::display(node), why.message()));
+            notes.push(format!("{}: encoded anew: {}{field}", path::display(node), counting::render(why.message(), Counting::C)));
         }
         let room = NOTES.saturating_sub(self.report.notes.len());
         self.report.notes.extend(notes.into_iter().take(room));

@@ -4,6 +4,7 @@
 use super::array::{State, document_name, store_waiting};
 use super::document::{self, Stored};
 use super::{Array, path};
+use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
 use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
@@ -63,22 +64,22 @@ impl Array {
         let format = self.format();
         let known = self.shape();
         if dim >= known.len() {
-            bail!(Bounds, "dimension {dim} of an array of rank {}", known.len());
+            bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, known.len()), known.len());
         }
         {
             let _lock = document::lock(self.store(), self.path(), document_name(format))?;
             let fresh = self.read_fresh(format)?;
             let old = fresh.meta.shape.clone();
             if old.len() != known.len() || (0..old.len()).any(|d| d != dim && old[d] != known[d]) {
-                let e = err!(State, "the array has shape {old:?} by now, this handle knew {known:?}; the slab no longer fits");
+                let (now, known) = (counting::shape(&old), counting::shape(&known));
+                let e = err!(State, "the array has shape {now} by now, this handle knew {known}; the slab no longer fits");
                 self.set_state(fresh);
                 return Err(e);
             }
             let mut shape = old.clone();
-            shape[dim] = old[dim]
-                .checked_add(count)
-                .filter(|&n| n <= i64::MAX as u64)
-                .ok_or_else(|| err!(Limit, "dimension {dim} of length {} cannot grow by {count}: the limit is 2^63 - 1", old[dim]))?;
+            shape[dim] = old[dim].checked_add(count).filter(|&n| n <= i64::MAX as u64).ok_or_else(|| {
+                err!(Limit, "{} of length {} cannot grow by {count}: the limit is 2^63 - 1", counting::dimension(dim, old.len()), old[dim])
+            })?;
             limits::element_count(&shape)?;
             let longer = self.reshaped(&fresh, &shape)?;
             let selection = slab(&shape, dim, old[dim], count)?;
@@ -141,7 +142,7 @@ fn check_shape(shape: &[u64], rank: usize) -> Result<()> {
         bail!(Rank, "found a shape of rank {}, expected the array's rank {rank}", shape.len());
     }
     match shape.iter().position(|&n| n > i64::MAX as u64) {
-        Some(d) => bail!(Limit, "dimension {d} is {}, the limit is 2^63 - 1", shape[d]),
+        Some(d) => bail!(Limit, "{} is {}, the limit is 2^63 - 1", counting::dimension(d, rank), shape[d]),
         None => limits::element_count(shape).map(drop),
     }
 }

@@ -8,11 +8,12 @@ use super::compression::{Compression, Compressor, Shuffle, Zfp, configured, roun
 use super::dimensions::v2_unnamed;
 use super::relist;
 use crate::codec::chain::Chain;
+use crate::counting::{self, Counting};
 use crate::dtype::fill::Fill;
 use crate::dtype::resolve::default_scalar;
 use crate::dtype::run::Run;
 use crate::dtype::transfer::Transfer;
-use crate::dtype::{ByteOrder, DataType, ElementType, check_v3};
+use crate::dtype::{ByteOrder, DataType, ElementType, Kind, check_v3};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
@@ -73,7 +74,7 @@ impl Spec {
     pub fn new(data_type: DataType, shape: &[u64]) -> Result<Spec> {
         limits::check_rank(shape.len()).map_err(|e| e.at_field("shape"))?;
         if let Some(d) = shape.iter().position(|&n| n > i64::MAX as u64) {
-            return Err(err!(Limit, "dimension {d} is {}, the limit is 2^63 - 1", shape[d]).at_field("shape"));
+            return Err(err!(Limit, "{} is {}, the limit is 2^63 - 1", counting::dimension(d, shape.len()), shape[d]).at_field("shape"));
         }
         limits::element_count(shape).map_err(|e| e.at_field("shape"))?;
         if matches!(data_type, DataType::Chars(_)) {
@@ -634,16 +635,28 @@ impl Spec {
     }
 
     fn check_extents(&self, dim: usize, extents: &[u64]) -> Result<Extents> {
-        let Some(&length) = self.shape.get(dim) else { bail!(Bounds, "dimension {dim} of an array of rank {}", self.rank()) };
+        let Some(&length) = self.shape.get(dim) else {
+            bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, self.rank()), self.rank())
+        };
         let mut list = Runs::new();
         for (i, &extent) in extents.iter().enumerate() {
             if extent == 0 {
-                bail!(Argument, "extent {i} along dimension {dim} is 0, expected at least 1");
+                bail!(
+                    Argument,
+                    "extent {} along {} is 0, expected at least 1",
+                    counting::position(i as i64),
+                    counting::dimension(dim, self.rank())
+                );
             }
             list.push(extent, 1)?;
         }
         if extents.is_empty() || self.shape_is_set && list.end() < length {
-            bail!(Argument, "the extents along dimension {dim} add up to {}, expected at least its length {length}", list.end());
+            bail!(
+                Argument,
+                "the extents along {} add up to {}, expected at least its length {length}",
+                counting::dimension(dim, self.rank()),
+                list.end()
+            );
         }
         let mut runs = list.iter();
         match (runs.next(), runs.next()) {
@@ -676,7 +689,7 @@ impl Spec {
             bail!(Rank, "found {} extents, expected {}, one for each dimension", chunks.len(), self.rank());
         }
         match chunks.iter().position(|&c| c == 0 || c > i64::MAX as u64) {
-            Some(d) => bail!(Argument, "dimension {d} is {}, expected 1 to 2^63 - 1", chunks[d]),
+            Some(d) => bail!(Argument, "{} is {}, expected 1 to 2^63 - 1", counting::dimension(d, chunks.len()), chunks[d]),
             None => Ok(Dims::from_slice(chunks)),
         }
     }
@@ -767,9 +780,10 @@ impl Spec {
         let Some(inner) = &self.inner_chunks else { return Ok(simple) };
         for (d, &inner) in inner.iter().enumerate() {
             if let Some(extent) = grid.odd_extent(d, self.shape[d], inner) {
+                let at = counting::dimension(d, self.rank());
                 let e = match self.chunks_are_set() {
-                    true => err!(Argument, "dimension {d} is {inner}, which does not divide the chunk's {extent}"),
-                    false => err!(Argument, "dimension {d} is {inner}, and no chunks are set: set chunks of a multiple of the inner ones"),
+                    true => err!(Argument, "{at} is {inner}, which does not divide the chunk's {extent}"),
+                    false => err!(Argument, "{at} is {inner}, and no chunks are set: set chunks of a multiple of the inner ones"),
                 };
                 return Err(e.at_field("inner_chunks"));
             }
@@ -857,7 +871,7 @@ fn upgraded(meta: &ArrayMeta, attributes: Map, notes: &mut Vec<String>) -> Resul
 /// What an error says, and where.
 fn located(e: &Error) -> String {
     let field = e.field().map(|f| format!(" ({f})")).unwrap_or_default();
-    format!("{}{field}", e.message())
+    format!("{}{field}", counting::render(e.message(), Counting::C))
 }
 
 /// The fill value as one of another type, if it fits.
@@ -874,12 +888,25 @@ fn convert_fill(from: DataType, element: &[u8], to: DataType) -> Result<Fill> {
     if from == to {
         return Ok(Fill::from_bytes(element));
     }
+    let fill = convert_one(from, element, to)?;
+    // The elements of a region lose their fractions; a fill value is stated once, so that losing it would be an oversight.
+    if from.kind() == Kind::Float && matches!(to.kind(), Kind::Int | Kind::UInt) {
+        let value = f64::from_ne_bytes(convert_one(from, element, DataType::Float64)?.try_into().unwrap_or_default());
+        if value.fract() != 0.0 {
+            bail!(Range, "the value {value} has a fraction, which {} has no place for", to.name());
+        }
+    }
+    Ok(Fill::from_bytes(&fill))
+}
+
+/// One element of `from` (of its size) as one of `to`.
+fn convert_one(from: DataType, element: &[u8], to: DataType) -> Result<Vec<u8>> {
     let transfer = Transfer::new(ElementType::native(from), ElementType::native(to))?;
     let mut out = vec![0u8; to.size()];
-    // SAFETY: the source holds one element of `from` (checked above), the destination has room for one of `to`.
+    // SAFETY: the source holds one element of `from` (checked by the caller), the destination has room for one of `to`.
     let done = unsafe { transfer.run(Run::one(element.as_ptr(), out.as_mut_ptr())) };
     match done {
-        Ok(()) => Ok(Fill::from_bytes(&out)),
+        Ok(()) => Ok(out),
         Err(_) => bail!(Range, "the value of type {} does not fit into {}", from.name(), to.name()),
     }
 }
@@ -1215,6 +1242,8 @@ mod tests {
         assert_eq!(document(&s)["fill_value"].to_string(), "7");
         let e = s.set_fill(DataType::Int32, &70_000i32.to_ne_bytes()).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Range);
+        let e = s.set_fill(DataType::Float64, &1.5f64.to_ne_bytes()).unwrap_err();
+        assert!(e.kind() == ErrorKind::Range && e.to_string().contains("fill_value: the value 1.5 has a fraction"), "{e}");
         s.set_format(Format::V2).unwrap();
         s.set_fill_json("null").unwrap();
         assert!(document(&s)["fill_value"].is_null());

@@ -375,6 +375,7 @@ end
 
 @c_function ozarr_status_name(status::Int32)::Cstring
 @c_function ozarr_last_error()::Cstring
+@c_function ozarr_last_error_in(order::Int32)::Cstring
 @c_function ozarr_last_error_info(info::Ptr{ozarr_error_info})::Int32
 @c_function ozarr_set_error(status::Int32, message::Cstring)::Int32
 @c_function ozarr_version()::Cstring

@@ -1,0 +1,30 @@
+! What must not compile: a line with `refused` is an error of its own, every other line is right. See f_refused.cmake.
+program f_refused
+  use ozarr
+  implicit none
+  type :: point
+    real :: x, y
+  end type point
+  type(ozarr_array) :: a
+  type(point) :: points(2)
+  character(1) :: letter = "x"
+  character(30) :: words(2) = "x"
+  real(selected_real_kind(30)) :: quad(2) = 1
+  call a%write([1, 2])
+  call a%write("y")                              ! refused
+  call a%write(letter)                           ! refused
+  call a%write(words)                            ! refused
+  call a%write(["y", "z"])                       ! refused
+  call a%append("q")                             ! refused
+  call a%append(["a", "b"])                      ! refused
+  call a%read(words)                             ! refused
+  call a%read(3)                                 ! refused
+  call a%read(points)                            ! refused
+  call a%write(points)                           ! refused
+  call a%write(quad)                             ! refused
+  call a%write([1, 2], start="a")                ! refused
+  call a%write([1, 2], start=1)                  ! refused
+  call a%create("x", OZARR_INT32, 2)             ! refused
+  call a%create("x", OZARR_INT32, [2], fill=[1]) ! refused
+  call a%create("x", OZARR_INT32, [2], fill=1)
+end program f_refused
