@@ -482,8 +482,7 @@ contains
       room = length + 1
       if (allocated(buf)) deallocate (buf)
       allocate (buf(room))
-      status = ozarr_array_dimension_name(self%handle, self%dimensions - int(dim, c_int32_t), c_loc(buf), room, length, &
-        c_null_ptr)
+      status = ozarr_array_dimension_name(self%handle, self%dimensions - int(dim, c_int32_t), c_loc(buf), room, length)
       if (status /= OZARR_ERR_BUFFER_SIZE) exit
     end do
     if (status == OZARR_OK) name = text_at(c_loc(buf))

@@ -8,9 +8,9 @@
 //! The message of the last failure in this thread is `ozarr_last_error()`: one line that names the key and
 //! the field, what was found and what was expected. Successful calls leave it as it is.
 
+use super::entry;
 use super::structs::Output;
 use super::types::OZARR_ORDER_F;
-use super::entry;
 use crate::counting::{self, Counting};
 use crate::error::{Error, ErrorKind, Result};
 use std::cell::UnsafeCell;
