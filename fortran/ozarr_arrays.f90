@@ -324,7 +324,7 @@ contains
       return
     end if
     call make_texts(names, texts, reversed=.true., blank_is_null=.true.)
-    status = ozarr_spec_set_dimension_names(spec, c_loc(texts%pointers))
+    status = ozarr_spec_set_dimension_names(spec, texts%pointers)
   end subroutine set_names
 
   ! ==================================================================================================================

@@ -769,7 +769,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(c_texts), target :: texts
     call make_texts(values, texts, reversed=.false., blank_is_null=.false.)
-    call done(ozarr_attr_set_strings(self%handle, c_text(name), c_loc(texts%pointers), size(values, kind=c_int64_t)), stat, errmsg)
+    call done(ozarr_attr_set_strings(self%handle, c_text(name), texts%pointers, size(values, kind=c_int64_t)), stat, errmsg)
   end subroutine set_texts
 
   ! A text that is longer than the variable is an error; a shorter one is padded with blanks.
