@@ -1,9 +1,10 @@
 //! Time steps
 //!
 //! An appender makes an array longer along one dimension, step by step. Steps wait in memory until their
-//! chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is published
-//! after the data, so that readers see whole steps only, also in other processes, also after a kill. A
-//! reader waits for more by `ozarr_array_wait_growth`. docs/timesteps.md has the whole story.
+//! chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is
+//! published after the data, so that readers see whole steps only, also in other processes and after a
+//! kill; a restart continues after the last published step. A reader waits for more with
+//! `ozarr_array_wait_growth`. See docs/timesteps.md.
 //!
 //! ```c
 //! ozarr_appender *out;
@@ -29,10 +30,11 @@ use std::time::Duration;
 
 /// Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
 ///
-/// `publish_every`: readers see the new length when it passes a multiple of so many steps. 0: whenever chunks
-/// are whole along the dimension, which costs nothing but the document (and what the store's `"file.sync"`
-/// asks for). If the number is not a multiple of the chunk depth, partly filled chunks are stored and later
-/// read and encoded again; with 1 and depth D, each chunk is encoded D times.
+/// `publish_every`: readers see the new length when it passes a multiple of `publish_every` steps. 0:
+/// whenever chunks are whole along the dimension, which costs nothing but the document (and what the
+/// store's `"file.sync"` asks for). If the number is not a multiple of the chunk depth, partly filled
+/// chunks are stored and later read and encoded again; with 1 and depth D, each chunk is encoded D
+/// times.
 ///
 /// `memory`: the most bytes that steps may take while they wait; 0 is no limit. One chunk along the
 /// dimension, across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
@@ -59,8 +61,8 @@ pub unsafe extern "C" fn ozarr_appender_open(
     })
 }
 
-/// Takes `count` steps from `data`: contiguous, the last index fastest, of the array's shape except that the
-/// dimension has `count` elements. They are copied: `data` is yours again when this returns.
+/// Appends `count` steps from `data`: contiguous, the last index fastest, of the array's shape except
+/// that the dimension has `count` elements. They are copied: `data` may be changed when this returns.
 ///
 /// After an error in taking or storing them the position is as before and the same steps can be given again;
 /// after one in publishing it has them, and the next call, a flush and the close publish again.
@@ -83,7 +85,8 @@ pub unsafe extern "C" fn ozarr_appender_append(
     })
 }
 
-/// As `ozarr_appender_append`, from any memory: with halos, of another type, column-major.
+/// Appends `count` steps from any memory: with a halo (ghost cells), of another type, column-major. Else
+/// as `ozarr_appender_append`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_append_ex(appender: *mut ozarr_appender, count: i64, memory: *const ozarr_memory) -> ozarr_status {
@@ -98,8 +101,8 @@ pub unsafe extern "C" fn ozarr_appender_append_ex(appender: *mut ozarr_appender,
     })
 }
 
-/// The length of the dimension with all steps that were taken, and the length that readers see; either may
-/// be NULL.
+/// Gets the length of the dimension with all appended steps (`*position`), and the length that readers
+/// see (`*published`); either may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_position(appender: *mut ozarr_appender, position: *mut i64, published: *mut i64) -> ozarr_status {
@@ -115,9 +118,9 @@ pub unsafe extern "C" fn ozarr_appender_position(appender: *mut ozarr_appender, 
     })
 }
 
-/// Stores and publishes all steps that were taken, and makes them durable as far as the store's
-/// `"file.sync"` promises it. What could not be stored waits still, and this tells of it whenever it is
-/// called, until it could.
+/// Stores and publishes all appended steps, and makes them durable as far as the store's `"file.sync"`
+/// promises it. Steps that could not be stored stay in memory; each further flush tries again and
+/// returns the error until it succeeds. Flush where a restart must find every step, as at a checkpoint.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_flush(appender: *mut ozarr_appender) -> ozarr_status {
@@ -132,18 +135,19 @@ pub unsafe extern "C" fn ozarr_appender_close(appender: *mut ozarr_appender) -> 
     entry!("ozarr_appender_close", { ozarr_appender::close(appender, "appender")?.with(Appender::flush) })
 }
 
-/// Frees the appender; NULL is allowed. Steps that wait are stored and published, but nobody is told if that
-/// fails: use `ozarr_appender_close`.
+/// Frees the appender; NULL is allowed. Steps that wait are stored and published, but errors are not
+/// reported: use `ozarr_appender_close` to see them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_appender_free(appender: *mut ozarr_appender) {
     entry!("ozarr_appender_free", else (), { ozarr_appender::free(appender, "appender") })
 }
 
-/// Waits until dimension `dim` is longer than `beyond`; `*length` (may be NULL) becomes its length, which
-/// this handle's shape has from then on. `OZARR_ERR_TIMEOUT` after `timeout_ms` milliseconds; 0 looks once.
+/// Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its
+/// length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `timeout_ms`
+/// milliseconds; 0 looks once.
 ///
-/// The array's document is looked at after pauses of 1 ms that grow to 64 ms (of a store that is far away
-/// 0.1 s to 1.6 s). A look at a file is one system call; it is read when it has changed.
+/// The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
+/// 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_wait_growth(

@@ -23,10 +23,11 @@ use crate::limits::{Dims, c_strides, element_count};
 use crate::node::{Array, Mode, Spec, Store};
 use std::ffi::{c_char, c_void};
 
-/// Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the
-/// shape of the pieces that it is stored in; NULL lets the library choose. It is compressed (zstd), filled
-/// with 0, and of Zarr format 3; `ozarr_array_create_ex` has every choice. `flags` says what to do if a node
-/// already exists there.
+/// Creates an array at `location`, with elements of `type`, `rank` dimensions (0 to 64) and the lengths
+/// `shape`. `chunks` is the shape of a chunk; NULL lets the library choose. The array has Zarr format 3,
+/// is compressed with zstd, and has the fill value 0 (a floating-point variable of a dataset has NaN);
+/// `ozarr_array_create_ex` has every choice. `flags` says what to do if a node already exists there;
+/// with `OZARR_NEW` that is `OZARR_ERR_EXISTS`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create(
@@ -49,8 +50,8 @@ pub unsafe extern "C" fn ozarr_array_create(
     })
 }
 
-/// Opens an array. Mode `"r"` is for reading only, `"r+"` for reading and writing. `OZARR_ERR_NOT_FOUND` if
-/// nothing is there; `OZARR_ERR_NODE_KIND` if a group is.
+/// Opens the array at `location`. `mode` `"r"` is for reading only, `"r+"` for reading and writing.
+/// `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if a group is.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_array) -> ozarr_status {
@@ -64,8 +65,9 @@ pub unsafe extern "C" fn ozarr_array_open(location: *const c_char, mode: *const 
     })
 }
 
-/// Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read
-/// as the fill value.
+/// Reads the whole array to `data`: contiguous, the last index fastest. Elements that were never written
+/// have the fill value. Fewer bytes than needed are `OZARR_ERR_BUFFER_SIZE`; a value that does not fit
+/// into `type` is `OZARR_ERR_RANGE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read(array: *const ozarr_array, r#type: ozarr_type, data: *mut c_void, size: usize) -> ozarr_status {
@@ -96,8 +98,9 @@ pub unsafe extern "C" fn ozarr_array_write(
     })
 }
 
-/// Reads the box of `shape` elements that begins at `start` (one number for each dimension) to `data`:
-/// contiguous, the last index fastest. A box that leaves the array is `OZARR_ERR_BOUNDS`.
+/// Reads a region (a hyperslab): the box of `shape` elements that begins at `start`, one number for each
+/// dimension. The elements go to `data` as `type`: contiguous, the last index fastest. A box that leaves
+/// the array is `OZARR_ERR_BOUNDS`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_region(
@@ -118,8 +121,9 @@ pub unsafe extern "C" fn ozarr_array_read_region(
     })
 }
 
-/// Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index
-/// fastest.
+/// Writes a region (a hyperslab): the box of `shape` elements that begins at `start`, one number for
+/// each dimension. The elements come from `data` as `type`: contiguous, the last index fastest. A box
+/// that leaves the array is `OZARR_ERR_BOUNDS`.
 ///
 /// Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
 /// that the box covers whole is written without being read.
@@ -143,22 +147,23 @@ pub unsafe extern "C" fn ozarr_array_write_region(
     })
 }
 
-/// Flushes and frees. The handle is gone, whatever the status says.
+/// Stores what waits to be written, flushes the store and frees the handle, which is gone whatever the
+/// status says. A checkpoint is complete when this returns `OZARR_OK`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_close(array: *mut ozarr_array) -> ozarr_status {
     entry!("ozarr_array_close", { ozarr_array::close(array, "array")?.close() })
 }
 
-/// Frees the handle; NULL is allowed. Calls in progress in other threads complete normally. What waits to be
-/// written (see `ozarr_node_set`) is stored with the last of them, and nobody is told if that fails:
-/// `ozarr_array_close` tells.
+/// Frees the handle; NULL is allowed. Calls in progress in other threads complete normally. Writes that
+/// wait (the setting `"write_back"` of `ozarr_node_set`) are stored after the last such call, but errors
+/// are not reported: use `ozarr_array_close` to see them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_free(array: *mut ozarr_array) {
     entry!("ozarr_array_free", else (), { ozarr_array::free(array, "array") })
 }
 
-/// The number of dimensions, 0 to 64.
+/// Gets the number of dimensions, 0 to 64.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_rank(array: *const ozarr_array, rank: *mut i32) -> ozarr_status {
@@ -169,7 +174,7 @@ pub unsafe extern "C" fn ozarr_array_rank(array: *const ozarr_array, rank: *mut 
     })
 }
 
-/// The lengths of the dimensions; `shape` has room for as many numbers as the rank.
+/// Gets the lengths of the dimensions: `shape` has a capacity of one number for each dimension.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -179,9 +184,9 @@ pub unsafe extern "C" fn ozarr_array_shape(array: *const ozarr_array, shape: *mu
     })
 }
 
-/// The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has
-/// shards). Where their extents differ (a rectilinear grid) that of the largest one: every chunk fits into
-/// it, and `ozarr_array_chunk_extent` tells where each one lies.
+/// Gets the shape of a chunk, the piece that is stored as one object (of a shard, if the array has
+/// shards). If chunks have uneven extents (a rectilinear grid) `shape` is the largest extent along each
+/// dimension; `ozarr_array_chunk_extent` gives those of each chunk.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -191,7 +196,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_shape(array: *const ozarr_array, shap
     })
 }
 
-/// The number of chunks along each dimension; `shape` has room for as many numbers as the rank.
+/// Gets the number of chunks along each dimension: `shape` has a capacity of one number for each
+/// dimension.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_grid_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -201,9 +207,10 @@ pub unsafe extern "C" fn ozarr_array_grid_shape(array: *const ozarr_array, shape
     })
 }
 
-/// Where the chunks of index `index` lie along dimension `dim` (both from 0): `*start` becomes their first
-/// element, `*extent` (`extent` may be NULL) how many they have, of which some may lie beyond the array's
-/// end. `OZARR_ERR_BOUNDS` from the number of chunks (`ozarr_array_grid_shape`) on.
+/// Gets the range of elements that chunk `index` covers along dimension `dim` (both from 0): `*start`
+/// becomes the first element, `*extent` (`extent` may be NULL) the number of elements, some of which may
+/// be beyond the array's end. An `index` that is not below the number of chunks
+/// (`ozarr_array_grid_shape`) is `OZARR_ERR_BOUNDS`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_extent(
@@ -226,8 +233,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_extent(
     })
 }
 
-/// The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk
-/// without shards.
+/// Gets the shape of the smallest piece that can be read on its own: of the inner chunks of a shard, or,
+/// without shards, of a chunk.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array, shape: *mut i64) -> ozarr_status {
@@ -237,9 +244,10 @@ pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array
     })
 }
 
-/// The type of the elements; `OZARR_BY_DTYPE` where it is no number: `ozarr_array_dtype` tells which. Asked
-/// for by that number, such elements are moved as they are stored, in this machine's byte order; times
-/// (counts of 64 bits) convert to and from `OZARR_INT64`, too.
+/// Gets the type of the elements. `OZARR_BY_DTYPE` means text, times or structs, which
+/// `ozarr_array_dtype` describes; reads and writes with `OZARR_BY_DTYPE` move such elements without
+/// conversion, in this machine's byte order. Times (counts of 64 bits) also convert to and from
+/// `OZARR_INT64`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
@@ -250,7 +258,7 @@ pub unsafe extern "C" fn ozarr_array_type(array: *const ozarr_array, r#type: *mu
     })
 }
 
-/// The bytes of one element; 0 where elements are of variable length.
+/// Gets the size of one element in bytes; 0 for elements of variable length.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes: *mut usize) -> ozarr_status {
@@ -261,8 +269,8 @@ pub unsafe extern "C" fn ozarr_array_item_size(array: *const ozarr_array, bytes:
     })
 }
 
-/// The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false
-/// (`named` may be NULL).
+/// Gets the name of dimension `dim`, from 0. A dimension without a name gives an empty string and
+/// `*named` false (`named` may be NULL).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_dimension_name(
@@ -285,8 +293,8 @@ pub unsafe extern "C" fn ozarr_array_dimension_name(
     })
 }
 
-/// Names the dimensions of an array that is there: one text for each dimension, NULL for one without a name
-/// (format 2 has names for all of them or for none; NULL for `names` takes all names away).
+/// Changes the names of the dimensions: `names` has one string for each dimension, or NULL for one
+/// without a name. Format 2 has names for all dimensions or for none. `names` NULL removes all names.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_set_dimension_names(array: *mut ozarr_array, names: *const *const c_char) -> ozarr_status {
@@ -298,9 +306,9 @@ pub unsafe extern "C" fn ozarr_array_set_dimension_names(array: *mut ozarr_array
     })
 }
 
-/// The fill value, which is the value of elements that were never written: one element of the array's type at
-/// `value`, which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes false
-/// (`defined` may be NULL) and the value is 0.
+/// Gets the fill value, the value of elements that were never written: one element of the array's type
+/// to `value`, which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes
+/// false (`defined` may be NULL) and the value is 0.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_fill_value(
@@ -328,8 +336,9 @@ pub unsafe extern "C" fn ozarr_array_fill_value(
     })
 }
 
-/// Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
-/// grows again. A rectilinear grid keeps its chunks; what lies beyond them becomes one chunk more.
+/// Changes the array's shape to `shape`; the rank stays. Elements beyond the new shape are erased: if
+/// the array grows again, they have the fill value. A rectilinear grid keeps its chunks; elements beyond
+/// the last one get one more chunk.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64) -> ozarr_status {
@@ -340,11 +349,11 @@ pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *con
     })
 }
 
-/// Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come
+/// Keeps chunks outside of the new shape, and values beyond its edge: this is quicker, and they come
 /// back if the array grows again.
 pub const OZARR_RESIZE_KEEP: u32 = 1;
 
-/// As `ozarr_array_resize`, with `flags`: 0 or `OZARR_RESIZE_KEEP`.
+/// Changes the array's shape as `ozarr_array_resize` does, with `flags`: 0 or `OZARR_RESIZE_KEEP`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_resize_ex(array: *mut ozarr_array, shape: *const i64, flags: u32) -> ozarr_status {
@@ -358,8 +367,9 @@ pub unsafe extern "C" fn ozarr_array_resize_ex(array: *mut ozarr_array, shape: *
     })
 }
 
-/// Makes dimension `dim` longer by `count` and writes the new slab from `data`: contiguous, the last index
-/// fastest, of the array's shape except that dimension `dim` has `count` elements.
+/// Extends dimension `dim` (from 0) by `count` elements and writes the new slab from `data`: contiguous,
+/// the last index fastest, with the array's shape except that dimension `dim` has `count` elements. For
+/// many steps an appender (`ozarr_appender_open`) is cheaper.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_append(

@@ -7,8 +7,9 @@
 //! ozarr_attr_set_string(ozarr_array_node(t), "units", "K");
 //! ```
 //!
-//! Each setter stores its value at once, unless it stands between `ozarr_attrs_begin` and
-//! `ozarr_attrs_commit`. A name has at least one character (`OZARR_ERR_NAME`).
+//! Each setter stores its value at once, except between `ozarr_attrs_begin` and `ozarr_attrs_commit`. A
+//! restart file (checkpoint) of many attributes is written quicker with these two. A name has at least
+//! one character (`OZARR_ERR_NAME`).
 
 use super::entry;
 use super::status::ozarr_status;
@@ -20,10 +21,10 @@ use crate::limits::MAX_JSON_VALUES;
 use crate::node::{Attributes, Node};
 use std::ffi::{c_char, c_void};
 
-/// In place of a count, for `ozarr_attr_set_numbers`: one number that is no list.
+/// Instead of a count, for `ozarr_attr_set_numbers`: one number that is not a list.
 pub const OZARR_SINGLE: i64 = -1;
 
-/// The number of attributes.
+/// Gets the number of attributes.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_count(node: *const ozarr_node, count: *mut i64) -> ozarr_status {
@@ -34,7 +35,7 @@ pub unsafe extern "C" fn ozarr_attr_count(node: *const ozarr_node, count: *mut i
     })
 }
 
-/// The name of attribute number `index`, from 0; in the order of the document.
+/// Gets the name of attribute number `index`, from 0, in the order of the document.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_name(
@@ -51,7 +52,7 @@ pub unsafe extern "C" fn ozarr_attr_name(
     })
 }
 
-/// What kind of JSON value an attribute is. `OZARR_ERR_NOT_FOUND` if there is none of that name.
+/// Gets the kind of JSON value of an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_kind(node: *const ozarr_node, name: *const c_char, kind: *mut ozarr_json_kind) -> ozarr_status {
@@ -62,8 +63,8 @@ pub unsafe extern "C" fn ozarr_attr_kind(node: *const ozarr_node, name: *const c
     })
 }
 
-/// The value of an attribute that is an integer. Another kind is `OZARR_ERR_TYPE`; one that does not fit is
-/// `OZARR_ERR_RANGE`.
+/// Gets an attribute that is an integer. Another kind of value is `OZARR_ERR_TYPE`; an integer that does
+/// not fit is `OZARR_ERR_RANGE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_int64(node: *const ozarr_node, name: *const c_char, value: *mut i64) -> ozarr_status {
@@ -74,7 +75,7 @@ pub unsafe extern "C" fn ozarr_attr_get_int64(node: *const ozarr_node, name: *co
     })
 }
 
-/// The value of an attribute that is a number. Another kind is `OZARR_ERR_TYPE`.
+/// Gets an attribute that is a number. Another kind of value is `OZARR_ERR_TYPE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_double(node: *const ozarr_node, name: *const c_char, value: *mut f64) -> ozarr_status {
@@ -85,7 +86,7 @@ pub unsafe extern "C" fn ozarr_attr_get_double(node: *const ozarr_node, name: *c
     })
 }
 
-/// The value of an attribute that is `true` or `false`. Another kind is `OZARR_ERR_TYPE`.
+/// Gets an attribute that is `true` or `false`. Another kind of value is `OZARR_ERR_TYPE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_bool(node: *const ozarr_node, name: *const c_char, value: *mut bool) -> ozarr_status {
@@ -96,7 +97,7 @@ pub unsafe extern "C" fn ozarr_attr_get_bool(node: *const ozarr_node, name: *con
     })
 }
 
-/// The value of an attribute that is a text. Another kind is `OZARR_ERR_TYPE`.
+/// Gets an attribute that is a string. Another kind of value is `OZARR_ERR_TYPE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_string(
@@ -113,10 +114,10 @@ pub unsafe extern "C" fn ozarr_attr_get_string(
     })
 }
 
-/// The texts of an attribute that is a list of texts, or one text: `*count` (`count` may be NULL) becomes
-/// their number. They stand in `buf` one behind the other, each with a NUL at its end; `*len` counts the
-/// bytes of all of them with those NULs, the last one left out, so that a list of one text is as
-/// `ozarr_attr_get_string` gives it. A text that has a NUL itself is `OZARR_ERR_RANGE`.
+/// Gets an attribute that is a list of strings, or one string. `*count` (`count` may be NULL) becomes
+/// the number of strings. `buf` receives them one after the other, each with a NUL at its end; `*len` is
+/// the number of bytes without the last NUL, so a list of one string is what `ozarr_attr_get_string`
+/// gives. A string that contains a NUL is `OZARR_ERR_RANGE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_strings(
@@ -145,11 +146,12 @@ pub unsafe extern "C" fn ozarr_attr_get_strings(
     })
 }
 
-/// The numbers of an attribute that is a list of numbers, or one number, as elements of `type`: an integer or
-/// floating-point type; `OZARR_AS_STORED` is that of the array. `cap` elements have room at `values`; `*count`
-/// becomes their number, also where that is more (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
-/// `OZARR_ERR_RANGE` names the first element that does not fit into the type, `OZARR_ERR_TYPE` the first
-/// that is no number or, for an integer type, no integer.
+/// Gets an attribute that is a list of numbers, or one number, as elements of `type`: an integer or
+/// floating-point type; `OZARR_AS_STORED` is the array's type. `values` has a capacity of `cap`
+/// elements. `*count` becomes the number of elements, also if it exceeds `cap`
+/// (`OZARR_ERR_BUFFER_SIZE`); `values` NULL with `cap` 0 asks for it. `OZARR_ERR_RANGE` names the first
+/// element that does not fit into `type`, `OZARR_ERR_TYPE` the first that is not a number or, for an
+/// integer type, not an integer.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_numbers(
@@ -170,7 +172,7 @@ pub unsafe extern "C" fn ozarr_attr_get_numbers(
     })
 }
 
-/// The value of an attribute of any kind, as JSON in its shortest form.
+/// Gets an attribute of any kind, as JSON in its shortest form.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_get_json(
@@ -223,7 +225,7 @@ pub unsafe extern "C" fn ozarr_attr_set_bool(node: *mut ozarr_node, name: *const
     })
 }
 
-/// Sets an attribute to a text.
+/// Sets an attribute to a string.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_string(node: *mut ozarr_node, name: *const c_char, value: *const c_char) -> ozarr_status {
@@ -234,7 +236,7 @@ pub unsafe extern "C" fn ozarr_attr_set_string(node: *mut ozarr_node, name: *con
     })
 }
 
-/// Sets an attribute to a list of `count` texts.
+/// Sets an attribute to a list of `count` strings.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_strings(
@@ -272,7 +274,7 @@ pub unsafe extern "C" fn ozarr_attr_set_numbers(
     })
 }
 
-/// Sets an attribute to any value, given as JSON. What is no JSON is `OZARR_ERR_ARGUMENT`.
+/// Sets an attribute to any value, given as JSON. Malformed JSON is `OZARR_ERR_ARGUMENT`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const c_char, json: *const c_char) -> ozarr_status {
@@ -283,7 +285,7 @@ pub unsafe extern "C" fn ozarr_attr_set_json(node: *mut ozarr_node, name: *const
     })
 }
 
-/// Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is none of that name.
+/// Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_erase(node: *mut ozarr_node, name: *const c_char) -> ozarr_status {
@@ -294,7 +296,7 @@ pub unsafe extern "C" fn ozarr_attr_erase(node: *mut ozarr_node, name: *const c_
     })
 }
 
-/// All attributes, as one JSON object.
+/// Gets all attributes, as one JSON object.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attrs_get(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -316,16 +318,16 @@ pub unsafe extern "C" fn ozarr_attrs_set(node: *mut ozarr_node, json: *const c_c
     })
 }
 
-/// From here on setters are collected instead of stored one by one; getters of this handle see what was
-/// set.
+/// Begins to collect what setters of this handle set, instead of storing each value at once. Getters of
+/// this handle see the collected values.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attrs_begin(node: *mut ozarr_node) -> ozarr_status {
     entry!("ozarr_attrs_begin", { node_of(node, "node")?.attributes().begin() })
 }
 
-/// Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without it discards
-/// that.
+/// Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without this call
+/// discards it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attrs_commit(node: *mut ozarr_node) -> ozarr_status {

@@ -18,11 +18,11 @@ use crate::error::{Result, bail};
 use crate::node::Array;
 use crate::node::requests::{self, Part};
 
-/// One region of a batch. To be set to `OZARR_ENTRY_INIT` first.
+/// One region of a batch. Set it to `OZARR_ENTRY_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ozarr_entry {
-    /// `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. The same in all entries of a batch.
+    /// `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. All entries of a batch have one size.
     pub struct_size: usize,
     /// The array.
     pub array: *const ozarr_array,
@@ -79,7 +79,8 @@ pub unsafe extern "C" fn ozarr_read_many(count: usize, entries: *const ozarr_ent
     })
 }
 
-/// Writes `count` regions, each from its memory. After an error, the other chunks are stored all the same.
+/// Writes `count` regions, each from its memory. After an error, the other chunks are stored
+/// nevertheless.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_write_many(count: usize, entries: *const ozarr_entry) -> ozarr_status {

@@ -1,10 +1,10 @@
 //! Chunks as they are
 //!
-//! What is stored of an array, as the codecs made it: which chunks there are, their keys, places and bytes.
-//! An index counts chunks along each dimension: element i lies in chunk i / extent. With `inner` true it
-//! counts the smaller chunks inside shards, from the array's first one on, not from the shard's; an array
-//! without shards has chunks only, and `inner` changes nothing. Chunks that were never written are not
-//! stored, nor are those that hold nothing but the fill value.
+//! What is stored of an array, as the codecs made it: which chunks there are, their keys, offsets and
+//! bytes. An index counts chunks along each dimension: element i lies in chunk i / extent. With `inner`
+//! true it counts the smaller chunks inside shards, from the array's first one on, not from the shard's;
+//! an array without shards has chunks only, and `inner` changes nothing. Chunks that were never written
+//! are not stored, nor are those that hold nothing but the fill value.
 //!
 //! ```c
 //! // Copies every stored chunk of `a` to `b`, whose metadata are the same.
@@ -37,8 +37,8 @@ use crate::limits::Dims;
 use crate::node::{Array, ChunkPlace};
 use std::ffi::{c_char, c_void};
 
-/// The number of chunks (or inner chunks) that are stored. Looks at the store's list of keys, and into
-/// every shard if `inner` is true.
+/// Counts the chunks (or inner chunks) that are stored. This lists the store's keys, and reads the index
+/// of every shard if `inner` is true.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_count(array: *const ozarr_array, inner: bool, count: *mut i64) -> ozarr_status {
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn ozarr_array_chunk_count(array: *const ozarr_array, inne
     })
 }
 
-/// The key in the store under which a chunk (not an inner one) is stored, or would be.
+/// Gets the key in the store under which a chunk (not an inner one) is stored, or would be.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_key(
@@ -67,8 +67,9 @@ pub unsafe extern "C" fn ozarr_array_chunk_key(
     })
 }
 
-/// Whether a chunk is stored, the number of its encoded bytes, and the place of the first one in the
-/// object of its key: for an inner chunk in the shard, else 0. Both are 0 where nothing is stored.
+/// Gets whether a chunk is stored (`*stored`), the number of its encoded bytes (`*size`), and the offset
+/// of the first one in the stored object (`*offset`): of an inner chunk in its shard, else 0. Both are 0
+/// if nothing is stored.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_place(
@@ -96,9 +97,9 @@ pub unsafe extern "C" fn ozarr_array_chunk_place(
     })
 }
 
-/// Reads the encoded bytes of a chunk, as they are, to `data`, which has room for `size`. `*used`
-/// becomes their number, also if that is more (`OZARR_ERR_BUFFER_SIZE`). `OZARR_ERR_MISSING` if the
-/// chunk is not stored.
+/// Reads the encoded bytes of a chunk, as they are, to `data`, which has a capacity of `size` bytes.
+/// `*used` becomes the number of bytes, also if it exceeds `size` (`OZARR_ERR_BUFFER_SIZE`).
+/// `OZARR_ERR_MISSING` if the chunk is not stored.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_read(
@@ -128,8 +129,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_read(
     })
 }
 
-/// Stores `size` bytes as those of a chunk, as they are: nobody looks whether the codecs can decode
-/// them. The other inner chunks of a shard stay as they are stored.
+/// Stores the `size` bytes at `data` as the encoded bytes of a chunk, without checking that the codecs
+/// can decode them. The other inner chunks of a shard stay as they are stored.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_write(
@@ -152,8 +153,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_write(
     })
 }
 
-/// Removes what is stored of a chunk, which then reads as the fill value. `*stored`: whether anything
-/// was.
+/// Erases a stored chunk, whose elements then have the fill value. `*stored` becomes whether it was
+/// stored.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunk_erase(
@@ -173,7 +174,7 @@ pub unsafe extern "C" fn ozarr_array_chunk_erase(
 }
 
 /// Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
-/// under a cursor that stands before the first. The index of a shard is read when the cursor comes to it.
+/// under a cursor that begins before the first. The index of a shard is read when the cursor reaches it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_chunks(array: *const ozarr_array, inner: bool, out: *mut *mut ozarr_chunk_iter) -> ozarr_status {
@@ -201,7 +202,7 @@ pub unsafe extern "C" fn ozarr_chunk_iter_next(chunk_iter: *mut ozarr_chunk_iter
     })
 }
 
-/// The index of the chunk; `index` has room for as many numbers as the array's rank.
+/// Gets the index of the chunk: `index` has a capacity of one number for each dimension of the array.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_chunk_iter_index(chunk_iter: *const ozarr_chunk_iter, index: *mut i64) -> ozarr_status {
@@ -212,7 +213,8 @@ pub unsafe extern "C" fn ozarr_chunk_iter_index(chunk_iter: *const ozarr_chunk_i
     })
 }
 
-/// The number of the chunk's encoded bytes, and the place of the first one in the object of its key.
+/// Gets the number of the chunk's encoded bytes (`*size`), and the offset of the first one in the stored
+/// object (`*offset`).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_chunk_iter_place(chunk_iter: *const ozarr_chunk_iter, offset: *mut i64, size: *mut i64) -> ozarr_status {
@@ -234,9 +236,9 @@ pub unsafe extern "C" fn ozarr_chunk_iter_free(chunk_iter: *mut ozarr_chunk_iter
     entry!("ozarr_chunk_iter_free", else (), { ozarr_chunk_iter::free(chunk_iter, "chunk_iter") })
 }
 
-/// Whether a region (NULL: the whole array) consists of whole chunks, as far as these lie inside the
-/// array: writing it reads nothing. With `inner`: of whole inner chunks; writing it encodes these
-/// only.
+/// Checks whether a region (NULL: the whole array) consists of whole chunks, ignoring parts of chunks
+/// beyond the array's edge: writing such a region reads nothing. With `inner`: whether it consists of
+/// whole inner chunks; writing it encodes only these.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_region_is_aligned(
@@ -255,8 +257,8 @@ pub unsafe extern "C" fn ozarr_array_region_is_aligned(
     })
 }
 
-/// Begins to write the shard of that index (of chunks, not of inner ones): inner chunks are put one by
-/// one, in any order, and go to a temporary file. Nothing of it is seen before
+/// Begins to write the shard `index` (an index of chunks, not of inner ones): inner chunks are put one
+/// by one, in any order, and go to a temporary file. Readers see nothing of it before
 /// `ozarr_shard_writer_finish`, which replaces the whole shard at once.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -275,9 +277,9 @@ pub unsafe extern "C" fn ozarr_shard_writer_new(
     })
 }
 
-/// Encodes an inner chunk of the shard; `index` is that among all inner chunks of the array. `data`
-/// has its elements as far as they lie inside the array, contiguous, the last index fastest. Each can
-/// be put once (`OZARR_ERR_STATE`); those that are not put read as the fill value.
+/// Encodes an inner chunk of the shard; `index` counts all inner chunks of the array. `data` has those
+/// elements of it that are inside of the array, contiguous, the last index fastest. Putting one twice is
+/// `OZARR_ERR_STATE`; elements of inner chunks that are not put have the fill value.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_shard_writer_put(
@@ -298,8 +300,7 @@ pub unsafe extern "C" fn ozarr_shard_writer_put(
     })
 }
 
-/// Writes the shard's index and puts the shard into its place. After this the writer can only be
-/// freed.
+/// Writes the shard's index and replaces the stored shard. After this the writer can only be freed.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_shard_writer_finish(shard_writer: *mut ozarr_shard_writer) -> ozarr_status {

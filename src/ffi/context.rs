@@ -44,8 +44,8 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
 ///   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
 /// - `"chunk_cache"`: the bytes of memory for decoded chunks that all arrays which are opened with the
-///   context from now on share; `"0"`, the default, is none. As `ozarr_node_set` says, which sets it for one
-///   array; arrays whose chunks have no room in it do without.
+///   context from now on share; `"0"`, the default, is none. As `ozarr_node_set` says, which sets it for
+///   one array; arrays whose chunks are too large for it do not use it.
 /// - `"file.sync"`: `"none"`, `"batch"` (the default) or `"each"`, as the option of `ozarr_store_open_ex`
 ///   says, for stores that are opened without that option.
 /// - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
@@ -166,11 +166,11 @@ fn log_of_environment() -> Option<Log> {
 }
 
 /// Has `fn` called for what is odd in the nodes of stores that are opened with this context (NULL: the
-/// default one) from now on, once for each open, with a message such as `"HD-10: t/.zarray: ..."`; the ids
-/// are those of docs/formats.md. `level` is the last level that is told. `fn` is called with `user`, which
-/// must stay valid as long as those stores and their nodes are open. NULL ends it, also what `OZARR_LOG` in
-/// the environment (`warning` or `info`) asks for: such messages go to standard error unless a function
-/// takes them.
+/// default one) from now on, once for each open, with a message such as `"HD-10: t/.zarray: ..."`; the
+/// ids are those of docs/formats.md. `level` is the last level that is reported. `fn` is called with
+/// `user`, which must stay valid as long as those stores and their nodes are open. NULL ends it, also
+/// what `OZARR_LOG` in the environment (`warning` or `info`) asks for: such messages go to standard
+/// error unless a function takes them.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set_log(

@@ -50,9 +50,9 @@ pub struct ozarr_copy_options {
     pub struct_size: usize,
     /// The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3).
     pub zarr_format: i32,
-    /// Where a node stands already: OZARR_NEW or OZARR_OVERWRITE.
+    /// What to do if a node already exists: OZARR_NEW or OZARR_OVERWRITE.
     pub exists: ozarr_create,
-    /// What becomes of values that do not fit into another type.
+    /// What to do with values that do not fit into another type.
     pub overflow: ozarr_overflow,
     /// 0 or OZARR_COPY_LINK.
     pub flags: u32,
@@ -63,15 +63,15 @@ pub struct ozarr_copy_options {
     pub spec: *const ozarr_spec,
     /// Changes what the copy of each array is; NULL: they are as the source is.
     pub change: ozarr_copy_change,
-    /// Is told of the progress (chunks and nodes), in the calling thread; NULL: nobody.
+    /// Called with the progress (chunks and nodes), in the calling thread; may be NULL.
     pub progress: ozarr_progress,
     /// Given to both.
     pub user: *mut c_void,
 }
 
 /// Creates a specification that describes this array in the given format (2, 3; 0: the array's own): its
-/// shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its own; a
-/// compressor, say, takes the place of the compressor in the list of codecs.
+/// shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its
+/// own; a compressor, for example, replaces the compressor in the list of codecs.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_spec(array: *const ozarr_array, zarr_format: i32, out: *mut *mut ozarr_spec) -> ozarr_status {
@@ -83,11 +83,12 @@ pub unsafe extern "C" fn ozarr_array_spec(array: *const ozarr_array, zarr_format
     })
 }
 
-/// Copies the array at `source`, or the group with all below it, to `dest`, where nothing is yet (or see
-/// `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not stored; each
-/// chunk or shard of the target is written once, whole; chunks whose bytes stay the same are copied as they
-/// are. Nothing is written unless every node can be copied. A document is written behind what it speaks of,
-/// that of `dest` last: a copy that was cut short is no node, and the same call begins it anew.
+/// Copies the array at `source`, or the group with all below it, to `dest`, where there is no node yet
+/// (or see `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not
+/// stored; each chunk or shard of the target is written once, whole; chunks whose bytes stay the same
+/// are copied as they are. Nothing is written unless every node can be copied. A metadata document is
+/// written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and
+/// repeating the call starts it anew.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_copy(source: *const c_char, dest: *const c_char, options: *const ozarr_copy_options) -> ozarr_status {
@@ -101,7 +102,8 @@ pub unsafe extern "C" fn ozarr_copy(source: *const c_char, dest: *const c_char, 
     })
 }
 
-/// As `ozarr_copy`, from and to paths in open stores. The stores may be the same.
+/// Copies as `ozarr_copy` does, from `path` in one open store to `dest_path` in another, or in the same
+/// store.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_copy_at(

@@ -35,8 +35,9 @@ use crate::metadata::Format;
 use crate::node::{Create, Dataset, Group, Mode, Spec, Store, Variable};
 use std::ffi::{c_char, c_void};
 
-/// Creates a group for a dataset, with the groups above it that are missing. `zarr_format` is 2 or 3; 0 is
-/// that of the group above it, else 3.
+/// Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
+/// is 2 or 3; 0 is the format of the group above it, or 3 without one. `flags` as for
+/// `ozarr_array_create`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_create(
@@ -62,8 +63,8 @@ pub unsafe extern "C" fn ozarr_dataset_create(
     })
 }
 
-/// Opens a dataset. A variable that has a dimension without a name, and two that disagree on a dimension's
-/// length, are `OZARR_ERR_METADATA` with their names. Mode `"r"` or `"r+"`.
+/// Opens the dataset at `location`. A variable that has a dimension without a name, and two that
+/// disagree on a dimension's length, are `OZARR_ERR_METADATA` with their names. Mode `"r"` or `"r+"`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_dataset) -> ozarr_status {
@@ -77,7 +78,8 @@ pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *cons
     })
 }
 
-/// The dataset that a group is, in the group's mode; as for `ozarr_dataset_open`. The group stays open.
+/// Opens a group as a dataset, in the group's mode, with the checks of `ozarr_dataset_open`. The group
+/// stays open.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_dataset(group: *const ozarr_group, out: *mut *mut ozarr_dataset) -> ozarr_status {
@@ -89,7 +91,7 @@ pub unsafe extern "C" fn ozarr_group_dataset(group: *const ozarr_group, out: *mu
     })
 }
 
-/// The group that the dataset is, for its attributes; a handle of its own.
+/// Opens the dataset's group, for its attributes, as a new handle.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_group(dataset: *const ozarr_dataset, out: *mut *mut ozarr_group) -> ozarr_status {
@@ -101,7 +103,7 @@ pub unsafe extern "C" fn ozarr_dataset_group(dataset: *const ozarr_dataset, out:
     })
 }
 
-/// Defines a dimension. One of that name and length may be there already; another length is
+/// Defines a dimension. A dimension of that name and length may exist already; another length is
 /// `OZARR_ERR_EXISTS`.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -124,7 +126,7 @@ pub unsafe extern "C" fn ozarr_dataset_resize_dimension(dataset: *mut ozarr_data
     })
 }
 
-/// The number of dimensions.
+/// Gets the number of dimensions.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dataset, count: *mut usize) -> ozarr_status {
@@ -135,7 +137,7 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_count(dataset: *const ozarr_dat
     })
 }
 
-/// Name and length (`extent` may be NULL) of dimension number `index`, from 0.
+/// Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_dimension(
@@ -157,7 +159,7 @@ pub unsafe extern "C" fn ozarr_dataset_dimension(
     })
 }
 
-/// The length of a dimension. `OZARR_ERR_NOT_FOUND` if there is none of that name.
+/// Gets the length of a dimension. `OZARR_ERR_NOT_FOUND` if there is no dimension `name`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_dimension_length(
@@ -172,8 +174,9 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_length(
     })
 }
 
-/// Defines a variable and creates its array: the type of its elements and its `rank` dimensions, which are
-/// defined before (`OZARR_ERR_NOT_FOUND`). Floating-point variables are filled with NaN. `out` may be NULL.
+/// Defines a variable and creates its array: the type of its elements and its `rank` dimensions, which
+/// are defined before (`OZARR_ERR_NOT_FOUND`). The fill value of a floating-point variable is NaN
+/// (`ozarr_array_create` has 0), of others 0. `out` may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_variable(
@@ -194,7 +197,8 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable(
     })
 }
 
-/// What variable to define. To be set to `OZARR_VARIABLE_INIT` first; what is NULL or 0 is left out.
+/// What variable to define. Set it to `OZARR_VARIABLE_INIT` first; a member that is NULL or 0 is left
+/// out.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ozarr_variable {
@@ -221,10 +225,10 @@ pub struct ozarr_variable {
     pub standard_name: *const c_char,
     /// Further attributes, as a JSON object.
     pub attributes: *const c_char,
-    /// The value that stands for "missing", one element of `type`: also what is read where nothing was
-    /// written.
+    /// The value that means "missing", one element of `type`. It is also the fill value, of elements
+    /// that were never written.
     pub missing: *const c_void,
-    /// Stored numbers are multiplied with it; 0 is none.
+    /// Stored numbers are multiplied with it; 0 is no factor.
     pub scale_factor: f64,
     /// Then this is added.
     pub add_offset: f64,
@@ -240,8 +244,9 @@ pub struct ozarr_variable {
     pub reserved: i32,
 }
 
-/// As `ozarr_dataset_define_variable`, with every choice; `flags`: what if something stands there already.
-/// How packed numbers and missing values are written: `ozarr_array_write_packed`.
+/// Defines a variable with every choice, else as `ozarr_dataset_define_variable`. `flags` says what to
+/// do if a node of that name already exists. `ozarr_array_write_packed` writes packed numbers and
+/// missing values.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
@@ -334,7 +339,7 @@ pub unsafe extern "C" fn ozarr_dataset_set_coordinate(dataset: *mut ozarr_datase
     })
 }
 
-/// The number of variables, coordinates among them.
+/// Gets the number of variables, coordinates included.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_dataset, count: *mut usize) -> ozarr_status {
@@ -345,8 +350,8 @@ pub unsafe extern "C" fn ozarr_dataset_variable_count(dataset: *const ozarr_data
     })
 }
 
-/// The name of variable number `index`, from 0, in the order of the names, and whether it is a coordinate
-/// (`coordinate` may be NULL).
+/// Gets the name of variable number `index`, from 0, in the order of the names, and whether it is a
+/// coordinate (`coordinate` may be NULL).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_variable(
@@ -370,7 +375,8 @@ pub unsafe extern "C" fn ozarr_dataset_variable(
     })
 }
 
-/// Opens the array of a variable; a handle of its own. `ozarr_array_dimension_name` tells its dimensions.
+/// Opens the array of a variable, as a new handle. `ozarr_array_dimension_name` gives the names of its
+/// dimensions.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open_variable(

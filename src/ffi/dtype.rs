@@ -92,8 +92,8 @@ fn grammar(format: i32) -> Result<Grammar> {
     }
 }
 
-/// The data type that a text describes. `format` 2: what stands in a `.zarray` (`<f8`, `|S20`, `>M8[10s]`,
-/// `[["x", "<f8"], ["id", "<i4"]]`); 3: what stands in a `zarr.json` (`float64`, an object with a name and a
+/// Parses the description of a data type. `format` 2: as in a `.zarray` (`<f8`, `|S20`, `>M8[10s]`,
+/// `[["x", "<f8"], ["id", "<i4"]]`); 3: as in a `zarr.json` (`float64`, an object with a name and a
 /// configuration); 0: either, or a name of C (`double`, `int32_t`). A text that fits several types is
 /// `OZARR_ERR_ARGUMENT`, and the message names them.
 #[unsafe(no_mangle)]

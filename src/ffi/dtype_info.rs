@@ -28,11 +28,11 @@ pub const OZARR_KIND_UINT: ozarr_dtype_kind = 3;
 pub const OZARR_KIND_FLOAT: ozarr_dtype_kind = 4;
 /// Pairs of floating-point numbers.
 pub const OZARR_KIND_COMPLEX: ozarr_dtype_kind = 5;
-/// Text of so many bytes, padded with NUL.
+/// Text of a fixed number of bytes, padded with NUL.
 pub const OZARR_KIND_BYTES: ozarr_dtype_kind = 6;
-/// Text of so many code points of four bytes, padded with NUL.
+/// Text of a fixed number of code points of four bytes, padded with NUL.
 pub const OZARR_KIND_TEXT: ozarr_dtype_kind = 7;
-/// So many bytes without a meaning.
+/// A fixed number of bytes without a meaning.
 pub const OZARR_KIND_RAW: ozarr_dtype_kind = 8;
 /// Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time".
 pub const OZARR_KIND_DATETIME: ozarr_dtype_kind = 9;
@@ -48,7 +48,7 @@ pub const OZARR_KIND_VAR_BYTES: ozarr_dtype_kind = 13;
 pub const OZARR_KIND_VAR_JSON: ozarr_dtype_kind = 14;
 /// Lists of numbers of any length.
 pub const OZARR_KIND_VAR_LIST: ozarr_dtype_kind = 15;
-/// In memory only: text of so many bytes, padded with blanks.
+/// In memory only: text of a fixed number of bytes, padded with blanks.
 pub const OZARR_KIND_CHARS: ozarr_dtype_kind = 16;
 
 /// The byte order of a data type.
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn ozarr_dtype_unit(
     })
 }
 
-/// Whether two types are the same: size, meaning and byte order, and all fields.
+/// Compares two types: `*equal` becomes whether size, meaning, byte order and all fields agree.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_equal(dtype: *const ozarr_dtype, other: *const ozarr_dtype, equal: *mut bool) -> ozarr_status {
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, coun
     })
 }
 
-/// The number, from 0, of the field of that name; `OZARR_ERR_NOT_FOUND` if there is none.
+/// Gets the number, from 0, of the field `name`; `OZARR_ERR_NOT_FOUND` if there is no such field.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_index(dtype: *const ozarr_dtype, name: *const c_char, index: *mut usize) -> ozarr_status {
@@ -280,8 +280,8 @@ pub unsafe extern "C" fn ozarr_dtype_field_dtype(dtype: *const ozarr_dtype, inde
     })
 }
 
-/// The rank of a field, 0 for one value, and its shape: room for `cap` numbers at `shape`, which may be NULL
-/// with `cap` 0 to ask for the rank only.
+/// Gets the rank of a field (0 for one value) and its shape: `shape` has a capacity of `cap` numbers,
+/// and may be NULL with `cap` 0 to ask for the rank only.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_shape(

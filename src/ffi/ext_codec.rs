@@ -48,8 +48,8 @@ pub type ozarr_codec_size_function = Option<
     unsafe extern "C" fn(context: *mut c_void, state: *mut c_void, decoded: usize, size: *mut usize, exact: *mut bool) -> ozarr_status,
 >;
 /// Encodes or decodes `size` bytes into `dst`, which has `cap` bytes; `*len` becomes the number that was
-/// written. A `dst` that is too small for what is decoded is `OZARR_ERR_BUFFER_SIZE`: where nobody knows the
-/// decoded size, the function is called again with a larger one.
+/// written. A `dst` that is too small for what is decoded is `OZARR_ERR_BUFFER_SIZE`: where the decoded
+/// size is not known, the function is called again with a larger one.
 pub type ozarr_codec_function = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -70,7 +70,8 @@ pub struct ozarr_codec_table {
     pub struct_size: usize,
     /// A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_CODEC_ELEMENTWISE`, or 0.
     pub flags: u32,
-    /// One of `OZARR_CODEC_...`: where it stands in a v3 list. In v2 all kinds stand anywhere.
+    /// One of `OZARR_CODEC_...`: its position in a v3 list. In v2 codecs of all kinds can be at any
+    /// position.
     pub kind: i32,
     /// The name in v3, or NULL. Copied.
     pub name: *const c_char,

@@ -25,8 +25,8 @@ use std::sync::Arc;
 /// functions see this machine's.
 pub const OZARR_DTYPE_ORDERED: u32 = 4096;
 
-/// Converts `count` elements from `src` to `dst`, which do not overlap. Elements may lie unaligned. A value
-/// that does not fit is `OZARR_ERR_RANGE`.
+/// Converts `count` elements from `src` to `dst`, which do not overlap. Elements may be unaligned. A
+/// value that does not fit is `OZARR_ERR_RANGE`.
 pub type ozarr_dtype_convert_function =
     Option<unsafe extern "C" fn(context: *mut c_void, src: *const c_void, dst: *mut c_void, count: usize) -> ozarr_status>;
 /// Reads a fill value, as JSON, into one element in memory.

@@ -14,8 +14,8 @@
 //! returns. It must not touch the array or the document that it is called for, nor let a C++ exception or
 //! `longjmp` out. `errno` and the floating-point environment are the host's own in it.
 //!
-//! The same functions and flags stand in the tables by which codecs, data types and more are registered (see
-//! "Extensions").
+//! Such functions and flags are also in the tables by which codecs, data types and more are registered
+//! (see "Extensions").
 
 use super::context::context_of;
 use super::entry;
@@ -115,13 +115,14 @@ pub struct ozarr_store_table {
     pub name: *const c_char,
     /// Handed on to every function.
     pub context: *mut c_void,
-    /// Called when the last handle is gone and the last call has ended, which with functions that any thread
-    /// may call, or that answer later, can be a moment after the call that frees the handle. May be NULL.
+    /// Called when the last handle is gone and the last call has ended, which with functions that any
+    /// thread may call, or that answer later, can be shortly after the call that frees the handle. May
+    /// be NULL.
     pub destroy: ozarr_destroy_function,
     /// All bytes of a key.
     pub get: ozarr_get_function,
-    /// Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else, and without it, whole values are read,
-    /// each once for an access, and again to see whether it is the same still.
+    /// Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else, and without it, whole values are
+    /// read, each once for an access, and again to see whether it has changed.
     pub get_ranges: ozarr_get_ranges_function,
     /// As `get_ranges`, without waiting: `OZARR_OK` says that the read was started, and that some thread
     /// will call `ozarr_answer_done` exactly once, perhaps before this returns. `ranges` goes when it
@@ -209,8 +210,8 @@ pub unsafe extern "C" fn ozarr_answer_put(answer: *mut ozarr_answer, data: *cons
     })
 }
 
-/// Makes room for the next part of an answer: `*data` points to `size` bytes of 0, to be filled before the
-/// function returns (of a read that was started: before `ozarr_answer_done`).
+/// Allocates the next part of an answer: `*data` becomes a pointer to `size` bytes of 0, to be filled
+/// before the function returns (of a read that was started: before `ozarr_answer_done`).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_answer_room(answer: *mut ozarr_answer, size: usize, data: *mut *mut c_void) -> ozarr_status {

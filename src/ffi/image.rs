@@ -46,8 +46,8 @@ unsafe fn put_axis_text(
     }
 }
 
-/// The number of images that the group holds: 0 for groups of other kinds. Metadata of images that are not
-/// as OME-Zarr has them are `OZARR_ERR_METADATA`, with the field.
+/// Gets the number of images in the group: 0 for groups of other kinds. Metadata that break the rules of
+/// OME-Zarr are `OZARR_ERR_METADATA`, with the field.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_count(group: *const ozarr_group, count: *mut usize) -> ozarr_status {
@@ -97,8 +97,9 @@ pub unsafe extern "C" fn ozarr_group_image_level(
     })
 }
 
-/// The distance between neighbours, and the place of the first element, along each axis of a level: `room`
-/// numbers each, at least as many as there are axes. Either may be NULL.
+/// Gets the distance between neighbours (`scale`) and the location of the first element (`translation`)
+/// along each axis of a level. Each has a capacity of `room` numbers, at least the number of axes.
+/// Either may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_scale(

@@ -27,7 +27,8 @@ use crate::limits::c_strides;
 use crate::node::{Array, Counters, Explanation, Stats};
 use std::ffi::c_char;
 
-/// The plan of a read or write; to be set to `OZARR_EXPLANATION_INIT` first. What is not known is -1.
+/// The plan of a read or write. Set it to `OZARR_EXPLANATION_INIT` first. Numbers that are not known are
+/// -1.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ozarr_explanation {
@@ -35,30 +36,30 @@ pub struct ozarr_explanation {
     pub struct_size: usize,
     /// The bytes of the region's elements in memory.
     pub bytes: i64,
-    /// Chunks (stored objects, shards among them) that the region touches,
+    /// Chunks (stored objects, shards among them) that the region touches.
     pub chunks: i64,
-    /// covers as far as they lie in the array,
+    /// Chunks that the region covers completely (ignoring parts beyond the array's edge).
     pub whole_chunks: i64,
-    /// or covers in part.
+    /// Chunks that the region covers in part.
     pub partial_chunks: i64,
     /// Of a write: chunks that are read, changed and written again.
     pub changed_chunks: i64,
     /// Chunks inside of shards that the region touches; 0 without shards.
     pub inner_chunks: i64,
-    /// Those that it covers in part.
+    /// Chunks inside of shards that the region covers in part.
     pub partial_inner_chunks: i64,
     /// Reads of the store, if every chunk is stored and no index of a shard is known yet; of inner chunks the
     /// most, as near ones are read together.
     pub reads: i64,
-    /// Those of whole objects; the others are of ranges.
+    /// Reads of whole objects; the other reads are of byte ranges.
     pub whole_reads: i64,
-    /// The bytes that they bring; -1 where chunks are compressed, as their sizes are not looked at.
+    /// Bytes of all reads; -1 where chunks are compressed, as their sizes are not looked up.
     pub read_bytes: i64,
     /// Of a write: values to be stored, if none holds only the fill value.
     pub writes: i64,
     /// The bytes of all chunks (in shards: inner chunks) that are decoded or encoded.
     pub decoded_bytes: i64,
-    /// Of these the chunks that go straight to or from the memory, without a copy or conversion.
+    /// Chunks that are moved directly to or from the memory, without a copy or conversion.
     pub direct_chunks: i64,
     /// Threads that may work on it.
     pub threads: i64,
@@ -66,7 +67,7 @@ pub struct ozarr_explanation {
     pub thread_bytes: i64,
 }
 
-/// Counts of what was done; to be set to `OZARR_STATS_INIT` first.
+/// Counters of what was done. Set it to `OZARR_STATS_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ozarr_stats {
@@ -74,13 +75,13 @@ pub struct ozarr_stats {
     pub struct_size: usize,
     /// Reads of chunks, or ranges of them, that the store was asked for.
     pub reads: i64,
-    /// The bytes that they brought.
+    /// Bytes of these reads.
     pub bytes_read: i64,
     /// Chunks that were stored.
     pub writes: i64,
     /// Their bytes.
     pub bytes_written: i64,
-    /// Chunks that were erased, there or not, as they hold only the fill value.
+    /// Chunks that were erased, stored before or not, because they hold only the fill value.
     pub erased: i64,
     /// Chunks (in shards: inner chunks) that were decoded.
     pub decoded_chunks: i64,
@@ -94,24 +95,24 @@ pub struct ozarr_stats {
     pub fill_chunks: i64,
     /// Bytes that were copied between buffers of the library and memory.
     pub copied_bytes: i64,
-    /// Uses of a shard's index that was kept,
+    /// Uses of a shard's index that was cached.
     pub index_hits: i64,
-    /// and of one that was read.
+    /// Uses of a shard's index that had to be read.
     pub index_reads: i64,
-    /// Parts of chunks that were had from decoded chunks, which the setting `"chunk_cache"` keeps.
+    /// Parts of chunks that came from the decoded chunks that the setting `"chunk_cache"` keeps.
     pub chunk_hits: i64,
     /// Requests that an object store made again after a failure, since it was opened; of a context 0.
     pub retries: i64,
     /// Nanoseconds that decoding took, summed over all threads; 0 unless `"measure_time"` is on.
     pub decode_ns: i64,
-    /// The same of encoding.
+    /// Nanoseconds that encoding took, summed over all threads; 0 unless `"measure_time"` is on.
     pub encode_ns: i64,
 }
 
-/// Tells what reading (`write` false) or writing a region (NULL: the whole array) will do, without doing it:
-/// nothing is read for it, neither chunks nor indexes. `memory` is what would be given to
-/// `ozarr_array_read_ex`, of which `data` and `size` do not count; NULL: contiguous, of the array's own type.
-/// It takes time in proportion to the number of chunks.
+/// Fills `explanation` with what reading (`write` false) or writing a region (NULL: the whole array)
+/// will do, without doing it: nothing is read for it, neither chunks nor indexes. `memory` is what would
+/// be given to `ozarr_array_read_ex`, of which `data` and `size` do not count; NULL: contiguous, of the
+/// array's own type. It takes time in proportion to the number of chunks.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_explain(
@@ -149,7 +150,8 @@ pub unsafe extern "C" fn ozarr_array_explain(
     })
 }
 
-/// The same as text, a line for each thing; the last is a warning where another region would need less.
+/// Writes the plan of `ozarr_array_explain` as text, one line for each number; the last line is a
+/// warning if another region would need less.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_explain_text(
@@ -168,7 +170,7 @@ pub unsafe extern "C" fn ozarr_array_explain_text(
     })
 }
 
-/// What was done by this handle.
+/// Fills `stats` with the counters of this handle.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_stats(array: *const ozarr_array, stats: *mut ozarr_stats) -> ozarr_status {
@@ -179,7 +181,7 @@ pub unsafe extern "C" fn ozarr_array_stats(array: *const ozarr_array, stats: *mu
     })
 }
 
-/// What was done by the arrays that were opened from this store, also by those that are closed.
+/// Fills `stats` with the counters of all arrays that were opened from this store, closed ones included.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_stats(store: *const ozarr_store, stats: *mut ozarr_stats) -> ozarr_status {
@@ -190,7 +192,8 @@ pub unsafe extern "C" fn ozarr_store_stats(store: *const ozarr_store, stats: *mu
     })
 }
 
-/// What was done in the stores that were opened with this context; NULL: in all stores of the process.
+/// Fills `stats` with the counters of all stores that were opened with this context; NULL: of all stores
+/// of the process.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_stats(context: *const ozarr_context, stats: *mut ozarr_stats) -> ozarr_status {
@@ -200,7 +203,7 @@ pub unsafe extern "C" fn ozarr_context_stats(context: *const ozarr_context, stat
     })
 }
 
-/// Begins to count at 0 again, for this handle.
+/// Resets the counters of this handle to zero.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_stats_reset(array: *const ozarr_array) -> ozarr_status {
@@ -210,7 +213,7 @@ pub unsafe extern "C" fn ozarr_array_stats_reset(array: *const ozarr_array) -> o
     })
 }
 
-/// Begins to count at 0 again, for the store and the arrays that were opened from it.
+/// Resets the counters of the store, and of the arrays that were opened from it, to zero.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_stats_reset(store: *const ozarr_store) -> ozarr_status {
@@ -220,7 +223,7 @@ pub unsafe extern "C" fn ozarr_store_stats_reset(store: *const ozarr_store) -> o
     })
 }
 
-/// Begins to count at 0 again, for all stores of the context; NULL: for the process.
+/// Resets the counters of all stores of the context to zero; NULL: of the process.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_stats_reset(context: *const ozarr_context) -> ozarr_status {
@@ -230,7 +233,7 @@ pub unsafe extern "C" fn ozarr_context_stats_reset(context: *const ozarr_context
     })
 }
 
-/// Counts as text, a line for each that is not 0.
+/// Writes counters as text, one line for each that is not 0.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_stats_text(stats: *const ozarr_stats, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {

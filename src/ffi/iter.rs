@@ -1,8 +1,8 @@
 //! The nodes below a group
 //!
-//! Each group is listed once and each document read once (none, where they are consolidated); from stores
-//! that are far away many at the same time. What is found is as of the call. A link in a directory that
-//! leads back to a group above is listed, and not followed.
+//! Each group is listed once and each document read once (none, where they are consolidated); from
+//! stores that are far away many at the same time. The list is what the store held at the time of the
+//! call. A link in a directory that leads back to a group above is listed, and not followed.
 //!
 //! ```c
 //! ozarr_node_iter *it = NULL;
@@ -31,9 +31,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// each followed by those below it, sorted by name, under a cursor that is before the first. A node that
 /// cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
 ///
-/// With a `pattern` (or NULL) only those whose path relative to the group fits it: `*` matches any
-/// characters but a slash, `?` one of them, and `**` any characters with slashes, so that two stars, a slash
-/// and a name match each node of that name, a child too.
+/// With a `pattern` (NULL: all) only nodes whose path relative to the group matches it: `*` matches any
+/// characters except a slash, `?` one such character, and `**` any characters including slashes. Two
+/// stars, a slash and a name match every node of that name, at any level, children included.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_nodes(

@@ -8,21 +8,22 @@ use crate::error::{Result, bail};
 use crate::node::{Mode, Store};
 use std::ffi::{c_char, c_void};
 
-/// Called now and then by functions that take long: `done` of `total` objects are done. Anything but 0 ends
-/// the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
+/// Called repeatedly by functions that take long: `done` of `total` objects are done. Anything but 0
+/// ends the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
 pub type ozarr_progress = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
 
-/// `ozarr_migrate`: in place; `dest` is NULL.
+/// `ozarr_migrate`: converts the source itself; `dest` is NULL.
 pub const OZARR_MIGRATE_IN_PLACE: u32 = 1;
 
 /// `ozarr_migrate`: copy chunks, where a hard link would do.
 pub const OZARR_MIGRATE_COPY: u32 = 2;
 
-/// Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where
-/// nothing is yet. Chunks are hard-linked or copied as they are, and encoded anew only where v3 has no form
-/// for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the
-/// same call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there;
-/// without it the source is not changed. `progress` may be NULL.
+/// Converts the node at `source`, with everything below it, from Zarr v2 or a draft of v3 to Zarr v3.
+/// `dest` is a location at which there is no node yet. Chunks are hard-linked or copied as they are, and
+/// encoded anew only where v3 has no form for their codecs. If one node has no form in v3 nothing is
+/// written at all. After an interruption the same call completes it. With OZARR_MIGRATE_IN_PLACE the old
+/// documents go when all new ones are there; without it the source is not changed. `progress` may be
+/// NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_migrate(

@@ -28,8 +28,8 @@ pub unsafe extern "C" fn ozarr_group_node(group: *const ozarr_group) -> *mut oza
     entry!("ozarr_group_node", else null_mut(), { Ok(group.cast_mut().cast()) })
 }
 
-/// Opens what stands at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array` and
-/// `*group` becomes its handle, the other one NULL.
+/// Opens the node at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array`
+/// and `*group` becomes its handle, the other one NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_open(
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn ozarr_node_open(
     })
 }
 
-/// Erases what stands at `location`, with everything below it.
+/// Erases the node at `location`, with everything below it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_erase(location: *const c_char) -> ozarr_status {
@@ -159,8 +159,8 @@ pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node) -> ozarr_stat
     entry!("ozarr_node_refresh", { node_of(node, "node")?.refresh() })
 }
 
-/// Stores what waits to be written (see `ozarr_node_set`), and makes durable what was written to the node's
-/// store.
+/// Stores writes that wait (the setting `"write_back"`), and makes durable what was written to the
+/// node's store, as far as its `"file.sync"` says: at the end of a checkpoint, for example.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_flush(node: *mut ozarr_node) -> ozarr_status {

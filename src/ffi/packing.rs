@@ -1,9 +1,10 @@
 //! What numbers mean: packing, missing values, times
 //!
-//! By the attributes of the CF conventions the numbers of an array may stand for others: a stored one times
-//! `scale_factor` plus `add_offset`, where `_FillValue` (in format 2 the fill value is it) and
-//! `missing_value` mean that there is none; or a count of hours since some day. These functions read and
-//! write what they mean, in the pass that converts the elements; all others move what is stored.
+//! By the attributes of the CF conventions a stored number may represent another: the stored number
+//! times `scale_factor` plus `add_offset`, or a time as a count of hours since some day. `_FillValue`
+//! (in format 2 the fill value) and `missing_value` mark missing values. The functions here read and
+//! write the represented values, in the pass that converts the elements; all other functions move the
+//! stored numbers.
 
 use super::entry;
 use super::handle::Handle;
@@ -16,8 +17,8 @@ use crate::node::conventions::time::parse_moment;
 use crate::node::{Calendar, TimeUnits};
 use std::ffi::{c_char, c_void};
 
-/// Reads what a region (NULL: the whole array) means: packed numbers unpacked, as doubles that are rounded
-/// once to the type in memory, a floating-point one; missing ones as NaN.
+/// Reads a region (NULL: the whole array) and unpacks its numbers: as doubles, rounded once to the type
+/// in memory, a floating-point type. Missing values become NaN.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_unpacked(
@@ -34,10 +35,10 @@ pub unsafe extern "C" fn ozarr_array_read_unpacked(
     })
 }
 
-/// Writes a region (NULL: the whole array) so that it means what the memory holds, which is of a
-/// floating-point type: packed, to the nearest integer in an array of integers; NaN as the missing value.
-/// What does not fit, and NaN where there is no missing value, is `OZARR_ERR_RANGE`. (A number that happens
-/// to be packed into the missing value reads as missing.)
+/// Packs the numbers in memory, of a floating-point type, and writes them to a region (NULL: the whole
+/// array): rounded to the nearest integer in an array of integers; NaN as the missing value. A number
+/// that does not fit, and NaN in an array without a missing value, is `OZARR_ERR_RANGE`. (A number that
+/// happens to be packed into the missing value reads as missing.)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_packed(
@@ -54,11 +55,11 @@ pub unsafe extern "C" fn ozarr_array_write_packed(
     })
 }
 
-/// Reads the times of a region (NULL: the whole array) as counts of `units`, `"seconds since 1970-01-01"`,
-/// to `counts`: contiguous, the last index fastest, `size` bytes. The date in `units` is one of the array's
-/// own calendar. Counts are rounded down, those of real numbers to the nearest; missing ones are
-/// `INT64_MIN`. The array has an attribute `units` such as `"days since 2000-01-01"`, and perhaps
-/// `calendar`; or it is one of points in time.
+/// Reads the times of a region (NULL: the whole array) as counts of `units`, `"seconds since
+/// 1970-01-01"`, to `counts`: contiguous, the last index fastest, `size` bytes. The date in `units` is
+/// one of the array's own calendar. Counts are rounded down, those of real numbers to the nearest;
+/// missing ones are `INT64_MIN`. The array has an attribute `units` such as `"days since 2000-01-01"`,
+/// and perhaps `calendar`; or its elements are points in time.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_times(
@@ -79,8 +80,8 @@ pub unsafe extern "C" fn ozarr_array_read_times(
 }
 
 /// Writes times to a region (NULL: the whole array), given as counts of `units` as for
-/// `ozarr_array_read_times`; `INT64_MIN` as the missing value. One that is no whole count of the array's own
-/// unit is `OZARR_ERR_RANGE`.
+/// `ozarr_array_read_times`; `INT64_MIN` is written as the missing value. A time that is not a whole
+/// count of the array's own unit is `OZARR_ERR_RANGE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_times(
@@ -100,8 +101,8 @@ pub unsafe extern "C" fn ozarr_array_write_times(
     })
 }
 
-/// The value that stands for "missing" among the stored ones: one element of the array's type at `value`,
-/// which has `size` bytes. `*defined` becomes whether there is one; without, the value is left as it is.
+/// Gets the stored value that means "missing": one element of the array's type to `value`, which has
+/// `size` bytes. `*defined` becomes whether there is one; if not, `value` is left as it is.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_missing_value(
@@ -127,9 +128,9 @@ pub unsafe extern "C" fn ozarr_array_missing_value(
     })
 }
 
-/// The moment of a count of `units`, as `"2026-01-31 12:30:00"`. `calendar` is one of the CF conventions
-/// (`"standard"`, `"proleptic_gregorian"`, `"julian"`, `"noleap"`, `"all_leap"`, `"360_day"`); NULL is
-/// `"standard"`.
+/// Converts `count` of `units` to a date and time, such as `"2026-01-31 12:30:00"`. `calendar` is one of
+/// the CF conventions (`"standard"`, `"proleptic_gregorian"`, `"julian"`, `"noleap"`, `"all_leap"`,
+/// `"360_day"`); NULL is `"standard"`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_time_to_text(
@@ -148,7 +149,8 @@ pub unsafe extern "C" fn ozarr_time_to_text(
     })
 }
 
-/// The count of `units` of a moment, given as `"2026-01-31"` or `"2026-01-31 12:30:00.5"`; rounded down.
+/// Converts a date and time (`moment`), `"2026-01-31"` or `"2026-01-31 12:30:00.5"`, to a count of
+/// `units`, rounded down.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_time_from_text(

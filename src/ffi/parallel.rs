@@ -1,8 +1,8 @@
 //! Parallel programs
 //!
-//! The processes of a parallel program (MPI ranks, say) open the same array and read and write regions of it
-//! at the same time. `ozarr_array_partition` gives each process a part that ends at the borders of chunks, so
-//! that no two processes write to one chunk.
+//! The processes of a parallel program (the ranks of MPI) open the same array and read and write regions
+//! of it at the same time. `ozarr_array_partition` gives each process a part that ends at the borders of
+//! chunks, so that no two processes write to one chunk.
 
 use super::context::default_context;
 use super::entry;
@@ -19,11 +19,12 @@ use std::ptr::null_mut;
 /// `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading.
 pub const OZARR_PARTITION_INNER: u32 = 1;
 
-/// The part of a region (NULL: the whole array; without steps) for worker `index`, from 0, of `workers`: a
-/// box at `start` of `shape` elements, one number for each dimension. The parts are disjoint, make up the
-/// region, and end only where chunks (shards) end, so that workers write without waiting for each other.
-/// Each has about as many chunks; along one dimension none has more than one chunk more than another. If
-/// there are fewer chunks than workers, the last workers get boxes without elements.
+/// Computes the part of a region (NULL: the whole array; without steps) for worker `index`, from 0, of
+/// `workers`: a box at `start` of `shape` elements, one number for each dimension. The parts are
+/// disjoint, make up the region, and end only where chunks (shards) end, so that workers write without
+/// waiting for each other. All have about the same number of chunks; along one dimension the numbers
+/// differ by at most 1. If there are fewer chunks than workers, the last workers get boxes without
+/// elements.
 ///
 /// The region is bisected recursively along chunk boundaries; each cut minimises the difference of the loads.
 /// Ties prefer the cut nearest the middle, then the first dimension. The load is the number of chunks; on a
@@ -62,9 +63,10 @@ pub unsafe extern "C" fn ozarr_array_partition(
     })
 }
 
-/// The node's metadata as bytes, of a group with those of everything below it, for `ozarr_node_import` in
-/// another process: one process reads the metadata, all others open what it tells them. `*len` becomes the
-/// number of bytes, also where `cap` is too small (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
+/// Writes the node's metadata (a group's with those of everything below it) to `buf`, for
+/// `ozarr_node_import` in other processes of a parallel program: one process reads the metadata and
+/// sends it to the others. `*len` becomes the number of bytes, also where `cap` is too small
+/// (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_export(node: *const ozarr_node, buf: *mut c_void, cap: usize, len: *mut usize) -> ozarr_status {
@@ -75,9 +77,9 @@ pub unsafe extern "C" fn ozarr_node_export(node: *const ozarr_node, buf: *mut c_
     })
 }
 
-/// Opens the node that was exported, in the store at `location` (the root, as for `ozarr_store_open`), of
-/// whose metadata nothing is read for it, nor for what is opened below a group. One of `*array` and
-/// `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
+/// Opens an exported node in the store at `location` (the root, as for `ozarr_store_open`). No metadata
+/// are read from the store, neither for the node nor for nodes that are opened below a group. One of
+/// `*array` and `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_import(
@@ -107,7 +109,7 @@ pub unsafe extern "C" fn ozarr_node_import(
     })
 }
 
-/// As `ozarr_node_import`, of an array, in a store that is open.
+/// Opens an exported array in an open store, as `ozarr_node_import` does.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_import(
@@ -128,7 +130,7 @@ pub unsafe extern "C" fn ozarr_array_import(
     })
 }
 
-/// As `ozarr_node_import`, of a group, in a store that is open.
+/// Opens an exported group in an open store, as `ozarr_node_import` does.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_import(

@@ -1,8 +1,8 @@
 //! Any region, any memory
 //!
-//! A region takes every `step`-th element; memory has any distance between neighbours along each dimension.
-//! Together they let a program read and write the middle of a field with halos, a column-major array, or a
-//! mirrored one, without a copy of its own:
+//! A region (a hyperslab) takes every `step`-th element; memory has any distance between neighbours
+//! along each dimension. Together they let a program read and write the middle of a field with a halo
+//! (ghost cells), a column-major array, or a mirrored one, without a copy of its own:
 //!
 //! ```c
 //! // The interior of u[66][66], which has a halo of one element around it, to t[0][..][..].
@@ -20,13 +20,13 @@
 //! if (ozarr_array_write_ex(t, &region, &memory)) goto fail;
 //! ```
 //!
-//! Every type of number becomes every other, except complex ones real ones. What does not fit is
-//! `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element,
-//! not always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`.
-//! Numbers are rounded to the nearest, ties to even, once; real numbers lose their fraction when they
-//! become integers. After such an error in reading, the memory's elements hold what the array has, or what
-//! they held before, and those near the named one anything; in writing, the chunks with such elements are
-//! as before, all others are written.
+//! Every type of number becomes every other, except complex ones real ones. A value that does not fit is
+//! `OZARR_ERR_RANGE`, unless `memory.overflow` lets it wrap or saturate. The message names such an
+//! element, not always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at
+//! 32767`. Numbers are rounded to the nearest, ties to even, once; real numbers lose their fraction when
+//! they become integers. After such an error in reading, the memory's elements hold what the array has,
+//! or what they held before, and those near the named one anything; in writing, the chunks with such
+//! elements are as before, all others are written.
 
 use super::entry;
 use super::handle::Handle;
@@ -41,7 +41,7 @@ use crate::limits::{Strides, c_strides, f_strides};
 use crate::node::Array;
 use std::ffi::{c_char, c_void};
 
-/// Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to
+/// Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. Set it to
 /// `OZARR_REGION_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -52,12 +52,12 @@ pub struct ozarr_region {
     pub start: *const i64,
     /// The number of elements along each dimension.
     pub shape: *const i64,
-    /// The distance between neighbours along each dimension, not 0, negative for backwards. NULL: 1
-    /// everywhere.
+    /// The distance between selected elements along each dimension: not 0, negative for backwards. NULL
+    /// is 1 in every dimension.
     pub step: *const i64,
 }
 
-/// Memory of the caller. No byte outside of `data` to `data + size` is touched. To be set to
+/// Memory of the caller. No byte outside of `data` to `data + size` is touched. Set it to
 /// `OZARR_MEMORY_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -84,13 +84,15 @@ pub struct ozarr_memory {
     pub reserved: i32,
     /// With `OZARR_BY_DTYPE`: the type of the elements; NULL is the array's.
     pub dtype: *const ozarr_dtype,
-    /// Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type` and
-    /// `dtype` are the field's then (of each value, where it has a shape: they lie one after the other).
-    /// Writing leaves the other fields as they are. NULL: the whole element.
+    /// Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type`
+    /// and `dtype` are then the field's. In a field that has a shape they are those of each value, and
+    /// the values are contiguous. Writing leaves the other fields as they are. NULL: the whole element.
     pub field: *const c_char,
 }
 
-/// Reads a region (NULL: the whole array) to memory.
+/// Reads a region (a hyperslab; NULL: the whole array) to any memory, such as the inside of a field with
+/// ghost cells. A region that leaves the array is `OZARR_ERR_BOUNDS`; memory that is too small is
+/// `OZARR_ERR_BUFFER_SIZE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_ex(
@@ -107,7 +109,9 @@ pub unsafe extern "C" fn ozarr_array_read_ex(
     })
 }
 
-/// Writes a region (NULL: the whole array) from memory.
+/// Writes a region (a hyperslab; NULL: the whole array) from any memory, such as the inside of a field
+/// with ghost cells. A region that leaves the array is `OZARR_ERR_BOUNDS`; memory that is too small is
+/// `OZARR_ERR_BUFFER_SIZE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_ex(

@@ -16,23 +16,23 @@
 //!            yours again. The structs and lists of arguments are always used during the call only. The array
 //!            may be freed.
 //! Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its deadline.
-//!            From then on nothing touches its memory, which may be freed at once: ending it waits for copies
-//!            that are being made at this moment, never for a store, a network or a lock. A write that was
-//!            ended has stored some of its chunks and not others; each is old or new. Freed requests whose
-//!            elements were copied are not ended, but go on.
+//!            From then on nothing touches its memory, which may be freed at once. Cancelling blocks only while
+//!            elements are being copied, never on I/O or a lock. A cancelled write has stored some of its
+//!            chunks and not others; each is old or new. Freed requests whose elements were copied are not
+//!            cancelled, but go on.
 //! Order.     Requests on one array whose chunks overlap are carried out in the order in which they were
 //!            submitted in this process, unless both read; a blocking read or write, `ozarr_array_append`, and
 //!            a resize that erases, come behind those submitted before. So overlapping writes end as if each
 //!            had been a blocking call, and a read sees the writes before it. Everything else has no order:
 //!            other chunks, the raw chunks and shard writers, and the same files opened by another name.
-//! Flushing.  `ozarr_node_flush`, `ozarr_array_close` and the same of stores wait for the requests on what
-//!            they flush. What those failed with is told by the requests only.
+//! Flushing.  `ozarr_node_flush`, `ozarr_array_close`, `ozarr_store_flush` and `ozarr_store_close` wait for the
+//!            requests on what they flush. Errors of these requests are reported by the requests only.
 //! Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in stores
 //!            and codecs of your own that must stay in your threads) requests go on only inside of test, wait
 //!            and the calls that wait for them. A request may be used by several threads at once.
 //! Bounds.    All requests of a context that are not done have `"bytes_in_flight"` bytes of elements at most
 //!            (`ozarr_context_set`; by default half of the memory, at most 16 GiB). The next one waits until
-//!            there is room, and helps along; or, with `"when_full"` as `"again"`, is `OZARR_ERR_AGAIN`. One
+//!            others are done, and helps along; or, with `"when_full"` as `"again"`, is `OZARR_ERR_AGAIN`. One
 //!            that alone has more is `OZARR_ERR_LIMIT`.
 //! Fork.      In a child, requests of the parent are `OZARR_ERR_FORKED`; there they can only be freed.
 
@@ -67,11 +67,11 @@ pub const OZARR_REQUEST_DONE: ozarr_state = 2;
 /// It is done, and has an error (`ozarr_request_error`).
 pub const OZARR_REQUEST_FAILED: ozarr_state = 3;
 
-/// Is told once how a request ended: its status, and the message of an error ("" without one), which is
-/// valid during the call only. It may begin other requests, but not wait for one.
+/// Called once when a request has ended, with its status and the message of an error ("" without one),
+/// which is valid during the call only. It may begin other requests, but not wait for one.
 pub type ozarr_request_function = Option<unsafe extern "C" fn(user: *mut c_void, status: ozarr_status, message: *const c_char)>;
 
-/// How a request is to go on. To be set to `OZARR_REQUEST_OPTIONS_INIT` first.
+/// How a request is to be carried out. Set it to `OZARR_REQUEST_OPTIONS_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ozarr_request_options {
@@ -81,14 +81,15 @@ pub struct ozarr_request_options {
     pub flags: u32,
     /// 0.
     pub reserved: i32,
-    /// The deadline, in seconds from now: a request that is not done by then ends with `OZARR_ERR_TIMEOUT`.
-    /// That is looked at in each call on the request, and before each piece of its work. 0: none.
+    /// The deadline, in seconds from now: a request that is not done by then ends with
+    /// `OZARR_ERR_TIMEOUT`. The time is checked in each call on the request, and before each piece of
+    /// its work. 0: no deadline.
     pub seconds: f64,
-    /// Called with `user` when the request is done; NULL for nobody. Without `OZARR_CALLBACK_ANY_THREAD` it
-    /// runs in the call that first finds the request done (test, wait, cancel), in that call's thread, and
-    /// not at all if the request is freed before. With it, it runs in whichever thread ends the request, one
-    /// of the library's perhaps, perhaps before the call that began it returns; and the request counts as
-    /// done when it has returned.
+    /// Called with `user` when the request is done; may be NULL. Without `OZARR_CALLBACK_ANY_THREAD` it
+    /// runs in the call that first finds the request done (test, wait, cancel), in that call's thread,
+    /// and not at all if the request is freed before. With it, it runs in whichever thread ends the
+    /// request, one of the library's perhaps, perhaps before the call that began it returns; and the
+    /// request counts as done when it has returned.
     pub done: ozarr_request_function,
     /// Handed to `done`.
     pub user: *mut c_void,
@@ -174,8 +175,8 @@ fn until(seconds: f64) -> Result<Option<Instant>> {
     Ok(if seconds < 0.0 { None } else { after(seconds) })
 }
 
-/// Begins to read the box of `shape` elements that begins at `start` to `data`: contiguous, the last index
-/// fastest. What is wrong with the arguments is told at once, all else by the request.
+/// Begins to read the box of `shape` elements that begins at `start` to `data`: contiguous, the last
+/// index fastest. Errors in the arguments are returned at once, all others by the request.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_iread_region(
@@ -304,8 +305,8 @@ pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request) -> oz
     })
 }
 
-/// Waits at most so many seconds (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done
-/// by then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
+/// Waits at most `seconds` (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done by
+/// then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
 /// `ozarr_request_state` says so.) With one thread, the time is looked at between two pieces of work.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -409,9 +410,9 @@ unsafe fn all_of(count: usize, requests: *const *mut ozarr_request) -> Result<Ve
     handles.iter().enumerate().map(one).collect()
 }
 
-/// Waits until all requests are done (NULL ones count as done), for at most so many seconds (negative:
-/// without end): then `OZARR_ERR_TIMEOUT`, if one is not. Else the status is that of the first, in the order
-/// of the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
+/// Waits until all requests are done (NULL ones count as done), for at most `seconds` (negative: without
+/// end): then `OZARR_ERR_TIMEOUT`, if one is not. Else the status is that of the first, in the order of
+/// the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
 /// (`OZARR_ERR_STATE` of those that are not done).
 #[unsafe(no_mangle)]
 #[must_use]
@@ -448,10 +449,10 @@ pub unsafe extern "C" fn ozarr_requests_wait_all(
     })
 }
 
-/// Waits until one of the requests is done, for at most so many seconds (negative: without end), and gives
-/// its place in the list, which is then best set to NULL; -1 if all are NULL. The status is that request's
-/// own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none is done in time, which leaves
-/// it at -1.
+/// Waits until one of the requests is done, for at most `seconds` (negative: without end). `*index`
+/// becomes its index in the list, from 0, whose entry is then best set to NULL; -1 if all are NULL. The
+/// status is that request's own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none
+/// is done in time, which leaves it at -1.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_requests_wait_any(

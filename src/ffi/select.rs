@@ -15,9 +15,9 @@
 //! if (ozarr_array_read_points(t, 2, points, OZARR_FLOAT64, pair, sizeof pair)) goto fail;
 //! ```
 //!
-//! An index may stand in a list several times: when reading, the element is there as often; when writing, the
-//! last of its values counts, as in numpy. An index outside of the array, or a negative one, is
-//! `OZARR_ERR_BOUNDS`, the message names its position, and nothing is read or written.
+//! A list may have an index several times: a read returns the element each time; a write stores the last
+//! of its values, as in numpy. An index outside of the array, or a negative one, is `OZARR_ERR_BOUNDS`,
+//! the message names its position, and nothing is read or written.
 
 use super::array::contiguous;
 use super::entry;
@@ -115,8 +115,8 @@ pub unsafe extern "C" fn ozarr_array_write_orthogonal_ex(
     })
 }
 
-/// Reads `count` elements to `data`, one after the other. `points` has as many coordinates for each as the
-/// array has dimensions, those of a point one after the other.
+/// Reads the `count` elements at `points` to `data`, one after the other. `points` has the indices of
+/// each point one after the other: one for each dimension of the array.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_points(
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn ozarr_array_read_points(
     })
 }
 
-/// Writes `count` elements from `data` to those points.
+/// Writes `count` elements from `data` to `points`, as for `ozarr_array_read_points`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_points(
@@ -194,9 +194,10 @@ pub unsafe extern "C" fn ozarr_array_write_points_ex(
     })
 }
 
-/// Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not 0, to
-/// `data`, one after the other. `mask` has a byte for each element of the region, the last index fastest, and
-/// the elements come in that order. `*selected` becomes their number (NULL: it is not wanted).
+/// Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not
+/// 0, to `data`, one after the other. `mask` has a byte for each element of the region, the last index
+/// fastest, and the elements come in that order. `*selected` (unless NULL) becomes the number of these
+/// elements.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_mask(
@@ -223,7 +224,7 @@ pub unsafe extern "C" fn ozarr_array_read_mask(
     })
 }
 
-/// Writes those elements from `data`.
+/// Writes to the elements that `ozarr_array_read_mask` would read, from `data`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_mask(

@@ -33,9 +33,9 @@ use crate::node::{Array, Mode, Shuffle, Spec, Store, Zfp};
 use std::ffi::{c_char, c_void};
 use std::sync::PoisonError;
 
-/// A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested
-/// shape, compressed with zstd, fill value 0. `shape` may be NULL: then `ozarr_spec_set_shape` gives it
-/// later, or, for a variable of a dataset (`ozarr_variable`), the dataset's dimensions do.
+/// Makes a specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a
+/// suggested shape, compressed with zstd, fill value 0. `shape` may be NULL: then `ozarr_spec_set_shape`
+/// gives it later, or, for a variable of a dataset (`ozarr_variable`), the dataset's dimensions do.
 ///
 /// @param[in] shape array(rank), may be NULL
 #[unsafe(no_mangle)]
@@ -54,8 +54,8 @@ pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *c
     })
 }
 
-/// Another shape, of the same rank, so that one specification serves several arrays. Chunks that were
-/// suggested follow it.
+/// Changes the shape; the rank stays. One specification can so serve several arrays. Chunks that the
+/// library chose are chosen anew for it.
 ///
 /// @param[in] shape array(rank)
 #[unsafe(no_mangle)]
@@ -67,8 +67,8 @@ pub unsafe extern "C" fn ozarr_spec_set_shape(spec: *mut ozarr_spec, shape: *con
     })
 }
 
-/// A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
-/// `ozarr_node_metadata`. What is no JSON is `OZARR_ERR_ARGUMENT`, as for all texts of JSON.
+/// Makes a specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
+/// `ozarr_node_metadata`. Malformed JSON is `OZARR_ERR_ARGUMENT`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut *mut ozarr_spec) -> ozarr_status {
@@ -101,14 +101,14 @@ pub unsafe extern "C" fn ozarr_array_create_ex(
     })
 }
 
-/// The Zarr format: 3 (the default) or 2.
+/// Sets the Zarr format: 3 (the default) or 2.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_zarr_format(spec: *mut ozarr_spec, format: i32) -> ozarr_status {
     entry!("ozarr_spec_set_zarr_format", { change(spec, |s| s.set_format(super::store::format_of(format)?)) })
 }
 
-/// The chunk's shape, one number for each dimension, at least 1. It takes the place of extents that were set
+/// Sets the chunk's shape: one number for each dimension, at least 1. It replaces extents that were set
 /// before.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -119,10 +119,11 @@ pub unsafe extern "C" fn ozarr_spec_set_chunks(spec: *mut ozarr_spec, chunks: *c
     })
 }
 
-/// Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count`
-/// of them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks
-/// that were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which
-/// few other libraries read by now; if all are equal along every dimension the grid is the usual one.
+/// Sets chunks of uneven extents along dimension `dim` (from 0), such as the domains of a parallel (MPI)
+/// program: `count` extents, each at least 1, whose sum is at least the array's length there. The other
+/// dimensions keep the chunks that were set before, or suggested ones. Extents that differ make a
+/// rectilinear grid (format 3), which few other libraries read by now; if all are equal along every
+/// dimension the grid is the usual one.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim: i32, count: i64, extents: *const i64) -> ozarr_status {
@@ -151,23 +152,24 @@ pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chun
     })
 }
 
-/// Chunks that are no shards: takes back `ozarr_spec_set_inner_chunks`, and of a copy (`ozarr_array_spec`) the
-/// shards, whose inner chunks' codecs stay.
+/// Removes the inner chunks, so that chunks are not shards: undoes `ozarr_spec_set_inner_chunks`. A
+/// specification of an existing array (`ozarr_array_spec`) keeps the codecs of its inner chunks, for the
+/// chunks.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_unset_inner_chunks(spec: *mut ozarr_spec) -> ozarr_status {
     entry!("ozarr_spec_unset_inner_chunks", { change(spec, Spec::unset_inner_chunks) })
 }
 
-/// Another type of the elements. The fill value is converted; where it does not fit, it becomes the default of
-/// the new type.
+/// Changes the type of the elements. The fill value is converted; if it does not fit, it becomes the
+/// default of the new type.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_type(spec: *mut ozarr_spec, r#type: ozarr_type) -> ozarr_status {
     entry!("ozarr_spec_set_type", { change(spec, |s| s.set_data_type(data_type(r#type, None)?)) })
 }
 
-/// The fill value: one element of type `type` (`OZARR_AS_STORED`: of the array's) at `value`.
+/// Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type: ozarr_type, value: *const c_void) -> ozarr_status {
@@ -181,7 +183,7 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_value(spec: *mut ozarr_spec, r#type
     })
 }
 
-/// The fill value as it stands in a metadata document: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
+/// Sets the fill value as a metadata document has it: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
 /// (format 2: undefined).
 #[unsafe(no_mangle)]
 #[must_use]
@@ -193,10 +195,10 @@ pub unsafe extern "C" fn ozarr_spec_set_fill_json(spec: *mut ozarr_spec, json: *
     })
 }
 
-/// A member of the metadata document as JSON: `"codecs"` (format 3, the whole list), `"compressor"` and
-/// `"filters"` (format 2, `{"id": "zstd", "level": 3}` and a list of such objects, or `null`),
-/// `"storage_transformers"` (format 3, a list, the first one next to the array), `"chunk_key_encoding"`, a
-/// member that was registered (`ozarr_register_member`), or one with `"must_understand": false`.
+/// Sets a member of the metadata document as JSON: `"codecs"` (format 3, the whole list), `"compressor"`
+/// and `"filters"` (format 2, `{"id": "zstd", "level": 3}` and a list of such objects, or `null`),
+/// `"storage_transformers"` (format 3, a list, the first one next to the array), `"chunk_key_encoding"`,
+/// a member that was registered (`ozarr_register_member`), or one with `"must_understand": false`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name: *const c_char, json: *const c_char) -> ozarr_status {
@@ -207,7 +209,7 @@ pub unsafe extern "C" fn ozarr_spec_set_member_json(spec: *mut ozarr_spec, name:
     })
 }
 
-/// The dimensions' names, as many as the rank; NULL among them is a dimension without a name.
+/// Sets the dimensions' names, one string for each dimension; NULL is a dimension without a name.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_dimension_names(spec: *mut ozarr_spec, names: *const *const c_char) -> ozarr_status {
@@ -224,8 +226,8 @@ pub unsafe extern "C" fn ozarr_spec_set_dimension_names(spec: *mut ozarr_spec, n
     })
 }
 
-/// The order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It changes no
-/// index and no result, only which reads are quick.
+/// Sets the order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It
+/// changes no index and no result, only which reads are quick.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozarr_order) -> ozarr_status {
@@ -235,8 +237,8 @@ pub unsafe extern "C" fn ozarr_spec_set_order(spec: *mut ozarr_spec, order: ozar
     })
 }
 
-/// Whether the elements are stored big-endian; the default is little-endian. Your memory is in this
-/// machine's order always.
+/// Sets whether the elements are stored big-endian; the default is little-endian. Elements in memory are
+/// always in this machine's byte order.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: bool) -> ozarr_status {
@@ -246,7 +248,8 @@ pub unsafe extern "C" fn ozarr_spec_set_big_endian(spec: *mut ozarr_spec, big: b
     })
 }
 
-/// What stands between the numbers in a chunk's key: `'/'` (a folder for each dimension) or `'.'`.
+/// Sets the separator between the numbers in a chunk's key: `'/'` (a directory for each dimension) or
+/// `'.'`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separator: c_char) -> ozarr_status {
@@ -260,7 +263,7 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
     })
 }
 
-/// The compressor. `level` is the codec's own, -1 its default:
+/// Sets the compressor. `level` is the codec's own, -1 its default:
 ///
 /// - `"none"`
 /// - `"zstd"` -131072 to 22, default 1
@@ -272,8 +275,8 @@ pub unsafe extern "C" fn ozarr_spec_set_separator(spec: *mut ozarr_spec, separat
 ///   Blosc, which shuffles (`ozarr_spec_set_shuffle`) and compresses; `"blosc"` is `"blosc:lz4"`
 /// - `"pcodec"` 0 to 12, default 8: of numbers only
 ///
-/// With inner chunks each of them is compressed. In format 3 zlib, bz2, lzma, lz4 and pcodec are the codecs
-/// `numcodecs.…`, which zarr-python and zarrs read. Takes the place of `ozarr_spec_set_zfp`.
+/// With inner chunks each of them is compressed. In format 3 zlib, bz2, lzma, lz4 and pcodec are the
+/// codecs `numcodecs.…`, which zarr-python and zarrs read. Replaces the choice of `ozarr_spec_set_zfp`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: *const c_char, level: i32) -> ozarr_status {
@@ -284,7 +287,7 @@ pub unsafe extern "C" fn ozarr_spec_set_compressor(spec: *mut ozarr_spec, name: 
     })
 }
 
-/// How the bytes of neighbouring elements are put together before they are compressed.
+/// How the bytes of neighbouring elements are arranged before they are compressed.
 pub type ozarr_shuffle = i32;
 
 /// Blosc shuffles bytes (elements of one byte: bits), other compressors do not shuffle.
@@ -296,8 +299,8 @@ pub const OZARR_SHUFFLE_BYTE: ozarr_shuffle = 2;
 /// The first bits of all elements, and so on; with Blosc only.
 pub const OZARR_SHUFFLE_BIT: ozarr_shuffle = 3;
 
-/// The shuffle before compression. Blosc has its own; before other compressors bytes are shuffled by
-/// numcodecs' codec `shuffle`.
+/// Sets the shuffle before compression. Blosc has its own; before other compressors bytes are shuffled
+/// by numcodecs' codec `shuffle`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_shuffle(spec: *mut ozarr_spec, shuffle: ozarr_shuffle) -> ozarr_status {
@@ -330,7 +333,7 @@ pub const OZARR_ZFP_PRECISION: ozarr_zfp = 2;
 /// `parameter` is the average number of bits of a stored number, above 0.
 pub const OZARR_ZFP_RATE: ozarr_zfp = 3;
 
-/// Compresses numbers in chunks of up to four dimensions by zfp, in the place of a compressor. In format 3
+/// Compresses numbers in chunks of up to four dimensions by zfp instead of a compressor. In format 3
 /// this is `numcodecs.zfpy` for the types int32, int64, float32 and float64, and `zfp` for others.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -352,14 +355,14 @@ pub unsafe extern "C" fn ozarr_spec_set_zfp(spec: *mut ozarr_spec, mode: ozarr_z
     })
 }
 
-/// Whether a CRC-32C is stored behind each chunk (each inner chunk), which readers compare.
+/// Sets whether a CRC-32C is stored after each chunk (each inner chunk), which readers verify.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_checksum(spec: *mut ozarr_spec, checksum: bool) -> ozarr_status {
     entry!("ozarr_spec_set_checksum", { change(spec, |s| s.set_checksum(checksum)) })
 }
 
-/// The attributes that the array has from the beginning, as a JSON object.
+/// Sets the attributes that the array is created with, as a JSON object.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_attributes_json(spec: *mut ozarr_spec, json: *const c_char) -> ozarr_status {
@@ -370,7 +373,7 @@ pub unsafe extern "C" fn ozarr_spec_set_attributes_json(spec: *mut ozarr_spec, j
     })
 }
 
-/// The metadata document that an array created now would have, as JSON.
+/// Gets, as JSON, the metadata document that an array created now would have.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_to_json(spec: *const ozarr_spec, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {

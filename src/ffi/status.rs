@@ -25,7 +25,7 @@ pub const OZARR_OK: ozarr_status = 0;
 pub const OZARR_ERR_ARGUMENT: ozarr_status = -101;
 /// A pointer argument is NULL that must not be.
 pub const OZARR_ERR_NULL: ozarr_status = -102;
-/// A region, index or axis lies outside the array.
+/// A region, index or axis is outside of the array.
 pub const OZARR_ERR_BOUNDS: ozarr_status = -103;
 /// A rank differs from the array's, or exceeds the limit.
 pub const OZARR_ERR_RANK: ozarr_status = -104;
@@ -43,7 +43,7 @@ pub const OZARR_ERR_LOCATION: ozarr_status = -109;
 pub const OZARR_ERR_INVALID_HANDLE: ozarr_status = -110;
 /// The store, or the handle, is open for reading only.
 pub const OZARR_ERR_READ_ONLY: ozarr_status = -201;
-/// A node stands already where one should be created.
+/// A node already exists where one should be created.
 pub const OZARR_ERR_EXISTS: ozarr_status = -202;
 /// The call does not fit the handle's present state.
 pub const OZARR_ERR_STATE: ozarr_status = -203;
@@ -55,7 +55,7 @@ pub const OZARR_ERR_CANCELLED: ozarr_status = -205;
 pub const OZARR_ERR_FORKED: ozarr_status = -206;
 /// There is no node, attribute or key of that name.
 pub const OZARR_ERR_NOT_FOUND: ozarr_status = -301;
-/// An array stands where a group is needed, or the reverse.
+/// The node is an array where a group is needed, or the reverse.
 pub const OZARR_ERR_NODE_KIND: ozarr_status = -302;
 /// A metadata document is malformed or contradicts itself.
 pub const OZARR_ERR_METADATA: ozarr_status = -303;
@@ -146,8 +146,8 @@ const TABLE: &[(ErrorKind, ozarr_status, &CStr)] = &[
     (ErrorKind::Callback, OZARR_ERR_CALLBACK, c"OZARR_ERR_CALLBACK"),
 ];
 
-/// The name of a status as text, such as `"OZARR_ERR_BOUNDS"`; `"OZARR_ERR_UNKNOWN"` for a number that is no
-/// status of this version. Never NULL, never to be freed.
+/// Returns the name of `status`, such as `"OZARR_ERR_BOUNDS"`; `"OZARR_ERR_UNKNOWN"` for a number that
+/// this version does not define. The string is never NULL, and must not be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_status_name(status: ozarr_status) -> *const c_char {
     entry!("ozarr_status_name", else c"OZARR_ERR_UNKNOWN".as_ptr(), {
@@ -159,18 +159,18 @@ pub unsafe extern "C" fn ozarr_status_name(status: ozarr_status) -> *const c_cha
     })
 }
 
-/// The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to
-/// be freed.
+/// Returns the message of the calling thread's last failure; an empty string if there was none. It is
+/// never NULL, and must not be freed.
 ///
-/// The text stands in the thread's own memory and changes with the next call that fails in the same thread:
-/// copy it if it is to live longer.
+/// The string is valid until the next call that fails in this thread: copy it to keep it longer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_last_error() -> *const c_char {
     entry!("ozarr_last_error", else c"".as_ptr(), { Ok(LAST.with(|last| last.with(|l| l.message.as_ptr()))) })
 }
 
-/// As `ozarr_last_error`, for a language of that order: with `OZARR_ORDER_F` the message has the dimensions
-/// of indices and shapes reversed, and counts dimensions and indices from 1, as Fortran and Julia do.
+/// Returns the message of `ozarr_last_error` for a language with that order of dimensions: with
+/// `OZARR_ORDER_F` the message has the dimensions of indices and shapes reversed, and counts dimensions
+/// and indices from 1, as Fortran and Julia do.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_last_error_in(order: i32) -> *const c_char {
     entry!("ozarr_last_error_in", else c"".as_ptr(), {
@@ -179,8 +179,8 @@ pub unsafe extern "C" fn ozarr_last_error_in(order: i32) -> *const c_char {
     })
 }
 
-/// What is known of the calling thread's last failure. The texts are never NULL, and live as long as that of
-/// `ozarr_last_error`.
+/// The details of the calling thread's last failure. The strings are never NULL, and are valid as long
+/// as that of `ozarr_last_error`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ozarr_error_info {
@@ -203,8 +203,8 @@ pub struct ozarr_error_info {
     pub field: *const c_char,
 }
 
-/// Fills `info`, whose `struct_size` the caller has set, with what is known of the calling thread's last
-/// failure.
+/// Fills `info` with the details of the calling thread's last failure. The caller sets
+/// `info->struct_size` before (`OZARR_ERROR_INFO_INIT`).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_last_error_info(info: *mut ozarr_error_info) -> ozarr_status {
@@ -227,10 +227,10 @@ pub unsafe extern "C" fn ozarr_last_error_info(info: *mut ozarr_error_info) -> o
     })
 }
 
-/// For callbacks that fail: makes `message` the calling thread's last error, and gives `status` back, as in
-/// `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then fails
-/// with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is allowed. A
-/// value that is not an error status becomes `OZARR_ERR_CALLBACK`.
+/// Makes `message` the calling thread's last error and returns `status`, for callbacks that fail:
+/// `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then
+/// fails with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is
+/// allowed. A value that is not an error status becomes `OZARR_ERR_CALLBACK`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_set_error(status: ozarr_status, message: *const c_char) -> ozarr_status {

@@ -1,6 +1,6 @@
 //! Stores
 //!
-//! Locations are enough for most programs. A store handle saves opening the same place again for each of
+//! Locations are enough for most programs. A store handle saves opening one location again for each of
 //! many nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
 //!
 //! A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so
@@ -35,8 +35,8 @@ use std::ffi::c_char;
 /// The most options that one call takes.
 const MAX_OPTIONS: usize = 64;
 
-/// Opens the place `location` (here, the whole of it is the root). Mode `"r"` is for reading only; `"r+"` is
-/// for reading and writing, and creates the place when something is first written.
+/// Opens the store at `location` (here, the whole of it is the root). `mode` `"r"` is for reading only;
+/// `"r+"` is for reading and writing, and creates the store (a directory, say) with the first write.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_store) -> ozarr_status {
@@ -59,20 +59,20 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
 ///   consolidated metadata, if it has any, as they were when the group was opened; a change through this
 ///   process ends that. `"never"` reads every node's own document.
-/// - `"consolidate"`: when consolidated metadata are written without `ozarr_group_consolidate`. `"named"`
-///   (the default): when the store, a group, or an array that was created by its location is closed, for
-///   the root and for each group in which arrays with named dimensions were made (xarray warns without
-///   them); `"close"`: the same for nodes of any kind; `"step"`: with the first change, and in step with
-///   every further one; `"never"`. Those that are there already are kept in step with every change in any
-///   case.
+/// - `"consolidate"`: when consolidated metadata are written without `ozarr_group_consolidate`.
+///   `"named"` (the default): when the store, a group, or an array that was created by its location is
+///   closed, for the root and for each group in which arrays with named dimensions were made (xarray
+///   warns without them); `"close"`: at these times for nodes of any kind; `"step"`: with the first
+///   change, and in step with every further one; `"never"`. Those that are there already are kept in
+///   step with every change in any case.
 /// - `"nczarr"`: when netCDF-C's own keys of format 2 (`_nczarr_group` and its like) are written: at the
 ///   times of `"consolidate"`, `"keep"` (the default) where the root has them, for netCDF-C finds nodes by
 ///   them; `"on"` in every hierarchy of format 2, and arrays of types that netCDF does not have are an
 ///   error; `"off"` never.
-/// - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both, and
-///   v3 where both stand.
-/// - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not say;
-///   `"auto"` (the default) takes `"."`, unless chunks are found in folders.
+/// - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both,
+///   and v3 where both exist.
+/// - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not
+///   say; `"auto"` (the default) takes `"."`, unless chunks are found in directories.
 /// - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
 /// - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of
 ///   the array; `"error"` is the default.
@@ -94,8 +94,8 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 ///   A host that has never answered, because its name is not known or nobody listens there, is tried 3
 ///   times at most; a certificate or a proxy that refuses, once.
 /// - `"cloud.requests"` (64) and `"cloud.bytes"` (268435456): what is in flight at the same time;
-///   `"cloud.merge_gap"` (1048576): ranges with at most so many bytes between them are read as one;
-///   `"cloud.part_size"` (16777216): larger values are put in parts of so many bytes.
+///   `"cloud.merge_gap"` (1048576): ranges with at most this many bytes between them are read as one;
+///   `"cloud.part_size"` (16777216): larger values are put in parts of this many bytes.
 /// - `"cloud.ca_file"`: a PEM file of certificates that are trusted besides the system's, which
 ///   `SSL_CERT_FILE` and `SSL_CERT_DIR` replace (S3: also the variable `AWS_CA_BUNDLE`).
 /// - `"cloud.proxy"`: a URL, `"http://user:password@host:port"` (else the variables `HTTP_PROXY`,
@@ -103,9 +103,10 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 ///   (on this machine they are); `"cloud.user_agent"`.
 /// - `"cloud.conditional_put"`: whether the server keeps conditions of puts, `"always"`, `"never"`, or
 ///   `"auto"` (the default), which finds out. Where it does not, two writers that change one metadata
-///   document at the same moment are not kept apart.
-/// - `"cloud.forbidden"`: `"missing"` takes a key that the server forbids to read for a missing one, as
-///   S3 says so of missing keys where listing is not permitted; `"error"` is the default.
+///   document at the same time may lose one of the changes.
+/// - `"cloud.forbidden"`: `"missing"` takes a key that the server forbids to read for a missing one,
+///   because S3 reports missing keys as forbidden when the caller may not list the bucket; `"error"` is
+///   the default.
 /// - `"cloud.options"`: a JSON object with any of these (without `cloud.`), and with what else the crate
 ///   `object_store` knows of the service.
 #[unsafe(no_mangle)]
@@ -222,8 +223,8 @@ pub unsafe extern "C" fn ozarr_array_open_at(store: *const ozarr_store, path: *c
     })
 }
 
-/// Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for that
-/// of the group above it (3 if there is none).
+/// Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for
+/// that of the group above it (3 without one).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create_at(
@@ -259,8 +260,8 @@ pub unsafe extern "C" fn ozarr_group_open_at(store: *const ozarr_store, path: *c
     })
 }
 
-/// What stands at `path`: an array, a group, a node that cannot be understood, or nothing (which is no
-/// error).
+/// Gets the kind of the node at `path`: an array, a group, a node that cannot be understood, or nothing
+/// (which is not an error).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_node_kind(store: *const ozarr_store, path: *const c_char, kind: *mut ozarr_node_kind) -> ozarr_status {

@@ -8,9 +8,9 @@ use super::structs::Output;
 use super::types::{create, ozarr_array, ozarr_create, ozarr_group};
 use std::ffi::c_char;
 
-/// Moves what stands at `path` below the group, with everything below it, to `to_path` (below the group,
-/// too), where nothing stands. In a folder this renames it at once; elsewhere it is copied and erased.
-/// Handles on what is moved are to be closed before.
+/// Moves the node at `path`, with everything below it, to `to_path`; both paths are relative to the
+/// group. A node at `to_path` is `OZARR_ERR_EXISTS`. In a directory this is one rename; in other stores
+/// the node is copied and erased. Close handles on the moved nodes before.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *const c_char, to_path: *const c_char) -> ozarr_status {
@@ -22,9 +22,9 @@ pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *cons
     })
 }
 
-/// Copies what stands at `path` below the group, with everything below it, to `to_path` below `to`, which
-/// may be in another store: keys and bytes as they are, the node's own document last. `flags`: `OZARR_NEW`
-/// or `OZARR_OVERWRITE`.
+/// Copies the node at `path` below the group, with everything below it, to `to_path` below `to`, which
+/// may be in another store. Keys and bytes are copied as they are stored, the node's own document last.
+/// `flags`: `OZARR_NEW` or `OZARR_OVERWRITE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_copy(
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn ozarr_group_copy(
     })
 }
 
-/// Erases what stands at `path` below the group, with everything below it.
+/// Erases the node at `path` below the group, with everything below it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_erase(group: *mut ozarr_group, path: *const c_char) -> ozarr_status {
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn ozarr_group_consolidated_check(
     })
 }
 
-/// How much of an array is stored. To be set to `OZARR_INFO_INIT` first.
+/// How much of an array is stored. Set it to `OZARR_INFO_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ozarr_info {
@@ -87,17 +87,17 @@ pub struct ozarr_info {
     pub struct_size: usize,
     /// The chunks (shards) that are stored.
     pub chunks: i64,
-    /// The chunks that the array's shape has room for.
+    /// The number of chunks in the array's shape, stored or not.
     pub possible_chunks: i64,
     /// The bytes of those that are stored.
     pub stored_bytes: i64,
     /// The bytes of all elements in memory; -1 where they are of variable length.
     pub element_bytes: i64,
-    /// `element_bytes` for each stored byte; 0 where it cannot be told.
+    /// `element_bytes` divided by `stored_bytes`; 0 where it is not known.
     pub ratio: f64,
 }
 
-/// Tells how much of the array is stored, which lists its keys.
+/// Fills `info` with how much of the array is stored. This lists the array's keys.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_info(array: *const ozarr_array, info: *mut ozarr_info) -> ozarr_status {

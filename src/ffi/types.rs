@@ -1,10 +1,10 @@
 //! Handles and numbers
 //!
-//! A handle stands for something open. It is not an address: using one that was freed, or one of another
-//! type, is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own
-//! `..._free`, where NULL is allowed, and a handle that is gone already changes nothing but
-//! `ozarr_last_error()`. The order does not matter: an array stays usable after its store's handle is
-//! freed.
+//! A handle refers to an open object. It is not an address: using one that was freed, or one of another
+//! type, is an error (`OZARR_ERR_INVALID_HANDLE`) and never a crash. Release every handle with its own
+//! `..._close` or `..._free`. `..._free` takes NULL; for a handle that was freed before it does nothing
+//! but set `ozarr_last_error()`. The order does not matter: an array stays usable after its store's
+//! handle is freed.
 
 use super::handle::{Handle, Kind, Table, kind_of, refuse};
 use crate::dtype::{DataType, Overflow};
@@ -38,7 +38,7 @@ pub struct ozarr_spec {
     _bits: [u8; 0],
 }
 
-/// A place that holds a hierarchy: a directory, a zip archive, an object store, or memory.
+/// A store: what holds a hierarchy. A directory, a zip archive, an object store, or memory.
 pub struct ozarr_store {
     _bits: [u8; 0],
 }
@@ -63,7 +63,7 @@ pub struct ozarr_shard_writer {
     _bits: [u8; 0],
 }
 
-/// What makes an array longer along one dimension, step by step.
+/// An appender: makes an array longer along one dimension, step by step.
 pub struct ozarr_appender {
     _bits: [u8; 0],
 }
@@ -73,7 +73,7 @@ pub struct ozarr_dataset {
     _bits: [u8; 0],
 }
 
-/// A read or a write that goes on while the program does other things.
+/// A non-blocking read or write, which goes on while the program does other things.
 pub struct ozarr_request {
     _bits: [u8; 0],
 }
@@ -83,7 +83,7 @@ pub struct ozarr_context {
     _bits: [u8; 0],
 }
 
-/// A data type: what an element is, where a number does not say it.
+/// A data type: describes elements, also those for which `ozarr_type` has no number.
 pub struct ozarr_dtype {
     _bits: [u8; 0],
 }
@@ -176,7 +176,7 @@ pub const OZARR_JSON: ozarr_type = 103;
 /// The answer for arrays of lists of numbers; written and read by the functions for variable length
 pub const OZARR_LIST: ozarr_type = 104;
 
-/// What happens to a number that does not fit into the type that it is converted to, in memory or in the
+/// What to do with a number that does not fit into the type that it is converted to, in memory or in the
 /// array. Converting NaN to an integer, to bool or to a type without NaN is always `OZARR_ERR_RANGE`,
 /// whatever this setting.
 pub type ozarr_overflow = i32;
@@ -207,11 +207,11 @@ pub const OZARR_CAN_ERASE: u32 = 4;
 /// A store is far away: reads are worth having in flight together.
 pub const OZARR_IS_REMOTE: u32 = 8;
 
-/// Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only. `OZARR_OK`
-/// goes on; any other status stops the listing, which then fails with it.
+/// Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only.
+/// `OZARR_OK` continues; any other status stops the listing, which then fails with it.
 pub type ozarr_key_fn = Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char) -> super::status::ozarr_status>;
 
-/// What to do if something stands already where a node is to be created.
+/// What to do if a node already exists where one is to be created.
 pub type ozarr_create = i32;
 
 /// `OZARR_ERR_EXISTS`.
@@ -221,7 +221,7 @@ pub const OZARR_OVERWRITE: ozarr_create = 1;
 /// Open it if it would be just so; else `OZARR_ERR_EXISTS`.
 pub const OZARR_OPEN_IF_SAME: ozarr_create = 2;
 
-/// What stands at a path.
+/// The kind of the node at a path.
 pub type ozarr_node_kind = i32;
 
 /// Nothing.
@@ -256,7 +256,7 @@ pub type ozarr_log_level = i32;
 
 /// No messages.
 pub const OZARR_LOG_OFF: ozarr_log_level = 0;
-/// Something in a file is odd, and was read all the same.
+/// Something in a file is unusual, and was read nevertheless.
 pub const OZARR_LOG_WARNING: ozarr_log_level = 1;
 /// Something may be of interest.
 pub const OZARR_LOG_INFO: ozarr_log_level = 2;

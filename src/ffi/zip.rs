@@ -6,10 +6,10 @@ use super::strings::{put, text};
 use crate::node::repair_zip;
 use std::ffi::c_char;
 
-/// Makes a zip archive readable whose writer died before it flushed: its entries up to the last whole one
-/// get a new directory, and what is torn behind them is cut off. `path` is the file. `*keys` and `*lost`
-/// (unless NULL) become the number of keys that it has now, and of entries that were begun and are lost. A
-/// file that can be read is left as it is.
+/// Repairs the zip archive `path` (a file) whose writer died before it flushed: its complete entries get
+/// a new directory, and an incomplete one at the end is cut off. `*keys` (unless NULL) becomes the
+/// number of keys that the archive has now, `*lost` (unless NULL) the number of entries that were begun
+/// and are lost. A file that can be read is left as it is.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_zip_repair(path: *const c_char, keys: *mut i64, lost: *mut i64) -> ozarr_status {
