@@ -85,7 +85,7 @@ enum {
     OZARR_OK = 0,                        /**< The call did what it says. */
     OZARR_ERR_ARGUMENT = -101,           /**< An argument has a value that is never allowed. */
     OZARR_ERR_NULL = -102,               /**< A pointer argument is NULL that must not be. */
-    OZARR_ERR_BOUNDS = -103,             /**< A region, index or axis lies outside the array. */
+    OZARR_ERR_BOUNDS = -103,             /**< A region, index or axis is outside of the array. */
     OZARR_ERR_RANK = -104,               /**< A rank differs from the array's, or exceeds the limit. */
     /** A buffer is smaller than needed; for a fixed-size value: of another size. */
     OZARR_ERR_BUFFER_SIZE = -105,
@@ -95,13 +95,13 @@ enum {
     OZARR_ERR_LOCATION = -109,           /**< A location (path or URL) cannot be understood. */
     OZARR_ERR_INVALID_HANDLE = -110,     /**< A handle is stale, freed, or of another kind. */
     OZARR_ERR_READ_ONLY = -201,          /**< The store, or the handle, is open for reading only. */
-    OZARR_ERR_EXISTS = -202,             /**< A node stands already where one should be created. */
+    OZARR_ERR_EXISTS = -202,             /**< A node already exists where one should be created. */
     OZARR_ERR_STATE = -203,              /**< The call does not fit the handle's present state. */
     OZARR_ERR_AGAIN = -204,              /**< The work would have to wait; try again. */
     OZARR_ERR_CANCELLED = -205,          /**< The request was cancelled. */
     OZARR_ERR_FORKED = -206,             /**< The handle or request belongs to the process before `fork`. */
     OZARR_ERR_NOT_FOUND = -301,          /**< There is no node, attribute or key of that name. */
-    OZARR_ERR_NODE_KIND = -302,          /**< An array stands where a group is needed, or the reverse. */
+    OZARR_ERR_NODE_KIND = -302,          /**< The node is an array where a group is needed, or the reverse. */
     OZARR_ERR_METADATA = -303,           /**< A metadata document is malformed or contradicts itself. */
     OZARR_ERR_UNSUPPORTED = -304,        /**< Known by name only, or not at all: a codec, type or feature. */
     OZARR_ERR_EXTENSION = -305,          /**< An extension that must be understood is not. */
@@ -127,29 +127,29 @@ enum {
 };
 
 /**
- * The name of a status as text, such as `"OZARR_ERR_BOUNDS"`; `"OZARR_ERR_UNKNOWN"` for a number that is no
- * status of this version. Never NULL, never to be freed.
+ * Returns the name of `status`, such as `"OZARR_ERR_BOUNDS"`; `"OZARR_ERR_UNKNOWN"` for a number that
+ * this version does not define. The string is never NULL, and must not be freed.
  */
 const char *ozarr_status_name(ozarr_status status);
 
 /**
- * The message of the calling thread's last failure; an empty text if there was none. Never NULL, never to
- * be freed.
+ * Returns the message of the calling thread's last failure; an empty string if there was none. It is
+ * never NULL, and must not be freed.
  *
- * The text stands in the thread's own memory and changes with the next call that fails in the same thread:
- * copy it if it is to live longer.
+ * The string is valid until the next call that fails in this thread: copy it to keep it longer.
  */
 const char *ozarr_last_error(void);
 
 /**
- * As `ozarr_last_error`, for a language of that order: with `OZARR_ORDER_F` the message has the dimensions
- * of indices and shapes reversed, and counts dimensions and indices from 1, as Fortran and Julia do.
+ * Returns the message of `ozarr_last_error` for a language with that order of dimensions: with
+ * `OZARR_ORDER_F` the message has the dimensions of indices and shapes reversed, and counts dimensions
+ * and indices from 1, as Fortran and Julia do.
  */
 const char *ozarr_last_error_in(int32_t order);
 
 /**
- * What is known of the calling thread's last failure. The texts are never NULL, and live as long as that of
- * `ozarr_last_error`.
+ * The details of the calling thread's last failure. The strings are never NULL, and are valid as long
+ * as that of `ozarr_last_error`.
  */
 typedef struct ozarr_error_info {
     /** `sizeof(ozarr_error_info)`, set by the caller before the call. */
@@ -184,16 +184,16 @@ static inline void ozarr_error_info_init(ozarr_error_info *error_info) {
 }
 
 /**
- * Fills `info`, whose `struct_size` the caller has set, with what is known of the calling thread's last
- * failure.
+ * Fills `info` with the details of the calling thread's last failure. The caller sets
+ * `info->struct_size` before (`OZARR_ERROR_INFO_INIT`).
  */
 OZARR_CHECKED ozarr_status ozarr_last_error_info(ozarr_error_info *info);
 
 /**
- * For callbacks that fail: makes `message` the calling thread's last error, and gives `status` back, as in
- * `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then fails
- * with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is allowed. A
- * value that is not an error status becomes `OZARR_ERR_CALLBACK`.
+ * Makes `message` the calling thread's last error and returns `status`, for callbacks that fail:
+ * `return ozarr_set_error(OZARR_ERR_IO, "the tape is torn");`. The call that ran the callback then
+ * fails with that status, and its message has yours in it. `message` is one line of UTF-8; NULL is
+ * allowed. A value that is not an error status becomes `OZARR_ERR_CALLBACK`.
  */
 OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *message);
 
@@ -201,19 +201,19 @@ OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *mess
  * The library
  * ======================================================================================================== */
 
-/** The version of the library that runs, such as `"0.1.0"`. Never to be freed. */
+/** Returns the version of the library that runs, such as `"0.1.0"`. The string must not be freed. */
 const char *ozarr_version(void);
 
 /**
- * The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within
- * one version, functions and constants are only ever added.
+ * Returns the version of the binary interface, which is also that in the library's name
+ * (`libozarr.so.0`). Within one version, functions and constants are only ever added.
  */
 int32_t ozarr_abi_version(void);
 
 /**
- * Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`,
- * `"sharding"`, `"transpose"`, `"memory"`, `"cloud"`, `"v2"`, ... Codecs have their names in metadata, of
- * v2 or v3. False for names that it does not know, and for NULL.
+ * Returns whether this build has the codec, store or format `name`: `"zstd"`, `"blosc"`, `"lzma"`,
+ * `"sharding"`, `"transpose"`, `"memory"`, `"cloud"`, `"v2"`, ... Codecs have their names in metadata,
+ * of v2 or v3. False for names that it does not know, and for NULL.
  */
 bool ozarr_has_feature(const char *name);
 
@@ -221,11 +221,11 @@ bool ozarr_has_feature(const char *name);
  * Handles and numbers
  * ========================================================================================================
  *
- * A handle stands for something open. It is not an address: using one that was freed, or one of another
- * type, is an error (`OZARR_ERR_INVALID_HANDLE`) and never more. Every handle is given back to its own
- * `..._free`, where NULL is allowed, and a handle that is gone already changes nothing but
- * `ozarr_last_error()`. The order does not matter: an array stays usable after its store's handle is
- * freed. */
+ * A handle refers to an open object. It is not an address: using one that was freed, or one of another
+ * type, is an error (`OZARR_ERR_INVALID_HANDLE`) and never a crash. Release every handle with its own
+ * `..._close` or `..._free`. `..._free` takes NULL; for a handle that was freed before it does nothing
+ * but set `ozarr_last_error()`. The order does not matter: an array stays usable after its store's
+ * handle is freed. */
 
 /** An array: open for reading, or for reading and writing. */
 typedef struct ozarr_array ozarr_array;
@@ -245,7 +245,7 @@ typedef struct ozarr_node ozarr_node;
  */
 typedef struct ozarr_spec ozarr_spec;
 
-/** A place that holds a hierarchy: a directory, a zip archive, an object store, or memory. */
+/** A store: what holds a hierarchy. A directory, a zip archive, an object store, or memory. */
 typedef struct ozarr_store ozarr_store;
 
 /** A cursor over the children of a group. */
@@ -260,19 +260,19 @@ typedef struct ozarr_chunk_iter ozarr_chunk_iter;
 /** A shard that is being written, inner chunk by inner chunk. */
 typedef struct ozarr_shard_writer ozarr_shard_writer;
 
-/** What makes an array longer along one dimension, step by step. */
+/** An appender: makes an array longer along one dimension, step by step. */
 typedef struct ozarr_appender ozarr_appender;
 
 /** A dataset: a group whose arrays share named dimensions. */
 typedef struct ozarr_dataset ozarr_dataset;
 
-/** A read or a write that goes on while the program does other things. */
+/** A non-blocking read or write, which goes on while the program does other things. */
 typedef struct ozarr_request ozarr_request;
 
 /** Settings that stores are opened with, such as the number of threads. */
 typedef struct ozarr_context ozarr_context;
 
-/** A data type: what an element is, where a number does not say it. */
+/** A data type: describes elements, also those for which `ozarr_type` has no number. */
 typedef struct ozarr_dtype ozarr_dtype;
 
 /** What a function of a store of your own gives for a key. */
@@ -333,7 +333,7 @@ enum {
 };
 
 /**
- * What happens to a number that does not fit into the type that it is converted to, in memory or in the
+ * What to do with a number that does not fit into the type that it is converted to, in memory or in the
  * array. Converting NaN to an integer, to bool or to a type without NaN is always `OZARR_ERR_RANGE`,
  * whatever this setting.
  */
@@ -368,12 +368,12 @@ enum {
 };
 
 /**
- * Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only. `OZARR_OK`
- * goes on; any other status stops the listing, which then fails with it.
+ * Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only.
+ * `OZARR_OK` continues; any other status stops the listing, which then fails with it.
  */
 typedef ozarr_status (*ozarr_key_fn)(void *user, const char *key);
 
-/** What to do if something stands already where a node is to be created. */
+/** What to do if a node already exists where one is to be created. */
 typedef int32_t ozarr_create;
 
 enum {
@@ -382,7 +382,7 @@ enum {
     OZARR_OPEN_IF_SAME = 2               /**< Open it if it would be just so; else `OZARR_ERR_EXISTS`. */
 };
 
-/** What stands at a path. */
+/** The kind of the node at a path. */
 typedef int32_t ozarr_node_kind;
 
 enum {
@@ -410,7 +410,7 @@ typedef int32_t ozarr_log_level;
 
 enum {
     OZARR_LOG_OFF = 0,                   /**< No messages. */
-    OZARR_LOG_WARNING = 1,               /**< Something in a file is odd, and was read all the same. */
+    OZARR_LOG_WARNING = 1,               /**< Something in a file is unusual, and was read nevertheless. */
     OZARR_LOG_INFO = 2                   /**< Something may be of interest. */
 };
 
@@ -430,7 +430,7 @@ typedef ozarr_status (*ozarr_log_fn)(void *user, ozarr_log_level level, const ch
  * setting the library uses as many threads as `OZARR_NUM_THREADS` says, or as the process may run on; it
  * starts them when the first call gains by it. */
 
-/** Makes a context with the default settings. */
+/** Creates a context with the default settings. */
 OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
 
 /**
@@ -439,11 +439,11 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  * or `"0"`, `"false"` or `"off"`.
  *
  * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
- * - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
- *   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+ * - `"strict"`: `"1"` makes deviations in a node's metadata errors (`OZARR_ERR_METADATA`) that are read
+ *   nevertheless with `"0"`, the default. docs/formats.md lists them.
  * - `"chunk_cache"`: the bytes of memory for decoded chunks that all arrays which are opened with the
- *   context from now on share; `"0"`, the default, is none. As `ozarr_node_set` says, which sets it for one
- *   array; arrays whose chunks have no room in it do without.
+ *   context from now on share; `"0"`, the default, is none. As `ozarr_node_set` says, which sets it for
+ *   one array; arrays whose chunks are too large for it do not use it.
  * - `"file.sync"`: `"none"`, `"batch"` (the default) or `"each"`, as the option of `ozarr_store_open_ex`
  *   says, for stores that are opened without that option.
  * - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
@@ -459,19 +459,19 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
 OZARR_CHECKED ozarr_status ozarr_context_set(ozarr_context *context, const char *key, const char *value);
 
 /**
- * The value of a setting of a context (NULL: the default one), in the form in which it can be set again.
- * `"threads"` is the number that calls use where none was set, too.
+ * Gets a setting of a context (NULL: the default one), in the form in which it can be set again. If
+ * `"threads"` was never set it is the number that calls use.
  */
 OZARR_CHECKED ozarr_status ozarr_context_get(const ozarr_context *context, const char *key, char *buf,
     size_t cap, size_t *len);
 
 /**
- * Has `fn` called for what is odd in the nodes of stores that are opened with this context (NULL: the
- * default one) from now on, once for each open, with a message such as `"HD-10: t/.zarray: ..."`; the ids
- * are those of docs/formats.md. `level` is the last level that is told. `fn` is called with `user`, which
- * must stay valid as long as those stores and their nodes are open. NULL ends it, also what `OZARR_LOG` in
- * the environment (`warning` or `info`) asks for: such messages go to standard error unless a function
- * takes them.
+ * Sets the function `fn` that is called for deviations in the nodes of stores that are opened with this
+ * context (NULL: the default one) from now on, once for each open, with a message such as `"HD-10:
+ * t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last level that is reported.
+ * `fn` is called with `user`, which must stay valid as long as those stores and their nodes are open.
+ * NULL ends it, also what `OZARR_LOG` in the environment (`warning` or `info`) asks for: such messages
+ * go to standard error unless a function takes them.
  */
 OZARR_CHECKED ozarr_status ozarr_context_set_log(ozarr_context *context, ozarr_log_level level,
     ozarr_log_fn fn, void *user);
@@ -493,23 +493,25 @@ void ozarr_context_free(ozarr_context *context);
  * needed are `OZARR_ERR_BUFFER_SIZE`, and nothing is touched. */
 
 /**
- * Creates an array: its location, the type of its elements, its rank (0 to 64) and shape. `chunks` is the
- * shape of the pieces that it is stored in; NULL lets the library choose. It is compressed (zstd), filled
- * with 0, and of Zarr format 3; `ozarr_array_create_ex` has every choice. `flags` says what to do if a node
- * already exists there.
+ * Creates an array at `location`, with elements of `type`, `rank` dimensions (0 to 64) and the lengths
+ * `shape`. `chunks` is the shape of a chunk; NULL lets the library choose. The array has Zarr format 3,
+ * is compressed with zstd, and has the fill value 0 (a floating-point variable of a dataset has NaN);
+ * `ozarr_array_create_ex` has every choice. `flags` says what to do if a node already exists there;
+ * with `OZARR_NEW` that is `OZARR_ERR_EXISTS`.
  */
 OZARR_CHECKED ozarr_status ozarr_array_create(const char *location, ozarr_type type, int32_t rank,
     const int64_t *shape, const int64_t *chunks, ozarr_create flags, ozarr_array **out);
 
 /**
- * Opens an array. Mode `"r"` is for reading only, `"r+"` for reading and writing. `OZARR_ERR_NOT_FOUND` if
- * nothing is there; `OZARR_ERR_NODE_KIND` if a group is.
+ * Opens the array at `location`. `mode` `"r"` is for reading only, `"r+"` for reading and writing.
+ * `OZARR_ERR_NOT_FOUND` if nothing is there; `OZARR_ERR_NODE_KIND` if a group is.
  */
 OZARR_CHECKED ozarr_status ozarr_array_open(const char *location, const char *mode, ozarr_array **out);
 
 /**
- * Reads the whole array to `data`: contiguous, the last index fastest. Parts that were never written read
- * as the fill value.
+ * Reads the whole array to `data`: contiguous, the last index fastest. Elements that were never written
+ * have the fill value. Fewer bytes than needed are `OZARR_ERR_BUFFER_SIZE`; a value that does not fit
+ * into `type` is `OZARR_ERR_RANGE`.
  */
 OZARR_CHECKED ozarr_status ozarr_array_read(const ozarr_array *array, ozarr_type type, void *data,
     size_t size);
@@ -519,15 +521,17 @@ OZARR_CHECKED ozarr_status ozarr_array_write(const ozarr_array *array, ozarr_typ
     size_t size);
 
 /**
- * Reads the box of `shape` elements that begins at `start` (one number for each dimension) to `data`:
- * contiguous, the last index fastest. A box that leaves the array is `OZARR_ERR_BOUNDS`.
+ * Reads a region (a hyperslab): the box of `shape` elements that begins at `start`, one number for each
+ * dimension. The elements go to `data` as `type`: contiguous, the last index fastest. A box that leaves
+ * the array is `OZARR_ERR_BOUNDS`.
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, void *data, size_t size);
 
 /**
- * Writes the box of `shape` elements that begins at `start` from `data`: contiguous, the last index
- * fastest.
+ * Writes a region (a hyperslab): the box of `shape` elements that begins at `start`, one number for
+ * each dimension. The elements come from `data` as `type`: contiguous, the last index fastest. A box
+ * that leaves the array is `OZARR_ERR_BOUNDS`.
  *
  * Threads and processes may write to one array at the same time, even to parts of the same chunk. A chunk
  * that the box covers whole is written without being read.
@@ -535,97 +539,107 @@ OZARR_CHECKED ozarr_status ozarr_array_read_region(const ozarr_array *array, con
 OZARR_CHECKED ozarr_status ozarr_array_write_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size);
 
-/** Flushes and frees. The handle is gone, whatever the status says. */
+/**
+ * Stores what waits to be written, flushes the store and frees the handle, which is gone whatever the
+ * status says. A checkpoint is complete when this returns `OZARR_OK`.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_close(ozarr_array *array);
 
 /**
- * Frees the handle; NULL is allowed. Calls in progress in other threads complete normally. What waits to be
- * written (see `ozarr_node_set`) is stored with the last of them, and nobody is told if that fails:
- * `ozarr_array_close` tells.
+ * Frees the handle; NULL is allowed. Calls in progress in other threads complete normally. Writes that
+ * wait (the setting `"write_back"` of `ozarr_node_set`) are stored after the last such call, but errors
+ * are not reported: use `ozarr_array_close` to see them.
  */
 void ozarr_array_free(ozarr_array *array);
 
-/** The number of dimensions, 0 to 64. */
+/** Gets the number of dimensions, 0 to 64. */
 OZARR_CHECKED ozarr_status ozarr_array_rank(const ozarr_array *array, int32_t *rank);
 
-/** The lengths of the dimensions; `shape` has room for as many numbers as the rank. */
+/** Gets the lengths of the dimensions: `shape` has a capacity of one number for each dimension. */
 OZARR_CHECKED ozarr_status ozarr_array_shape(const ozarr_array *array, int64_t *shape);
 
 /**
- * The shape of a chunk: of the pieces that are stored as one object each (of a shard, if the array has
- * shards). Where their extents differ (a rectilinear grid) that of the largest one: every chunk fits into
- * it, and `ozarr_array_chunk_extent` tells where each one lies.
+ * Gets the shape of a chunk, the piece that is stored as one object (of a shard, if the array has
+ * shards). If chunks have uneven extents (a rectilinear grid) `shape` is the largest extent along each
+ * dimension; `ozarr_array_chunk_extent` gives those of each chunk.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_shape(const ozarr_array *array, int64_t *shape);
 
-/** The number of chunks along each dimension; `shape` has room for as many numbers as the rank. */
+/**
+ * Gets the number of chunks along each dimension: `shape` has a capacity of one number for each
+ * dimension.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_grid_shape(const ozarr_array *array, int64_t *shape);
 
 /**
- * Where the chunks of index `index` lie along dimension `dim` (both from 0): `*start` becomes their first
- * element, `*extent` (`extent` may be NULL) how many they have, of which some may lie beyond the array's
- * end. `OZARR_ERR_BOUNDS` from the number of chunks (`ozarr_array_grid_shape`) on.
+ * Gets the range of elements that chunk `index` covers along dimension `dim` (both from 0): `*start`
+ * becomes the first element, `*extent` (`extent` may be NULL) the number of elements, some of which may
+ * be beyond the array's end. An `index` that is not below the number of chunks
+ * (`ozarr_array_grid_shape`) is `OZARR_ERR_BOUNDS`.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_extent(const ozarr_array *array, int32_t dim, int64_t index,
     int64_t *start, int64_t *extent);
 
 /**
- * The shape of the smallest piece that can be read by itself: of the chunks in a shard; that of a chunk
- * without shards.
+ * Gets the shape of the smallest piece that can be read on its own: of the inner chunks of a shard, or,
+ * without shards, of a chunk.
  */
 OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *array, int64_t *shape);
 
 /**
- * The type of the elements; `OZARR_BY_DTYPE` where it is no number: `ozarr_array_dtype` tells which. Asked
- * for by that number, such elements are moved as they are stored, in this machine's byte order; times
- * (counts of 64 bits) convert to and from `OZARR_INT64`, too.
+ * Gets the type of the elements. `OZARR_BY_DTYPE` means text, times or structs, which
+ * `ozarr_array_dtype` describes; reads and writes with `OZARR_BY_DTYPE` move such elements without
+ * conversion, in this machine's byte order. Times (counts of 64 bits) also convert to and from
+ * `OZARR_INT64`.
  */
 OZARR_CHECKED ozarr_status ozarr_array_type(const ozarr_array *array, ozarr_type *type);
 
-/** The bytes of one element; 0 where elements are of variable length. */
+/** Gets the size of one element in bytes; 0 for elements of variable length. */
 OZARR_CHECKED ozarr_status ozarr_array_item_size(const ozarr_array *array, size_t *bytes);
 
 /**
- * The name of dimension `dim`, from 0. A dimension without a name gives an empty text and `*named` false
- * (`named` may be NULL).
+ * Gets the name of dimension `dim`, from 0. A dimension without a name gives an empty string and
+ * `*named` false (`named` may be NULL).
  */
 OZARR_CHECKED ozarr_status ozarr_array_dimension_name(const ozarr_array *array, int32_t dim, char *buf,
     size_t cap, size_t *len, bool *named);
 
 /**
- * Names the dimensions of an array that is there: one text for each dimension, NULL for one without a name
- * (format 2 has names for all of them or for none; NULL for `names` takes all names away).
+ * Changes the names of the dimensions: `names` has one string for each dimension, or NULL for one
+ * without a name. Format 2 has names for all dimensions or for none. `names` NULL removes all names.
  */
 OZARR_CHECKED ozarr_status ozarr_array_set_dimension_names(ozarr_array *array, const char *const *names);
 
 /**
- * The fill value, which is the value of elements that were never written: one element of the array's type at
- * `value`, which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes false
- * (`defined` may be NULL) and the value is 0.
+ * Gets the fill value, the value of elements that were never written: one element of the array's type
+ * to `value`, which has `size` bytes. An array of format 2 may leave it undefined: `*defined` becomes
+ * false (`defined` may be NULL) and the value is 0.
  */
 OZARR_CHECKED ozarr_status ozarr_array_fill_value(const ozarr_array *array, void *value, size_t size,
     bool *defined);
 
 /**
- * Changes the shape; the rank stays. What is cut off is erased and reads as the fill value if the array
- * grows again. A rectilinear grid keeps its chunks; what lies beyond them becomes one chunk more.
+ * Changes the array's shape to `shape`; the rank stays. Elements beyond the new shape are erased: if
+ * the array grows again, they have the fill value. A rectilinear grid keeps its chunks; elements beyond
+ * the last one get one more chunk.
  */
 OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t *shape);
 
 enum {
     /**
-     * Leaves chunks outside of the new shape, and values beyond its edge, as they are: quicker, and they come
-     * back if the array grows again.
+     * Keeps chunks outside of the new shape, and values beyond its edge: this is quicker, and they come back
+     * if the array grows again.
      */
     OZARR_RESIZE_KEEP = 1
 };
 
-/** As `ozarr_array_resize`, with `flags`: 0 or `OZARR_RESIZE_KEEP`. */
+/** Changes the array's shape as `ozarr_array_resize` does, with `flags`: 0 or `OZARR_RESIZE_KEEP`. */
 OZARR_CHECKED ozarr_status ozarr_array_resize_ex(ozarr_array *array, const int64_t *shape, uint32_t flags);
 
 /**
- * Makes dimension `dim` longer by `count` and writes the new slab from `data`: contiguous, the last index
- * fastest, of the array's shape except that dimension `dim` has `count` elements.
+ * Extends dimension `dim` (from 0) by `count` elements and writes the new slab from `data`: contiguous,
+ * the last index fastest, with the array's shape except that dimension `dim` has `count` elements. For
+ * many steps an appender (`ozarr_appender_open`) is cheaper.
  */
 OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, int64_t count, ozarr_type type,
     const void *data, size_t size);
@@ -634,9 +648,9 @@ OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, i
  * Any region, any memory
  * ========================================================================================================
  *
- * A region takes every `step`-th element; memory has any distance between neighbours along each dimension.
- * Together they let a program read and write the middle of a field with halos, a column-major array, or a
- * mirrored one, without a copy of its own:
+ * A region (a hyperslab) takes every `step`-th element; memory has any distance between neighbours
+ * along each dimension. Together they let a program read and write the middle of a field with a halo
+ * (ghost cells), a column-major array, or a mirrored one, without a copy of its own:
  *
  *     // The interior of u[66][66], which has a halo of one element around it, to t[0][..][..].
  *     int64_t start[] = {0, 0, 0}, shape[] = {1, 64, 64};
@@ -652,16 +666,16 @@ OZARR_CHECKED ozarr_status ozarr_array_append(ozarr_array *array, int32_t dim, i
  *     memory.type = OZARR_FLOAT64;
  *     if (ozarr_array_write_ex(t, &region, &memory)) goto fail;
  *
- * Every type of number becomes every other, except complex ones real ones. What does not fit is
- * `OZARR_ERR_RANGE`, unless `memory.overflow` says what becomes of it. The message names such an element,
- * not always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at 32767`.
- * Numbers are rounded to the nearest, ties to even, once; real numbers lose their fraction when they
- * become integers. After such an error in reading, the memory's elements hold what the array has, or what
- * they held before, and those near the named one anything; in writing, the chunks with such elements are
- * as before, all others are written. */
+ * Every type of number becomes every other, except complex ones real ones. A value that does not fit is
+ * `OZARR_ERR_RANGE`, unless `memory.overflow` lets it wrap or saturate. The message names such an
+ * element, not always the first, by its index in the region: `element [3, 17] is 70000, int16 ends at
+ * 32767`. Numbers are rounded to the nearest, ties to even, once; real numbers lose their fraction when
+ * they become integers. After such an error in reading, the memory's elements hold what the array has,
+ * or what they held before, and those near the named one anything; in writing, the chunks with such
+ * elements are as before, all others are written. */
 
 /**
- * Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. To be set to
+ * Which elements of an array: element i along dimension d is `start[d] + i * step[d]`. Set it to
  * `OZARR_REGION_INIT` first.
  */
 typedef struct ozarr_region {
@@ -672,8 +686,8 @@ typedef struct ozarr_region {
     /** The number of elements along each dimension. */
     const int64_t *shape;
     /**
-     * The distance between neighbours along each dimension, not 0, negative for backwards. NULL: 1
-     * everywhere.
+     * The distance between selected elements along each dimension: not 0, negative for backwards. NULL
+     * is 1 in every dimension.
      */
     const int64_t *step;
 } ozarr_region;
@@ -689,7 +703,7 @@ static inline void ozarr_region_init(ozarr_region *region) {
 }
 
 /**
- * Memory of the caller. No byte outside of `data` to `data + size` is touched. To be set to
+ * Memory of the caller. No byte outside of `data` to `data + size` is touched. Set it to
  * `OZARR_MEMORY_INIT` first.
  */
 typedef struct ozarr_memory {
@@ -718,9 +732,9 @@ typedef struct ozarr_memory {
     /** With `OZARR_BY_DTYPE`: the type of the elements; NULL is the array's. */
     const struct ozarr_dtype *dtype;
     /**
-     * Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type` and
-     * `dtype` are the field's then (of each value, where it has a shape: they lie one after the other).
-     * Writing leaves the other fields as they are. NULL: the whole element.
+     * Only this field of the array's structs: `"x"`, or `"a.b"` for the field b of the field a. `type`
+     * and `dtype` are then the field's. In a field that has a shape they are those of each value, and
+     * the values are contiguous. Writing leaves the other fields as they are. NULL: the whole element.
      */
     const char *field;
 } ozarr_memory;
@@ -735,11 +749,19 @@ static inline void ozarr_memory_init(ozarr_memory *memory) {
     *memory = init;
 }
 
-/** Reads a region (NULL: the whole array) to memory. */
+/**
+ * Reads a region (a hyperslab; NULL: the whole array) to any memory, such as the inside of a field with
+ * ghost cells. A region that leaves the array is `OZARR_ERR_BOUNDS`; memory that is too small is
+ * `OZARR_ERR_BUFFER_SIZE`.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_read_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
 
-/** Writes a region (NULL: the whole array) from memory. */
+/**
+ * Writes a region (a hyperslab; NULL: the whole array) from any memory, such as the inside of a field
+ * with ghost cells. A region that leaves the array is `OZARR_ERR_BOUNDS`; memory that is too small is
+ * `OZARR_ERR_BUFFER_SIZE`.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
 
@@ -752,60 +774,62 @@ OZARR_CHECKED ozarr_status ozarr_array_write_ex(const ozarr_array *array, const 
  *
  *     ozarr_attr_set_string(ozarr_array_node(t), "units", "K");
  *
- * Each setter stores its value at once, unless it stands between `ozarr_attrs_begin` and
- * `ozarr_attrs_commit`. A name has at least one character (`OZARR_ERR_NAME`). */
+ * Each setter stores its value at once, except between `ozarr_attrs_begin` and `ozarr_attrs_commit`. A
+ * restart file (checkpoint) of many attributes is written quicker with these two. A name has at least
+ * one character (`OZARR_ERR_NAME`). */
 
 enum {
-    /** In place of a count, for `ozarr_attr_set_numbers`: one number that is no list. */
+    /** Instead of a count, for `ozarr_attr_set_numbers`: one number that is not a list. */
     OZARR_SINGLE = -1
 };
 
-/** The number of attributes. */
+/** Gets the number of attributes. */
 OZARR_CHECKED ozarr_status ozarr_attr_count(const ozarr_node *node, int64_t *count);
 
-/** The name of attribute number `index`, from 0; in the order of the document. */
+/** Gets the name of attribute number `index`, from 0, in the order of the document. */
 OZARR_CHECKED ozarr_status ozarr_attr_name(const ozarr_node *node, int64_t index, char *buf, size_t cap,
     size_t *len);
 
-/** What kind of JSON value an attribute is. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
+/** Gets the kind of JSON value of an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`. */
 OZARR_CHECKED ozarr_status ozarr_attr_kind(const ozarr_node *node, const char *name, ozarr_json_kind *kind);
 
 /**
- * The value of an attribute that is an integer. Another kind is `OZARR_ERR_TYPE`; one that does not fit is
- * `OZARR_ERR_RANGE`.
+ * Gets an attribute that is an integer. Another kind of value is `OZARR_ERR_TYPE`; an integer that does
+ * not fit is `OZARR_ERR_RANGE`.
  */
 OZARR_CHECKED ozarr_status ozarr_attr_get_int64(const ozarr_node *node, const char *name, int64_t *value);
 
-/** The value of an attribute that is a number. Another kind is `OZARR_ERR_TYPE`. */
+/** Gets an attribute that is a number. Another kind of value is `OZARR_ERR_TYPE`. */
 OZARR_CHECKED ozarr_status ozarr_attr_get_double(const ozarr_node *node, const char *name, double *value);
 
-/** The value of an attribute that is `true` or `false`. Another kind is `OZARR_ERR_TYPE`. */
+/** Gets an attribute that is `true` or `false`. Another kind of value is `OZARR_ERR_TYPE`. */
 OZARR_CHECKED ozarr_status ozarr_attr_get_bool(const ozarr_node *node, const char *name, bool *value);
 
-/** The value of an attribute that is a text. Another kind is `OZARR_ERR_TYPE`. */
+/** Gets an attribute that is a string. Another kind of value is `OZARR_ERR_TYPE`. */
 OZARR_CHECKED ozarr_status ozarr_attr_get_string(const ozarr_node *node, const char *name, char *buf,
     size_t cap, size_t *len);
 
 /**
- * The texts of an attribute that is a list of texts, or one text: `*count` (`count` may be NULL) becomes
- * their number. They stand in `buf` one behind the other, each with a NUL at its end; `*len` counts the
- * bytes of all of them with those NULs, the last one left out, so that a list of one text is as
- * `ozarr_attr_get_string` gives it. A text that has a NUL itself is `OZARR_ERR_RANGE`.
+ * Gets an attribute that is a list of strings, or one string. `*count` (`count` may be NULL) becomes
+ * the number of strings. `buf` receives them one after the other, each with a NUL at its end; `*len` is
+ * the number of bytes without the last NUL, so a list of one string is what `ozarr_attr_get_string`
+ * gives. A string that contains a NUL is `OZARR_ERR_RANGE`.
  */
 OZARR_CHECKED ozarr_status ozarr_attr_get_strings(const ozarr_node *node, const char *name, char *buf,
     size_t cap, size_t *len, int64_t *count);
 
 /**
- * The numbers of an attribute that is a list of numbers, or one number, as elements of `type`: an integer or
- * floating-point type; `OZARR_AS_STORED` is that of the array. `cap` elements have room at `values`; `*count`
- * becomes their number, also where that is more (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
- * `OZARR_ERR_RANGE` names the first element that does not fit into the type, `OZARR_ERR_TYPE` the first
- * that is no number or, for an integer type, no integer.
+ * Gets an attribute that is a list of numbers, or one number, as elements of `type`: an integer or
+ * floating-point type; `OZARR_AS_STORED` is the array's type. `values` has a capacity of `cap`
+ * elements. `*count` becomes the number of elements, also if it exceeds `cap`
+ * (`OZARR_ERR_BUFFER_SIZE`); `values` NULL with `cap` 0 asks for it. `OZARR_ERR_RANGE` names the first
+ * element that does not fit into `type`, `OZARR_ERR_TYPE` the first that is not a number or, for an
+ * integer type, not an integer.
  */
 OZARR_CHECKED ozarr_status ozarr_attr_get_numbers(const ozarr_node *node, const char *name, ozarr_type type,
     void *values, int64_t cap, int64_t *count);
 
-/** The value of an attribute of any kind, as JSON in its shortest form. */
+/** Gets an attribute of any kind, as JSON in its shortest form. */
 OZARR_CHECKED ozarr_status ozarr_attr_get_json(const ozarr_node *node, const char *name, char *buf,
     size_t cap, size_t *len);
 
@@ -823,10 +847,10 @@ OZARR_CHECKED ozarr_status ozarr_attr_set_double(ozarr_node *node, const char *n
 /** Sets an attribute to `true` or `false`. */
 OZARR_CHECKED ozarr_status ozarr_attr_set_bool(ozarr_node *node, const char *name, bool value);
 
-/** Sets an attribute to a text. */
+/** Sets an attribute to a string. */
 OZARR_CHECKED ozarr_status ozarr_attr_set_string(ozarr_node *node, const char *name, const char *value);
 
-/** Sets an attribute to a list of `count` texts. */
+/** Sets an attribute to a list of `count` strings. */
 OZARR_CHECKED ozarr_status ozarr_attr_set_strings(ozarr_node *node, const char *name,
     const char *const *values, int64_t count);
 
@@ -839,27 +863,27 @@ OZARR_CHECKED ozarr_status ozarr_attr_set_strings(ozarr_node *node, const char *
 OZARR_CHECKED ozarr_status ozarr_attr_set_numbers(ozarr_node *node, const char *name, ozarr_type type,
     const void *values, int64_t count);
 
-/** Sets an attribute to any value, given as JSON. What is no JSON is `OZARR_ERR_ARGUMENT`. */
+/** Sets an attribute to any value, given as JSON. Malformed JSON is `OZARR_ERR_ARGUMENT`. */
 OZARR_CHECKED ozarr_status ozarr_attr_set_json(ozarr_node *node, const char *name, const char *json);
 
-/** Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
+/** Removes an attribute. `OZARR_ERR_NOT_FOUND` if there is no attribute `name`. */
 OZARR_CHECKED ozarr_status ozarr_attr_erase(ozarr_node *node, const char *name);
 
-/** All attributes, as one JSON object. */
+/** Gets all attributes, as one JSON object. */
 OZARR_CHECKED ozarr_status ozarr_attrs_get(const ozarr_node *node, char *buf, size_t cap, size_t *len);
 
 /** Replaces all attributes by those of a JSON object. */
 OZARR_CHECKED ozarr_status ozarr_attrs_set(ozarr_node *node, const char *json);
 
 /**
- * From here on setters are collected instead of stored one by one; getters of this handle see what was
- * set.
+ * Begins to collect what setters of this handle set, instead of storing each value at once. Getters of
+ * this handle see the collected values.
  */
 OZARR_CHECKED ozarr_status ozarr_attrs_begin(ozarr_node *node);
 
 /**
- * Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without it discards
- * that.
+ * Stores in one write what was set since `ozarr_attrs_begin`. Freeing the handle without this call
+ * discards it.
  */
 OZARR_CHECKED ozarr_status ozarr_attrs_commit(ozarr_node *node);
 
@@ -868,39 +892,43 @@ OZARR_CHECKED ozarr_status ozarr_attrs_commit(ozarr_node *node);
  * ======================================================================================================== */
 
 /**
- * Creates a group, with the groups above it that are missing, up to the root of the location. It has the
- * Zarr format of the group above it; 3 where there is none.
+ * Creates a group at `location`, with the groups above it that are missing, up to the root. It has the
+ * Zarr format of the group above it; 3 without one. `flags` says what to do if a node already exists
+ * there.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create flags, ozarr_group **out);
 
-/** Opens a group. Mode `"r"` is for reading only, `"r+"` for reading and writing. */
+/** Opens the group at `location`. `mode` `"r"` is for reading only, `"r+"` for reading and writing. */
 OZARR_CHECKED ozarr_status ozarr_group_open(const char *location, const char *mode, ozarr_group **out);
 
 /**
- * Creates a group below `group`, of the same Zarr format. `path` may have several names, `"a/b"`; groups in
- * between that are missing are created.
+ * Creates a group at `path` below `group`, with the Zarr format of `group`. `path` may have several
+ * names, `"a/b"`; groups in between that are missing are created.
  */
 OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const char *path, ozarr_create flags,
     ozarr_group **out);
 
 /**
- * Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are
- * used; see the option `"consolidated"` of `ozarr_store_open_ex`.
+ * Opens the group at `path` below `group`, in the mode of `group`. Consolidated metadata that `group`
+ * was opened with are used; see the option `"consolidated"` of `ozarr_store_open_ex`.
  */
 OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, const char *path,
     ozarr_group **out);
 
-/** Creates an array below `group` as `spec` says. */
+/** Creates an array at `path` below `group` as `spec` says; `flags` as for `ozarr_array_create`. */
 OZARR_CHECKED ozarr_status ozarr_group_create_array(ozarr_group *group, const char *path,
     const ozarr_spec *spec, ozarr_create flags, ozarr_array **out);
 
-/** Opens an array below `group`, in the same mode; as for `ozarr_group_open_group`. */
+/**
+ * Opens the array at `path` below `group`, in the group's mode. Consolidated metadata are used as by
+ * `ozarr_group_open_group`.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_open_array(const ozarr_group *group, const char *path,
     ozarr_array **out);
 
 /**
- * Collects the metadata of everything below the group into one document, so that readers open the hierarchy
- * with one read (xarray looks for it). To be called again when nodes were added or changed.
+ * Collects the metadata of everything below the group into one document, so that readers open the
+ * hierarchy with one read (xarray looks for it). Call it again after nodes were added or changed.
  */
 OZARR_CHECKED ozarr_status ozarr_group_consolidate(ozarr_group *group);
 
@@ -914,9 +942,9 @@ void ozarr_group_free(ozarr_group *group);
  * The nodes below a group
  * ========================================================================================================
  *
- * Each group is listed once and each document read once (none, where they are consolidated); from stores
- * that are far away many at the same time. What is found is as of the call. A link in a directory that
- * leads back to a group above is listed, and not followed.
+ * Each group is listed once and each document read once (none, where they are consolidated); from
+ * stores that are far away many at the same time. The list is what the store held at the time of the
+ * call. A link in a directory that leads back to a group above is listed, and not followed.
  *
  *     ozarr_node_iter *it = NULL;
  *     bool more = false;
@@ -933,9 +961,9 @@ void ozarr_group_free(ozarr_group *group);
  * each followed by those below it, sorted by name, under a cursor that is before the first. A node that
  * cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
  *
- * With a `pattern` (or NULL) only those whose path relative to the group fits it: `*` matches any
- * characters but a slash, `?` one of them, and `**` any characters with slashes, so that two stars, a slash
- * and a name match each node of that name, a child too.
+ * With a `pattern` (NULL: all) only nodes whose path relative to the group matches it: `*` matches any
+ * characters except a slash, `?` one such character, and `**` any characters including slashes. Two
+ * stars, a slash and a name match every node of that name, at any level, children included.
  */
 OZARR_CHECKED ozarr_status ozarr_group_nodes(const ozarr_group *group, const char *pattern, int32_t depth,
     ozarr_node_iter **out);
@@ -943,17 +971,17 @@ OZARR_CHECKED ozarr_status ozarr_group_nodes(const ozarr_group *group, const cha
 /** Moves to the next node; `*more` becomes false at the end, and stays so. */
 OZARR_CHECKED ozarr_status ozarr_node_iter_next(ozarr_node_iter *iter, bool *more);
 
-/** The path of the node relative to the group: of a child its name. */
+/** Gets the path of the node relative to the group: for a child its name. */
 OZARR_CHECKED ozarr_status ozarr_node_iter_name(const ozarr_node_iter *iter, char *buf, size_t cap,
     size_t *len);
 
 /**
- * The kind of the node. Where only children are listed, in a directory, the first call reads the child's
- * document.
+ * Gets the kind of the node. Where only children are listed, in a directory, the first call reads the
+ * child's metadata.
  */
 OZARR_CHECKED ozarr_status ozarr_node_iter_kind(const ozarr_node_iter *iter, ozarr_node_kind *kind);
 
-/** Why the node cannot be understood, as a message; an empty text if it can. */
+/** Gets the error message of a node that cannot be understood; an empty string if it can. */
 OZARR_CHECKED ozarr_status ozarr_node_iter_error(const ozarr_node_iter *iter, char *buf, size_t cap,
     size_t *len);
 
@@ -964,38 +992,38 @@ void ozarr_node_iter_free(ozarr_node_iter *iter);
  * Nodes of either kind
  * ========================================================================================================
  *
- * What arrays and groups have in common is asked of them as nodes:
- * `ozarr_node_path(ozarr_array_node(t), ...)`. */
+ * Functions for what arrays and groups have in common take nodes: `ozarr_node_path(ozarr_array_node(t),
+ * ...)`. */
 
 /**
- * The array as a node: the same handle, for functions that take arrays and groups. Nothing is to be
- * freed.
+ * Returns the array's own handle as a node, for functions that take arrays and groups. There is nothing
+ * to free.
  */
 ozarr_node *ozarr_array_node(const ozarr_array *array);
 
 /**
- * The group as a node: the same handle, for functions that take arrays and groups. Nothing is to be
- * freed.
+ * Returns the group's own handle as a node, for functions that take arrays and groups. There is nothing
+ * to free.
  */
 ozarr_node *ozarr_group_node(const ozarr_group *group);
 
 /**
- * Opens what stands at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array` and
- * `*group` becomes its handle, the other one NULL.
+ * Opens the node at `location`, an array or a group; mode as for `ozarr_array_open`. One of `*array`
+ * and `*group` becomes its handle, the other one NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_node_open(const char *location, const char *mode, ozarr_array **array,
     ozarr_group **group);
 
-/** Erases what stands at `location`, with everything below it. */
+/** Erases the node at `location`, with everything below it. */
 OZARR_CHECKED ozarr_status ozarr_node_erase(const char *location);
 
-/** The node's path in its store, such as `"fields/temperature"`; empty for the root. */
+/** Gets the node's path in its store, such as `"fields/temperature"`; empty for the root. */
 OZARR_CHECKED ozarr_status ozarr_node_path(const ozarr_node *node, char *buf, size_t cap, size_t *len);
 
-/** The node's metadata document (`zarr.json`, `.zarray` or `.zgroup`) as JSON. */
+/** Gets the node's metadata document (`zarr.json`, `.zarray` or `.zgroup`) as JSON. */
 OZARR_CHECKED ozarr_status ozarr_node_metadata(const ozarr_node *node, char *buf, size_t cap, size_t *len);
 
-/** The Zarr format: 2 or 3. */
+/** Gets the Zarr format: 2 or 3. */
 OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_t *format);
 
 /**
@@ -1010,39 +1038,40 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  *
  * - `"write_fill_chunks"`: `"1"` stores also chunks that hold nothing but the fill value; `"0"` (the
  *   default) leaves them out, they read the same.
- * - `"chunk_cache"`: the bytes of memory for decoded chunks (inner chunks of shards) of which only parts
- *   are read; `"0"`, the default, is none. Every use asks the store whether the chunk is still what it was:
- *   one look at a file, so what comes out is what is stored, whoever changed it, on file systems whose
- *   times can be relied on. For programs that read element by element. In stores that are far away it is of
- *   no use (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
+ * - `"chunk_cache"`: the bytes of memory for decoded chunks (inner chunks of shards) of which only
+ *   parts are read; `"0"`, the default, is none. Every use checks whether the stored chunk has changed
+ *   (one system call for a file), so that changes by others are seen, on file systems with reliable
+ *   times. It is for programs that read element by element, and of no use for remote stores
+ *   (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
  * - `"write_back"`: the bytes of memory in which parts of chunks that are written wait until their
- *   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this handle
- *   stores what it is about to read; others see what was written when its chunk is whole, or after a flush.
- *   Short of memory, the chunks that wait for the longest time are stored. Flushing and closing tell what
- *   could not be stored; what could not goes on waiting, and the next flush tries again.
- *   Less than one chunk is `OZARR_ERR_LIMIT`. A child of `fork` begins with nothing that waits.
+ *   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this
+ *   handle stores what it is about to read; others see what was written when its chunk is whole, or
+ *   after a flush. When the memory is used up, the chunks that have waited longest are stored. Flushing
+ *   and closing report errors of storing; chunks that could not be stored keep waiting, and the next
+ *   flush tries again. Less than one chunk is `OZARR_ERR_LIMIT`. After `fork` no writes wait in the
+ *   child.
  * - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
  */
 OZARR_CHECKED ozarr_status ozarr_node_set(ozarr_node *node, const char *key, const char *value);
 
 /**
- * The value of a setting of `ozarr_node_set`, in the form in which it can be set again (`"1"` or `"0"`, or a
- * number of bytes). Two more can only be asked for: `"mode"` is `"r+"` where the node may be changed, else
- * `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is in
- * none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them).
+ * Gets a setting of `ozarr_node_set`, in the form in which it can be set again (`"1"` or `"0"`, or a
+ * number of bytes). Two more are read-only: `"mode"` is `"r+"` where the node may be changed, else
+ * `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is
+ * in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them).
  */
 OZARR_CHECKED ozarr_status ozarr_node_get(const ozarr_node *node, const char *key, char *buf, size_t cap,
     size_t *len);
 
 /**
- * Reads the node's documents again: shape, attributes and all else that this handle knows may have been
- * changed by other handles and processes.
+ * Reads the node's metadata documents again, because other handles and processes may have changed its
+ * shape or attributes.
  */
 OZARR_CHECKED ozarr_status ozarr_node_refresh(ozarr_node *node);
 
 /**
- * Stores what waits to be written (see `ozarr_node_set`), and makes durable what was written to the node's
- * store.
+ * Stores writes that wait (the setting `"write_back"`), and makes durable what was written to the
+ * node's store, as far as its `"file.sync"` says: at the end of a checkpoint, for example.
  */
 OZARR_CHECKED ozarr_status ozarr_node_flush(ozarr_node *node);
 
@@ -1067,9 +1096,9 @@ OZARR_CHECKED ozarr_status ozarr_node_flush(ozarr_node *node);
  *     ozarr_spec_free(s); */
 
 /**
- * A specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a suggested
- * shape, compressed with zstd, fill value 0. `shape` may be NULL: then `ozarr_spec_set_shape` gives it
- * later, or, for a variable of a dataset (`ozarr_variable`), the dataset's dimensions do.
+ * Makes a specification for an array of that type, rank (0 to 64) and shape: format 3, chunks of a
+ * suggested shape, compressed with zstd, fill value 0. `shape` may be NULL: then `ozarr_spec_set_shape`
+ * gives it later, or, for a variable of a dataset (`ozarr_variable`), the dataset's dimensions do.
  *
  * @param[in] shape array(rank), may be NULL
  */
@@ -1077,16 +1106,16 @@ OZARR_CHECKED ozarr_status ozarr_spec_new(ozarr_type type, int32_t rank, const i
     ozarr_spec **out);
 
 /**
- * Another shape, of the same rank, so that one specification serves several arrays. Chunks that were
- * suggested follow it.
+ * Changes the shape; the rank stays. One specification can so serve several arrays. Chunks that the
+ * library chose are chosen anew for it.
  *
  * @param[in] shape array(rank)
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_shape(ozarr_spec *spec, const int64_t *shape);
 
 /**
- * A specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
- * `ozarr_node_metadata`. What is no JSON is `OZARR_ERR_ARGUMENT`, as for all texts of JSON.
+ * Makes a specification from a metadata document: the text of a `zarr.json` or a `.zarray`, as of
+ * `ozarr_node_metadata`. Malformed JSON is `OZARR_ERR_ARGUMENT`.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec **out);
 
@@ -1094,20 +1123,21 @@ OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec
 OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const ozarr_spec *spec,
     ozarr_create flags, ozarr_array **out);
 
-/** The Zarr format: 3 (the default) or 2. */
+/** Sets the Zarr format: 3 (the default) or 2. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(ozarr_spec *spec, int32_t format);
 
 /**
- * The chunk's shape, one number for each dimension, at least 1. It takes the place of extents that were set
+ * Sets the chunk's shape: one number for each dimension, at least 1. It replaces extents that were set
  * before.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_chunks(ozarr_spec *spec, const int64_t *chunks);
 
 /**
- * Chunks of uneven extents along dimension `dim` (from 0), such as the pieces of an MPI program: `count`
- * of them, each at least 1, in all at least the array's length there. The other dimensions keep the chunks
- * that were set before, or suggested ones. Extents that differ make a rectilinear grid (format 3), which
- * few other libraries read by now; if all are equal along every dimension the grid is the usual one.
+ * Sets chunks of uneven extents along dimension `dim` (from 0), such as the domains of a parallel (MPI)
+ * program: `count` extents, each at least 1, whose sum is at least the array's length there. The other
+ * dimensions keep the chunks that were set before, or suggested ones. Extents that differ make a
+ * rectilinear grid (format 3), which few other libraries read by now; if all are equal along every
+ * dimension the grid is the usual one.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_t dim, int64_t count,
     const int64_t *extents);
@@ -1119,54 +1149,58 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_
 OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const int64_t *chunks);
 
 /**
- * Chunks that are no shards: takes back `ozarr_spec_set_inner_chunks`, and of a copy (`ozarr_array_spec`) the
- * shards, whose inner chunks' codecs stay.
+ * Removes the inner chunks, so that chunks are not shards: undoes `ozarr_spec_set_inner_chunks`. A
+ * specification of an existing array (`ozarr_array_spec`) keeps the codecs of its inner chunks, for the
+ * chunks.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_unset_inner_chunks(ozarr_spec *spec);
 
 /**
- * Another type of the elements. The fill value is converted; where it does not fit, it becomes the default of
- * the new type.
+ * Changes the type of the elements. The fill value is converted; if it does not fit, it becomes the
+ * default of the new type.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_type(ozarr_spec *spec, ozarr_type type);
 
-/** The fill value: one element of type `type` (`OZARR_AS_STORED`: of the array's) at `value`. */
+/** Sets the fill value: one element of `type` (`OZARR_AS_STORED`: the array's type) at `value`. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_value(ozarr_spec *spec, ozarr_type type, const void *value);
 
 /**
- * The fill value as it stands in a metadata document: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
+ * Sets the fill value as a metadata document has it: `1.5`, `"NaN"`, `"0x7fc00001"`, `[0, 1]`, `null`
  * (format 2: undefined).
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_json(ozarr_spec *spec, const char *json);
 
 /**
- * A member of the metadata document as JSON: `"codecs"` (format 3, the whole list), `"compressor"` and
- * `"filters"` (format 2, `{"id": "zstd", "level": 3}` and a list of such objects, or `null`),
- * `"storage_transformers"` (format 3, a list, the first one next to the array), `"chunk_key_encoding"`, a
- * member that was registered (`ozarr_register_member`), or one with `"must_understand": false`.
+ * Sets a member of the metadata document as JSON: `"codecs"` (format 3, the whole list), `"compressor"`
+ * and `"filters"` (format 2, `{"id": "zstd", "level": 3}` and a list of such objects, or `null`),
+ * `"storage_transformers"` (format 3, a list, the first one next to the array), `"chunk_key_encoding"`,
+ * a member that was registered (`ozarr_register_member`), or one with `"must_understand": false`.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_member_json(ozarr_spec *spec, const char *name, const char *json);
 
-/** The dimensions' names, as many as the rank; NULL among them is a dimension without a name. */
+/** Sets the dimensions' names, one string for each dimension; NULL is a dimension without a name. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_dimension_names(ozarr_spec *spec, const char *const *names);
 
 /**
- * The order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It changes no
- * index and no result, only which reads are quick.
+ * Sets the order of the elements in a stored chunk (format 2: `order`; format 3: a `transpose`). It
+ * changes no index and no result, only which reads are quick.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_order(ozarr_spec *spec, ozarr_order order);
 
 /**
- * Whether the elements are stored big-endian; the default is little-endian. Your memory is in this
- * machine's order always.
+ * Sets whether the elements are stored big-endian; the default is little-endian. Elements in memory are
+ * always in this machine's byte order.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_big_endian(ozarr_spec *spec, bool big);
 
-/** What stands between the numbers in a chunk's key: `'/'` (a folder for each dimension) or `'.'`. */
+/**
+ * Sets the separator between the numbers in a chunk's key: `'/'` (a directory for each dimension) or
+ * `'.'`.
+ */
 OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, char separator);
 
 /**
- * The compressor. `level` is the codec's own, -1 its default:
+ * Sets the compressor. `level` is the codec's own, -1 its default:
  *
  * - `"none"`
  * - `"zstd"` -131072 to 22, default 1
@@ -1178,12 +1212,12 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_separator(ozarr_spec *spec, char separ
  *   Blosc, which shuffles (`ozarr_spec_set_shuffle`) and compresses; `"blosc"` is `"blosc:lz4"`
  * - `"pcodec"` 0 to 12, default 8: of numbers only
  *
- * With inner chunks each of them is compressed. In format 3 zlib, bz2, lzma, lz4 and pcodec are the codecs
- * `numcodecs.…`, which zarr-python and zarrs read. Takes the place of `ozarr_spec_set_zfp`.
+ * With inner chunks each of them is compressed. In format 3 zlib, bz2, lzma, lz4 and pcodec are the
+ * codecs `numcodecs.…`, which zarr-python and zarrs read. Replaces the choice of `ozarr_spec_set_zfp`.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_compressor(ozarr_spec *spec, const char *name, int32_t level);
 
-/** How the bytes of neighbouring elements are put together before they are compressed. */
+/** How the bytes of neighbouring elements are arranged before they are compressed. */
 typedef int32_t ozarr_shuffle;
 
 enum {
@@ -1196,8 +1230,8 @@ enum {
 };
 
 /**
- * The shuffle before compression. Blosc has its own; before other compressors bytes are shuffled by
- * numcodecs' codec `shuffle`.
+ * Sets the shuffle before compression. Blosc has its own; before other compressors bytes are shuffled
+ * by numcodecs' codec `shuffle`.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_shuffle(ozarr_spec *spec, ozarr_shuffle shuffle);
 
@@ -1220,18 +1254,18 @@ enum {
 };
 
 /**
- * Compresses numbers in chunks of up to four dimensions by zfp, in the place of a compressor. In format 3
+ * Compresses numbers in chunks of up to four dimensions by zfp instead of a compressor. In format 3
  * this is `numcodecs.zfpy` for the types int32, int64, float32 and float64, and `zfp` for others.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_zfp(ozarr_spec *spec, ozarr_zfp mode, double parameter);
 
-/** Whether a CRC-32C is stored behind each chunk (each inner chunk), which readers compare. */
+/** Sets whether a CRC-32C is stored after each chunk (each inner chunk), which readers verify. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_checksum(ozarr_spec *spec, bool checksum);
 
-/** The attributes that the array has from the beginning, as a JSON object. */
+/** Sets the attributes that the array is created with, as a JSON object. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_attributes_json(ozarr_spec *spec, const char *json);
 
-/** The metadata document that an array created now would have, as JSON. */
+/** Gets, as JSON, the metadata document that an array created now would have. */
 OZARR_CHECKED ozarr_status ozarr_spec_to_json(const ozarr_spec *spec, char *buf, size_t cap, size_t *len);
 
 /** Sets chunks of a suggested shape, and explains the choice in a short text. */
@@ -1265,29 +1299,30 @@ void ozarr_spec_free(ozarr_spec *spec);
  * In memory, elements and fields are always in this machine's byte order, whatever the type says. */
 
 /**
- * The data type that a text describes. `format` 2: what stands in a `.zarray` (`<f8`, `|S20`, `>M8[10s]`,
- * `[["x", "<f8"], ["id", "<i4"]]`); 3: what stands in a `zarr.json` (`float64`, an object with a name and a
+ * Parses the description of a data type. `format` 2: as in a `.zarray` (`<f8`, `|S20`, `>M8[10s]`,
+ * `[["x", "<f8"], ["id", "<i4"]]`); 3: as in a `zarr.json` (`float64`, an object with a name and a
  * configuration); 0: either, or a name of C (`double`, `int32_t`). A text that fits several types is
  * `OZARR_ERR_ARGUMENT`, and the message names them.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_parse(const char *text, int32_t format, ozarr_dtype **out);
 
-/** The data type of one of the numbers `OZARR_BOOL` ... . */
+/** Makes the data type of a number of `ozarr_type`: one of `OZARR_BOOL` ... . */
 OZARR_CHECKED ozarr_status ozarr_dtype_of(ozarr_type type, ozarr_dtype **out);
 
 /**
- * Text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it, `'\0'` as C does. It
- * converts to and from every type of text; an array cannot have blanks for padding.
+ * Makes the type of text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it,
+ * `'\0'` as C does. It converts to and from every type of text; an array cannot have blanks for
+ * padding.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_chars(size_t size, char pad, ozarr_dtype **out);
 
-/** A struct of `size` bytes that has no fields yet. */
+/** Makes a struct of `size` bytes without fields. */
 OZARR_CHECKED ozarr_status ozarr_dtype_struct(size_t size, ozarr_dtype **out);
 
 /**
- * Adds a field to a struct: its name, its distance from the struct's beginning (`offsetof`), its type, and
- * the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may leave gaps;
- * an array that is made with the type has none.
+ * Adds a field to a struct: its name, its offset from the struct's beginning (`offsetof`), its type,
+ * and the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may
+ * leave gaps; an array that is made with the type has none.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_add_field(ozarr_dtype *dtype, const char *name, size_t offset,
     const ozarr_dtype *field, int32_t rank, const int64_t *shape);
@@ -1295,17 +1330,17 @@ OZARR_CHECKED ozarr_status ozarr_dtype_add_field(ozarr_dtype *dtype, const char 
 /** Frees the handle; NULL is allowed. */
 void ozarr_dtype_free(ozarr_dtype *dtype);
 
-/** The data type of an array, with the byte order in which format 2 stores it. */
+/** Gets the data type of an array, with the byte order in which format 2 stores it. */
 OZARR_CHECKED ozarr_status ozarr_array_dtype(const ozarr_array *array, ozarr_dtype **out);
 
 /**
- * A specification for an array of that data type; else as `ozarr_spec_new`. A struct is stored without the
- * gaps between its fields.
+ * Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
+ * without the gaps between its fields.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_new_dtype(const ozarr_dtype *dtype, int32_t rank, const int64_t *shape,
     ozarr_spec **out);
 
-/** The fill value: one element of that data type at `value`, which has `size` bytes. */
+/** Sets the fill value: one element of type `dtype` at `value`, which has `size` bytes. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const ozarr_dtype *dtype,
     const void *value, size_t size);
 
@@ -1332,26 +1367,30 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const oza
  * handle. */
 
 /**
- * Creates a group for a dataset, with the groups above it that are missing. `zarr_format` is 2 or 3; 0 is
- * that of the group above it, else 3.
+ * Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
+ * is 2 or 3; 0 is the format of the group above it, or 3 without one. `flags` as for
+ * `ozarr_array_create`.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_create(const char *location, int32_t zarr_format, ozarr_create flags,
     ozarr_dataset **out);
 
 /**
- * Opens a dataset. A variable that has a dimension without a name, and two that disagree on a dimension's
- * length, are `OZARR_ERR_METADATA` with their names. Mode `"r"` or `"r+"`.
+ * Opens the dataset at `location`. A variable that has a dimension without a name, and two that
+ * disagree on a dimension's length, are `OZARR_ERR_METADATA` with their names. Mode `"r"` or `"r+"`.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_open(const char *location, const char *mode, ozarr_dataset **out);
 
-/** The dataset that a group is, in the group's mode; as for `ozarr_dataset_open`. The group stays open. */
+/**
+ * Opens a group as a dataset, in the group's mode, with the checks of `ozarr_dataset_open`. The group
+ * stays open.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_dataset(const ozarr_group *group, ozarr_dataset **out);
 
-/** The group that the dataset is, for its attributes; a handle of its own. */
+/** Opens the dataset's group, for its attributes, as a new handle. */
 OZARR_CHECKED ozarr_status ozarr_dataset_group(const ozarr_dataset *dataset, ozarr_group **out);
 
 /**
- * Defines a dimension. One of that name and length may be there already; another length is
+ * Defines a dimension. A dimension of that name and length may exist already; another length is
  * `OZARR_ERR_EXISTS`.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_dimension(ozarr_dataset *dataset, const char *name,
@@ -1361,25 +1400,30 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_dimension(ozarr_dataset *dataset
 OZARR_CHECKED ozarr_status ozarr_dataset_resize_dimension(ozarr_dataset *dataset, const char *name,
     int64_t length);
 
-/** The number of dimensions. */
+/** Gets the number of dimensions. */
 OZARR_CHECKED ozarr_status ozarr_dataset_dimension_count(const ozarr_dataset *dataset, size_t *count);
 
-/** Name and length (`extent` may be NULL) of dimension number `index`, from 0. */
+/** Gets the name and the length (`*extent`; `extent` may be NULL) of dimension number `index`, from 0. */
 OZARR_CHECKED ozarr_status ozarr_dataset_dimension(const ozarr_dataset *dataset, size_t index, char *buf,
     size_t cap, size_t *len, int64_t *extent);
 
-/** The length of a dimension. `OZARR_ERR_NOT_FOUND` if there is none of that name. */
+/** Gets the length of a dimension. `OZARR_ERR_NOT_FOUND` if there is no dimension `name`. */
 OZARR_CHECKED ozarr_status ozarr_dataset_dimension_length(const ozarr_dataset *dataset, const char *name,
     int64_t *length);
 
 /**
- * Defines a variable and creates its array: the type of its elements and its `rank` dimensions, which are
- * defined before (`OZARR_ERR_NOT_FOUND`). Floating-point variables are filled with NaN. `out` may be NULL.
+ * Defines a variable and creates its array: the type of its elements and its `rank` dimensions, which
+ * are defined before (`OZARR_ERR_NOT_FOUND`). The fill value of a floating-point variable is NaN
+ * (`ozarr_array_create` sets 0); that of other types is 0, or, for numbers in format 2, undefined.
+ * `out` may be NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_variable(ozarr_dataset *dataset, const char *name,
     ozarr_type type, int32_t rank, const char *const *dimensions, ozarr_array **out);
 
-/** What variable to define. To be set to `OZARR_VARIABLE_INIT` first; what is NULL or 0 is left out. */
+/**
+ * What variable to define. Set it to `OZARR_VARIABLE_INIT` first; a member that is NULL or 0 is left
+ * out.
+ */
 typedef struct ozarr_variable {
     /** `sizeof(ozarr_variable)`; set by `OZARR_VARIABLE_INIT`. */
     size_t struct_size;
@@ -1407,11 +1451,11 @@ typedef struct ozarr_variable {
     /** Further attributes, as a JSON object. */
     const char *attributes;
     /**
-     * The value that stands for "missing", one element of `type`: also what is read where nothing was
-     * written.
+     * The value that means "missing", one element of `type`. It is also the fill value, of elements
+     * that were never written.
      */
     const void *missing;
-    /** Stored numbers are multiplied with it; 0 is none. */
+    /** Stored numbers are multiplied with it; 0 is no factor. */
     double scale_factor;
     /** Then this is added. */
     double add_offset;
@@ -1439,8 +1483,9 @@ static inline void ozarr_variable_init(ozarr_variable *variable) {
 }
 
 /**
- * As `ozarr_dataset_define_variable`, with every choice; `flags`: what if something stands there already.
- * How packed numbers and missing values are written: `ozarr_array_write_packed`.
+ * Defines a variable with every choice, else as `ozarr_dataset_define_variable`. `flags` says what to
+ * do if a node of that name already exists. `ozarr_array_write_packed` writes packed numbers and
+ * missing values.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_variable_ex(ozarr_dataset *dataset, const char *name,
     const ozarr_variable *variable, ozarr_create flags, ozarr_array **out);
@@ -1467,17 +1512,20 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_time(ozarr_dataset *dataset, con
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_set_coordinate(ozarr_dataset *dataset, const char *name);
 
-/** The number of variables, coordinates among them. */
+/** Gets the number of variables, coordinates included. */
 OZARR_CHECKED ozarr_status ozarr_dataset_variable_count(const ozarr_dataset *dataset, size_t *count);
 
 /**
- * The name of variable number `index`, from 0, in the order of the names, and whether it is a coordinate
- * (`coordinate` may be NULL).
+ * Gets the name of variable number `index`, from 0, in the order of the names, and whether it is a
+ * coordinate (`coordinate` may be NULL).
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_variable(const ozarr_dataset *dataset, size_t index, char *buf,
     size_t cap, size_t *len, bool *coordinate);
 
-/** Opens the array of a variable; a handle of its own. `ozarr_array_dimension_name` tells its dimensions. */
+/**
+ * Opens the array of a variable, as a new handle. `ozarr_array_dimension_name` gives the names of its
+ * dimensions.
+ */
 OZARR_CHECKED ozarr_status ozarr_dataset_open_variable(const ozarr_dataset *dataset, const char *name,
     ozarr_array **out);
 
@@ -1495,61 +1543,65 @@ void ozarr_dataset_free(ozarr_dataset *dataset);
  * What numbers mean: packing, missing values, times
  * ========================================================================================================
  *
- * By the attributes of the CF conventions the numbers of an array may stand for others: a stored one times
- * `scale_factor` plus `add_offset`, where `_FillValue` (in format 2 the fill value is it) and
- * `missing_value` mean that there is none; or a count of hours since some day. These functions read and
- * write what they mean, in the pass that converts the elements; all others move what is stored. */
+ * By the attributes of the CF conventions a stored number may represent another: the stored number
+ * times `scale_factor` plus `add_offset`, or a time as a count of hours since some day. `_FillValue`
+ * (in format 2 the fill value) and `missing_value` mark missing values. The functions here read and
+ * write the represented values, in the pass that converts the elements; all other functions move the
+ * stored numbers. */
 
 /**
- * Reads what a region (NULL: the whole array) means: packed numbers unpacked, as doubles that are rounded
- * once to the type in memory, a floating-point one; missing ones as NaN.
+ * Reads a region (NULL: the whole array) and unpacks its numbers: as doubles, rounded once to the type
+ * in memory, a floating-point type. Missing values become NaN.
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_unpacked(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
 
 /**
- * Writes a region (NULL: the whole array) so that it means what the memory holds, which is of a
- * floating-point type: packed, to the nearest integer in an array of integers; NaN as the missing value.
- * What does not fit, and NaN where there is no missing value, is `OZARR_ERR_RANGE`. (A number that happens
- * to be packed into the missing value reads as missing.)
+ * Packs the numbers in memory, of a floating-point type, and writes them to a region (NULL: the whole
+ * array): rounded to the nearest integer in an array of integers; NaN as the missing value. A number
+ * that does not fit, and NaN in an array without a missing value, is `OZARR_ERR_RANGE`. (A number that
+ * happens to be packed into the missing value reads as missing.)
  */
 OZARR_CHECKED ozarr_status ozarr_array_write_packed(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory);
 
 /**
- * Reads the times of a region (NULL: the whole array) as counts of `units`, `"seconds since 1970-01-01"`,
- * to `counts`: contiguous, the last index fastest, `size` bytes. The date in `units` is one of the array's
- * own calendar. Counts are rounded down, those of real numbers to the nearest; missing ones are
- * `INT64_MIN`. The array has an attribute `units` such as `"days since 2000-01-01"`, and perhaps
- * `calendar`; or it is one of points in time.
+ * Reads the times of a region (NULL: the whole array) as counts of `units`, `"seconds since
+ * 1970-01-01"`, to `counts`: contiguous, the last index fastest, `size` bytes. The date in `units` is
+ * one of the array's own calendar. Counts are rounded down, those of real numbers to the nearest;
+ * missing ones are `INT64_MIN`. The array has an attribute `units` such as `"days since 2000-01-01"`,
+ * and perhaps `calendar`; or its elements are points in time.
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_times(const ozarr_array *array, const ozarr_region *region,
     const char *units, int64_t *counts, size_t size);
 
 /**
  * Writes times to a region (NULL: the whole array), given as counts of `units` as for
- * `ozarr_array_read_times`; `INT64_MIN` as the missing value. One that is no whole count of the array's own
- * unit is `OZARR_ERR_RANGE`.
+ * `ozarr_array_read_times`; `INT64_MIN` is written as the missing value. A time that is not a whole
+ * count of the array's own unit is `OZARR_ERR_RANGE`.
  */
 OZARR_CHECKED ozarr_status ozarr_array_write_times(const ozarr_array *array, const ozarr_region *region,
     const char *units, const int64_t *counts, size_t size);
 
 /**
- * The value that stands for "missing" among the stored ones: one element of the array's type at `value`,
- * which has `size` bytes. `*defined` becomes whether there is one; without, the value is left as it is.
+ * Gets the stored value that means "missing": one element of the array's type to `value`, which has
+ * `size` bytes. `*defined` becomes whether there is one; if not, `value` is left as it is.
  */
 OZARR_CHECKED ozarr_status ozarr_array_missing_value(const ozarr_array *array, void *value, size_t size,
     bool *defined);
 
 /**
- * The moment of a count of `units`, as `"2026-01-31 12:30:00"`. `calendar` is one of the CF conventions
- * (`"standard"`, `"proleptic_gregorian"`, `"julian"`, `"noleap"`, `"all_leap"`, `"360_day"`); NULL is
- * `"standard"`.
+ * Converts `count` of `units` to a date and time, such as `"2026-01-31 12:30:00"`. `calendar` is one of
+ * the CF conventions (`"standard"`, `"proleptic_gregorian"`, `"julian"`, `"noleap"`, `"all_leap"`,
+ * `"360_day"`); NULL is `"standard"`.
  */
 OZARR_CHECKED ozarr_status ozarr_time_to_text(const char *units, const char *calendar, int64_t count,
     char *buf, size_t cap, size_t *len);
 
-/** The count of `units` of a moment, given as `"2026-01-31"` or `"2026-01-31 12:30:00.5"`; rounded down. */
+/**
+ * Converts a date and time (`moment`), `"2026-01-31"` or `"2026-01-31 12:30:00.5"`, to a count of
+ * `units`, rounded down.
+ */
 OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *calendar, const char *moment,
     int64_t *count);
 
@@ -1558,9 +1610,10 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  * ========================================================================================================
  *
  * An appender makes an array longer along one dimension, step by step. Steps wait in memory until their
- * chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is published
- * after the data, so that readers see whole steps only, also in other processes, also after a kill. A
- * reader waits for more by `ozarr_array_wait_growth`. docs/timesteps.md has the whole story.
+ * chunks are whole, so that each chunk is encoded once, however deep it is; the array's shape is
+ * published after the data, so that readers see whole steps only, also in other processes and after a
+ * kill; a restart continues after the last published step. A reader waits for more with
+ * `ozarr_array_wait_growth`. See docs/timesteps.md.
  *
  *     ozarr_appender *out;
  *     if (ozarr_appender_open(temperature, 0, 0, 0, &out)) goto fail;
@@ -1573,10 +1626,11 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
 /**
  * Begins to append behind the last step of dimension `dim` (from 0) of an array that is open for writing.
  *
- * `publish_every`: readers see the new length when it passes a multiple of so many steps. 0: whenever chunks
- * are whole along the dimension, which costs nothing but the document (and what the store's `"file.sync"`
- * asks for). If the number is not a multiple of the chunk depth, partly filled chunks are stored and later
- * read and encoded again; with 1 and depth D, each chunk is encoded D times.
+ * `publish_every`: readers see the new length when it passes a multiple of `publish_every` steps. 0:
+ * whenever chunks are whole along the dimension, which costs nothing but the document (and what the
+ * store's `"file.sync"` asks for). If the number is not a multiple of the chunk depth, partly filled
+ * chunks are stored and later read and encoded again; with 1 and depth D, each chunk is encoded D
+ * times.
  *
  * `memory`: the most bytes that steps may take while they wait; 0 is no limit. One chunk along the
  * dimension, across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
@@ -1589,8 +1643,8 @@ OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, 
     size_t memory, ozarr_appender **out);
 
 /**
- * Takes `count` steps from `data`: contiguous, the last index fastest, of the array's shape except that the
- * dimension has `count` elements. They are copied: `data` is yours again when this returns.
+ * Appends `count` steps from `data`: contiguous, the last index fastest, of the array's shape except
+ * that the dimension has `count` elements. They are copied: `data` may be changed when this returns.
  *
  * After an error in taking or storing them the position is as before and the same steps can be given again;
  * after one in publishing it has them, and the next call, a flush and the close publish again.
@@ -1598,21 +1652,24 @@ OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, 
 OZARR_CHECKED ozarr_status ozarr_appender_append(ozarr_appender *appender, int64_t count, ozarr_type type,
     const void *data, size_t size);
 
-/** As `ozarr_appender_append`, from any memory: with halos, of another type, column-major. */
+/**
+ * Appends `count` steps from any memory: with a halo (ghost cells), of another type, column-major. Else
+ * as `ozarr_appender_append`.
+ */
 OZARR_CHECKED ozarr_status ozarr_appender_append_ex(ozarr_appender *appender, int64_t count,
     const ozarr_memory *memory);
 
 /**
- * The length of the dimension with all steps that were taken, and the length that readers see; either may
- * be NULL.
+ * Gets the length of the dimension with all appended steps (`*position`), and the length that readers
+ * see (`*published`); either may be NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_appender_position(ozarr_appender *appender, int64_t *position,
     int64_t *published);
 
 /**
- * Stores and publishes all steps that were taken, and makes them durable as far as the store's
- * `"file.sync"` promises it. What could not be stored waits still, and this tells of it whenever it is
- * called, until it could.
+ * Stores and publishes all appended steps, and makes them durable as far as the store's `"file.sync"`
+ * promises it. Steps that could not be stored stay in memory; each further flush tries again and
+ * returns the error until it succeeds. Flush where a restart must find every step, as at a checkpoint.
  */
 OZARR_CHECKED ozarr_status ozarr_appender_flush(ozarr_appender *appender);
 
@@ -1623,17 +1680,18 @@ OZARR_CHECKED ozarr_status ozarr_appender_flush(ozarr_appender *appender);
 OZARR_CHECKED ozarr_status ozarr_appender_close(ozarr_appender *appender);
 
 /**
- * Frees the appender; NULL is allowed. Steps that wait are stored and published, but nobody is told if that
- * fails: use `ozarr_appender_close`.
+ * Frees the appender; NULL is allowed. Steps that wait are stored and published, but errors are not
+ * reported: use `ozarr_appender_close` to see them.
  */
 void ozarr_appender_free(ozarr_appender *appender);
 
 /**
- * Waits until dimension `dim` is longer than `beyond`; `*length` (may be NULL) becomes its length, which
- * this handle's shape has from then on. `OZARR_ERR_TIMEOUT` after `timeout_ms` milliseconds; 0 looks once.
+ * Waits until dimension `dim` is longer than `beyond`; `*length` (`length` may be NULL) becomes its
+ * length, and the shape of this handle is brought up to date. `OZARR_ERR_TIMEOUT` after `timeout_ms`
+ * milliseconds; 0 looks once.
  *
- * The array's document is looked at after pauses of 1 ms that grow to 64 ms (of a store that is far away
- * 0.1 s to 1.6 s). A look at a file is one system call; it is read when it has changed.
+ * The array's metadata document is checked after pauses of 1 ms that grow to 64 ms (in a remote store
+ * 0.1 s to 1.6 s). Checking a file is one system call; it is read only if it has changed.
  */
 OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t dim, int64_t beyond,
     int64_t timeout_ms, int64_t *length);
@@ -1642,9 +1700,9 @@ OZARR_CHECKED ozarr_status ozarr_array_wait_growth(ozarr_array *array, int32_t d
  * Parallel programs
  * ========================================================================================================
  *
- * The processes of a parallel program (MPI ranks, say) open the same array and read and write regions of it
- * at the same time. `ozarr_array_partition` gives each process a part that ends at the borders of chunks, so
- * that no two processes write to one chunk. */
+ * The processes of a parallel program (the ranks of MPI) open the same array and read and write regions
+ * of it at the same time. `ozarr_array_partition` gives each process a part that ends at the borders of
+ * chunks, so that no two processes write to one chunk. */
 
 enum {
     /** `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading. */
@@ -1652,11 +1710,12 @@ enum {
 };
 
 /**
- * The part of a region (NULL: the whole array; without steps) for worker `index`, from 0, of `workers`: a
- * box at `start` of `shape` elements, one number for each dimension. The parts are disjoint, make up the
- * region, and end only where chunks (shards) end, so that workers write without waiting for each other.
- * Each has about as many chunks; along one dimension none has more than one chunk more than another. If
- * there are fewer chunks than workers, the last workers get boxes without elements.
+ * Computes the part of a region (NULL: the whole array; without steps) for worker `index`, from 0, of
+ * `workers`: a box at `start` of `shape` elements, one number for each dimension. The parts are
+ * disjoint, make up the region, and end only where chunks (shards) end, so that workers write without
+ * waiting for each other. All have about the same number of chunks; along one dimension the numbers
+ * differ by at most 1. If there are fewer chunks than workers, the last workers get boxes without
+ * elements.
  *
  * The region is bisected recursively along chunk boundaries; each cut minimises the difference of the loads.
  * Ties prefer the cut nearest the middle, then the first dimension. The load is the number of chunks; on a
@@ -1666,25 +1725,26 @@ OZARR_CHECKED ozarr_status ozarr_array_partition(const ozarr_array *array, const
     int64_t workers, int64_t index, uint32_t flags, int64_t *start, int64_t *shape);
 
 /**
- * The node's metadata as bytes, of a group with those of everything below it, for `ozarr_node_import` in
- * another process: one process reads the metadata, all others open what it tells them. `*len` becomes the
- * number of bytes, also where `cap` is too small (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
+ * Writes the node's metadata (a group's with those of everything below it) to `buf`, for
+ * `ozarr_node_import` in other processes of a parallel program: one process reads the metadata and
+ * sends it to the others. `*len` becomes the number of bytes, also where `cap` is too small
+ * (`OZARR_ERR_BUFFER_SIZE`); NULL with `cap` 0 asks for it.
  */
 OZARR_CHECKED ozarr_status ozarr_node_export(const ozarr_node *node, void *buf, size_t cap, size_t *len);
 
 /**
- * Opens the node that was exported, in the store at `location` (the root, as for `ozarr_store_open`), of
- * whose metadata nothing is read for it, nor for what is opened below a group. One of `*array` and
- * `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
+ * Opens an exported node in the store at `location` (the root, as for `ozarr_store_open`). No metadata
+ * are read from the store, neither for the node nor for nodes that are opened below a group. One of
+ * `*array` and `*group` becomes its handle, the other one NULL. Mode as for `ozarr_array_open`.
  */
 OZARR_CHECKED ozarr_status ozarr_node_import(const char *location, const char *mode, const void *data,
     size_t size, ozarr_array **array, ozarr_group **group);
 
-/** As `ozarr_node_import`, of an array, in a store that is open. */
+/** Opens an exported array in an open store, as `ozarr_node_import` does. */
 OZARR_CHECKED ozarr_status ozarr_array_import(const ozarr_store *store, const void *data, size_t size,
     ozarr_array **out);
 
-/** As `ozarr_node_import`, of a group, in a store that is open. */
+/** Opens an exported group in an open store, as `ozarr_node_import` does. */
 OZARR_CHECKED ozarr_status ozarr_group_import(const ozarr_store *store, const void *data, size_t size,
     ozarr_group **out);
 
@@ -1701,29 +1761,32 @@ OZARR_CHECKED ozarr_status ozarr_group_import(const ozarr_store *store, const vo
  *     if (ozarr_request_wait(r)) goto fail; // the write's own status
  *     ozarr_request_free(r);
  *
- * Memory.    Until the request is done, the elements of a write must not change and those of a read mean
- *            nothing. With `OZARR_REQUEST_COPY` those of a write are copied before the call returns, and are
- *            yours again. The structs and lists of arguments are always used during the call only. The array
- *            may be freed.
- * Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its deadline.
- *            From then on nothing touches its memory, which may be freed at once: ending it waits for copies
- *            that are being made at this moment, never for a store, a network or a lock. A write that was
- *            ended has stored some of its chunks and not others; each is old or new. Freed requests whose
- *            elements were copied are not ended, but go on.
+ * Memory.    Until the request is done, the elements of a write must not change and those of a read
+ *            mean nothing. With `OZARR_REQUEST_COPY` those of a write are copied before the call
+ *            returns, and are yours again. The structs and lists of arguments are always used during
+ *            the call only. The array may be freed.
+ * Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its
+ *            deadline. From then on nothing touches its memory, which may be freed at once. Cancelling
+ *            blocks only while elements are being copied, never on I/O or a lock. A cancelled write has
+ *            stored some of its chunks and not others; each is old or new. Freed requests whose
+ *            elements were copied are not cancelled, but go on.
  * Order.     Requests on one array whose chunks overlap are carried out in the order in which they were
- *            submitted in this process, unless both read; a blocking read or write, `ozarr_array_append`, and
- *            a resize that erases, come behind those submitted before. So overlapping writes end as if each
- *            had been a blocking call, and a read sees the writes before it. Everything else has no order:
- *            other chunks, the raw chunks and shard writers, and the same files opened by another name.
- * Flushing.  `ozarr_node_flush`, `ozarr_array_close` and the same of stores wait for the requests on what
- *            they flush. What those failed with is told by the requests only.
- * Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in stores
- *            and codecs of your own that must stay in your threads) requests go on only inside of test, wait
- *            and the calls that wait for them. A request may be used by several threads at once.
- * Bounds.    All requests of a context that are not done have `"bytes_in_flight"` bytes of elements at most
- *            (`ozarr_context_set`; by default half of the memory, at most 16 GiB). The next one waits until
- *            there is room, and helps along; or, with `"when_full"` as `"again"`, is `OZARR_ERR_AGAIN`. One
- *            that alone has more is `OZARR_ERR_LIMIT`.
+ *            submitted in this process, unless both read; a blocking read or write,
+ *            `ozarr_array_append`, and a resize that erases, come behind those submitted before. So
+ *            overlapping writes end as if each had been a blocking call, and a read sees the writes
+ *            before it. Everything else has no order: other chunks, the raw chunks and shard writers,
+ *            and the same files opened by another name.
+ * Flushing.  `ozarr_node_flush`, `ozarr_array_close`, `ozarr_store_flush` and `ozarr_store_close` wait
+ *            for the requests on what they flush. Errors of these requests are reported by the requests
+ *            only.
+ * Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in
+ *            stores and codecs of your own that must stay in your threads) requests go on only inside
+ *            of test, wait and the calls that wait for them. A request may be used by several threads
+ *            at once.
+ * Bounds.    All requests of a context that are not done have `"bytes_in_flight"` bytes of elements at
+ *            most (`ozarr_context_set`; by default half of the memory, at most 16 GiB). The next one
+ *            waits until others are done, and helps along; or, with `"when_full"` as `"again"`, is
+ *            `OZARR_ERR_AGAIN`. One that alone has more is `OZARR_ERR_LIMIT`.
  * Fork.      In a child, requests of the parent are `OZARR_ERR_FORKED`; there they can only be freed. */
 
 enum {
@@ -1742,12 +1805,12 @@ enum {
 };
 
 /**
- * Is told once how a request ended: its status, and the message of an error ("" without one), which is
- * valid during the call only. It may begin other requests, but not wait for one.
+ * Called once when a request has ended, with its status and the message of an error ("" without one),
+ * which is valid during the call only. It may begin other requests, but not wait for one.
  */
 typedef void (*ozarr_request_function)(void *user, ozarr_status status, const char *message);
 
-/** How a request is to go on. To be set to `OZARR_REQUEST_OPTIONS_INIT` first. */
+/** How a request is to be carried out. Set it to `OZARR_REQUEST_OPTIONS_INIT` first. */
 typedef struct ozarr_request_options {
     /** `sizeof(ozarr_request_options)`; set by `OZARR_REQUEST_OPTIONS_INIT`. */
     size_t struct_size;
@@ -1756,16 +1819,17 @@ typedef struct ozarr_request_options {
     /** 0. */
     int32_t reserved;
     /**
-     * The deadline, in seconds from now: a request that is not done by then ends with `OZARR_ERR_TIMEOUT`.
-     * That is looked at in each call on the request, and before each piece of its work. 0: none.
+     * The deadline, in seconds from now: a request that is not done by then ends with
+     * `OZARR_ERR_TIMEOUT`. The time is checked in each call on the request, and before each piece of
+     * its work. 0: no deadline.
      */
     double seconds;
     /**
-     * Called with `user` when the request is done; NULL for nobody. Without `OZARR_CALLBACK_ANY_THREAD` it
-     * runs in the call that first finds the request done (test, wait, cancel), in that call's thread, and
-     * not at all if the request is freed before. With it, it runs in whichever thread ends the request, one
-     * of the library's perhaps, perhaps before the call that began it returns; and the request counts as
-     * done when it has returned.
+     * Called with `user` when the request is done; may be NULL. Without `OZARR_CALLBACK_ANY_THREAD` it
+     * runs in the call that first finds the request done (test, wait, cancel), in that call's thread,
+     * and not at all if the request is freed before. With it, it runs in whichever thread ends the
+     * request, one of the library's perhaps, perhaps before the call that began it returns; and the
+     * request counts as done when it has returned.
      */
     ozarr_request_function done;
     /** Handed to `done`. */
@@ -1783,15 +1847,16 @@ static inline void ozarr_request_options_init(ozarr_request_options *request_opt
 }
 
 /**
- * Begins to read the box of `shape` elements that begins at `start` to `data`: contiguous, the last index
- * fastest. What is wrong with the arguments is told at once, all else by the request.
+ * Begins to read a region (a hyperslab), the box of `shape` elements that begins at `start`, to `data`:
+ * contiguous, the last index fastest. Errors in the arguments are returned at once, all others by the
+ * request.
  */
 OZARR_CHECKED ozarr_status ozarr_array_iread_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, void *data, size_t size, ozarr_request **out);
 
 /**
- * Begins to write the box of `shape` elements that begins at `start` from `data`: contiguous, the last
- * index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
+ * Begins to write a region (a hyperslab), the box of `shape` elements that begins at `start`, from
+ * `data`: contiguous, the last index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
  */
 OZARR_CHECKED ozarr_status ozarr_array_iwrite_region(const ozarr_array *array, const int64_t *start,
     const int64_t *shape, ozarr_type type, const void *data, size_t size, uint32_t flags,
@@ -1806,27 +1871,28 @@ OZARR_CHECKED ozarr_status ozarr_array_iwrite_ex(const ozarr_array *array, const
     const ozarr_memory *memory, const ozarr_request_options *options, ozarr_request **out);
 
 /**
- * Says whether the request is done, and goes on with it a little where no thread of the library does. The
- * status is the request's own once it is done: then `*done` is true whatever it is.
+ * Checks whether the request is done (`*done`), and does a part of its work if no thread of the library
+ * does. When it is done the status is the request's own, and `*done` is true whatever the status is.
  */
 OZARR_CHECKED ozarr_status ozarr_request_test(const ozarr_request *request, bool *done);
 
 /**
- * Waits until the request is done, helping it along, and gives its status. A request that is done already
- * gives it again.
+ * Waits until the request is done, helping with the work, and returns its status. Waiting again returns
+ * it again.
  */
 OZARR_CHECKED ozarr_status ozarr_request_wait(const ozarr_request *request);
 
 /**
- * Waits at most so many seconds (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done
- * by then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
+ * Waits at most `seconds` (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done by
+ * then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
  * `ozarr_request_state` says so.) With one thread, the time is looked at between two pieces of work.
  */
 OZARR_CHECKED ozarr_status ozarr_request_wait_timeout(const ozarr_request *request, double seconds);
 
 /**
- * Ends the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns, its
- * memory is not touched any more. Some chunks of a write may be stored, each as a whole.
+ * Cancels the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns,
+ * its memory is no longer used. This blocks only while elements are being copied, never on I/O. Some
+ * chunks of a write may be stored, each as a whole.
  */
 OZARR_CHECKED ozarr_status ozarr_request_cancel(const ozarr_request *request);
 
@@ -1836,7 +1902,7 @@ OZARR_CHECKED ozarr_status ozarr_request_cancel(const ozarr_request *request);
  */
 void ozarr_request_free(ozarr_request *request);
 
-/** How far the request is, without going on with it. */
+/** Gets the state of the request, without working on it. */
 OZARR_CHECKED ozarr_status ozarr_request_state(const ozarr_request *request, ozarr_state *state);
 
 /**
@@ -1846,29 +1912,29 @@ OZARR_CHECKED ozarr_status ozarr_request_state(const ozarr_request *request, oza
 OZARR_CHECKED ozarr_status ozarr_request_error(const ozarr_request *request, ozarr_error_info *info);
 
 /**
- * Waits until all requests are done (NULL ones count as done), for at most so many seconds (negative:
- * without end): then `OZARR_ERR_TIMEOUT`, if one is not. Else the status is that of the first, in the order
- * of the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
+ * Waits until all requests are done (NULL ones count as done), for at most `seconds` (negative: without
+ * end): then `OZARR_ERR_TIMEOUT`, if one is not. Else the status is that of the first, in the order of
+ * the list, that failed. `statuses`, unless it is NULL, gets the status of each, in any case
  * (`OZARR_ERR_STATE` of those that are not done).
  */
 OZARR_CHECKED ozarr_status ozarr_requests_wait_all(size_t count, ozarr_request *const *requests,
     double seconds, ozarr_status *statuses);
 
 /**
- * Waits until one of the requests is done, for at most so many seconds (negative: without end), and gives
- * its place in the list, which is then best set to NULL; -1 if all are NULL. The status is that request's
- * own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none is done in time, which leaves
- * it at -1.
+ * Waits until one of the requests is done, for at most `seconds` (negative: without end). `*index`
+ * becomes its index in the list, from 0, whose entry is then best set to NULL; -1 if all are NULL. The
+ * status is that request's own: `*index` is set whatever it is, except to `OZARR_ERR_TIMEOUT` when none
+ * is done in time, which leaves it at -1.
  */
 OZARR_CHECKED ozarr_status ozarr_requests_wait_any(size_t count, ozarr_request *const *requests,
     double seconds, int64_t *index);
 
 /**
- * Waits for all requests of the process, those whose handles are freed among them, and ends the threads of
- * the library: to be called before `MPI_Finalize`, `dlclose` or the end of `main`, where the program must
- * not have other threads by then. Later calls start threads again. Stores with threads of their own (object
- * stores, web servers, `ozarr_store_delayed`) keep them until they are closed. `OZARR_ERR_STATE` from inside
- * of a function that the library calls in one of its threads.
+ * Waits for all requests of the process, those whose handles are freed among them, and ends the threads
+ * of the library: call it before `MPI_Finalize`, `dlclose` or the end of `main`, if the program must
+ * not have other threads then. Later calls start threads again. Stores with threads of their own
+ * (object stores, web servers, `ozarr_store_delayed`) keep them until they are closed.
+ * `OZARR_ERR_STATE` from inside of a function that the library calls in one of its threads.
  */
 OZARR_CHECKED ozarr_status ozarr_shutdown(void);
 
@@ -1876,7 +1942,7 @@ OZARR_CHECKED ozarr_status ozarr_shutdown(void);
  * Stores
  * ========================================================================================================
  *
- * Locations are enough for most programs. A store handle saves opening the same place again for each of
+ * Locations are enough for most programs. A store handle saves opening one location again for each of
  * many nodes, reaches nodes by their path in it, and is the only way to a hierarchy in memory.
  *
  * A zip archive (`x.zip`, `x.ozx`, or `zip:` and any path) is a store, too. It is written by appending, so
@@ -1898,14 +1964,14 @@ OZARR_CHECKED ozarr_status ozarr_shutdown(void);
  * the empty text is the root. */
 
 /**
- * Opens the place `location` (here, the whole of it is the root). Mode `"r"` is for reading only; `"r+"` is
- * for reading and writing, and creates the place when something is first written.
+ * Opens the store at `location` (here, the whole of it is the root). `mode` `"r"` is for reading only;
+ * `"r+"` is for reading and writing, and creates the store (a directory, say) with the first write.
  */
 OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mode, ozarr_store **out);
 
 /**
- * As `ozarr_store_open`, with settings (`context`, or NULL) and options (NULL, or key, value, key, value,
- * ..., NULL):
+ * Opens a store as `ozarr_store_open` does, with settings (`context`, or NULL) and options (NULL, or
+ * key, value, key, value, ..., NULL):
  *
  * - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is
  *   replaced at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the
@@ -1913,20 +1979,20 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
  *   consolidated metadata, if it has any, as they were when the group was opened; a change through this
  *   process ends that. `"never"` reads every node's own document.
- * - `"consolidate"`: when consolidated metadata are written without `ozarr_group_consolidate`. `"named"`
- *   (the default): when the store, a group, or an array that was created by its location is closed, for
- *   the root and for each group in which arrays with named dimensions were made (xarray warns without
- *   them); `"close"`: the same for nodes of any kind; `"step"`: with the first change, and in step with
- *   every further one; `"never"`. Those that are there already are kept in step with every change in any
- *   case.
+ * - `"consolidate"`: when consolidated metadata are written without `ozarr_group_consolidate`.
+ *   `"named"` (the default): when the store, a group, or an array that was created by its location is
+ *   closed, for the root and for each group in which arrays with named dimensions were made (xarray
+ *   warns without them); `"close"`: at these times for nodes of any kind; `"step"`: with the first
+ *   change, and in step with every further one; `"never"`. Those that are there already are kept in
+ *   step with every change in any case.
  * - `"nczarr"`: when netCDF-C's own keys of format 2 (`_nczarr_group` and its like) are written: at the
  *   times of `"consolidate"`, `"keep"` (the default) where the root has them, for netCDF-C finds nodes by
  *   them; `"on"` in every hierarchy of format 2, and arrays of types that netCDF does not have are an
  *   error; `"off"` never.
- * - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both, and
- *   v3 where both stand.
- * - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not say;
- *   `"auto"` (the default) takes `"."`, unless chunks are found in folders.
+ * - `"zarr_format"`: `"2"` or `"3"` sees nodes of that version only; `"auto"` (the default) sees both,
+ *   and v3 where both exist.
+ * - `"dimension_separator"`: `"."` or `"/"`, of the chunks' keys of v2 arrays whose metadata do not
+ *   say; `"auto"` (the default) takes `"."`, unless chunks are found in directories.
  * - `"empty_chunks"`: `"missing"` takes chunks of no bytes for missing ones; `"error"` is the default.
  * - `"clipped_chunks"`: `"read"` reads chunks at the edge that were stored without what lies outside of
  *   the array; `"error"` is the default.
@@ -1948,8 +2014,8 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   A host that has never answered, because its name is not known or nobody listens there, is tried 3
  *   times at most; a certificate or a proxy that refuses, once.
  * - `"cloud.requests"` (64) and `"cloud.bytes"` (268435456): what is in flight at the same time;
- *   `"cloud.merge_gap"` (1048576): ranges with at most so many bytes between them are read as one;
- *   `"cloud.part_size"` (16777216): larger values are put in parts of so many bytes.
+ *   `"cloud.merge_gap"` (1048576): ranges with at most this many bytes between them are read as one;
+ *   `"cloud.part_size"` (16777216): larger values are put in parts of this many bytes.
  * - `"cloud.ca_file"`: a PEM file of certificates that are trusted besides the system's, which
  *   `SSL_CERT_FILE` and `SSL_CERT_DIR` replace (S3: also the variable `AWS_CA_BUNDLE`).
  * - `"cloud.proxy"`: a URL, `"http://user:password@host:port"` (else the variables `HTTP_PROXY`,
@@ -1957,9 +2023,10 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   (on this machine they are); `"cloud.user_agent"`.
  * - `"cloud.conditional_put"`: whether the server keeps conditions of puts, `"always"`, `"never"`, or
  *   `"auto"` (the default), which finds out. Where it does not, two writers that change one metadata
- *   document at the same moment are not kept apart.
- * - `"cloud.forbidden"`: `"missing"` takes a key that the server forbids to read for a missing one, as
- *   S3 says so of missing keys where listing is not permitted; `"error"` is the default.
+ *   document at the same time may lose one of the changes.
+ * - `"cloud.forbidden"`: `"missing"` takes a key that the server forbids to read for a missing one,
+ *   because S3 reports missing keys as forbidden when the caller may not list the bucket; `"error"` is
+ *   the default.
  * - `"cloud.options"`: a JSON object with any of these (without `cloud.`), and with what else the crate
  *   `object_store` knows of the service.
  */
@@ -1967,8 +2034,8 @@ OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, con
     const char *mode, const char *const *options, ozarr_store **out);
 
 /**
- * Makes an empty store in memory. Its content lives as long as any handle on it: the store's, a group's, an
- * array's.
+ * Creates an empty store in memory. Its content is kept as long as any handle on it: the store's, a
+ * group's or an array's.
  */
 OZARR_CHECKED ozarr_status ozarr_store_memory(ozarr_store **out);
 
@@ -2000,8 +2067,8 @@ OZARR_CHECKED ozarr_status ozarr_array_create_at(ozarr_store *store, const char 
 OZARR_CHECKED ozarr_status ozarr_array_open_at(const ozarr_store *store, const char *path, ozarr_array **out);
 
 /**
- * Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for that
- * of the group above it (3 if there is none).
+ * Creates the group `path`, with the groups above it that are missing. `zarr_format` is 2, 3, or 0 for
+ * that of the group above it (3 without one).
  */
 OZARR_CHECKED ozarr_status ozarr_group_create_at(ozarr_store *store, const char *path, int32_t zarr_format,
     ozarr_create flags, ozarr_group **out);
@@ -2010,8 +2077,8 @@ OZARR_CHECKED ozarr_status ozarr_group_create_at(ozarr_store *store, const char 
 OZARR_CHECKED ozarr_status ozarr_group_open_at(const ozarr_store *store, const char *path, ozarr_group **out);
 
 /**
- * What stands at `path`: an array, a group, a node that cannot be understood, or nothing (which is no
- * error).
+ * Gets the kind of the node at `path`: an array, a group, a node that cannot be understood, or nothing
+ * (which is not an error).
  */
 OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const char *path,
     ozarr_node_kind *kind);

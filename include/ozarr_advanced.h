@@ -21,21 +21,21 @@ extern "C" {
  * ======================================================================================================== */
 
 /**
- * Moves what stands at `path` below the group, with everything below it, to `to_path` (below the group,
- * too), where nothing stands. In a folder this renames it at once; elsewhere it is copied and erased.
- * Handles on what is moved are to be closed before.
+ * Moves the node at `path`, with everything below it, to `to_path`; both paths are relative to the
+ * group. A node at `to_path` is `OZARR_ERR_EXISTS`. In a directory this is one rename; in other stores
+ * the node is copied and erased. Close handles on the moved nodes before.
  */
 OZARR_CHECKED ozarr_status ozarr_group_rename(ozarr_group *group, const char *path, const char *to_path);
 
 /**
- * Copies what stands at `path` below the group, with everything below it, to `to_path` below `to`, which
- * may be in another store: keys and bytes as they are, the node's own document last. `flags`: `OZARR_NEW`
- * or `OZARR_OVERWRITE`.
+ * Copies the node at `path` below the group, with everything below it, to `to_path` below `to`, which
+ * may be in another store. Keys and bytes are copied as they are stored, the node's own document last.
+ * `flags`: `OZARR_NEW` or `OZARR_OVERWRITE`.
  */
 OZARR_CHECKED ozarr_status ozarr_group_copy(const ozarr_group *group, const char *path, ozarr_group *to,
     const char *to_path, ozarr_create flags);
 
-/** Erases what stands at `path` below the group, with everything below it. */
+/** Erases the node at `path` below the group, with everything below it. */
 OZARR_CHECKED ozarr_status ozarr_group_erase(ozarr_group *group, const char *path);
 
 /**
@@ -46,19 +46,19 @@ OZARR_CHECKED ozarr_status ozarr_group_erase(ozarr_group *group, const char *pat
 OZARR_CHECKED ozarr_status ozarr_group_consolidated_check(const ozarr_group *group, bool *current, char *buf,
     size_t cap, size_t *len);
 
-/** How much of an array is stored. To be set to `OZARR_INFO_INIT` first. */
+/** How much of an array is stored. Set it to `OZARR_INFO_INIT` first. */
 typedef struct ozarr_info {
     /** `sizeof(ozarr_info)`; set by `OZARR_INFO_INIT`. */
     size_t struct_size;
     /** The chunks (shards) that are stored. */
     int64_t chunks;
-    /** The chunks that the array's shape has room for. */
+    /** The number of chunks in the array's shape, stored or not. */
     int64_t possible_chunks;
     /** The bytes of those that are stored. */
     int64_t stored_bytes;
     /** The bytes of all elements in memory; -1 where they are of variable length. */
     int64_t element_bytes;
-    /** `element_bytes` for each stored byte; 0 where it cannot be told. */
+    /** `element_bytes` divided by `stored_bytes`; 0 where it is not known. */
     double ratio;
 } ozarr_info;
 
@@ -72,7 +72,7 @@ static inline void ozarr_info_init(ozarr_info *info) {
     *info = init;
 }
 
-/** Tells how much of the array is stored, which lists its keys. */
+/** Fills `info` with how much of the array is stored. This lists the array's keys. */
 OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info *info);
 
 /* ========================================================================================================
@@ -92,9 +92,9 @@ OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info
  *     const int64_t points[] = {5, 0, 2, 9};
  *     if (ozarr_array_read_points(t, 2, points, OZARR_FLOAT64, pair, sizeof pair)) goto fail;
  *
- * An index may stand in a list several times: when reading, the element is there as often; when writing, the
- * last of its values counts, as in numpy. An index outside of the array, or a negative one, is
- * `OZARR_ERR_BOUNDS`, the message names its position, and nothing is read or written. */
+ * A list may have an index several times: a read returns the element each time; a write stores the last
+ * of its values, as in numpy. An index outside of the array, or a negative one, is `OZARR_ERR_BOUNDS`,
+ * the message names its position, and nothing is read or written. */
 
 /**
  * Reads the product of index lists: `data[i][j]` is the array's element `(indices[0][i], indices[1][j])`.
@@ -117,13 +117,13 @@ OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal_ex(const ozarr_array *ar
     const int64_t *const *indices, const ozarr_memory *memory);
 
 /**
- * Reads `count` elements to `data`, one after the other. `points` has as many coordinates for each as the
- * array has dimensions, those of a point one after the other.
+ * Reads the `count` elements at `points` to `data`, one after the other. `points` has the indices of
+ * each point one after the other: one for each dimension of the array.
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_points(const ozarr_array *array, int64_t count,
     const int64_t *points, ozarr_type type, void *data, size_t size);
 
-/** Writes `count` elements from `data` to those points. */
+/** Writes `count` elements from `data` to `points`, as for `ozarr_array_read_points`. */
 OZARR_CHECKED ozarr_status ozarr_array_write_points(const ozarr_array *array, int64_t count,
     const int64_t *points, ozarr_type type, const void *data, size_t size);
 
@@ -136,14 +136,15 @@ OZARR_CHECKED ozarr_status ozarr_array_write_points_ex(const ozarr_array *array,
     const int64_t *points, const ozarr_memory *memory);
 
 /**
- * Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not 0, to
- * `data`, one after the other. `mask` has a byte for each element of the region, the last index fastest, and
- * the elements come in that order. `*selected` becomes their number (NULL: it is not wanted).
+ * Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not
+ * 0, to `data`, one after the other. `mask` has a byte for each element of the region, the last index
+ * fastest, and the elements come in that order. `*selected` (unless NULL) becomes the number of these
+ * elements.
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_mask(const ozarr_array *array, const ozarr_region *region,
     const uint8_t *mask, ozarr_type type, void *data, size_t size, int64_t *selected);
 
-/** Writes those elements from `data`. */
+/** Writes to the elements that `ozarr_array_read_mask` would read, from `data`. */
 OZARR_CHECKED ozarr_status ozarr_array_write_mask(const ozarr_array *array, const ozarr_region *region,
     const uint8_t *mask, ozarr_type type, const void *data, size_t size);
 
@@ -172,9 +173,9 @@ OZARR_CHECKED ozarr_status ozarr_array_fill(const ozarr_array *array, const ozar
  * entries do; an error names the first entry that it found to fail, as `entry 3: ...`, counted from 0. Where
  * entries that are written overlap, the last of them wins. Memory that is read to must not overlap. */
 
-/** One region of a batch. To be set to `OZARR_ENTRY_INIT` first. */
+/** One region of a batch. Set it to `OZARR_ENTRY_INIT` first. */
 typedef struct ozarr_entry {
-    /** `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. The same in all entries of a batch. */
+    /** `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. All entries of a batch have one size. */
     size_t struct_size;
     /** The array. */
     const struct ozarr_array *array;
@@ -197,7 +198,10 @@ static inline void ozarr_entry_init(ozarr_entry *entry) {
 /** Reads `count` regions, each to its memory. */
 OZARR_CHECKED ozarr_status ozarr_read_many(size_t count, const ozarr_entry *entries);
 
-/** Writes `count` regions, each from its memory. After an error, the other chunks are stored all the same. */
+/**
+ * Writes `count` regions, each from its memory. After an error, the other chunks are stored
+ * nevertheless.
+ */
 OZARR_CHECKED ozarr_status ozarr_write_many(size_t count, const ozarr_entry *entries);
 
 /**
@@ -230,38 +234,41 @@ OZARR_CHECKED ozarr_status ozarr_iwrite_many(size_t count, const ozarr_entry *en
  * setting `"measure_time"` of the array or the context is on, by two looks at the clock for each codec
  * and chunk. */
 
-/** The plan of a read or write; to be set to `OZARR_EXPLANATION_INIT` first. What is not known is -1. */
+/**
+ * The plan of a read or write. Set it to `OZARR_EXPLANATION_INIT` first. Numbers that are not known are
+ * -1.
+ */
 typedef struct ozarr_explanation {
     /** `sizeof(ozarr_explanation)`; set by `OZARR_EXPLANATION_INIT`. */
     size_t struct_size;
     /** The bytes of the region's elements in memory. */
     int64_t bytes;
-    /** Chunks (stored objects, shards among them) that the region touches, */
+    /** Chunks (stored objects, shards among them) that the region touches. */
     int64_t chunks;
-    /** covers as far as they lie in the array, */
+    /** Chunks that the region covers completely (ignoring parts beyond the array's edge). */
     int64_t whole_chunks;
-    /** or covers in part. */
+    /** Chunks that the region covers in part. */
     int64_t partial_chunks;
     /** Of a write: chunks that are read, changed and written again. */
     int64_t changed_chunks;
     /** Chunks inside of shards that the region touches; 0 without shards. */
     int64_t inner_chunks;
-    /** Those that it covers in part. */
+    /** Chunks inside of shards that the region covers in part. */
     int64_t partial_inner_chunks;
     /**
      * Reads of the store, if every chunk is stored and no index of a shard is known yet; of inner chunks the
      * most, as near ones are read together.
      */
     int64_t reads;
-    /** Those of whole objects; the others are of ranges. */
+    /** Reads of whole objects; the other reads are of byte ranges. */
     int64_t whole_reads;
-    /** The bytes that they bring; -1 where chunks are compressed, as their sizes are not looked at. */
+    /** Bytes of all reads; -1 where chunks are compressed, as their sizes are not looked up. */
     int64_t read_bytes;
     /** Of a write: values to be stored, if none holds only the fill value. */
     int64_t writes;
     /** The bytes of all chunks (in shards: inner chunks) that are decoded or encoded. */
     int64_t decoded_bytes;
-    /** Of these the chunks that go straight to or from the memory, without a copy or conversion. */
+    /** Chunks that are moved directly to or from the memory, without a copy or conversion. */
     int64_t direct_chunks;
     /** Threads that may work on it. */
     int64_t threads;
@@ -279,19 +286,19 @@ static inline void ozarr_explanation_init(ozarr_explanation *explanation) {
     *explanation = init;
 }
 
-/** Counts of what was done; to be set to `OZARR_STATS_INIT` first. */
+/** Counters of what was done. Set it to `OZARR_STATS_INIT` first. */
 typedef struct ozarr_stats {
     /** `sizeof(ozarr_stats)`; set by `OZARR_STATS_INIT`. */
     size_t struct_size;
     /** Reads of chunks, or ranges of them, that the store was asked for. */
     int64_t reads;
-    /** The bytes that they brought. */
+    /** Bytes of these reads. */
     int64_t bytes_read;
     /** Chunks that were stored. */
     int64_t writes;
     /** Their bytes. */
     int64_t bytes_written;
-    /** Chunks that were erased, there or not, as they hold only the fill value. */
+    /** Chunks that were erased, stored before or not, because they hold only the fill value. */
     int64_t erased;
     /** Chunks (in shards: inner chunks) that were decoded. */
     int64_t decoded_chunks;
@@ -305,17 +312,17 @@ typedef struct ozarr_stats {
     int64_t fill_chunks;
     /** Bytes that were copied between buffers of the library and memory. */
     int64_t copied_bytes;
-    /** Uses of a shard's index that was kept, */
+    /** Uses of a shard's index that was cached. */
     int64_t index_hits;
-    /** and of one that was read. */
+    /** Uses of a shard's index that had to be read. */
     int64_t index_reads;
-    /** Parts of chunks that were had from decoded chunks, which the setting `"chunk_cache"` keeps. */
+    /** Parts of chunks that came from the decoded chunks that the setting `"chunk_cache"` keeps. */
     int64_t chunk_hits;
     /** Requests that an object store made again after a failure, since it was opened; of a context 0. */
     int64_t retries;
     /** Nanoseconds that decoding took, summed over all threads; 0 unless `"measure_time"` is on. */
     int64_t decode_ns;
-    /** The same of encoding. */
+    /** Nanoseconds that encoding took, summed over all threads; 0 unless `"measure_time"` is on. */
     int64_t encode_ns;
 } ozarr_stats;
 
@@ -330,37 +337,43 @@ static inline void ozarr_stats_init(ozarr_stats *stats) {
 }
 
 /**
- * Tells what reading (`write` false) or writing a region (NULL: the whole array) will do, without doing it:
- * nothing is read for it, neither chunks nor indexes. `memory` is what would be given to
- * `ozarr_array_read_ex`, of which `data` and `size` do not count; NULL: contiguous, of the array's own type.
- * It takes time in proportion to the number of chunks.
+ * Fills `explanation` with what reading (`write` false) or writing a region (NULL: the whole array)
+ * will do, without doing it: nothing is read for it, neither chunks nor indexes. `memory` is what would
+ * be given to `ozarr_array_read_ex`, of which `data` and `size` do not count; NULL: contiguous, of the
+ * array's own type. It takes time in proportion to the number of chunks.
  */
 OZARR_CHECKED ozarr_status ozarr_array_explain(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory, bool write, ozarr_explanation *explanation);
 
-/** The same as text, a line for each thing; the last is a warning where another region would need less. */
+/**
+ * Writes the plan of `ozarr_array_explain` as text, one line for each number; the last line is a
+ * warning if another region would need less.
+ */
 OZARR_CHECKED ozarr_status ozarr_array_explain_text(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory, bool write, char *buf, size_t cap, size_t *len);
 
-/** What was done by this handle. */
+/** Fills `stats` with the counters of this handle. */
 OZARR_CHECKED ozarr_status ozarr_array_stats(const ozarr_array *array, ozarr_stats *stats);
 
-/** What was done by the arrays that were opened from this store, also by those that are closed. */
+/** Fills `stats` with the counters of all arrays that were opened from this store, closed ones included. */
 OZARR_CHECKED ozarr_status ozarr_store_stats(const ozarr_store *store, ozarr_stats *stats);
 
-/** What was done in the stores that were opened with this context; NULL: in all stores of the process. */
+/**
+ * Fills `stats` with the counters of all stores that were opened with this context; NULL: of all stores
+ * of the process.
+ */
 OZARR_CHECKED ozarr_status ozarr_context_stats(const ozarr_context *context, ozarr_stats *stats);
 
-/** Begins to count at 0 again, for this handle. */
+/** Resets the counters of this handle to zero. */
 OZARR_CHECKED ozarr_status ozarr_array_stats_reset(const ozarr_array *array);
 
-/** Begins to count at 0 again, for the store and the arrays that were opened from it. */
+/** Resets the counters of the store, and of the arrays that were opened from it, to zero. */
 OZARR_CHECKED ozarr_status ozarr_store_stats_reset(const ozarr_store *store);
 
-/** Begins to count at 0 again, for all stores of the context; NULL: for the process. */
+/** Resets the counters of all stores of the context to zero; NULL: of the process. */
 OZARR_CHECKED ozarr_status ozarr_context_stats_reset(const ozarr_context *context);
 
-/** Counts as text, a line for each that is not 0. */
+/** Writes counters as text, one line for each that is not 0. */
 OZARR_CHECKED ozarr_status ozarr_stats_text(const ozarr_stats *stats, char *buf, size_t cap, size_t *len);
 
 /* ========================================================================================================
@@ -411,29 +424,29 @@ OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, co
 OZARR_CHECKED ozarr_status ozarr_array_write_strings(const ozarr_array *array, const ozarr_region *region,
     const char *const *strings);
 
-/** The type of the numbers in the lists of an array of `OZARR_LIST`. */
+/** Gets the type of the numbers in the lists of an array of `OZARR_LIST`. */
 OZARR_CHECKED ozarr_status ozarr_array_list_type(const ozarr_array *array, ozarr_type *type);
 
 /**
- * The fill value of an array of variable length: its bytes as a text. (Bytes that are no UTF-8 are
- * `OZARR_ERR_TYPE`; `ozarr_node_metadata` has them.)
+ * Gets the fill value of an array of variable length, as a string. (Bytes that are not UTF-8 are
+ * `OZARR_ERR_TYPE`; `ozarr_node_metadata` shows them.)
  */
 OZARR_CHECKED ozarr_status ozarr_array_fill_text(const ozarr_array *array, char *buf, size_t cap,
     size_t *len);
 
-/** The number of elements. */
+/** Gets the number of elements. */
 OZARR_CHECKED ozarr_status ozarr_varlen_count(const ozarr_varlen *varlen, int64_t *count);
 
 /**
- * The bytes of element `index`, counted from 0. They stay until `varlen` is freed, and are not followed by
- * NUL.
+ * Gets the bytes of element `index`, from 0. They are valid until `varlen` is freed, and are not
+ * followed by NUL.
  */
 OZARR_CHECKED ozarr_status ozarr_varlen_get(const ozarr_varlen *varlen, int64_t index, const char **bytes,
     size_t *len);
 
 /**
- * All elements at once: `*offsets` has one number more than there are elements, `*data` has `*size` bytes.
- * They stay until `varlen` is freed.
+ * Gets all elements at once: `*offsets` has one number more than there are elements, `*data` has
+ * `*size` bytes. They are valid until `varlen` is freed.
  */
 OZARR_CHECKED ozarr_status ozarr_varlen_all(const ozarr_varlen *varlen, const int64_t **offsets,
     const char **data, size_t *size);
@@ -456,9 +469,10 @@ enum {
     OZARR_KIND_UINT = 3,                 /**< Unsigned integers. */
     OZARR_KIND_FLOAT = 4,                /**< Floating-point numbers. */
     OZARR_KIND_COMPLEX = 5,              /**< Pairs of floating-point numbers. */
-    OZARR_KIND_BYTES = 6,                /**< Text of so many bytes, padded with NUL. */
-    OZARR_KIND_TEXT = 7,                 /**< Text of so many code points of four bytes, padded with NUL. */
-    OZARR_KIND_RAW = 8,                  /**< So many bytes without a meaning. */
+    OZARR_KIND_BYTES = 6,                /**< Text of a fixed number of bytes, padded with NUL. */
+    /** Text of a fixed number of code points of four bytes, padded with NUL. */
+    OZARR_KIND_TEXT = 7,
+    OZARR_KIND_RAW = 8,                  /**< A fixed number of bytes without a meaning. */
     /** Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time". */
     OZARR_KIND_DATETIME = 9,
     OZARR_KIND_TIMEDELTA = 10,           /**< Spans of time: a count of 64 bits of a unit. */
@@ -467,7 +481,8 @@ enum {
     OZARR_KIND_VAR_BYTES = 13,           /**< Bytes of any length. */
     OZARR_KIND_VAR_JSON = 14,            /**< JSON values. */
     OZARR_KIND_VAR_LIST = 15,            /**< Lists of numbers of any length. */
-    OZARR_KIND_CHARS = 16                /**< In memory only: text of so many bytes, padded with blanks. */
+    /** In memory only: text of a fixed number of bytes, padded with blanks. */
+    OZARR_KIND_CHARS = 16
 };
 
 /** The byte order of a data type. */
@@ -480,78 +495,84 @@ enum {
     OZARR_BYTES_MIXED = 3                /**< Fields of a struct have different orders. */
 };
 
-/** The class of the type. */
+/** Gets the class of the type. */
 OZARR_CHECKED ozarr_status ozarr_dtype_get_kind(const ozarr_dtype *dtype, ozarr_dtype_kind *kind);
 
-/** The number of the type; `OZARR_BY_DTYPE` where it has none. */
+/** Gets the number of the type; `OZARR_BY_DTYPE` if it has no number. */
 OZARR_CHECKED ozarr_status ozarr_dtype_type(const ozarr_dtype *dtype, ozarr_type *type);
 
-/** The bytes of one element. */
+/** Gets the size of one element in bytes. */
 OZARR_CHECKED ozarr_status ozarr_dtype_item_size(const ozarr_dtype *dtype, size_t *bytes);
 
-/** The alignment that a C compiler gives an element. Your memory need not be aligned. */
+/** Gets the alignment that a C compiler gives an element. Your memory need not be aligned. */
 OZARR_CHECKED ozarr_status ozarr_dtype_alignment(const ozarr_dtype *dtype, size_t *bytes);
 
-/** The byte order that the type has in a file. */
+/** Gets the byte order that the type has in a file. */
 OZARR_CHECKED ozarr_status ozarr_dtype_byte_order(const ozarr_dtype *dtype, ozarr_byte_order *order);
 
 /**
- * What a time counts: `scale` of the unit called Y, M, W, D, h, m, s, ms, us, ns, ps, fs, as or generic.
- * `OZARR_ERR_TYPE` for other types.
+ * Gets the unit of a time type: a count is `*scale` times the unit Y, M, W, D, h, m, s, ms, us, ns, ps,
+ * fs, as or generic. `OZARR_ERR_TYPE` for other types.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_unit(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len,
     int64_t *scale);
 
-/** Whether two types are the same: size, meaning and byte order, and all fields. */
+/** Compares two types: `*equal` becomes whether size, meaning, byte order and all fields agree. */
 OZARR_CHECKED ozarr_status ozarr_dtype_equal(const ozarr_dtype *dtype, const ozarr_dtype *other, bool *equal);
 
-/** The name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`, `struct`. */
+/**
+ * Gets the name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`,
+ * `struct`.
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_name(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len);
 
 /**
- * The type as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
- * `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte orders
- * or with shapes.
+ * Gets the type as JSON, as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
+ * `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte
+ * orders or with shapes.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_to_json(const ozarr_dtype *dtype, int32_t format, char *buf,
     size_t cap, size_t *len);
 
-/** The number of fields of a struct, unnamed padding not among them; 0 for other types. */
+/** Gets the number of fields of a struct, without unnamed padding; 0 for other types. */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_count(const ozarr_dtype *dtype, size_t *count);
 
-/** The number, from 0, of the field of that name; `OZARR_ERR_NOT_FOUND` if there is none. */
+/** Gets the number, from 0, of the field `name`; `OZARR_ERR_NOT_FOUND` if there is no such field. */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_index(const ozarr_dtype *dtype, const char *name, size_t *index);
 
-/** The name of a field, by its number from 0. */
+/** Gets the name of a field, by its number from 0. */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_name(const ozarr_dtype *dtype, size_t index, char *buf,
     size_t cap, size_t *len);
 
-/** The distance of a field from the struct's beginning, in bytes. */
+/** Gets the offset of a field from the struct's beginning, in bytes. */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_offset(const ozarr_dtype *dtype, size_t index, size_t *offset);
 
-/** The data type of a field (of each of its values, where it has a shape), as a new handle. */
+/** Gets the data type of a field (of each of its values, where it has a shape), as a new handle. */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_dtype(const ozarr_dtype *dtype, size_t index, ozarr_dtype **out);
 
 /**
- * The rank of a field, 0 for one value, and its shape: room for `cap` numbers at `shape`, which may be NULL
- * with `cap` 0 to ask for the rank only.
+ * Gets the rank of a field (0 for one value) and its shape: `shape` has a capacity of `cap` numbers,
+ * and may be NULL with `cap` 0 to ask for the rank only.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_shape(const ozarr_dtype *dtype, size_t index, int64_t *shape,
     size_t cap, int32_t *rank);
 
 /**
- * The value that elements have where nobody chose one: 0, false, no text, "not a time". One element to
+ * Gets the default value of the type: 0, false, an empty string, "not a time". One element goes to
  * `value`, which has `size` bytes.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_default_scalar(const ozarr_dtype *dtype, void *value, size_t size);
 
-/** One element at `value` (`size` bytes) as a metadata document of `format` 2 or 3 has it in `fill_value`. */
+/**
+ * Converts one element at `value` (`size` bytes) to JSON, as a metadata document of `format` 2 or 3 has
+ * it in `fill_value`.
+ */
 OZARR_CHECKED ozarr_status ozarr_dtype_scalar_to_json(const ozarr_dtype *dtype, int32_t format,
     const void *value, size_t size, char *buf, size_t cap, size_t *len);
 
 /**
- * One element, to `value` (`size` bytes), from what a metadata document of `format` 2 or 3 has in
- * `fill_value`. A value that the type does not have, such as a number out of range, is
+ * Converts JSON, as a metadata document of `format` 2 or 3 has it in `fill_value`, to one element at
+ * `value` (`size` bytes). A value that the type does not have, such as a number out of range, is
  * `OZARR_ERR_METADATA`.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype, int32_t format,
@@ -561,11 +582,11 @@ OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype
  * Chunks as they are
  * ========================================================================================================
  *
- * What is stored of an array, as the codecs made it: which chunks there are, their keys, places and bytes.
- * An index counts chunks along each dimension: element i lies in chunk i / extent. With `inner` true it
- * counts the smaller chunks inside shards, from the array's first one on, not from the shard's; an array
- * without shards has chunks only, and `inner` changes nothing. Chunks that were never written are not
- * stored, nor are those that hold nothing but the fill value.
+ * What is stored of an array, as the codecs made it: which chunks there are, their keys, offsets and
+ * bytes. An index counts chunks along each dimension: element i lies in chunk i / extent. With `inner`
+ * true it counts the smaller chunks inside shards, from the array's first one on, not from the shard's;
+ * an array without shards has chunks only, and `inner` changes nothing. Chunks that were never written
+ * are not stored, nor are those that hold nothing but the fill value.
  *
  *     // Copies every stored chunk of `a` to `b`, whose metadata are the same.
  *     ozarr_chunk_iter *it = NULL;
@@ -585,57 +606,61 @@ OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype
  * A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`. */
 
 /**
- * The number of chunks (or inner chunks) that are stored. Looks at the store's list of keys, and into
- * every shard if `inner` is true.
+ * Counts the chunks (or inner chunks) that are stored. This lists the store's keys, and reads the index
+ * of every shard if `inner` is true.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_count(const ozarr_array *array, bool inner, int64_t *count);
 
-/** The key in the store under which a chunk (not an inner one) is stored, or would be. */
+/** Gets the key in the store under which a chunk (not an inner one) is stored, or would be. */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_key(const ozarr_array *array, const int64_t *index, char *buf,
     size_t cap, size_t *len);
 
 /**
- * Whether a chunk is stored, the number of its encoded bytes, and the place of the first one in the
- * object of its key: for an inner chunk in the shard, else 0. Both are 0 where nothing is stored.
+ * Gets whether a chunk is stored (`*stored`), the number of its encoded bytes (`*size`), and the offset
+ * of the first one in the stored object (`*offset`): of an inner chunk in its shard, else 0. Both are 0
+ * if nothing is stored.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_place(const ozarr_array *array, const int64_t *index, bool inner,
     bool *stored, int64_t *offset, int64_t *size);
 
 /**
- * Reads the encoded bytes of a chunk, as they are, to `data`, which has room for `size`. `*used`
- * becomes their number, also if that is more (`OZARR_ERR_BUFFER_SIZE`). `OZARR_ERR_MISSING` if the
- * chunk is not stored.
+ * Reads the encoded bytes of a chunk, as they are, to `data`, which has a capacity of `size` bytes.
+ * `*used` becomes the number of bytes, also if it exceeds `size` (`OZARR_ERR_BUFFER_SIZE`).
+ * `OZARR_ERR_MISSING` if the chunk is not stored.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_read(const ozarr_array *array, const int64_t *index, bool inner,
     void *data, size_t size, size_t *used);
 
 /**
- * Stores `size` bytes as those of a chunk, as they are: nobody looks whether the codecs can decode
- * them. The other inner chunks of a shard stay as they are stored.
+ * Stores the `size` bytes at `data` as the encoded bytes of a chunk, without checking that the codecs
+ * can decode them. The other inner chunks of a shard stay as they are stored.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_write(const ozarr_array *array, const int64_t *index, bool inner,
     const void *data, size_t size);
 
 /**
- * Removes what is stored of a chunk, which then reads as the fill value. `*stored`: whether anything
- * was.
+ * Erases a stored chunk, whose elements then have the fill value. `*stored` becomes whether it was
+ * stored.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunk_erase(const ozarr_array *array, const int64_t *index, bool inner,
     bool *stored);
 
 /**
  * Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
- * under a cursor that stands before the first. The index of a shard is read when the cursor comes to it.
+ * under a cursor that begins before the first. The index of a shard is read when the cursor reaches it.
  */
 OZARR_CHECKED ozarr_status ozarr_array_chunks(const ozarr_array *array, bool inner, ozarr_chunk_iter **out);
 
 /** Moves to the next chunk; `*more` becomes false at the end, and stays so. */
 OZARR_CHECKED ozarr_status ozarr_chunk_iter_next(ozarr_chunk_iter *chunk_iter, bool *more);
 
-/** The index of the chunk; `index` has room for as many numbers as the array's rank. */
+/** Gets the index of the chunk: `index` has a capacity of one number for each dimension of the array. */
 OZARR_CHECKED ozarr_status ozarr_chunk_iter_index(const ozarr_chunk_iter *chunk_iter, int64_t *index);
 
-/** The number of the chunk's encoded bytes, and the place of the first one in the object of its key. */
+/**
+ * Gets the number of the chunk's encoded bytes (`*size`), and the offset of the first one in the stored
+ * object (`*offset`).
+ */
 OZARR_CHECKED ozarr_status ozarr_chunk_iter_place(const ozarr_chunk_iter *chunk_iter, int64_t *offset,
     int64_t *size);
 
@@ -643,33 +668,30 @@ OZARR_CHECKED ozarr_status ozarr_chunk_iter_place(const ozarr_chunk_iter *chunk_
 void ozarr_chunk_iter_free(ozarr_chunk_iter *chunk_iter);
 
 /**
- * Whether a region (NULL: the whole array) consists of whole chunks, as far as these lie inside the
- * array: writing it reads nothing. With `inner`: of whole inner chunks; writing it encodes these
- * only.
+ * Checks whether a region (NULL: the whole array) consists of whole chunks, ignoring parts of chunks
+ * beyond the array's edge: writing such a region reads nothing. With `inner`: whether it consists of
+ * whole inner chunks; writing it encodes only these.
  */
 OZARR_CHECKED ozarr_status ozarr_array_region_is_aligned(const ozarr_array *array, const ozarr_region *region,
     bool inner, bool *aligned);
 
 /**
- * Begins to write the shard of that index (of chunks, not of inner ones): inner chunks are put one by
- * one, in any order, and go to a temporary file. Nothing of it is seen before
+ * Begins to write the shard `index` (an index of chunks, not of inner ones): inner chunks are put one
+ * by one, in any order, and go to a temporary file. Readers see nothing of it before
  * `ozarr_shard_writer_finish`, which replaces the whole shard at once.
  */
 OZARR_CHECKED ozarr_status ozarr_shard_writer_new(const ozarr_array *array, const int64_t *index,
     ozarr_shard_writer **out);
 
 /**
- * Encodes an inner chunk of the shard; `index` is that among all inner chunks of the array. `data`
- * has its elements as far as they lie inside the array, contiguous, the last index fastest. Each can
- * be put once (`OZARR_ERR_STATE`); those that are not put read as the fill value.
+ * Encodes an inner chunk of the shard; `index` counts all inner chunks of the array. `data` has those
+ * elements of it that are inside of the array, contiguous, the last index fastest. Putting one twice is
+ * `OZARR_ERR_STATE`; elements of inner chunks that are not put have the fill value.
  */
 OZARR_CHECKED ozarr_status ozarr_shard_writer_put(ozarr_shard_writer *shard_writer, const int64_t *index,
     ozarr_type type, const void *data, size_t size);
 
-/**
- * Writes the shard's index and puts the shard into its place. After this the writer can only be
- * freed.
- */
+/** Writes the shard's index and replaces the stored shard. After this the writer can only be freed. */
 OZARR_CHECKED ozarr_status ozarr_shard_writer_finish(ozarr_shard_writer *shard_writer);
 
 /**
@@ -683,13 +705,13 @@ void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
  * ======================================================================================================== */
 
 /**
- * Called now and then by functions that take long: `done` of `total` objects are done. Anything but 0 ends
- * the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
+ * Called repeatedly by functions that take long: `done` of `total` objects are done. Anything but 0
+ * ends the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
  */
 typedef int32_t (*ozarr_progress)(void *user, uint64_t done, uint64_t total);
 
 enum {
-    OZARR_MIGRATE_IN_PLACE = 1           /**< `ozarr_migrate`: in place; `dest` is NULL. */
+    OZARR_MIGRATE_IN_PLACE = 1           /**< `ozarr_migrate`: converts the source itself; `dest` is NULL. */
 };
 
 enum {
@@ -697,11 +719,12 @@ enum {
 };
 
 /**
- * Makes Zarr v3 of what stands at `source` with all below it: Zarr v2, or a draft of v3. `dest` is where
- * nothing is yet. Chunks are hard-linked or copied as they are, and encoded anew only where v3 has no form
- * for their codecs. If one node has no form in v3 nothing is written at all. After an interruption the
- * same call completes it. With OZARR_MIGRATE_IN_PLACE the old documents go when all new ones are there;
- * without it the source is not changed. `progress` may be NULL.
+ * Converts the node at `source`, with everything below it, from Zarr v2 or a draft of v3 to Zarr v3.
+ * `dest` is a location at which there is no node yet. Chunks are hard-linked or copied as they are, and
+ * encoded anew only where v3 has no form for their codecs. If one node has no form in v3 nothing is
+ * written at all. After an interruption the same call completes it. With OZARR_MIGRATE_IN_PLACE the old
+ * documents go when all new ones are there; without it the source is not changed. `progress` may be
+ * NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
     ozarr_progress progress, void *user);
@@ -749,9 +772,9 @@ typedef struct ozarr_copy_options {
     size_t struct_size;
     /** The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3). */
     int32_t zarr_format;
-    /** Where a node stands already: OZARR_NEW or OZARR_OVERWRITE. */
+    /** What to do if a node already exists: OZARR_NEW or OZARR_OVERWRITE. */
     ozarr_create exists;
-    /** What becomes of values that do not fit into another type. */
+    /** What to do with values that do not fit into another type. */
     ozarr_overflow overflow;
     /** 0 or OZARR_COPY_LINK. */
     uint32_t flags;
@@ -764,7 +787,7 @@ typedef struct ozarr_copy_options {
     const struct ozarr_spec *spec;
     /** Changes what the copy of each array is; NULL: they are as the source is. */
     ozarr_copy_change change;
-    /** Is told of the progress (chunks and nodes), in the calling thread; NULL: nobody. */
+    /** Called with the progress (chunks and nodes), in the calling thread; may be NULL. */
     ozarr_progress progress;
     /** Given to both. */
     void *user;
@@ -782,22 +805,26 @@ static inline void ozarr_copy_options_init(ozarr_copy_options *copy_options) {
 
 /**
  * Creates a specification that describes this array in the given format (2, 3; 0: the array's own): its
- * shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its own; a
- * compressor, say, takes the place of the compressor in the list of codecs.
+ * shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its
+ * own; a compressor, for example, replaces the compressor in the list of codecs.
  */
 OZARR_CHECKED ozarr_status ozarr_array_spec(const ozarr_array *array, int32_t zarr_format, ozarr_spec **out);
 
 /**
- * Copies the array at `source`, or the group with all below it, to `dest`, where nothing is yet (or see
- * `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not stored; each
- * chunk or shard of the target is written once, whole; chunks whose bytes stay the same are copied as they
- * are. Nothing is written unless every node can be copied. A document is written behind what it speaks of,
- * that of `dest` last: a copy that was cut short is no node, and the same call begins it anew.
+ * Copies the array at `source`, or the group with all below it, to `dest`, where there is no node yet
+ * (or see `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not
+ * stored; each chunk or shard of the target is written once, whole; chunks whose bytes stay the same
+ * are copied as they are. Nothing is written unless every node can be copied. A metadata document is
+ * written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and
+ * repeating the call starts it anew.
  */
 OZARR_CHECKED ozarr_status ozarr_copy(const char *source, const char *dest,
     const ozarr_copy_options *options);
 
-/** As `ozarr_copy`, from and to paths in open stores. The stores may be the same. */
+/**
+ * Copies as `ozarr_copy` does, from `path` in one open store to `dest_path` in another, or in the same
+ * store.
+ */
 OZARR_CHECKED ozarr_status ozarr_copy_at(const ozarr_store *store, const char *path, ozarr_store *dest_store,
     const char *dest_path, const ozarr_copy_options *options);
 
@@ -823,26 +850,29 @@ OZARR_CHECKED ozarr_status ozarr_node_copy_at(const ozarr_store *store, const ch
  * `"run/t/c/0/0"`. */
 
 /**
- * What lies below `path` of another store, as a store of its own; an empty path is all of it, which with
- * mode `"r"` makes a store for reading only of any store. `mode` is `"r"` or `"r+"`.
+ * Opens the part of a store below `path` as a store of its own. An empty path is the whole store: with
+ * mode `"r"` this makes any store read-only. `mode` is `"r"` or `"r+"`.
  */
 OZARR_CHECKED ozarr_status ozarr_store_below(const ozarr_store *store, const char *path, const char *mode,
     ozarr_store **out);
 
 /**
- * Another store behind a cache of `bytes` bytes in memory: what is read is kept, and given again while the
- * key holds the same version. Each use asks the store for the version, and for nothing else. A single
- * read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
+ * Opens a store through a cache of `bytes` bytes in memory. Values that were read are kept and reused
+ * while the key's version in the store has not changed. Each use asks the store for the version only. A
+ * single read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
  */
 OZARR_CHECKED ozarr_status ozarr_store_cached(const ozarr_store *store, size_t bytes, const char *mode,
     ozarr_store **out);
 
-/** What a store can do, of its `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase, for example. */
+/**
+ * Gets what a store can do, as a sum of `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase,
+ * for example.
+ */
 OZARR_CHECKED ozarr_status ozarr_store_capabilities(const ozarr_store *store, uint32_t *capabilities);
 
 /**
- * For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which
- * has `cap` bytes. `*len` is their number, and is set also when the buffer is too small
+ * For tools: gets the bytes of a key (`"run/t/c/0/0"`) to `buf`, which has a capacity of `cap` bytes.
+ * `*len` becomes the number of bytes, and is set also when the buffer is too small
  * (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
  * `OZARR_ERR_NOT_FOUND` if the key holds nothing.
  */
@@ -854,12 +884,12 @@ OZARR_CHECKED ozarr_status ozarr_store_key_put(ozarr_store *store, const char *k
     size_t size);
 
 /**
- * For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no
- * error. A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
+ * For tools: removes a key. `*erased` (unless NULL) becomes whether it existed; a missing key is not an
+ * error. A store that cannot erase (a zip archive) gives `OZARR_ERR_UNSUPPORTED`.
  */
 OZARR_CHECKED ozarr_status ozarr_store_key_erase(ozarr_store *store, const char *key, bool *erased);
 
-/** For tools: whether a key holds anything. */
+/** For tools: gets whether a key exists. */
 OZARR_CHECKED ozarr_status ozarr_store_key_exists(const ozarr_store *store, const char *key, bool *exists);
 
 /**
@@ -891,8 +921,8 @@ enum {
 OZARR_CHECKED ozarr_status ozarr_buffer_alloc(size_t bytes, uint32_t flags, void **out);
 
 /**
- * Frees a buffer; no call may be using it. NULL is allowed. What is no buffer of ozarr, or was freed before,
- * stays as it is, and the thread's last error is `OZARR_ERR_INVALID_HANDLE`.
+ * Frees a buffer that no call is using. NULL is allowed. A pointer that is not a buffer of ozarr, or
+ * was freed before, is left alone, and the thread's last error is `OZARR_ERR_INVALID_HANDLE`.
  */
 void ozarr_buffer_free(void *buffer);
 

@@ -34,8 +34,8 @@ extern "C" {
  * returns. It must not touch the array or the document that it is called for, nor let a C++ exception or
  * `longjmp` out. `errno` and the floating-point environment are the host's own in it.
  *
- * The same functions and flags stand in the tables by which codecs, data types and more are registered (see
- * "Extensions"). */
+ * Such functions and flags are also in the tables by which codecs, data types and more are registered
+ * (see "Extensions"). */
 
 enum {
     /** In the flags of a table: its functions may be called by any thread, also by several at once. */
@@ -65,7 +65,7 @@ typedef struct ozarr_byte_range {
     uint64_t size;
 } ozarr_byte_range;
 
-/** Gives back what belongs to `context`: called once, after the last use of a table. */
+/** Frees what belongs to `context`: called once, after the last use of a table. */
 typedef void (*ozarr_destroy_function)(void *context);
 
 /** Puts all bytes of a key into `answer`, as one part. */
@@ -117,15 +117,16 @@ typedef struct ozarr_store_table {
     /** Handed on to every function. */
     void *context;
     /**
-     * Called when the last handle is gone and the last call has ended, which with functions that any thread
-     * may call, or that answer later, can be a moment after the call that frees the handle. May be NULL.
+     * Called when the last handle is gone and the last call has ended, which with functions that any
+     * thread may call, or that answer later, can be shortly after the call that frees the handle. May
+     * be NULL.
      */
     ozarr_destroy_function destroy;
     /** All bytes of a key. */
     ozarr_get_function get;
     /**
-     * Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else, and without it, whole values are read,
-     * each once for an access, and again to see whether it is the same still.
+     * Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else, and without it, whole values are
+     * read, each once for an access, and again to see whether it has changed.
      */
     ozarr_get_ranges_function get_ranges;
     /**
@@ -173,14 +174,14 @@ OZARR_CHECKED ozarr_status ozarr_store_from_table(const ozarr_context *context,
     const ozarr_store_table *table, const char *mode, ozarr_store **out);
 
 /**
- * Gives the next part of an answer: `size` bytes, which are copied. In an answer for ranges the parts are
- * those of the ranges, in order, and their sizes are checked.
+ * Adds the next part of an answer: `size` bytes, which are copied. In an answer for ranges the parts
+ * are those of the ranges, in order, and their sizes are checked.
  */
 OZARR_CHECKED ozarr_status ozarr_answer_put(ozarr_answer *answer, const void *data, size_t size);
 
 /**
- * Makes room for the next part of an answer: `*data` points to `size` bytes of 0, to be filled before the
- * function returns (of a read that was started: before `ozarr_answer_done`).
+ * Allocates the next part of an answer: `*data` becomes a pointer to `size` bytes of 0, to be filled
+ * before the function returns (of a read that was started: before `ozarr_answer_done`).
  */
 OZARR_CHECKED ozarr_status ozarr_answer_room(ozarr_answer *answer, size_t size, void **data);
 
@@ -202,7 +203,7 @@ OZARR_CHECKED ozarr_status ozarr_answer_size(ozarr_answer *answer, uint64_t size
  */
 OZARR_CHECKED ozarr_status ozarr_answer_done(ozarr_answer *answer, ozarr_status status);
 
-/** Tells of one key (or, for `list_dir`, of one name). */
+/** Adds one key (or, for `list_dir`, one name) to a listing. */
 OZARR_CHECKED ozarr_status ozarr_keys_add(ozarr_keys *keys, const char *key);
 
 /* ========================================================================================================
@@ -341,7 +342,7 @@ OZARR_CHECKED ozarr_status ozarr_register_member(const char *name, uint32_t flag
     ozarr_member_check_function check, void *context, ozarr_destroy_function destroy);
 
 /**
- * Takes back a registration: `extension` is one of `OZARR_EXTENSION_...`. What was built in under the name
+ * Removes a registration: `extension` is one of `OZARR_EXTENSION_...`. What was built in under the name
  * is back. `OZARR_ERR_NOT_FOUND` if there is no such registration.
  */
 OZARR_CHECKED ozarr_status ozarr_unregister(int32_t extension, const char *name);
@@ -373,7 +374,7 @@ enum {
 typedef ozarr_status (*ozarr_codec_open_function)(void *context, const char *configuration,
     int32_t zarr_format, ozarr_type type, size_t item_size, void **state, ozarr_type *encoded);
 
-/** Gives back what `open` has put into `*state`. */
+/** Frees what `open` has put into `*state`. */
 typedef void (*ozarr_codec_close_function)(void *context, void *state);
 
 /** How many bytes `decoded` bytes are encoded to: at most, or, if it sets `*exact`, exactly. */
@@ -382,8 +383,8 @@ typedef ozarr_status (*ozarr_codec_size_function)(void *context, void *state, si
 
 /**
  * Encodes or decodes `size` bytes into `dst`, which has `cap` bytes; `*len` becomes the number that was
- * written. A `dst` that is too small for what is decoded is `OZARR_ERR_BUFFER_SIZE`: where nobody knows the
- * decoded size, the function is called again with a larger one.
+ * written. A `dst` that is too small for what is decoded is `OZARR_ERR_BUFFER_SIZE`: where the decoded
+ * size is not known, the function is called again with a larger one.
  */
 typedef ozarr_status (*ozarr_codec_function)(void *context, void *state, const void *src, size_t size,
     void *dst, size_t cap, size_t *len);
@@ -394,7 +395,10 @@ typedef struct ozarr_codec_table {
     size_t struct_size;
     /** A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_CODEC_ELEMENTWISE`, or 0. */
     uint32_t flags;
-    /** One of `OZARR_CODEC_...`: where it stands in a v3 list. In v2 all kinds stand anywhere. */
+    /**
+     * One of `OZARR_CODEC_...`: its position in a v3 list. In v2 codecs of all kinds can be at any
+     * position.
+     */
     int32_t kind;
     /** The name in v3, or NULL. Copied. */
     const char *name;
@@ -453,8 +457,8 @@ enum {
 };
 
 /**
- * Converts `count` elements from `src` to `dst`, which do not overlap. Elements may lie unaligned. A value
- * that does not fit is `OZARR_ERR_RANGE`.
+ * Converts `count` elements from `src` to `dst`, which do not overlap. Elements may be unaligned. A
+ * value that does not fit is `OZARR_ERR_RANGE`.
  */
 typedef ozarr_status (*ozarr_dtype_convert_function)(void *context, const void *src, void *dst, size_t count);
 

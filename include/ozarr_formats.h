@@ -25,16 +25,19 @@ extern "C" {
  * The option `"nczarr"` of `ozarr_store_open_ex` says when they are written, so that netCDF-C opens
  * `file://PATH#mode=nczarr,file`. Without them it opens what has names of dimensions by `mode=zarr`. */
 
-/** The version in the superblock that the root of NCZarr has (`"2.0.0"`), or an empty text. */
+/** Gets the version in the superblock of a root that NCZarr wrote (`"2.0.0"`), or an empty string. */
 OZARR_CHECKED ozarr_status ozarr_group_nc_version(const ozarr_group *group, char *buf, size_t cap,
     size_t *len);
 
-/** The number of dimensions that the group itself defines for netCDF: 0 where netCDF-C did not write it. */
+/**
+ * Gets the number of dimensions that the group itself defines for netCDF: 0 if netCDF-C did not write
+ * it.
+ */
 OZARR_CHECKED ozarr_status ozarr_group_nc_dimension_count(const ozarr_group *group, size_t *count);
 
 /**
- * Name, length (`extent` may be NULL) and whether it is unlimited (`unlimited` may be NULL) of dimension
- * number `index`, from 0.
+ * Gets the name, the length (`*extent`) and whether it is unlimited (`*unlimited`) of dimension number
+ * `index`, from 0. `extent` and `unlimited` may be NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_group_nc_dimension(const ozarr_group *group, size_t index, char *buf,
     size_t cap, size_t *len, int64_t *extent, bool *unlimited);
@@ -46,18 +49,18 @@ OZARR_CHECKED ozarr_status ozarr_group_nc_dimension(const ozarr_group *group, si
 OZARR_CHECKED ozarr_status ozarr_group_nc_define_dimension(ozarr_group *group, const char *name,
     int64_t length, bool unlimited);
 
-/** Whether netCDF sees a variable without dimensions, which it stores as an array of one element. */
+/** Gets whether netCDF sees a variable without dimensions, which it stores as an array of one element. */
 OZARR_CHECKED ozarr_status ozarr_array_nc_is_scalar(const ozarr_array *array, bool *scalar);
 
 /**
- * The type that netCDF has for the array's elements: `"char"`, `"string"` or that of a number
+ * Gets the type that netCDF has for the array's elements: `"char"`, `"string"` or that of a number
  * (`"float32"`); an empty text for what netCDF does not have.
  */
 OZARR_CHECKED ozarr_status ozarr_array_nc_type(const ozarr_array *array, char *buf, size_t cap, size_t *len);
 
 /**
- * The type that netCDF wrote for an attribute: `"char"`, `"string"`, `"json"` or that of a number; an empty
- * text where it is not said.
+ * Gets the type that netCDF wrote for an attribute: `"char"`, `"string"`, `"json"` or that of a number;
+ * an empty text where it is not said.
  */
 OZARR_CHECKED ozarr_status ozarr_attr_nc_type(const ozarr_node *node, const char *name, char *buf, size_t cap,
     size_t *len);
@@ -70,35 +73,36 @@ OZARR_CHECKED ozarr_status ozarr_attr_nc_type(const ozarr_node *node, const char
  * falling resolution. These functions only read the metadata; the arrays are opened by their paths. */
 
 /**
- * The number of images that the group holds: 0 for groups of other kinds. Metadata of images that are not
- * as OME-Zarr has them are `OZARR_ERR_METADATA`, with the field.
+ * Gets the number of images in the group: 0 for groups of other kinds. Metadata that break the rules of
+ * OME-Zarr are `OZARR_ERR_METADATA`, with the field.
  */
 OZARR_CHECKED ozarr_status ozarr_group_image_count(const ozarr_group *group, size_t *count);
 
-/** The numbers of levels and of axes of an image (from 0); either may be NULL. */
+/** Gets the numbers of levels and of axes of image number `image`, from 0; either may be NULL. */
 OZARR_CHECKED ozarr_status ozarr_group_image_size(const ozarr_group *group, size_t image, size_t *levels,
     size_t *axes);
 
-/** The path of a level's array below the group; level 0 has the highest resolution. */
+/** Gets the path of a level's array below the group; level 0 has the highest resolution. */
 OZARR_CHECKED ozarr_status ozarr_group_image_level(const ozarr_group *group, size_t image, size_t level,
     char *buf, size_t cap, size_t *len);
 
 /**
- * The distance between neighbours, and the place of the first element, along each axis of a level: `room`
- * numbers each, at least as many as there are axes. Either may be NULL.
+ * Gets the distance between neighbours (`scale`) and the location of the first element (`translation`)
+ * along each axis of a level. Each has a capacity of `room` numbers, at least the number of axes.
+ * Either may be NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_group_image_scale(const ozarr_group *group, size_t image, size_t level,
     size_t room, double *scale, double *translation);
 
-/** The name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`. */
+/** Gets the name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`. */
 OZARR_CHECKED ozarr_status ozarr_group_image_axis_name(const ozarr_group *group, size_t image, size_t axis,
     char *buf, size_t cap, size_t *len);
 
-/** The kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text. */
+/** Gets the kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text. */
 OZARR_CHECKED ozarr_status ozarr_group_image_axis_kind(const ozarr_group *group, size_t image, size_t axis,
     char *buf, size_t cap, size_t *len);
 
-/** The unit of an axis, such as `"micrometer"`; may be an empty text. */
+/** Gets the unit of an axis, such as `"micrometer"`; may be an empty text. */
 OZARR_CHECKED ozarr_status ozarr_group_image_axis_unit(const ozarr_group *group, size_t image, size_t axis,
     char *buf, size_t cap, size_t *len);
 
@@ -107,10 +111,10 @@ OZARR_CHECKED ozarr_status ozarr_group_image_axis_unit(const ozarr_group *group,
  * ======================================================================================================== */
 
 /**
- * Makes a zip archive readable whose writer died before it flushed: its entries up to the last whole one
- * get a new directory, and what is torn behind them is cut off. `path` is the file. `*keys` and `*lost`
- * (unless NULL) become the number of keys that it has now, and of entries that were begun and are lost. A
- * file that can be read is left as it is.
+ * Repairs the zip archive `path` (a file) whose writer died before it flushed: its complete entries get
+ * a new directory, and an incomplete one at the end is cut off. `*keys` (unless NULL) becomes the
+ * number of keys that the archive has now, `*lost` (unless NULL) the number of entries that were begun
+ * and are lost. A file that can be read is left as it is.
  */
 OZARR_CHECKED ozarr_status ozarr_zip_repair(const char *path, int64_t *keys, int64_t *lost);
 

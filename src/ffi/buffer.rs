@@ -31,8 +31,8 @@ pub unsafe extern "C" fn ozarr_buffer_alloc(bytes: usize, flags: u32, out: *mut 
     })
 }
 
-/// Frees a buffer; no call may be using it. NULL is allowed. What is no buffer of ozarr, or was freed before,
-/// stays as it is, and the thread's last error is `OZARR_ERR_INVALID_HANDLE`.
+/// Frees a buffer that no call is using. NULL is allowed. A pointer that is not a buffer of ozarr, or
+/// was freed before, is left alone, and the thread's last error is `OZARR_ERR_INVALID_HANDLE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_buffer_free(buffer: *mut c_void) {
     entry!("ozarr_buffer_free", else (), { if buffer.is_null() { Ok(()) } else { buffer::free(buffer.cast()) } })

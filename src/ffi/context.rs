@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// The most threads that can be asked for.
 const MAX_THREADS: usize = 4096;
 
-/// Makes a context with the default settings.
+/// Creates a context with the default settings.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozarr_status {
@@ -41,8 +41,8 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// or `"0"`, `"false"` or `"off"`.
 ///
 /// - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
-/// - `"strict"`: `"1"` makes errors (`OZARR_ERR_METADATA`) of what is odd in a node's metadata and is read all
-///   the same otherwise, `"0"` is the default. What these things are: docs/formats.md.
+/// - `"strict"`: `"1"` makes deviations in a node's metadata errors (`OZARR_ERR_METADATA`) that are read
+///   nevertheless with `"0"`, the default. docs/formats.md lists them.
 /// - `"chunk_cache"`: the bytes of memory for decoded chunks that all arrays which are opened with the
 ///   context from now on share; `"0"`, the default, is none. As `ozarr_node_set` says, which sets it for
 ///   one array; arrays whose chunks are too large for it do not use it.
@@ -67,8 +67,8 @@ pub unsafe extern "C" fn ozarr_context_set(context: *mut ozarr_context, key: *co
     })
 }
 
-/// The value of a setting of a context (NULL: the default one), in the form in which it can be set again.
-/// `"threads"` is the number that calls use where none was set, too.
+/// Gets a setting of a context (NULL: the default one), in the form in which it can be set again. If
+/// `"threads"` was never set it is the number that calls use.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_get(
@@ -165,12 +165,12 @@ fn log_of_environment() -> Option<Log> {
     Some(Log { level, call: Arc::new(|_, text| drop(writeln!(std::io::stderr(), "ozarr: {text}"))) })
 }
 
-/// Has `fn` called for what is odd in the nodes of stores that are opened with this context (NULL: the
-/// default one) from now on, once for each open, with a message such as `"HD-10: t/.zarray: ..."`; the
-/// ids are those of docs/formats.md. `level` is the last level that is reported. `fn` is called with
-/// `user`, which must stay valid as long as those stores and their nodes are open. NULL ends it, also
-/// what `OZARR_LOG` in the environment (`warning` or `info`) asks for: such messages go to standard
-/// error unless a function takes them.
+/// Sets the function `fn` that is called for deviations in the nodes of stores that are opened with this
+/// context (NULL: the default one) from now on, once for each open, with a message such as `"HD-10:
+/// t/.zarray: ..."`; the ids are those of docs/formats.md. `level` is the last level that is reported.
+/// `fn` is called with `user`, which must stay valid as long as those stores and their nodes are open.
+/// NULL ends it, also what `OZARR_LOG` in the environment (`warning` or `info`) asks for: such messages
+/// go to standard error unless a function takes them.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_context_set_log(

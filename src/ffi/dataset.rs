@@ -176,7 +176,8 @@ pub unsafe extern "C" fn ozarr_dataset_dimension_length(
 
 /// Defines a variable and creates its array: the type of its elements and its `rank` dimensions, which
 /// are defined before (`OZARR_ERR_NOT_FOUND`). The fill value of a floating-point variable is NaN
-/// (`ozarr_array_create` has 0), of others 0. `out` may be NULL.
+/// (`ozarr_array_create` sets 0); that of other types is 0, or, for numbers in format 2, undefined.
+/// `out` may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_variable(

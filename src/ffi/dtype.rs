@@ -109,7 +109,7 @@ pub unsafe extern "C" fn ozarr_dtype_parse(text: *const c_char, format: i32, out
     })
 }
 
-/// The data type of one of the numbers `OZARR_BOOL` ... .
+/// Makes the data type of a number of `ozarr_type`: one of `OZARR_BOOL` ... .
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_of(r#type: ozarr_type, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -121,8 +121,9 @@ pub unsafe extern "C" fn ozarr_dtype_of(r#type: ozarr_type, out: *mut *mut ozarr
     })
 }
 
-/// Text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it, `'\0'` as C does. It
-/// converts to and from every type of text; an array cannot have blanks for padding.
+/// Makes the type of text of `size` bytes in memory, padded with `pad`: `' '` as Fortran holds it,
+/// `'\0'` as C does. It converts to and from every type of text; an array cannot have blanks for
+/// padding.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: c_char, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -141,7 +142,7 @@ pub unsafe extern "C" fn ozarr_dtype_chars(size: usize, pad: c_char, out: *mut *
     })
 }
 
-/// A struct of `size` bytes that has no fields yet.
+/// Makes a struct of `size` bytes without fields.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -155,9 +156,9 @@ pub unsafe extern "C" fn ozarr_dtype_struct(size: usize, out: *mut *mut ozarr_dt
     })
 }
 
-/// Adds a field to a struct: its name, its distance from the struct's beginning (`offsetof`), its type, and
-/// the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may leave gaps;
-/// an array that is made with the type has none.
+/// Adds a field to a struct: its name, its offset from the struct's beginning (`offsetof`), its type,
+/// and the rank and shape of a field that is an array itself (0 and NULL for one value). Fields may
+/// leave gaps; an array that is made with the type has none.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_add_field(
@@ -197,7 +198,7 @@ pub unsafe extern "C" fn ozarr_dtype_free(dtype: *mut ozarr_dtype) {
     entry!("ozarr_dtype_free", else (), { ozarr_dtype::free(dtype, "dtype") })
 }
 
-/// The data type of an array, with the byte order in which format 2 stores it.
+/// Gets the data type of an array, with the byte order in which format 2 stores it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_dtype(array: *const ozarr_array, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -208,8 +209,8 @@ pub unsafe extern "C" fn ozarr_array_dtype(array: *const ozarr_array, out: *mut 
     })
 }
 
-/// A specification for an array of that data type; else as `ozarr_spec_new`. A struct is stored without the
-/// gaps between its fields.
+/// Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
+/// without the gaps between its fields.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_new_dtype(
@@ -232,7 +233,7 @@ pub unsafe extern "C" fn ozarr_spec_new_dtype(
     })
 }
 
-/// The fill value: one element of that data type at `value`, which has `size` bytes.
+/// Sets the fill value: one element of type `dtype` at `value`, which has `size` bytes.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_fill_dtype(

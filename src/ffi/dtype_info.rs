@@ -63,7 +63,7 @@ pub const OZARR_BYTES_BIG: ozarr_byte_order = 2;
 /// Fields of a struct have different orders.
 pub const OZARR_BYTES_MIXED: ozarr_byte_order = 3;
 
-/// The class of the type.
+/// Gets the class of the type.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_get_kind(dtype: *const ozarr_dtype, kind: *mut ozarr_dtype_kind) -> ozarr_status {
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn ozarr_dtype_get_kind(dtype: *const ozarr_dtype, kind: *
     })
 }
 
-/// The number of the type; `OZARR_BY_DTYPE` where it has none.
+/// Gets the number of the type; `OZARR_BY_DTYPE` if it has no number.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_type(dtype: *const ozarr_dtype, r#type: *mut ozarr_type) -> ozarr_status {
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn ozarr_dtype_type(dtype: *const ozarr_dtype, r#type: *mu
     })
 }
 
-/// The bytes of one element.
+/// Gets the size of one element in bytes.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes: *mut usize) -> ozarr_status {
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes:
     })
 }
 
-/// The alignment that a C compiler gives an element. Your memory need not be aligned.
+/// Gets the alignment that a C compiler gives an element. Your memory need not be aligned.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_alignment(dtype: *const ozarr_dtype, bytes: *mut usize) -> ozarr_status {
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn ozarr_dtype_alignment(dtype: *const ozarr_dtype, bytes:
     })
 }
 
-/// The byte order that the type has in a file.
+/// Gets the byte order that the type has in a file.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order: *mut ozarr_byte_order) -> ozarr_status {
@@ -131,8 +131,8 @@ pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order
     })
 }
 
-/// What a time counts: `scale` of the unit called Y, M, W, D, h, m, s, ms, us, ns, ps, fs, as or generic.
-/// `OZARR_ERR_TYPE` for other types.
+/// Gets the unit of a time type: a count is `*scale` times the unit Y, M, W, D, h, m, s, ms, us, ns, ps,
+/// fs, as or generic. `OZARR_ERR_TYPE` for other types.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_unit(
@@ -167,7 +167,8 @@ pub unsafe extern "C" fn ozarr_dtype_equal(dtype: *const ozarr_dtype, other: *co
     })
 }
 
-/// The name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`, `struct`.
+/// Gets the name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`,
+/// `struct`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_name(dtype: *const ozarr_dtype, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -178,9 +179,9 @@ pub unsafe extern "C" fn ozarr_dtype_name(dtype: *const ozarr_dtype, buf: *mut c
     })
 }
 
-/// The type as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
-/// `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte orders
-/// or with shapes.
+/// Gets the type as JSON, as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
+/// `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte
+/// orders or with shapes.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_to_json(
@@ -207,7 +208,7 @@ pub unsafe extern "C" fn ozarr_dtype_to_json(
     })
 }
 
-/// The number of fields of a struct, unnamed padding not among them; 0 for other types.
+/// Gets the number of fields of a struct, without unnamed padding; 0 for other types.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_count(dtype: *const ozarr_dtype, count: *mut usize) -> ozarr_status {
@@ -240,7 +241,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_index(dtype: *const ozarr_dtype, name
     })
 }
 
-/// The name of a field, by its number from 0.
+/// Gets the name of a field, by its number from 0.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_name(
@@ -257,7 +258,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_name(
     })
 }
 
-/// The distance of a field from the struct's beginning, in bytes.
+/// Gets the offset of a field from the struct's beginning, in bytes.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, index: usize, offset: *mut usize) -> ozarr_status {
@@ -268,7 +269,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, ind
     })
 }
 
-/// The data type of a field (of each of its values, where it has a shape), as a new handle.
+/// Gets the data type of a field (of each of its values, where it has a shape), as a new handle.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_field_dtype(dtype: *const ozarr_dtype, index: usize, out: *mut *mut ozarr_dtype) -> ozarr_status {
@@ -306,7 +307,7 @@ pub unsafe extern "C" fn ozarr_dtype_field_shape(
     })
 }
 
-/// The value that elements have where nobody chose one: 0, false, no text, "not a time". One element to
+/// Gets the default value of the type: 0, false, an empty string, "not a time". One element goes to
 /// `value`, which has `size` bytes.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -318,7 +319,8 @@ pub unsafe extern "C" fn ozarr_dtype_default_scalar(dtype: *const ozarr_dtype, v
     })
 }
 
-/// One element at `value` (`size` bytes) as a metadata document of `format` 2 or 3 has it in `fill_value`.
+/// Converts one element at `value` (`size` bytes) to JSON, as a metadata document of `format` 2 or 3 has
+/// it in `fill_value`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
@@ -341,8 +343,8 @@ pub unsafe extern "C" fn ozarr_dtype_scalar_to_json(
     })
 }
 
-/// One element, to `value` (`size` bytes), from what a metadata document of `format` 2 or 3 has in
-/// `fill_value`. A value that the type does not have, such as a number out of range, is
+/// Converts JSON, as a metadata document of `format` 2 or 3 has it in `fill_value`, to one element at
+/// `value` (`size` bytes). A value that the type does not have, such as a number out of range, is
 /// `OZARR_ERR_METADATA`.
 #[unsafe(no_mangle)]
 #[must_use]

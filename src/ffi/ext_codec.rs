@@ -41,7 +41,7 @@ pub type ozarr_codec_open_function = Option<
         encoded: *mut ozarr_type,
     ) -> ozarr_status,
 >;
-/// Gives back what `open` has put into `*state`.
+/// Frees what `open` has put into `*state`.
 pub type ozarr_codec_close_function = Option<unsafe extern "C" fn(context: *mut c_void, state: *mut c_void)>;
 /// How many bytes `decoded` bytes are encoded to: at most, or, if it sets `*exact`, exactly.
 pub type ozarr_codec_size_function = Option<

@@ -196,7 +196,7 @@ pub unsafe extern "C" fn ozarr_register_member(
     })
 }
 
-/// Takes back a registration: `extension` is one of `OZARR_EXTENSION_...`. What was built in under the name
+/// Removes a registration: `extension` is one of `OZARR_EXTENSION_...`. What was built in under the name
 /// is back. `OZARR_ERR_NOT_FOUND` if there is no such registration.
 #[unsafe(no_mangle)]
 #[must_use]

@@ -59,7 +59,7 @@ pub struct ozarr_byte_range {
     pub size: u64,
 }
 
-/// Gives back what belongs to `context`: called once, after the last use of a table.
+/// Frees what belongs to `context`: called once, after the last use of a table.
 pub type ozarr_destroy_function = Option<unsafe extern "C" fn(context: *mut c_void)>;
 /// Puts all bytes of a key into `answer`, as one part.
 pub type ozarr_get_function =
@@ -193,8 +193,8 @@ pub unsafe extern "C" fn ozarr_store_from_table(
     })
 }
 
-/// Gives the next part of an answer: `size` bytes, which are copied. In an answer for ranges the parts are
-/// those of the ranges, in order, and their sizes are checked.
+/// Adds the next part of an answer: `size` bytes, which are copied. In an answer for ranges the parts
+/// are those of the ranges, in order, and their sizes are checked.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_answer_put(answer: *mut ozarr_answer, data: *const c_void, size: usize) -> ozarr_status {
@@ -270,7 +270,7 @@ pub unsafe extern "C" fn ozarr_answer_done(answer: *mut ozarr_answer, status: oz
     })
 }
 
-/// Tells of one key (or, for `list_dir`, of one name).
+/// Adds one key (or, for `list_dir`, one name) to a listing.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_keys_add(keys: *mut ozarr_keys, key: *const c_char) -> ozarr_status {

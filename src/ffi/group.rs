@@ -9,8 +9,9 @@ use super::types::{create, ozarr_array, ozarr_create, ozarr_group, ozarr_spec};
 use crate::node::{Array, Group, Mode, Store};
 use std::ffi::c_char;
 
-/// Creates a group, with the groups above it that are missing, up to the root of the location. It has the
-/// Zarr format of the group above it; 3 where there is none.
+/// Creates a group at `location`, with the groups above it that are missing, up to the root. It has the
+/// Zarr format of the group above it; 3 without one. `flags` says what to do if a node already exists
+/// there.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, flags: ozarr_create, out: *mut *mut ozarr_group) -> ozarr_status {
@@ -25,7 +26,7 @@ pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, flags: ozar
     })
 }
 
-/// Opens a group. Mode `"r"` is for reading only, `"r+"` for reading and writing.
+/// Opens the group at `location`. `mode` `"r"` is for reading only, `"r+"` for reading and writing.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_group) -> ozarr_status {
@@ -39,8 +40,8 @@ pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const 
     })
 }
 
-/// Creates a group below `group`, of the same Zarr format. `path` may have several names, `"a/b"`; groups in
-/// between that are missing are created.
+/// Creates a group at `path` below `group`, with the Zarr format of `group`. `path` may have several
+/// names, `"a/b"`; groups in between that are missing are created.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create_group(
@@ -60,8 +61,8 @@ pub unsafe extern "C" fn ozarr_group_create_group(
     })
 }
 
-/// Opens a group below `group`, in the same mode. Consolidated metadata that `group` was opened with are
-/// used; see the option `"consolidated"` of `ozarr_store_open_ex`.
+/// Opens the group at `path` below `group`, in the mode of `group`. Consolidated metadata that `group`
+/// was opened with are used; see the option `"consolidated"` of `ozarr_store_open_ex`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_group(
@@ -79,7 +80,7 @@ pub unsafe extern "C" fn ozarr_group_open_group(
     })
 }
 
-/// Creates an array below `group` as `spec` says.
+/// Creates an array at `path` below `group` as `spec` says; `flags` as for `ozarr_array_create`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create_array(
@@ -101,7 +102,8 @@ pub unsafe extern "C" fn ozarr_group_create_array(
     })
 }
 
-/// Opens an array below `group`, in the same mode; as for `ozarr_group_open_group`.
+/// Opens the array at `path` below `group`, in the group's mode. Consolidated metadata are used as by
+/// `ozarr_group_open_group`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_open_array(
@@ -119,8 +121,8 @@ pub unsafe extern "C" fn ozarr_group_open_array(
     })
 }
 
-/// Collects the metadata of everything below the group into one document, so that readers open the hierarchy
-/// with one read (xarray looks for it). To be called again when nodes were added or changed.
+/// Collects the metadata of everything below the group into one document, so that readers open the
+/// hierarchy with one read (xarray looks for it). Call it again after nodes were added or changed.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_consolidate(group: *mut ozarr_group) -> ozarr_status {

@@ -58,7 +58,7 @@ pub unsafe extern "C" fn ozarr_group_image_count(group: *const ozarr_group, coun
     })
 }
 
-/// The numbers of levels and of axes of an image (from 0); either may be NULL.
+/// Gets the numbers of levels and of axes of image number `image`, from 0; either may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_size(
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn ozarr_group_image_size(
     })
 }
 
-/// The path of a level's array below the group; level 0 has the highest resolution.
+/// Gets the path of a level's array below the group; level 0 has the highest resolution.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_level(
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn ozarr_group_image_scale(
     })
 }
 
-/// The name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`.
+/// Gets the name of an axis (from 0, in the order of the arrays' dimensions), such as `"y"`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_axis_name(
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn ozarr_group_image_axis_name(
     })
 }
 
-/// The kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text.
+/// Gets the kind of an axis: `"space"`, `"time"`, `"channel"`, another word, or an empty text.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_axis_kind(
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn ozarr_group_image_axis_kind(
     })
 }
 
-/// The unit of an axis, such as `"micrometer"`; may be an empty text.
+/// Gets the unit of an axis, such as `"micrometer"`; may be an empty text.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_image_axis_unit(

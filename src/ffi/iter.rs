@@ -71,7 +71,7 @@ pub unsafe extern "C" fn ozarr_node_iter_next(iter: *mut ozarr_node_iter, more: 
     })
 }
 
-/// The path of the node relative to the group: of a child its name.
+/// Gets the path of the node relative to the group: for a child its name.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_iter_name(iter: *const ozarr_node_iter, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -81,8 +81,8 @@ pub unsafe extern "C" fn ozarr_node_iter_name(iter: *const ozarr_node_iter, buf:
     })
 }
 
-/// The kind of the node. Where only children are listed, in a directory, the first call reads the child's
-/// document.
+/// Gets the kind of the node. Where only children are listed, in a directory, the first call reads the
+/// child's metadata.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_iter_kind(iter: *const ozarr_node_iter, kind: *mut ozarr_node_kind) -> ozarr_status {
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn ozarr_node_iter_kind(iter: *const ozarr_node_iter, kind
     })
 }
 
-/// Why the node cannot be understood, as a message; an empty text if it can.
+/// Gets the error message of a node that cannot be understood; an empty string if it can.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_iter_error(

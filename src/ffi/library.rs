@@ -10,22 +10,22 @@ const FEATURES: &[&str] = &["v2", "v3", "file", "memory", "sharding"];
 /// What comes with the cargo feature `cloud`.
 const CLOUD: &[&str] = if cfg!(feature = "cloud") { &["cloud", "s3", "gs", "az", "http"] } else { &[] };
 
-/// The version of the library that runs, such as `"0.1.0"`. Never to be freed.
+/// Returns the version of the library that runs, such as `"0.1.0"`. The string must not be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_version() -> *const c_char {
     entry!("ozarr_version", else c"".as_ptr(), { Ok(concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()) })
 }
 
-/// The version of the binary interface, which is also that in the library's name (`libozarr.so.0`). Within
-/// one version, functions and constants are only ever added.
+/// Returns the version of the binary interface, which is also that in the library's name
+/// (`libozarr.so.0`). Within one version, functions and constants are only ever added.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_abi_version() -> i32 {
     entry!("ozarr_abi_version", else 0, { Ok(0) })
 }
 
-/// Whether this build has a codec, store or format of that name: `"zstd"`, `"blosc"`, `"lzma"`,
-/// `"sharding"`, `"transpose"`, `"memory"`, `"cloud"`, `"v2"`, ... Codecs have their names in metadata, of
-/// v2 or v3. False for names that it does not know, and for NULL.
+/// Returns whether this build has the codec, store or format `name`: `"zstd"`, `"blosc"`, `"lzma"`,
+/// `"sharding"`, `"transpose"`, `"memory"`, `"cloud"`, `"v2"`, ... Codecs have their names in metadata,
+/// of v2 or v3. False for names that it does not know, and for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_has_feature(name: *const c_char) -> bool {
     entry!("ozarr_has_feature", else false, {

@@ -15,7 +15,7 @@ use crate::error::{bail, err};
 use crate::node::{NcType, Node};
 use std::ffi::c_char;
 
-/// The version in the superblock that the root of NCZarr has (`"2.0.0"`), or an empty text.
+/// Gets the version in the superblock of a root that NCZarr wrote (`"2.0.0"`), or an empty string.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_version(group: *const ozarr_group, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -26,7 +26,8 @@ pub unsafe extern "C" fn ozarr_group_nc_version(group: *const ozarr_group, buf: 
     })
 }
 
-/// The number of dimensions that the group itself defines for netCDF: 0 where netCDF-C did not write it.
+/// Gets the number of dimensions that the group itself defines for netCDF: 0 if netCDF-C did not write
+/// it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_group, count: *mut usize) -> ozarr_status {
@@ -37,8 +38,8 @@ pub unsafe extern "C" fn ozarr_group_nc_dimension_count(group: *const ozarr_grou
     })
 }
 
-/// Name, length (`extent` may be NULL) and whether it is unlimited (`unlimited` may be NULL) of dimension
-/// number `index`, from 0.
+/// Gets the name, the length (`*extent`) and whether it is unlimited (`*unlimited`) of dimension number
+/// `index`, from 0. `extent` and `unlimited` may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_nc_dimension(
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn ozarr_group_nc_define_dimension(
     })
 }
 
-/// Whether netCDF sees a variable without dimensions, which it stores as an array of one element.
+/// Gets whether netCDF sees a variable without dimensions, which it stores as an array of one element.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_nc_is_scalar(array: *const ozarr_array, scalar: *mut bool) -> ozarr_status {
@@ -96,7 +97,7 @@ pub unsafe extern "C" fn ozarr_array_nc_is_scalar(array: *const ozarr_array, sca
     })
 }
 
-/// The type that netCDF has for the array's elements: `"char"`, `"string"` or that of a number
+/// Gets the type that netCDF has for the array's elements: `"char"`, `"string"` or that of a number
 /// (`"float32"`); an empty text for what netCDF does not have.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -108,8 +109,8 @@ pub unsafe extern "C" fn ozarr_array_nc_type(array: *const ozarr_array, buf: *mu
     })
 }
 
-/// The type that netCDF wrote for an attribute: `"char"`, `"string"`, `"json"` or that of a number; an empty
-/// text where it is not said.
+/// Gets the type that netCDF wrote for an attribute: `"char"`, `"string"`, `"json"` or that of a number;
+/// an empty text where it is not said.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_nc_type(

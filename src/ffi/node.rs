@@ -1,7 +1,7 @@
 //! Nodes of either kind
 //!
-//! What arrays and groups have in common is asked of them as nodes:
-//! `ozarr_node_path(ozarr_array_node(t), ...)`.
+//! Functions for what arrays and groups have in common take nodes: `ozarr_node_path(ozarr_array_node(t),
+//! ...)`.
 
 use super::context::default_context;
 use super::entry;
@@ -14,15 +14,15 @@ use crate::node::{Mode, Node, Store};
 use std::ffi::c_char;
 use std::ptr::null_mut;
 
-/// The array as a node: the same handle, for functions that take arrays and groups. Nothing is to be
-/// freed.
+/// Returns the array's own handle as a node, for functions that take arrays and groups. There is nothing
+/// to free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_array_node(array: *const ozarr_array) -> *mut ozarr_node {
     entry!("ozarr_array_node", else null_mut(), { Ok(array.cast_mut().cast()) })
 }
 
-/// The group as a node: the same handle, for functions that take arrays and groups. Nothing is to be
-/// freed.
+/// Returns the group's own handle as a node, for functions that take arrays and groups. There is nothing
+/// to free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_group_node(group: *const ozarr_group) -> *mut ozarr_node {
     entry!("ozarr_group_node", else null_mut(), { Ok(group.cast_mut().cast()) })
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn ozarr_node_erase(location: *const c_char) -> ozarr_stat
     })
 }
 
-/// The node's path in its store, such as `"fields/temperature"`; empty for the root.
+/// Gets the node's path in its store, such as `"fields/temperature"`; empty for the root.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_path(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn ozarr_node_path(node: *const ozarr_node, buf: *mut c_ch
     })
 }
 
-/// The node's metadata document (`zarr.json`, `.zarray` or `.zgroup`) as JSON.
+/// Gets the node's metadata document (`zarr.json`, `.zarray` or `.zgroup`) as JSON.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_metadata(node: *const ozarr_node, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn ozarr_node_metadata(node: *const ozarr_node, buf: *mut 
     })
 }
 
-/// The Zarr format: 2 or 3.
+/// Gets the Zarr format: 2 or 3.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format: *mut i32) -> ozarr_status {
@@ -109,17 +109,18 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 ///
 /// - `"write_fill_chunks"`: `"1"` stores also chunks that hold nothing but the fill value; `"0"` (the
 ///   default) leaves them out, they read the same.
-/// - `"chunk_cache"`: the bytes of memory for decoded chunks (inner chunks of shards) of which only parts
-///   are read; `"0"`, the default, is none. Every use asks the store whether the chunk is still what it was:
-///   one look at a file, so what comes out is what is stored, whoever changed it, on file systems whose
-///   times can be relied on. For programs that read element by element. In stores that are far away it is of
-///   no use (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
+/// - `"chunk_cache"`: the bytes of memory for decoded chunks (inner chunks of shards) of which only
+///   parts are read; `"0"`, the default, is none. Every use checks whether the stored chunk has changed
+///   (one system call for a file), so that changes by others are seen, on file systems with reliable
+///   times. It is for programs that read element by element, and of no use for remote stores
+///   (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
 /// - `"write_back"`: the bytes of memory in which parts of chunks that are written wait until their
-///   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this handle
-///   stores what it is about to read; others see what was written when its chunk is whole, or after a flush.
-///   Short of memory, the chunks that wait for the longest time are stored. Flushing and closing tell what
-///   could not be stored; what could not goes on waiting, and the next flush tries again.
-///   Less than one chunk is `OZARR_ERR_LIMIT`. A child of `fork` begins with nothing that waits.
+///   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this
+///   handle stores what it is about to read; others see what was written when its chunk is whole, or
+///   after a flush. When the memory is used up, the chunks that have waited longest are stored. Flushing
+///   and closing report errors of storing; chunks that could not be stored keep waiting, and the next
+///   flush tries again. Less than one chunk is `OZARR_ERR_LIMIT`. After `fork` no writes wait in the
+///   child.
 /// - `"measure_time"`: `"1"` measures the time in codecs for `ozarr_array_stats`; `"0"` is the default.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -131,10 +132,10 @@ pub unsafe extern "C" fn ozarr_node_set(node: *mut ozarr_node, key: *const c_cha
     })
 }
 
-/// The value of a setting of `ozarr_node_set`, in the form in which it can be set again (`"1"` or `"0"`, or a
-/// number of bytes). Two more can only be asked for: `"mode"` is `"r+"` where the node may be changed, else
-/// `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is in
-/// none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them).
+/// Gets a setting of `ozarr_node_set`, in the form in which it can be set again (`"1"` or `"0"`, or a
+/// number of bytes). Two more are read-only: `"mode"` is `"r+"` where the node may be changed, else
+/// `"r"`; `"draft"` is the draft of Zarr v3 that the node is in, `"d0"` or `"d2"`, and empty where it is
+/// in none (drafts are only read; `ozarr_migrate` makes Zarr v3 of them).
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_get(
@@ -151,8 +152,8 @@ pub unsafe extern "C" fn ozarr_node_get(
     })
 }
 
-/// Reads the node's documents again: shape, attributes and all else that this handle knows may have been
-/// changed by other handles and processes.
+/// Reads the node's metadata documents again, because other handles and processes may have changed its
+/// shape or attributes.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_refresh(node: *mut ozarr_node) -> ozarr_status {

@@ -11,29 +11,32 @@
 //! ozarr_request_free(r);
 //! ```
 //!
-//! Memory.    Until the request is done, the elements of a write must not change and those of a read mean
-//!            nothing. With `OZARR_REQUEST_COPY` those of a write are copied before the call returns, and are
-//!            yours again. The structs and lists of arguments are always used during the call only. The array
-//!            may be freed.
-//! Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its deadline.
-//!            From then on nothing touches its memory, which may be freed at once. Cancelling blocks only while
-//!            elements are being copied, never on I/O or a lock. A cancelled write has stored some of its
-//!            chunks and not others; each is old or new. Freed requests whose elements were copied are not
-//!            cancelled, but go on.
+//! Memory.    Until the request is done, the elements of a write must not change and those of a read
+//!            mean nothing. With `OZARR_REQUEST_COPY` those of a write are copied before the call
+//!            returns, and are yours again. The structs and lists of arguments are always used during
+//!            the call only. The array may be freed.
+//! Ending.    A request is done when its work is, or when it is cancelled, freed or too late for its
+//!            deadline. From then on nothing touches its memory, which may be freed at once. Cancelling
+//!            blocks only while elements are being copied, never on I/O or a lock. A cancelled write has
+//!            stored some of its chunks and not others; each is old or new. Freed requests whose
+//!            elements were copied are not cancelled, but go on.
 //! Order.     Requests on one array whose chunks overlap are carried out in the order in which they were
-//!            submitted in this process, unless both read; a blocking read or write, `ozarr_array_append`, and
-//!            a resize that erases, come behind those submitted before. So overlapping writes end as if each
-//!            had been a blocking call, and a read sees the writes before it. Everything else has no order:
-//!            other chunks, the raw chunks and shard writers, and the same files opened by another name.
-//! Flushing.  `ozarr_node_flush`, `ozarr_array_close`, `ozarr_store_flush` and `ozarr_store_close` wait for the
-//!            requests on what they flush. Errors of these requests are reported by the requests only.
-//! Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in stores
-//!            and codecs of your own that must stay in your threads) requests go on only inside of test, wait
-//!            and the calls that wait for them. A request may be used by several threads at once.
-//! Bounds.    All requests of a context that are not done have `"bytes_in_flight"` bytes of elements at most
-//!            (`ozarr_context_set`; by default half of the memory, at most 16 GiB). The next one waits until
-//!            others are done, and helps along; or, with `"when_full"` as `"again"`, is `OZARR_ERR_AGAIN`. One
-//!            that alone has more is `OZARR_ERR_LIMIT`.
+//!            submitted in this process, unless both read; a blocking read or write,
+//!            `ozarr_array_append`, and a resize that erases, come behind those submitted before. So
+//!            overlapping writes end as if each had been a blocking call, and a read sees the writes
+//!            before it. Everything else has no order: other chunks, the raw chunks and shard writers,
+//!            and the same files opened by another name.
+//! Flushing.  `ozarr_node_flush`, `ozarr_array_close`, `ozarr_store_flush` and `ozarr_store_close` wait
+//!            for the requests on what they flush. Errors of these requests are reported by the requests
+//!            only.
+//! Threads.   A context of N threads has N - 1 threads of the library for all this. With N = 1 (and in
+//!            stores and codecs of your own that must stay in your threads) requests go on only inside
+//!            of test, wait and the calls that wait for them. A request may be used by several threads
+//!            at once.
+//! Bounds.    All requests of a context that are not done have `"bytes_in_flight"` bytes of elements at
+//!            most (`ozarr_context_set`; by default half of the memory, at most 16 GiB). The next one
+//!            waits until others are done, and helps along; or, with `"when_full"` as `"again"`, is
+//!            `OZARR_ERR_AGAIN`. One that alone has more is `OZARR_ERR_LIMIT`.
 //! Fork.      In a child, requests of the parent are `OZARR_ERR_FORKED`; there they can only be freed.
 
 use super::array::{box_of, contiguous};
@@ -175,8 +178,9 @@ fn until(seconds: f64) -> Result<Option<Instant>> {
     Ok(if seconds < 0.0 { None } else { after(seconds) })
 }
 
-/// Begins to read the box of `shape` elements that begins at `start` to `data`: contiguous, the last
-/// index fastest. Errors in the arguments are returned at once, all others by the request.
+/// Begins to read a region (a hyperslab), the box of `shape` elements that begins at `start`, to `data`:
+/// contiguous, the last index fastest. Errors in the arguments are returned at once, all others by the
+/// request.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_iread_region(
@@ -199,8 +203,8 @@ pub unsafe extern "C" fn ozarr_array_iread_region(
     })
 }
 
-/// Begins to write the box of `shape` elements that begins at `start` from `data`: contiguous, the last
-/// index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
+/// Begins to write a region (a hyperslab), the box of `shape` elements that begins at `start`, from
+/// `data`: contiguous, the last index fastest. `flags`: `OZARR_REQUEST_COPY`, or 0.
 #[allow(clippy::too_many_arguments)]
 #[unsafe(no_mangle)]
 #[must_use]
@@ -278,8 +282,8 @@ pub(super) fn refuse_copy(launch: &RequestOptions) -> Result<()> {
     Ok(())
 }
 
-/// Says whether the request is done, and goes on with it a little where no thread of the library does. The
-/// status is the request's own once it is done: then `*done` is true whatever it is.
+/// Checks whether the request is done (`*done`), and does a part of its work if no thread of the library
+/// does. When it is done the status is the request's own, and `*done` is true whatever the status is.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_request_test(request: *const ozarr_request, done: *mut bool) -> ozarr_status {
@@ -293,8 +297,8 @@ pub unsafe extern "C" fn ozarr_request_test(request: *const ozarr_request, done:
     })
 }
 
-/// Waits until the request is done, helping it along, and gives its status. A request that is done already
-/// gives it again.
+/// Waits until the request is done, helping with the work, and returns its status. Waiting again returns
+/// it again.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request) -> ozarr_status {
@@ -320,8 +324,9 @@ pub unsafe extern "C" fn ozarr_request_wait_timeout(request: *const ozarr_reques
     })
 }
 
-/// Ends the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns, its
-/// memory is not touched any more. Some chunks of a write may be stored, each as a whole.
+/// Cancels the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns,
+/// its memory is no longer used. This blocks only while elements are being copied, never on I/O. Some
+/// chunks of a write may be stored, each as a whole.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_request_cancel(request: *const ozarr_request) -> ozarr_status {
@@ -340,7 +345,7 @@ pub unsafe extern "C" fn ozarr_request_free(request: *mut ozarr_request) {
     })
 }
 
-/// How far the request is, without going on with it.
+/// Gets the state of the request, without working on it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_request_state(request: *const ozarr_request, state: *mut ozarr_state) -> ozarr_status {
@@ -478,11 +483,11 @@ pub unsafe extern "C" fn ozarr_requests_wait_any(
     })
 }
 
-/// Waits for all requests of the process, those whose handles are freed among them, and ends the threads of
-/// the library: to be called before `MPI_Finalize`, `dlclose` or the end of `main`, where the program must
-/// not have other threads by then. Later calls start threads again. Stores with threads of their own (object
-/// stores, web servers, `ozarr_store_delayed`) keep them until they are closed. `OZARR_ERR_STATE` from inside
-/// of a function that the library calls in one of its threads.
+/// Waits for all requests of the process, those whose handles are freed among them, and ends the threads
+/// of the library: call it before `MPI_Finalize`, `dlclose` or the end of `main`, if the program must
+/// not have other threads then. Later calls start threads again. Stores with threads of their own
+/// (object stores, web servers, `ozarr_store_delayed`) keep them until they are closed.
+/// `OZARR_ERR_STATE` from inside of a function that the library calls in one of its threads.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_shutdown() -> ozarr_status {

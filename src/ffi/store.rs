@@ -50,8 +50,8 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
     })
 }
 
-/// As `ozarr_store_open`, with settings (`context`, or NULL) and options (NULL, or key, value, key, value,
-/// ..., NULL):
+/// Opens a store as `ozarr_store_open` does, with settings (`context`, or NULL) and options (NULL, or
+/// key, value, key, value, ..., NULL):
 ///
 /// - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is
 ///   replaced at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the
@@ -129,8 +129,8 @@ pub unsafe extern "C" fn ozarr_store_open_ex(
     })
 }
 
-/// Makes an empty store in memory. Its content lives as long as any handle on it: the store's, a group's, an
-/// array's.
+/// Creates an empty store in memory. Its content is kept as long as any handle on it: the store's, a
+/// group's or an array's.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr_status {

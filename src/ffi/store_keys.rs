@@ -13,8 +13,8 @@ use crate::error::{bail, err};
 use crate::node::Mode;
 use std::ffi::{CString, c_char, c_void};
 
-/// What lies below `path` of another store, as a store of its own; an empty path is all of it, which with
-/// mode `"r"` makes a store for reading only of any store. `mode` is `"r"` or `"r+"`.
+/// Opens the part of a store below `path` as a store of its own. An empty path is the whole store: with
+/// mode `"r"` this makes any store read-only. `mode` is `"r"` or `"r+"`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_below(
@@ -33,9 +33,9 @@ pub unsafe extern "C" fn ozarr_store_below(
     })
 }
 
-/// Another store behind a cache of `bytes` bytes in memory: what is read is kept, and given again while the
-/// key holds the same version. Each use asks the store for the version, and for nothing else. A single
-/// read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
+/// Opens a store through a cache of `bytes` bytes in memory. Values that were read are kept and reused
+/// while the key's version in the store has not changed. Each use asks the store for the version only. A
+/// single read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_cached(
@@ -54,7 +54,8 @@ pub unsafe extern "C" fn ozarr_store_cached(
     })
 }
 
-/// What a store can do, of its `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase, for example.
+/// Gets what a store can do, as a sum of `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase,
+/// for example.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, capabilities: *mut u32) -> ozarr_status {
@@ -73,8 +74,8 @@ pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, cap
     })
 }
 
-/// For tools, below the nodes: the bytes that a key of the store (`"run/t/c/0/0"`) holds, to `buf`, which
-/// has `cap` bytes. `*len` is their number, and is set also when the buffer is too small
+/// For tools: gets the bytes of a key (`"run/t/c/0/0"`) to `buf`, which has a capacity of `cap` bytes.
+/// `*len` becomes the number of bytes, and is set also when the buffer is too small
 /// (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
 /// `OZARR_ERR_NOT_FOUND` if the key holds nothing.
 #[unsafe(no_mangle)]
@@ -141,8 +142,8 @@ pub unsafe extern "C" fn ozarr_store_key_put(
     })
 }
 
-/// For tools: removes a key. `*erased` (unless NULL) tells whether it held anything; if not, that is no
-/// error. A store that cannot erase (a zip archive) says so: `OZARR_ERR_UNSUPPORTED`.
+/// For tools: removes a key. `*erased` (unless NULL) becomes whether it existed; a missing key is not an
+/// error. A store that cannot erase (a zip archive) gives `OZARR_ERR_UNSUPPORTED`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *const c_char, erased: *mut bool) -> ozarr_status {
@@ -155,7 +156,7 @@ pub unsafe extern "C" fn ozarr_store_key_erase(store: *mut ozarr_store, key: *co
     })
 }
 
-/// For tools: whether a key holds anything.
+/// For tools: gets whether a key exists.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_key_exists(store: *const ozarr_store, key: *const c_char, exists: *mut bool) -> ozarr_status {

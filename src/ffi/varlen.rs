@@ -113,7 +113,7 @@ pub unsafe extern "C" fn ozarr_array_write_strings(
     })
 }
 
-/// The type of the numbers in the lists of an array of `OZARR_LIST`.
+/// Gets the type of the numbers in the lists of an array of `OZARR_LIST`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_list_type(array: *const ozarr_array, r#type: *mut ozarr_type) -> ozarr_status {
@@ -128,8 +128,8 @@ pub unsafe extern "C" fn ozarr_array_list_type(array: *const ozarr_array, r#type
     })
 }
 
-/// The fill value of an array of variable length: its bytes as a text. (Bytes that are no UTF-8 are
-/// `OZARR_ERR_TYPE`; `ozarr_node_metadata` has them.)
+/// Gets the fill value of an array of variable length, as a string. (Bytes that are not UTF-8 are
+/// `OZARR_ERR_TYPE`; `ozarr_node_metadata` shows them.)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_fill_text(array: *const ozarr_array, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn ozarr_array_fill_text(array: *const ozarr_array, buf: *
     })
 }
 
-/// The number of elements.
+/// Gets the number of elements.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_varlen_count(varlen: *const ozarr_varlen, count: *mut i64) -> ozarr_status {
@@ -157,8 +157,8 @@ pub unsafe extern "C" fn ozarr_varlen_count(varlen: *const ozarr_varlen, count: 
     })
 }
 
-/// The bytes of element `index`, counted from 0. They stay until `varlen` is freed, and are not followed by
-/// NUL.
+/// Gets the bytes of element `index`, from 0. They are valid until `varlen` is freed, and are not
+/// followed by NUL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_varlen_get(
@@ -178,8 +178,8 @@ pub unsafe extern "C" fn ozarr_varlen_get(
     })
 }
 
-/// All elements at once: `*offsets` has one number more than there are elements, `*data` has `*size` bytes.
-/// They stay until `varlen` is freed.
+/// Gets all elements at once: `*offsets` has one number more than there are elements, `*data` has
+/// `*size` bytes. They are valid until `varlen` is freed.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_varlen_all(
