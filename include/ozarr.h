@@ -442,8 +442,8 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  * - `"strict"`: `"1"` makes deviations in a node's metadata errors (`OZARR_ERR_METADATA`) that are read
  *   nevertheless with `"0"`, the default. docs/formats.md lists them.
  * - `"chunk_cache"`: the bytes of memory for decoded chunks that all arrays which are opened with the
- *   context from now on share; `"0"`, the default, is none. As `ozarr_node_set` says, which sets it for
- *   one array; arrays whose chunks are too large for it do not use it.
+ *   context from now on share; `"0"`, the default, keeps none. `ozarr_node_set` explains it, and sets
+ *   it for one array; arrays whose chunks are too large for it do not use it.
  * - `"file.sync"`: `"none"`, `"batch"` (the default) or `"each"`, as the option of `ozarr_store_open_ex`
  *   says, for stores that are opened without that option.
  * - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
@@ -856,9 +856,10 @@ OZARR_CHECKED ozarr_status ozarr_attr_set_strings(ozarr_node *node, const char *
 
 /**
  * Sets an attribute to a list of `count` numbers of `type`, an integer or floating-point type;
- * `OZARR_AS_STORED` is that of the array, as the CF conventions want it for `valid_range` and the like. A
- * `count` of `OZARR_SINGLE` sets it to the one number at `values`, which then is no list. Each reads as that
- * number again. NaN, infinities and `_FillValue` are as `ozarr_attr_set_double` has them.
+ * `OZARR_AS_STORED` is that of the array, as the CF conventions want it for `valid_range` and the like.
+ * A `count` of `OZARR_SINGLE` sets it to the one number at `values`, which then is not a list. Each
+ * number reads back unchanged. NaN, infinities and `_FillValue` are as `ozarr_attr_set_double` has
+ * them.
  */
 OZARR_CHECKED ozarr_status ozarr_attr_set_numbers(ozarr_node *node, const char *name, ozarr_type type,
     const void *values, int64_t count);
@@ -942,9 +943,9 @@ void ozarr_group_free(ozarr_group *group);
  * The nodes below a group
  * ========================================================================================================
  *
- * Each group is listed once and each document read once (none, where they are consolidated); from
- * stores that are far away many at the same time. The list is what the store held at the time of the
- * call. A link in a directory that leads back to a group above is listed, and not followed.
+ * Each group is listed once and each document read once (none, where they are consolidated); in remote
+ * stores many at once. The list is what the store held at the time of the call. A link in a directory
+ * that leads back to a group above is listed, and not followed.
  *
  *     ozarr_node_iter *it = NULL;
  *     bool more = false;
@@ -1037,11 +1038,11 @@ OZARR_CHECKED ozarr_status ozarr_node_zarr_format(const ozarr_node *node, int32_
  * Of arrays:
  *
  * - `"write_fill_chunks"`: `"1"` stores also chunks that hold nothing but the fill value; `"0"` (the
- *   default) leaves them out, they read the same.
+ *   default) does not store them: their elements have the fill value in any case.
  * - `"chunk_cache"`: the bytes of memory for decoded chunks (inner chunks of shards) of which only
- *   parts are read; `"0"`, the default, is none. Every use checks whether the stored chunk has changed
- *   (one system call for a file), so that changes by others are seen, on file systems with reliable
- *   times. It is for programs that read element by element, and of no use for remote stores
+ *   parts are read; `"0"`, the default, keeps none. Every use checks whether the stored chunk has
+ *   changed (one system call for a file), so that changes by others are seen, on file systems with
+ *   reliable times. It is for programs that read element by element, and of no use for remote stores
  *   (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
  * - `"write_back"`: the bytes of memory in which parts of chunks that are written wait until their
  *   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this
@@ -1455,7 +1456,7 @@ typedef struct ozarr_variable {
      * that were never written.
      */
     const void *missing;
-    /** Stored numbers are multiplied with it; 0 is no factor. */
+    /** Stored numbers are multiplied with it; 0: no factor. */
     double scale_factor;
     /** Then this is added. */
     double add_offset;
@@ -1632,8 +1633,8 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  * chunks are stored and later read and encoded again; with 1 and depth D, each chunk is encoded D
  * times.
  *
- * `memory`: the most bytes that steps may take while they wait; 0 is no limit. One chunk along the
- * dimension, across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
+ * `memory`: the most bytes that waiting steps may take; 0: no limit. One chunk along the dimension,
+ * across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
  *
  * One appender at a time may be at work on an array: publishing finds a length that another one has changed
  * (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions with
@@ -1646,8 +1647,9 @@ OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, 
  * Appends `count` steps from `data`: contiguous, the last index fastest, of the array's shape except
  * that the dimension has `count` elements. They are copied: `data` may be changed when this returns.
  *
- * After an error in taking or storing them the position is as before and the same steps can be given again;
- * after one in publishing it has them, and the next call, a flush and the close publish again.
+ * After an error in copying or storing the steps the position is unchanged, and they can be appended
+ * again. After an error in publishing the position includes them; the next call, a flush or the close
+ * publishes again.
  */
 OZARR_CHECKED ozarr_status ozarr_appender_append(ozarr_appender *appender, int64_t count, ozarr_type type,
     const void *data, size_t size);
@@ -1954,11 +1956,11 @@ OZARR_CHECKED ozarr_status ozarr_shutdown(void);
  * An object store or web server is a location like any other: `s3://bucket/run.zarr`, `gs://`,
  * `az://container/run.zarr`, `abfs://container@account/run.zarr`, `https://host/run.zarr`. Credentials
  * are taken from the options below, else from the environment and the files of the service's own tools
- * (`AWS_...` and `~/.aws`, `GOOGLE_...`, `AZURE_...`); where there are none, requests go out unsigned,
- * so that a public bucket needs nothing. The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON,
- * for calls that take none. Web servers are read by keys and cannot list. Only 404 means that a chunk is
- * missing; every other failure is an error, after tries within the deadline. A library that was built
- * without the feature `cloud` answers such a location with `OZARR_ERR_UNSUPPORTED`.
+ * (`AWS_...` and `~/.aws`, `GOOGLE_...`, `AZURE_...`). Without credentials requests are not signed, as
+ * public buckets need none. The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON, for calls that
+ * take none. Web servers are read by keys and cannot list. Only 404 means that a chunk is missing;
+ * every other failure is an error, after tries within the deadline. A library that was built without
+ * the feature `cloud` answers such a location with `OZARR_ERR_UNSUPPORTED`.
  *
  * A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
  * the empty text is the root. */
@@ -2011,11 +2013,11 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  *   requests where credentials are found. No message shows a credential.
  * - `"cloud.deadline"`: seconds for one operation with all its tries (300; a second more for each 64
  *   KiB); `"cloud.connect_timeout"` (10), `"cloud.idle_timeout"` (30): seconds; `"cloud.retries"` (10).
- *   A host that has never answered, because its name is not known or nobody listens there, is tried 3
- *   times at most; a certificate or a proxy that refuses, once.
- * - `"cloud.requests"` (64) and `"cloud.bytes"` (268435456): what is in flight at the same time;
- *   `"cloud.merge_gap"` (1048576): ranges with at most this many bytes between them are read as one;
- *   `"cloud.part_size"` (16777216): larger values are put in parts of this many bytes.
+ *   A host that has never answered, because its name is not known or no server listens there, is tried
+ *   3 times at most; a certificate or a proxy that refuses, once.
+ * - `"cloud.requests"` (64) and `"cloud.bytes"` (268435456): the most requests and bytes in flight at
+ *   once; `"cloud.merge_gap"` (1048576): ranges with at most this many bytes between them are read as
+ *   one; `"cloud.part_size"` (16777216): larger values are put in parts of this many bytes.
  * - `"cloud.ca_file"`: a PEM file of certificates that are trusted besides the system's, which
  *   `SSL_CERT_FILE` and `SSL_CERT_DIR` replace (S3: also the variable `AWS_CA_BUNDLE`).
  * - `"cloud.proxy"`: a URL, `"http://user:password@host:port"` (else the variables `HTTP_PROXY`,

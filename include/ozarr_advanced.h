@@ -157,8 +157,8 @@ OZARR_CHECKED ozarr_status ozarr_array_write_mask_ex(const ozarr_array *array, c
     const uint8_t *mask, const ozarr_memory *memory);
 
 /**
- * Writes one value, of `type` at `value`, to all elements of a region (NULL: the whole array). No memory of
- * the region's size is needed, and a whole chunk is encoded once for all. Whole chunks of nothing but the
+ * Writes one value, of `type` at `value`, to all elements of a region (NULL: the whole array), without
+ * memory of the region's size; whole chunks are encoded once for all. Whole chunks of nothing but the
  * array's fill value are erased instead of stored, as with every write; see `"write_fill_chunks"`.
  */
 OZARR_CHECKED ozarr_status ozarr_array_fill(const ozarr_array *array, const ozarr_region *region,
@@ -511,8 +511,8 @@ OZARR_CHECKED ozarr_status ozarr_dtype_alignment(const ozarr_dtype *dtype, size_
 OZARR_CHECKED ozarr_status ozarr_dtype_byte_order(const ozarr_dtype *dtype, ozarr_byte_order *order);
 
 /**
- * Gets the unit of a time type: a count is `*scale` times the unit Y, M, W, D, h, m, s, ms, us, ns, ps,
- * fs, as or generic. `OZARR_ERR_TYPE` for other types.
+ * Gets the unit of a time type: a count of 1 is `*scale` of the unit that `buf` receives: Y, M, W, D,
+ * h, m, s, ms, us, ns, ps, fs, as or generic. `OZARR_ERR_TYPE` for other types.
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_unit(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len,
     int64_t *scale);
@@ -722,9 +722,9 @@ enum {
  * Converts the node at `source`, with everything below it, from Zarr v2 or a draft of v3 to Zarr v3.
  * `dest` is a location at which there is no node yet. Chunks are hard-linked or copied as they are, and
  * encoded anew only where v3 has no form for their codecs. If one node has no form in v3 nothing is
- * written at all. After an interruption the same call completes it. With OZARR_MIGRATE_IN_PLACE the old
- * documents go when all new ones are there; without it the source is not changed. `progress` may be
- * NULL.
+ * written at all. After an interruption, repeating the call completes the conversion. With
+ * OZARR_MIGRATE_IN_PLACE the old documents are erased when all new ones are stored; without it the
+ * source is not changed. `progress` may be NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
     ozarr_progress progress, void *user);
@@ -753,16 +753,16 @@ enum {
 
 enum {
     /**
-     * `ozarr_copy`: chunks whose bytes stay the same become hard links to those of the source, where that is
-     * possible. No program may change them in place from then on; ozarr never does.
+     * `ozarr_copy`: chunks whose bytes do not change become hard links to those of the source, where
+     * possible. From then on no program may change them in place; ozarr never does.
      */
     OZARR_COPY_LINK = 2
 };
 
 /**
- * Is called for each array that is copied, with its path in the source's store and what its copy is to be:
- * change it by the functions for specifications. It is freed afterwards. Anything but 0 ends the copy, with
- * `OZARR_ERR_CANCELLED`. `user` is that of the options.
+ * Called for each array that is copied, with its `path` in the source's store and the specification
+ * `spec` of its copy, which it may change. `spec` is freed afterwards. Anything but 0 ends the copy,
+ * with `OZARR_ERR_CANCELLED`. `user` is that of the options.
  */
 typedef int32_t (*ozarr_copy_change)(void *user, const char *path, ozarr_spec *spec);
 
@@ -813,7 +813,7 @@ OZARR_CHECKED ozarr_status ozarr_array_spec(const ozarr_array *array, int32_t za
 /**
  * Copies the array at `source`, or the group with all below it, to `dest`, where there is no node yet
  * (or see `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not
- * stored; each chunk or shard of the target is written once, whole; chunks whose bytes stay the same
+ * stored; each chunk or shard of the target is written once, whole; chunks whose bytes do not change
  * are copied as they are. Nothing is written unless every node can be copied. A metadata document is
  * written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and
  * repeating the call starts it anew.
@@ -916,7 +916,8 @@ enum {
 
 /**
  * Allocates at least `bytes` bytes, all 0, at the beginning of a page. `flags`: 0 or
- * `OZARR_BUFFER_SMALL_PAGES`. To be freed by `ozarr_buffer_free` only. `OZARR_ERR_NO_MEMORY`.
+ * `OZARR_BUFFER_SMALL_PAGES`. Free it by `ozarr_buffer_free` only. `OZARR_ERR_NO_MEMORY` if there is
+ * not enough memory.
  */
 OZARR_CHECKED ozarr_status ozarr_buffer_alloc(size_t bytes, uint32_t flags, void **out);
 

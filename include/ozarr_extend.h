@@ -98,8 +98,8 @@ typedef ozarr_status (*ozarr_list_function)(void *context, const char *prefix, o
 typedef ozarr_status (*ozarr_flush_function)(void *context);
 
 /**
- * A store as functions. `get` is needed; what else is NULL the store cannot do, or ozarr does it by the
- * others.
+ * A store as functions. `get` is required. Other functions may be NULL: then the store cannot do this,
+ * or ozarr uses the others for it.
  */
 typedef struct ozarr_store_table {
     /** `sizeof(ozarr_store_table)`. */
@@ -242,8 +242,8 @@ enum {
 /**
  * Fills `table`, which is empty but for its size, with a store over `inner`. `configuration` is a JSON
  * object (`"{}"` where the metadata have none). `inner` holds the chunks of the array, under their keys
- * (`"c/0/0"`) or whatever keys the transformer likes; it is valid until `table->destroy` has been called,
- * and not to be freed.
+ * (`"c/0/0"`) or whatever keys the transformer likes; it is valid until `table->destroy` has been
+ * called, and must not be freed.
  */
 typedef ozarr_status (*ozarr_transformer_open_function)(void *context, const char *configuration,
     ozarr_store *inner, ozarr_store_table *table);
@@ -342,8 +342,9 @@ OZARR_CHECKED ozarr_status ozarr_register_member(const char *name, uint32_t flag
     ozarr_member_check_function check, void *context, ozarr_destroy_function destroy);
 
 /**
- * Removes a registration: `extension` is one of `OZARR_EXTENSION_...`. What was built in under the name
- * is back. `OZARR_ERR_NOT_FOUND` if there is no such registration.
+ * Removes a registration: `extension` is one of `OZARR_EXTENSION_...`. If the library has an extension
+ * of its own under the name, that is used again. `OZARR_ERR_NOT_FOUND` if there is no such
+ * registration.
  */
 OZARR_CHECKED ozarr_status ozarr_unregister(int32_t extension, const char *name);
 
@@ -351,9 +352,9 @@ OZARR_CHECKED ozarr_status ozarr_unregister(int32_t extension, const char *name)
  * Codecs of your own
  * ========================================================================================================
  *
- * A codec is a table of functions, registered under its name in v3, its id in v2, or both. Elements come to
- * it in this machine's byte order, one after the other in the order of the buffer; it is not told the
- * shape. */
+ * A codec is a table of functions, registered under its name in v3, its id in v2, or both. Elements
+ * come to it in this machine's byte order, one after the other in the order of the buffer; it does not
+ * receive the shape. */
 
 enum {
     /** `ozarr_codec_table.kind`: bytes to bytes, as compressors and checksums. */
@@ -440,11 +441,11 @@ OZARR_CHECKED ozarr_status ozarr_register_codec(const ozarr_codec_table *table);
  * Data types of your own
  * ========================================================================================================
  *
- * A data type that nobody else has, or another meaning of one that somebody has: its elements have a fixed
- * size in the file. In memory they are elements of a number type that the table names and converts from and
- * to, and are read and written as any other array of that type, in any other number type, too. Without
- * conversion they are, in memory, the bytes themselves: raw bits of that size, or, where their bytes have an
- * order, unsigned integers of 2, 4 or 8 bytes.
+ * A data type of your own, or another meaning of an existing one: its elements have a fixed size in the
+ * file. In memory they are elements of a number type that the table names and converts from and to, and
+ * are read and written as any other array of that type, in any other number type, too. Without
+ * conversion they are, in memory, the bytes themselves: raw bits of that size, or, where their bytes
+ * have an order, unsigned integers of 2, 4 or 8 bytes.
  *
  * An `ozarr_dtype` of it comes from `ozarr_dtype_parse`, by its name. */
 

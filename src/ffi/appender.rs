@@ -36,8 +36,8 @@ use std::time::Duration;
 /// chunks are stored and later read and encoded again; with 1 and depth D, each chunk is encoded D
 /// times.
 ///
-/// `memory`: the most bytes that steps may take while they wait; 0 is no limit. One chunk along the
-/// dimension, across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
+/// `memory`: the most bytes that waiting steps may take; 0: no limit. One chunk along the dimension,
+/// across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
 ///
 /// One appender at a time may be at work on an array: publishing finds a length that another one has changed
 /// (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions with
@@ -64,8 +64,9 @@ pub unsafe extern "C" fn ozarr_appender_open(
 /// Appends `count` steps from `data`: contiguous, the last index fastest, of the array's shape except
 /// that the dimension has `count` elements. They are copied: `data` may be changed when this returns.
 ///
-/// After an error in taking or storing them the position is as before and the same steps can be given again;
-/// after one in publishing it has them, and the next call, a flush and the close publish again.
+/// After an error in copying or storing the steps the position is unchanged, and they can be appended
+/// again. After an error in publishing the position includes them; the next call, a flush or the close
+/// publishes again.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_append(

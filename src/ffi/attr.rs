@@ -253,9 +253,10 @@ pub unsafe extern "C" fn ozarr_attr_set_strings(
 }
 
 /// Sets an attribute to a list of `count` numbers of `type`, an integer or floating-point type;
-/// `OZARR_AS_STORED` is that of the array, as the CF conventions want it for `valid_range` and the like. A
-/// `count` of `OZARR_SINGLE` sets it to the one number at `values`, which then is no list. Each reads as that
-/// number again. NaN, infinities and `_FillValue` are as `ozarr_attr_set_double` has them.
+/// `OZARR_AS_STORED` is that of the array, as the CF conventions want it for `valid_range` and the like.
+/// A `count` of `OZARR_SINGLE` sets it to the one number at `values`, which then is not a list. Each
+/// number reads back unchanged. NaN, infinities and `_FillValue` are as `ozarr_attr_set_double` has
+/// them.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_numbers(

@@ -16,7 +16,8 @@ use std::ffi::c_void;
 pub const OZARR_BUFFER_SMALL_PAGES: u32 = 1;
 
 /// Allocates at least `bytes` bytes, all 0, at the beginning of a page. `flags`: 0 or
-/// `OZARR_BUFFER_SMALL_PAGES`. To be freed by `ozarr_buffer_free` only. `OZARR_ERR_NO_MEMORY`.
+/// `OZARR_BUFFER_SMALL_PAGES`. Free it by `ozarr_buffer_free` only. `OZARR_ERR_NO_MEMORY` if there is
+/// not enough memory.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_buffer_alloc(bytes: usize, flags: u32, out: *mut *mut c_void) -> ozarr_status {

@@ -44,8 +44,8 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 /// - `"strict"`: `"1"` makes deviations in a node's metadata errors (`OZARR_ERR_METADATA`) that are read
 ///   nevertheless with `"0"`, the default. docs/formats.md lists them.
 /// - `"chunk_cache"`: the bytes of memory for decoded chunks that all arrays which are opened with the
-///   context from now on share; `"0"`, the default, is none. As `ozarr_node_set` says, which sets it for
-///   one array; arrays whose chunks are too large for it do not use it.
+///   context from now on share; `"0"`, the default, keeps none. `ozarr_node_set` explains it, and sets
+///   it for one array; arrays whose chunks are too large for it do not use it.
 /// - `"file.sync"`: `"none"`, `"batch"` (the default) or `"each"`, as the option of `ozarr_store_open_ex`
 ///   says, for stores that are opened without that option.
 /// - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores

@@ -33,13 +33,13 @@ use std::ffi::{CString, c_char, c_void};
 /// `ozarr_node_copy`: read everything again, and compare it with the source.
 pub const OZARR_COPY_VERIFY: u32 = 1;
 
-/// `ozarr_copy`: chunks whose bytes stay the same become hard links to those of the source, where that is
-/// possible. No program may change them in place from then on; ozarr never does.
+/// `ozarr_copy`: chunks whose bytes do not change become hard links to those of the source, where
+/// possible. From then on no program may change them in place; ozarr never does.
 pub const OZARR_COPY_LINK: u32 = 2;
 
-/// Is called for each array that is copied, with its path in the source's store and what its copy is to be:
-/// change it by the functions for specifications. It is freed afterwards. Anything but 0 ends the copy, with
-/// `OZARR_ERR_CANCELLED`. `user` is that of the options.
+/// Called for each array that is copied, with its `path` in the source's store and the specification
+/// `spec` of its copy, which it may change. `spec` is freed afterwards. Anything but 0 ends the copy,
+/// with `OZARR_ERR_CANCELLED`. `user` is that of the options.
 pub type ozarr_copy_change = Option<unsafe extern "C" fn(user: *mut c_void, path: *const c_char, spec: *mut ozarr_spec) -> i32>;
 
 /// How a copy is made; begin with `OZARR_COPY_OPTIONS_INIT`.
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn ozarr_array_spec(array: *const ozarr_array, zarr_format
 
 /// Copies the array at `source`, or the group with all below it, to `dest`, where there is no node yet
 /// (or see `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not
-/// stored; each chunk or shard of the target is written once, whole; chunks whose bytes stay the same
+/// stored; each chunk or shard of the target is written once, whole; chunks whose bytes do not change
 /// are copied as they are. Nothing is written unless every node can be copied. A metadata document is
 /// written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and
 /// repeating the call starts it anew.

@@ -229,7 +229,7 @@ pub struct ozarr_variable {
     /// The value that means "missing", one element of `type`. It is also the fill value, of elements
     /// that were never written.
     pub missing: *const c_void,
-    /// Stored numbers are multiplied with it; 0 is no factor.
+    /// Stored numbers are multiplied with it; 0: no factor.
     pub scale_factor: f64,
     /// Then this is added.
     pub add_offset: f64,

@@ -131,8 +131,8 @@ pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order
     })
 }
 
-/// Gets the unit of a time type: a count is `*scale` times the unit Y, M, W, D, h, m, s, ms, us, ns, ps,
-/// fs, as or generic. `OZARR_ERR_TYPE` for other types.
+/// Gets the unit of a time type: a count of 1 is `*scale` of the unit that `buf` receives: Y, M, W, D,
+/// h, m, s, ms, us, ns, ps, fs, as or generic. `OZARR_ERR_TYPE` for other types.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dtype_unit(

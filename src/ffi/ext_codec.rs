@@ -1,8 +1,8 @@
 //! Codecs of your own
 //!
-//! A codec is a table of functions, registered under its name in v3, its id in v2, or both. Elements come to
-//! it in this machine's byte order, one after the other in the order of the buffer; it is not told the
-//! shape.
+//! A codec is a table of functions, registered under its name in v3, its id in v2, or both. Elements
+//! come to it in this machine's byte order, one after the other in the order of the buffer; it does not
+//! receive the shape.
 
 use super::entry;
 use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, c_text};

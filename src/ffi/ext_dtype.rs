@@ -1,10 +1,10 @@
 //! Data types of your own
 //!
-//! A data type that nobody else has, or another meaning of one that somebody has: its elements have a fixed
-//! size in the file. In memory they are elements of a number type that the table names and converts from and
-//! to, and are read and written as any other array of that type, in any other number type, too. Without
-//! conversion they are, in memory, the bytes themselves: raw bits of that size, or, where their bytes have an
-//! order, unsigned integers of 2, 4 or 8 bytes.
+//! A data type of your own, or another meaning of an existing one: its elements have a fixed size in the
+//! file. In memory they are elements of a number type that the table names and converts from and to, and
+//! are read and written as any other array of that type, in any other number type, too. Without
+//! conversion they are, in memory, the bytes themselves: raw bits of that size, or, where their bytes
+//! have an order, unsigned integers of 2, 4 or 8 bytes.
 //!
 //! An `ozarr_dtype` of it comes from `ozarr_dtype_parse`, by its name.
 

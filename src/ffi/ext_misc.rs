@@ -43,8 +43,8 @@ pub const OZARR_EXTENSION_KEY_ENCODING: i32 = 5;
 
 /// Fills `table`, which is empty but for its size, with a store over `inner`. `configuration` is a JSON
 /// object (`"{}"` where the metadata have none). `inner` holds the chunks of the array, under their keys
-/// (`"c/0/0"`) or whatever keys the transformer likes; it is valid until `table->destroy` has been called,
-/// and not to be freed.
+/// (`"c/0/0"`) or whatever keys the transformer likes; it is valid until `table->destroy` has been
+/// called, and must not be freed.
 pub type ozarr_transformer_open_function = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -196,8 +196,9 @@ pub unsafe extern "C" fn ozarr_register_member(
     })
 }
 
-/// Removes a registration: `extension` is one of `OZARR_EXTENSION_...`. What was built in under the name
-/// is back. `OZARR_ERR_NOT_FOUND` if there is no such registration.
+/// Removes a registration: `extension` is one of `OZARR_EXTENSION_...`. If the library has an extension
+/// of its own under the name, that is used again. `OZARR_ERR_NOT_FOUND` if there is no such
+/// registration.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_unregister(extension: i32, name: *const c_char) -> ozarr_status {

@@ -98,8 +98,8 @@ pub type ozarr_list_function =
 /// Makes durable what was put.
 pub type ozarr_flush_function = Option<unsafe extern "C" fn(context: *mut c_void) -> ozarr_status>;
 
-/// A store as functions. `get` is needed; what else is NULL the store cannot do, or ozarr does it by the
-/// others.
+/// A store as functions. `get` is required. Other functions may be NULL: then the store cannot do this,
+/// or ozarr uses the others for it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ozarr_store_table {

@@ -1,8 +1,8 @@
 //! The nodes below a group
 //!
-//! Each group is listed once and each document read once (none, where they are consolidated); from
-//! stores that are far away many at the same time. The list is what the store held at the time of the
-//! call. A link in a directory that leads back to a group above is listed, and not followed.
+//! Each group is listed once and each document read once (none, where they are consolidated); in remote
+//! stores many at once. The list is what the store held at the time of the call. A link in a directory
+//! that leads back to a group above is listed, and not followed.
 //!
 //! ```c
 //! ozarr_node_iter *it = NULL;

@@ -21,9 +21,9 @@ pub const OZARR_MIGRATE_COPY: u32 = 2;
 /// Converts the node at `source`, with everything below it, from Zarr v2 or a draft of v3 to Zarr v3.
 /// `dest` is a location at which there is no node yet. Chunks are hard-linked or copied as they are, and
 /// encoded anew only where v3 has no form for their codecs. If one node has no form in v3 nothing is
-/// written at all. After an interruption the same call completes it. With OZARR_MIGRATE_IN_PLACE the old
-/// documents go when all new ones are there; without it the source is not changed. `progress` may be
-/// NULL.
+/// written at all. After an interruption, repeating the call completes the conversion. With
+/// OZARR_MIGRATE_IN_PLACE the old documents are erased when all new ones are stored; without it the
+/// source is not changed. `progress` may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_migrate(

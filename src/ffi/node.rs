@@ -108,11 +108,11 @@ pub unsafe extern "C" fn ozarr_node_zarr_format(node: *const ozarr_node, format:
 /// Of arrays:
 ///
 /// - `"write_fill_chunks"`: `"1"` stores also chunks that hold nothing but the fill value; `"0"` (the
-///   default) leaves them out, they read the same.
+///   default) does not store them: their elements have the fill value in any case.
 /// - `"chunk_cache"`: the bytes of memory for decoded chunks (inner chunks of shards) of which only
-///   parts are read; `"0"`, the default, is none. Every use checks whether the stored chunk has changed
-///   (one system call for a file), so that changes by others are seen, on file systems with reliable
-///   times. It is for programs that read element by element, and of no use for remote stores
+///   parts are read; `"0"`, the default, keeps none. Every use checks whether the stored chunk has
+///   changed (one system call for a file), so that changes by others are seen, on file systems with
+///   reliable times. It is for programs that read element by element, and of no use for remote stores
 ///   (`ozarr_store_cached` is for them). Less than one chunk is `OZARR_ERR_LIMIT`.
 /// - `"write_back"`: the bytes of memory in which parts of chunks that are written wait until their
 ///   chunks are whole, so that each is encoded once; `"0"`, the default: nothing waits. Reading by this

@@ -282,8 +282,8 @@ pub unsafe extern "C" fn ozarr_array_write_mask_ex(
     })
 }
 
-/// Writes one value, of `type` at `value`, to all elements of a region (NULL: the whole array). No memory of
-/// the region's size is needed, and a whole chunk is encoded once for all. Whole chunks of nothing but the
+/// Writes one value, of `type` at `value`, to all elements of a region (NULL: the whole array), without
+/// memory of the region's size; whole chunks are encoded once for all. Whole chunks of nothing but the
 /// array's fill value are erased instead of stored, as with every write; see `"write_fill_chunks"`.
 #[unsafe(no_mangle)]
 #[must_use]

@@ -12,11 +12,11 @@
 //! An object store or web server is a location like any other: `s3://bucket/run.zarr`, `gs://`,
 //! `az://container/run.zarr`, `abfs://container@account/run.zarr`, `https://host/run.zarr`. Credentials
 //! are taken from the options below, else from the environment and the files of the service's own tools
-//! (`AWS_...` and `~/.aws`, `GOOGLE_...`, `AZURE_...`); where there are none, requests go out unsigned,
-//! so that a public bucket needs nothing. The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON,
-//! for calls that take none. Web servers are read by keys and cannot list. Only 404 means that a chunk is
-//! missing; every other failure is an error, after tries within the deadline. A library that was built
-//! without the feature `cloud` answers such a location with `OZARR_ERR_UNSUPPORTED`.
+//! (`AWS_...` and `~/.aws`, `GOOGLE_...`, `AZURE_...`). Without credentials requests are not signed, as
+//! public buckets need none. The variable `OZARR_CLOUD_OPTIONS` may hold options as JSON, for calls that
+//! take none. Web servers are read by keys and cannot list. Only 404 means that a chunk is missing;
+//! every other failure is an error, after tries within the deadline. A library that was built without
+//! the feature `cloud` answers such a location with `OZARR_ERR_UNSUPPORTED`.
 //!
 //! A path in a store is made of node names separated by `/`, without one in front (`"run/temperature"`);
 //! the empty text is the root.
@@ -91,11 +91,11 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 ///   requests where credentials are found. No message shows a credential.
 /// - `"cloud.deadline"`: seconds for one operation with all its tries (300; a second more for each 64
 ///   KiB); `"cloud.connect_timeout"` (10), `"cloud.idle_timeout"` (30): seconds; `"cloud.retries"` (10).
-///   A host that has never answered, because its name is not known or nobody listens there, is tried 3
-///   times at most; a certificate or a proxy that refuses, once.
-/// - `"cloud.requests"` (64) and `"cloud.bytes"` (268435456): what is in flight at the same time;
-///   `"cloud.merge_gap"` (1048576): ranges with at most this many bytes between them are read as one;
-///   `"cloud.part_size"` (16777216): larger values are put in parts of this many bytes.
+///   A host that has never answered, because its name is not known or no server listens there, is tried
+///   3 times at most; a certificate or a proxy that refuses, once.
+/// - `"cloud.requests"` (64) and `"cloud.bytes"` (268435456): the most requests and bytes in flight at
+///   once; `"cloud.merge_gap"` (1048576): ranges with at most this many bytes between them are read as
+///   one; `"cloud.part_size"` (16777216): larger values are put in parts of this many bytes.
 /// - `"cloud.ca_file"`: a PEM file of certificates that are trusted besides the system's, which
 ///   `SSL_CERT_FILE` and `SSL_CERT_DIR` replace (S3: also the variable `AWS_CA_BUNDLE`).
 /// - `"cloud.proxy"`: a URL, `"http://user:password@host:port"` (else the variables `HTTP_PROXY`,
