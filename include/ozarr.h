@@ -1144,8 +1144,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_
     const int64_t *extents);
 
 /**
- * Puts many small chunks of this shape into each stored object (format 3): the chunks of
- * `ozarr_spec_set_chunks` become shards, which must be a multiple of it along each dimension.
+ * Sets the shape of inner chunks, many of which are stored in one object (format 3): the chunks of
+ * `ozarr_spec_set_chunks` become shards, and must be a multiple of `chunks` along each dimension.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const int64_t *chunks);
 

@@ -346,8 +346,8 @@ OZARR_CHECKED ozarr_status ozarr_array_explain(const ozarr_array *array, const o
     const ozarr_memory *memory, bool write, ozarr_explanation *explanation);
 
 /**
- * Writes the plan of `ozarr_array_explain` as text, one line for each number; the last line is a
- * warning if another region would need less.
+ * Writes the plan of `ozarr_array_explain` as a few lines of text; the last line is a warning if
+ * another region would need less.
  */
 OZARR_CHECKED ozarr_status ozarr_array_explain_text(const ozarr_array *array, const ozarr_region *region,
     const ozarr_memory *memory, bool write, char *buf, size_t cap, size_t *len);

@@ -150,8 +150,8 @@ pub unsafe extern "C" fn ozarr_array_explain(
     })
 }
 
-/// Writes the plan of `ozarr_array_explain` as text, one line for each number; the last line is a
-/// warning if another region would need less.
+/// Writes the plan of `ozarr_array_explain` as a few lines of text; the last line is a warning if
+/// another region would need less.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_explain_text(

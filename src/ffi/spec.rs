@@ -141,8 +141,8 @@ pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim
     })
 }
 
-/// Puts many small chunks of this shape into each stored object (format 3): the chunks of
-/// `ozarr_spec_set_chunks` become shards, which must be a multiple of it along each dimension.
+/// Sets the shape of inner chunks, many of which are stored in one object (format 3): the chunks of
+/// `ozarr_spec_set_chunks` become shards, and must be a multiple of `chunks` along each dimension.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chunks: *const i64) -> ozarr_status {
