@@ -6,6 +6,7 @@
 //! because cbindgen expands no macros; `tests/boundary.rs` finds any that is not. The documentation of the
 //! files below is the text of the headers in `include/` (`tests/header.rs` writes them, and says which file goes where).
 
+#![allow(rustdoc::broken_intra_doc_links)] // `@param[in]` is a tag of Doxygen's.
 #![allow(non_camel_case_types)] // The types have the names that they have in C.
 #![allow(clippy::missing_safety_doc)] // The chapter above is for all; doc comments here go into the C header.
 

@@ -130,7 +130,7 @@ fn lists_are_checked_against_the_array_before_anything_is_touched() {
             };
             let e = e.unwrap_err();
             assert_eq!(e.kind(), kind, "{e}");
-            assert!(e.message().contains(text), "{e}");
+            assert!(e.to_string().contains(text), "{e}");
         }
     }
     assert!(data.iter().all(|&v| v == 7) && array.stats().snapshot().writes == 0);
@@ -199,10 +199,10 @@ fn an_element_that_is_not_stored_is_named_where_the_fill_value_does_not_fit() {
         let region = Selection::new(&[6, 8], &[1, 1], &[4, 5], None).unwrap();
         // SAFETY: the memory lives as long as the calls.
         let e = unsafe { array.read(&region, &memory(&mut bytes, &[5, 1])) }.unwrap_err();
-        assert!(e.kind() == ErrorKind::Range && e.message().contains("element [1, 1] is not stored"), "{inner:?}: {e}");
+        assert!(e.kind() == ErrorKind::Range && e.to_string().contains("element [1, 1] is not stored"), "{inner:?}: {e}");
         let points = CoordinateSelection::Points { count: 3, coordinates: &[0, 0, 3, 3, 5, 5] };
         // SAFETY: as above.
         let e = unsafe { array.read_picks(&points, &memory(&mut bytes, &[1])) }.unwrap_err();
-        assert!(e.message().contains("element [1] is not stored"), "{inner:?}: {e}");
+        assert!(e.to_string().contains("element [1] is not stored"), "{inner:?}: {e}");
     }
 }
