@@ -9,8 +9,9 @@ install(TARGETS ozarr ozarr_cxx EXPORT ozarr-targets LIBRARY DESTINATION "${CMAK
 install(FILES "${OZARR_ARCHIVE}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 # For compilers other than that of the module that is installed; and the Julia package.
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/fortran/" "${PROJECT_SOURCE_DIR}/fortran/generated/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/fortran"
-  FILES_MATCHING PATTERN "*.f90" PATTERN "*.inc" PATTERN "*.c" PATTERN generated EXCLUDE)
+file(GLOB _fortran_files "${PROJECT_SOURCE_DIR}/fortran/*.f90" "${PROJECT_SOURCE_DIR}/fortran/*.c"
+  "${PROJECT_SOURCE_DIR}/fortran/generated/*.f90" "${PROJECT_SOURCE_DIR}/fortran/generated/*.inc")
+install(FILES ${_fortran_files} DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/fortran")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/julia/OZarr" DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/julia"
   PATTERN Manifest.toml EXCLUDE)
 install(EXPORT ozarr-targets NAMESPACE ozarr:: DESTINATION "${_package}")
