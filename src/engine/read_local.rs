@@ -239,7 +239,11 @@ impl LocalDriver<'_> {
             reserve(io, more)?;
             let too_long =
                 |e: Error| if e.kind() == ErrorKind::Limit { err!(Chunk, "found more than {exact} bytes, expected {exact}") } else { e };
-            object.read_whole(io, exact).map_err(too_long)?;
+            object.read_encoded(io, exact).map_err(too_long)?;
+            if io.len() < exact {
+                // The read may have come back short before the end.
+                object.read_whole(io, exact)?;
+            }
             stats::read(io.len() as u64);
             check_exact(io.len() as u64, exact)?;
             return machine.advance(part, io, chain, parts);
@@ -248,7 +252,7 @@ impl LocalDriver<'_> {
         // Room for what our own encoders write: then one call reads it all.
         let more = more(io, (most / 2).min(4 << 20));
         reserve(io, more)?;
-        object.read_whole(io, most)?;
+        object.read_encoded(io, most)?;
         stats::read(io.len() as u64);
         let result = machine.advance(part, io, chain, parts);
         match result {

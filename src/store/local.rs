@@ -1083,6 +1083,18 @@ impl FileObject {
     /// Reads the whole file into `buf`, whose length becomes the file's; more than `max` bytes are `Limit`.
     /// Only a read of no bytes is the end: FUSE, NFS and Lustre may give less than was asked for.
     pub fn read_whole(&self, buf: &mut Vec<u8>, max: usize) -> Result<()> {
+        self.read_until(buf, max, |n, _| n == 0)
+    }
+
+    /// Reads the whole file as [`read_whole`](Self::read_whole) does, but takes a read that gives less than was asked for as the end: a system
+    /// call less for each chunk. For encoded bytes only, whose codecs find out when some are missing.
+    pub fn read_encoded(&self, buf: &mut Vec<u8>, max: usize) -> Result<()> {
+        self.read_until(buf, max, |n, room| n < room.min(os::MAX_RW))
+    }
+
+    /// Reads from the beginning until `is_end` says so of a read's bytes, given how many it got and how many it asked for.
+    #[inline]
+    fn read_until(&self, buf: &mut Vec<u8>, max: usize, is_end: impl Fn(usize, usize) -> bool) -> Result<()> {
         buf.clear();
         reserve(buf, FIRST_READ)?;
         loop {
@@ -1096,7 +1108,7 @@ impl FileObject {
                 buf.clear();
                 bail!(Limit, "found {} bytes or more, the limit is {max}", max + 1);
             }
-            if n == 0 {
+            if is_end(n, room) {
                 return Ok(());
             }
             if buf.len() == buf.capacity() {

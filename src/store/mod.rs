@@ -260,6 +260,14 @@ impl Object {
         }
     }
 
+    /// Reads the whole object as [`read_whole`](Self::read_whole) does, for bytes whose codecs find out when some are missing.
+    pub fn read_encoded(&self, buf: &mut Vec<u8>, max: usize) -> Result<()> {
+        match self {
+            Object::File(o) => o.read_encoded(buf, max),
+            Object::Memory(_) | Object::Other(_) => self.read_whole(buf, max),
+        }
+    }
+
     /// Reads an object that must have exactly `buf.len()` bytes, straight into `buf`.
     /// Shorter is `Truncated`, longer is `Chunk`; both messages name found and expected.
     pub fn read_exact_whole(&self, buf: &mut [u8]) -> Result<()> {
