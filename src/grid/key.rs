@@ -10,7 +10,7 @@ pub enum KeyEncoding {
     Default(Separator),
     /// v2: the indices joined by the separator; `0` for rank 0.
     V2(Separator),
-    /// As `default`, with a text behind: one writer's `zarrs.default_suffix`.
+    /// Like `Default`, with a text at the end of each key: one writer's `zarrs.default_suffix`.
     Suffixed(Separator, Suffix),
     /// One that a program has registered.
     Own(&'static Own),
@@ -27,7 +27,7 @@ impl Suffix {
     /// The most bytes of a suffix.
     pub const MAX: usize = 30;
 
-    /// That text; `None` if it is too long, or may not stand in the last part of a key.
+    /// Makes a suffix, or `None` if `text` is too long or has a character that the last part of a key must not have.
     pub fn new(text: &str) -> Option<Suffix> {
         let mut bytes = [0; Suffix::MAX];
         bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Suffix {
     }
 }
 
-/// What stands between the indices.
+/// The character between the indices of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
     /// `.`
@@ -67,7 +67,7 @@ impl Separator {
 }
 
 impl KeyEncoding {
-    /// What stands between the indices.
+    /// Returns the separator between the indices.
     pub fn separator(self) -> Separator {
         match self {
             KeyEncoding::Default(s) | KeyEncoding::V2(s) | KeyEncoding::Suffixed(s, _) => s,
@@ -75,7 +75,7 @@ impl KeyEncoding {
         }
     }
 
-    /// The same encoding with another separator.
+    /// Returns this encoding with `separator` instead of its own; a registered encoding stays as it is.
     pub fn with_separator(self, separator: Separator) -> KeyEncoding {
         match self {
             KeyEncoding::Default(_) => KeyEncoding::Default(separator),

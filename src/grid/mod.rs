@@ -84,7 +84,7 @@ impl Grid {
         }
     }
 
-    /// The extent of chunk `index` along dimension `d`, whether or not all of it lies inside the array.
+    /// Returns the extent of chunk `index` along dimension `d`, even if part of the chunk is outside of the array.
     pub fn extent(&self, d: usize, index: u64) -> u64 {
         match self {
             Grid::Regular { chunk } => chunk[d],

@@ -14,7 +14,7 @@ pub trait Calls: Send + Sync {
     fn check(&self, configuration: &str) -> Result<()>;
     /// The end of the key of a chunk, behind the array's prefix.
     fn encode(&self, configuration: &str, index: &[u64]) -> Result<String>;
-    /// The chunk whose key ends so; `None` if it is no chunk's.
+    /// Returns the index of the chunk whose key ends in `tail`, or `None` if no chunk's key does.
     fn decode(&self, configuration: &str, tail: &str, rank: usize) -> Result<Option<Dims>>;
 }
 
@@ -54,7 +54,7 @@ pub fn register(name: &str, calls: Arc<dyn Calls>, replace: bool) -> Result<()> 
     ENCODINGS.get().add(&[("", name)], Arc::new(calls), |_, _| false, replace).map(drop)
 }
 
-/// Forgets an encoding. Arrays that are open keep it. False if there is none of that name.
+/// Unregisters the encoding `name`. Arrays that are open keep it. Returns false if no encoding has that name.
 pub fn unregister(name: &str) -> bool {
     ENCODINGS.get().remove("", name).is_some()
 }
@@ -92,7 +92,7 @@ impl Own {
         self.calls.upgrade().ok_or_else(|| err!(Unsupported, "the chunk key encoding {:?} is registered no more", self.name))
     }
 
-    /// Appends the key of a chunk. After a failure the key is none that a store takes, and says what failed.
+    /// Appends the key of a chunk. After a failure appends a text that no store takes as a key and that says what failed.
     pub(super) fn push(&self, index: &[u64], key: &mut String) {
         let made = self.calls().and_then(|calls| calls.encode(self.configuration, index));
         match made {
@@ -102,7 +102,7 @@ impl Own {
         }
     }
 
-    /// The chunk whose key ends so.
+    /// Returns the index of the chunk whose key ends in `tail`, or `None` if no chunk's key does.
     pub fn parse(&self, tail: &str, rank: usize) -> Option<Dims> {
         let index = self.calls().and_then(|calls| calls.decode(self.configuration, tail, rank)).ok()??;
         // One key for one chunk: what would be written elsewhere is not read from here.

@@ -22,8 +22,8 @@ pub(super) fn value(bytes: &[u8], tokens: bool) -> Result<Value> {
     if numbers.is_empty() { first } else { attempt(&text, &numbers).0 }
 }
 
-/// Reads `text`, whose numbers with an exponent are spelled as in `spellings`, or by serde_json where that is too short. Returns
-/// how many such numbers there are, too.
+/// Reads `text`, taking the spelling of each number with an exponent from `spellings`, or serde_json's own where that list is too short.
+/// Also returns how many such numbers it met.
 fn attempt(text: &str, spellings: &[&str]) -> (Result<Value>, usize) {
     let source = Source { text, spellings, exponents: Cell::new(0) };
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -31,7 +31,7 @@ fn attempt(text: &str, spellings: &[&str]) -> (Result<Value>, usize) {
     (value.map_err(|e| invalid(&e)), source.exponents.get())
 }
 
-/// Returns the error of a text that is no JSON.
+/// Returns the error for a text that is not JSON.
 fn invalid(e: &serde_json::Error) -> Error {
     let (line, column, text) = (e.line(), e.column(), e.to_string());
     let reason = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);

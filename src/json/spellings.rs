@@ -16,7 +16,7 @@ pub(super) struct Spellings<'a> {
 }
 
 /// Finds the numbers of `text` that have an exponent. With `tokens`, a bare token is replaced by a stand-in and counts as such a number.
-/// What is not JSON stays so.
+/// Does not check the text: invalid JSON stays invalid.
 pub(super) fn of(text: &str, tokens: bool) -> Spellings<'_> {
     let (bytes, mut numbers, mut out) = (text.as_bytes(), Vec::new(), String::new());
     let (mut at, mut copied) = (0, 0);

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// An object in a text, whose members are known by where they stand. Names that stand twice are kept twice; the last one counts.
+/// An object in a text: its members with their byte ranges. A name that occurs twice is kept twice; the last one counts.
 pub struct Object<'a> {
     text: &'a [u8],
     /// From its opening brace to behind its closing one.
@@ -25,8 +25,8 @@ struct Member<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The object that is the document; `None` where the text is none. Only its own level is looked at closely, and of its member
-    /// `path[0]` the member `path[1]`, and so on.
+    /// Finds the object that is the document, or `None` if the text is not an object. Scans only its own level closely, and on the way
+    /// along `path` the member `path[0]`, in that the member `path[1]`, and so on.
     pub fn document(text: &'a [u8], path: &[&'a str]) -> Option<Object<'a>> {
         let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         Object::at(text, blanks(text, mark), path)
@@ -89,19 +89,19 @@ impl<'a> Object<'a> {
         self.place(name).map(|place| &self.text[place])
     }
 
-    /// Where the text of a member's value stands in the whole text.
+    /// Returns the range of a member's value in the whole text, or `None` if there is no such member.
     pub fn place(&self, name: &str) -> Option<Range<usize>> {
         self.member(name).map(|m| m.value..m.place.end)
     }
 
-    /// The object that is the value of a member on the path that was looked along.
+    /// Returns the object that is the value of member `name`, or `None` if the search path did not lead through it.
     pub fn object(&self, name: &str) -> Option<&Object<'a>> {
         self.inner.as_ref().filter(|(inner, _)| *inner == name).map(|(_, object)| &**object)
     }
 
-    /// The whole text with other members in this object, which stands so many levels deep: those that are named in `changes` have
-    /// another value (as text, its lines indented for their place) or none, those of whose name `gone` says so are left out, and
-    /// new ones are added behind the last.
+    /// Returns the whole text with this object, which is `depth` levels deep, changed: a member named in `changes` gets that value (text
+    /// whose lines are indented for their place), or goes if it is `None`; members for whose names `gone` is true go, too; new ones follow
+    /// the last.
     pub fn changed(&self, changes: &HashMap<String, Option<String>>, gone: impl Fn(&str) -> bool, depth: usize) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.text.len() + changes.values().flatten().map(|v| v.len() + 64).sum::<usize>());
         out.extend_from_slice(&self.text[..=self.place.start]);
@@ -113,7 +113,7 @@ impl<'a> Object<'a> {
         };
         for member in &self.members {
             match changes.get(&*member.name) {
-                // Of a name that stands twice only one is left.
+                // Of a name that occurs twice only the last one is left.
                 Some(Some(value)) if self.member(&member.name).is_some_and(|last| last.place == member.place) => {
                     begin(&mut out);
                     out.extend_from_slice(&self.text[member.place.start..member.value]);
@@ -142,7 +142,7 @@ impl<'a> Object<'a> {
         out
     }
 
-    /// The whole text without that member of this object; as it is where there is none.
+    /// Returns the whole text without member `name` of this object, or unchanged if there is no such member.
     pub fn without(&self, name: &str) -> Cow<'a, [u8]> {
         match self.member(name) {
             None => Cow::Borrowed(self.text),
@@ -151,7 +151,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Where what is no blank begins.
+/// Returns the offset of the first byte from `at` on that is not a blank.
 fn blanks(text: &[u8], at: usize) -> usize {
     at + text[at.min(text.len())..].iter().take_while(|b| b.is_ascii_whitespace()).count()
 }
@@ -167,7 +167,7 @@ const MARKS: [bool; 256] = {
     marks
 };
 
-/// Where the value that begins at `at` ends; what is in it is not judged. `None` where it has no end.
+/// Returns where the value that begins at `at` ends, or `None` if it has no end. Does not check what is inside.
 fn value_end(text: &[u8], at: usize) -> Option<usize> {
     match text.get(at)? {
         b'"' => return Some(string_end(text, at)),

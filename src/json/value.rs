@@ -1,8 +1,7 @@
 //! JSON values: numbers with their source text, objects with the order of their members, and copies that share their contents.
 //!
-//! A document stands in many places at once (a node's metadata, its attributes, consolidated metadata above it), mostly
-//! unchanged: lists and objects are counted references, and who changes one gets a copy of that level. Short texts stand in the
-//! value itself.
+//! The same value is often held in several places (a node's metadata, its attributes, consolidated metadata above it), mostly unchanged:
+//! lists and objects are reference-counted, and a change copies only the level that it touches. Short texts are stored in the value itself.
 
 use smallvec::SmallVec;
 use smol_str::SmolStr;
@@ -33,7 +32,7 @@ pub enum Value {
     Object(Map),
 }
 
-/// What a look-up of a value that is not there gives.
+/// The value that a look-up of a missing member or item gives.
 static NULL: Value = Value::Null;
 
 /// A number as JSON writes it. Two are equal if their texts are. The bare tokens `NaN`, `Infinity` and `-Infinity` are among them.
@@ -41,37 +40,37 @@ static NULL: Value = Value::Null;
 pub struct Number(Text);
 
 impl Number {
-    /// A number of that text, which has been looked at.
+    /// Wraps a text that is known to be a number.
     pub(super) fn of_text(text: Text) -> Number {
         Number(text)
     }
 
-    /// The shortest text that reads as that number again; `None` where it is not finite.
+    /// Returns the shortest text that reads as `value` again, or `None` if it is not finite.
     pub fn from_f64(value: f64) -> Option<Number> {
         value.is_finite().then(|| Number(smol_str::format_smolstr!("{value:?}")))
     }
 
-    /// The shortest text that reads as that `float` again. It is finite.
+    /// Returns the shortest text that reads as the `float` `value` again, which must be finite.
     pub fn from_f32(value: f32) -> Number {
         Number(smol_str::format_smolstr!("{value:?}"))
     }
 
-    /// The number as it is written.
+    /// Returns the number as it is written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The same number as an unsigned integer; `1.0` and `1e3` are none.
+    /// Returns the number as an unsigned integer, or `None` for any other text, such as `1.0` or `1e3`.
     pub fn as_u64(&self) -> Option<u64> {
         self.0.parse().ok()
     }
 
-    /// The same number as a signed integer; `1.0` and `1e3` are none.
+    /// Returns the number as a signed integer, or `None` for any other text, such as `1.0` or `1e3`.
     pub fn as_i64(&self) -> Option<i64> {
         self.0.parse().ok()
     }
 
-    /// The nearest number of that type; `None` where it is not finite.
+    /// Returns the nearest double, or `None` if it is not finite.
     pub fn as_f64(&self) -> Option<f64> {
         self.0.parse().ok().filter(|value: &f64| value.is_finite())
     }
@@ -135,14 +134,14 @@ struct Members {
     list: MemberList,
     /// A few bits of each of the first names.
     marks: [u8; FEW],
-    /// Where each name stands, once one is looked for among many.
+    /// The index of each name, built when a name is first looked up in an object with more than `FEW` members.
     places: OnceLock<HashMap<Text, usize>>,
 }
 
-/// An extension's name and configuration stand in one piece of memory with their counter.
+/// The members of an extension (name and configuration) fit in one allocation with their reference counter.
 pub(super) type MemberList = SmallVec<[(Text, Value); 2]>;
 
-/// So many names are looked at one after the other, or rather their marks.
+/// Up to this many names are searched one by one, by their marks.
 const FEW: usize = 24;
 
 /// A few bits in which most names of a document differ.
@@ -165,7 +164,7 @@ impl Members {
         members
     }
 
-    /// What is known of the names, of other ones than before.
+    /// Recomputes the marks and drops the index of names, after the names have changed.
     fn mark_all(&mut self) {
         self.places.take();
         self.marks.iter_mut().zip(&self.list).for_each(|(own, (name, _))| *own = mark(name));
@@ -176,12 +175,12 @@ impl Members {
             let wanted = mark(name);
             return marks.iter().zip(self.list.as_slice()).position(|(own, (other, _))| *own == wanted && other == name);
         }
-        // Of names that stand twice the first place.
+        // Of a name that occurs twice, the first index remains.
         let places = || self.list.iter().enumerate().rev().map(|(i, (name, _))| (name.clone(), i)).collect();
         self.places.get_or_init(places).get(name).copied()
     }
 
-    /// Whether a name stands more than once.
+    /// Returns whether any name occurs more than once.
     fn is_repeating(&self) -> bool {
         // A mark that is new needs no look.
         let mut seen = [0u128; 2];
@@ -344,7 +343,7 @@ impl<N: Into<Text>> FromIterator<(N, Value)> for Map {
     }
 }
 
-/// The order of members is none of an object's contents.
+/// Compares members whatever their order.
 impl PartialEq for Map {
     fn eq(&self, other: &Map) -> bool {
         self.len() == other.len() && self.iter().all(|(name, value)| other.get(name) == Some(value))
@@ -390,17 +389,17 @@ impl Value {
         if let Value::Number(number) = self { Some(number) } else { None }
     }
 
-    /// As [`Number::as_u64`].
+    /// Returns the number as [`Number::as_u64`] does, or `None` if this is not a number.
     pub fn as_u64(&self) -> Option<u64> {
         self.as_number()?.as_u64()
     }
 
-    /// As [`Number::as_i64`].
+    /// Returns the number as [`Number::as_i64`] does, or `None` if this is not a number.
     pub fn as_i64(&self) -> Option<i64> {
         self.as_number()?.as_i64()
     }
 
-    /// As [`Number::as_f64`].
+    /// Returns the number as [`Number::as_f64`] does, or `None` if this is not a number.
     pub fn as_f64(&self) -> Option<f64> {
         self.as_number()?.as_f64()
     }
@@ -493,7 +492,7 @@ impl From<Text> for Value {
 }
 
 impl<T: Into<Value>> From<Option<T>> for Value {
-    /// `null` where there is none.
+    /// Converts `None` to `null`.
     fn from(value: Option<T>) -> Value {
         value.map_or(Value::Null, T::into)
     }

@@ -9,8 +9,8 @@ use crate::json::splice::Object;
 use crate::limits;
 use std::collections::HashMap;
 
-/// The entries of a v3 group's document: node documents by path relative to the group. `None` where there are none, or where
-/// they are null or of a kind that is not known (HD-30).
+/// Returns the entries of a v3 group's document: node documents by path relative to the group. `None` if they are missing, null or of an
+/// unknown kind (HD-30).
 pub fn entries_v3(group: &Map) -> Option<&Map> {
     let object = group.get(CONSOLIDATED)?.as_object()?;
     match object.get("kind") {
@@ -28,7 +28,7 @@ pub struct Listed<'a> {
 }
 
 impl<'a> Listed<'a> {
-    /// Those in a `zarr.json` or a `.zmetadata`; `None` where there are none.
+    /// Finds the entries in the text of a `zarr.json` or a `.zmetadata`, or `None` if there are no entries.
     pub fn find(text: &'a [u8], format: Format) -> Option<Listed<'a>> {
         let document = match format {
             Format::V3 => Object::document(text, &[CONSOLIDATED, "metadata"])?,
@@ -42,7 +42,7 @@ impl<'a> Listed<'a> {
         (is_known && listed.entries().is_some()).then_some(listed)
     }
 
-    /// How deep the object of the entries stands in the document.
+    /// Returns how many levels deep the object of the entries is nested in the document.
     pub fn depth(&self) -> usize {
         if self.format == Format::V3 { 2 } else { 1 }
     }
@@ -74,7 +74,7 @@ pub fn write_v3(entries: Map) -> Value {
     Value::Object(out)
 }
 
-/// A node's document as an entry: the same without its own consolidated metadata.
+/// Makes the entry of a node from its document, by dropping its own consolidated metadata.
 pub fn entry_v3(mut document: Map) -> Value {
     document.shift_remove(CONSOLIDATED);
     Value::Object(document)

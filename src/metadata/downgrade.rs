@@ -11,7 +11,7 @@ use crate::limits::Dims;
 /// The members of a `.zarray` that a list of codecs becomes.
 #[derive(Debug, Default, PartialEq)]
 pub struct Members {
-    /// Whether elements lie in F order.
+    /// Whether elements are in F order.
     pub fortran: bool,
     /// The byte order that the list says; `None` where elements have none.
     pub byte_order: Option<ByteOrder>,

@@ -16,10 +16,10 @@ use smallvec::SmallVec;
 
 /// The authority of all names in the draft.
 const AUTHORITY: &str = "https://purl.org/zarr/spec/";
-/// How the names of zarr-python 2's own extensions begin in the documents that it wrote: these four letters stand in users' files, and
-/// nothing is left to be done here.
+/// The first four letters of the names of zarr-python 2's own extensions in the documents that it wrote. They are data in users' files, not
+/// a task for us.
 const UNNAMED: &str = "TODO: ";
-/// What lies in the documents below the root of a hierarchy.
+/// The suffix of all documents below the root of a hierarchy.
 const SUFFIX: &str = ".json";
 
 /// Whether a document of version 3 (or 2) is final, or of which draft it is.
@@ -145,7 +145,7 @@ fn check_attributes(document: &Map) -> Result<()> {
     }
 }
 
-/// The same array as a `.zarray`.
+/// Converts an array document of draft 1 to a `.zarray`.
 fn to_v2(document: &Map) -> Result<Map> {
     let grid = member(document, "chunk_grid")?;
     let (chunks, separator) = chunk_grid(grid).map_err(|e| e.at_field("chunk_grid"))?;
@@ -397,7 +397,7 @@ fn final_codecs(list: &[Value], rank: usize, data_type: DataTypeOf<'_>, depth: u
     Some(codecs().take(transposes).chain(&bytes).chain(codecs().skip(transposes)).cloned().collect())
 }
 
-/// A codec in the form of the specification; `None` if it has that.
+/// Returns a codec in the form of the specification, or `None` if it has that form already.
 fn final_codec(codec: &Map, rank: usize, data_type: DataTypeOf<'_>, depth: usize) -> Option<Map> {
     let own = codec.get("name");
     let said = own.or_else(|| codec.get("type").filter(|name| name.is_string())).and_then(Value::as_str).unwrap_or_default();
@@ -423,7 +423,7 @@ fn final_codec(codec: &Map, rank: usize, data_type: DataTypeOf<'_>, depth: usize
     Some(turned)
 }
 
-/// The same of the configuration of a codec of that name.
+/// Returns the configuration of the codec `name` in the form of the specification, or `None` if it has that form already.
 fn final_configuration(name: &str, old: &Map, rank: usize, data_type: DataTypeOf<'_>, depth: usize) -> Option<Map> {
     let mut changes: Vec<(&str, Value)> = Vec::new();
     match name {

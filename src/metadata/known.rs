@@ -18,13 +18,13 @@ pub static MEMBERS: Lazy<Registry<dyn Member>> = Lazy::new(Registry::default);
 /// The storage transformers, by name. What they do, `node` knows.
 pub static TRANSFORMERS: Lazy<Registry<dyn Any + Send + Sync>> = Lazy::new(Registry::default);
 
-/// Checks a member that the specification does not name; false if nobody understands it.
+/// Checks a member that the specification does not name; false if no registered member has that name.
 pub(super) fn understands(name: &str, value: &Value) -> Result<bool> {
     let Some(member) = MEMBERS.get().find("", name) else { return Ok(false) };
     member.check(&super::json::to_text(value)).map(|()| true)
 }
 
-/// Whether the program understands members of that name.
+/// Returns whether the program has registered a member of that name.
 pub(super) fn is_member(name: &str) -> bool {
     MEMBERS.get().find("", name).is_some()
 }

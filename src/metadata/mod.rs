@@ -78,7 +78,7 @@ pub struct ArrayMeta {
     pub dialect: Dialect,
     /// The lengths of the dimensions.
     pub shape: Dims,
-    /// The type of the elements, as it lies in memory ([`DataType::native`]).
+    /// The type of the elements in memory ([`DataType::native`]).
     pub data_type: DataType,
     /// The chunk grid.
     pub grid: Grid,

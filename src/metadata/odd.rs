@@ -298,7 +298,7 @@ fn array_v3(document: &Map, notes: &mut Notes) {
     }
 }
 
-/// The name of an extension, which may stand alone.
+/// Returns the name of an extension, which is an object or only a name; `None` if it is neither.
 fn name_of(extension: &Value) -> Option<&str> {
     extension.as_str().or_else(|| extension.get("name")?.as_str())
 }

@@ -23,8 +23,8 @@ pub fn array(meta: &ArrayMeta, attributes: Map) -> Result<ArrayMeta> {
     with_codecs(meta, attributes, codecs)
 }
 
-/// As [`array()`], where the chunks are encoded anew: little-endian elements in C order, and the old compressor if v3 has it. The keys
-/// are `default`, which no chunk of v2 has.
+/// Upgrades like [`array()`], for chunks that are encoded anew: little-endian elements in C order, and the old compressor if v3 has it. The
+/// keys are `default`, which no chunk of v2 has.
 pub fn recoded(meta: &ArrayMeta, attributes: Map) -> Result<ArrayMeta> {
     let plain = match &meta.codecs {
         Codecs::V2 { compressor, .. } => {
@@ -88,13 +88,13 @@ fn with_codecs(meta: &ArrayMeta, mut attributes: Map, codecs: Vec<Extension>) ->
     Ok(again)
 }
 
-/// What cannot be read again has no form.
+/// Turns the error of a document that cannot be read again into one that says that v3 has no form for it.
 fn no_form(e: &Error) -> Error {
     let fresh = err!(Unsupported, "no form in Zarr v3: {}", e.message());
     if let Some(field) = e.field() { fresh.at_field(field) } else { fresh }
 }
 
-/// A list of names, one for each dimension.
+/// Returns the names in a list that has one for each dimension, or `None` if `value` is anything else.
 fn dimension_names(value: &Value, rank: usize) -> Option<Vec<Option<String>>> {
     let list = value.as_array().filter(|list| list.len() == rank)?;
     list.iter().map(|name| name.as_str().map(|s| Some(s.to_string()))).collect()
@@ -110,7 +110,7 @@ pub fn group_attributes(document: &Map, mut attributes: Map) -> Map {
     attributes
 }
 
-/// Where a codec of v2 stands in a v3 list, and the members that it has there; of others nothing is known to depend.
+/// The place of a v2 codec in a v3 list, with the members that it keeps there; the others are dropped, as nothing is known to need them.
 enum Place {
     /// array→array, with the name of the member that says its type after it.
     Array(&'static [&'static str], Option<&'static str>),

@@ -149,7 +149,7 @@ fn order_of_structured(codec: &mut Extension) {
     }
 }
 
-/// A node's document without the members that must be understood and are not (V3-27): what is left may mean something else.
+/// Returns a node's document without the members that must be understood and are not (V3-27); the rest may then mean something else.
 pub fn without_unknown(node_type: NodeType, document: &Map) -> Map {
     let known = if node_type == NodeType::Array { ARRAY_MEMBERS } else { GROUP_MEMBERS };
     let mut known_only = document.clone();
@@ -301,7 +301,7 @@ fn chunk_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
     match name.as_str() {
         "regular" => of(&["chunk_shape"], "chunk_shape", regular_grid),
         "rectilinear" => of(&["kind", "chunk_shapes"], "chunk_shapes", rectilinear_grid),
-        // The same grid as ZEP 3 had it, in zarrs.
+        // The rectilinear grid in the form of ZEP 3, which zarrs wrote.
         "rectangular" => of(&["chunk_shape"], "chunk_shape", rectilinear_grid),
         "zarrs.regular_bounded" => of(&["chunk_shape"], "chunk_shape", bounded_grid),
         other => bail!(Unsupported, "chunk grid {other:?} is not supported; \"regular\" and \"rectilinear\" are"),
