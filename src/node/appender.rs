@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 /// An array that is made longer along one dimension. Used by one thread at a time, and the only one that changes this length.
 ///
-/// Steps that are published are in the store. Those that are not are lost with the process, and what they left in the store lies outside of
-/// the array: a new appender goes on behind the last published step.
+/// Published steps are in the store. The others are lost with the process, and what they left in the store is outside of the array: a new
+/// appender continues after the last published step.
 pub struct Appender {
     array: Array,
     dim: usize,
@@ -43,7 +43,7 @@ pub struct Appender {
 /// anew but the shape: measured, that was 200,000 instructions a step, a sixth of the time of one of 1 MiB.
 struct Known {
     text: Vec<u8>,
-    /// Where the shape stands in the text.
+    /// The byte range of the shape in `text`.
     shape: Range<usize>,
     state: Arc<State>,
     /// The state before, which differs in the shape alone: the next one is made of it.
@@ -131,7 +131,7 @@ impl Appender {
         (self.position, self.published)
     }
 
-    /// The shape of so many steps.
+    /// Returns the array's shape with `count` steps along the appender's dimension.
     pub fn shape_of(&self, count: u64) -> Dims {
         let mut shape = self.endless.shape.clone();
         shape[self.dim] = count;
@@ -269,7 +269,7 @@ impl Appender {
 
 impl Drop for Appender {
     fn drop(&mut self) {
-        // Nobody is left to be told; who wants to know closes the appender.
+        // Errors are ignored in `drop`; close the appender to see them.
         let _ = self.publish_all();
     }
 }

@@ -60,7 +60,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // A thread of the pool may have the array a moment longer; the files are closed now.
         if let Ok(bound) = &self.state.read(Arc::clone).bound {
-            // Nobody is left to be told; who wants to know closes the array.
+            // Errors are ignored in `drop`; close the array to see them.
             let _ = store_waiting(bound);
             bound.open_shards.forget_all();
             bound.cache.iter().for_each(ArrayCache::forget_all);
@@ -102,7 +102,7 @@ impl Array {
         Array::from_stored(store, path, found)
     }
 
-    /// The array of a document that was found; what is odd in it is told.
+    /// Makes the array of a document that was found, and reports its oddities to the context.
     pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Array> {
         found.report(store)?;
         let array = Array::quietly(store, path, found)?;
@@ -118,7 +118,7 @@ impl Array {
         Ok(array)
     }
 
-    /// The same, and nothing is told: a lock may be held.
+    /// Makes the array of a document that was found, without a report to the context: a lock may be held.
     fn quietly(store: &Store, path: String, found: Stored) -> Result<Array> {
         let (key, listed, attributes) = (found.key.clone(), found.listed, found.attributes.clone());
         match found.parse(store)? {
@@ -230,7 +230,7 @@ impl Array {
         state.meta.grid.counts(&state.meta.shape)
     }
 
-    /// Where chunk `index` lies along dimension `dim`: its first element and its extent, which may reach over the array's end.
+    /// Returns the first element and the extent of chunk `index` along dimension `dim`; the chunk may extend beyond the array's end.
     /// Errors: `Bounds`.
     pub fn chunk_extent(&self, dim: usize, index: u64) -> Result<(u64, u64)> {
         let state = self.state();
@@ -335,8 +335,8 @@ impl Array {
         engine::explain::explain(&bound, selection, memory, write)
     }
 
-    /// A box of the selection (steps of 1) for worker `index` of so many, cut where chunks end; with `inner`, where inner chunks end.
-    /// None of elements where there are fewer chunks than workers.
+    /// Returns the box of the selection (steps of 1) that worker `index` of `workers` gets, cut where chunks end, or inner chunks with
+    /// `inner`. The box is empty for some workers if there are fewer chunks than workers.
     pub fn partition(&self, selection: &Selection, workers: u64, index: u64, inner: bool) -> Result<(Dims, Dims)> {
         let state = self.state();
         check_inside(&state.meta.shape, selection)?;
@@ -377,9 +377,9 @@ impl Array {
         self.handle(|handling| handling.write_fill_chunks = on);
     }
 
-    /// Keeps decoded chunks (inner chunks of shards) of which only parts are read, in so many bytes of memory; 0: none. They are used while
-    /// their object is what it was, which the store is asked for at each use. Stores with latency are not asked: nothing is kept there.
-    /// Errors: `Limit` where not even one chunk has room.
+    /// Caches decoded chunks (inner chunks of shards) that are read in part, in up to `bytes` bytes of memory; 0 turns this off. A cached
+    /// chunk is used while its object is unchanged, which the store is asked for at each use. For stores with latency nothing is cached.
+    /// Errors: `Limit` if `bytes` has no room for even one chunk.
     pub fn set_chunk_cache(&self, bytes: usize) -> Result<()> {
         let cache = ChunkCache::new(bytes);
         if bytes > 0 {
@@ -392,8 +392,8 @@ impl Array {
         Ok(())
     }
 
-    /// Lets what is written to parts of chunks wait in so many bytes of memory until the chunks are whole; 0: nothing waits. What waited
-    /// before is stored first. Errors: `Limit` where not even one chunk has room.
+    /// Lets writes to parts of chunks wait in up to `bytes` bytes of memory until the chunks are whole; 0 turns this off. Stores first what
+    /// waited before. Errors: `Limit` if `bytes` has no room for even one chunk.
     pub fn set_write_back(&self, bytes: usize) -> Result<()> {
         self.store_waiting()?;
         let kept = WriteBack::new(bytes);
@@ -476,7 +476,7 @@ impl Array {
         }
     }
 
-    /// What is known now.
+    /// Returns the current state.
     pub(super) fn state(&self) -> Arc<State> {
         self.0.state.read(Arc::clone)
     }
@@ -555,7 +555,7 @@ impl State {
         Ok(State { meta, bound, inner_chunk, chunks, chunk_store, guessed, functions })
     }
 
-    /// The same, whose work counts there.
+    /// Returns this state with its work counted in `stats`.
     fn counting(mut self, stats: &Arc<Counters>) -> State {
         if let Ok(bound) = &mut self.bound
             && let Some(bound) = Arc::get_mut(bound)
@@ -565,12 +565,12 @@ impl State {
         self
     }
 
-    /// The same array with other lengths, on a regular grid: nothing else depends on them.
+    /// Returns a state of this array with the lengths `shape`, on a regular grid: nothing else depends on them.
     pub fn with_shape(&self, shape: &[u64]) -> State {
         self.like(self.meta.clone(), self.bound.clone()).into_shape(shape)
     }
 
-    /// The same, of a state that nobody else has.
+    /// Turns this state, which nothing else refers to, into one with the lengths `shape`.
     pub fn into_shape(mut self, shape: &[u64]) -> State {
         self.meta.shape = Dims::from_slice(shape);
         self.meta.document.insert("shape".into(), v3::number_list(shape));
@@ -580,7 +580,7 @@ impl State {
         self
     }
 
-    /// Another document and settings of chunks that lie where these do.
+    /// Makes a state with another document and other settings, for chunks in the places of these.
     fn like(&self, meta: ArrayMeta, bound: Result<Arc<BoundArray>>) -> State {
         State {
             meta,
@@ -629,7 +629,7 @@ fn separator_is_open(meta: &ArrayMeta) -> bool {
     meta.format == Format::V2 && meta.dialect == Dialect::Final && meta.shape.len() > 1 && !said
 }
 
-/// Uses the separator of the store's options; else "/" where chunks lie in folders and none lies flat, as some early writers
+/// Uses the separator of the store's options; else "/" if chunks are in folders and the first one is not stored flat, as some early writers
 /// left them without saying so (HD-11). Returns whether it was found this way.
 fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<bool> {
     if let Some(separator) = store.options().separator {
@@ -692,7 +692,7 @@ fn box_of<'a>(picks: &CoordinateSelection<'a>) -> Option<&'a Selection> {
     if let CoordinateSelection::Mask { region, .. } = picks { Some(region) } else { None }
 }
 
-/// What stands at the path already: the array to be used in the place of a new one, or an error, or nothing in the way.
+/// Looks for a node at `path`: returns the array to use instead of a new one, or `None` if nothing is in the way, or an error.
 fn existing(store: &Store, path: &str, wanted: &ArrayMeta, how: Create) -> Result<Option<Array>> {
     if how == Create::Overwrite {
         return Ok(None);
@@ -743,8 +743,8 @@ fn chunks_text(meta: &ArrayMeta) -> String {
     }
 }
 
-/// Erases what lies at the keys of the new array's chunks without a document, as a kill while erasing leaves it: it would be
-/// taken for the new array's. Nothing else is touched.
+/// Erases chunks without a document at the keys of the new array, which a kill while erasing leaves behind: they would be taken for the new
+/// array's. Touches nothing else.
 fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta) -> Result<()> {
     let (plain, chunks) = (store.shared(), transform::chunk_store(store, path, meta)?);
     erase_chunks(plain, path, meta)?;

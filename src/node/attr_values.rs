@@ -140,7 +140,7 @@ impl Attributes {
         self.set(name, json::parse_allowed(text, self.allows_non_finite()).map_err(|e| e.at_field(name))?)
     }
 
-    /// An element as the value that stands for it.
+    /// Converts an element to the value that represents it.
     fn number_of(&self, item: &[u8], element: DataType, place: &Place<'_>) -> Result<Value> {
         let Some(found) = number::Number::load(element, item) else { bail!(Internal, "{place} has no value") };
         let double = match found {

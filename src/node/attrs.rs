@@ -124,7 +124,7 @@ impl Attributes {
         Ok(())
     }
 
-    /// The same of a node of a draft of version 3, where nothing is changed.
+    /// Makes these the attributes of a node of `dialect`; those of a draft cannot be changed.
     pub(super) fn of(self, dialect: Dialect) -> Attributes {
         Attributes { dialect, ..self }
     }

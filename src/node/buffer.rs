@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// The blocks in use, by where they begin.
 static BLOCKS: crate::fork::Lazy<ForkPreserved<BTreeMap<usize, Pages>>> = crate::fork::Lazy::new(ForkPreserved::default);
 
-/// A block of at least so many bytes, all 0, at the beginning of a page; large ones in huge pages unless `plain`.
+/// Allocates at least `bytes` bytes, all 0, at the beginning of a page; large blocks in huge pages unless `plain`.
 pub fn allocate(bytes: usize, plain: bool) -> Result<*mut u8> {
     let pages = Pages::new(bytes, plain)?;
     let first = pages.first();
@@ -20,7 +20,7 @@ pub fn allocate(bytes: usize, plain: bool) -> Result<*mut u8> {
     Ok(first)
 }
 
-/// Gives a block back. What is none, or is one no more, is an error of kind `InvalidHandle`, and stays as it is.
+/// Frees a block. Any other address, or one freed before, is an error of kind `InvalidHandle` and changes nothing.
 pub fn free(block: *mut u8) -> Result<()> {
     match BLOCKS.get().write(|blocks| blocks.remove(&(block as usize))) {
         Some(pages) => {
@@ -48,7 +48,7 @@ mod tests {
         ] {
             let block = allocate(bytes, plain).unwrap();
             assert_eq!(block as usize % align, 0);
-            // SAFETY: a block of so many bytes.
+            // SAFETY: the block has at least `bytes` bytes.
             let all = unsafe { std::slice::from_raw_parts_mut(block, bytes.max(1)) };
             assert!(all.iter().all(|&b| b == 0));
             all.fill(7);

@@ -56,7 +56,7 @@ impl Catalog {
         Catalog { group: group.to_string(), format, document, as_of }
     }
 
-    /// Reads that of a v2 group; `None` if there is none, or it cannot be understood.
+    /// Reads the consolidated metadata of a v2 group, or `None` if they are missing or cannot be understood.
     pub fn read_v2(store: &Store, group: &str) -> Result<Option<Arc<Catalog>>> {
         let as_of = changes(store);
         let key = path::join(group, v2::CONSOLIDATED);

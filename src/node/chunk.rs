@@ -144,7 +144,7 @@ impl Array {
         }
     }
 
-    /// Replaces the encoded bytes of a chunk or an inner chunk by these, which nobody looks into.
+    /// Replaces the encoded bytes of a chunk or an inner chunk by `bytes`, which are not checked.
     pub fn chunk_write(&self, index: &[u64], inner: bool, bytes: &[u8]) -> Result<()> {
         self.store().check_writable()?;
         self.store_waiting()?;

@@ -27,7 +27,7 @@ pub struct Settings {
     pub strict: bool,
     /// Attributes may hold bare NaN and infinities.
     pub non_finite: bool,
-    /// Who is told, and of what.
+    /// The receiver of messages, and their lowest level.
     pub log: Option<Log>,
     /// How much may be in flight.
     pub budget: Arc<Budget>,
@@ -47,7 +47,8 @@ pub enum Level {
     Info = 2,
 }
 
-/// Who is told of odd files, and down to which level. It is called by the thread that is inside of a call, without locks held.
+/// The receiver of messages about odd files, and their lowest level. It is called by the thread that is inside of a call, without locks
+/// held.
 #[derive(Clone)]
 pub struct Log {
     /// The last level that is told.
@@ -80,12 +81,12 @@ impl Context {
         Context { pool: Pool::new(n.max(1)), ..Context::default() }
     }
 
-    /// The same with other settings.
+    /// Returns this context with other settings.
     pub fn with_settings(self, settings: Settings) -> Context {
         Context { settings: Arc::new(settings), ..self }
     }
 
-    /// The same that counts what is done with it there, too; those of contexts that were not asked are the process's.
+    /// Returns this context with its work counted in `stats`, too; by default it counts for the process only.
     pub fn counting(self, stats: Arc<Counters>) -> Context {
         Context { stats, ..self }
     }
@@ -120,12 +121,13 @@ impl Context {
         self.pool.threads()
     }
 
-    /// Whether anyone wants to know what is odd.
+    /// Returns whether oddities in files are of any use: in strict mode, or with a log.
     pub(super) fn watches(&self) -> bool {
         self.settings.strict || self.settings.log.is_some()
     }
 
-    /// Tells of what is odd at a key; an error of kind `Metadata` in strict mode. No lock may be held: the host's code runs.
+    /// Reports the oddities of the document at `key`; in strict mode an error of kind `Metadata`. No lock may be held: the host's code
+    /// runs.
     pub(super) fn report(&self, key: &str, notes: &[Note]) -> Result<()> {
         if let (true, Some(note)) = (self.settings.strict, notes.iter().find(|note| note.weight == Weight::Odd)) {
             return Err(err!(Metadata, "{}: {} (strict mode)", note.id, note.text).at_key(key));

@@ -93,7 +93,7 @@ fn compare_all(way: &Way<'_>, keys: &[(String, String)], told: &mut dyn FnMut(u6
 pub(super) fn refuse_overlap(from: (&Store, &str), to: (&Store, &str)) -> Result<()> {
     let place = |(store, path): (&Store, &str)| format!("{}/{}", store.shared().describe().trim_end_matches('/'), path::prefix(path));
     let (a, b) = (place(from), place(to));
-    // Two stores in memory are two places; two folders may lie in each other.
+    // Two stores in memory are two places; of two folders, one may be inside the other.
     if !std::sync::Arc::ptr_eq(from.0.shared(), to.0.shared()) && !a.starts_with('/') {
         return Ok(());
     }

@@ -43,7 +43,7 @@ impl Dimensions {
         }
     }
 
-    /// Adds all dimensions of an array. Errors: `Metadata` where one has no name, stands twice, or has another length elsewhere.
+    /// Adds all dimensions of an array. Errors: `Metadata` if one has no name, occurs twice, or has another length elsewhere.
     pub fn add_array(&mut self, of: &str, names: &[Option<String>], shape: &[u64]) -> Result<()> {
         for (d, (name, &length)) in names.iter().zip(shape).enumerate() {
             let Some(name) = name.as_deref().filter(|name| !name.is_empty()) else {
@@ -136,7 +136,7 @@ impl Array {
         hierarchy::refresh(self.store(), &[self.path().to_string()], None)
     }
 
-    /// What is odd about the names of a v3 array: the attribute of v2 says something else, or stands in for them.
+    /// Returns a note if the attribute of v2 contradicts the names of a v3 array or replaces them; else `None`.
     pub(super) fn odd_names(&self) -> Option<Note> {
         let state = self.state();
         if state.meta.format != Format::V3 {

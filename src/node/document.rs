@@ -16,7 +16,7 @@ use crate::store::{Condition, ProcessLock, get};
 #[derive(Clone)]
 pub(super) struct Stored {
     pub format: Format,
-    /// `D0` where it lies as that draft has it; a d2 document is found out when it is parsed.
+    /// `D0` if it is stored in the layout of that draft; a d2 document is found out when it is parsed.
     pub dialect: Dialect,
     pub kind: NodeKind,
     pub key: String,
@@ -27,7 +27,7 @@ pub(super) struct Stored {
     pub listed: bool,
     /// v2: the `.zattrs`, where they are known without reading it.
     pub attributes: Option<Map>,
-    /// What is odd in its bytes, where the context wants to know.
+    /// The oddities in its bytes, if the context asks for them.
     pub notes: Vec<Note>,
 }
 
@@ -49,7 +49,7 @@ impl Stored {
         parsed.map_err(|e| e.at_key(key))
     }
 
-    /// As [`Stored::parse`] in version 3, whatever members must be understood; the document is kept whole.
+    /// Reads the document like [`Stored::parse`] in version 3, but ignores unknown members that must be understood; keeps it whole.
     fn parse_known(self) -> Result<Document> {
         let Stored { kind, key, document, .. } = self;
         let parsed = if kind == NodeKind::Array {
@@ -62,7 +62,7 @@ impl Stored {
         parsed.map_err(|e| e.at_key(key))
     }
 
-    /// Tells the context what is odd in it (see [`Context::report`](super::Context)).
+    /// Reports the oddities of the document to the context (see [`Context::report`](super::Context)).
     pub fn report(&self, store: &Store) -> Result<()> {
         let context = store.context();
         if !context.watches() {
@@ -87,7 +87,7 @@ impl Stored {
     }
 }
 
-/// What is odd in the bytes of a document, where the context wants to know.
+/// Returns the oddities in the bytes of a document; empty unless the context asks for them.
 fn oddities(store: &Store, bytes: &[u8]) -> Vec<Note> {
     if store.context().watches() { odd::in_text(bytes) } else { Vec::new() }
 }
@@ -98,7 +98,7 @@ pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
     find_with(store, path, false)
 }
 
-/// Whether a document of a node stands at a path: what [`find`] would read, but for hierarchies of the first draft.
+/// Returns whether a node has a document at `path`, where [`find`] would read it; ignores hierarchies of the first draft.
 pub(super) fn is_there(store: &Store, path: &str) -> Result<bool> {
     let names: &[&str] = match store.options().format {
         Some(Format::V3) => &[v3::DOCUMENT],
@@ -117,7 +117,7 @@ pub(super) fn is_there(store: &Store, path: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// As [`find`], for who does not ask what is consolidated in it: a `zarr.json` comes without it, which costs less where that is much.
+/// Finds a document like [`find`], but leaves out the metadata consolidated in a `zarr.json`, which is cheaper if they are large.
 pub(super) fn find_bare(store: &Store, path: &str) -> Result<Option<Stored>> {
     find_with(store, path, true)
 }
@@ -149,7 +149,7 @@ fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<Stored>> {
     draft::find(store, path)
 }
 
-/// Notes, where `path` is the root, that its document is of no draft: nobody needs to look again.
+/// Notes, if `path` is the root, that its document is not of a draft, so that it is not looked at again.
 pub(super) fn note_root(store: &Store, path: &str) {
     if path.is_empty() {
         store.set_no_draft();
@@ -212,7 +212,7 @@ pub(super) fn is_misunderstood(e: &Error) -> bool {
     matches!(e.kind(), Metadata | Unsupported | Extension | Limit | Rank)
 }
 
-/// As [`attributes_v2`], and tells the context what is odd.
+/// Reads attributes like [`attributes_v2`], and reports their oddities to the context.
 pub(super) fn reported_attributes_v2(store: &Store, path: &str) -> Result<Map> {
     let context = store.context();
     if !context.watches() {
@@ -353,7 +353,7 @@ fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Finds the node at a path or says what is there instead.
+/// Finds the node at `path`, or returns an error that says what is there instead.
 pub(super) fn require(store: &Store, path: &str, wanted: NodeKind) -> Result<Stored> {
     let what = match wanted {
         NodeKind::Array => "array",

@@ -139,7 +139,7 @@ pub(super) fn chunks(store: &Store, path: &str, meta: &ArrayMeta) -> Result<(Str
     Ok((folder, KeyEncoding::Default(separator)))
 }
 
-/// The consolidated metadata that zarr-python 2 wrote for a whole hierarchy, which nobody needs to read it.
+/// Returns whether the hierarchy has the consolidated metadata of zarr-python 2, which are not needed to read it.
 pub(super) fn is_consolidated(store: &Store) -> Result<bool> {
     let key = consolidated();
     Ok(store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_some())

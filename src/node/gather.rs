@@ -7,8 +7,8 @@ use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::{Format, v2, v3};
 use crate::store::get_many;
 
-/// What stands at each path, of one version or of either: what [`document::find`] gives, one after the other. With `attributes` those of
-/// v2 nodes are known, too.
+/// Finds the document at each path, of `format` or of either version, like [`document::find`] for one path after the other. With
+/// `attributes`, those of v2 nodes are read, too.
 pub(super) fn find_many(store: &Store, paths: &[String], attributes: bool, format: Option<Format>) -> Vec<Result<Option<Stored>>> {
     if !store.shared().capabilities().latency {
         let find = |path: &String| match format {
@@ -36,7 +36,7 @@ pub(super) fn find_many(store: &Store, paths: &[String], attributes: bool, forma
     };
     let mut all: Vec<_> = paths.iter().map(of_path).collect();
     for (path, found) in paths.iter().zip(&mut all) {
-        // As `document::find` does: hierarchies of a draft, which are told from the root.
+        // Like `document::find`, looks for hierarchies of a draft, which the root tells.
         let unknown = match found {
             Ok(None) => format == store.options().format && format != Some(Format::V2) && !store.is_no_draft(),
             Err(e) => path.is_empty() && e.kind() == crate::error::ErrorKind::Unsupported,
@@ -89,7 +89,7 @@ fn with_attributes(store: &Store, path: &str, found: Result<Option<Stored>>, wan
     if let Some(stored) = &mut found
         && wanted
         && stored.format == Format::V2
-        // What is odd in them is told when they are first asked for.
+        // The oddities in them are reported when they are first asked for.
         && !store.context().watches()
     {
         stored.attributes = Some(document::attributes_v2(store, path)?);

@@ -26,12 +26,12 @@ struct Inner {
     catalog: ForkPreserved<Known>,
 }
 
-/// What is known of the consolidated metadata of a group.
+/// The consolidated metadata of a group, as far as they were read.
 #[derive(Clone)]
 enum Known {
     /// v2: nothing yet.
     NotYet,
-    /// The catalog, or that there is none.
+    /// The catalog, or `None` if the group has no consolidated metadata.
     All(Option<Arc<Catalog>>),
 }
 
@@ -51,14 +51,14 @@ struct Place {
 }
 
 impl Child {
-    /// One whose document was read.
+    /// Makes a child whose document was read.
     pub(super) fn seen(name: String, kind: Result<NodeKind>) -> Child {
         let seen = Once::new();
         seen.get(|| kind);
         Child { name, place: None, seen }
     }
 
-    /// One of which it is known that it has a document, or stands in consolidated metadata.
+    /// Makes a child that is known to have a document, or to be in consolidated metadata, and is not read yet.
     pub(super) fn unseen(name: String, store: &Store, path: String, catalog: &Option<Arc<Catalog>>) -> Child {
         Child { name, place: Some(Place { store: store.clone(), path, catalog: catalog.clone() }), seen: Once::new() }
     }
@@ -108,13 +108,13 @@ impl Group {
         Group::from_stored(store, path, found)
     }
 
-    /// The group of a document that was found; what is odd in it is told.
+    /// Makes the group of a document that was found, and reports its oddities to the context.
     pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Group> {
         found.report(store)?;
         Group::quietly(store, path, found)
     }
 
-    /// The same, and nothing is told: a lock may be held.
+    /// Makes the group of a document that was found, without a report to the context: a lock may be held.
     pub(super) fn quietly(store: &Store, path: String, found: Stored) -> Result<Group> {
         let (key, as_of, attributes) = (found.key.clone(), found.as_of, found.attributes.clone());
         match found.parse(store)? {
@@ -179,7 +179,7 @@ impl Group {
         Ok(Group::new(store, path, meta, catalog::changes(store), None))
     }
 
-    /// What stands at the path already: the group to be used in the place of a new one, or an error, or nothing that is in the way.
+    /// Looks for a node at `path`: returns the group to use instead of a new one, or `None` if nothing is in the way, or an error.
     fn existing(store: &Store, path: &str, format: Option<Format>, how: Create) -> Result<Option<Group>> {
         if how == Create::Overwrite {
             return Ok(None);

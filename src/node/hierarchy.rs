@@ -71,7 +71,7 @@ pub(super) fn erase_all(store: &Store, path: &str) -> Result<()> {
     store.shared().erase_prefix(&prefix).map_err(|e| e.at_key(prefix))
 }
 
-/// What stands where a node is to be created. A document that cannot be understood is in the way, too, as `Unknown`.
+/// Finds the node where one is to be created, or `None`. A document that cannot be understood is an error: it is in the way, too.
 pub(super) fn found_on_create(store: &Store, path: &str) -> Result<Option<Stored>> {
     match find(store, path) {
         Err(e) if document::is_misunderstood(&e) => Err(exists(store, path, NodeKind::Unknown, &format!(": {e}"))),
@@ -79,7 +79,7 @@ pub(super) fn found_on_create(store: &Store, path: &str) -> Result<Option<Stored
     }
 }
 
-/// The error of a node that stands where one is to be created.
+/// Returns the error for a node that is already where one is to be created.
 pub(super) fn exists(store: &Store, path: &str, kind: NodeKind, difference: &str) -> Error {
     let what = match kind {
         NodeKind::Array => "an array",
@@ -90,8 +90,8 @@ pub(super) fn exists(store: &Store, path: &str, kind: NodeKind, difference: &str
     err!(Exists, "{what}{difference} stands at {path} of {place}; open it, or create with overwriting")
 }
 
-/// Makes room for a new node: erases the node that stands at `path`, if there is one, with all below it. Returns whether.
-/// Without a node's document nothing is erased: these may be a user's files.
+/// Makes room for a new node: erases the node at `path` with all below it, and returns whether there was one. Without a node's document
+/// nothing is erased: these may be a user's files.
 pub(super) fn clear(store: &Store, path: &str) -> Result<bool> {
     let there = match find(store, path) {
         Ok(found) => found.is_some(),
@@ -122,8 +122,8 @@ pub(super) fn refresh(store: &Store, paths: &[String], erased: Option<&str>) -> 
     refreshed(store, paths, done)
 }
 
-/// The same after the document of the array at `path` changed: an array has no consolidated metadata of its own, so nothing is looked
-/// for there.
+/// Does what [`refresh`] does after the document of the array at `path` changed: an array has no consolidated metadata of its own, so it
+/// looks for none there.
 pub(super) fn refresh_array(store: &Store, path: &str) -> Result<()> {
     let paths = [path.to_string()];
     let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &[path], None));
@@ -198,7 +198,7 @@ fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) 
     let Some(listed) = Listed::find(&before, Format::V3) else { return Ok(()) };
     let _lock = document::lock_process(store, thread, group, &key)?;
     let Some(now) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
-    // What cannot be read here misleads nobody: no reader takes it.
+    // Metadata that cannot be read here do no harm: no reader uses them.
     let Some(listed) = (if now == before { Some(listed) } else { Listed::find(&now, Format::V3) }) else { return Ok(()) };
     let mut changes = HashMap::new();
     for path in paths {

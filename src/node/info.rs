@@ -6,7 +6,7 @@ use crate::metadata::extension::Extension;
 use crate::metadata::{Codecs, Value};
 
 impl Array {
-    /// The bytes of all elements as they lie in memory; `None` where they are of variable length, or more than 64 bits count.
+    /// Returns the bytes of all elements in memory; `None` if elements are of variable length, or the number does not fit in 64 bits.
     pub fn element_bytes(&self) -> Option<u64> {
         let item = if self.data_type().is_variable() { None } else { Some(self.data_type().size() as u64) };
         self.shape().iter().try_fold(item?, |n, &length| n.checked_mul(length))

@@ -17,9 +17,9 @@ use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Dialect, Format, Map, Value, json, upgrade, v2, v3};
 use crate::store::{Condition, get};
 
-/// Stands beside the root of what is being made, until it is whole.
+/// Marks the root of the new hierarchy until it is whole.
 const MARKER: &str = "ozarr-migration.json";
-/// So many notes are kept, at most.
+/// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
 
 /// What a migration did.
@@ -170,7 +170,7 @@ impl Job<'_> {
         Ok(None)
     }
 
-    /// What is migrated, as the marker has it.
+    /// Returns the source of the migration as the marker names it.
     fn source(&self) -> String {
         if self.in_place { "here".into() } else { format!("{} {}", self.from.shared().describe(), self.from_path) }
     }
@@ -215,7 +215,7 @@ impl Job<'_> {
         self.report.notes.extend(notes.into_iter().take(room));
     }
 
-    /// In place, the nodes of a d0 hierarchy come to stand beside the folders that they lie in.
+    /// Refuses, in place, nodes of a d0 hierarchy whose new documents would be in the draft's own folders.
     fn check_place(&self, nodes: &[String]) -> Result<()> {
         if !self.from_path.is_empty() {
             bail!(Argument, "a hierarchy in a draft (d0) is migrated in place as a whole; name its root, or a place to migrate to");
@@ -276,7 +276,7 @@ impl Job<'_> {
         }
         let there = document::find_v3(self.to, &target).ok().flatten();
         let new = match there {
-            // Made by an earlier run. In place, a draft's document may stand there.
+            // Made by an earlier run. In place, it may be a draft's document.
             Some(_) if !self.in_place => None,
             _ => self.convert(node).map_err(|e| at_node(e, node))?,
         };
@@ -351,7 +351,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// In place: what nobody needs any more. Old documents go after old chunks, so that a second run finds what is left.
+    /// Erases, in place, what is no longer needed. Old documents go after old chunks, so that a second run finds what is left.
     fn erase_old(&self, nodes: &[String]) -> Result<()> {
         let shared = self.from.shared();
         let erase = |key: String| shared.erase(&key).map(drop).map_err(|e| e.at_key(&key));
@@ -385,7 +385,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The chunks of a v2 array that was encoded anew, whose new chunks have keys of another kind.
+    /// Erases the chunks of a v2 array that was encoded anew, whose new chunks have keys of another kind.
     fn erase_recoded(&self, node: &str, old: Stored) -> Result<()> {
         let Some(new) = document::find_v3(self.from, node)?.filter(|n| n.kind == NodeKind::Array) else { return Ok(()) };
         let (Ok(Document::Array(new)), Ok(Document::Array(old))) = (new.parse(self.from), old.parse(self.from)) else { return Ok(()) };

@@ -92,7 +92,7 @@ impl Mode {
     }
 }
 
-/// What to do where a node stands already.
+/// What to do if a node already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Create {
     /// An error of kind `Exists`.
@@ -103,7 +103,7 @@ pub enum Create {
     OpenIfSame,
 }
 
-/// What stands at a path.
+/// The kind of node at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// Nothing.
@@ -125,7 +125,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// Opens whichever node stands at `path`.
+    /// Opens the node at `path`, whatever its kind.
     pub fn open(store: &Store, path: &str) -> Result<Node> {
         let path = path::normalize(path)?;
         let found = document::require(store, &path, NodeKind::None)?;

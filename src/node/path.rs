@@ -4,7 +4,7 @@
 use crate::error::{Result, bail};
 use crate::limits::MAX_KEY;
 
-/// Room that is kept in a key for what stands behind a node's path: its documents and chunks.
+/// The bytes of a key that are reserved for what follows a node's path: its documents and chunks.
 const KEY_TAIL: usize = 64;
 /// Names of documents, which no node may have.
 const DOCUMENTS: &[&str] = &["zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"];
@@ -80,12 +80,12 @@ pub fn ancestors(path: &str) -> Vec<&str> {
     out
 }
 
-/// `path` relative to the node `base` that it lies below (or is).
+/// Returns `path` relative to `base`, a node above it or itself.
 pub fn relative<'a>(base: &str, path: &'a str) -> &'a str {
     path.strip_prefix(base).unwrap_or(path).trim_start_matches('/')
 }
 
-/// Whether `path` is `base` or lies below it.
+/// Returns whether `path` is `base` or below it.
 pub fn is_within(path: &str, base: &str) -> bool {
     path.strip_prefix(base).is_some_and(|rest| base.is_empty() || rest.is_empty() || rest.starts_with('/'))
 }

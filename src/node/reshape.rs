@@ -15,9 +15,9 @@ use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, upgrade, v2, v3};
 use crate::store::{Condition, get};
 
-/// Stands beside the root of what is being made, until it is whole.
+/// Marks the root of the copy until it is whole.
 const MARKER: &str = "ozarr-copy.json";
-/// So many notes are kept, at most.
+/// The maximum number of notes that are kept.
 const NOTES: usize = 1000;
 
 /// How a copy is made.
@@ -29,7 +29,7 @@ pub struct Reshaping {
     pub memory: u64,
     /// Chunks whose bytes stay the same get a second name, where that is possible, instead of being copied.
     pub link: bool,
-    /// What is done where a node stands: `New` or `Overwrite`.
+    /// What to do if a node already exists: `New` or `Overwrite`.
     pub how: Create,
     /// What becomes of values that do not fit into another type.
     pub overflow: Overflow,

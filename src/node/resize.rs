@@ -15,7 +15,7 @@ use crate::metadata::v3::{self, Document, number_list};
 use crate::store::Condition;
 use std::sync::Arc;
 
-/// Up to so many chunks are looked for one by one; above, the keys are listed, which takes time for what is stored only.
+/// Up to this many chunks are looked for one by one; above, the keys are listed, which takes time for stored chunks only.
 const ONE_BY_ONE: u128 = 1024;
 
 impl Array {
@@ -335,7 +335,7 @@ fn each_in(ranges: &[(u64, u64)], visit: &mut dyn FnMut(&[u64]) -> Result<()>) -
     }
 }
 
-/// The index of the chunk whose key ends in `tail` (what follows the array's prefix); `None` if it is not a chunk's.
+/// Returns the index of the chunk whose key ends in `tail` (what follows the array's prefix), or `None` if `tail` is no chunk's.
 pub(super) fn parse_key(keys: KeyEncoding, tail: &str, rank: usize) -> Option<Dims> {
     let separator = keys.separator();
     let numbers = match keys {

@@ -24,7 +24,7 @@ use crate::metadata::json::{self, brief};
 use crate::metadata::v3::{NodeType, number_list};
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Order, Value, downgrade, upgrade, v2, v3};
 
-/// About so many bytes a suggested chunk has.
+/// The approximate number of bytes in a suggested chunk.
 const SUGGESTED_BYTES: u128 = 1 << 20;
 
 /// What array to create. Without further settings: chunks of about 1 MiB, zstd, fill value 0, zarr_format 3 (or that of the
@@ -111,7 +111,7 @@ impl Spec {
         })
     }
 
-    /// An array of that type and rank, whose shape is set later.
+    /// Makes a spec of an array of that type and rank, whose shape is set later.
     pub fn without_shape(data_type: DataType, rank: usize) -> Result<Spec> {
         limits::check_rank(rank).map_err(|e| e.at_field("shape"))?;
         Ok(Spec { shape_is_set: false, ..Spec::new(data_type, &vec![0; rank])? })
@@ -238,7 +238,7 @@ impl Spec {
         Ok(())
     }
 
-    /// The type of the elements, as it lies in memory.
+    /// Returns the type of the elements in memory.
     pub fn data_type(&self) -> DataType {
         self.data_type.native()
     }
@@ -399,7 +399,7 @@ impl Spec {
         Ok(())
     }
 
-    /// What stands between the indices in a chunk's key. Without: `/` in v3, `.` in v2.
+    /// Sets the separator between the indices of a chunk's key. Default: `/` in v3, `.` in v2.
     pub fn set_separator(&mut self, separator: Separator) -> Result<()> {
         self.separator = Some(separator);
         Ok(())
@@ -920,7 +920,7 @@ fn product(dims: &[u64]) -> u128 {
 fn suggested(shape: &[u64], item: usize) -> Dims {
     let mut chunk: Dims = shape.iter().map(|&n| n.max(1)).collect();
     while product(&chunk).saturating_mul(item as u128) > SUGGESTED_BYTES {
-        // The first of equals: the last dimension is the one that lies together.
+        // The first of equals: elements along the last dimension are adjacent in memory.
         let longest = chunk.iter().copied().max().unwrap_or(1);
         match chunk.iter_mut().find(|c| **c == longest) {
             Some(c) if *c > 1 => *c = c.div_ceil(2),

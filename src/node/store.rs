@@ -82,13 +82,13 @@ pub struct Options {
     pub consolidate: Consolidate,
     /// When NCZarr's keys are written.
     pub nczarr: Nczarr,
-    /// Only nodes of this version are seen; `None`: version 3 before version 2 where both stand (V2-33).
+    /// Only nodes of this version are seen; `None`: version 3 before version 2 if both exist (V2-33).
     pub format: Option<Format>,
     /// The separator of v2 arrays whose documents do not say; `None`: as it is found (HD-11).
     pub separator: Option<Separator>,
     /// Whether chunks of no bytes are missing chunks (HD-20).
     pub empty_is_missing: bool,
-    /// Whether chunks at the edge may be stored without what lies outside of the array (HD-21).
+    /// Whether chunks at the edge may be stored without the part that is outside of the array (HD-21).
     pub clipped: bool,
     /// Whether checksums are verified (HD-34).
     pub verify: bool,
@@ -113,7 +113,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Sets one option from its texts; false if there is none of that name.
+    /// Sets one option from its texts; returns false if no option has that name.
     fn set(&mut self, name: &str, value: &str) -> Result<bool> {
         let one_of = |no: &str, yes: &str| match value {
             v if v == no => Ok(false),
@@ -188,7 +188,7 @@ fn set_remote_json(options: &mut RemoteOptions, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Options as JSON have at most so many bytes.
+/// The maximum number of bytes of options as JSON.
 const MAX_OPTIONS: usize = 1 << 20;
 
 impl Store {
@@ -212,23 +212,23 @@ impl Store {
         Store::from_shared(context, Arc::new(CallbackStore::new(calls)), mode)
     }
 
-    /// A handle on what lies below a path of this store, as a store of its own; empty for all of it.
+    /// Opens what is below `path` in this store as a store of its own; all of it if `path` is empty.
     pub fn below(&self, path: &str, mode: Mode) -> Result<Store> {
         let prefix = path::prefix(&path::normalize(path)?);
         self.wrapped(mode, |inner| Ok(Arc::new(PrefixStore::below(inner, &prefix)?)))
     }
 
-    /// A handle on this store that keeps what it reads in so many bytes of memory, and looks whether it is still so before it is used.
+    /// Opens this store with a cache of up to `bytes` bytes, which checks before each use that the store has nothing newer.
     pub fn cached(&self, bytes: usize, mode: Mode) -> Result<Store> {
         self.wrapped(mode, |inner| Ok(Arc::new(CacheStore::new(inner, bytes))))
     }
 
-    /// A handle on this store whose requests take so long, for tests.
+    /// Opens this store with `delay` added to each request, for tests.
     pub fn delayed(&self, delay: Duration, mode: Mode) -> Result<Store> {
         self.wrapped(mode, |inner| Ok(Arc::new(LatencyStore::new(inner, delay))))
     }
 
-    /// A handle on this store over a line that carries so much in a second, shared by all requests; 0 sets no limit.
+    /// Opens this store over a line of limited bytes and requests in a second, shared by all requests; 0 sets no limit.
     pub fn throttled(&self, bytes_per_second: u64, requests_per_second: u32, mode: Mode) -> Result<Store> {
         let pace = Pace { bytes_per_second, requests_per_second, ..Pace::default() };
         self.wrapped(mode, |inner| Ok(Arc::new(LatencyStore::paced(inner, pace))))
@@ -241,7 +241,7 @@ impl Store {
         Ok(Store::new(&self.0.context, wrap(self.0.shared.clone())?, mode, self.0.options.clone()))
     }
 
-    /// As [`Store::from_shared`], with options.
+    /// Wraps a store like [`Store::from_shared`], with options.
     pub fn new(context: &Context, shared: SharedStore, mode: Mode, options: Options) -> Store {
         Store::opened(context, shared, mode, options, None)
     }
@@ -361,7 +361,7 @@ impl Store {
         consolidated.and(self.flush())
     }
 
-    /// What stands at `path`.
+    /// Returns the kind of the node at `path`.
     pub fn node_kind(&self, path: &str) -> Result<NodeKind> {
         match document::find(self, &path::normalize(path)?) {
             Ok(None) => Ok(NodeKind::None),

@@ -20,7 +20,7 @@ const PIECE: u64 = 8 << 20;
 /// Threads that wait for a store with latency, most of the time.
 const WAITING: usize = 32;
 
-/// What is told while something long goes on: how many objects are done of how many. An error ends it.
+/// Receives the progress of a long task: how many objects are done of how many. Its error ends the task.
 pub(super) type Progress<'a> = dyn FnMut(u64, u64) -> Result<()> + 'a;
 
 /// The paths of the node at `root` and of all below it, parents before their children.
@@ -53,7 +53,7 @@ pub(super) fn at_node(e: Error, node: &str) -> Error {
     e.at_key(path::display(node))
 }
 
-/// Calls `each` with the key and the index of every stored chunk that lies inside of the array's shape.
+/// Calls `each` with the key and the index of every stored chunk inside of the array's shape.
 pub(super) fn each_chunk(store: &Store, array: &State, each: &mut dyn FnMut(&str, &Dims) -> Result<()>) -> Result<()> {
     let (prefix, keys) = &array.chunks;
     let shape = &array.meta.shape;

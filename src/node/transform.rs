@@ -28,7 +28,7 @@ pub fn register_transformer(name: &str, transformer: Box<dyn Transformer>, repla
     TRANSFORMERS.get().add(&[("", name)], Arc::new(Registered(transformer)), |_, _| false, replace).map(drop)
 }
 
-/// Forgets a transformer. Arrays that are open keep theirs. False if there is none of that name.
+/// Unregisters a transformer. Arrays that are open keep theirs. Returns false if no transformer has that name.
 pub fn unregister_transformer(name: &str) -> bool {
     TRANSFORMERS.get().remove("", name).is_some()
 }
@@ -42,7 +42,7 @@ pub fn register_member(name: &str, member: Arc<dyn Member>, replace: bool) -> Re
     MEMBERS.get().add(&[("", name)], member, |_, _| false, replace).map(drop)
 }
 
-/// Forgets a member. False if there is none of that name.
+/// Unregisters a member. Returns false if no member has that name.
 pub fn unregister_member(name: &str) -> bool {
     MEMBERS.get().remove("", name).is_some()
 }

@@ -51,7 +51,7 @@ impl Array {
         grow(&mut buffer, bytes)?;
         let arena = Arc::new(Arena::default());
         let memory = items_memory(buffer.as_mut_ptr(), bytes, selection.shape(), data_type, Some(arena.clone()));
-        // SAFETY: the buffer has room for every item and is used by nobody else.
+        // SAFETY: the buffer has room for every item and nothing else uses it.
         unsafe { self.read(selection, &memory) }?;
         // SAFETY: reading filled every item; the arena and the array's fill value keep what they point into.
         unsafe { gather(&buffer) }
@@ -66,7 +66,7 @@ impl Array {
         let data = grow(&mut buffer, bytes)?.as_mut_ptr();
         let strides = c_strides(selection.shape(), size);
         let memory = Memory { data, size: bytes, offset: 0, strides, data_type, overflow: Overflow::Error, arena: None };
-        // SAFETY: the buffer has room for every element and is used by nobody else.
+        // SAFETY: the buffer has room for every element and nothing else uses it.
         unsafe { self.read(selection, &memory) }?;
         reserve_offsets(&mut all, count as usize)?;
         let value = |padded: &'_ [u8]| padded.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
@@ -137,7 +137,7 @@ fn items_memory(data: *mut u8, size: usize, shape: &[u64], data_type: DataType, 
     Memory { data, size, offset: 0, strides, data_type, overflow: Overflow::Error, arena }
 }
 
-/// Room for the offsets of so many elements, and the first of them.
+/// Reserves room for the offsets of `count` elements, and adds the first offset.
 fn reserve_offsets(all: &mut Variable, count: usize) -> Result<()> {
     all.offsets.try_reserve_exact(count + 1).map_err(|_| err!(NoMemory, "{} offsets", count + 1))?;
     all.offsets.push(0);

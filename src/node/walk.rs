@@ -39,7 +39,7 @@ pub(super) struct Wanted {
     pub depth: usize,
     /// The attributes of v2 nodes, too.
     pub attributes: bool,
-    /// Only nodes of this version, whatever stands beside them.
+    /// Only nodes of this version, whatever else is beside them.
     pub format: Option<Format>,
 }
 
@@ -56,7 +56,7 @@ impl Place {
         Place { path: path.to_string(), format, catalog, is_fresh: false, above: None }
     }
 
-    /// The same, where the documents of all nodes are read, whatever consolidated metadata say.
+    /// Returns this place with the documents of all nodes read anew, whatever consolidated metadata say.
     pub fn fresh(self) -> Place {
         Place { is_fresh: true, ..self }
     }
@@ -159,7 +159,7 @@ fn report_stale(store: &Store, place: &Place, catalog: &Catalog, names: &[String
     store.context().report(&path::join(&place.path, document), &notes)
 }
 
-/// The names under which nodes may stand below each group, sorted.
+/// Lists the names below each group that nodes may have, sorted.
 fn list_many(store: &Store, places: &[Place]) -> Result<Vec<Vec<String>>> {
     let many = store.shared().capabilities().latency && store.shared().any_thread();
     let threads = if many { places.len().min(LISTINGS) } else { 1 };
@@ -257,8 +257,8 @@ impl Group {
         Ok(Some(children))
     }
 
-    /// Those nodes down to `depth` levels below the group whose path fits `pattern`: `*` is any characters but a slash, `?` one of them,
-    /// `**` any at all.
+    /// Finds the nodes down to `depth` levels below the group whose path fits `pattern`: `*` is any characters but a slash, `?` one of
+    /// them, `**` any at all.
     pub fn find(&self, pattern: &str, depth: usize) -> Result<Vec<Child>> {
         let wanted = path::normalize(pattern)?;
         let deepest = if wanted.contains("**") { usize::MAX } else { path::segments(&wanted).count() };
@@ -293,7 +293,7 @@ impl Group {
         Ok(text)
     }
 
-    /// The node of a document that was found directly below: opened, with what is odd in it told.
+    /// Opens the node of a document that was found directly below, and reports its oddities to the context.
     pub(super) fn open_found(&self, path: String, found: Stored) -> Result<Node> {
         let store = self.store();
         if found.kind == NodeKind::Array {

@@ -11,7 +11,7 @@ use crate::metadata::json::{self, brief};
 use crate::metadata::{Format, Map, Value};
 use crate::node::Array;
 
-/// The attribute that says which value stands for "missing" in version 3.
+/// The attribute with the value that means "missing" in version 3.
 pub(in crate::node) const FILL: &str = "_FillValue";
 
 impl Array {
@@ -52,7 +52,7 @@ impl Array {
         TimeUnits::parse(text, calendar)
     }
 
-    /// The elements, in this host's byte order, that stand for "missing": first that which is written for it.
+    /// Returns the elements, in this host's byte order, that mean "missing": first the one to write for it.
     pub fn missing_values(&self) -> Result<Vec<Element>> {
         let (data_type, attributes) = (self.data_type(), self.attributes().view()?);
         let mut missing = Vec::new();
@@ -158,7 +158,7 @@ fn real(value: &Value) -> Result<f64> {
     }
 }
 
-/// The element that a value of an attribute stands for; `Some(None)` if the type has none such, `None` if it is nothing of the kind.
+/// Returns the element that an attribute's value means; `Some(None)` if the type has no such element, `None` for other values.
 fn missing_value(data_type: DataType, value: &Value) -> Option<Option<Element>> {
     let read = |value: &Value| Fill::from_json_v3(data_type, value).ok().map(|fill| fill.element(data_type));
     let is_float = data_type.kind() == Kind::Float;
@@ -173,7 +173,7 @@ fn missing_value(data_type: DataType, value: &Value) -> Option<Option<Element>> 
         Value::Number(n) if is_float => n.as_str().parse().ok().map(|double| read(value).or_else(|| named(data_type, double))),
         Value::Number(n) => match read(value) {
             Some(element) => Some(Some(element)),
-            // -9999.0 for an integer; one out of range is none of the type's.
+            // -9999.0 for an integer; a number out of range has no element.
             None => {
                 Some(n.as_str().parse::<f64>().ok().filter(|x| x.fract() == 0.0 && x.abs() < 9e15).and_then(|x| read(&(x as i64).into())))
             }

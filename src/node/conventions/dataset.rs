@@ -58,7 +58,7 @@ pub struct Variable {
     pub spec: Option<Spec>,
     /// The shape of a chunk.
     pub chunks: Option<Vec<u64>>,
-    /// The element that stands for "missing": also what parts that are never written read as.
+    /// The element that means "missing": parts that are never written read as it.
     pub missing: Option<Element>,
     /// Stored numbers are multiplied with it.
     pub scale: Option<f64>,
@@ -83,13 +83,13 @@ impl Variable {
         }
     }
 
-    /// The same with one more attribute.
+    /// Returns this variable with one more attribute.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Variable {
         self.attributes.insert(name.into(), value.into());
         self
     }
 
-    /// The same with the attributes of a JSON object.
+    /// Returns this variable with the attributes of a JSON object added.
     pub fn with_json(mut self, text: &str) -> Result<Variable> {
         match json::parse_given(text).map_err(|e| e.at_field("attributes"))? {
             Value::Object(more) => self.attributes.extend(more),
@@ -336,7 +336,7 @@ impl Variable {
     }
 }
 
-/// The shape of a variable. Errors: `NotFound` for a dimension that is not there, `Argument` for one that stands twice.
+/// Returns the shape of a variable. Errors: `NotFound` for a dimension that does not exist, `Argument` for one that occurs twice.
 fn shape_of(variable: &str, names: &[String], dimensions: &Dimensions) -> Result<Vec<u64>> {
     let mut shape = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {

@@ -138,7 +138,7 @@ fn has_objects(store: &Store) -> Result<bool> {
     Ok(store.shared().open(".nczarr").map_err(|e| e.at_key(".nczarr"))?.is_some())
 }
 
-/// What is the same of arrays and groups here.
+/// The methods that arrays and groups share here.
 trait NcNode {
     fn store(&self) -> &Store;
     fn path(&self) -> &str;

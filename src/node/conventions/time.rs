@@ -32,7 +32,7 @@ pub enum Calendar {
 /// A moment: a date and a time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Moment {
-    /// The year; there is none 0 in the standard and the Julian calendar.
+    /// The year; the standard and the Julian calendar have no year 0.
     pub year: i64,
     /// From 1.
     pub month: u32,
@@ -101,7 +101,7 @@ impl Calendar {
         }
     }
 
-    /// Days from the calendar's own 1970-01-01 to a date whose year is counted with a year 0.
+    /// Returns the days from the calendar's own 1970-01-01 to a date whose year is counted with a year 0.
     fn days(self, year: i64, month: u32, day: u32) -> i64 {
         let (m, d) = (i64::from(month), i64::from(day));
         let before = |leap: bool| [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334][m as usize - 1] + i64::from(leap && m > 2);
@@ -165,7 +165,7 @@ impl Calendar {
         Ok(i128::from(self.days(year, at.month, at.day)) * DAY + i128::from(at.nanosecond))
     }
 
-    /// The moment of so many nanoseconds from the calendar's own 1970-01-01.
+    /// Returns the moment `nanoseconds` after the calendar's own 1970-01-01.
     pub fn moment(self, nanoseconds: i128) -> Result<Moment> {
         let days = nanoseconds.div_euclid(DAY);
         let far = || err!(Range, "a moment is more than {MAX_YEAR} years away");
@@ -227,7 +227,7 @@ pub struct TimeUnits {
     pub unit: i128,
     /// Nanoseconds from the calendar's own 1970-01-01 to the count 0.
     pub since: i128,
-    /// Whose days and years these are.
+    /// The calendar of the days and years.
     pub calendar: Calendar,
 }
 
