@@ -629,7 +629,7 @@ fn separator_is_open(meta: &ArrayMeta) -> bool {
     meta.format == Format::V2 && meta.dialect == Dialect::Final && meta.shape.len() > 1 && !said
 }
 
-/// Uses the separator of the store's options; else "/" if chunks are in folders and the first one is not stored flat, as some early writers
+/// Uses the separator of the store's options; else "/" if chunks are in folders and no chunk is stored flat, as some early writers
 /// left them without saying so (HD-11). Returns whether it was found this way.
 fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<bool> {
     if let Some(separator) = store.options().separator {

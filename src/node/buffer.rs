@@ -2,7 +2,7 @@
 //!
 //! Of an uncompressed read into fresh memory most of the time is page faults, one for each 4 KiB. Here large blocks begin at a multiple
 //! of 2 MiB and are advised to be huge pages: 512 times fewer faults, taken by the threads that fill the memory. The blocks that are in
-//! use stand in a table, so that what is none of them is told and not freed.
+//! use are listed in a table, so that the address of anything else is refused and not freed.
 
 use crate::engine::huge_pages::Pages;
 use crate::error::{Error, ErrorKind, Result};

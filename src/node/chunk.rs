@@ -203,7 +203,7 @@ impl Array {
         Ok(count)
     }
 
-    /// Whether a region is made of whole chunks (or inner chunks), as far as these lie inside the array: writing it reads nothing.
+    /// Returns whether a region is made of whole chunks (or inner chunks), up to the array's edge: writing it reads nothing.
     pub fn is_aligned(&self, selection: &Selection, inner: bool) -> Result<bool> {
         let cutting = Cutting::new(self, inner)?;
         let meta = &cutting.state.meta;
@@ -287,7 +287,7 @@ impl ArrayShardWriter {
         }
     }
 
-    /// The shape of an inner chunk (its index in the array's grid of inner chunks), as far as it lies inside the array.
+    /// Returns the shape of an inner chunk (its index in the array's grid of inner chunks), cut at the array's edge.
     pub fn inside(&self, index: &[u64]) -> Result<Dims> {
         self.writer.inside(&self.place(index)?)
     }

@@ -104,7 +104,7 @@ pub(super) struct Compression {
     pub shuffle: Option<Shuffle>,
     /// The bits of the mantissa that are kept; `None` keeps all.
     pub keep_bits: Option<u32>,
-    /// Whether a CRC-32C stands behind each chunk.
+    /// Whether a CRC-32C follows each chunk.
     pub checksum: bool,
 }
 

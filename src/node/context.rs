@@ -47,8 +47,7 @@ pub enum Level {
     Info = 2,
 }
 
-/// The receiver of messages about odd files, and their lowest level. It is called by the thread that is inside of a call, without locks
-/// held.
+/// The receiver of messages about odd files, and their lowest level. The thread of the call that meets one calls it, without locks held.
 #[derive(Clone)]
 pub struct Log {
     /// The last level that is told.
@@ -121,13 +120,12 @@ impl Context {
         self.pool.threads()
     }
 
-    /// Returns whether oddities in files are of any use: in strict mode, or with a log.
+    /// Returns whether oddities in files are to be looked for: in strict mode, or with a log.
     pub(super) fn watches(&self) -> bool {
         self.settings.strict || self.settings.log.is_some()
     }
 
-    /// Reports the oddities of the document at `key`; in strict mode an error of kind `Metadata`. No lock may be held: the host's code
-    /// runs.
+    /// Reports the oddities of the document at `key`; in strict mode fails with `Metadata`. No lock may be held: the host's code runs.
     pub(super) fn report(&self, key: &str, notes: &[Note]) -> Result<()> {
         if let (true, Some(note)) = (self.settings.strict, notes.iter().find(|note| note.weight == Weight::Odd)) {
             return Err(err!(Metadata, "{}: {} (strict mode)", note.id, note.text).at_key(key));

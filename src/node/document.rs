@@ -156,7 +156,7 @@ pub(super) fn note_root(store: &Store, path: &str) {
     }
 }
 
-/// Reads the `zarr.json` at a path, or `None` if there is none. The entry point of a draft's hierarchy is an error of kind `Unsupported`.
+/// Reads the `zarr.json` at a path, or `None` if it is missing. A draft's entry point is an error of kind `Unsupported`.
 pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
     find_v3_with(store, path, false)
 }

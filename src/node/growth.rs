@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The first and the longest pause between two looks at the document of a file system.
 const NEAR: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(64));
-/// The shortest and the longest wait between two looks at a store with latency.
+/// The first and the longest pause between two looks at a store with latency.
 const FAR: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(1600));
 
 impl Array {

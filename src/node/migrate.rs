@@ -73,7 +73,7 @@ impl Store {
     /// interrupted migration of the same node left there, which is then completed; in place, too, the same call completes it.
     ///
     /// Chunks are linked where the stores can (so that no program may change them in place), unless `copy`. `progress` is told after each
-    /// object how many are done of how many; its error ends the migration. Errors: `Exists`, `Argument` (one place lies in the
+    /// object how many are done of how many; its error ends the migration. Errors: `Exists`, `Argument` (one place is in the
     /// other), `Unsupported`, `Metadata`, and those of reading and writing.
     pub fn migrate(&self, path: &str, to: Option<(&Store, &str)>, copy: bool, progress: &mut Progress<'_>) -> Result<Migrated> {
         let from_path = path::normalize(path)?;

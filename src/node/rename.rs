@@ -6,11 +6,11 @@ use super::{Create, NodeKind, Store, copy, draft, hierarchy, path};
 use crate::error::Result;
 
 impl Store {
-    /// Moves the node at `path`, with all below it, to `to_path`, where nothing stands; groups above it that are missing are made. In a
-    /// folder it is renamed at once; elsewhere its keys are copied, its document last, and then erased. Handles on the node and on
-    /// those below it are to be closed before.
+    /// Moves the node at `path`, with all below it, to `to_path`, which must be free, and makes missing groups above it. A folder is
+    /// renamed at once; elsewhere the node's keys are copied, its document last, and then erased. Handles on the node and on those below it
+    /// are to be closed before.
     ///
-    /// Errors: `NotFound`, `Exists`; `Argument` where one of the places lies in the other.
+    /// Errors: `NotFound`, `Exists`; `Argument` if one of the places is inside the other.
     pub fn rename_node(&self, path: &str, to_path: &str) -> Result<()> {
         self.check_writable()?;
         draft::refuse(self)?;

@@ -90,7 +90,7 @@ impl Store {
     ///
     /// The source is only read; what other programs write to it meanwhile may or may not be in the copy. `progress` is told after
     /// each chunk and node how many are done of how many; its error ends the copy. After an interruption the same call begins anew in
-    /// what it left. Errors: `Exists`, `Argument` (one place lies in the other), `Unsupported`, `Range` (a value does not
+    /// what it left. Errors: `Exists`, `Argument` (one place is inside the other), `Unsupported`, `Range` (a value does not
     /// fit into another type), and those of reading and writing.
     pub fn reshape_node(
         &self,

@@ -22,7 +22,7 @@ impl Array {
     /// Gives the array another shape. Growing publishes the shape. Shrinking publishes it, erases the chunks outside, and gives
     /// the elements of boundary chunks beyond the edge the fill value, so that growing again shows no old values; with
     /// `keep_outside` all of these stay. No element inside of both shapes changes. On a rectilinear grid no chunk that there was
-    /// changes its place; what lies beyond the listed extents becomes one chunk more.
+    /// changes its place; the part beyond the listed extents becomes one chunk more.
     pub fn resize(&self, shape: &[u64], keep_outside: bool) -> Result<()> {
         self.store().check_writable()?;
         self.dialect().refuse()?;

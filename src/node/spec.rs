@@ -191,8 +191,8 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The copy of an array that stands at `path`, with these attributes: the same in `format` (that of the array; of a draft 3). Every
-    /// setting can be changed on its own. What cannot be kept is noted.
+    /// Makes the spec of a copy of an array with these attributes, in `format` (`None`: the array's version, or 3 for a draft). Every
+    /// setting can be changed on its own. Settings that cannot be kept are added to `notes`.
     pub(super) fn like(meta: &ArrayMeta, attributes: Map, format: Option<Format>, notes: &mut Vec<String>) -> Result<Spec> {
         let is_draft = meta.dialect != Dialect::Final;
         let format = format.unwrap_or(if is_draft { Format::V3 } else { meta.format });

@@ -352,7 +352,7 @@ impl Store {
     }
 
     /// The program closes a node that it opened: groups that are to be consolidated by then are, and all is flushed. A node that
-    /// stands below one that stays open waits for that.
+    /// is below one that stays open waits for that.
     pub fn close(&self, node: Option<&str>) -> Result<()> {
         let consolidated = match node {
             Some(path) if self.0.opened_for.as_deref() != Some(path) => Ok(()),

@@ -196,7 +196,7 @@ impl Dataset {
     }
 
     /// Makes a variable a coordinate: when the dataset is closed, the variables along its dimensions name it in their attribute
-    /// `coordinates` (the group does where there is none). One that has the name of its only dimension is one anyway.
+    /// `coordinates` (or the group, if no variable does). One that has the name of its only dimension is one anyway.
     pub fn set_coordinate(&self, name: &str) -> Result<()> {
         self.0.group.store().check_writable()?;
         if self.known(name)?.is_index() {
