@@ -1,6 +1,6 @@
 //! JSON values: numbers with their source text, objects with the order of their members, and copies that share their contents.
 //!
-//! The same value is often held in several places (a node's metadata, its attributes, consolidated metadata above it), mostly unchanged:
+//! A value is often held in several places (a node's metadata, its attributes, consolidated metadata above it), mostly unchanged:
 //! lists and objects are reference-counted, and a change copies only the level that it touches. Short texts are stored in the value itself.
 
 use smallvec::SmallVec;
@@ -671,7 +671,7 @@ mod tests {
         for names in [3, 20, 24, 25, 26, 60] {
             let (mut map, mut list) = (Map::new(), Vec::<(String, u64)>::new());
             for step in 0..2000 {
-                // Names of few marks, so that different ones have the same.
+                // Names of few marks, so that different names share a mark.
                 let name = format!("a{}z", random(names));
                 let at = list.iter().position(|(own, _)| *own == name);
                 assert_eq!(map.get(&name).and_then(Value::as_u64), at.map(|i| list[i].1));
