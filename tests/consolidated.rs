@@ -76,8 +76,8 @@ fn counted(shared: &SharedStore, consolidated: bool) -> (Store, Arc<LatencyStore
 fn a_consolidated_group_is_listed_and_opened_in_a_few_requests() {
     let _alone = alone();
     // The first node's documents of both versions in one round trip, then the `.zmetadata`, then a listing.
-    // In format 2 the root is looked at once, too: it may say that the hierarchy is of a draft.
-    for (format, most) in [(Format::V2, 6), (Format::V3, 4)] {
+    // The root is looked at once, too: it may say that the hierarchy is of a draft.
+    for (format, most) in [(Format::V2, 6), (Format::V3, 5)] {
         let (plain, shared) = memory();
         Group::create(&plain, "run/sub", Some(format), Create::New).unwrap();
         for i in 0..100 {

@@ -42,7 +42,7 @@ class Dataset:
 
     def unpacked(self, name, shape):
         array, out = self.array(name), np.empty(shape)
-        memory = Memory(C.sizeof(Memory), out.ctypes.data, out.nbytes, 0, None, 0, 12, 0, None, None)
+        memory = Memory(C.sizeof(Memory), out.ctypes.data, out.nbytes, 0, None, 0, 12, 0, 0, None, None)
         self.call("array_read_unpacked", array, None, C.byref(memory))
         self.call("array_close", array)
         return out

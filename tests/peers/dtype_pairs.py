@@ -11,8 +11,6 @@ import argparse, base64, ctypes as C, itertools, json, shutil, subprocess, sys, 
 from fractions import Fraction
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "tools"))
-import bindings
 import numcodecs
 import numpy as np
 import tensorstore as ts
@@ -31,15 +29,17 @@ STRUCTS = {
 }
 TYPES = [np.dtype(t) for t in "S1 S5 S33 U1 <U4 >U4 V1 V3 V16".split()] + [np.dtype(f"{k}8[{u}]") for k in "Mm" for u in UNITS] + [np.dtype(v) for v in STRUCTS.values()]
 NAMES = {np.dtype(v): k for k, v in STRUCTS.items()}
-CTYPES = {"size_t": C.c_size_t, "int32_t": C.c_int32, "ozarr_order": C.c_int32, "ozarr_type": C.c_int32}
+ROOT = Path(__file__).resolve().parent.parent.parent
+CTYPES = {"size_t": C.c_size_t} | {n: C.c_int32 for n in ("int32_t", "ozarr_order", "ozarr_type", "ozarr_overflow")}
 
 
 class Library:
     def __init__(self, path):
         self.lib = C.CDLL(path)
         self.lib.ozarr_last_error.restype = C.c_char_p
-        members = bindings.parse("\n".join(header.read_text() for header in bindings.HEADERS))[2]["ozarr_memory"]
-        fields = [(name, C.c_void_p if "*" in kind else CTYPES.get(kind, C.c_int32)) for kind, name in members]
+        structs = json.loads((ROOT / "abi/ozarr.json").read_text())["structs"]
+        members = next(s["members"] for s in structs if s["name"] == "ozarr_memory")
+        fields = [(m["name"], C.c_void_p if "*" in m["c"] else CTYPES[m["c"]]) for m in members]
         self.Memory = type("Memory", (C.Structure,), {"_fields_": fields})
 
     def __call__(self, name, *args):

@@ -33,6 +33,7 @@ class Library:
     def __init__(self, path):
         self.lib = C.CDLL(path)
         self.lib.ozarr_last_error.restype = C.c_char_p
+        self.lib.ozarr_array_node.restype = C.c_void_p
 
     def __call__(self, name, *args):
         status = getattr(self.lib, "ozarr_" + name)(*args)
@@ -77,7 +78,7 @@ class Program:
         oz("array_create_ex", str(self.where).encode(), spec, 0, C.byref(self.a))
         oz.lib.ozarr_spec_free(spec)
         if r.random() < 0.3:
-            oz("array_set", self.a, b"write_fill_chunks", b"true")
+            oz("node_set", C.c_void_p(oz.lib.ozarr_array_node(self.a)), b"write_fill_chunks", b"true")
         self.model = np.full(self.shape, self.fill, self.dtype)
 
     def region(self):
