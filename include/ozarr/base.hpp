@@ -1,0 +1,175 @@
+// ozarr.hpp: failures, results, owned handles. Part of ozarr.hpp, which includes it.
+#ifndef OZARR_BASE_HPP
+#define OZARR_BASE_HPP
+
+#include <ozarr.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#if !defined(OZARR_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
+#define OZARR_NO_EXCEPTIONS
+#endif
+
+// The two modes are two namespaces, so that files of either kind can be linked into one program.
+#ifdef OZARR_NO_EXCEPTIONS
+#define OZARR_HPP_MODE without_exceptions
+#define OZARR_HPP_FAIL(e) return (e)
+#else
+#define OZARR_HPP_MODE with_exceptions
+#define OZARR_HPP_FAIL(e) throw(e)
+#endif
+#define OZARR_HPP_TRY(call)                                                           \
+    do {                                                                              \
+        if ((call) != OZARR_OK) OZARR_HPP_FAIL(::ozarr::error::last());               \
+    } while (false)
+#define OZARR_HPP_CHECK(problem)                                                      \
+    do {                                                                              \
+        if (auto ozarr_problem = (problem)) OZARR_HPP_FAIL(*std::move(ozarr_problem)); \
+    } while (false)
+
+namespace ozarr {
+inline namespace OZARR_HPP_MODE {
+
+/// What went wrong: the message, and its parts.
+class error : public std::exception {
+public:
+    error(ozarr_status status, std::string message, std::string key = {}, std::string field = {}, int os_errno = 0)
+        : status_(status), os_errno_(os_errno), message_(std::move(message)), key_(std::move(key)), field_(std::move(field)) {}
+
+    /// The last failure of a C function in this thread.
+    static error last() {
+        ozarr_error_info info = OZARR_ERROR_INFO_INIT;
+        if (ozarr_last_error_info(&info) != OZARR_OK) return error(OZARR_ERR_INTERNAL, ozarr_last_error());
+        return error(info.status, info.message, info.key, info.field, info.os_errno);
+    }
+
+    /// The message: one line that says what was found, and what was expected.
+    const char *what() const noexcept override { return message_.c_str(); }
+    /// One of `OZARR_ERR_...`.
+    ozarr_status status() const noexcept { return status_; }
+    /// Its name, such as "OZARR_ERR_BOUNDS".
+    const char *name() const noexcept { return ozarr_status_name(status_); }
+    /// The key in the store that it is about, or an empty text.
+    const std::string &key() const noexcept { return key_; }
+    /// The member of a metadata document, or the codec; or an empty text.
+    const std::string &field() const noexcept { return field_; }
+    /// The operating system's number, or 0.
+    int os_errno() const noexcept { return os_errno_; }
+
+private:
+    ozarr_status status_;
+    int os_errno_;
+    std::string message_, key_, field_;
+};
+
+/// A value, or the error that stands in its place.
+template <class T>
+class [[nodiscard]] result {
+public:
+    result(T value) : value_(std::move(value)) {}
+    result(ozarr::error e) : error_(std::move(e)) {}
+    bool ok() const noexcept { return value_.has_value(); }
+    explicit operator bool() const noexcept { return ok(); }
+    /// The value. Only if ok().
+    T &operator*() & { return *value_; }
+    const T &operator*() const & { return *value_; }
+    T &&operator*() && { return std::move(*value_); }
+    T *operator->() { return &*value_; }
+    const T *operator->() const { return &*value_; }
+    /// The error. Only if not ok().
+    const ozarr::error &error() const { return *error_; }
+
+private:
+    std::optional<T> value_;
+    std::optional<ozarr::error> error_;
+};
+
+template <>
+class [[nodiscard]] result<void> {
+public:
+    result() = default;
+    result(ozarr::error e) : error_(std::move(e)) {}
+    bool ok() const noexcept { return !error_.has_value(); }
+    explicit operator bool() const noexcept { return ok(); }
+    const ozarr::error &error() const { return *error_; }
+
+private:
+    std::optional<ozarr::error> error_;
+};
+
+/// What a function that can fail returns: T, and result<T> without exceptions.
+#ifdef OZARR_NO_EXCEPTIONS
+template <class T>
+using returned = result<T>;
+#else
+template <class T>
+using returned = T;
+#endif
+
+namespace detail {
+
+using problem = std::optional<error>;
+
+/// The text that `get(buf, cap, &len)` writes.
+template <class F>
+ozarr_status text(std::string &out, F get) {
+    char small[256];
+    std::size_t len = 0;
+    ozarr_status status = get(small, sizeof small, &len);
+    if (status == OZARR_OK) {
+        out.assign(small, len);
+        return status;
+    }
+    while (status == OZARR_ERR_BUFFER_SIZE) {
+        // One more for the NUL; again if it grew in between.
+        out.resize(len + 1);
+        status = get(&out[0], out.size(), &len);
+    }
+    if (status == OZARR_OK) out.resize(len);
+    return status;
+}
+
+inline problem same_rank(const char *what, std::size_t found, std::int32_t rank) {
+    if (found == static_cast<std::size_t>(rank)) return {};
+    return error(OZARR_ERR_RANK, std::string("the ") + what + " has " + std::to_string(found) + " numbers, expected " + std::to_string(rank) +
+                                     ", the rank of the array");
+}
+
+/// An owned handle of the C library.
+template <class H, void (*Free)(H *)>
+class handle {
+public:
+    handle() = default;
+    explicit handle(H *h) noexcept : h_(h) {}
+    handle(handle &&other) noexcept : h_(std::exchange(other.h_, nullptr)) {}
+    handle &operator=(handle &&other) noexcept {
+        if (this != &other) {
+            Free(h_);
+            h_ = std::exchange(other.h_, nullptr);
+        }
+        return *this;
+    }
+    ~handle() {
+        if (h_ != nullptr) Free(h_);
+    }
+    /// The handle for functions of ozarr.h; it stays owned here.
+    H *get() const noexcept { return h_; }
+    /// Gives the handle away: the caller has to free it.
+    H *release() noexcept { return std::exchange(h_, nullptr); }
+    explicit operator bool() const noexcept { return h_ != nullptr; }
+
+protected:
+    H *h_ = nullptr;
+};
+
+} // namespace detail
+
+} // namespace OZARR_HPP_MODE
+} // namespace ozarr
+
+#endif // OZARR_BASE_HPP

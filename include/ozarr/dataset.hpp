@@ -1,0 +1,120 @@
+// ozarr.hpp: datasets. Part of ozarr.hpp, which includes it.
+#ifndef OZARR_DATASET_HPP
+#define OZARR_DATASET_HPP
+
+#include <ozarr/group.hpp>
+
+namespace ozarr {
+inline namespace OZARR_HPP_MODE {
+
+/// A dimension of a dataset.
+struct dimension {
+    std::string name;
+    std::int64_t length = 0;
+};
+
+/// A group as netCDF and xarray see it: named dimensions, variables, coordinates. It is to be closed: only then is written which
+/// variables are coordinates, and are the metadata consolidated.
+class dataset : public detail::handle<ozarr_dataset, ozarr_dataset_free> {
+public:
+    /// `zarr_format`: 2, 3, or 0 for that of the group above.
+    static returned<dataset> create(const std::string &location, existing flags = existing::fail, int zarr_format = 0) {
+        dataset d;
+        OZARR_HPP_TRY(ozarr_dataset_create(location.c_str(), zarr_format, static_cast<ozarr_create>(flags), &d.h_));
+        return d;
+    }
+    static returned<dataset> open(const std::string &location, const char *mode = "r") {
+        dataset d;
+        OZARR_HPP_TRY(ozarr_dataset_open(location.c_str(), mode, &d.h_));
+        return d;
+    }
+
+    returned<void> define_dimension(const std::string &name, std::int64_t length) {
+        OZARR_HPP_TRY(ozarr_dataset_define_dimension(h_, name.c_str(), length));
+        return returned<void>();
+    }
+    /// Resizes all variables that have the dimension.
+    returned<void> resize_dimension(const std::string &name, std::int64_t length) {
+        OZARR_HPP_TRY(ozarr_dataset_resize_dimension(h_, name.c_str(), length));
+        return returned<void>();
+    }
+    returned<std::vector<dimension>> dimensions() const {
+        std::size_t n = 0;
+        OZARR_HPP_TRY(ozarr_dataset_dimension_count(h_, &n));
+        std::vector<dimension> all(n);
+        for (std::size_t i = 0; i < n; i++) {
+            OZARR_HPP_TRY(detail::text(all[i].name, [&](char *b, std::size_t c, std::size_t *l) { return ozarr_dataset_dimension(h_, i, b, c, l, &all[i].length); }));
+        }
+        return all;
+    }
+
+    /// A variable of elements of type T along dimensions that are defined.
+    template <class T>
+    returned<array> define_variable(const std::string &name, const std::vector<std::string> &along) {
+        std::vector<const char *> names;
+        for (const std::string &d : along) names.push_back(d.c_str());
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_define_variable(h_, name.c_str(), static_cast<ozarr_type>(type_of<T>::value), static_cast<std::int32_t>(names.size()),
+                                                    names.data(), &h));
+        return array::adopt(h);
+    }
+    /// As above, with every choice of the struct of C.
+    returned<array> define_variable(const std::string &name, const ozarr_variable &v, existing flags = existing::fail) {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_define_variable_ex(h_, name.c_str(), &v, static_cast<ozarr_create>(flags), &h));
+        return array::adopt(h);
+    }
+    /// A dimension of as many values, and the variable that holds them.
+    template <class T>
+    returned<array> define_coordinate(const std::string &name, const std::vector<T> &values, const char *units = nullptr) {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_define_coordinate(h_, name.c_str(), static_cast<ozarr_type>(type_of<T>::value), static_cast<std::int64_t>(values.size()),
+                                                      values.data(), values.size() * sizeof(T), units, &h));
+        return array::adopt(h);
+    }
+    /// A time axis, counts of units such as "hours since 2026-01-01".
+    returned<array> define_time(const std::string &name, std::int64_t length, const std::string &units, const char *calendar = nullptr) {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_define_time(h_, name.c_str(), length, units.c_str(), calendar, &h));
+        return array::adopt(h);
+    }
+    returned<void> set_coordinate(const std::string &name) {
+        OZARR_HPP_TRY(ozarr_dataset_set_coordinate(h_, name.c_str()));
+        return returned<void>();
+    }
+
+    /// The names of all variables; with `coordinates` only of those.
+    returned<std::vector<std::string>> variables(bool coordinates = false) const {
+        std::size_t n = 0;
+        OZARR_HPP_TRY(ozarr_dataset_variable_count(h_, &n));
+        std::vector<std::string> all;
+        for (std::size_t i = 0; i < n; i++) {
+            std::string name;
+            bool is_coordinate = false;
+            OZARR_HPP_TRY(detail::text(name, [&](char *b, std::size_t c, std::size_t *l) { return ozarr_dataset_variable(h_, i, b, c, l, &is_coordinate); }));
+            if (is_coordinate || !coordinates) all.push_back(std::move(name));
+        }
+        return all;
+    }
+    returned<array> variable(const std::string &name) const {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_open_variable(h_, name.c_str(), &h));
+        return array::adopt(h);
+    }
+    /// The group that it is, for its attributes.
+    returned<group> as_group() const {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_dataset_group(h_, &h));
+        return group(h);
+    }
+    /// Writes what closing writes, and frees; the handle is empty afterwards.
+    returned<void> close() {
+        OZARR_HPP_TRY(ozarr_dataset_close(release()));
+        return returned<void>();
+    }
+};
+
+} // namespace OZARR_HPP_MODE
+} // namespace ozarr
+
+#endif // OZARR_DATASET_HPP

@@ -1,0 +1,193 @@
+// ozarr.hpp: data types and specifications of arrays. Part of ozarr.hpp, which includes it.
+#ifndef OZARR_SPEC_HPP
+#define OZARR_SPEC_HPP
+
+#include <ozarr_advanced.h>
+#include <ozarr/types.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ozarr {
+inline namespace OZARR_HPP_MODE {
+
+/// What an element is, where no C++ type says it: structs, text, times. A program's own struct is described member by member:
+/// `auto d = ozarr::dtype::struct_of<particle>(); d.field("x", &particle::x).field("v", &particle::v);`, where numbers and arrays of numbers
+/// know their types.
+class dtype : public detail::handle<ozarr_dtype, ozarr_dtype_free> {
+    using owner = detail::handle<ozarr_dtype, ozarr_dtype_free>;
+
+public:
+    /// Takes over a handle of the C library.
+    explicit dtype(ozarr_dtype *h) noexcept : owner(h) {}
+    /// From a text: `"<M8[s]"`, `"float64"`, `"double"`, JSON of a metadata document; `format` 2 or 3 takes that format's only.
+    static dtype parse(const std::string &text, int format = 0) {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_parse(text.c_str(), format, &d.h_));
+        return d;
+    }
+    /// The type of numbers T.
+    template <class T>
+    static dtype of() {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_of(static_cast<ozarr_type>(type_of<T>::value), &d.h_));
+        return d;
+    }
+    /// Text of `size` bytes in memory, padded with NUL or blanks.
+    static dtype chars(std::size_t size, char pad = '\0') {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_chars(size, pad, &d.h_));
+        return d;
+    }
+    /// A struct S, without fields yet.
+    template <class S>
+    static dtype struct_of() {
+        dtype d(nullptr);
+        d.made(ozarr_dtype_struct(sizeof(S), &d.h_));
+        return d;
+    }
+    /// Adds a member that is a number, or an array of numbers.
+    template <class S, class M>
+    dtype &field(const std::string &name, M S::*member) {
+        return field(name, member, of<std::remove_all_extents_t<M>>());
+    }
+    /// Adds a member of that type (of each of its values, where it is an array).
+    template <class S, class M>
+    dtype &field(const std::string &name, M S::*member, const dtype &type) {
+        alignas(S) unsigned char place[sizeof(S)] = {};
+        const auto *first = reinterpret_cast<const unsigned char *>(std::addressof(reinterpret_cast<const S *>(place)->*member));
+        std::size_t values = 1, size = 0;
+        if (h_ == nullptr || type.get() == nullptr) return *this;
+        if (std::is_array_v<M> && ozarr_dtype_item_size(type.get(), &size) == OZARR_OK && size > 0) values = sizeof(M) / size;
+        const std::int64_t shape = static_cast<std::int64_t>(values);
+        made(ozarr_dtype_add_field(h_, name.c_str(), static_cast<std::size_t>(first - place), type.get(), values > 1 ? 1 : 0, &shape));
+        return *this;
+    }
+    /// As a metadata document of that format has it.
+    returned<std::string> to_json(int format) const {
+        OZARR_HPP_CHECK(problem());
+        std::string out;
+        OZARR_HPP_TRY(detail::text(out, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_dtype_to_json(h_, format, b, n, l); }));
+        return out;
+    }
+    /// The bytes of one element.
+    returned<std::size_t> item_size() const {
+        OZARR_HPP_CHECK(problem());
+        std::size_t bytes = 0;
+        OZARR_HPP_TRY(ozarr_dtype_item_size(h_, &bytes));
+        return bytes;
+    }
+    /// The first failure of a setter (without exceptions).
+    const std::optional<error> &problem() const noexcept { return problem_; }
+
+private:
+    void made(ozarr_status status) {
+        if (status == OZARR_OK) return;
+#ifdef OZARR_NO_EXCEPTIONS
+        if (!problem_) problem_ = error::last();
+#else
+        throw error::last();
+#endif
+    }
+    std::optional<error> problem_;
+};
+
+/// What an array to be created is like. Setters return a reference to the spec: chain them in the call that takes it, as in
+/// `array::create("run.zarr/t", ozarr::spec::of<float>({0, 720}).chunks({1, 720}).compressor("zstd", 5))`, or call them on a named
+/// one: `auto s = ozarr::spec::of<float>({0, 720}); s.chunks({1, 720}).fill_value(NAN);`.
+class spec : public detail::handle<ozarr_spec, ozarr_spec_free> {
+public:
+    spec(type t, const index &shape) {
+        // A list that is too long says so by its rank.
+        rank_ = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
+        made(ozarr_spec_new(static_cast<ozarr_type>(t), rank_, shape.data(), &h_));
+    }
+    spec(const dtype &d, const index &shape) {
+        rank_ = static_cast<std::int32_t>(shape.size() <= index::max_rank ? shape.size() : index::max_rank + 1);
+        if (d.problem()) fail(*d.problem());
+        else made(ozarr_spec_new_dtype(d.get(), rank_, shape.data(), &h_));
+    }
+    /// A specification for elements of type T.
+    template <class T>
+    static spec of(const index &shape) { return spec(type_of<T>::value, shape); }
+    /// A specification from a metadata document, as of array::metadata(). Its chunks and names are what stands there.
+    static spec from_json(const std::string &document) {
+        spec s;
+        s.made(ozarr_spec_from_json(document.c_str(), &s.h_));
+        return s;
+    }
+
+    spec &chunks(const index &shape) { return ranked("chunk shape", shape.size()) ? set(ozarr_spec_set_chunks(h_, shape.data())) : *this; }
+    /// Chunks of uneven extents along dimension `dim`, in all at least the array's length there (a rectilinear grid).
+    spec &chunk_extents(int dim, const std::vector<std::int64_t> &extents) {
+        return set(ozarr_spec_set_chunk_extents(h_, dim, static_cast<std::int64_t>(extents.size()), extents.data()));
+    }
+    spec &inner_chunks(const index &shape) {
+        return ranked("inner chunk shape", shape.size()) ? set(ozarr_spec_set_inner_chunks(h_, shape.data())) : *this;
+    }
+    template <class T>
+    spec &fill_value(const T &value) { return set(ozarr_spec_set_fill_value(h_, static_cast<ozarr_type>(type_of<T>::value), &value)); }
+    spec &fill_json(const std::string &json) { return set(ozarr_spec_set_fill_json(h_, json.c_str())); }
+    /// One name for each dimension.
+    spec &dimension_names(const std::vector<std::string> &names) {
+        if (!ranked("list of names", names.size())) return *this;
+        std::vector<const char *> pointers;
+        for (const std::string &name : names) pointers.push_back(name.c_str());
+        return set(ozarr_spec_set_dimension_names(h_, pointers.data()));
+    }
+    spec &zarr_format(int format) { return set(ozarr_spec_set_zarr_format(h_, format)); }
+    spec &order(ozarr_order order) { return set(ozarr_spec_set_order(h_, order)); }
+    spec &big_endian(bool big = true) { return set(ozarr_spec_set_big_endian(h_, big)); }
+    spec &separator(char separator) { return set(ozarr_spec_set_separator(h_, separator)); }
+    spec &compressor(const std::string &name, int level = -1) { return set(ozarr_spec_set_compressor(h_, name.c_str(), level)); }
+    spec &shape(const index &shape) { return ranked("shape", shape.size()) ? set(ozarr_spec_set_shape(h_, shape.data())) : *this; }
+    spec &shuffle(ozarr_shuffle shuffle) { return set(ozarr_spec_set_shuffle(h_, shuffle)); }
+    spec &keep_bits(int bits) { return set(ozarr_spec_set_keep_bits(h_, bits)); }
+    spec &zfp(ozarr_zfp mode, double parameter = 0) { return set(ozarr_spec_set_zfp(h_, mode, parameter)); }
+    spec &checksum(bool checksum = true) { return set(ozarr_spec_set_checksum(h_, checksum)); }
+    /// A member of the metadata document, such as `codecs`, `compressor` or `filters`.
+    spec &member_json(const std::string &name, const std::string &json) { return set(ozarr_spec_set_member_json(h_, name.c_str(), json.c_str())); }
+    spec &attributes_json(const std::string &json) { return set(ozarr_spec_set_attributes_json(h_, json.c_str())); }
+
+    /// The metadata document that an array created now would have.
+    returned<std::string> to_json() const {
+        OZARR_HPP_CHECK(problem());
+        std::string out;
+        OZARR_HPP_TRY(detail::text(out, [&](char *b, std::size_t n, std::size_t *l) { return ozarr_spec_to_json(h_, b, n, l); }));
+        return out;
+    }
+    /// The first failure of a setter (without exceptions).
+    const std::optional<error> &problem() const noexcept { return problem_; }
+
+private:
+    spec() = default;
+    void fail(error e) {
+#ifdef OZARR_NO_EXCEPTIONS
+        if (!problem_) problem_ = std::move(e);
+#else
+        throw e;
+#endif
+    }
+    void made(ozarr_status status) {
+        if (status != OZARR_OK) fail(error::last());
+    }
+    spec &set(ozarr_status status) {
+        made(status);
+        return *this;
+    }
+    bool ranked(const char *what, std::size_t found) {
+        detail::problem wrong = detail::same_rank(what, found, rank_);
+        if (rank_ < 0) wrong = error(OZARR_ERR_STATE, std::string("the ") + what + " of a specification from a document is what stands there");
+        if (!wrong) return true;
+        fail(*std::move(wrong));
+        return false;
+    }
+    std::int32_t rank_ = -1;
+    std::optional<error> problem_;
+};
+
+} // namespace OZARR_HPP_MODE
+} // namespace ozarr
+
+#endif // OZARR_SPEC_HPP

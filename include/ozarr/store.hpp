@@ -1,0 +1,223 @@
+// ozarr.hpp: contexts and stores. Part of ozarr.hpp, which includes it.
+#ifndef OZARR_STORE_HPP
+#define OZARR_STORE_HPP
+
+#include <ozarr_extend.h>
+#include <ozarr/group.hpp>
+
+#include <chrono>
+#include <memory>
+#include <new>
+
+namespace ozarr {
+inline namespace OZARR_HPP_MODE {
+
+/// Settings for stores.
+class context : public detail::handle<ozarr_context, ozarr_context_free> {
+public:
+    static returned<context> create() {
+        context c;
+        OZARR_HPP_TRY(ozarr_context_new(&c.h_));
+        return c;
+    }
+    returned<void> set(const std::string &key, const std::string &value) {
+        OZARR_HPP_TRY(ozarr_context_set(h_, key.c_str(), value.c_str()));
+        return returned<void>();
+    }
+};
+
+#ifndef OZARR_NO_EXCEPTIONS
+/// A store of a program's own: derive from it, and give an object to `store::own`. Keys and prefixes come as in ozarr.h, "Stores of
+/// your own". What is thrown becomes the error of the call that needed the store: an ozarr::error with its status, anything else
+/// OZARR_ERR_CALLBACK. What `can()` does not promise is not called.
+class own_store {
+public:
+    using bytes = std::vector<unsigned char>;
+
+    virtual ~own_store() = default;
+    /// What messages call it.
+    virtual std::string name() const { return "user:"; }
+    /// A sum of OZARR_CAN_WRITE, OZARR_CAN_ERASE, OZARR_CAN_LIST; and OZARR_CALLBACK_ANY_THREAD where any threads may call it at once.
+    virtual std::uint32_t can() const { return 0; }
+    /// All bytes of a key; nothing if it holds nothing.
+    virtual std::optional<bytes> get(const std::string &key) = 0;
+    virtual void put(const std::string &, const void *, std::size_t) { throw error(OZARR_ERR_UNSUPPORTED, "put"); }
+    /// False if the key held nothing.
+    virtual bool erase(const std::string &) { throw error(OZARR_ERR_UNSUPPORTED, "erase"); }
+    virtual std::vector<std::string> list(const std::string &) { throw error(OZARR_ERR_UNSUPPORTED, "list"); }
+    virtual void flush() {}
+};
+
+namespace detail {
+
+/// Runs a member of an own_store; what it throws becomes a status.
+template <class F>
+ozarr_status caught(F &&call) noexcept {
+    try {
+        return call();
+    } catch (const error &e) {
+        return ozarr_set_error(e.status(), e.what());
+    } catch (const std::bad_alloc &) {
+        return OZARR_ERR_NO_MEMORY;
+    } catch (const std::exception &e) {
+        return ozarr_set_error(OZARR_ERR_CALLBACK, e.what());
+    } catch (...) {
+        return ozarr_set_error(OZARR_ERR_CALLBACK, "something was thrown that is no std::exception");
+    }
+}
+
+inline own_store &own(void *context) { return *static_cast<own_store *>(context); }
+
+/// The functions of an own_store as C calls them.
+inline ozarr_store_table own_table(own_store &functions, const std::string &name) {
+    ozarr_store_table t = OZARR_STORE_TABLE_INIT;
+    const std::uint32_t can = functions.can();
+    t.flags = can & OZARR_CALLBACK_ANY_THREAD;
+    t.name = name.c_str();
+    t.context = &functions;
+    t.destroy = [](void *context) { delete &own(context); };
+    t.get = [](void *context, const char *key, ozarr_answer *answer) {
+        return caught([&] {
+            const auto value = own(context).get(key);
+            return value ? ozarr_answer_put(answer, value->data(), value->size()) : OZARR_ERR_NOT_FOUND;
+        });
+    };
+    if ((can & OZARR_CAN_WRITE) != 0)
+        t.put = [](void *context, const char *key, const void *data, std::size_t size) {
+            return caught([&] { return own(context).put(key, data, size), OZARR_OK; });
+        };
+    if ((can & OZARR_CAN_ERASE) != 0)
+        t.erase = [](void *context, const char *key) {
+            return caught([&] { return own(context).erase(key) ? OZARR_OK : OZARR_ERR_NOT_FOUND; });
+        };
+    if ((can & OZARR_CAN_LIST) != 0)
+        t.list = [](void *context, const char *prefix, ozarr_keys *keys) {
+            return caught([&]() -> ozarr_status {
+                for (const std::string &key : own(context).list(prefix))
+                    if (const ozarr_status status = ozarr_keys_add(keys, key.c_str())) return status;
+                return OZARR_OK;
+            });
+        };
+    t.flush = [](void *context) { return caught([&] { return own(context).flush(), OZARR_OK; }); };
+    return t;
+}
+
+} // namespace detail
+#endif
+
+/// A place that holds a hierarchy: a folder, or memory.
+class store : public detail::handle<ozarr_store, ozarr_store_free> {
+public:
+    /// `options`: pairs of key and value, such as {{"file.sync", "each"}}.
+    static returned<store> open(const std::string &location, const char *mode = "r",
+                                const std::vector<std::pair<std::string, std::string>> &options = {}, const context *settings = nullptr) {
+        std::vector<const char *> list;
+        for (const auto &option : options) {
+            list.push_back(option.first.c_str());
+            list.push_back(option.second.c_str());
+        }
+        list.push_back(nullptr);
+        store s;
+        OZARR_HPP_TRY(ozarr_store_open_ex(settings == nullptr ? nullptr : settings->get(), location.c_str(), mode, list.data(), &s.h_));
+        return s;
+    }
+#ifndef OZARR_NO_EXCEPTIONS
+    /// A store of the program's own functions. The object lives as long as any handle on the store.
+    static store own(std::unique_ptr<own_store> functions, const char *mode = "r+", const context *settings = nullptr) {
+        if (!functions) throw error(OZARR_ERR_NULL, "the store has no functions");
+        const std::string name = functions->name();
+        const ozarr_store_table table = detail::own_table(*functions, name);
+        store s;
+        OZARR_HPP_TRY(ozarr_store_from_table(settings == nullptr ? nullptr : settings->get(), &table, mode, &s.h_));
+        static_cast<void>(functions.release());
+        return s;
+    }
+#endif
+    /// What lies below a path of this store, as a store of its own; all of it if the path is empty.
+    returned<store> below(const std::string &path, const char *mode = "r") const {
+        store s;
+        OZARR_HPP_TRY(ozarr_store_below(h_, path.c_str(), mode, &s.h_));
+        return s;
+    }
+    /// This store behind a cache of so many bytes in memory.
+    returned<store> cached(std::size_t bytes, const char *mode = "r") const {
+        store s;
+        OZARR_HPP_TRY(ozarr_store_cached(h_, bytes, mode, &s.h_));
+        return s;
+    }
+
+    /// For tests: this store, each request of which takes so much longer.
+    returned<store> delayed(std::chrono::microseconds delay, const char *mode = "r") const {
+        const std::int64_t most = UINT32_MAX, count = delay.count() < 0 ? 0 : delay.count() > most ? most : delay.count();
+        store s;
+        OZARR_HPP_TRY(ozarr_store_delayed(h_, static_cast<std::uint32_t>(count), mode, &s.h_));
+        return s;
+    }
+    /// For tests: this store over a line that carries so much in a second, shared by all requests; 0 sets no limit.
+    returned<store> throttled(std::uint64_t bytes_per_second, std::uint32_t requests_per_second = 0, const char *mode = "r") const {
+        store s;
+        OZARR_HPP_TRY(ozarr_store_throttled(h_, bytes_per_second, requests_per_second, mode, &s.h_));
+        return s;
+    }
+
+    /// An empty store in memory.
+    static returned<store> memory() {
+        store s;
+        OZARR_HPP_TRY(ozarr_store_memory(&s.h_));
+        return s;
+    }
+
+    returned<array> open_array(const std::string &path) const {
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_array_open_at(h_, path.c_str(), &h));
+        return array::adopt(h);
+    }
+    returned<group> open_group(const std::string &path) const {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_open_at(h_, path.c_str(), &h));
+        return group(h);
+    }
+    returned<array> create_array(const std::string &path, const spec &s, existing flags = existing::fail) {
+        OZARR_HPP_CHECK(s.problem());
+        ozarr_array *h = nullptr;
+        OZARR_HPP_TRY(ozarr_array_create_at(h_, path.c_str(), s.get(), static_cast<ozarr_create>(flags), &h));
+        return array::adopt(h);
+    }
+    /// `zarr_format`: 2, 3, or 0 for that of the group above.
+    returned<group> create_group(const std::string &path, existing flags = existing::fail, int zarr_format = 0) {
+        ozarr_group *h = nullptr;
+        OZARR_HPP_TRY(ozarr_group_create_at(h_, path.c_str(), zarr_format, static_cast<ozarr_create>(flags), &h));
+        return group(h);
+    }
+    /// What stands at a path; nothing is no error.
+    returned<node_kind> kind(const std::string &path) const {
+        ozarr_node_kind k = 0;
+        OZARR_HPP_TRY(ozarr_store_node_kind(h_, path.c_str(), &k));
+        return static_cast<node_kind>(k);
+    }
+    /// Erases a node with everything below it.
+    returned<void> erase(const std::string &path) {
+        OZARR_HPP_TRY(ozarr_store_node_erase(h_, path.c_str()));
+        return returned<void>();
+    }
+    returned<void> flush() {
+        OZARR_HPP_TRY(ozarr_store_flush(h_));
+        return returned<void>();
+    }
+    /// Flushes and frees; the handle is empty afterwards.
+    returned<void> close() {
+        OZARR_HPP_TRY(ozarr_store_close(release()));
+        return returned<void>();
+    }
+};
+
+/// Erases what stands at a location, with everything below it.
+inline returned<void> erase(const std::string &location) {
+    OZARR_HPP_TRY(ozarr_node_erase(location.c_str()));
+    return returned<void>();
+}
+
+} // namespace OZARR_HPP_MODE
+} // namespace ozarr
+
+#endif // OZARR_STORE_HPP

@@ -1,0 +1,201 @@
+// ozarr.hpp: types of elements, indices, regions, memory. Part of ozarr.hpp, which includes it.
+#ifndef OZARR_TYPES_HPP
+#define OZARR_TYPES_HPP
+
+#include <ozarr/base.hpp>
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+// MSVC says so of its standard where __cplusplus does not.
+#if (__cplusplus >= 202002L || (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)) && defined(__has_include)
+#if __has_include(<span>)
+#include <span>
+#endif
+#endif
+#if defined(__STDCPP_FLOAT16_T__)
+#include <stdfloat>
+#endif
+
+namespace ozarr {
+inline namespace OZARR_HPP_MODE {
+
+/// The type of elements.
+enum class type : ozarr_type {
+    as_stored = OZARR_AS_STORED,
+    boolean = OZARR_BOOL,
+    int8 = OZARR_INT8,
+    int16 = OZARR_INT16,
+    int32 = OZARR_INT32,
+    int64 = OZARR_INT64,
+    uint8 = OZARR_UINT8,
+    uint16 = OZARR_UINT16,
+    uint32 = OZARR_UINT32,
+    uint64 = OZARR_UINT64,
+    float16 = OZARR_FLOAT16,
+    float32 = OZARR_FLOAT32,
+    float64 = OZARR_FLOAT64,
+    complex64 = OZARR_COMPLEX64,
+    complex128 = OZARR_COMPLEX128,
+    int2 = OZARR_INT2,
+    int4 = OZARR_INT4,
+    uint2 = OZARR_UINT2,
+    uint4 = OZARR_UINT4,
+    bfloat16 = OZARR_BFLOAT16,
+    float8_e3m4 = OZARR_FLOAT8_E3M4,
+    float8_e4m3 = OZARR_FLOAT8_E4M3,
+    float8_e4m3b11fnuz = OZARR_FLOAT8_E4M3B11FNUZ,
+    float8_e4m3fnuz = OZARR_FLOAT8_E4M3FNUZ,
+    float8_e4m3fn = OZARR_FLOAT8_E4M3FN,
+    float8_e5m2 = OZARR_FLOAT8_E5M2,
+    float8_e5m2fnuz = OZARR_FLOAT8_E5M2FNUZ,
+    float8_e8m0fnu = OZARR_FLOAT8_E8M0FNU,
+    float6_e2m3fn = OZARR_FLOAT6_E2M3FN,
+    float6_e3m2fn = OZARR_FLOAT6_E3M2FN,
+    float4_e2m1fn = OZARR_FLOAT4_E2M1FN,
+    by_dtype = OZARR_BY_DTYPE,
+    string = OZARR_STRING,
+    bytes = OZARR_BYTES,
+    json = OZARR_JSON,
+    list = OZARR_LIST
+};
+
+/// What to do if something stands already where a node is to be created.
+enum class existing : ozarr_create { fail = OZARR_NEW, overwrite = OZARR_OVERWRITE, open_if_same = OZARR_OPEN_IF_SAME };
+
+/// What stands at a path.
+enum class node_kind : ozarr_node_kind {
+    none = OZARR_NODE_NONE,
+    array = OZARR_NODE_ARRAY,
+    group = OZARR_NODE_GROUP,
+    unknown = OZARR_NODE_UNKNOWN
+};
+
+/// The kind of an attribute's value.
+enum class json_kind : ozarr_json_kind {
+    null = OZARR_JSON_NULL,
+    boolean = OZARR_JSON_BOOL,
+    integer = OZARR_JSON_INTEGER,
+    number = OZARR_JSON_NUMBER,
+    string = OZARR_JSON_STRING,
+    array = OZARR_JSON_ARRAY,
+    object = OZARR_JSON_OBJECT
+};
+
+/// The ozarr type of a C++ type, as type_of<T>::value. To be specialised for types of your own, such as a 16-bit float.
+template <class T, class = void>
+struct type_of {
+    static_assert(sizeof(T) == 0, "this type has no counterpart in ozarr: bool, integers, float, double and std::complex of these have");
+};
+template <>
+struct type_of<bool> { static constexpr type value = type::boolean; };
+template <class T>
+struct type_of<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8>> {
+    static constexpr type value = static_cast<type>((std::is_signed_v<T> ? OZARR_INT8 : OZARR_UINT8) +
+                                                    (sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3));
+};
+template <>
+struct type_of<float> { static constexpr type value = type::float32; };
+template <>
+struct type_of<double> { static constexpr type value = type::float64; };
+template <>
+struct type_of<std::complex<float>> { static constexpr type value = type::complex64; };
+template <>
+struct type_of<std::complex<double>> { static constexpr type value = type::complex128; };
+/// Text of any length. (An array of bytes or JSON is read as std::string, too, and created by ozarr::type::bytes.)
+template <>
+struct type_of<std::string> { static constexpr type value = type::string; };
+#if defined(__STDCPP_FLOAT16_T__)
+template <>
+struct type_of<std::float16_t> { static constexpr type value = type::float16; };
+#endif
+
+/// One number for each dimension: a start, a shape, steps, strides. Made from a list, `{10, 0, 0}`, or anything with data() and
+/// size(). Needs no memory from the heap.
+class index {
+public:
+    static constexpr std::size_t max_rank = 64;
+    index() noexcept : size_(0) {}
+    template <class... Int, class = std::enable_if_t<(sizeof...(Int) > 0 && sizeof...(Int) <= max_rank && (std::is_integral_v<Int> && ...))>>
+    index(Int... values) noexcept : size_(sizeof...(Int)) {
+        std::size_t d = 0;
+        ((values_[d++] = static_cast<std::int64_t>(values)), ...);
+    }
+    /// A list with more than 64 numbers keeps its length, which no array has: its use is an error.
+    template <class List, class = std::enable_if_t<std::is_integral_v<std::decay_t<decltype(*std::declval<const List &>().data())>>>,
+              class = decltype(std::declval<const List &>().size()), class = std::enable_if_t<!std::is_same_v<List, index>>>
+    index(const List &list) noexcept : index(list.data(), list.size()) {}
+    template <class Int, class = std::enable_if_t<std::is_integral_v<Int>>>
+    index(const Int *values, std::size_t rank) noexcept : size_(rank) {
+        for (std::size_t d = 0; d < rank && d < max_rank; d++) values_[d] = static_cast<std::int64_t>(values[d]);
+    }
+    index(const index &other) noexcept : index(other.values_, other.size_) {}
+    index &operator=(const index &other) noexcept {
+        size_ = other.size_;
+        for (std::size_t d = 0; d < size_ && d < max_rank; d++) values_[d] = other.values_[d];
+        return *this;
+    }
+
+    std::size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+    const std::int64_t *data() const noexcept { return values_; }
+    std::int64_t *data() noexcept { return values_; }
+    std::int64_t operator[](std::size_t d) const noexcept { return values_[d]; }
+    std::int64_t &operator[](std::size_t d) noexcept { return values_[d]; }
+    const std::int64_t *begin() const noexcept { return values_; }
+    const std::int64_t *end() const noexcept { return values_ + (size_ < max_rank ? size_ : max_rank); }
+    friend bool operator==(const index &a, const index &b) noexcept {
+        if (a.size_ != b.size_ || a.size_ > max_rank) return false;
+        for (std::size_t d = 0; d < a.size_; d++)
+            if (a.values_[d] != b.values_[d]) return false;
+        return true;
+    }
+    friend bool operator!=(const index &a, const index &b) noexcept { return !(a == b); }
+
+    /// An index of that many zeros (at most 64), to be filled.
+    static index zeros(std::size_t rank) noexcept {
+        index made;
+        made.size_ = rank < max_rank ? rank : max_rank;
+        for (std::size_t d = 0; d < made.size_; d++) made.values_[d] = 0;
+        return made;
+    }
+
+private:
+    std::size_t size_;
+    std::int64_t values_[max_rank];
+};
+
+/// Which elements of an array: `{start, shape}` or `{start, shape, step}`; a step may be negative. Without a region, all of them.
+struct region {
+    region() = default;
+    region(const index &start_, const index &shape_, const index &step_ = {}) : start(start_), shape(shape_), step(step_), whole(false) {}
+    index start, shape, step;
+    bool whole = true;
+};
+
+/// Memory whose elements lie apart: `size` elements from `data` on may be touched; the region's first element is data[offset], and
+/// neighbours along dimension d are strides[d] elements apart (negative allowed; 0 repeats an element when writing). All of these
+/// count elements, where ozarr.h counts bytes. One stride for each dimension of the array; 0 where the memory has none because the
+/// region is 1 long there.
+template <class T>
+struct strided {
+    /// `data_` is a pointer to elements. (A template, so that the list {0} is never taken for a null pointer.)
+    template <class Pointer, class = std::enable_if_t<std::is_pointer_v<Pointer> && std::is_convertible_v<Pointer, T *>>>
+    strided(Pointer data_, std::size_t size_, const index &strides_, std::size_t offset_ = 0)
+        : data(data_), size(size_), strides(strides_), offset(offset_) {}
+    T *data;
+    std::size_t size;
+    index strides;
+    std::size_t offset;
+};
+
+template <class T>
+strided(T *, std::size_t, const index &, std::size_t = 0) -> strided<T>;
+
+} // namespace OZARR_HPP_MODE
+} // namespace ozarr
+
+#endif // OZARR_TYPES_HPP
