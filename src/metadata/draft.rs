@@ -4,9 +4,9 @@
 //! members of version 2 under other names, so it is read as such a one. What nodes and chunks are called is in `node/draft.rs`.
 
 use super::extension::Extension;
+use super::fields::extents;
 use super::json::{brief, get_u64, member};
-use super::v3::extents;
-use super::{ArrayMeta, Codecs, Format, GroupMeta, Map, Value, upgrade, v2};
+use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, codecs_to_v3, v2};
 use crate::dtype::DataType;
 use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
@@ -21,37 +21,6 @@ const AUTHORITY: &str = "https://purl.org/zarr/spec/";
 const UNNAMED: &str = "TODO: ";
 /// The suffix of all documents below the root of a hierarchy.
 const SUFFIX: &str = ".json";
-
-/// Whether a document of version 3 (or 2) is final, or of which draft it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Dialect {
-    /// The specification itself.
-    #[default]
-    Final,
-    /// 2020 to 2022: one entry point, documents below `meta/root`, chunks below `data/root`.
-    D0,
-    /// Early 2023: `zarr.json` for each node, with forms that are gone.
-    D2,
-}
-
-impl Dialect {
-    /// The short name of a draft.
-    pub fn draft(self) -> Option<&'static str> {
-        match self {
-            Dialect::Final => None,
-            Dialect::D0 => Some("d0"),
-            Dialect::D2 => Some("d2"),
-        }
-    }
-
-    /// An error of kind `ReadOnly` for a draft: none is written.
-    pub fn refuse(self) -> Result<()> {
-        match self.draft() {
-            None => Ok(()),
-            Some(name) => bail!(ReadOnly, "a draft of Zarr v3 ({name}) is only read; `ozarr migrate` makes Zarr v3 of it"),
-        }
-    }
-}
 
 /// The entry point of a d0 hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -321,7 +290,7 @@ fn shard(meta: &mut ArrayMeta, per_shard: &[u64]) -> Result<()> {
     let chunk: Dims = (0..rank).map(|d| meta.grid.extent(d, 0)).collect();
     let shape: Option<Dims> = chunk.iter().zip(per_shard).map(|(c, n)| c.checked_mul(*n).filter(|&n| n <= i64::MAX as u64)).collect();
     let shape = shape.ok_or_else(|| err!(Limit, "shards of {per_shard:?} chunks of shape {chunk:?} exceed the limit of 2^63 - 1"))?;
-    let inner = upgrade::codecs(&meta.codecs, meta.data_type, rank)?;
+    let inner = codecs_to_v3::codecs(&meta.codecs, meta.data_type, rank)?;
     let configuration = json!({
         "chunk_shape": chunk.to_vec(),
         "codecs": inner.iter().map(Extension::to_v3).collect::<Vec<_>>(),

@@ -3,25 +3,29 @@
 //! A document is parsed into [`ArrayMeta`] or [`GroupMeta`]; its source is kept beside it as JSON (numbers with their
 //! source text, members in their order), so that rewriting one member preserves the rest.
 
+pub mod codecs_to_v2;
+pub mod codecs_to_v3;
 pub mod consolidated;
-pub mod downgrade;
 pub mod draft;
 pub mod extension;
+mod fields;
 pub use crate::json;
 pub mod known;
 pub mod odd;
 pub mod upgrade;
 pub mod v2;
 pub mod v3;
+pub mod v3_grid;
 
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType};
+use crate::error::{Result, bail};
 use crate::grid::Grid;
 use crate::grid::key::KeyEncoding;
 pub use crate::json::{Map, Text, Value};
 use crate::limits::Dims;
-pub use draft::Dialect;
 use extension::Extension;
+pub use fields::number_list;
 
 /// The version of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,37 @@ impl Format {
         match self {
             Format::V2 => 2,
             Format::V3 => 3,
+        }
+    }
+}
+
+/// Whether a document of version 3 (or 2) is final, or of which draft it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// The specification itself.
+    #[default]
+    Final,
+    /// 2020 to 2022: one entry point, documents below `meta/root`, chunks below `data/root`.
+    D0,
+    /// Early 2023: `zarr.json` for each node, with forms that are gone.
+    D2,
+}
+
+impl Dialect {
+    /// The short name of a draft.
+    pub fn draft(self) -> Option<&'static str> {
+        match self {
+            Dialect::Final => None,
+            Dialect::D0 => Some("d0"),
+            Dialect::D2 => Some("d2"),
+        }
+    }
+
+    /// An error of kind `ReadOnly` for a draft: none is written.
+    pub fn refuse(self) -> Result<()> {
+        match self.draft() {
+            None => Ok(()),
+            Some(name) => bail!(ReadOnly, "a draft of Zarr v3 ({name}) is only read; `ozarr migrate` makes Zarr v3 of it"),
         }
     }
 }

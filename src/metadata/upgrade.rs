@@ -1,17 +1,14 @@
 //! What version 2 and the drafts say, said in version 3: the same elements in the same bytes of every chunk.
 //! Specification: v3 core, "Array metadata"; codecs of numcodecs under the names that zarr-python 3 gives them (`numcodecs.…`).
 
-use super::draft::{Dialect, filters};
+use super::codecs_to_v3::codecs;
+use super::draft::filters;
 use super::extension::Extension;
-use super::json::{brief, get_i64};
-use super::{ArrayMeta, Codecs, Format, Map, Order, Value, v3};
-use crate::dtype::{ByteOrder, DataType, ElementType, parse_v2};
-use crate::error::{Error, ErrorKind, Result, bail, err};
+use super::v2::DIMENSIONS;
+use super::{ArrayMeta, Codecs, Dialect, Format, Map, Order, Value, v3};
+use crate::dtype::ElementType;
+use crate::error::{Error, ErrorKind, Result, err};
 use crate::grid::key::KeyEncoding;
-use crate::json::json;
-
-/// The attribute in which v2 arrays have the names of their dimensions (xarray's convention).
-pub const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
 
 /// The v3 array that reads the chunks of `meta` as they are, and its document. `attributes` are those of the old array; the names of
 /// its dimensions among them become `dimension_names`, what else was told there alone (filters) goes.
@@ -53,14 +50,7 @@ fn with_codecs(meta: &ArrayMeta, mut attributes: Map, codecs: Vec<Extension>) ->
     match (meta.format, meta.dialect) {
         (_, Dialect::D0) if filters(&meta.document).is_some() => drop(attributes.shift_remove("filters")),
         (_, Dialect::D0) => {}
-        // NCZarr has its own members beside those of the specification; newer versions of it look among the attributes.
-        (Format::V2, _) => {
-            for (name, value) in meta.document.iter().filter(|(name, _)| name.to_ascii_lowercase().starts_with("_nczarr")) {
-                if !attributes.contains_key(name) {
-                    attributes.insert(name.clone(), value.clone());
-                }
-            }
-        }
+        (Format::V2, _) => attributes = with_nczarr_members(&meta.document, attributes),
         (Format::V3, _) => document.clone_from(&meta.document),
     }
     document.insert("attributes".into(), Value::Object(attributes));
@@ -100,215 +90,15 @@ fn dimension_names(value: &Value, rank: usize) -> Option<Vec<Option<String>>> {
     list.iter().map(|name| name.as_str().map(|s| Some(s.to_string()))).collect()
 }
 
-/// The attributes of a v3 group: those of the old one, and NCZarr's own members.
-pub fn group_attributes(document: &Map, mut attributes: Map) -> Map {
+/// Returns `attributes` with the members that NCZarr has in a v2 document beside those of the specification: newer versions of it look
+/// among the attributes.
+pub fn with_nczarr_members(document: &Map, mut attributes: Map) -> Map {
     for (name, value) in document.iter().filter(|(name, _)| name.to_ascii_lowercase().starts_with("_nczarr")) {
         if !attributes.contains_key(name) {
             attributes.insert(name.clone(), value.clone());
         }
     }
     attributes
-}
-
-/// The place of a v2 codec in a v3 list, with the members that it keeps there; the others are dropped, as nothing is known to need them.
-enum Place {
-    /// array→array, with the name of the member that says its type after it.
-    Array(&'static [&'static str], Option<&'static str>),
-    /// array→bytes.
-    Serial(&'static [&'static str]),
-    /// bytes→bytes.
-    Bytes(&'static [&'static str]),
-}
-
-fn place(id: &str) -> Option<Place> {
-    use Place::*;
-    Some(match id {
-        "astype" => Array(&["encode_dtype", "decode_dtype"], Some("encode_dtype")),
-        "bitround" => Array(&["keepbits"], None),
-        "delta" => Array(&["dtype", "astype"], Some("astype")),
-        "fixedscaleoffset" => Array(&["offset", "scale", "dtype", "astype"], Some("astype")),
-        "packbits" => Array(&[], None),
-        "quantize" => Array(&["digits", "dtype", "astype"], Some("astype")),
-        "pcodec" => Serial(&["level", "mode_spec", "delta_spec", "paging_spec", "delta_encoding_order", "equal_pages_up_to"]),
-        "vlen-utf8" | "vlen-bytes" => Serial(&[]),
-        "adler32" | "crc32" | "crc32c" => Bytes(&["location"]),
-        "blosc" => Bytes(&["cname", "clevel", "shuffle", "blocksize"]),
-        "bz2" | "gzip" | "zlib" => Bytes(&["level"]),
-        "fletcher32" => Bytes(&[]),
-        "jenkins_lookup3" => Bytes(&["initval", "prefix"]),
-        "lz4" => Bytes(&["acceleration"]),
-        "lzma" => Bytes(&["format", "check", "preset", "filters"]),
-        "shuffle" => Bytes(&["elementsize"]),
-        "zstd" => Bytes(&["level", "checksum"]),
-        _ => return None,
-    })
-}
-
-/// The v3 codecs that make the same bytes. Errors: `Unsupported` at the field of v2 that has no form.
-pub fn codecs(codecs: &Codecs, data_type: DataType, rank: usize) -> Result<Vec<Extension>> {
-    let (order, element, filters, compressor) = match codecs {
-        Codecs::V3(list) => return Ok(list.clone()),
-        Codecs::V2 { order, element, filters, compressor } => (*order, *element, filters, compressor),
-    };
-    let mut list = List { out: Vec::new(), item: element, bytes: false };
-    if order == Order::F && rank > 1 {
-        list.push("transpose", json!({"order": (0..rank).rev().collect::<Vec<_>>()}));
-    }
-    for (i, filter) in filters.iter().enumerate() {
-        list.codec(filter).map_err(|e| e.at_field(format!("filters[{i}]")))?;
-    }
-    if let Some(compressor) = compressor {
-        list.codec(compressor).map_err(|e| e.at_field("compressor"))?;
-    }
-    if !list.bytes {
-        list.elements(data_type)?;
-    }
-    Ok(list.out)
-}
-
-/// The v3 list so far.
-struct List {
-    out: Vec<Extension>,
-    /// The elements of the buffer so far; bytes behind a codec that makes bytes.
-    item: ElementType,
-    bytes: bool,
-}
-
-impl List {
-    fn push(&mut self, name: &str, configuration: Value) {
-        let configuration = if let Value::Object(c) = configuration { c } else { Map::new() };
-        self.out.push(Extension::new(name, configuration));
-    }
-
-    /// `bytes`, in the order that the elements have.
-    fn elements(&mut self, data_type: DataType) -> Result<()> {
-        self.bytes = true;
-        if data_type.is_variable() {
-            bail!(Unsupported, "elements of variable length without a codec for them have no form in Zarr v3");
-        }
-        let endian = match self.item.data_type {
-            DataType::Struct(s) if s == s.in_order(ByteOrder::Little) => Some(ByteOrder::Little),
-            DataType::Struct(s) if s == s.in_order(ByteOrder::Big) => Some(ByteOrder::Big),
-            DataType::Struct(_) => bail!(Unsupported, "a struct whose fields have different byte orders has no form in Zarr v3"),
-            other => (other.swap_unit() > 1).then_some(self.item.order),
-        };
-        let word = |order| if order == ByteOrder::Big { "big" } else { "little" };
-        self.push("bytes", endian.map_or(Value::Null, |order| json!({"endian": word(order)})));
-        Ok(())
-    }
-
-    fn codec(&mut self, codec: &Extension) -> Result<()> {
-        let id = codec.name.as_str();
-        let Some(place) = place(id) else { bail!(Unsupported, "the codec {id:?} has no form in Zarr v3") };
-        let (Place::Array(members, _) | Place::Serial(members) | Place::Bytes(members)) = place;
-        let mut configuration = codec.configuration.clone();
-        configuration.retain(|name, value| members.contains(&name.as_str()) && !(value.is_null() && name == "astype"));
-        match place {
-            Place::Array(_, after) => {
-                if self.bytes {
-                    bail!(Unsupported, "{id:?} behind a codec that makes bytes has no form in Zarr v3");
-                }
-                self.check_type(&configuration)?;
-                self.item = match (id, after.and_then(|member| configuration.get(member))) {
-                    ("packbits", _) => ElementType::native(DataType::UInt8),
-                    (_, Some(value)) => parse_v2::parse(value)?,
-                    (_, None) => self.item,
-                };
-                self.push(&format!("numcodecs.{id}"), Value::Object(configuration));
-            }
-            Place::Serial(_) => {
-                if self.bytes || (self.item.order == ByteOrder::Big && !self.item.data_type.is_variable()) {
-                    bail!(Unsupported, "{id:?} behind a codec that makes bytes, or of big-endian elements, has no form in Zarr v3");
-                }
-                self.bytes = true;
-                // The codecs for elements of variable length are registered under their own names.
-                let name = if id.starts_with("vlen") { id.to_string() } else { format!("numcodecs.{id}") };
-                self.push(&name, Value::Object(configuration));
-                self.item = ElementType::native(DataType::UInt8);
-            }
-            Place::Bytes(_) => {
-                if !self.bytes {
-                    self.elements(self.item.data_type)?;
-                }
-                let (name, configuration) = byte_codec(id, configuration, self.item.size())?;
-                self.push(&name, Value::Object(configuration));
-                if !matches!(id, "shuffle") {
-                    self.item = ElementType::native(DataType::UInt8);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A filter that takes the elements for something else than they are moves bytes in a way that v3 has no form for.
-    fn check_type(&self, configuration: &Map) -> Result<()> {
-        let Some(value) = configuration.get("dtype").or_else(|| configuration.get("decode_dtype")) else { return Ok(()) };
-        if parse_v2::parse(value)? != self.item {
-            bail!(Unsupported, "a filter of {} where the elements are {} has no form in Zarr v3", brief(value), self.item.data_type.name());
-        }
-        Ok(())
-    }
-}
-
-/// The v3 name and configuration of a bytes→bytes codec over items of that size.
-fn byte_codec(id: &str, mut configuration: Map, size: usize) -> Result<(String, Map)> {
-    let int = |c: &Map, name: &str, default: i64| match c.get(name) {
-        None | Some(Value::Null) => Ok(default),
-        Some(value) => get_i64(value).map_err(|e| e.at_field(name)),
-    };
-    match id {
-        "gzip" => {
-            let level = int(&configuration, "level", 1)?;
-            if (0..=9).contains(&level) {
-                configuration.insert("level".into(), level.into());
-                return Ok(("gzip".into(), configuration));
-            }
-        }
-        "zstd" => {
-            let checksum = configuration.get("checksum").and_then(Value::as_bool).unwrap_or(false);
-            let level = int(&configuration, "level", 0)?;
-            configuration = Map::new();
-            configuration.insert("level".into(), level.into());
-            configuration.insert("checksum".into(), checksum.into());
-            return Ok(("zstd".into(), configuration));
-        }
-        "blosc" => return Ok(("blosc".into(), blosc(&configuration, size)?)),
-        // netCDF-C: 0 is the size of the type.
-        "shuffle" => {
-            let element = int(&configuration, "elementsize", 4)?;
-            configuration.insert("elementsize".into(), if element == 0 { size.into() } else { element.into() });
-        }
-        _ => {}
-    }
-    Ok((format!("numcodecs.{id}"), configuration))
-}
-
-fn blosc(old: &Map, size: usize) -> Result<Map> {
-    let given = |name: &str, default: Value| old.get(name).filter(|v| !v.is_null()).cloned().unwrap_or(default);
-    let shuffle = match given("shuffle", 1.into()) {
-        Value::String(word) => match word.as_str() {
-            "noshuffle" | "NONE" => 0,
-            "shuffle" | "BYTE" => 1,
-            "bitshuffle" | "BIT" => 2,
-            other => return Err(err!(Metadata, "found {other:?}, expected a number from -1 to 2").at_field("shuffle")),
-        },
-        number => get_i64(&number).map_err(|e| e.at_field("shuffle"))?,
-    };
-    let shuffle = match shuffle {
-        0 => "noshuffle",
-        -1 if size == 1 => "bitshuffle",
-        -1 | 1 => "shuffle",
-        2 => "bitshuffle",
-        other => return Err(err!(Metadata, "found {other}, expected a number from -1 to 2").at_field("shuffle")),
-    };
-    let mut new = Map::new();
-    new.insert("cname".into(), given("cname", "lz4".into()));
-    new.insert("clevel".into(), given("clevel", 5.into()));
-    new.insert("shuffle".into(), shuffle.into());
-    // The header of a chunk knows it; c-blosc takes none beyond 255.
-    new.insert("typesize".into(), if size > 255 { 1 } else { size.max(1) }.into());
-    new.insert("blocksize".into(), given("blocksize", 0.into()));
-    Ok(new)
 }
 
 /// Whether an error of [`array()`] says that chunks could be encoded anew.
@@ -433,7 +223,7 @@ mod tests {
     #[test]
     fn groups_keep_their_attributes_and_what_nczarr_put_beside_them() {
         let document = object(r#"{"zarr_format":2,"_NCZARR_GROUP":{"dims":{}},"other":1}"#);
-        let attributes = group_attributes(&document, object(r#"{"a":1}"#));
+        let attributes = with_nczarr_members(&document, object(r#"{"a":1}"#));
         assert_eq!(Value::Object(attributes).to_string(), r#"{"a":1,"_NCZARR_GROUP":{"dims":{}}}"#);
     }
 }

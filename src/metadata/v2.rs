@@ -2,8 +2,8 @@
 //! Specification: Zarr storage specification version 2, "Metadata", "Groups", "Attributes".
 
 use super::extension::Extension;
+use super::fields::{extents, number_list, separator, wrong_format};
 use super::json::{self, member};
-use super::v3::{extents, number_list, separator};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Order, Value};
 use crate::dtype::fill::Fill;
 use crate::dtype::{DataType, ElementType, parse_v2};
@@ -20,6 +20,8 @@ pub const GROUP: &str = ".zgroup";
 pub const ATTRIBUTES: &str = ".zattrs";
 /// The name of the document of consolidated metadata.
 pub const CONSOLIDATED: &str = ".zmetadata";
+/// The attribute in which arrays have the names of their dimensions (xarray's convention).
+pub const DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
 
 /// Reads a `.zarray`.
 pub fn parse_array(bytes: &[u8]) -> Result<ArrayMeta> {
@@ -141,7 +143,7 @@ fn check_format(document: &Map) -> Result<()> {
         return Ok(());
     }
     let advice = if json::get_u64(format).is_ok_and(|n| n == 1) { " (version 1 is not supported)" } else { "" };
-    Err(super::v3::wrong_format(format, 2, advice))
+    Err(wrong_format(format, 2, advice))
 }
 
 /// An extent of 0 is taken as 1 where the array's is 0, too (VM-04).

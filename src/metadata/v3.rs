@@ -2,17 +2,14 @@
 //! Specification: v3 core, "Metadata" (array metadata, group metadata, extension points), regular grid, chunk key encodings.
 
 use super::extension::Extension;
+use super::fields::{extents, number_list, wrong_format};
 use super::json::{self, member};
+use super::v3_grid::{chunk_grid, grid_to_json, key_encoding, keys_to_json};
 use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, known};
-use crate::counting;
 use crate::dtype::fill::Fill;
 use crate::dtype::parse_v3;
-use crate::error::{Error, Result, bail, err};
-use crate::grid::Grid;
-use crate::grid::key::{KeyEncoding, Separator, Suffix};
-use crate::grid::own::{self, Own};
-use crate::grid::rectilinear::{Extents, Runs};
-use crate::limits::{self, Dims};
+use crate::error::{Result, bail, err};
+use crate::limits;
 
 /// The name of the document of every v3 node, below the node's prefix.
 pub const DOCUMENT: &str = "zarr.json";
@@ -44,9 +41,6 @@ pub enum Document {
     /// `node_type` "group".
     Group(GroupMeta),
 }
-
-/// zarrs' name of the chunk keys with a text behind.
-const SUFFIXED: &str = "zarrs.default_suffix";
 
 /// Which kind of node a document says it is, before the rest is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,15 +90,6 @@ pub fn node_type(document: &Map) -> Result<NodeType> {
         None => Err(err!(Metadata, "the member is missing").at_field("node_type")),
         Some(other) => Err(err!(Metadata, "found {}, expected \"array\" or \"group\"", json::brief(other)).at_field("node_type")),
     }
-}
-
-/// The error of a document of another version; one that is newer than all that are known is not damaged.
-pub(super) fn wrong_format(found: &Value, expected: u64, advice: &str) -> Error {
-    let e = match json::get_u64(found) {
-        Ok(newer @ 4..) => err!(Unsupported, "found {newer}, which is not supported; 2 and 3 are"),
-        _ => err!(Metadata, "found {}, expected {expected}{advice}", json::brief(found)),
-    };
-    e.at_field("zarr_format")
 }
 
 /// The model of an array's document.
@@ -208,21 +193,6 @@ pub fn attributes(document: &Map) -> Option<&Map> {
     document.get("attributes").and_then(Value::as_object)
 }
 
-/// A list of lengths as JSON.
-pub fn number_list(dims: &[u64]) -> Value {
-    Value::Array(dims.iter().map(|&n| n.into()).collect())
-}
-
-/// Reads a list of lengths, each at most 2^63 - 1, of at most the largest rank.
-pub(super) fn extents(value: &Value) -> Result<Dims> {
-    let dims = json::u64_list(value)?;
-    limits::check_rank(dims.len())?;
-    match dims.iter().position(|&n| n > i64::MAX as u64) {
-        Some(d) => bail!(Limit, "{} is {}, the limit is 2^63 - 1", counting::dimension(d, dims.len()), dims[d]),
-        None => Ok(dims),
-    }
-}
-
 fn may_be_ignored(value: &Value) -> bool {
     value.get("must_understand") == Some(&Value::Bool(false))
 }
@@ -284,157 +254,6 @@ pub fn is_own_member(name: &str) -> bool {
     ARRAY_MEMBERS.contains(&name) || GROUP_MEMBERS.contains(&name)
 }
 
-fn chunk_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
-    let Extension { name, configuration, .. } = Extension::from_v3(value)?;
-    let of = |known: &[&str], name: &'static str, read: fn(&Value, &[u64]) -> Result<Grid>| {
-        if let Some(other) = configuration.keys().find(|k| !known.contains(&k.as_str())) {
-            return Err(err!(Metadata, "unknown member of the grid").at_field(other));
-        }
-        if known.contains(&"kind") {
-            match member(&configuration, "kind")? {
-                Value::String(kind) if kind == "inline" => {}
-                other => return Err(err!(Unsupported, "found {}, expected \"inline\"", json::brief(other)).at_field("kind")),
-            }
-        }
-        read(member(&configuration, name)?, shape).map_err(|e| e.at_field(name))
-    };
-    match name.as_str() {
-        "regular" => of(&["chunk_shape"], "chunk_shape", regular_grid),
-        "rectilinear" => of(&["kind", "chunk_shapes"], "chunk_shapes", rectilinear_grid),
-        // The rectilinear grid in the form of ZEP 3, which zarrs wrote.
-        "rectangular" => of(&["chunk_shape"], "chunk_shape", rectilinear_grid),
-        "zarrs.regular_bounded" => of(&["chunk_shape"], "chunk_shape", bounded_grid),
-        other => bail!(Unsupported, "chunk grid {other:?} is not supported; \"regular\" and \"rectilinear\" are"),
-    }
-    .map_err(|e| e.at_field("configuration"))
-}
-
-fn regular_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
-    let chunk = extents(value)?;
-    if chunk.len() != shape.len() {
-        bail!(Metadata, "found {} extents, expected {} as in \"shape\"", chunk.len(), shape.len());
-    }
-    Grid::regular(chunk)
-}
-
-/// zarrs' own: regular, but chunks that would reach over the array's end are cut there.
-fn bounded_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
-    let grid = regular_grid(value, shape)?;
-    let axis = |(&extent, &length): (&u64, &u64)| {
-        let (whole, rest) = (length / extent, length % extent);
-        if rest == 0 {
-            return Ok(Extents::Repeat(extent));
-        }
-        let mut list = Runs::new();
-        if whole > 0 {
-            list.push(extent, whole)?;
-        }
-        list.push(rest, 1).map(|()| Extents::Listed(list))
-    };
-    let chunk = grid.regular_shape().map_or(&[][..], |chunk| chunk);
-    Grid::rectilinear(chunk.iter().zip(shape).map(axis).collect::<Result<_>>()?)
-}
-
-/// Reads `chunk_shapes` for an array of that shape: an integer or a list of extents for each dimension.
-pub fn rectilinear_grid(value: &Value, shape: &[u64]) -> Result<Grid> {
-    let Value::Array(list) = value else { bail!(Metadata, "found {}, expected a list", json::brief(value)) };
-    if list.len() != shape.len() {
-        bail!(Metadata, "found {} dimensions, expected {} as in \"shape\"", list.len(), shape.len());
-    }
-    let axes = list.iter().zip(shape).enumerate();
-    Grid::rectilinear(axes.map(|(d, (v, &n))| axis_extents(v, n).map_err(|e| e.at_field(format!("[{d}]")))).collect::<Result<_>>()?)
-}
-
-/// An integer, or a list of extents, among them pairs `[extent, count]`.
-fn axis_extents(value: &Value, length: u64) -> Result<Extents> {
-    let items = match value {
-        Value::Array(items) if items.is_empty() => bail!(Metadata, "found an empty list, expected at least one extent"),
-        Value::Array(items) => items,
-        other => return positive(other).map(Extents::Repeat),
-    };
-    let mut list = Runs::new();
-    for (i, item) in items.iter().enumerate() {
-        let pushed = match item {
-            Value::Array(pair) => match pair.as_slice() {
-                [extent, count] => positive(extent).and_then(|extent| list.push(extent, positive(count)?)),
-                _ => Err(err!(Metadata, "found a list of {} values, expected [extent, count]", pair.len())),
-            },
-            one => positive(one).and_then(|extent| list.push(extent, 1)),
-        };
-        pushed.map_err(|e| e.at_field(format!("[{i}]")))?;
-    }
-    if list.end() < length {
-        bail!(Metadata, "found extents of {} elements in all, expected at least the {length} of \"shape\"", list.end());
-    }
-    Ok(Extents::Listed(list))
-}
-
-fn positive(value: &Value) -> Result<u64> {
-    match json::get_u64(value)? {
-        0 => bail!(Metadata, "found 0, expected an integer of at least 1"),
-        n if n > i64::MAX as u64 => bail!(Limit, "found {n}, the limit is 2^63 - 1"),
-        n => Ok(n),
-    }
-}
-
-fn only_members(extension: &Extension, known: &[&str]) -> Result<()> {
-    match extension.configuration.keys().find(|k| !known.contains(&k.as_str())) {
-        Some(name) => Err(err!(Metadata, "unknown member of {:?}", extension.name).at_field(name).at_field("configuration")),
-        None => Ok(()),
-    }
-}
-
-/// The encoding that a program has registered under that name.
-fn own_keys(extension: &Extension) -> Result<Option<&'static Own>> {
-    own::find(&extension.name, || json::to_compact(&Value::Object(extension.configuration.clone())))
-}
-
-/// Reads a chunk key encoding. HD-42: some writers put `separator` beside the name instead of into the configuration.
-pub fn key_encoding(value: &Value) -> Result<KeyEncoding> {
-    let extension = match value {
-        Value::Object(object) if object.contains_key("separator") && !object.contains_key("configuration") => {
-            let mut rest = object.clone();
-            let separator = rest.shift_remove("separator").unwrap_or_default();
-            let mut extension = Extension::from_v3(&Value::Object(rest))?;
-            extension.configuration.insert("separator".into(), separator);
-            extension
-        }
-        _ => Extension::from_v3(value)?,
-    };
-    if let Some(own) = own_keys(&extension)? {
-        return Ok(KeyEncoding::Own(own));
-    }
-    let (plain, known): (KeyEncoding, &[&str]) = match extension.name.as_str() {
-        "default" => (KeyEncoding::Default(Separator::Slash), &["separator"]),
-        "v2" => (KeyEncoding::V2(Separator::Dot), &["separator"]),
-        SUFFIXED => (KeyEncoding::Suffixed(Separator::Slash, suffix(&extension)?), &["separator", "suffix"]),
-        other => bail!(Unsupported, "chunk key encoding {other:?} is not supported; \"default\" and \"v2\" are"),
-    };
-    only_members(&extension, known)?;
-    match extension.configuration.get("separator") {
-        None | Some(Value::Null) => Ok(plain),
-        Some(value) => Ok(plain.with_separator(separator(value).map_err(|e| e.at_field("configuration.separator"))?)),
-    }
-}
-
-fn suffix(extension: &Extension) -> Result<Suffix> {
-    let value = member(&extension.configuration, "suffix").map_err(|e| e.at_field("configuration"))?;
-    let text = value.as_str().ok_or_else(|| err!(Metadata, "found {}, expected a string", json::brief(value)));
-    let suffix = text.and_then(|text| {
-        Suffix::new(text).ok_or_else(|| err!(Unsupported, "found {text:?}, expected up to {} bytes without slashes", Suffix::MAX))
-    });
-    suffix.map_err(|e| e.at_field("configuration.suffix"))
-}
-
-/// `"."` or `"/"`.
-pub(super) fn separator(value: &Value) -> Result<Separator> {
-    match value.as_str() {
-        Some(".") => Ok(Separator::Dot),
-        Some("/") => Ok(Separator::Slash),
-        _ => bail!(Metadata, "found {}, expected \".\" or \"/\"", json::brief(value)),
-    }
-}
-
 /// Reads the list `codecs`.
 pub fn codec_list(value: &Value) -> Result<Vec<Extension>> {
     let Value::Array(list) = value else { bail!(Metadata, "found {}, expected a list", json::brief(value)) };
@@ -461,68 +280,15 @@ fn dimension_names(value: Option<&Value>, rank: usize) -> Result<Option<Vec<Opti
     Ok(Some(list.iter().enumerate().map(name).collect::<Result<_>>()?))
 }
 
-fn grid_to_json(grid: &Grid) -> Value {
-    let mut configuration = Map::new();
-    let Grid::Rectilinear { .. } = grid else {
-        configuration.insert("chunk_shape".into(), chunk_shapes(grid));
-        return Extension::new("regular", configuration).to_v3();
-    };
-    configuration.insert("kind".into(), "inline".into());
-    configuration.insert("chunk_shapes".into(), chunk_shapes(grid));
-    Extension::new("rectilinear", configuration).to_v3()
-}
-
-/// The extents along each dimension, as a document has them: one number, or a list in which runs of three and more are pairs.
-pub fn chunk_shapes(grid: &Grid) -> Value {
-    let axis = |extents: &Extents| match extents {
-        Extents::Repeat(extent) => Value::from(*extent),
-        Extents::Listed(list) => Value::Array(list.iter().flat_map(run_to_json).collect()),
-    };
-    match grid {
-        Grid::Regular { chunk } => number_list(chunk),
-        Grid::Rectilinear { extents } => Value::Array(extents.iter().map(axis).collect()),
-    }
-}
-
-fn run_to_json((extent, count): (u64, u64)) -> Vec<Value> {
-    match count {
-        1 => vec![extent.into()],
-        2 => vec![extent.into(), extent.into()],
-        _ => vec![number_list(&[extent, count])],
-    }
-}
-
-/// Makes a document of an array of that shape say that grid; where it does already, it keeps its words.
-pub fn keep_grid(document: &mut Map, grid: &Grid, shape: &[u64]) {
-    let says = document.get("chunk_grid").and_then(|value| chunk_grid(value, shape).ok());
-    if says.as_ref() != Some(grid) {
-        document.insert("chunk_grid".into(), grid_to_json(grid));
-    }
-}
-
-fn keys_to_json(keys: KeyEncoding) -> Value {
-    let name = match keys {
-        KeyEncoding::Own(own) => {
-            let configuration = json::parse_text(own.configuration()).ok().and_then(|c| c.as_object().cloned());
-            return Extension::new(own.name(), configuration.unwrap_or_default()).to_v3();
-        }
-        KeyEncoding::Default(_) => "default",
-        KeyEncoding::V2(_) => "v2",
-        KeyEncoding::Suffixed(..) => SUFFIXED,
-    };
-    let mut configuration = Map::new();
-    configuration.insert("separator".into(), keys.separator().char().to_string().into());
-    if let KeyEncoding::Suffixed(_, suffix) = keys {
-        configuration.insert("suffix".into(), suffix.as_str().into());
-    }
-    Extension::new(name, configuration).to_v3()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::v3_grid::chunk_shapes;
     use super::*;
     use crate::dtype::DataType;
     use crate::error::ErrorKind;
+    use crate::grid::Grid;
+    use crate::grid::key::{KeyEncoding, Separator};
+    use crate::limits::Dims;
 
     const ARRAY: &str = r#"{"zarr_format":3,"node_type":"array","shape":[7,150],"data_type":"float32",
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[5,20]}},

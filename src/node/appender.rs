@@ -10,7 +10,7 @@ use crate::engine::{self, BoundArray, Memory, WriteBack};
 use crate::error::{Result, bail, err};
 use crate::limits::{Dims, MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::json::{self, splice::Object};
-use crate::metadata::v3::number_list;
+use crate::metadata::number_list;
 use crate::store::{Condition, get};
 use std::ops::Range;
 use std::sync::Arc;

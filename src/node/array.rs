@@ -22,13 +22,10 @@ use crate::grid::own;
 use crate::limits::Dims;
 use crate::metadata::odd::{Note, Weight};
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, number_list, v2, v3, v3_grid};
 use crate::store::SharedStore;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The attribute in which v2 arrays have the names of their dimensions (xarray's convention).
-pub(super) const DIMENSIONS_V2: &str = "_ARRAY_DIMENSIONS";
 
 /// An open array. Clones share it.
 #[derive(Clone)]
@@ -167,7 +164,7 @@ impl Array {
         };
         changed.push(path.clone());
         hierarchy::refresh(store, &changed, replaced.then_some(path.as_str()))?;
-        let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(DIMENSIONS_V2);
+        let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(v2::DIMENSIONS);
         store.note_named(&path, named);
         Array::new(store, path, meta, None, false)
     }
@@ -573,7 +570,7 @@ impl State {
     /// Turns this state, which nothing else refers to, into one with the lengths `shape`.
     pub fn into_shape(mut self, shape: &[u64]) -> State {
         self.meta.shape = Dims::from_slice(shape);
-        self.meta.document.insert("shape".into(), v3::number_list(shape));
+        self.meta.document.insert("shape".into(), number_list(shape));
         if let Ok(bound) = &mut self.bound {
             Arc::make_mut(bound).shape = Dims::from_slice(shape);
         }
@@ -656,7 +653,7 @@ fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<b
 pub(super) fn chunks_json(meta: &ArrayMeta) -> Value {
     let said = meta.document.get("chunk_grid").and_then(|grid| grid.get("configuration"));
     let said = said.and_then(|c| c.get("chunk_shapes").or_else(|| c.get("chunk_shape")));
-    said.cloned().unwrap_or_else(|| v3::chunk_shapes(&meta.grid))
+    said.cloned().unwrap_or_else(|| v3_grid::chunk_shapes(&meta.grid))
 }
 
 /// The name of an array's document.
@@ -739,7 +736,7 @@ fn type_text(meta: &ArrayMeta) -> String {
 fn chunks_text(meta: &ArrayMeta) -> String {
     match meta.grid.regular_shape() {
         Some(chunk) => counting::shape(chunk).to_string(),
-        None => json::to_compact(&v3::chunk_shapes(&meta.grid)),
+        None => json::to_compact(&v3_grid::chunk_shapes(&meta.grid)),
     }
 }
 

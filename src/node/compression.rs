@@ -1,6 +1,6 @@
 //! How chunks are compressed, as settings that have a name or a number each, and the codecs that the settings stand for.
 //!
-//! Codecs are named as in v3, by names that zarr-python and zarrs know; `metadata::downgrade` gives them their v2 form.
+//! Codecs are named as in v3, by names that zarr-python and zarrs know; `metadata::codecs_to_v2` gives them their v2 form.
 
 use crate::codec::bitround::mantissa;
 use crate::dtype::{ByteOrder, DataType};

@@ -1,13 +1,12 @@
 //! The names of dimensions: `dimension_names` in version 3, the attribute `_ARRAY_DIMENSIONS` in version 2, and what they make of the
 //! arrays of a group together. Convention: xarray, "Zarr Encoding Specification".
 
-use super::array::DIMENSIONS_V2;
 use super::walk::Found;
 use super::{Array, Group, Node, NodeKind, document, hierarchy, path};
 use crate::counting;
 use crate::error::{Error, Result, bail, err};
 use crate::metadata::odd::{Note, Weight};
-use crate::metadata::{Format, Value, v3};
+use crate::metadata::{Format, Value, v2, v3};
 use crate::store::Condition;
 
 /// A dimension that arrays of a group share.
@@ -88,7 +87,7 @@ impl Array {
         let state = self.state();
         let rank = state.meta.shape.len();
         let names = state.meta.dimension_names.clone().filter(|_| state.meta.format == Format::V3);
-        let names = names.or_else(|| self.attributes().view().ok().and_then(|all| names_of(all.get(DIMENSIONS_V2)?, rank)));
+        let names = names.or_else(|| self.attributes().view().ok().and_then(|all| names_of(all.get(v2::DIMENSIONS)?, rank)));
         let names = names.or_else(|| self.nc_names());
         names.unwrap_or_else(|| vec![None; rank])
     }
@@ -106,9 +105,9 @@ impl Array {
             Format::V2 => {
                 let named: Option<Vec<Value>> = names.iter().map(|n| n.clone().map(Value::from)).collect();
                 match named {
-                    Some(named) => self.attributes().set(DIMENSIONS_V2, named.into()),
-                    None if names.iter().all(Option::is_none) => match self.attributes().view()?.contains_key(DIMENSIONS_V2) {
-                        true => self.attributes().erase(DIMENSIONS_V2),
+                    Some(named) => self.attributes().set(v2::DIMENSIONS, named.into()),
+                    None if names.iter().all(Option::is_none) => match self.attributes().view()?.contains_key(v2::DIMENSIONS) {
+                        true => self.attributes().erase(v2::DIMENSIONS),
                         false => Ok(()),
                     },
                     None => Err(v2_unnamed()),
@@ -143,7 +142,7 @@ impl Array {
             return None;
         }
         let attributes = self.attributes().view().ok()?;
-        let said = names_of(attributes.get(DIMENSIONS_V2)?, state.meta.shape.len());
+        let said = names_of(attributes.get(v2::DIMENSIONS)?, state.meta.shape.len());
         let text = match &state.meta.dimension_names {
             Some(names) if said.as_ref() != Some(names) => {
                 "the attribute \"_ARRAY_DIMENSIONS\" says something else than \"dimension_names\", which counts"
@@ -196,7 +195,7 @@ pub(super) fn v2_unnamed() -> Error {
 /// Whether an attribute of a node is for programs only, as xarray has it: the names of a v2 array's dimensions, and what NCZarr adds
 /// (XR-02, XR-07).
 pub(super) fn is_hidden(name: &str, format: Format, kind: NodeKind) -> bool {
-    let is_names = name == DIMENSIONS_V2 && (format, kind) == (Format::V2, NodeKind::Array);
+    let is_names = name == v2::DIMENSIONS && (format, kind) == (Format::V2, NodeKind::Array);
     let is_nczarr = name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("_nc"));
     is_names || is_nczarr && (format == Format::V2 || kind == NodeKind::Group)
 }

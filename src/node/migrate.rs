@@ -240,7 +240,7 @@ impl Job<'_> {
                 document.shift_remove(v3::CONSOLIDATED);
                 Ok((!self.in_place).then_some(New::Group(document)))
             }
-            Document::Group(meta) => Ok(Some(New::Group(v3::write_group(upgrade::group_attributes(&meta.document, attributes()?))))),
+            Document::Group(meta) => Ok(Some(New::Group(v3::write_group(upgrade::with_nczarr_members(&meta.document, attributes()?))))),
             Document::Array(meta) if meta.format == Format::V3 && meta.dialect == Dialect::Final => {
                 let old = State::new(self.from, node, (*meta).clone(), &Handling::default())?;
                 Ok((!self.in_place).then(|| New::Array(Box::new(NewArray { old, new: *meta, recode: None }))))

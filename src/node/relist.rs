@@ -5,7 +5,7 @@ use crate::codec::registry;
 use crate::dtype::{ByteOrder, DataType};
 use crate::error::Result;
 use crate::metadata::extension::Extension;
-use crate::metadata::v3::number_list;
+use crate::metadata::number_list;
 use crate::metadata::{Map, Value, v3};
 
 const SHARDS: &str = "sharding_indexed";

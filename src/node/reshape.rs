@@ -12,7 +12,7 @@ use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
 use crate::limits;
 use crate::metadata::v3::Document;
-use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, upgrade, v2, v3};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, codecs_to_v3, json, upgrade, v2, v3};
 use crate::store::{Condition, get};
 
 /// Marks the root of the copy until it is whole.
@@ -154,7 +154,7 @@ impl Job<'_> {
             }
             Document::Group(_) if (format, to) == (Format::V2, Format::V2) => Ok(New::Group(to, attributes)),
             Document::Group(meta) => {
-                let attributes = upgrade::group_attributes(&meta.document, attributes);
+                let attributes = upgrade::with_nczarr_members(&meta.document, attributes);
                 Ok(New::Group(to, if to == Format::V3 { v3::write_group(attributes) } else { attributes }))
             }
             Document::Array(meta) => {
@@ -333,7 +333,7 @@ fn same_fill(old: &ArrayMeta, new: &ArrayMeta) -> bool {
 
 /// Whether each chunk of the one array is, byte by byte, the chunk of that index of the other.
 fn same_bytes(old: &ArrayMeta, new: &ArrayMeta) -> bool {
-    let codecs = |meta: &ArrayMeta| upgrade::codecs(&meta.codecs, meta.data_type, meta.shape.len());
+    let codecs = |meta: &ArrayMeta| codecs_to_v3::codecs(&meta.codecs, meta.data_type, meta.shape.len());
     let same_codecs = match (&old.codecs, &new.codecs) {
         (a @ Codecs::V2 { .. }, b @ Codecs::V2 { .. }) if a == b => true,
         _ => matches!((codecs(old), codecs(new)), (Ok(a), Ok(b)) if a == b),

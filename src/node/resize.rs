@@ -11,7 +11,8 @@ use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
 use crate::limits::{self, Dims, Strides};
 use crate::metadata::Format;
-use crate::metadata::v3::{self, Document, number_list};
+use crate::metadata::v3::Document;
+use crate::metadata::{number_list, v3_grid};
 use crate::store::Condition;
 use std::sync::Arc;
 
@@ -113,7 +114,7 @@ impl Array {
         meta.document.insert("shape".into(), number_list(shape));
         meta.grid = meta.grid.grown(shape, &fresh.multiple())?;
         if meta.format == Format::V3 {
-            v3::keep_grid(&mut meta.document, &meta.grid, shape);
+            v3_grid::keep_grid(&mut meta.document, &meta.grid, shape);
         }
         let next = self.state_of(meta)?;
         if fresh.bound.is_ok() {

@@ -3,7 +3,7 @@
 //! Settings are kept as they are given; `resolve` turns them into the model and the document of the format that is
 //! asked for, or that of the enclosing group.
 
-use super::array::{DIMENSIONS_V2, bind_largest};
+use super::array::bind_largest;
 use super::compression::{Compression, Compressor, Shuffle, Zfp, configured, rounding};
 use super::dimensions::v2_unnamed;
 use super::relist;
@@ -21,8 +21,8 @@ use crate::grid::rectilinear::{Extents, Runs};
 use crate::limits::{self, Dims};
 use crate::metadata::extension::Extension;
 use crate::metadata::json::{self, brief};
-use crate::metadata::v3::{NodeType, number_list};
-use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Order, Value, downgrade, upgrade, v2, v3};
+use crate::metadata::v3::NodeType;
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Order, Value, codecs_to_v2, number_list, upgrade, v2, v3, v3_grid};
 
 /// The approximate number of bytes in a suggested chunk.
 const SUGGESTED_BYTES: u128 = 1 << 20;
@@ -219,7 +219,7 @@ impl Spec {
     fn downgrade(&mut self, notes: &mut Vec<String>) -> Result<()> {
         let list = self.codecs.take().unwrap_or_default();
         (self.format, self.keys, self.document) = (Some(Format::V2), None, Map::new());
-        match downgrade::codecs(&list, self.rank()) {
+        match codecs_to_v2::codecs(&list, self.rank()) {
             Ok(members) => {
                 self.order = members.order();
                 self.byte_order = members.byte_order.unwrap_or(self.byte_order);
@@ -279,7 +279,7 @@ impl Spec {
     /// The chunks as `chunk_shapes` of a rectilinear grid has them: for each dimension an integer, or a list of extents and of pairs
     /// `[extent, count]`.
     pub fn set_chunks_json(&mut self, text: &str) -> Result<()> {
-        let grid = json::parse_text(text).and_then(|v| v3::rectilinear_grid(&v, &self.shape)).map_err(|e| e.at_field("chunks"))?;
+        let grid = json::parse_text(text).and_then(|v| v3_grid::rectilinear_grid(&v, &self.shape)).map_err(|e| e.at_field("chunks"))?;
         self.set_grid(&grid);
         Ok(())
     }
@@ -475,7 +475,7 @@ impl Spec {
         }
         let value = json::parse_text(text).map_err(|e| e.at_field(name))?;
         if name == "chunk_key_encoding" {
-            self.keys = Some(v3::key_encoding(&value).map_err(|e| e.at_field(name))?);
+            self.keys = Some(v3_grid::key_encoding(&value).map_err(|e| e.at_field(name))?);
             return Ok(());
         }
         v3::check_further_member(name, &value)?;
@@ -743,7 +743,7 @@ impl Spec {
             None => self.variable_codec()?.into_iter().collect(),
         };
         let stages = self.compression.stages(self.data_type, self.byte_order)?;
-        let plain = |codec: &Extension| downgrade::plain(codec).map_err(|e| e.at_field("compression"));
+        let plain = |codec: &Extension| codecs_to_v2::plain(codec).map_err(|e| e.at_field("compression"));
         filters.extend(stages.filter.as_ref().map(plain).transpose()?);
         let mut rest = stages.serial.iter().chain(&stages.bytes).map(plain).collect::<Result<Vec<_>>>()?;
         if let Compressor::Json(Some(codec)) = &self.compression.compressor {
@@ -845,7 +845,7 @@ fn names_to_attributes(names: Option<Vec<Option<String>>>, attributes: &mut Map)
     let Some(names) = names.filter(|names| names.is_empty() || names.iter().any(Option::is_some)) else { return Ok(()) };
     let all: Option<Vec<Value>> = names.into_iter().map(|n| n.map(Value::from)).collect();
     let Some(all) = all else { return Err(v2_unnamed()) };
-    attributes.insert(DIMENSIONS_V2.into(), all.into());
+    attributes.insert(v2::DIMENSIONS.into(), all.into());
     Ok(())
 }
 
@@ -1273,14 +1273,14 @@ mod tests {
         s.set_format(Format::V2).unwrap();
         s.set_dimension_names(vec![Some("t".into()), Some("x".into())]).unwrap();
         let (_, attributes) = s.resolve(None).unwrap();
-        assert_eq!(attributes[DIMENSIONS_V2].to_string(), r#"["t","x"]"#);
+        assert_eq!(attributes[v2::DIMENSIONS].to_string(), r#"["t","x"]"#);
         s.set_dimension_names(vec![None, None]).unwrap();
         assert!(s.resolve(None).unwrap().1.is_empty());
         let mut scalar = Spec::new(DataType::Int32, &[]).unwrap();
         scalar.set_format(Format::V2).unwrap();
         assert!(scalar.resolve(None).unwrap().1.is_empty());
         scalar.set_dimension_names(vec![]).unwrap();
-        assert_eq!(scalar.resolve(None).unwrap().1[DIMENSIONS_V2].to_string(), "[]");
+        assert_eq!(scalar.resolve(None).unwrap().1[v2::DIMENSIONS].to_string(), "[]");
     }
 
     #[test]

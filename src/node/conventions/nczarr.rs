@@ -6,7 +6,7 @@ use crate::dtype::{DataType, Kind};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
 use crate::metadata::odd::{Note, Weight};
-use crate::metadata::{Format, Map, Value, json};
+use crate::metadata::{Format, Map, Value, json, v2};
 use crate::node::{Array, Attributes, Group, NodeKind, Store, path};
 use crate::store::get;
 
@@ -434,7 +434,7 @@ fn put(node: &impl NcNode, parts: Vec<(Part, Value)>, array: Option<&Array>) -> 
     let own = Part::Attributes.members();
     all.shift_remove(own[1]);
     let mut types = Map::new();
-    for (name, value) in all.iter().filter(|(name, _)| *name != own[0] && *name != crate::node::array::DIMENSIONS_V2) {
+    for (name, value) in all.iter().filter(|(name, _)| *name != own[0] && *name != v2::DIMENSIONS) {
         let fill = array.filter(|_| name == "_FillValue").map(Array::type_text);
         let kept = known.get(name).and_then(Value::as_str).filter(|text| fits(text, value)).map(str::to_string);
         types.insert(name.clone(), fill.or(kept).unwrap_or_else(|| type_of(value).into()).into());

@@ -1,4 +1,4 @@
-//! What a v3 list of codecs says, said in version 2: the same elements in the same bytes. The way back of `upgrade`.
+//! What a v3 list of codecs says, said in version 2: the same elements in the same bytes. The way back of `codecs_to_v3`.
 //! Specification: v2, "Arrays"; codecs by numcodecs' ids.
 
 use super::extension::Extension;
@@ -140,7 +140,7 @@ fn blosc(mut configuration: Map) -> Result<Map> {
 mod tests {
     use super::*;
     use crate::dtype::{DataType, ElementType};
-    use crate::metadata::{Codecs, json, upgrade};
+    use crate::metadata::{Codecs, codecs_to_v3, json};
 
     fn list(text: &str) -> Vec<Extension> {
         v3::codec_list(&json::parse_text(text).unwrap()).unwrap()
@@ -174,7 +174,7 @@ mod tests {
             assert_eq!(format!("[{}]", members.filters.iter().map(show).collect::<Vec<_>>().join(",")), filters, "{text}");
             let element = ElementType::new(DataType::Int32, members.byte_order.unwrap());
             let down = Codecs::V2 { order: members.order(), element, filters: members.filters, compressor: members.compressor };
-            assert_eq!(upgrade::codecs(&down, DataType::Int32, 2).unwrap(), from, "{text}");
+            assert_eq!(codecs_to_v3::codecs(&down, DataType::Int32, 2).unwrap(), from, "{text}");
         }
     }
 

@@ -1,0 +1,41 @@
+//! Members that the documents of several versions have, read and written: lists of lengths, separators, the version itself.
+
+use super::Value;
+use super::json;
+use crate::counting;
+use crate::error::{Error, Result, bail, err};
+use crate::grid::key::Separator;
+use crate::limits::{self, Dims};
+
+/// The error of a document of another version; one that is newer than all that are known is not damaged.
+pub fn wrong_format(found: &Value, expected: u64, advice: &str) -> Error {
+    let e = match json::get_u64(found) {
+        Ok(newer @ 4..) => err!(Unsupported, "found {newer}, which is not supported; 2 and 3 are"),
+        _ => err!(Metadata, "found {}, expected {expected}{advice}", json::brief(found)),
+    };
+    e.at_field("zarr_format")
+}
+
+/// A list of lengths as JSON.
+pub fn number_list(dims: &[u64]) -> Value {
+    Value::Array(dims.iter().map(|&n| n.into()).collect())
+}
+
+/// Reads a list of lengths, each at most 2^63 - 1, of at most the largest rank.
+pub fn extents(value: &Value) -> Result<Dims> {
+    let dims = json::u64_list(value)?;
+    limits::check_rank(dims.len())?;
+    match dims.iter().position(|&n| n > i64::MAX as u64) {
+        Some(d) => bail!(Limit, "{} is {}, the limit is 2^63 - 1", counting::dimension(d, dims.len()), dims[d]),
+        None => Ok(dims),
+    }
+}
+
+/// `"."` or `"/"`.
+pub fn separator(value: &Value) -> Result<Separator> {
+    match value.as_str() {
+        Some(".") => Ok(Separator::Dot),
+        Some("/") => Ok(Separator::Slash),
+        _ => bail!(Metadata, "found {}, expected \".\" or \"/\"", json::brief(value)),
+    }
+}
