@@ -10,7 +10,7 @@ help:
 	@echo "make check-deep  the long checks: valgrind, races, fuzzing, thousands of random programs, a second S3 server, a build from vendored sources (20 minutes)"
 	@echo "make dist     pack the installed library for machines without Rust and without a network"
 	@echo "make bench    the benchmark beside the bare loop and every peer, into docs/performance.md (QUICK=1: less of it, into build/)"
-	@echo "make header   generate the headers in include/ and abi/ozarr.symbols anew"
+	@echo "make header   generate the headers in include/ and the files in abi/ anew"
 	@echo "make clean    remove build/ (target/ and .venv/ stay)"
 
 demo:

@@ -401,7 +401,9 @@ int main(void) {
     int32_t rank = 0;
 
     /* The functions that make handles, and those that take none. */
-    CHECK(strcmp(ozarr_version(), "0.1.0") == 0 && ozarr_abi_version() == 0);
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", OZARR_VERSION_MAJOR, OZARR_VERSION_MINOR, OZARR_VERSION_PATCH);
+    CHECK(strcmp(ozarr_version(), version) == 0 && ozarr_abi_version() == OZARR_ABI_VERSION);
     CHECK(ozarr_has_feature("zstd") && !ozarr_has_feature("none such") && !ozarr_has_feature(NULL));
     OK(ozarr_context_new(&c));
     OK(ozarr_dtype_parse("float64", 0, &d));

@@ -7,6 +7,11 @@
 
 int c11(void);
 
+/* The version is known to the preprocessor. */
+#if OZARR_VERSION_NUMBER != 10000 * OZARR_VERSION_MAJOR + 100 * OZARR_VERSION_MINOR + OZARR_VERSION_PATCH || OZARR_ABI_VERSION < 1
+#error "the version's macros contradict each other"
+#endif
+
 _Static_assert(sizeof(ozarr_status) == 4, "a status has 32 bits");
 _Static_assert(sizeof(ozarr_region) == 32, "ozarr_region");
 _Static_assert(sizeof(ozarr_memory) == 72, "ozarr_memory");
@@ -22,5 +27,5 @@ _Static_assert(OZARR_OK == 0 && OZARR_ERR_ARGUMENT == -101 && OZARR_ERR_CALLBACK
 
 int c11(void) {
     static ozarr_memory memory = OZARR_MEMORY_INIT;
-    return memory.data == NULL && ozarr_abi_version() == 0;
+    return memory.data == NULL && ozarr_abi_version() == OZARR_ABI_VERSION;
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# symbols.sh LIBRARY SYMBOLS INCLUDE: the shared library exports exactly the symbols of the list, each with the version OZARR_0;
-# the headers in the folder INCLUDE declare exactly these; the unwinder is inside; SONAME and flags are right; no function of glibc is newer than 2.28.
+# symbols.sh LIBRARY ARCHIVE MAP INCLUDE: the shared library exports exactly the functions of the version script MAP, each with its node, and
+# the archive the same ones; the headers in the folder INCLUDE declare exactly these; the unwinder is inside; the SONAME has the number of the
+# binary interface; flags are right; no function of glibc is newer than 2.28.
 #
 # A library that is linked on a machine with glibc 2.33 or newer carries the names of that machine for functions that are as old
 # as Unix but have moved since: the stat family (2.33), and those of libpthread, libdl, librt and libm that were merged or
@@ -8,23 +9,27 @@
 # on such a machine. They are no use of something new, so they are listed here; everything else is refused, unless it is
 # weak (Rust's standard library asks for some functions and does without). Packages for old systems are linked on one.
 set -eu
-library=$1 symbols=$2 include=$3
+library=$1 archive=$2 map=$3 include=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "$library: $*" >&2; exit 1; }
 
 nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort > "$work/exports"
-sed 's/$/@@OZARR_0/' "$symbols" | sort > "$work/wanted"
-diff "$work/wanted" "$work/exports" >&2 || fail "exports differ from $symbols"
+awk '/ {$/ { node = $1 } /^    ozarr_/ { sub(";", ""); print $1 "@@" node }' "$map" | sort > "$work/wanted"
+diff "$work/wanted" "$work/exports" >&2 || fail "exports differ from $map"
+sed 's/@.*//' "$work/wanted" | sort > "$work/names"
+nm -g --defined-only "$archive" 2> "$work/errors" | awk 'NF == 3 { print $3 }' | sort > "$work/global"
+diff "$work/names" "$work/global" >&2 || fail "the global symbols of $archive differ from $map"
 
 sed -n -e '/^static inline/d' -e 's/^[A-Za-z].*[ *]\(ozarr_[a-z0-9_]*\)(.*/\1/p' "$include"/*.h | sort > "$work/header"
-sort "$symbols" | diff - "$work/header" >&2 || fail "the headers in $include and $symbols differ"
+diff "$work/names" "$work/header" >&2 || fail "the headers in $include and $map differ"
 
 nm -D --undefined-only "$library" | awk '$1 == "U" { print $NF }' | sort -u > "$work/imports"
 ! grep '^_Unwind_' "$work/imports" >&2 || fail "it imports an unwinder"
 
 readelf -d "$library" > "$work/dynamic"
-grep -q 'SONAME.*\[libozarr.so.0\]' "$work/dynamic" || fail "no SONAME libozarr.so.0"
+abi=$(sed -n 's/^#define OZARR_ABI_VERSION //p' "$include/ozarr.h")
+grep -q "SONAME.*\[libozarr.so.$abi\]" "$work/dynamic" || fail "no SONAME libozarr.so.$abi"
 grep -q NODELETE "$work/dynamic" || fail "it may be unloaded (no -z nodelete)"
 ! grep 'NEEDED.*\(libgcc_s\|libstdc++\)' "$work/dynamic" >&2 || fail "it needs a compiler's library"
 

@@ -1,5 +1,8 @@
 # The one call of cargo: makes OZARR_ARCHIVE, the library as a static archive with link-time optimisation over all of its Rust, and
 # with OZARR_PROGRAM the program, from the same compiled crates. Defines ozarr::static.
+#
+# The archive has one object, whose only global symbols are the functions of abi/ozarr.map: a program may have its own zstd, blosc, zlib
+# or Rust beside it.
 
 find_program(OZARR_CARGO cargo HINTS "$ENV{CARGO_HOME}/bin" "$ENV{HOME}/.cargo/bin")
 if(NOT OZARR_CARGO)
@@ -34,6 +37,18 @@ if(OZARR_CLOUD)
 endif()
 set(_built "${OZARR_TARGET_DIR}/${_target_folder}${_profile_folder}")
 
+# The functions that are exported: the linker's version script, their names, and options that ask for them.
+set(OZARR_MAP "${PROJECT_SOURCE_DIR}/abi/ozarr.map")
+set(OZARR_EXPORTS "${PROJECT_BINARY_DIR}/ozarr.exports")
+set(OZARR_WANTED "${PROJECT_BINARY_DIR}/ozarr.wanted")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${OZARR_MAP}")
+file(STRINGS "${OZARR_MAP}" _lines REGEX "^    ozarr_")
+string(REGEX MATCHALL "ozarr_[a-z0-9_]+" _symbols "${_lines}")
+list(JOIN _symbols "\n" _exports)
+list(JOIN _symbols "\n-u " _wanted)
+file(CONFIGURE OUTPUT "${OZARR_EXPORTS}" CONTENT "${_exports}\n" @ONLY)
+file(CONFIGURE OUTPUT "${OZARR_WANTED}" CONTENT "-u ${_wanted}\n" @ONLY)
+
 set(OZARR_ARCHIVE "${PROJECT_BINARY_DIR}/lib/libozarr.a")
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.rs" "${PROJECT_SOURCE_DIR}/abi/*.rs")
@@ -63,10 +78,10 @@ add_custom_command(
     --profile ${OZARR_PROFILE} ${_features} ${_target_args} --manifest-path "${PROJECT_SOURCE_DIR}/Cargo.toml"
     --target-dir "${OZARR_TARGET_DIR}" ${OZARR_CARGO_ARGS}
   ${_copies}
-  DEPENDS ${_sources}
+  DEPENDS ${_sources} "${OZARR_EXPORTS}" "${OZARR_WANTED}"
   WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
   COMMENT "Building ${_what}"
-  USES_TERMINAL VERBATIM)
+  USES_TERMINAL VERBATIM COMMAND_EXPAND_LISTS)
 add_custom_target(ozarr_archive ALL DEPENDS ${_outputs})
 
 # What the archive needs of the system (cargo rustc ... -- --print native-static-libs).

@@ -18,14 +18,37 @@ install(EXPORT ozarr-targets NAMESPACE ozarr:: DESTINATION "${_package}")
 
 configure_package_config_file(cmake/ozarr-config.cmake.in "${PROJECT_BINARY_DIR}/ozarr-config.cmake"
   INSTALL_DESTINATION "${_package}" PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
-# Before 1.0 a new minor version may change the interface.
-write_basic_package_version_file("${PROJECT_BINARY_DIR}/ozarr-config-version.cmake" COMPATIBILITY SameMinorVersion)
+# Any later version will do, back to the release that brought this ABI number: docs/stability.md.
+file(STRINGS "${OZARR_MAP}" _first REGEX "^OZARR_[0-9.]+ {" LIMIT_COUNT 1)
+string(REGEX REPLACE "OZARR_([0-9.]+) {" "\\1" _first "${_first}")
+set(_version_file "${PROJECT_BINARY_DIR}/ozarr-config-version.cmake")
+write_basic_package_version_file("${_version_file}" COMPATIBILITY AnyNewerVersion)
+file(APPEND "${_version_file}" "
+if(PACKAGE_FIND_VERSION AND PACKAGE_FIND_VERSION VERSION_LESS \"${_first}\")
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+endif()
+")
 install(FILES "${PROJECT_BINARY_DIR}/ozarr-config.cmake" "${PROJECT_BINARY_DIR}/ozarr-config-version.cmake" DESTINATION "${_package}")
 
-# ozarr.pc finds its place from where it lies, so that it is right after `cmake --install --prefix` and when moved.
-file(RELATIVE_PATH OZARR_PC_PREFIX "/x/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/x")
-string(REGEX REPLACE "/$" "" OZARR_PC_PREFIX "${OZARR_PC_PREFIX}")
+# The files of pkg-config name folders below the prefix from the place of the file itself, so that they are right after
+# `cmake --install --prefix` and when moved; folders that were given as absolute paths, as they are.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(OZARR_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+  set(OZARR_PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
+else()
+  file(RELATIVE_PATH _up "/x/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/x")
+  string(REGEX REPLACE "/$" "" _up "${_up}")
+  set(OZARR_PC_PREFIX "\${pcfiledir}/${_up}")
+  set(OZARR_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(OZARR_PC_INCLUDEDIR "${CMAKE_INSTALL_INCLUDEDIR}")
+else()
+  set(OZARR_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
 list(TRANSFORM OZARR_SYSTEM_LIBS PREPEND "-l" OUTPUT_VARIABLE OZARR_PC_LIBS)
 list(JOIN OZARR_PC_LIBS " " OZARR_PC_LIBS)
-configure_file(cmake/ozarr.pc.in "${PROJECT_BINARY_DIR}/ozarr.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/ozarr.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+foreach(_pc ozarr ozarr-static)
+  configure_file(cmake/${_pc}.pc.in "${PROJECT_BINARY_DIR}/${_pc}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${_pc}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()

@@ -201,13 +201,22 @@ OZARR_CHECKED ozarr_status ozarr_set_error(ozarr_status status, const char *mess
  * The library
  * ======================================================================================================== */
 
+#define OZARR_VERSION_MAJOR 0            /**< The version of this header: the major number. */
+#define OZARR_VERSION_MINOR 1            /**< The minor number. */
+#define OZARR_VERSION_PATCH 0            /**< The number of the correction. */
+/** All three: 10000 * major + 100 * minor + patch, for `#if OZARR_VERSION_NUMBER >= 200`. */
+#define OZARR_VERSION_NUMBER 100
+/**
+ * The version of the binary interface, which is also that in the library's name (`libozarr.so.1`). It changes
+ * only when a program that was compiled before can no longer run; a program runs on every later library of
+ * the same number. docs/stability.md says what that promises.
+ */
+#define OZARR_ABI_VERSION 1
+
 /** Returns the version of the library that runs, such as `"0.1.0"`. The string must not be freed. */
 const char *ozarr_version(void);
 
-/**
- * Returns the version of the binary interface, which is also that in the library's name
- * (`libozarr.so.0`). Within one version, functions and constants are only ever added.
- */
+/** Returns the OZARR_ABI_VERSION of the library that runs. */
 int32_t ozarr_abi_version(void);
 
 /**

@@ -1,5 +1,4 @@
-//! The headers in `include/`, `abi/ozarr.symbols` and `abi/ozarr.json` are what the sources say. `OZARR_UPDATE=1 cargo test --test header` rewrites
-//! them.
+//! The headers in `include/`, `abi/ozarr.json` and `abi/ozarr.map` are what the sources say. `OZARR_UPDATE=1 cargo test --test header` rewrites them.
 //!
 //! cbindgen turns the items of `src/ffi` into C. Here they are put in the order of [`HEADERS`] and, within a section, of the
 //! source; the module documentation of the file becomes the section's heading. Constants become the members of enums. `abi.rs` writes the same as data.
@@ -79,8 +78,25 @@ fn the_headers_are_what_the_sources_say() {
 }
 
 #[test]
-fn the_symbols_are_those_of_the_sources() {
-    check_or_update("abi/ozarr.symbols", &symbols());
+fn the_version_script_is_that_of_the_sources() {
+    check_or_update("abi/ozarr.map", &abi::version_script(&abi(), env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn every_place_that_names_the_version_names_the_same() {
+    let version = env!("CARGO_PKG_VERSION");
+    let numbers: Vec<i64> = version.split('.').map(|n| n.parse().unwrap()).collect();
+    let library = source("library");
+    let constant = |name: &str| -> i64 {
+        let line = library.lines().find_map(|l| l.strip_prefix(&format!("pub const OZARR_VERSION_{name}: i32 = "))).unwrap();
+        line.trim_end_matches(';').parse().unwrap()
+    };
+    assert_eq!([constant("MAJOR"), constant("MINOR"), constant("PATCH")], numbers[..]);
+    assert_eq!(constant("NUMBER"), numbers[0] * 10000 + numbers[1] * 100 + numbers[2]);
+    assert!(
+        read(&root().join("CMakeLists.txt")).contains(&format!("project(ozarr VERSION {version} ")),
+        "CMakeLists.txt, expected {version}"
+    );
 }
 
 /// The most functions that the front header may have, and all headers together.
@@ -88,8 +104,7 @@ const MOST: (usize, usize) = (190, 310);
 
 #[test]
 fn the_interface_stays_small() {
-    let symbols = symbols();
-    let functions = |section: &str| items(&source(section)).filter(|name| symbols.lines().any(|s| s == name)).count();
+    let functions = |section: &str| source(section).lines().filter(|l| l.starts_with("pub unsafe extern \"C\" fn ")).count();
     let counts: Vec<(&str, usize)> = HEADERS.iter().map(|h| (h.name, h.sections.iter().map(|s| functions(s)).sum())).collect();
     println!("functions: {counts:?}");
     let all: usize = counts.iter().map(|(_, n)| n).sum();
@@ -122,17 +137,6 @@ fn check_or_update(file: &str, want: &str) {
     let found = fs::read_to_string(&path).unwrap_or_default();
     let line = found.lines().zip(want.lines()).take_while(|(a, b)| a == b).count() + 1;
     assert!(found == want, "{file} is stale from line {line} on; OZARR_UPDATE=1 cargo test --test header rewrites it");
-}
-
-/// Every exported name, sorted, one a line.
-fn symbols() -> String {
-    let mut names: Vec<String> = sections()
-        .flat_map(|s| {
-            source(s).lines().filter_map(|l| Some(identifier(l.strip_prefix("pub unsafe extern \"C\" fn ")?))).collect::<Vec<_>>()
-        })
-        .collect();
-    names.sort();
-    names.iter().fold(String::new(), |all, name| all + name + "\n")
 }
 
 fn config() -> cbindgen::Config {

@@ -7,7 +7,7 @@
 //! @param[out] rank                          one number
 //! @param[in] start,shape array(rank)        as many as another parameter says, or as the first argument's array has dimensions
 //! @param[out] length may be NULL            together: `array(rank), may be NULL`
-//! @since 0.2                                the version that brought the function; without it, the first
+//! @since 0.2                                the release that brought the function; without it, the first
 //! ```
 //!
 //! `array(NULL)` is a list that ends in NULL. `(char *, size_t, size_t *)` is a text out, `(void *, size_t)` are bytes, and a
@@ -15,6 +15,9 @@
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+
+/// The first release of the interface: functions without `@since` are of it.
+const FIRST: &str = "0.1";
 
 /// One item of a header.
 pub struct Item {
@@ -76,12 +79,12 @@ pub fn document(items: &[Item], constants: &[(String, String, String)], version:
     for item in items {
         let code = code(&item.block);
         let (kind, value) = match () {
-            () if code.starts_with("static inline") => ("inline_functions", callable(item, &names, version)),
-            () if is_callback(code) => ("callbacks", callable(item, &names, version)),
+            () if code.starts_with("static inline") => ("inline_functions", callable(item, &names)),
+            () if is_callback(code) => ("callbacks", callable(item, &names)),
             () if is_struct(code) => ("structs", structure(item, code)),
             () if code.starts_with("typedef struct ") => ("handles", described(item, json!({}))),
             () if code.starts_with("typedef ") => ("types", described(item, json!({ "c": code.split(' ').nth(1).unwrap() }))),
-            () if code.contains('(') && !code.starts_with('#') => ("functions", callable(item, &names, version)),
+            () if code.contains('(') && !code.starts_with('#') => ("functions", callable(item, &names)),
             () => continue,
         };
         sections.entry(kind).or_default().push(value);
@@ -148,7 +151,7 @@ fn text_and_tags(block: &str) -> (String, Vec<String>) {
     (text.join("\n"), tags)
 }
 
-/// The tags of parameters, by name, and the version of `@since`.
+/// The tags of parameters, by name, and the release of `@since`.
 fn parsed(item: &Item, tags: &[String]) -> (BTreeMap<String, Tag>, Option<String>) {
     let (mut parameters, mut since) = (BTreeMap::new(), None);
     for tag in tags {
@@ -177,7 +180,7 @@ fn parsed(item: &Item, tags: &[String]) -> (BTreeMap<String, Tag>, Option<String
 }
 
 /// A function or a callback.
-fn callable(item: &Item, names: &Names, version: &str) -> Value {
+fn callable(item: &Item, names: &Names) -> Value {
     let code = code(&item.block).trim_start_matches("static inline ").trim_start_matches("typedef ");
     let head = code.split(" {").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ").replace("struct ", "");
     let head = head.trim_start_matches("OZARR_CHECKED ");
@@ -195,7 +198,7 @@ fn callable(item: &Item, names: &Names, version: &str) -> Value {
     let mut more = json!({ "result": result, "parameters": parameters });
     if is_function {
         more["errors"] = errors(&text).into();
-        more["since"] = since.unwrap_or_else(|| version.to_string()).into();
+        more["since"] = since.as_deref().unwrap_or(FIRST).into();
     }
     described(item, more)
 }
@@ -303,4 +306,32 @@ fn structure(item: &Item, code: &str) -> Value {
         rest = rest[end + 1..].trim();
     }
     described(item, json!({ "members": members }))
+}
+
+/// The linker's version script: a node for each release with the functions that it brought. Those of `ozarr_extend.h` have a node of the
+/// present minor version alone, so that a program that was made with another one is refused when it starts.
+pub fn version_script(document: &str, version: &str) -> String {
+    let document: Value = serde_json::from_str(document).unwrap();
+    let minor = version.rsplit_once('.').unwrap().0;
+    let number = |release: &str| release.split('.').map(|n| n.parse::<u32>().unwrap()).collect::<Vec<_>>();
+    let mut releases: BTreeMap<Vec<u32>, Vec<&str>> = BTreeMap::new();
+    let mut extend = Vec::new();
+    for function in document["functions"].as_array().unwrap() {
+        let (name, since) = (function["name"].as_str().unwrap(), function["since"].as_str().unwrap());
+        assert!(number(since) <= number(minor), "{name}: @since {since}, expected at most {minor}");
+        if function["header"] == "ozarr_extend.h" { &mut extend } else { releases.entry(number(since)).or_default() }.push(name);
+    }
+    let node = |name: &str, functions: &mut Vec<&str>, end: &str| {
+        functions.sort_unstable();
+        format!("{name} {{\n  global:\n    {};\n{end}", functions.join(";\n    "))
+    };
+    let mut text = String::from("/* Generated from the sources by tests/header.rs: a change here is lost. */\n");
+    let mut before = String::new();
+    for (release, mut functions) in releases {
+        let name = format!("OZARR_{}", release.iter().map(u32::to_string).collect::<Vec<_>>().join("."));
+        let end = if before.is_empty() { "  local:\n    *;\n};\n".into() } else { format!("}} {before};\n") };
+        text += &node(&name, &mut functions, &end);
+        before = name;
+    }
+    text + &node(&format!("OZARR_EXTEND_{minor}"), &mut extend, "};\n")
 }

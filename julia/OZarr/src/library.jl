@@ -1,7 +1,7 @@
 # Finding libozarr and its functions, at the first call of each: nothing of it is kept in a precompiled package.
 
 const _library = Ref{Ptr{Cvoid}}(C_NULL)
-const _names = Sys.isapple() ? ["libozarr.0.dylib", "libozarr.dylib"] : Sys.iswindows() ? ["ozarr.dll"] : ["libozarr.so.0", "libozarr.so"]
+const _names = Sys.isapple() ? ["libozarr.1.dylib", "libozarr.dylib"] : Sys.iswindows() ? ["ozarr.dll"] : ["libozarr.so.1", "libozarr.so"]
 
 "The handle of the loaded library."
 function library()
