@@ -54,7 +54,22 @@ file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 file(GLOB_RECURSE _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.rs" "${PROJECT_SOURCE_DIR}/abi/*.rs")
 list(APPEND _sources "${PROJECT_SOURCE_DIR}/Cargo.toml" "${PROJECT_SOURCE_DIR}/Cargo.lock" "${PROJECT_SOURCE_DIR}/abi/Cargo.toml")
 set(_outputs "${OZARR_ARCHIVE}")
-set(_copies COMMAND ${CMAKE_COMMAND} -E copy "${_built}/libozarr_abi.a" "${OZARR_ARCHIVE}")
+find_program(OZARR_LINKER NAMES ld.bfd ld REQUIRED)
+if(OZARR_SANITIZE)
+  # The sanitizer looks for its own sections by symbols.
+  set(_copies COMMAND ${CMAKE_COMMAND} -E copy "${_built}/libozarr_abi.a" "${OZARR_ARCHIVE}")
+else()
+  # Groups of sections are dissolved: a linker that drops a group since the program has it, too, would drop what local symbols name.
+  # Rust's own standard library brings its bitcode, and 20 MB of line tables, which RelWithDebInfo and Debug keep.
+  set(_object "${PROJECT_BINARY_DIR}/lib/ozarr.o")
+  set(_copies
+    COMMAND "${OZARR_LINKER}" -r --gc-sections --force-group-allocation "@${OZARR_WANTED}" "${_built}/libozarr_abi.a" -o "${_object}"
+    COMMAND "${CMAKE_OBJCOPY}" --remove-section=.llvmbc --remove-section=.llvmcmd $<$<CONFIG:Release>:--strip-debug>
+      "--keep-global-symbols=${OZARR_EXPORTS}" "${_object}"
+    COMMAND ${CMAKE_COMMAND} -E rm -f "${OZARR_ARCHIVE}"
+    COMMAND "${CMAKE_AR}" qcsD "${OZARR_ARCHIVE}" "${_object}"
+    COMMAND ${CMAKE_COMMAND} -E rm -f "${_object}")
+endif()
 set(_what "the Rust library")
 
 # A sanitizer's runtime is linked by the C compiler, which the program has not.
