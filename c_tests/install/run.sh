@@ -30,11 +30,21 @@ build package -DCMAKE_PREFIX_PATH="$prefix"
 how=pkg-config
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name ozarr.pc)")
 export PKG_CONFIG_PATH
+LD_RUN_PATH=$(pkg-config --variable=libdir ozarr)
+export LD_RUN_PATH
 ${CC:-cc} main.c $(pkg-config --cflags --libs ozarr) -o c_pc
 ${CXX:-c++} main.cpp $(pkg-config --cflags --libs ozarr) -o cxx_pc
-libdir=$(pkg-config --variable=libdir ozarr)
-${CC:-cc} main.c $(pkg-config --cflags ozarr) "$libdir/libozarr.a" $(pkg-config --static --libs-only-l ozarr | sed 's/-lozarr//') -o c_pc_static
+${CC:-cc} main.c $(pkg-config --cflags --libs ozarr-static) -o c_pc_static
 for program in c_pc cxx_pc c_pc_static; do try "./$program"; done
+! pkg-config --libs ozarr ozarr-static | grep -e rpath -e // >&2 || { echo "failed: flags that packages must not have" >&2; exit 1; }
+echo "$how: ok"
+
+how="a component that is missing"
+mkdir missing
+echo 'cmake_minimum_required(VERSION 3.18)
+project(missing LANGUAGES NONE)
+find_package(ozarr CONFIG REQUIRED COMPONENTS cxx pascal)' > missing/CMakeLists.txt
+! cmake -S missing -B missing/build -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 && grep -q 'no component "pascal"' log || { cat log >&2; exit 1; }
 echo "$how: ok"
 
 if [ -n "${OZARR_SOURCE:-}" ]; then
