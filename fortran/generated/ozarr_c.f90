@@ -49,6 +49,11 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_ERR_LIMIT = -701_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ERR_INTERNAL = -901_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ERR_CALLBACK = -902_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_VERSION_MAJOR = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_VERSION_MINOR = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_VERSION_PATCH = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_VERSION_NUMBER = 100_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_ABI_VERSION = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_AS_STORED = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_BOOL = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_INT8 = 2_c_int32_t
