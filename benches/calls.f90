@@ -31,7 +31,7 @@ program calls
   call ok(ozarr_spec_new(OZARR_FLOAT64, 2_c_int32_t, shape, c_spec))
   call ok(ozarr_spec_set_chunks(c_spec, c_loc(chunks)))
   call ok(ozarr_spec_set_compressor(c_spec, "none" // c_null_char, -1_c_int32_t))
-  call ok(ozarr_array_create_at(c_store, "a" // c_null_char, c_spec, OZARR_NEW, c_array))
+  call ok(ozarr_array_create_at(c_store, "a" // c_null_char, c_spec, OZARR_CREATE_NEW, c_array))
   start = 0
   call ok(ozarr_array_write_region(c_array, start, shape, OZARR_FLOAT64, c_loc(u), int(8*10000, c_size_t)))
   shape = 1

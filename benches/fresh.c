@@ -63,7 +63,7 @@ int main(int argc, char **argv) {
     check(ozarr_spec_new(OZARR_FLOAT32, 3, shape, &spec), "specification");
     check(ozarr_spec_set_chunks(spec, chunks), "chunks");
     check(ozarr_spec_set_compressor(spec, "none", -1), "compressor");
-    check(ozarr_array_create_ex(where, spec, OZARR_OVERWRITE, &a), "creating");
+    check(ozarr_array_create_ex(where, spec, OZARR_CREATE_OVERWRITE, &a), "creating");
     ozarr_spec_free(spec);
     check(ozarr_array_write(a, OZARR_FLOAT32, touched, SIZE), "writing");
     check(ozarr_array_close(a), "closing");

@@ -102,7 +102,7 @@ static void create(ozarr_store *store, layout *l, int number, const char *compre
         check(ozarr_spec_set_zarr_format(spec, 2));
         check(ozarr_spec_set_member_json(spec, "filters", l->filters));
     }
-    check(ozarr_array_create_at(store, path, spec, OZARR_OVERWRITE, &l->array));
+    check(ozarr_array_create_at(store, path, spec, OZARR_CREATE_OVERWRITE, &l->array));
     check(ozarr_array_write(l->array, OZARR_FLOAT32, data, n * sizeof *data));
     ozarr_spec_free(spec);
 }
@@ -147,7 +147,7 @@ static void texts(ozarr_store *store, int64_t count, int rounds) {
     offsets[count] = (int64_t)used;
     check(ozarr_spec_new(OZARR_STRING, 1, &count, &spec));
     check(ozarr_spec_set_chunks(spec, &chunk));
-    check(ozarr_array_create_at(store, "texts", spec, OZARR_OVERWRITE, &a));
+    check(ozarr_array_create_at(store, "texts", spec, OZARR_CREATE_OVERWRITE, &a));
     ozarr_spec_free(spec);
     double start = now();
     check(ozarr_array_write_varlen(a, NULL, offsets, data, used));

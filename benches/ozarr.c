@@ -75,7 +75,7 @@ static const char *create(const request *r, ozarr_store **store, ozarr_array **a
     int64_t none[3] = {0, r->shape[1], r->shape[2]};
     if ((wrong = open_store(r, "r+", store))) return wrong;
     TRY(ozarr_spec_from_json(r->meta, &spec));
-    TRY(ozarr_array_create_at(*store, "", spec, OZARR_NEW, a));
+    TRY(ozarr_array_create_at(*store, "", spec, OZARR_CREATE_NEW, a));
     ozarr_spec_free(spec);
     if (empty) TRY(ozarr_array_resize(*a, none));
     return NULL;
@@ -124,7 +124,7 @@ static const char *nodes(const request *r) {
     }
     if (strcmp(r->op, "open")) {
         TRY(ozarr_group_open_at(store, "", &group));
-        TRY(ozarr_group_nodes(group, NULL, 1, &children));
+        TRY(ozarr_group_list_nodes(group, NULL, 1, &children));
         for (;;) {
             TRY(ozarr_node_iter_next(children, &more));
             if (!more) break;

@@ -51,7 +51,7 @@ static ozarr_array *create(ozarr_store *st, const char *path, char form) {
     OK(ozarr_spec_set_zarr_format(spec, form == '2' ? 2 : 3));
     OK(ozarr_spec_set_chunks(spec, chunks));
     if (form == 's') OK(ozarr_spec_set_inner_chunks(spec, inner));
-    OK(ozarr_array_create_at(st, path, spec, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_create_at(st, path, spec, OZARR_CREATE_OVERWRITE, &a));
     ozarr_spec_free(spec);
     return a;
 }
@@ -232,7 +232,7 @@ static void parts_wait(void) {
         OK(ozarr_spec_new(OZARR_INT16, 2, shape, &spec));
         OK(ozarr_spec_set_chunks(spec, chunks));
         if (sharded) OK(ozarr_spec_set_inner_chunks(spec, inner));
-        OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a));
+        OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
         ozarr_spec_free(spec);
         OK(ozarr_array_open_at(st, "a", &other));
         ERR_SAYS(OZARR_ERR_LIMIT, "511", "512", ozarr_node_set(ozarr_array_node(a), "write_back", "511"));

@@ -24,7 +24,7 @@ static void every_type(void) {
         ozarr_type type = -1;
         for (size_t i = 0; i < bytes; i++) out[i] = TYPES[k].type == OZARR_BOOL ? (unsigned char)(i % 3 == 0) : (unsigned char)(i * 37 + 11);
         snprintf(location, sizeof location, "types.zarr/%s", TYPES[k].name);
-        if (!OK(ozarr_array_create(location, TYPES[k].type, 2, shape, chunks, OZARR_NEW, &a))) continue;
+        if (!OK(ozarr_array_create(location, TYPES[k].type, 2, shape, chunks, OZARR_CREATE_NEW, &a))) continue;
         OK(ozarr_array_write(a, TYPES[k].type, out, bytes));
         OK(ozarr_array_close(a));
         OK(ozarr_array_open(location, "r", &a));
@@ -50,7 +50,7 @@ static void inquiry(void) {
     bool named = true, defined = false;
     double fill = 9;
     ozarr_array *a = NULL;
-    OK(ozarr_array_create("inquiry.zarr/deep/er/t", OZARR_FLOAT64, 3, shape, chunks, OZARR_NEW, &a));
+    OK(ozarr_array_create("inquiry.zarr/deep/er/t", OZARR_FLOAT64, 3, shape, chunks, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_rank(a, &rank));
     EQUAL(rank, 3);
     OK(ozarr_array_shape(a, found));
@@ -86,18 +86,18 @@ static void create_flags(void) {
     int64_t shape[] = {4}, other[] = {5}, chunks[] = {2}, found = 0;
     int32_t values[] = {1, 2, 3, 4}, in[5];
     ozarr_array *a = NULL;
-    OK(ozarr_array_create("flags.zarr/a", OZARR_INT32, 1, shape, chunks, OZARR_NEW, &a));
+    OK(ozarr_array_create("flags.zarr/a", OZARR_INT32, 1, shape, chunks, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, values, sizeof values));
     OK(ozarr_array_close(a));
     a = NULL;
-    ERR_SAYS(OZARR_ERR_EXISTS, "a", "", ozarr_array_create("flags.zarr/a", OZARR_INT32, 1, shape, chunks, OZARR_NEW, &a));
-    ERR(OZARR_ERR_EXISTS, ozarr_array_create("flags.zarr/a", OZARR_INT32, 1, other, chunks, OZARR_OPEN_IF_SAME, &a));
+    ERR_SAYS(OZARR_ERR_EXISTS, "a", "", ozarr_array_create("flags.zarr/a", OZARR_INT32, 1, shape, chunks, OZARR_CREATE_NEW, &a));
+    ERR(OZARR_ERR_EXISTS, ozarr_array_create("flags.zarr/a", OZARR_INT32, 1, other, chunks, OZARR_CREATE_OPEN_IF_SAME, &a));
     CHECK(a == NULL);
-    OK(ozarr_array_create("flags.zarr/a", OZARR_INT32, 1, shape, chunks, OZARR_OPEN_IF_SAME, &a));
+    OK(ozarr_array_create("flags.zarr/a", OZARR_INT32, 1, shape, chunks, OZARR_CREATE_OPEN_IF_SAME, &a));
     OK(ozarr_array_read(a, OZARR_INT32, in, sizeof values));
     CHECK(memcmp(in, values, sizeof values) == 0);
     ozarr_array_free(a);
-    OK(ozarr_array_create("flags.zarr/a", OZARR_INT32, 1, other, chunks, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_create("flags.zarr/a", OZARR_INT32, 1, other, chunks, OZARR_CREATE_OVERWRITE, &a));
     OK(ozarr_array_shape(a, &found));
     EQUAL(found, 5);
     OK(ozarr_array_read(a, OZARR_INT32, in, sizeof in));
@@ -109,7 +109,7 @@ static void modes(void) {
     int64_t shape[] = {4};
     int8_t values[] = {1, 2, 3, 4};
     ozarr_array *a = NULL;
-    OK(ozarr_array_create("modes.zarr", OZARR_INT8, 1, shape, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("modes.zarr", OZARR_INT8, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_close(a));
     OK(ozarr_array_open("modes.zarr", "r", &a));
     ERR(OZARR_ERR_READ_ONLY, ozarr_array_write(a, OZARR_INT8, values, sizeof values));
@@ -129,7 +129,7 @@ static void conversion(void) {
     float floats[3];
     int8_t bytes[3];
     ozarr_array *a = NULL;
-    OK(ozarr_array_create("convert.zarr", OZARR_INT16, 1, shape, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("convert.zarr", OZARR_INT16, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_FLOAT64, doubles, sizeof doubles));
     OK(ozarr_array_read(a, OZARR_INT64, whole, sizeof whole));
     CHECK(whole[0] == 1 && whole[1] == -2 && whole[2] == 300);
@@ -145,7 +145,7 @@ static void conversion(void) {
     ozarr_array_free(a);
 
     double complex_in[] = {1, 2, 3, 4, 5, 6};
-    OK(ozarr_array_create("complex.zarr", OZARR_COMPLEX128, 1, shape, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("complex.zarr", OZARR_COMPLEX128, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_COMPLEX128, complex_in, sizeof complex_in));
     ERR_SAYS(OZARR_ERR_TYPE, "complex128", "float64", ozarr_array_read(a, OZARR_FLOAT64, back, sizeof back));
     ozarr_array_free(a);
@@ -156,14 +156,14 @@ static void small_shapes(void) {
     int64_t shape[] = {3, 0, 2}, start[] = {0, 0, 0};
     double value = 2.5, in = 0;
     ozarr_array *a = NULL;
-    OK(ozarr_array_create("scalar.zarr", OZARR_FLOAT64, 0, NULL, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("scalar.zarr", OZARR_FLOAT64, 0, NULL, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_FLOAT64, &value, sizeof value));
     OK(ozarr_array_read_region(a, NULL, NULL, OZARR_FLOAT64, &in, sizeof in));
     CHECK(in == 2.5);
     OK(ozarr_array_shape(a, NULL));
     ERR(OZARR_ERR_BUFFER_SIZE, ozarr_array_read(a, OZARR_FLOAT64, &in, 7));
     ozarr_array_free(a);
-    OK(ozarr_array_create("empty.zarr", OZARR_FLOAT64, 3, shape, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("empty.zarr", OZARR_FLOAT64, 3, shape, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_read(a, OZARR_FLOAT64, NULL, 0));
     OK(ozarr_array_write(a, OZARR_FLOAT64, NULL, 0));
     OK(ozarr_array_read_region(a, start, shape, OZARR_FLOAT64, NULL, 0));
@@ -177,7 +177,7 @@ static void resizing(void) {
     for (int keep = 0; keep <= 1; keep++) {
         ozarr_array *a = NULL;
         for (int i = 0; i < 12; i++) v[i] = i + 1;
-        OK(ozarr_array_create("resize.zarr", OZARR_INT32, 2, shape, chunks, OZARR_OVERWRITE, &a));
+        OK(ozarr_array_create("resize.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
         OK(ozarr_array_write(a, OZARR_INT32, v, sizeof v));
         if (keep) OK(ozarr_array_resize_ex(a, smaller, OZARR_RESIZE_KEEP));
         else OK(ozarr_array_resize(a, smaller));
@@ -198,7 +198,7 @@ static void resizing(void) {
 static void appending(void) {
     int64_t shape[] = {0, 3}, chunks[] = {2, 3}, found[2];
     ozarr_array *a = NULL;
-    OK(ozarr_array_create("append.zarr", OZARR_INT32, 2, shape, chunks, OZARR_NEW, &a));
+    OK(ozarr_array_create("append.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_NEW, &a));
     for (int32_t step = 0; step < 5; step++) {
         int32_t row[] = {step, 10 * step, 100 * step};
         OK(ozarr_array_append(a, 0, 1, OZARR_INT32, row, sizeof row));
@@ -220,7 +220,7 @@ static void fill_chunks(void) {
     int64_t shape[] = {2}, chunks[] = {1};
     int8_t zeros[] = {0, 0};
     ozarr_array *a = NULL;
-    OK(ozarr_array_create("fill.zarr", OZARR_INT8, 1, shape, chunks, OZARR_NEW, &a));
+    OK(ozarr_array_create("fill.zarr", OZARR_INT8, 1, shape, chunks, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT8, zeros, sizeof zeros));
     CHECK(file_content("fill.zarr/c/0", NULL) == NULL);
     OK(ozarr_node_set(ozarr_array_node(a), "write_fill_chunks", "true"));

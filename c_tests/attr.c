@@ -5,10 +5,10 @@
 
 static void kinds(ozarr_node *x) {
     static const struct { const char *name, *json; ozarr_json_kind kind; } table[] = {
-        {"null", "null", OZARR_JSON_NULL},           {"bool", "true", OZARR_JSON_BOOL},
-        {"integer", "-12", OZARR_JSON_INTEGER},      {"number", "1.5e+3", OZARR_JSON_NUMBER},
-        {"string", "\"caf\xc3\xa9\"", OZARR_JSON_STRING}, {"array", "[1,[2],{}]", OZARR_JSON_ARRAY},
-        {"object", "{\"b\":1,\"a\":2}", OZARR_JSON_OBJECT}, {"big", "123456789012345678901234567890", OZARR_JSON_INTEGER},
+        {"null", "null", OZARR_JSON_KIND_NULL},           {"bool", "true", OZARR_JSON_KIND_BOOL},
+        {"integer", "-12", OZARR_JSON_KIND_INTEGER},      {"number", "1.5e+3", OZARR_JSON_KIND_NUMBER},
+        {"string", "\"caf\xc3\xa9\"", OZARR_JSON_KIND_STRING}, {"array", "[1,[2],{}]", OZARR_JSON_KIND_ARRAY},
+        {"object", "{\"b\":1,\"a\":2}", OZARR_JSON_KIND_OBJECT}, {"big", "123456789012345678901234567890", OZARR_JSON_KIND_INTEGER},
     };
     int64_t count = 99, n = sizeof table / sizeof *table;
     char buf[256];
@@ -180,7 +180,7 @@ static void of_an_array(ozarr_array *a, int32_t format) {
     ozarr_spec *s = NULL;
     OK(ozarr_spec_new(OZARR_FLOAT32, 1, shape, &s));
     OK(ozarr_spec_set_zarr_format(s, format));
-    OK(ozarr_array_create_ex(format == 2 ? "attr2.zarr/real" : "attr3.zarr/real", s, OZARR_NEW, &real));
+    OK(ozarr_array_create_ex(format == 2 ? "attr2.zarr/real" : "attr3.zarr/real", s, OZARR_CREATE_NEW, &real));
     OK(ozarr_attr_set_double(ozarr_array_node(real), "_FillValue", 0.5));
     OK(ozarr_attr_get_json(ozarr_array_node(real), "_FillValue", buf, sizeof buf, NULL));
     TEXT(buf, format == 2 ? "0.5" : "\"AAAAAAAA4D8=\"");
@@ -205,10 +205,10 @@ int main(void) {
         ozarr_array *a = NULL, *a2 = NULL;
         ozarr_spec *s = NULL;
         OK(ozarr_store_open(format == 2 ? "attr2.zarr" : "attr3.zarr", "r+", &st));
-        OK(ozarr_group_create_at(st, "", format, OZARR_NEW, &g));
+        OK(ozarr_group_create_at(st, "", format, OZARR_CREATE_NEW, &g));
         OK(ozarr_spec_new(OZARR_INT8, 1, shape, &s));
         OK(ozarr_spec_set_zarr_format(s, format));
-        OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
+        OK(ozarr_array_create_at(st, "a", s, OZARR_CREATE_NEW, &a));
         every(ozarr_array_node(a));
         every(ozarr_group_node(g));
         of_an_array(a, format);

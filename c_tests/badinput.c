@@ -15,18 +15,18 @@ static ozarr_spec *s;
 static void wrong_arguments(void) {
     int64_t negative[] = {-1, 4}, zero[] = {0, 4}, start[] = {5, 0}, count[] = {2, 4};
     int8_t v[24];
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "type", "99", ozarr_array_create("x.zarr", 99, 2, SHAPE, NULL, OZARR_NEW, &a));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "type", "", ozarr_array_create("x.zarr", OZARR_AS_STORED, 2, SHAPE, NULL, OZARR_NEW, &a));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "shape", "-1", ozarr_array_create("x.zarr", OZARR_INT8, 2, negative, NULL, OZARR_NEW, &a));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "chunks", "0", ozarr_array_create("x.zarr", OZARR_INT8, 2, SHAPE, zero, OZARR_NEW, &a));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "flags", "7", ozarr_array_create("x.zarr", OZARR_INT8, 2, SHAPE, NULL, 7, &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "type", "99", ozarr_array_create("x.zarr", 99, 2, SHAPE, NULL, OZARR_CREATE_NEW, &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "type", "", ozarr_array_create("x.zarr", OZARR_AS_STORED, 2, SHAPE, NULL, OZARR_CREATE_NEW, &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "shape", "-1", ozarr_array_create("x.zarr", OZARR_INT8, 2, negative, NULL, OZARR_CREATE_NEW, &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "chunks", "0", ozarr_array_create("x.zarr", OZARR_INT8, 2, SHAPE, zero, OZARR_CREATE_NEW, &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "mode", "7", ozarr_array_create("x.zarr", OZARR_INT8, 2, SHAPE, NULL, 7, &a));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "w", "r+", ozarr_array_open("x.zarr", "w", &a));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "UTF-8", "location", ozarr_array_open("x\xff.zarr", "r", &a));
     ERR(OZARR_ERR_LOCATION, ozarr_array_open("", "r", &a));
     ERR_SAYS(OZARR_ERR_UNSUPPORTED, "gopher", "", ozarr_array_open("gopher://x/y.zarr", "r", &a));
     CHECK(a == NULL && access("x.zarr", F_OK) != 0);
 
-    OK(ozarr_array_create("args.zarr", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_NEW, &a));
+    OK(ozarr_array_create("args.zarr", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_CREATE_NEW, &a));
     ERR_SAYS(OZARR_ERR_BOUNDS, "dimension 0", "6", ozarr_array_read_region(a, start, count, OZARR_INT8, v, sizeof v));
     ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "23", "24", ozarr_array_read(a, OZARR_INT8, v, 23));
     ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "24", "48", ozarr_array_write(a, OZARR_INT16, v, 24));
@@ -43,7 +43,7 @@ static void wrong_chunks(void) {
     size_t used = 99;
     bool stored = true;
     ozarr_shard_writer *w = NULL;
-    OK(ozarr_array_create("chunks.zarr", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_NEW, &a));
+    OK(ozarr_array_create("chunks.zarr", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_CREATE_NEW, &a));
     ERR_SAYS(OZARR_ERR_BOUNDS, "dimension 0", "2", ozarr_array_chunk_place(a, outside, false, &stored, &offset, &size));
     ERR_SAYS(OZARR_ERR_BOUNDS, "index", "-1", ozarr_array_chunk_write(a, negative, false, v, 1));
     ERR_SAYS(OZARR_ERR_MISSING, "c/0/0", "not stored", ozarr_array_chunk_read(a, first, false, v, sizeof v, &used));
@@ -58,7 +58,7 @@ static void wrong_chunks(void) {
     OK(ozarr_spec_new(OZARR_INT8, 2, SHAPE, &s));
     OK(ozarr_spec_set_chunks(s, CHUNKS));
     OK(ozarr_spec_set_inner_chunks(s, inner));
-    OK(ozarr_array_create_ex("inner.zarr/a", s, OZARR_NEW, &a));
+    OK(ozarr_array_create_ex("inner.zarr/a", s, OZARR_CREATE_NEW, &a));
     ozarr_spec_free(s);
     OK(ozarr_shard_writer_new(a, first, &w));
     int64_t third[] = {3, 0}, second[] = {1, 0};
@@ -83,11 +83,11 @@ static void wrong_chunks(void) {
 }
 
 static void missing_nodes(void) {
-    OK(ozarr_group_create("miss.zarr", OZARR_NEW, &g));
+    OK(ozarr_group_create("miss.zarr", OZARR_CREATE_NEW, &g));
     ozarr_group_free(g);
     g = NULL;
     int64_t shape[] = {1};
-    OK(ozarr_array_create("miss.zarr/temperature", OZARR_INT8, 1, shape, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("miss.zarr/temperature", OZARR_INT8, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     ozarr_array_free(a);
     a = NULL;
     ERR_SAYS(OZARR_ERR_NOT_FOUND, "temprature", "temperature", ozarr_array_open("miss.zarr/temprature", "r", &a));
@@ -95,7 +95,7 @@ static void missing_nodes(void) {
     ERR_SAYS(OZARR_ERR_NODE_KIND, "group", "array", ozarr_array_open("miss.zarr", "r", &a));
     ERR_SAYS(OZARR_ERR_NODE_KIND, "array", "group", ozarr_group_open("miss.zarr/temperature", "r", &g));
     ERR(OZARR_ERR_NOT_FOUND, ozarr_node_erase("miss.zarr/nothing"));
-    ERR(OZARR_ERR_NODE_KIND, ozarr_array_create("miss.zarr/temperature/below", OZARR_INT8, 1, shape, NULL, OZARR_NEW, &a));
+    ERR(OZARR_ERR_NODE_KIND, ozarr_array_create("miss.zarr/temperature/below", OZARR_INT8, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     CHECK(a == NULL && g == NULL);
 }
 
@@ -190,7 +190,7 @@ static void damaged_documents(void) {
 static void truncated_documents(void) {
     int64_t shape[] = {1};
     size_t size = 0;
-    OK(ozarr_array_create("cut.zarr", OZARR_FLOAT64, 1, shape, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("cut.zarr", OZARR_FLOAT64, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     ozarr_array_free(a);
     a = NULL;
     char *whole = file_content("cut.zarr/zarr.json", &size);
@@ -230,7 +230,7 @@ static void damaged_chunks(void) {
         OK(ozarr_spec_new(OZARR_INT8, 2, SHAPE, &s));
         OK(ozarr_spec_set_chunks(s, CHUNKS));
         OK(ozarr_spec_set_member_json(s, "codecs", CHAINS[c]));
-        OK(ozarr_array_create_ex("chunk.zarr", s, OZARR_OVERWRITE, &a));
+        OK(ozarr_array_create_ex("chunk.zarr", s, OZARR_CREATE_OVERWRITE, &a));
         ozarr_spec_free(s);
         OK(ozarr_array_write(a, OZARR_INT8, v, sizeof v));
         OK(ozarr_array_close(a));
@@ -277,7 +277,7 @@ static void damaged_chunks(void) {
 /* An error of the system is not a missing chunk. */
 static void unreadable_chunks(void) {
     int8_t in[24];
-    OK(ozarr_array_create("dir.zarr", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_NEW, &a));
+    OK(ozarr_array_create("dir.zarr", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_CREATE_NEW, &a));
     mkdir("dir.zarr/c", 0777);
     mkdir("dir.zarr/c/0", 0777);
     mkdir("dir.zarr/c/0/0", 0777);
@@ -302,8 +302,8 @@ static void strange_places(void) {
         ERR_SAYS(STATUS[i], i == 2 ? "file/zarr.json" : ".zarr", "", ozarr_array_open(PLACES[i], "r", &a));
         ERR(STATUS[i], ozarr_group_open(PLACES[i], "r+", &g));
         ERR(STATUS[i], ozarr_node_open(PLACES[i], "r", &a, &g));
-        if (ozarr_array_create(PLACES[i], OZARR_INT8, 2, SHAPE, NULL, OZARR_NEW, &a) == OZARR_OK) FAIL("made in %s", PLACES[i]);
-        if (ozarr_array_create(PLACES[i], OZARR_INT8, 2, SHAPE, NULL, OZARR_OVERWRITE, &a) == OZARR_OK) FAIL("made in %s", PLACES[i]);
+        if (ozarr_array_create(PLACES[i], OZARR_INT8, 2, SHAPE, NULL, OZARR_CREATE_NEW, &a) == OZARR_OK) FAIL("made in %s", PLACES[i]);
+        if (ozarr_array_create(PLACES[i], OZARR_INT8, 2, SHAPE, NULL, OZARR_CREATE_OVERWRITE, &a) == OZARR_OK) FAIL("made in %s", PLACES[i]);
         if (ozarr_node_erase(PLACES[i]) == OZARR_OK) FAIL("erased in %s", PLACES[i]);
     }
     char *content = file_content("file.zarr", NULL);
@@ -314,17 +314,17 @@ static void strange_places(void) {
     CHECK(a == NULL && g == NULL);
 
     if (geteuid() == 0) return; /* for whom there is no closed door */
-    OK(ozarr_array_create("closed.zarr/a", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_NEW, &a));
+    OK(ozarr_array_create("closed.zarr/a", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT8, v, sizeof v));
     chmod("closed.zarr/a", 0);
     ERR(OZARR_ERR_PERMISSION, ozarr_array_read(a, OZARR_INT8, v, sizeof v));
     ozarr_array_free(a);
     a = NULL;
     ERR_SAYS(OZARR_ERR_PERMISSION, "a/zarr.json", "", ozarr_array_open("closed.zarr/a", "r", &a));
-    ERR(OZARR_ERR_PERMISSION, ozarr_array_create("closed.zarr/a", OZARR_INT8, 2, SHAPE, NULL, OZARR_OVERWRITE, &a));
+    ERR(OZARR_ERR_PERMISSION, ozarr_array_create("closed.zarr/a", OZARR_INT8, 2, SHAPE, NULL, OZARR_CREATE_OVERWRITE, &a));
     chmod("closed.zarr", 0);
     ERR_SAYS(OZARR_ERR_PERMISSION, "a/zarr.json", "", ozarr_array_open("closed.zarr/a", "r", &a));
-    ERR(OZARR_ERR_PERMISSION, ozarr_array_create("closed.zarr/b", OZARR_INT8, 2, SHAPE, NULL, OZARR_NEW, &a));
+    ERR(OZARR_ERR_PERMISSION, ozarr_array_create("closed.zarr/b", OZARR_INT8, 2, SHAPE, NULL, OZARR_CREATE_NEW, &a));
     chmod("closed.zarr", 0777);
     chmod("closed.zarr/a", 0777);
     CHECK(a == NULL);

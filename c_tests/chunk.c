@@ -11,7 +11,7 @@ static ozarr_array *make(const char *location) {
     OK(ozarr_spec_new(OZARR_INT32, 2, SHAPE, &s));
     OK(ozarr_spec_set_chunks(s, CHUNKS));
     OK(ozarr_spec_set_inner_chunks(s, INNER));
-    OK(ozarr_array_create_ex(location, s, OZARR_NEW, &a));
+    OK(ozarr_array_create_ex(location, s, OZARR_CREATE_NEW, &a));
     ozarr_spec_free(s);
     return a;
 }
@@ -21,7 +21,7 @@ static int copy(ozarr_array *from, ozarr_array *to, bool inner) {
     bool more = false, stored = false;
     int n = 0;
     int64_t last = -1;
-    OK(ozarr_array_chunks(from, inner, &it));
+    OK(ozarr_array_list_chunks(from, inner, &it));
     ERR(OZARR_ERR_STATE, ozarr_chunk_iter_index(it, SHAPE));
     while (OK(ozarr_chunk_iter_next(it, &more)) && more) {
         int64_t index[2], offset, size, offset2, size2;

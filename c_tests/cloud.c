@@ -41,7 +41,7 @@ int main(void) {
     if (has_cloud) {
         uint32_t can = 0;
         OK(ozarr_store_capabilities(st, &can));
-        CHECK(can & OZARR_IS_REMOTE);
+        CHECK(can & OZARR_STORE_IS_REMOTE);
         ERR(OZARR_ERR_NETWORK, ozarr_array_open_at(st, "t", &a));
         CHECK(!strstr(ozarr_last_error(), "planted"));
         ERR(OZARR_ERR_READ_ONLY, ozarr_store_key_put(st, "k", "x", 1));

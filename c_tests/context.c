@@ -41,7 +41,7 @@ static void of_nodes(void) {
     const int64_t shape[] = {4};
     ozarr_array *a = NULL;
     ozarr_group *g = NULL;
-    OK(ozarr_array_create("nodes.zarr/a", OZARR_INT8, 1, shape, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("nodes.zarr/a", OZARR_INT8, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_group_open("nodes.zarr", "r", &g));
     static const char *const keys[] = {"raw_attributes", "write_fill_chunks", "measure_time"};
     for (size_t i = 0; i < 3; i++) {
@@ -70,7 +70,7 @@ static void of_nodes(void) {
 }
 
 static ozarr_status count(void *user, ozarr_log_level level, const char *message) {
-    CHECK(level == OZARR_LOG_WARNING && strstr(message, "a/zarr.json") != NULL);
+    CHECK(level == OZARR_LOG_LEVEL_WARNING && strstr(message, "a/zarr.json") != NULL);
     ++*(int *)user;
     return OZARR_OK;
 }
@@ -80,17 +80,17 @@ static void locations_obey(void) {
     static const char odd[] = "{\"zarr_format\": 3, \"node_type\": \"group\", \"node_type\": \"group\"}";
     ozarr_group *g = NULL;
     int told = 0;
-    OK(ozarr_group_create("odd.zarr/a", OZARR_NEW, &g));
+    OK(ozarr_group_create("odd.zarr/a", OZARR_CREATE_NEW, &g));
     ozarr_group_free(g);
     put_file("odd.zarr/a/zarr.json", odd, sizeof odd - 1);
 
     OK(ozarr_group_open("odd.zarr/a", "r", &g)); /* OZARR_LOG: one line on standard error */
     ozarr_group_free(g);
-    OK(ozarr_context_set_log(NULL, OZARR_LOG_WARNING, count, &told));
+    OK(ozarr_context_set_log(NULL, OZARR_LOG_LEVEL_WARNING, count, &told));
     OK(ozarr_group_open("odd.zarr/a", "r", &g));
     ozarr_group_free(g);
     EQUAL(told, 1);
-    OK(ozarr_context_set_log(NULL, OZARR_LOG_OFF, NULL, NULL));
+    OK(ozarr_context_set_log(NULL, OZARR_LOG_LEVEL_OFF, NULL, NULL));
     OK(ozarr_context_set(NULL, "strict", "true"));
     ERR(OZARR_ERR_METADATA, ozarr_group_open("odd.zarr/a", "r", &g));
     OK(ozarr_context_set(NULL, "strict", "false"));

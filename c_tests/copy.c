@@ -40,7 +40,7 @@ static void fill(ozarr_store *store, const char *path) {
     OK(ozarr_spec_set_chunks(spec, CHUNKS));
     OK(ozarr_spec_set_dimension_names(spec, names));
     OK(ozarr_spec_set_attributes_json(spec, "{\"units\": \"K\"}"));
-    OK(ozarr_array_create_at(store, path, spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_at(store, path, spec, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, values, sizeof values));
     OK(ozarr_array_close(a));
     ozarr_spec_free(spec);
@@ -93,13 +93,13 @@ int main(void) {
     /* In format 2, with little memory; over what is there, if that is said. */
     options.change = NULL, options.zarr_format = 2, options.memory = 1;
     ERR(OZARR_ERR_EXISTS, ozarr_copy_at(memory, "g", files, "new", &options));
-    options.exists = OZARR_OVERWRITE;
+    options.mode = OZARR_CREATE_OVERWRITE;
     OK(ozarr_copy_at(memory, "g", files, "new", &options));
     check(files, "new/a", CHUNKS, 2);
 
     /* By locations, and by a specification. */
     OK(ozarr_array_open("files.zarr/new/a", "r", &a));
-    OK(ozarr_array_spec(a, 3, &spec));
+    OK(ozarr_array_copy_spec(a, 3, &spec));
     ozarr_array_free(a);
     OK(ozarr_spec_set_chunks(spec, OTHER));
     OK(ozarr_spec_set_type(spec, OZARR_FLOAT32));
@@ -118,7 +118,7 @@ int main(void) {
     options.progress = tell, options.user = &told, told.stop = 1;
     ERR_SAYS(OZARR_ERR_CANCELLED, "gave 7", "", ozarr_copy_at(memory, "g/a", files, "half", &options));
     OK(ozarr_store_node_kind(files, "half", &kind));
-    EQUAL(kind, OZARR_NODE_NONE);
+    EQUAL(kind, OZARR_NODE_KIND_NONE);
     options.progress = NULL, options.change = change, told.refuse = 3;
     ERR_SAYS(OZARR_ERR_CANCELLED, "gave 3", "", ozarr_copy_at(memory, "g/a", files, "none", &options));
     options.change = NULL;
@@ -130,27 +130,27 @@ int main(void) {
     ERR_SAYS(OZARR_ERR_ARGUMENT, "flags", "OZARR_COPY_LINK", ozarr_copy("files.zarr", "y.zarr", &options));
     options.flags = 0, options.zarr_format = 4;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "4", "2 or 3", ozarr_copy("files.zarr", "y.zarr", &options));
-    options.zarr_format = 0, options.exists = OZARR_OPEN_IF_SAME;
+    options.zarr_format = 0, options.mode = OZARR_CREATE_OPEN_IF_SAME;
     ERR(OZARR_ERR_ARGUMENT, ozarr_copy("files.zarr", "y.zarr", &options));
-    options.exists = OZARR_NEW, options.overflow = 9;
+    options.mode = OZARR_CREATE_NEW, options.overflow = 9;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "overflow", "9", ozarr_copy("files.zarr", "y.zarr", &options));
     options.overflow = 0, options.struct_size = 8;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "options", "struct_size", ozarr_copy("files.zarr", "y.zarr", &options));
 
     /* Objects as they are: from memory to files and a zip archive and back, compared. */
     told = (struct told){0};
-    OK(ozarr_node_copy_at(memory, "g", files, "objects", OZARR_NEW, OZARR_COPY_VERIFY, tell, &told));
+    OK(ozarr_node_copy_at(memory, "g", files, "objects", OZARR_CREATE_NEW, OZARR_COPY_VERIFY, tell, &told));
     check(files, "objects/a", CHUNKS, 3);
     EQUAL(told.done, told.total);
     EQUAL(told.total, 2 * 5);
-    ERR(OZARR_ERR_EXISTS, ozarr_node_copy_at(memory, "g", files, "objects", OZARR_NEW, 0, NULL, NULL));
-    OK(ozarr_node_copy_at(memory, "g", files, "objects", OZARR_OVERWRITE, 0, NULL, NULL));
-    ERR(OZARR_ERR_ARGUMENT, ozarr_node_copy_at(memory, "g", files, "objects", OZARR_OVERWRITE, 2, NULL, NULL));
-    OK(ozarr_node_copy("files.zarr/objects", "archive.zip", OZARR_NEW, OZARR_COPY_VERIFY, NULL, NULL));
-    OK(ozarr_node_copy("archive.zip/a", "back.zarr", OZARR_NEW, OZARR_COPY_VERIFY, NULL, NULL));
+    ERR(OZARR_ERR_EXISTS, ozarr_node_copy_at(memory, "g", files, "objects", OZARR_CREATE_NEW, 0, NULL, NULL));
+    OK(ozarr_node_copy_at(memory, "g", files, "objects", OZARR_CREATE_OVERWRITE, 0, NULL, NULL));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_node_copy_at(memory, "g", files, "objects", OZARR_CREATE_OVERWRITE, 2, NULL, NULL));
+    OK(ozarr_node_copy("files.zarr/objects", "archive.zip", OZARR_CREATE_NEW, OZARR_COPY_VERIFY, NULL, NULL));
+    OK(ozarr_node_copy("archive.zip/a", "back.zarr", OZARR_CREATE_NEW, OZARR_COPY_VERIFY, NULL, NULL));
     OK(ozarr_copy("archive.zip", "reshaped.zip", NULL));
     told.stop = 2;
-    ERR_SAYS(OZARR_ERR_CANCELLED, "gave 7", "", ozarr_node_copy("back.zarr", "cut.zarr", OZARR_NEW, 0, tell, &told));
+    ERR_SAYS(OZARR_ERR_CANCELLED, "gave 7", "", ozarr_node_copy("back.zarr", "cut.zarr", OZARR_CREATE_NEW, 0, tell, &told));
     OK(ozarr_store_close(files));
     OK(ozarr_store_open("back.zarr", "r", &files));
     check(files, "", CHUNKS, 3);

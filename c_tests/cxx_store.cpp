@@ -30,7 +30,7 @@ public:
     map_store &operator=(const map_store &) = delete;
 
     std::string name() const override { return "map:"; }
-    std::uint32_t can() const override { return OZARR_CAN_WRITE | OZARR_CAN_ERASE | OZARR_CAN_LIST; }
+    std::uint32_t can() const override { return OZARR_STORE_CAN_WRITE | OZARR_STORE_CAN_ERASE | OZARR_STORE_CAN_LIST; }
     std::optional<bytes> get(const std::string &key) override {
         if (mood == 1) throw std::runtime_error("the map is lost");
         if (mood == 2) throw ozarr::error(OZARR_ERR_PERMISSION, "the map is secret");

@@ -41,7 +41,7 @@ static void write_and_read(int32_t format, const char *location) {
     int16_t missing = -32768, raw[6];
     bool defined = false;
 
-    OK(ozarr_dataset_create(location, format, OZARR_NEW, &ds));
+    OK(ozarr_dataset_create(location, format, OZARR_CREATE_NEW, &ds));
     OK(ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 3, x, sizeof x, "m", NULL));
     OK(ozarr_dataset_define_time(ds, "time", 2, "hours since 2026-03-01", "noleap", &time));
     OK(ozarr_array_write_times(time, NULL, "seconds since 2026-03-01", seconds, sizeof seconds));
@@ -50,7 +50,7 @@ static void write_and_read(int32_t format, const char *location) {
     ozarr_variable v = OZARR_VARIABLE_INIT;
     v.type = OZARR_INT16, v.rank = 2, v.dimensions = dims, v.units = "K", v.long_name = "temperature", v.missing = &missing;
     v.scale_factor = 0.25, v.add_offset = 20, v.attributes = "{\"valid_min\": -100}";
-    OK(ozarr_dataset_define_variable_ex(ds, "t", &v, OZARR_NEW, &t));
+    OK(ozarr_dataset_define_variable_ex(ds, "t", &v, OZARR_CREATE_NEW, &t));
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
     region.start = start, region.shape = shape;
@@ -69,9 +69,9 @@ static void write_and_read(int32_t format, const char *location) {
     ERR_SAYS(OZARR_ERR_EXISTS, "\"x\"", "4", ozarr_dataset_define_dimension(ds, "x", 4));
     ERR_SAYS(OZARR_ERR_NAME, "a/b", "", ozarr_dataset_define_dimension(ds, "a/b", 4));
     ERR(OZARR_ERR_ARGUMENT, ozarr_dataset_define_dimension(ds, "n", -1));
-    ERR(OZARR_ERR_EXISTS, ozarr_dataset_define_variable_ex(ds, "t", &v, OZARR_NEW, NULL));
+    ERR(OZARR_ERR_EXISTS, ozarr_dataset_define_variable_ex(ds, "t", &v, OZARR_CREATE_NEW, NULL));
     v.struct_size = 8;
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "struct_size", "variable", ozarr_dataset_define_variable_ex(ds, "w", &v, OZARR_NEW, NULL));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "struct_size", "variable", ozarr_dataset_define_variable_ex(ds, "w", &v, OZARR_CREATE_NEW, NULL));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "units", "furlongs", ozarr_dataset_define_time(ds, "z", 2, "furlongs since 2026-01-01", NULL, NULL));
     ERR_SAYS(OZARR_ERR_UNSUPPORTED, "calendar", "mayan", ozarr_dataset_define_time(ds, "z", 2, "days since 2026-01-01", "mayan", NULL));
     ERR(OZARR_ERR_BOUNDS, ozarr_dataset_variable(ds, 99, buf, sizeof buf, &len, NULL));
@@ -115,7 +115,7 @@ static void consolidation(void) {
     ozarr_store *st = NULL;
     ozarr_group *g = NULL;
     bool current = false;
-    OK(ozarr_array_create("plain.zarr/a", OZARR_INT8, 1, shape, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("plain.zarr/a", OZARR_INT8, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_close(a));
     OK(ozarr_group_open("plain.zarr", "r", &g));
     OK(ozarr_group_consolidated_check(g, &current, buf, sizeof buf, &len));
@@ -124,7 +124,7 @@ static void consolidation(void) {
 
     OK(ozarr_spec_new(OZARR_INT8, 1, shape, &s));
     OK(ozarr_spec_set_dimension_names(s, name));
-    OK(ozarr_array_create_ex("named.zarr/g/a", s, OZARR_NEW, &a));
+    OK(ozarr_array_create_ex("named.zarr/g/a", s, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_close(a));
     for (int i = 0; i < 2; i++) {
         OK(ozarr_group_open(i ? "named.zarr/g" : "named.zarr", "r", &g));
@@ -137,9 +137,9 @@ static void consolidation(void) {
         char place[32];
         snprintf(place, sizeof place, "option%d.zarr", i);
         OK(ozarr_store_open_ex(NULL, place, "r+", options[i], &st));
-        OK(ozarr_group_create_at(st, "", 2, OZARR_NEW, &g));
+        OK(ozarr_group_create_at(st, "", 2, OZARR_CREATE_NEW, &g));
         ozarr_group_free(g);
-        OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
+        OK(ozarr_array_create_at(st, "a", s, OZARR_CREATE_NEW, &a));
         ozarr_array_free(a);
         snprintf(place, sizeof place, "option%d.zarr/.zmetadata", i);
         EQUAL(exists(place), i == 2);
@@ -172,14 +172,14 @@ static void disagreement(void) {
     ozarr_array *a = NULL;
     ozarr_dataset *ds = NULL;
     int8_t more = 1;
-    OK(ozarr_array_create("odd.zarr/nameless", OZARR_INT8, 1, shape, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("odd.zarr/nameless", OZARR_INT8, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_close(a));
     ERR_SAYS(OZARR_ERR_METADATA, "nameless", "dimension 0", ozarr_dataset_open("odd.zarr", "r", &ds));
     OK(ozarr_node_erase("odd.zarr/nameless"));
     OK(ozarr_spec_new(OZARR_INT8, 1, shape, &s));
     OK(ozarr_spec_set_dimension_names(s, x));
     for (int i = 0; i < 2; i++) {
-        OK(ozarr_array_create_ex(i ? "odd.zarr/first" : "odd.zarr/second", s, OZARR_NEW, &a));
+        OK(ozarr_array_create_ex(i ? "odd.zarr/first" : "odd.zarr/second", s, OZARR_CREATE_NEW, &a));
         OK(ozarr_array_close(a));
     }
     OK(ozarr_dataset_open("odd.zarr", "r+", &ds));
@@ -221,7 +221,7 @@ static void specifications_without_a_shape(void) {
     ozarr_array *a = NULL;
     int64_t shape[2];
     char text[4096];
-    OK(ozarr_dataset_create("specs.zarr", 3, OZARR_NEW, &ds));
+    OK(ozarr_dataset_create("specs.zarr", 3, OZARR_CREATE_NEW, &ds));
     OK(ozarr_dataset_define_dimension(ds, "y", 6));
     OK(ozarr_dataset_define_dimension(ds, "x", 4));
     OK(ozarr_spec_new(OZARR_FLOAT32, 2, NULL, &s));
@@ -229,18 +229,18 @@ static void specifications_without_a_shape(void) {
     OK(ozarr_spec_set_inner_chunks(s, inner));
     ozarr_variable v = OZARR_VARIABLE_INIT;
     v.rank = 2, v.dimensions = dims, v.spec = s, v.compressor = "blosc:zstd", v.shuffle = OZARR_SHUFFLE_BIT, v.keep_bits = 7;
-    OK(ozarr_dataset_define_variable_ex(ds, "t", &v, OZARR_NEW, &a));
+    OK(ozarr_dataset_define_variable_ex(ds, "t", &v, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_shape(a, shape));
     CHECK(shape[0] == 6 && shape[1] == 4);
     OK(ozarr_node_metadata(ozarr_array_node(a), text, sizeof text, NULL));
     CHECK(strstr(text, "bitshuffle") && strstr(text, "keepbits") && strstr(text, "sharding_indexed"));
     ozarr_array_free(a);
     OK(ozarr_spec_set_shape(s, other));
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "[9, 9]", "[6, 4]", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_NEW, NULL));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "[9, 9]", "[6, 4]", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL));
     v.spec = NULL, v.type = OZARR_FLOAT64, v.compressor = NULL, v.level = 3;
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "variable->level", "compressor", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_NEW, NULL));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "variable->level", "compressor", ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, NULL));
     v.level = 0, v.shuffle = OZARR_SHUFFLE_BYTE;
-    OK(ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_NEW, &a));
+    OK(ozarr_dataset_define_variable_ex(ds, "u", &v, OZARR_CREATE_NEW, &a));
     OK(ozarr_node_metadata(ozarr_array_node(a), text, sizeof text, NULL));
     CHECK(strstr(text, "numcodecs.shuffle") && strstr(text, "zstd"));
     ozarr_array_free(a);

@@ -26,16 +26,16 @@ static ozarr_memory memory_of(void *data, size_t size, const ozarr_dtype *dtype)
 
 static void texts_become_types(void) {
     static const struct { const char *text; int32_t format, kind; size_t size, alignment; int32_t order; const char *v2, *v3; } TABLE[] = {
-        {"<f8", 2, OZARR_KIND_FLOAT, 8, 8, OZARR_BYTES_LITTLE, "\"<f8\"", "\"float64\""},
-        {">i2", 2, OZARR_KIND_INT, 2, 2, OZARR_BYTES_BIG, "\">i2\"", "\"int16\""},
-        {"double", 0, OZARR_KIND_FLOAT, 8, 8, OZARR_BYTES_LITTLE, "\"<f8\"", "\"float64\""},
-        {"bool", 3, OZARR_KIND_BOOL, 1, 1, OZARR_BYTES_UNORDERED, "\"|b1\"", "\"bool\""},
-        {"complex64", 3, OZARR_KIND_COMPLEX, 8, 4, OZARR_BYTES_LITTLE, "\"<c8\"", "\"complex64\""},
-        {"|S20", 2, OZARR_KIND_BYTES, 20, 1, OZARR_BYTES_UNORDERED, "\"|S20\"", "{\"name\":\"null_terminated_bytes\",\"configuration\":{\"length_bytes\":20}}"},
-        {">U3", 2, OZARR_KIND_TEXT, 12, 4, OZARR_BYTES_BIG, "\">U3\"", "{\"name\":\"fixed_length_utf32\",\"configuration\":{\"length_bytes\":12}}"},
-        {"r24", 3, OZARR_KIND_RAW, 3, 1, OZARR_BYTES_UNORDERED, "\"|V3\"", "\"r24\""},
-        {">M8[10s]", 2, OZARR_KIND_DATETIME, 8, 8, OZARR_BYTES_BIG, "\">M8[10s]\"", "{\"name\":\"numpy.datetime64\",\"configuration\":{\"unit\":\"s\",\"scale_factor\":10}}"},
-        {"[[\"a\",\"<u1\"],[\"b\",[[\"c\",\"<f4\"]]]]", 0, OZARR_KIND_STRUCT, 5, 4, OZARR_BYTES_LITTLE, "[[\"a\",\"|u1\"],[\"b\",[[\"c\",\"<f4\"]]]]",
+        {"<f8", 2, OZARR_DTYPE_KIND_FLOAT, 8, 8, OZARR_BYTE_ORDER_LITTLE, "\"<f8\"", "\"float64\""},
+        {">i2", 2, OZARR_DTYPE_KIND_INT, 2, 2, OZARR_BYTE_ORDER_BIG, "\">i2\"", "\"int16\""},
+        {"double", 0, OZARR_DTYPE_KIND_FLOAT, 8, 8, OZARR_BYTE_ORDER_LITTLE, "\"<f8\"", "\"float64\""},
+        {"bool", 3, OZARR_DTYPE_KIND_BOOL, 1, 1, OZARR_BYTE_ORDER_NONE, "\"|b1\"", "\"bool\""},
+        {"complex64", 3, OZARR_DTYPE_KIND_COMPLEX, 8, 4, OZARR_BYTE_ORDER_LITTLE, "\"<c8\"", "\"complex64\""},
+        {"|S20", 2, OZARR_DTYPE_KIND_BYTES, 20, 1, OZARR_BYTE_ORDER_NONE, "\"|S20\"", "{\"name\":\"null_terminated_bytes\",\"configuration\":{\"length_bytes\":20}}"},
+        {">U3", 2, OZARR_DTYPE_KIND_TEXT, 12, 4, OZARR_BYTE_ORDER_BIG, "\">U3\"", "{\"name\":\"fixed_length_utf32\",\"configuration\":{\"length_bytes\":12}}"},
+        {"r24", 3, OZARR_DTYPE_KIND_RAW, 3, 1, OZARR_BYTE_ORDER_NONE, "\"|V3\"", "\"r24\""},
+        {">M8[10s]", 2, OZARR_DTYPE_KIND_DATETIME, 8, 8, OZARR_BYTE_ORDER_BIG, "\">M8[10s]\"", "{\"name\":\"numpy.datetime64\",\"configuration\":{\"unit\":\"s\",\"scale_factor\":10}}"},
+        {"[[\"a\",\"<u1\"],[\"b\",[[\"c\",\"<f4\"]]]]", 0, OZARR_DTYPE_KIND_STRUCT, 5, 4, OZARR_BYTE_ORDER_LITTLE, "[[\"a\",\"|u1\"],[\"b\",[[\"c\",\"<f4\"]]]]",
          "{\"name\":\"struct\",\"configuration\":{\"fields\":[{\"name\":\"a\",\"data_type\":\"uint8\"},{\"name\":\"b\",\"data_type\":{\"name\":\"struct\",\"configuration\":{\"fields\":[{\"name\":\"c\",\"data_type\":\"float32\"}]}}}]}}"},
     };
     for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE; i++) {
@@ -55,7 +55,7 @@ static void texts_become_types(void) {
         TEXT(buf, TABLE[i].v3);
         again = parsed(buf, 3);
         OK(ozarr_dtype_equal(d, again, &same));
-        CHECK(same == (TABLE[i].order != OZARR_BYTES_BIG));
+        CHECK(same == (TABLE[i].order != OZARR_BYTE_ORDER_BIG));
         ozarr_dtype_free(again);
         OK(ozarr_dtype_to_json(d, 2, buf, sizeof buf, NULL));
         TEXT(buf, TABLE[i].v2);
@@ -76,7 +76,7 @@ static void texts_become_types(void) {
     d = parsed("[[\"a\",\">i2\"],[\"b\",\"<i2\",[2]]]", 2);
     int32_t n = 0;
     OK(ozarr_dtype_byte_order(d, &n));
-    EQUAL(n, OZARR_BYTES_MIXED);
+    EQUAL(n, OZARR_BYTE_ORDER_MIXED);
     ERR_SAYS(OZARR_ERR_UNSUPPORTED, "byte orders", "", ozarr_dtype_to_json(d, 3, buf, sizeof buf, NULL));
     ozarr_dtype_free(d);
 }
@@ -165,8 +165,8 @@ static void structs_go_by_name(int32_t format) {
     OK(ozarr_spec_set_zarr_format(s, format));
     OK(ozarr_spec_set_chunks(s, chunks));
     OK(ozarr_spec_set_fill_json(s, "{\"x\": -1.5, \"id\": 7, \"name\": \"bm9uZQ==\"}"));
-    OK(ozarr_array_create_ex(format == 2 ? "v2.zarr" : "v3.zarr", s, OZARR_NEW, &a));
-    OK(ozarr_array_dtype(a, &found));
+    OK(ozarr_array_create_ex(format == 2 ? "v2.zarr" : "v3.zarr", s, OZARR_CREATE_NEW, &a));
+    OK(ozarr_array_copy_dtype(a, &found));
     OK(ozarr_dtype_equal(stored, found, &same));
     CHECK(same);
 
@@ -255,7 +255,7 @@ static void arrays_have_no_gaps(void) {
     OK(ozarr_dtype_field_shape(p, 0, lengths, 2, &rank));
     CHECK(lengths[0] == 1 && lengths[1] == 2);
     ERR(OZARR_ERR_BUFFER_SIZE, ozarr_dtype_field_shape(p, 0, lengths, 1, &rank));
-    OK(ozarr_dtype_field_dtype(p, 1, &field));
+    OK(ozarr_dtype_copy_field_dtype(p, 1, &field));
     OK(ozarr_dtype_name(field, buf, sizeof buf, NULL));
     TEXT(buf, "int16");
     OK(ozarr_spec_new_dtype(p, 1, shape, &s));
@@ -266,10 +266,10 @@ static void arrays_have_no_gaps(void) {
     OK(ozarr_spec_to_json(s, buf, sizeof buf, NULL));
     CHECK(strstr(buf, "\"fill_value\": \"AAAgQAAAAAAFAA==\"") != NULL);
     ozarr_array *a = NULL;
-    OK(ozarr_array_create_ex("packed.zarr", s, OZARR_NEW, &a));
+    OK(ozarr_array_create_ex("packed.zarr", s, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_item_size(a, &size));
     EQUAL(size, 10);
-    OK(ozarr_array_dtype(a, &found));
+    OK(ozarr_array_copy_dtype(a, &found));
     OK(ozarr_dtype_field_index(found, "k", &at));
     OK(ozarr_dtype_field_offset(found, at, &at));
     EQUAL(at, 8);
@@ -289,7 +289,7 @@ static ozarr_array *array_of(const char *location, const char *type, int64_t n) 
     ozarr_spec *s = NULL;
     ozarr_array *a = NULL;
     OK(ozarr_spec_new_dtype(d, 1, &n, &s));
-    OK(ozarr_array_create_ex(location, s, OZARR_NEW, &a));
+    OK(ozarr_array_create_ex(location, s, OZARR_CREATE_NEW, &a));
     ozarr_spec_free(s);
     ozarr_dtype_free(d);
     return a;

@@ -109,7 +109,7 @@ static void transformers_stack(void) {
     OK(ozarr_spec_set_member_json(spec, "storage_transformers", list));
     OK(ozarr_spec_set_compressor(spec, "none", 0));
     OK(ozarr_store_memory(&st));
-    OK(ozarr_array_create_at(st, "g/a", spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_at(st, "g/a", spec, OZARR_CREATE_NEW, &a));
     order[0] = 0;
     OK(ozarr_array_write(a, OZARR_INT32, x, sizeof x));
     TEXT(order, "oioi");
@@ -118,7 +118,7 @@ static void transformers_stack(void) {
     EQUAL(raw[0], 1 ^ 1 ^ 64);
     OK(ozarr_array_close(a));
     CHECK(strstr(document(st, "g/a/zarr.json", "test.outer", "test.inner"), "\"with\": 64"));
-    OK(ozarr_array_create_at(st, "g/a", spec, OZARR_OPEN_IF_SAME, &a));
+    OK(ozarr_array_create_at(st, "g/a", spec, OZARR_CREATE_OPEN_IF_SAME, &a));
     OK(ozarr_array_read(a, OZARR_INT32, y, sizeof y));
     CHECK(memcmp(x, y, sizeof x) == 0);
     /* Resized, changed in part, and told of by its chunks; what is left is in the document, too. */
@@ -184,10 +184,10 @@ static void transformers_may_fail(void) {
         ozarr_spec *spec = plain_spec(8, 4);
         OK(ozarr_spec_set_member_json(spec, "storage_transformers", bad[i]));
         ERR_SAYS(i ? OZARR_ERR_ARGUMENT : OZARR_ERR_METADATA, i ? "struct_size" : "needs the member", "",
-                 ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a));
+                 ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
         ozarr_node_kind kind = 9;
         OK(ozarr_store_node_kind(st, "a", &kind));
-        EQUAL(kind, OZARR_NODE_NONE);
+        EQUAL(kind, OZARR_NODE_KIND_NONE);
         ozarr_spec_free(spec);
     }
     OK(ozarr_unregister(OZARR_EXTENSION_TRANSFORMER, "test.flip"));
@@ -219,7 +219,7 @@ static void members_are_understood(void) {
     ERR(OZARR_ERR_ARGUMENT, ozarr_spec_set_member_json(spec, "acme_unit", "{"));
     OK(ozarr_spec_set_member_json(spec, "acme_unit", "{\"unit\": \"K\"}"));
     OK(ozarr_spec_set_member_json(spec, "hint", "{\"must_understand\": false, \"x\": [1, 2]}"));
-    OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
     int64_t shape[] = {6};
     OK(ozarr_array_resize(a, shape));
     ozarr_array_free(a);
@@ -313,7 +313,7 @@ static ozarr_codec_table runs_table(void) {
     ozarr_codec_table t = OZARR_CODEC_TABLE_INIT;
     t.name = "test.runs";
     t.id = "test_runs";
-    t.kind = OZARR_CODEC_BYTES;
+    t.kind = OZARR_CODEC_KIND_BYTES;
     t.destroy = count_gone;
     t.open = any_open;
     t.close = any_close;
@@ -371,7 +371,7 @@ static void lives_with(const char *member, const char *json, int sharded, int fo
     OK(ozarr_spec_set_chunks(spec, chunk));
     if (format == 2) OK(strcmp(member, "filters") ? ozarr_spec_set_member_json(spec, "compressor", json) : ozarr_spec_set_member_json(spec, "filters", json));
     else OK(ozarr_spec_set_member_json(spec, "codecs", json));
-    if (OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a))) {
+    if (OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a))) {
         OK(ozarr_array_write(a, OZARR_FLOAT64, x, sizeof x));
         OK(ozarr_array_write_region(a, start, count, OZARR_FLOAT64, x, 400));
         ozarr_array_free(a);
@@ -387,14 +387,14 @@ static void lives_with(const char *member, const char *json, int sharded, int fo
 static void codecs_live_in_chains(void) {
     ozarr_codec_table runs = runs_table(), half = OZARR_CODEC_TABLE_INIT, whole = runs;
     gone = 0;
-    half.flags = OZARR_CODEC_ELEMENTWISE | OZARR_CALLBACK_ANY_THREAD;
-    half.kind = OZARR_CODEC_ARRAY;
+    half.flags = OZARR_CODEC_IS_ELEMENTWISE | OZARR_CALLBACK_ANY_THREAD;
+    half.kind = OZARR_CODEC_KIND_ARRAY;
     half.name = "test.half";
     half.id = "test_half";
     half.open = half_open;
     half.encode = half_encode;
     half.decode = half_decode;
-    whole.kind = OZARR_CODEC_ARRAY_TO_BYTES;
+    whole.kind = OZARR_CODEC_KIND_ARRAY_TO_BYTES;
     whole.name = "test.whole";
     whole.id = NULL;
     OK(ozarr_register_codec(&runs));
@@ -448,7 +448,7 @@ static void bad_codecs(void) {
     ERR_SAYS(OZARR_ERR_NULL, "encoded_size", "", ozarr_register_codec(&t));
     t = good, t.kind = 9;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "kind", "9", ozarr_register_codec(&t));
-    t = good, t.flags = OZARR_CODEC_ELEMENTWISE;
+    t = good, t.flags = OZARR_CODEC_IS_ELEMENTWISE;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "ELEMENTWISE", "", ozarr_register_codec(&t));
     t = good, t.flags = 1;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "flags", "", ozarr_register_codec(&t));
@@ -464,7 +464,7 @@ static void codecs_that_lie_are_errors(void) {
     ozarr_array *a = NULL, *b = NULL;
     ozarr_spec *spec = plain_spec(8, 8);
     int32_t x[8] = {1}, y[8];
-    half.kind = OZARR_CODEC_ARRAY;
+    half.kind = OZARR_CODEC_KIND_ARRAY;
     half.name = "test.half", half.id = NULL;
     half.open = half_open;
     gone = 0;
@@ -476,13 +476,13 @@ static void codecs_that_lie_are_errors(void) {
     char json[512];
     snprintf(json, sizeof json, "[%s, {\"name\": \"test.runs\", \"configuration\": {\"bad\": 1}}]", bytes);
     OK(ozarr_spec_set_member_json(spec, "codecs", json));
-    ERR_SAYS(OZARR_ERR_METADATA, "codecs[1]", "bad is bad", ozarr_array_create_at(st, "bad", spec, OZARR_NEW, &b));
+    ERR_SAYS(OZARR_ERR_METADATA, "codecs[1]", "bad is bad", ozarr_array_create_at(st, "bad", spec, OZARR_CREATE_NEW, &b));
     snprintf(json, sizeof json, "[\"test.half\", %s]", bytes);
     OK(ozarr_spec_set_member_json(spec, "codecs", json));
-    ERR_SAYS(OZARR_ERR_METADATA, "codecs[0]", "doubles only", ozarr_array_create_at(st, "bad", spec, OZARR_NEW, &b));
+    ERR_SAYS(OZARR_ERR_METADATA, "codecs[0]", "doubles only", ozarr_array_create_at(st, "bad", spec, OZARR_CREATE_NEW, &b));
     snprintf(json, sizeof json, "[%s, \"test.runs\"]", bytes);
     OK(ozarr_spec_set_member_json(spec, "codecs", json));
-    OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, x, sizeof x));
     static const struct { ozarr_status status; const char *says; } writes[] = {
         {OZARR_ERR_LIMIT, ""}, {OZARR_ERR_CALLBACK, "gave 0 bytes"}, {OZARR_ERR_CALLBACK, "says that it wrote"}, {OZARR_ERR_IO, "the encoder broke"},
@@ -587,7 +587,7 @@ static void chunk_keys_of_ones_own(void) {
              ozarr_spec_set_member_json(spec, "chunk_key_encoding", "{\"name\": \"test.letters\", \"configuration\": {\"small\": 1}}"));
     OK(ozarr_spec_set_member_json(spec, "chunk_key_encoding", "{\"name\": \"test.letters\", \"configuration\": {\"x\": 1}}"));
     OK(ozarr_store_memory(&st));
-    OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, x, sizeof x));
     OK(ozarr_store_key_exists(st, "a/C", &there));
     CHECK(there);
@@ -637,7 +637,7 @@ static void stores_over_stores(void) {
     for (int i = 0; i < 1000; i++) x[i] = i * i;
     OK(ozarr_store_from_table(NULL, &t, "r+", &st));
     OK(ozarr_store_below(st, "deep/down", "r+", &part));
-    OK(ozarr_array_create_at(part, "a", spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_at(part, "a", spec, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, x, sizeof x));
     ozarr_array_free(a);
     OK(ozarr_array_open_at(st, "deep/down/a", &a));

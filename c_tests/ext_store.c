@@ -22,7 +22,7 @@ static void live_in(ozarr_store *st, bool listable) {
         OK(ozarr_spec_new(OZARR_FLOAT64, 2, shape, &spec));
         OK(ozarr_spec_set_chunks(spec, chunks));
         if (sharded) OK(ozarr_spec_set_inner_chunks(spec, inner));
-        OK(ozarr_array_create_at(st, path, spec, OZARR_NEW, &a));
+        OK(ozarr_array_create_at(st, path, spec, OZARR_CREATE_NEW, &a));
         ozarr_spec_free(spec);
         OK(ozarr_array_write(a, OZARR_FLOAT64, all, sizeof all));
         memset(back, 0, sizeof back);
@@ -48,7 +48,7 @@ static void live_in(ozarr_store *st, bool listable) {
     bool more = true;
     int n = -1;
     OK(ozarr_group_open_at(st, "g", &g));
-    OK(ozarr_group_nodes(g, NULL, 1, &it));
+    OK(ozarr_group_list_nodes(g, NULL, 1, &it));
     for (; more; n++) OK(ozarr_node_iter_next(it, &more));
     EQUAL(n, 2);
     ozarr_node_iter_free(it);
@@ -56,7 +56,7 @@ static void live_in(ozarr_store *st, bool listable) {
     OK(ozarr_store_node_erase(st, "g"));
     ozarr_node_kind kind = 9;
     OK(ozarr_store_node_kind(st, "g/plain", &kind));
-    EQUAL(kind, OZARR_NODE_NONE);
+    EQUAL(kind, OZARR_NODE_KIND_NONE);
 }
 
 /* A thread of ozarr's, or the one that answered last, may have a store a moment longer. */
@@ -70,15 +70,15 @@ static void tables_of_all_kinds(void) {
         ozarr_store_table t = own_table(&s);
         ozarr_store *st = NULL;
         uint32_t can = 0;
-        if (kind == 1) t.flags |= OZARR_CALLBACK_ANY_THREAD | OZARR_IS_REMOTE;
+        if (kind == 1) t.flags |= OZARR_CALLBACK_ANY_THREAD | OZARR_STORE_IS_REMOTE;
         if (kind == 2) t.start_get_ranges = own_start;
         if (kind == 3) s.token = 200;
         if (kind == 4) t.flags = 0, s.token = 0, t.put_if = NULL;
         if (kind == 5) t.erase = NULL, t.list = NULL;
         OK(ozarr_store_from_table(NULL, &t, "r+", &st));
         OK(ozarr_store_capabilities(st, &can));
-        EQUAL(can & ~OZARR_IS_REMOTE, kind == 5 ? OZARR_CAN_WRITE : OZARR_CAN_WRITE | OZARR_CAN_LIST | OZARR_CAN_ERASE);
-        EQUAL((can & OZARR_IS_REMOTE) != 0, kind != 4);
+        EQUAL(can & ~OZARR_STORE_IS_REMOTE, kind == 5 ? OZARR_STORE_CAN_WRITE : OZARR_STORE_CAN_WRITE | OZARR_STORE_CAN_LIST | OZARR_STORE_CAN_ERASE);
+        EQUAL((can & OZARR_STORE_IS_REMOTE) != 0, kind != 4);
         live_in(st, kind != 5);
         CHECK(s.calls > 20);
         if (kind == 2) CHECK(s.started > 10);
@@ -97,7 +97,7 @@ static void handles_keep_the_table(void) {
     ozarr_group *g = NULL;
     OK(ozarr_store_from_table(NULL, &t, "r+", &st));
     memset(&t, 0xff, sizeof t);
-    OK(ozarr_group_create_at(st, "g", 3, OZARR_NEW, &g));
+    OK(ozarr_group_create_at(st, "g", 3, OZARR_CREATE_NEW, &g));
     ozarr_store_free(st);
     EQUAL(s.destroyed, 0);
     OK(ozarr_attr_set_json(ozarr_group_node(g), "a", "[1, 2]"));
@@ -119,12 +119,12 @@ static void nothing_is_read_twice(void) {
         int64_t shape[] = {64, 64}, inner[] = {8, 8}, start[] = {3, 3}, count[] = {12, 50};
         if (!ranges) t.get_ranges = NULL;
         if (kind == 0) t.flags = 0, s.token = 0, t.put_if = NULL;
-        if (kind == 1) t.flags |= OZARR_IS_REMOTE | OZARR_CALLBACK_ANY_THREAD;
+        if (kind == 1) t.flags |= OZARR_STORE_IS_REMOTE | OZARR_CALLBACK_ANY_THREAD;
         OK(ozarr_store_from_table(NULL, &t, "r+", &st));
         OK(ozarr_spec_new(OZARR_FLOAT64, 2, shape, &spec));
         OK(ozarr_spec_set_chunks(spec, shape));
         OK(ozarr_spec_set_inner_chunks(spec, inner));
-        OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a));
+        OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
         OK(ozarr_array_write(a, OZARR_FLOAT64, x, sizeof x));
         ozarr_array_free(a);
         a = NULL;
@@ -294,7 +294,7 @@ static void lies_about_ranges_are_told(void) {
     OK(ozarr_spec_new(OZARR_FLOAT64, 1, shape, &spec));
     OK(ozarr_spec_set_chunks(spec, shape));
     OK(ozarr_spec_set_inner_chunks(spec, inner));
-    OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &a));
     for (int i = 0; i < 8; i++) x[i] = i + 1;
     OK(ozarr_array_write(a, OZARR_FLOAT64, x, sizeof x));
     static const ozarr_status want[] = {OZARR_ERR_CALLBACK, OZARR_ERR_CALLBACK, OZARR_ERR_CHECKSUM};
@@ -339,7 +339,7 @@ static void functions_may_call_ozarr(void) {
     OK(ozarr_spec_new(OZARR_INT32, 1, shape, &spec));
     fesetround(FE_UPWARD);
     errno = 42;
-    OK(ozarr_array_create_at(st, "a/b", spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_at(st, "a/b", spec, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, x, sizeof x));
     OK(ozarr_array_read(a, OZARR_INT32, y, sizeof y));
     CHECK(memcmp(x, y, sizeof x) == 0);
@@ -398,7 +398,7 @@ static void threads_take_turns_unless_told_otherwise(void) {
         OK(ozarr_spec_set_chunks(spec, chunks));
         memset(own_threads, 0, sizeof own_threads);
         own_threads[0] = pthread_self();
-        OK(ozarr_array_create_at(st, "a", spec, OZARR_NEW, &shared));
+        OK(ozarr_array_create_at(st, "a", spec, OZARR_CREATE_NEW, &shared));
         for (intptr_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, write_rows, (void *)i);
         for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
         OK(ozarr_array_read(shared, OZARR_FLOAT64, back, sizeof back));
@@ -452,7 +452,7 @@ static void stores_may_use_each_other(void) {
         ozarr_store_table t = own_table(&s[i]);
         t.put = crossing_put;
         OK(ozarr_store_from_table(NULL, &t, "r+", &st[i]));
-        OK(ozarr_array_create_at(st[i], i ? "two" : "one", spec, OZARR_NEW, &crossed[i]));
+        OK(ozarr_array_create_at(st[i], i ? "two" : "one", spec, OZARR_CREATE_NEW, &crossed[i]));
     }
     for (intptr_t i = 0; i < 2; i++) pthread_create(&threads[i], NULL, cross, (void *)i);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);

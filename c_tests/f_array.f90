@@ -289,9 +289,9 @@ contains
     call a%create("run.zarr/x", OZARR_INT32, [1], fill=1.5d0, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_RANGE, message, "fill_value", "a fill value with a fraction for integers")
     call a%create("run.zarr/same", OZARR_INT32, [4])
-    call a%create("run.zarr/same", OZARR_INT32, [4], mode=OZARR_OPEN_IF_SAME, stat=stat)
+    call a%create("run.zarr/same", OZARR_INT32, [4], mode=OZARR_CREATE_OPEN_IF_SAME, stat=stat)
     call check(stat == OZARR_OK, "open what is just so")
-    call a%create("run.zarr/same", OZARR_INT32, [5], mode=OZARR_OPEN_IF_SAME, stat=stat, errmsg=message)
+    call a%create("run.zarr/same", OZARR_INT32, [5], mode=OZARR_CREATE_OPEN_IF_SAME, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_EXISTS, message, "same", "what is there has another shape")
     call a%create("run.zarr/x", OZARR_FLOAT32, [1], compressor="squeeze", stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_UNSUPPORTED, message, "squeeze", "a compressor that is none")
@@ -397,7 +397,7 @@ contains
     call failed(stat, OZARR_ERR_TYPE, message, "fill", "a fill value of 16 bytes")
     call a%create(store, "x", OZARR_FLOAT32, ["a", "b"], chunks=["c", "d"], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_ARGUMENT, message, "shape", "a shape of characters")
-    call check(.not. a%is_open() .and. store%node_kind("x") == OZARR_NODE_NONE, "nothing was created")
+    call check(.not. a%is_open() .and. store%node_kind("x") == OZARR_NODE_KIND_NONE, "nothing was created")
   end subroutine characters_for_numbers
 
   ! The library's messages have the dimensions reversed and count from 1.
@@ -419,7 +419,7 @@ contains
     call failed(stat, OZARR_ERR_ARGUMENT, message, "`shape`[3] is -1", "the length")
     call a%create(store, "n", OZARR_INT8, [20, 30, 40], chunks=[5, 5, 5], inner_chunks=[2, 5, 5], stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_ARGUMENT, message, "dimension 1 is 2", "the inner chunk's extent")
-    call a%create(store, "m", OZARR_INT8, [30, 20], chunks=[7, 7], mode=OZARR_OPEN_IF_SAME, stat=stat, errmsg=message)
+    call a%create(store, "m", OZARR_INT8, [30, 20], chunks=[7, 7], mode=OZARR_CREATE_OPEN_IF_SAME, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_EXISTS, message, "shape [20, 30] instead of [30, 20]", "the shape that is there")
   end subroutine messages
 

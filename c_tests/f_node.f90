@@ -31,7 +31,7 @@ contains
     call t%create(below, "velocity_in_x", OZARR_FLOAT64, [3])
     call g%children(names, kinds)
     call check(size(names) == 2, "the number of children")
-    call check(names(1) == "fields" .and. names(2) == "time" .and. all(kinds == [OZARR_NODE_GROUP, OZARR_NODE_ARRAY]), &
+    call check(names(1) == "fields" .and. names(2) == "time" .and. all(kinds == [OZARR_NODE_KIND_GROUP, OZARR_NODE_KIND_ARRAY]), &
       "children")
     call below%children(names)
     call check(len(names) == 13 .and. names(1) == "velocity_in_x", "names as long as the longest")
@@ -84,11 +84,11 @@ contains
     call node%get_attr_json("list", long); call check(index(long, "2]") > 0, "JSON")
     call check(node%attr_count() == 7 .and. node%has_attr("dt") .and. .not. node%has_attr("nothing"), "count, has")
     call node%attr_name(1, name); call check(name == "units", "the first name")
-    call node%attr_kind("steps", i4); call check(i4 == OZARR_JSON_INTEGER, "kind")
+    call node%attr_kind("steps", i4); call check(i4 == OZARR_JSON_KIND_INTEGER, "kind")
     message = ""
     call node%get_attr("bytes", i4, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_RANGE, message, "bytes", "an integer that does not fit")
-    call check(i4 == OZARR_JSON_INTEGER, "a failed get leaves the variable alone")
+    call check(i4 == OZARR_JSON_KIND_INTEGER, "a failed get leaves the variable alone")
     call node%get_attr("units", i4, stat=stat, errmsg=message)
     call failed(stat, OZARR_ERR_TYPE, message, "units", "a text as integer")
     call node%get_attr("units", l, stat=stat, errmsg=message)
@@ -163,7 +163,7 @@ contains
     call s%open("other.zarr", mode="r+")
     call g%create(s, "g")
     call t%create(s, "g/t", OZARR_INT32, [2])
-    call check(s%node_kind("g/t") == OZARR_NODE_ARRAY .and. s%node_kind("x") == OZARR_NODE_NONE, "node_kind")
+    call check(s%node_kind("g/t") == OZARR_NODE_KIND_ARRAY .and. s%node_kind("x") == OZARR_NODE_KIND_NONE, "node_kind")
     call g%open(s, "g")
     call t%open(s, "g/t")
     call s%flush()
@@ -176,7 +176,7 @@ contains
     call failed(stat, OZARR_ERR_NULL, message, "", "a closed store")
     call s%open("other.zarr", mode="r+")
     call s%erase("g")
-    call check(s%node_kind("g") == OZARR_NODE_NONE, "erase")
+    call check(s%node_kind("g") == OZARR_NODE_KIND_NONE, "erase")
   end subroutine stores
 
 end program f_node

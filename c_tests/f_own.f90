@@ -49,7 +49,7 @@ program f_own
   character(*), parameter :: codecs = '[{"name": "bytes", "configuration": {"endian": "little"}}, "test.not"]'
 
   table%struct_size = c_sizeof(table)
-  table%kind = OZARR_CODEC_BYTES
+  table%kind = OZARR_CODEC_KIND_BYTES
   table%name = c_loc(name)
   table%encoded_size = c_funloc(turned_size)
   table%encode = c_funloc(turn)
@@ -59,7 +59,7 @@ program f_own
   call check(ozarr_store_memory(store) == OZARR_OK, "store")
   call check(ozarr_spec_new(OZARR_INT16, 1, [12_c_int64_t], spec) == OZARR_OK, "spec")
   call check(ozarr_spec_set_member_json(spec, "codecs" // c_null_char, codecs // c_null_char) == OZARR_OK, "codecs")
-  call check(ozarr_array_create_at(store, "a" // c_null_char, spec, OZARR_NEW, a) == OZARR_OK, "create")
+  call check(ozarr_array_create_at(store, "a" // c_null_char, spec, OZARR_CREATE_NEW, a) == OZARR_OK, "create")
   x = [(int(i, c_int16_t), i = 1, 12)]
   call check(ozarr_array_write(a, OZARR_INT16, c_loc(x), c_sizeof(x)) == OZARR_OK, "write")
   call check(ozarr_array_read(a, OZARR_INT16, c_loc(y), c_sizeof(y)) == OZARR_OK, "read")

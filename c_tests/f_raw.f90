@@ -17,7 +17,7 @@ program f_raw
   ! An array of extents, and a corner whose length nobody asks for.
   call check(ozarr_spec_new(OZARR_INT8, 1, [10_c_int64_t], spec) == OZARR_OK, "spec")
   call check(ozarr_spec_set_chunk_extents(spec, 0, 3_c_size_t, [3_c_int64_t, 3_c_int64_t, 4_c_int64_t]) == OZARR_OK, "extents")
-  call check(ozarr_array_create_at(store, "a" // c_null_char, spec, OZARR_NEW, array) == OZARR_OK, "create")
+  call check(ozarr_array_create_at(store, "a" // c_null_char, spec, OZARR_CREATE_NEW, array) == OZARR_OK, "create")
   call check(ozarr_array_chunk_extent(array, 0, 2_c_int64_t, low) == OZARR_OK, "extent")
   call check(low == 6, "the last chunk begins at 6")
 
@@ -35,14 +35,14 @@ program f_raw
 
   ! One of two outputs.
   call check(ozarr_array_create("appended.zarr" // c_null_char, OZARR_INT8, 2, [0_c_int64_t, 5_c_int64_t], [1_c_int64_t, &
-    5_c_int64_t], OZARR_NEW, array) == OZARR_OK, "create with chunks")
+    5_c_int64_t], OZARR_CREATE_NEW, array) == OZARR_OK, "create with chunks")
   call check(ozarr_appender_open(array, 0, 1_c_int64_t, 0_c_int64_t, appender) == OZARR_OK, "appender")
   call check(ozarr_appender_append(appender, 2_c_int64_t, OZARR_INT8, c_loc(data), 10_c_size_t) == OZARR_OK, "append")
   call check(ozarr_appender_position(appender, position) == OZARR_OK, "position")
   call check(position == 2, "two steps were appended")
   call check(ozarr_appender_close(appender) == OZARR_OK, "close")
   call check(ozarr_array_close(array) == OZARR_OK, "close the array")
-  call check(ozarr_array_create("whole.zarr" // c_null_char, OZARR_INT8, 1, [2_c_int64_t], flags=OZARR_NEW, out=array) &
+  call check(ozarr_array_create("whole.zarr" // c_null_char, OZARR_INT8, 1, [2_c_int64_t], mode=OZARR_CREATE_NEW, out=array) &
     == OZARR_OK, "create without chunks")
   call ozarr_array_free(array)
 
@@ -61,7 +61,7 @@ contains
     type(c_ptr) :: text
     text = c_null_ptr
     call check(ozarr_spec_new(OZARR_STRING, 1, [2_c_int64_t], text) == OZARR_OK, "spec of texts")
-    call check(ozarr_array_create_at(store, "texts" // c_null_char, text, OZARR_NEW, array) == OZARR_OK, "create texts")
+    call check(ozarr_array_create_at(store, "texts" // c_null_char, text, OZARR_CREATE_NEW, array) == OZARR_OK, "create texts")
     call check(ozarr_array_write_varlen(array, c_null_ptr, [0_c_int64_t, 2_c_int64_t, 5_c_int64_t], c_loc(letters), 5_c_size_t) &
       == OZARR_OK, "write texts")
     call ozarr_spec_free(text)
@@ -70,7 +70,7 @@ contains
 
   subroutine images()
     real(c_double) :: scale(2)
-    call check(ozarr_group_create_at(store, "g" // c_null_char, 3, OZARR_NEW, group) == OZARR_OK, "group")
+    call check(ozarr_group_create_at(store, "g" // c_null_char, 3, OZARR_CREATE_NEW, group) == OZARR_OK, "group")
     call check(ozarr_group_image_scale(group, 0_c_size_t, 0_c_size_t, 2_c_size_t, scale) /= OZARR_OK, "it has no image")
     call ozarr_group_free(group)
   end subroutine images

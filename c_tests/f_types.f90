@@ -61,7 +61,7 @@ contains
     spec = c_null_ptr
     call done(ozarr_spec_new_dtype(what, 1_c_int32_t, [int(n, c_int64_t)], spec))
     call done(ozarr_spec_set_zarr_format(spec, 2_c_int32_t))
-    call done(ozarr_array_create_ex(where // c_null_char, spec, OZARR_NEW, array_of))
+    call done(ozarr_array_create_ex(where // c_null_char, spec, OZARR_CREATE_NEW, array_of))
     call ozarr_spec_free(spec)
   end function array_of
 

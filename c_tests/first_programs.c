@@ -10,7 +10,7 @@ static int write_field(void) {
 
     ozarr_array *t = NULL;
     int64_t shape[] = {100, 64, 64};
-    if (ozarr_array_create("run.zarr/temperature", OZARR_FLOAT64, 3, shape, NULL /* chunks: suggested */, OZARR_NEW, &t)) goto fail;
+    if (ozarr_array_create("run.zarr/temperature", OZARR_FLOAT64, 3, shape, NULL /* chunks: suggested */, OZARR_CREATE_NEW, &t)) goto fail;
     if (ozarr_array_write_region(t, start, count, OZARR_FLOAT64, u, sizeof u)) goto fail;
     if (ozarr_array_close(t)) goto fail;
     return 0;

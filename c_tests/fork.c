@@ -94,11 +94,11 @@ static void child(int32_t *data, int32_t round) {
     OK(ozarr_attr_get_int64(ozarr_array_node(memory), "n", &n));
     EQUAL(n, 1000000 + round);
     OK(ozarr_attr_set_int64(ozarr_array_node(local), "n", round));
-    OK(ozarr_group_nodes(group, NULL, 1, &children));
+    OK(ozarr_group_list_nodes(group, NULL, 1, &children));
     OK(ozarr_node_iter_next(children, &more));
     CHECK(more);
     OK(ozarr_spec_set_compressor(spec, "none", -1));
-    OK(ozarr_array_create_at(store, "from the child", spec, OZARR_NEW, &other));
+    OK(ozarr_array_create_at(store, "from the child", spec, OZARR_CREATE_NEW, &other));
     OK(ozarr_array_close(other));
     OK(ozarr_array_open("memory:fork.zarr/m", "r", &other));
     check_last(other, data, round);
@@ -122,9 +122,9 @@ static void shard_writer(void) {
     OK(ozarr_spec_new(OZARR_INT32, 1, shape, &s));
     OK(ozarr_spec_set_chunks(s, shape));
     OK(ozarr_spec_set_inner_chunks(s, inner));
-    OK(ozarr_array_create_ex("fork.zarr/s", s, OZARR_NEW, &a));
+    OK(ozarr_array_create_ex("fork.zarr/s", s, OZARR_CREATE_NEW, &a));
     OK(ozarr_shard_writer_new(a, first, &w));
-    OK(ozarr_array_chunks(a, true, &chunks));
+    OK(ozarr_array_list_chunks(a, true, &chunks));
     pid_t pid = fork();
     if (pid == 0) {
         ERR(OZARR_ERR_FORKED, ozarr_shard_writer_put(w, first, OZARR_INT32, v, sizeof v / 2));
@@ -154,9 +154,9 @@ int main(void) {
     OK(ozarr_spec_new(OZARR_INT32, 2, shape, &spec));
     OK(ozarr_spec_set_chunks(spec, chunks));
     OK(ozarr_spec_set_compressor(spec, "zstd", 1));
-    OK(ozarr_array_create_ex("fork.zarr/l", spec, OZARR_NEW, &local));
+    OK(ozarr_array_create_ex("fork.zarr/l", spec, OZARR_CREATE_NEW, &local));
     OK(ozarr_store_open("memory:fork.zarr", "r+", &store));
-    OK(ozarr_array_create_at(store, "m", spec, OZARR_NEW, &memory));
+    OK(ozarr_array_create_at(store, "m", spec, OZARR_CREATE_NEW, &memory));
     OK(ozarr_group_open_at(store, "", &group));
     write_last(memory, data, -1);
 

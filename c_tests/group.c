@@ -10,7 +10,7 @@ static const char *children(const ozarr_group *g) {
     bool more = false;
     size_t n = 0;
     all[0] = 0;
-    if (!OK(ozarr_group_nodes(g, NULL, 1, &it))) return all;
+    if (!OK(ozarr_group_list_nodes(g, NULL, 1, &it))) return all;
     while (OK(ozarr_node_iter_next(it, &more)) && more) {
         char name[64];
         ozarr_node_kind kind = -1;
@@ -34,20 +34,20 @@ static void by_location(void) {
     ozarr_array *a = NULL;
     ozarr_spec *s = NULL;
     int32_t format = 0;
-    OK(ozarr_group_create("tree.zarr", OZARR_NEW, &g));
+    OK(ozarr_group_create("tree.zarr", OZARR_CREATE_NEW, &g));
     OK(ozarr_node_zarr_format(ozarr_group_node(g), &format));
     EQUAL(format, 3);
     TEXT(children(g), "");
-    OK(ozarr_group_create_group(g, "deep/er", OZARR_NEW, &sub));
+    OK(ozarr_group_create_group(g, "deep/er", OZARR_CREATE_NEW, &sub));
     ozarr_group_free(sub);
     OK(ozarr_spec_new(OZARR_INT16, 1, shape, &s));
-    OK(ozarr_group_create_array(g, "a", s, OZARR_NEW, &a));
+    OK(ozarr_group_create_array(g, "a", s, OZARR_CREATE_NEW, &a));
     ozarr_array_free(a);
-    OK(ozarr_group_create_array(g, "deep/b", s, OZARR_NEW, &a));
+    OK(ozarr_group_create_array(g, "deep/b", s, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_close(a));
     TEXT(children(g), "a:1 deep:2");
-    ERR(OZARR_ERR_EXISTS, ozarr_group_create_group(g, "deep", OZARR_NEW, &sub));
-    OK(ozarr_group_create_group(g, "deep", OZARR_OPEN_IF_SAME, &sub));
+    ERR(OZARR_ERR_EXISTS, ozarr_group_create_group(g, "deep", OZARR_CREATE_NEW, &sub));
+    OK(ozarr_group_create_group(g, "deep", OZARR_CREATE_OPEN_IF_SAME, &sub));
     TEXT(children(sub), "b:1 er:2");
     OK(ozarr_group_open_array(sub, "b", &a));
     ozarr_array_free(a);
@@ -57,7 +57,7 @@ static void by_location(void) {
     ERR_SAYS(OZARR_ERR_NOT_FOUND, "depp", "deep", ozarr_group_open_group(g, "depp", &sub));
     static const char *const names[] = {"..", ".", "a/../b", "deep/../../x", "__x", "zarr.json", "x\ny"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!ERR(OZARR_ERR_NAME, ozarr_group_create_group(g, names[i], OZARR_NEW, &sub))) FAIL("name \"%s\"", names[i]);
+        if (!ERR(OZARR_ERR_NAME, ozarr_group_create_group(g, names[i], OZARR_CREATE_NEW, &sub))) FAIL("name \"%s\"", names[i]);
     }
     OK(ozarr_group_close(g));
 
@@ -66,7 +66,7 @@ static void by_location(void) {
     ozarr_array_free(a);
     OK(ozarr_node_open("tree.zarr", "r", &a, &g));
     CHECK(a == NULL && g != NULL);
-    ERR(OZARR_ERR_READ_ONLY, ozarr_group_create_group(g, "x", OZARR_NEW, &sub));
+    ERR(OZARR_ERR_READ_ONLY, ozarr_group_create_group(g, "x", OZARR_CREATE_NEW, &sub));
     ozarr_group_free(g);
     ERR(OZARR_ERR_NOT_FOUND, ozarr_node_open("tree.zarr/nothing", "r", &a, &g));
     OK(ozarr_node_erase("tree.zarr/deep"));
@@ -79,10 +79,10 @@ static void by_location(void) {
 /* A child that cannot be understood is listed with its reason, and hides no sibling. */
 static void a_broken_child(void) {
     ozarr_group *g = NULL, *sub = NULL;
-    OK(ozarr_group_create("odd.zarr", OZARR_NEW, &g));
-    OK(ozarr_group_create_group(g, "a", OZARR_NEW, &sub));
+    OK(ozarr_group_create("odd.zarr", OZARR_CREATE_NEW, &g));
+    OK(ozarr_group_create_group(g, "a", OZARR_CREATE_NEW, &sub));
     ozarr_group_free(sub);
-    OK(ozarr_group_create_group(g, "z", OZARR_NEW, &sub));
+    OK(ozarr_group_create_group(g, "z", OZARR_CREATE_NEW, &sub));
     ozarr_group_free(sub);
     mkdir("odd.zarr/m", 0777);
     put_file("odd.zarr/m/zarr.json", "{\"zarr_format\": 3, \"node_type\": \"arr", 36);
@@ -90,7 +90,7 @@ static void a_broken_child(void) {
     ozarr_node_iter *it = NULL;
     bool more = false;
     char why[512];
-    OK(ozarr_group_nodes(g, NULL, 1, &it));
+    OK(ozarr_group_list_nodes(g, NULL, 1, &it));
     ERR(OZARR_ERR_STATE, ozarr_node_iter_error(it, why, sizeof why, NULL));
     OK(ozarr_node_iter_next(it, &more));
     OK(ozarr_node_iter_error(it, why, sizeof why, NULL));
@@ -114,22 +114,22 @@ static void stores(void) {
     int32_t format = 0;
     OK(ozarr_store_memory(&st));
     OK(ozarr_store_node_kind(st, "", &kind));
-    EQUAL(kind, OZARR_NODE_NONE);
-    OK(ozarr_group_create_at(st, "", 2, OZARR_NEW, &g));
+    EQUAL(kind, OZARR_NODE_KIND_NONE);
+    OK(ozarr_group_create_at(st, "", 2, OZARR_CREATE_NEW, &g));
     ozarr_group_free(g);
-    OK(ozarr_group_create_at(st, "sub", 0, OZARR_NEW, &g));
+    OK(ozarr_group_create_at(st, "sub", 0, OZARR_CREATE_NEW, &g));
     OK(ozarr_node_zarr_format(ozarr_group_node(g), &format));
     EQUAL(format, 2);
     ozarr_group_free(g);
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "4", "", ozarr_group_create_at(st, "four", 4, OZARR_NEW, &g));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "4", "", ozarr_group_create_at(st, "four", 4, OZARR_CREATE_NEW, &g));
     OK(ozarr_spec_new(OZARR_INT16, 1, shape, &s));
     OK(ozarr_spec_set_zarr_format(s, 2));
-    OK(ozarr_array_create_at(st, "sub/a", s, OZARR_NEW, &a));
+    OK(ozarr_array_create_at(st, "sub/a", s, OZARR_CREATE_NEW, &a));
     ozarr_spec_free(s);
     OK(ozarr_store_node_kind(st, "sub/a", &kind));
-    EQUAL(kind, OZARR_NODE_ARRAY);
+    EQUAL(kind, OZARR_NODE_KIND_ARRAY);
     OK(ozarr_store_node_kind(st, "sub", &kind));
-    EQUAL(kind, OZARR_NODE_GROUP);
+    EQUAL(kind, OZARR_NODE_KIND_GROUP);
     OK(ozarr_store_close(st));
     OK(ozarr_array_write(a, OZARR_INT16, values, sizeof values));
     OK(ozarr_array_read(a, OZARR_INT16, in, sizeof in));
@@ -144,17 +144,17 @@ static void stores(void) {
     ERR_SAYS(OZARR_ERR_ARGUMENT, "thread", "threads", ozarr_context_set(ctx, "thread", "1"));
     OK(ozarr_store_open_ex(ctx, "store.zarr", "r+", options, &st));
     ozarr_context_free(ctx);
-    OK(ozarr_group_create_at(st, "g", 0, OZARR_NEW, &g));
+    OK(ozarr_group_create_at(st, "g", 0, OZARR_CREATE_NEW, &g));
     ozarr_group_free(g);
     OK(ozarr_store_node_erase(st, "g"));
     OK(ozarr_store_node_kind(st, "g", &kind));
-    EQUAL(kind, OZARR_NODE_NONE);
+    EQUAL(kind, OZARR_NODE_KIND_NONE);
     OK(ozarr_store_flush(st));
     OK(ozarr_store_close(st));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "file.sink", "", ozarr_store_open_ex(NULL, "store.zarr", "r", wrong, &st));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "often", "", ozarr_store_open_ex(NULL, "store.zarr", "r", value, &st));
     OK(ozarr_store_open("store.zarr", "r", &st));
-    ERR(OZARR_ERR_READ_ONLY, ozarr_group_create_at(st, "h", 0, OZARR_NEW, &g));
+    ERR(OZARR_ERR_READ_ONLY, ozarr_group_create_at(st, "h", 0, OZARR_CREATE_NEW, &g));
     ERR(OZARR_ERR_READ_ONLY, ozarr_store_node_erase(st, "g"));
     ozarr_store_free(st);
 }
@@ -164,7 +164,7 @@ static void consolidated(void) {
     ozarr_array *a = NULL;
     ozarr_group *g = NULL;
     static char document[1 << 16];
-    OK(ozarr_array_create("cons.zarr/x/a", OZARR_INT16, 1, shape, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("cons.zarr/x/a", OZARR_INT16, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_close(a));
     OK(ozarr_group_open("cons.zarr", "r+", &g));
     OK(ozarr_group_consolidate(g));

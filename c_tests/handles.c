@@ -75,7 +75,7 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_item_size(a, &len));
     ERR(want, ozarr_array_dimension_name(a, 0, buf, sizeof buf, &len, &flag));
     ERR(want, ozarr_array_fill_value(a, &real, sizeof real, &flag));
-    ERR(want, ozarr_array_dtype(a, &out_dtype));
+    ERR(want, ozarr_array_copy_dtype(a, &out_dtype));
     ERR(want, ozarr_array_resize(a, extents));
     ERR(want, ozarr_array_resize_ex(a, extents, 0));
     ERR(want, ozarr_array_append(a, 0, 1, OZARR_FLOAT64, data, sizeof data));
@@ -85,12 +85,12 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_chunk_read(a, extents, false, data, sizeof data, &len));
     ERR(want, ozarr_array_chunk_write(a, extents, false, data, sizeof data));
     ERR(want, ozarr_array_chunk_erase(a, extents, false, &flag));
-    ERR(want, ozarr_array_chunks(a, false, &out_chunks));
+    ERR(want, ozarr_array_list_chunks(a, false, &out_chunks));
     ERR(want, ozarr_array_region_is_aligned(a, NULL, false, &flag));
     ERR(want, ozarr_shard_writer_new(a, extents, &out_writer));
     ERR(want, ozarr_appender_open(a, 0, 0, 0, &out_appender));
     ERR(want, ozarr_array_wait_growth(a, 0, 0, 0, &i64));
-    ERR(want, ozarr_array_spec(a, 0, &out_spec));
+    ERR(want, ozarr_array_copy_spec(a, 0, &out_spec));
     ozarr_info info = OZARR_INFO_INIT;
     ERR(want, ozarr_array_set_dimension_names(a, NULL));
     ERR(want, ozarr_array_nc_is_scalar(a, &flag));
@@ -105,7 +105,7 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
     ERR(want, ozarr_array_iwrite_region(a, extents, extents, OZARR_FLOAT64, data, sizeof data, 0, &out_request));
     ERR(want, ozarr_array_iread_ex(a, NULL, &memory, NULL, &out_request));
     ERR(want, ozarr_array_iwrite_ex(a, NULL, &memory, NULL, &out_request));
-    ozarr_entry entry = OZARR_ENTRY_INIT;
+    ozarr_batch_entry entry = OZARR_BATCH_ENTRY_INIT;
     entry.array = a, entry.memory = &memory;
     ERR(want, ozarr_read_many(1, &entry));
     ERR(want, ozarr_write_many(1, &entry));
@@ -117,14 +117,14 @@ static void every_array_call(ozarr_array *a, ozarr_status want) {
 static void every_dataset_call(ozarr_dataset *ds, ozarr_status want) {
     const char *const names[] = {"x"};
     ozarr_variable variable = OZARR_VARIABLE_INIT;
-    ERR(want, ozarr_dataset_group(ds, &out_group));
+    ERR(want, ozarr_dataset_open_group(ds, &out_group));
     ERR(want, ozarr_dataset_define_dimension(ds, "x", 1));
     ERR(want, ozarr_dataset_resize_dimension(ds, "x", 1));
     ERR(want, ozarr_dataset_dimension_count(ds, &len));
     ERR(want, ozarr_dataset_dimension(ds, 0, buf, sizeof buf, &len, &i64));
     ERR(want, ozarr_dataset_dimension_length(ds, "x", &i64));
     ERR(want, ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, names, &out_array));
-    ERR(want, ozarr_dataset_define_variable_ex(ds, "v", &variable, OZARR_NEW, &out_array));
+    ERR(want, ozarr_dataset_define_variable_ex(ds, "v", &variable, OZARR_CREATE_NEW, &out_array));
     ERR(want, ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 1, &real, sizeof real, "m", &out_array));
     ERR(want, ozarr_dataset_define_time(ds, "t", 1, "days since 2026-01-01", NULL, &out_array));
     ERR(want, ozarr_dataset_set_coordinate(ds, "x"));
@@ -170,11 +170,11 @@ static void every_node_call(ozarr_node *n, ozarr_status want) {
 }
 
 static void every_group_call(ozarr_group *g, ozarr_status want) {
-    ERR(want, ozarr_group_create_group(g, "x", OZARR_NEW, &out_group));
+    ERR(want, ozarr_group_create_group(g, "x", OZARR_CREATE_NEW, &out_group));
     ERR(want, ozarr_group_open_group(g, "x", &out_group));
-    ERR(want, ozarr_group_create_array(g, "x", NULL, OZARR_NEW, &out_array));
+    ERR(want, ozarr_group_create_array(g, "x", NULL, OZARR_CREATE_NEW, &out_array));
     ERR(want, ozarr_group_open_array(g, "x", &out_array));
-    ERR(want, ozarr_group_nodes(g, NULL, 1, &out_iter));
+    ERR(want, ozarr_group_list_nodes(g, NULL, 1, &out_iter));
     ERR(want, ozarr_group_consolidate(g));
     ERR(want, ozarr_group_nc_version(g, buf, sizeof buf, &len));
     ERR(want, ozarr_group_nc_dimension_count(g, &len));
@@ -188,16 +188,16 @@ static void every_group_call(ozarr_group *g, ozarr_status want) {
     ERR(want, ozarr_group_image_axis_kind(g, 0, 0, buf, sizeof buf, &len));
     ERR(want, ozarr_group_image_axis_unit(g, 0, 0, buf, sizeof buf, &len));
     ERR(want, ozarr_group_rename(g, "x", "y"));
-    ERR(want, ozarr_group_copy(g, "x", g, "y", OZARR_NEW));
+    ERR(want, ozarr_group_copy(g, "x", g, "y", OZARR_CREATE_NEW));
     ERR(want, ozarr_group_erase(g, "x"));
     ERR(want, ozarr_group_consolidated_check(g, &flag, buf, sizeof buf, &len));
-    ERR(want, ozarr_group_dataset(g, &out_dataset));
+    ERR(want, ozarr_group_open_dataset(g, &out_dataset));
     ERR(want, ozarr_group_close(g));
 }
 
 static void every_spec_call(ozarr_spec *s, ozarr_status want) {
     const char *names[] = {"x", "y"};
-    ERR(want, ozarr_array_create_ex("never.zarr", s, OZARR_NEW, &out_array));
+    ERR(want, ozarr_array_create_ex("never.zarr", s, OZARR_CREATE_NEW, &out_array));
     ERR(want, ozarr_spec_set_zarr_format(s, 2));
     ERR(want, ozarr_spec_set_chunks(s, extents));
     ERR(want, ozarr_spec_set_inner_chunks(s, extents));
@@ -230,9 +230,9 @@ static ozarr_status never(void *user, const char *key) {
 }
 
 static void every_store_call(ozarr_store *st, ozarr_status want) {
-    ERR(want, ozarr_array_create_at(st, "x", NULL, OZARR_NEW, &out_array));
+    ERR(want, ozarr_array_create_at(st, "x", NULL, OZARR_CREATE_NEW, &out_array));
     ERR(want, ozarr_array_open_at(st, "x", &out_array));
-    ERR(want, ozarr_group_create_at(st, "x", 0, OZARR_NEW, &out_group));
+    ERR(want, ozarr_group_create_at(st, "x", 0, OZARR_CREATE_NEW, &out_group));
     ERR(want, ozarr_group_open_at(st, "x", &out_group));
     ERR(want, ozarr_store_node_kind(st, "x", &i32));
     ERR(want, ozarr_store_node_erase(st, "x"));
@@ -253,7 +253,7 @@ static void every_store_call(ozarr_store *st, ozarr_status want) {
     ERR(want, ozarr_store_stats(st, &stats));
     ERR(want, ozarr_store_stats_reset(st));
     ERR(want, ozarr_copy_at(st, "x", st, "y", NULL));
-    ERR(want, ozarr_node_copy_at(st, "x", st, "y", OZARR_NEW, 0, NULL, NULL));
+    ERR(want, ozarr_node_copy_at(st, "x", st, "y", OZARR_CREATE_NEW, 0, NULL, NULL));
     ERR(want, ozarr_store_close(st));
 }
 
@@ -303,7 +303,7 @@ static void every_context_call(ozarr_context *c, ozarr_status want) {
     ERR(want, ozarr_context_get(c, "threads", buf, sizeof buf, &len));
     ERR(want, ozarr_context_stats(c, &stats));
     ERR(want, ozarr_context_stats_reset(c));
-    ERR(want, ozarr_context_set_log(c, OZARR_LOG_OFF, NULL, NULL));
+    ERR(want, ozarr_context_set_log(c, OZARR_LOG_LEVEL_OFF, NULL, NULL));
     ozarr_store *st = NULL;
     ERR(want, ozarr_store_open_ex(c, "never.zarr", "r", NULL, &st));
 }
@@ -324,7 +324,7 @@ static void every_dtype_call(ozarr_dtype *d, ozarr_status want) {
     ERR(want, ozarr_dtype_field_index(d, "x", &len));
     ERR(want, ozarr_dtype_field_name(d, 0, buf, sizeof buf, &len));
     ERR(want, ozarr_dtype_field_offset(d, 0, &len));
-    ERR(want, ozarr_dtype_field_dtype(d, 0, &out_dtype));
+    ERR(want, ozarr_dtype_copy_field_dtype(d, 0, &out_dtype));
     ERR(want, ozarr_dtype_field_shape(d, 0, extents, 2, &i32));
     ERR(want, ozarr_dtype_default_scalar(d, &real, sizeof real));
     ERR(want, ozarr_dtype_scalar_to_json(d, 2, &real, sizeof real, buf, sizeof buf, &len));
@@ -337,7 +337,7 @@ static void every_request_call(ozarr_request *r, ozarr_status want) {
     ERR(want, ozarr_request_wait(r));
     ERR(want, ozarr_request_wait_timeout(r, 0));
     ERR(want, ozarr_request_cancel(r));
-    ERR(want, ozarr_request_state(r, &i32));
+    ERR(want, ozarr_request_get_state(r, &i32));
     ERR(want, ozarr_request_error(r, &info));
     if (r == NULL) return; /* In lists they are none. */
     ERR(want, ozarr_requests_wait_all(1, &r, -1, NULL));
@@ -416,18 +416,18 @@ int main(void) {
     OK(ozarr_store_memory(&st));
     OK(ozarr_spec_new(OZARR_FLOAT64, 2, extents, &s));
     OK(ozarr_spec_set_inner_chunks(s, extents));
-    OK(ozarr_group_create_at(st, "", 0, OZARR_NEW, &g));
-    OK(ozarr_group_nodes(g, NULL, 1, &it));
-    OK(ozarr_group_dataset(g, &ds));
-    OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
-    OK(ozarr_array_chunks(a, true, &k));
+    OK(ozarr_group_create_at(st, "", 0, OZARR_CREATE_NEW, &g));
+    OK(ozarr_group_list_nodes(g, NULL, 1, &it));
+    OK(ozarr_group_open_dataset(g, &ds));
+    OK(ozarr_array_create_at(st, "a", s, OZARR_CREATE_NEW, &a));
+    OK(ozarr_array_list_chunks(a, true, &k));
     int64_t first[] = {0, 0};
     OK(ozarr_shard_writer_new(a, first, &w));
     OK(ozarr_array_iread_region(a, first, extents, OZARR_FLOAT64, read, sizeof read, &r));
     OK(ozarr_appender_open(a, 0, 0, 0, &o));
     OK(ozarr_shutdown());
 
-    OK(ozarr_array_create("texts.zarr", OZARR_STRING, 2, extents, NULL, OZARR_OVERWRITE, &texts));
+    OK(ozarr_array_create("texts.zarr", OZARR_STRING, 2, extents, NULL, OZARR_CREATE_OVERWRITE, &texts));
     OK(ozarr_array_read_varlen(texts, NULL, &v));
     OK(ozarr_array_close(texts));
 
@@ -469,7 +469,7 @@ int main(void) {
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "freed", "", ozarr_array_rank(a, &rank));
 
     /* A new handle in the old one's slot is another handle; a closed one is gone, even if closing it failed. */
-    OK(ozarr_array_create("again.zarr", OZARR_FLOAT64, 2, extents, NULL, OZARR_NEW, &later));
+    OK(ozarr_array_create("again.zarr", OZARR_FLOAT64, 2, extents, NULL, OZARR_CREATE_NEW, &later));
     CHECK(later != a);
     ERR(OZARR_ERR_INVALID_HANDLE, ozarr_array_rank(a, &rank));
     OK(ozarr_array_close(later));

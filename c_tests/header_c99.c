@@ -16,7 +16,7 @@ int c99(void) {
     ozarr_error_info info = OZARR_ERROR_INFO_INIT;
     ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
     ozarr_request_options going = OZARR_REQUEST_OPTIONS_INIT;
-    ozarr_entry entry = OZARR_ENTRY_INIT;
+    ozarr_batch_entry entry = OZARR_BATCH_ENTRY_INIT;
     return region.struct_size == sizeof region && memory.struct_size == sizeof memory && info.struct_size == sizeof info &&
            options.struct_size == sizeof options && going.struct_size == sizeof going && entry.struct_size == sizeof entry &&
            explanation.struct_size == sizeof explanation && stats.struct_size == sizeof stats &&

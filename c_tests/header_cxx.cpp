@@ -21,7 +21,7 @@ static bool cxx() {
     ozarr_error_info info OZARR_ERROR_INFO_INIT;
     ozarr_copy_options options OZARR_COPY_OPTIONS_INIT;
     ozarr_request_options going OZARR_REQUEST_OPTIONS_INIT;
-    ozarr_entry entry OZARR_ENTRY_INIT;
+    ozarr_batch_entry entry OZARR_BATCH_ENTRY_INIT;
     ozarr_array *array = nullptr;
     ozarr_status status = ozarr_array_open("nowhere.zarr", "r", &array);
     return whole.struct_size == sizeof whole && memory.struct_size == sizeof memory && info.struct_size == sizeof info && options.struct_size == sizeof options &&

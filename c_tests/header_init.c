@@ -22,7 +22,7 @@ int all_begin_with_their_size(void) {
     WITH_SIZE(ozarr_region, OZARR_REGION_INIT);
     WITH_SIZE(ozarr_memory, OZARR_MEMORY_INIT);
     WITH_SIZE(ozarr_request_options, OZARR_REQUEST_OPTIONS_INIT);
-    WITH_SIZE(ozarr_entry, OZARR_ENTRY_INIT);
+    WITH_SIZE(ozarr_batch_entry, OZARR_BATCH_ENTRY_INIT);
     WITH_SIZE(ozarr_explanation, OZARR_EXPLANATION_INIT);
     WITH_SIZE(ozarr_stats, OZARR_STATS_INIT);
     WITH_SIZE(ozarr_variable, OZARR_VARIABLE_INIT);

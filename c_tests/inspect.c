@@ -10,7 +10,7 @@ static ozarr_array *create(const char *name, const int64_t *chunks, const int64_
     OK(ozarr_spec_set_chunks(spec, chunks));
     if (inner) OK(ozarr_spec_set_inner_chunks(spec, inner));
     OK(ozarr_spec_set_compressor(spec, compressor, -1));
-    OK(ozarr_array_create_ex(name, spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_ex(name, spec, OZARR_CREATE_NEW, &a));
     ozarr_spec_free(spec);
     return a;
 }

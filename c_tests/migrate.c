@@ -23,7 +23,7 @@ static void write_v2(const char *location) {
     OK(ozarr_spec_new(OZARR_INT32, 1, SHAPE, &spec));
     OK(ozarr_spec_set_chunks(spec, CHUNKS));
     OK(ozarr_spec_set_zarr_format(spec, 2));
-    OK(ozarr_array_create_at(store, "g/a", spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_at(store, "g/a", spec, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, values, sizeof values));
     OK(ozarr_attr_set_string(ozarr_array_node(a), "units", "K"));
     OK(ozarr_array_close(a));

@@ -59,7 +59,7 @@ static ozarr_status each_key(void *user, const char *key) {
 /* Requests and batches. */
 static void requests(void) {
     ozarr_request *none[] = {NULL};
-    ozarr_entry entry = OZARR_ENTRY_INIT;
+    ozarr_batch_entry entry = OZARR_BATCH_ENTRY_INIT;
     entry.array = a, entry.memory = &memory;
     NULL_IS("start", ozarr_array_iread_region(a, NULL, TWO_TWO, OZARR_INT8, data, 4, &oq));
     NULL_IS("shape", ozarr_array_iread_region(a, START, NULL, OZARR_INT8, data, 4, &oq));
@@ -80,7 +80,7 @@ static void requests(void) {
     OK(ozarr_array_iread_ex(a, NULL, &memory, NULL, &q));
     NULL_IS("done", ozarr_request_test(q, NULL));
     OK(ozarr_request_wait(q));
-    NULL_IS("state", ozarr_request_state(q, NULL));
+    NULL_IS("state", ozarr_request_get_state(q, NULL));
     NULL_IS("info", ozarr_request_error(q, NULL));
     NULL_IS("requests", ozarr_requests_wait_all(1, NULL, -1, NULL));
     NULL_OK("statuses", ozarr_requests_wait_all(1, none, -1, NULL));
@@ -171,9 +171,9 @@ static void conventions(void) {
     NULL_OK("names", ozarr_array_set_dimension_names(a, NULL));
     NULL_IS("path", ozarr_group_rename(g, NULL, "moved"));
     NULL_IS("to_path", ozarr_group_rename(g, "a", NULL));
-    NULL_IS("path", ozarr_group_copy(g, NULL, g, "copied", OZARR_NEW));
-    NULL_IS("to", ozarr_group_copy(g, "a", NULL, "copied", OZARR_NEW));
-    NULL_IS("to_path", ozarr_group_copy(g, "a", g, NULL, OZARR_NEW));
+    NULL_IS("path", ozarr_group_copy(g, NULL, g, "copied", OZARR_CREATE_NEW));
+    NULL_IS("to", ozarr_group_copy(g, "a", NULL, "copied", OZARR_CREATE_NEW));
+    NULL_IS("to_path", ozarr_group_copy(g, "a", g, NULL, OZARR_CREATE_NEW));
     NULL_IS("path", ozarr_group_erase(g, NULL));
     NULL_IS("current", ozarr_group_consolidated_check(g, NULL, buf, sizeof buf, &len));
     NULL_IS("buf", ozarr_group_consolidated_check(g, &flag, NULL, sizeof buf, &len));
@@ -193,14 +193,14 @@ static void conventions(void) {
     NULL_IS("data", ozarr_group_import(st, NULL, len, &og));
     NULL_IS("out", ozarr_group_import(st, exported, len, NULL));
 
-    NULL_IS("location", ozarr_dataset_create(NULL, 0, OZARR_NEW, &ods));
-    NULL_IS("out", ozarr_dataset_create("nulls-ds.zarr", 0, OZARR_NEW, NULL));
+    NULL_IS("location", ozarr_dataset_create(NULL, 0, OZARR_CREATE_NEW, &ods));
+    NULL_IS("out", ozarr_dataset_create("nulls-ds.zarr", 0, OZARR_CREATE_NEW, NULL));
     NULL_IS("location", ozarr_dataset_open(NULL, "r", &ods));
     NULL_IS("mode", ozarr_dataset_open("nulls-ds.zarr", NULL, &ods));
     NULL_IS("out", ozarr_dataset_open("nulls-ds.zarr", "r", NULL));
-    NULL_IS("out", ozarr_group_dataset(g, NULL));
-    OK(ozarr_dataset_create("nulls-ds.zarr", 0, OZARR_NEW, &ds));
-    NULL_IS("out", ozarr_dataset_group(ds, NULL));
+    NULL_IS("out", ozarr_group_open_dataset(g, NULL));
+    OK(ozarr_dataset_create("nulls-ds.zarr", 0, OZARR_CREATE_NEW, &ds));
+    NULL_IS("out", ozarr_dataset_open_group(ds, NULL));
     NULL_IS("name", ozarr_dataset_define_dimension(ds, NULL, 2));
     OK(ozarr_dataset_define_dimension(ds, "x", 2));
     NULL_IS("name", ozarr_dataset_resize_dimension(ds, NULL, 2));
@@ -215,9 +215,9 @@ static void conventions(void) {
     ERR_SAYS(OZARR_ERR_NULL, "`dimensions[0]`", "NULL", ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, no_name, &oa));
     NULL_OK("out", ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, x, NULL));
     variable.type = OZARR_INT8, variable.rank = 1, variable.dimensions = x;
-    NULL_IS("name", ozarr_dataset_define_variable_ex(ds, NULL, &variable, OZARR_NEW, &oa));
-    NULL_IS("variable", ozarr_dataset_define_variable_ex(ds, "w", NULL, OZARR_NEW, &oa));
-    NULL_OK("out", ozarr_dataset_define_variable_ex(ds, "w", &variable, OZARR_NEW, NULL));
+    NULL_IS("name", ozarr_dataset_define_variable_ex(ds, NULL, &variable, OZARR_CREATE_NEW, &oa));
+    NULL_IS("variable", ozarr_dataset_define_variable_ex(ds, "w", NULL, OZARR_CREATE_NEW, &oa));
+    NULL_OK("out", ozarr_dataset_define_variable_ex(ds, "w", &variable, OZARR_CREATE_NEW, NULL));
     NULL_IS("name", ozarr_dataset_define_coordinate(ds, NULL, OZARR_INT8, 2, data, 2, "m", &oa));
     NULL_IS("data", ozarr_dataset_define_coordinate(ds, "y", OZARR_INT8, 2, NULL, 2, "m", &oa));
     NULL_OK("units", ozarr_dataset_define_coordinate(ds, "y", OZARR_INT8, 2, data, 2, NULL, &oa));
@@ -279,7 +279,7 @@ static void other_conventions(void) {
     NULL_IS("name", ozarr_attr_nc_type(ozarr_array_node(a), NULL, buf, sizeof buf, &len));
     NULL_IS("buf", ozarr_attr_nc_type(ozarr_array_node(a), "x", NULL, sizeof buf, &len));
     NULL_OK("len", ozarr_attr_nc_type(ozarr_array_node(a), "x", buf, sizeof buf, NULL));
-    OK(ozarr_group_create_at(st, "nc", 2, OZARR_NEW, &images));
+    OK(ozarr_group_create_at(st, "nc", 2, OZARR_CREATE_NEW, &images));
     NULL_IS("name", ozarr_group_nc_define_dimension(images, NULL, 2, false));
     ERR(OZARR_ERR_ARGUMENT, ozarr_group_nc_define_dimension(images, "x", -1, false));
     OK(ozarr_group_nc_define_dimension(images, "x", 2, true));
@@ -379,11 +379,11 @@ int main(void) {
     OK(ozarr_store_open("nulls.zarr", "r+", &st));
     OK(ozarr_context_new(&c));
     OK(ozarr_spec_new(OZARR_INT8, 2, SHAPE, &s));
-    OK(ozarr_group_create_at(st, "", 3, OZARR_NEW, &g));
-    OK(ozarr_group_create_at(st, "sub", 3, OZARR_NEW, &og));
+    OK(ozarr_group_create_at(st, "", 3, OZARR_CREATE_NEW, &g));
+    OK(ozarr_group_create_at(st, "sub", 3, OZARR_CREATE_NEW, &og));
     ozarr_group_free(og);
     og = NULL;
-    OK(ozarr_array_create_at(st, "a", s, OZARR_NEW, &a));
+    OK(ozarr_array_create_at(st, "a", s, OZARR_CREATE_NEW, &a));
     OK(ozarr_dtype_parse("<M8[s]", 2, &d));
     tables();
     OK(ozarr_dtype_struct(64, &p));
@@ -393,14 +393,14 @@ int main(void) {
     OK(ozarr_attr_set_bool(ozarr_array_node(a), "flag", true));
     OK(ozarr_attr_set_int64(ozarr_group_node(g), "number", 1));
     OK(ozarr_attr_set_string(ozarr_group_node(g), "text", "x"));
-    OK(ozarr_group_nodes(g, NULL, 1, &it));
+    OK(ozarr_group_list_nodes(g, NULL, 1, &it));
     OK(ozarr_node_iter_next(it, &flag));
     OK(ozarr_spec_set_inner_chunks(s, SHAPE));
-    OK(ozarr_array_create_at(st, "sharded", s, OZARR_NEW, &oa));
+    OK(ozarr_array_create_at(st, "sharded", s, OZARR_CREATE_NEW, &oa));
     OK(ozarr_shard_writer_new(oa, START, &w));
     OK(ozarr_appender_open(a, 0, 0, 0, &ap));
     OK(ozarr_array_chunk_write(a, START, false, data, 1));
-    OK(ozarr_array_chunks(a, false, &k));
+    OK(ozarr_array_list_chunks(a, false, &k));
     OK(ozarr_chunk_iter_next(k, &flag));
 
     const int64_t offsets[] = {0, 1, 2};
@@ -408,7 +408,7 @@ int main(void) {
     const char *bytes;
     const int64_t *all;
     int64_t two = 2;
-    OK(ozarr_array_create("nulls.zarr/texts", OZARR_STRING, 1, &two, NULL, OZARR_NEW, &texts));
+    OK(ozarr_array_create("nulls.zarr/texts", OZARR_STRING, 1, &two, NULL, OZARR_CREATE_NEW, &texts));
     OK(ozarr_array_read_varlen(texts, NULL, &v));
     NULL_IS("out", ozarr_array_read_varlen(texts, NULL, NULL));
     NULL_OK("region", ozarr_array_read_varlen(texts, NULL, &ov));
@@ -431,10 +431,10 @@ int main(void) {
     ozarr_array_free(texts);
 
     NULL_IS("info", ozarr_last_error_info(NULL));
-    NULL_IS("location", ozarr_array_create(NULL, OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_OVERWRITE, &oa));
-    NULL_IS("shape", ozarr_array_create("nulls.zarr/made", OZARR_INT8, 2, NULL, CHUNKS, OZARR_OVERWRITE, &oa));
-    NULL_OK("chunks", ozarr_array_create("nulls.zarr/made", OZARR_INT8, 2, SHAPE, NULL, OZARR_OVERWRITE, &oa));
-    NULL_IS("out", ozarr_array_create("nulls.zarr/made", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_OVERWRITE, NULL));
+    NULL_IS("location", ozarr_array_create(NULL, OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_CREATE_OVERWRITE, &oa));
+    NULL_IS("shape", ozarr_array_create("nulls.zarr/made", OZARR_INT8, 2, NULL, CHUNKS, OZARR_CREATE_OVERWRITE, &oa));
+    NULL_OK("chunks", ozarr_array_create("nulls.zarr/made", OZARR_INT8, 2, SHAPE, NULL, OZARR_CREATE_OVERWRITE, &oa));
+    NULL_IS("out", ozarr_array_create("nulls.zarr/made", OZARR_INT8, 2, SHAPE, CHUNKS, OZARR_CREATE_OVERWRITE, NULL));
     NULL_IS("location", ozarr_array_open(NULL, "r", &oa));
     NULL_IS("mode", ozarr_array_open("nulls.zarr/a", NULL, &oa));
     NULL_IS("out", ozarr_array_open("nulls.zarr/a", "r", NULL));
@@ -479,22 +479,22 @@ int main(void) {
     NULL_OK("length", ozarr_array_wait_growth(a, 0, 0, 0, NULL));
     NULL_IS("key", ozarr_node_set(ozarr_array_node(a), NULL, "true"));
     NULL_IS("value", ozarr_node_set(ozarr_array_node(a), "write_fill_chunks", NULL));
-    NULL_IS("location", ozarr_group_create(NULL, OZARR_OVERWRITE, &og));
-    NULL_IS("out", ozarr_group_create("nulls.zarr/made", OZARR_OVERWRITE, NULL));
+    NULL_IS("location", ozarr_group_create(NULL, OZARR_CREATE_OVERWRITE, &og));
+    NULL_IS("out", ozarr_group_create("nulls.zarr/made", OZARR_CREATE_OVERWRITE, NULL));
     NULL_IS("location", ozarr_group_open(NULL, "r", &og));
     NULL_IS("mode", ozarr_group_open("nulls.zarr", NULL, &og));
     NULL_IS("out", ozarr_group_open("nulls.zarr", "r", NULL));
-    NULL_IS("path", ozarr_group_create_group(g, NULL, OZARR_OVERWRITE, &og));
-    NULL_IS("out", ozarr_group_create_group(g, "made", OZARR_OVERWRITE, NULL));
+    NULL_IS("path", ozarr_group_create_group(g, NULL, OZARR_CREATE_OVERWRITE, &og));
+    NULL_IS("out", ozarr_group_create_group(g, "made", OZARR_CREATE_OVERWRITE, NULL));
     NULL_IS("path", ozarr_group_open_group(g, NULL, &og));
     NULL_IS("out", ozarr_group_open_group(g, "sub", NULL));
-    NULL_IS("path", ozarr_group_create_array(g, NULL, s, OZARR_OVERWRITE, &oa));
-    NULL_IS("spec", ozarr_group_create_array(g, "made", NULL, OZARR_OVERWRITE, &oa));
-    NULL_IS("out", ozarr_group_create_array(g, "made", s, OZARR_OVERWRITE, NULL));
+    NULL_IS("path", ozarr_group_create_array(g, NULL, s, OZARR_CREATE_OVERWRITE, &oa));
+    NULL_IS("spec", ozarr_group_create_array(g, "made", NULL, OZARR_CREATE_OVERWRITE, &oa));
+    NULL_IS("out", ozarr_group_create_array(g, "made", s, OZARR_CREATE_OVERWRITE, NULL));
     NULL_IS("path", ozarr_group_open_array(g, NULL, &oa));
     NULL_IS("out", ozarr_group_open_array(g, "a", NULL));
-    NULL_OK("pattern", ozarr_group_nodes(g, NULL, 1, &oi));
-    NULL_IS("out", ozarr_group_nodes(g, "*", 1, NULL));
+    NULL_OK("pattern", ozarr_group_list_nodes(g, NULL, 1, &oi));
+    NULL_IS("out", ozarr_group_list_nodes(g, "*", 1, NULL));
     NULL_IS("more", ozarr_node_iter_next(it, NULL));
     NULL_IS("buf", ozarr_node_iter_name(it, NULL, sizeof buf, &len));
     NULL_OK("len", ozarr_node_iter_name(it, buf, sizeof buf, NULL));
@@ -516,7 +516,7 @@ int main(void) {
     NULL_IS("data", ozarr_array_chunk_write(a, START, false, NULL, 1));
     NULL_IS("index", ozarr_array_chunk_erase(a, NULL, false, &flag));
     NULL_IS("stored", ozarr_array_chunk_erase(a, START, false, NULL));
-    NULL_IS("out", ozarr_array_chunks(a, false, NULL));
+    NULL_IS("out", ozarr_array_list_chunks(a, false, NULL));
     NULL_IS("more", ozarr_chunk_iter_next(k, NULL));
     NULL_IS("index", ozarr_chunk_iter_index(k, NULL));
     NULL_IS("offset", ozarr_chunk_iter_place(k, NULL, &i64));
@@ -582,9 +582,9 @@ int main(void) {
     NULL_IS("out", ozarr_spec_new(OZARR_INT8, 2, SHAPE, NULL));
     NULL_IS("document", ozarr_spec_from_json(NULL, &os));
     NULL_IS("out", ozarr_spec_from_json(DOCUMENT, NULL));
-    NULL_IS("location", ozarr_array_create_ex(NULL, s, OZARR_OVERWRITE, &oa));
-    NULL_IS("spec", ozarr_array_create_ex("nulls.zarr/made", NULL, OZARR_OVERWRITE, &oa));
-    NULL_IS("out", ozarr_array_create_ex("nulls.zarr/made", s, OZARR_OVERWRITE, NULL));
+    NULL_IS("location", ozarr_array_create_ex(NULL, s, OZARR_CREATE_OVERWRITE, &oa));
+    NULL_IS("spec", ozarr_array_create_ex("nulls.zarr/made", NULL, OZARR_CREATE_OVERWRITE, &oa));
+    NULL_IS("out", ozarr_array_create_ex("nulls.zarr/made", s, OZARR_CREATE_OVERWRITE, NULL));
     NULL_IS("chunks", ozarr_spec_set_chunks(s, NULL));
     NULL_IS("chunks", ozarr_spec_set_inner_chunks(s, NULL));
     NULL_IS("extents", ozarr_spec_set_chunk_extents(s, 0, 2, NULL));
@@ -609,7 +609,7 @@ int main(void) {
     NULL_IS("name", ozarr_dtype_add_field(p, NULL, 32, d, 0, NULL));
     NULL_IS("field", ozarr_dtype_add_field(p, "y", 32, NULL, 0, NULL));
     NULL_IS("shape", ozarr_dtype_add_field(p, "y", 32, d, 1, NULL));
-    NULL_IS("out", ozarr_array_dtype(a, NULL));
+    NULL_IS("out", ozarr_array_copy_dtype(a, NULL));
     NULL_IS("shape", ozarr_spec_new_dtype(d, 2, NULL, &os));
     NULL_IS("out", ozarr_spec_new_dtype(d, 2, SHAPE, NULL));
     NULL_IS("dtype", ozarr_spec_set_fill_dtype(s, NULL, &i64, 8));
@@ -634,7 +634,7 @@ int main(void) {
     NULL_IS("buf", ozarr_dtype_field_name(p, 0, NULL, sizeof buf, &len));
     NULL_OK("len", ozarr_dtype_field_name(p, 0, buf, sizeof buf, NULL));
     NULL_IS("offset", ozarr_dtype_field_offset(p, 0, NULL));
-    NULL_IS("out", ozarr_dtype_field_dtype(p, 0, NULL));
+    NULL_IS("out", ozarr_dtype_copy_field_dtype(p, 0, NULL));
     NULL_IS("shape", ozarr_dtype_field_shape(p, 0, NULL, 2, &i32));
     NULL_IS("rank", ozarr_dtype_field_shape(p, 0, numbers, 2, NULL));
     NULL_IS("value", ozarr_dtype_default_scalar(d, NULL, 8));
@@ -652,13 +652,13 @@ int main(void) {
     NULL_OK("options", ozarr_store_open_ex(c, "nulls.zarr", "r", NULL, &ost));
     NULL_IS("out", ozarr_store_open_ex(c, "nulls.zarr", "r", OPTIONS, NULL));
     NULL_IS("out", ozarr_store_memory(NULL));
-    NULL_IS("path", ozarr_array_create_at(st, NULL, s, OZARR_OVERWRITE, &oa));
-    NULL_IS("spec", ozarr_array_create_at(st, "made", NULL, OZARR_OVERWRITE, &oa));
-    NULL_IS("out", ozarr_array_create_at(st, "made", s, OZARR_OVERWRITE, NULL));
+    NULL_IS("path", ozarr_array_create_at(st, NULL, s, OZARR_CREATE_OVERWRITE, &oa));
+    NULL_IS("spec", ozarr_array_create_at(st, "made", NULL, OZARR_CREATE_OVERWRITE, &oa));
+    NULL_IS("out", ozarr_array_create_at(st, "made", s, OZARR_CREATE_OVERWRITE, NULL));
     NULL_IS("path", ozarr_array_open_at(st, NULL, &oa));
     NULL_IS("out", ozarr_array_open_at(st, "a", NULL));
-    NULL_IS("path", ozarr_group_create_at(st, NULL, 0, OZARR_OVERWRITE, &og));
-    NULL_IS("out", ozarr_group_create_at(st, "made", 0, OZARR_OVERWRITE, NULL));
+    NULL_IS("path", ozarr_group_create_at(st, NULL, 0, OZARR_CREATE_OVERWRITE, &og));
+    NULL_IS("out", ozarr_group_create_at(st, "made", 0, OZARR_CREATE_OVERWRITE, NULL));
     NULL_IS("path", ozarr_group_open_at(st, NULL, &og));
     NULL_IS("out", ozarr_group_open_at(st, "sub", NULL));
     NULL_IS("path", ozarr_store_node_kind(st, NULL, &i32));
@@ -694,7 +694,7 @@ int main(void) {
     NULL_IS("source", ozarr_migrate(NULL, "made.zarr", 0, NULL, NULL));
     NULL_IS("dest", ozarr_migrate("nulls.zarr", NULL, 0, NULL, NULL));
     NULL_OK("user", ozarr_migrate("nulls.zarr", "migrated.zarr", 0, NULL, NULL));
-    NULL_IS("out", ozarr_array_spec(a, 0, NULL));
+    NULL_IS("out", ozarr_array_copy_spec(a, 0, NULL));
     NULL_IS("source", ozarr_copy(NULL, "made.zarr", NULL));
     NULL_IS("dest", ozarr_copy("nulls.zarr", NULL, NULL));
     NULL_OK("options", ozarr_copy("nulls.zarr", "reshaped.zarr", NULL));
@@ -702,20 +702,20 @@ int main(void) {
     NULL_IS("dest_path", ozarr_copy_at(st, "a", st, NULL, NULL));
     NULL_IS("dest_store", ozarr_copy_at(st, "a", NULL, "made", NULL));
     NULL_OK("options", ozarr_copy_at(st, "a", st, "copied", NULL));
-    NULL_IS("source", ozarr_node_copy(NULL, "made.zarr", OZARR_NEW, 0, NULL, NULL));
-    NULL_IS("dest", ozarr_node_copy("nulls.zarr", NULL, OZARR_NEW, 0, NULL, NULL));
-    NULL_OK("user", ozarr_node_copy("nulls.zarr", "copied.zarr", OZARR_NEW, 0, NULL, NULL));
-    NULL_IS("dest_store", ozarr_node_copy_at(st, "a", NULL, "made", OZARR_NEW, 0, NULL, NULL));
-    NULL_OK("user", ozarr_node_copy_at(st, "a", st, "again", OZARR_NEW, 0, NULL, NULL));
-    NULL_IS("path", ozarr_node_copy_at(st, NULL, st, "made", OZARR_NEW, 0, NULL, NULL));
-    NULL_IS("dest_path", ozarr_node_copy_at(st, "a", st, NULL, OZARR_NEW, 0, NULL, NULL));
+    NULL_IS("source", ozarr_node_copy(NULL, "made.zarr", OZARR_CREATE_NEW, 0, NULL, NULL));
+    NULL_IS("dest", ozarr_node_copy("nulls.zarr", NULL, OZARR_CREATE_NEW, 0, NULL, NULL));
+    NULL_OK("user", ozarr_node_copy("nulls.zarr", "copied.zarr", OZARR_CREATE_NEW, 0, NULL, NULL));
+    NULL_IS("dest_store", ozarr_node_copy_at(st, "a", NULL, "made", OZARR_CREATE_NEW, 0, NULL, NULL));
+    NULL_OK("user", ozarr_node_copy_at(st, "a", st, "again", OZARR_CREATE_NEW, 0, NULL, NULL));
+    NULL_IS("path", ozarr_node_copy_at(st, NULL, st, "made", OZARR_CREATE_NEW, 0, NULL, NULL));
+    NULL_IS("dest_path", ozarr_node_copy_at(st, "a", st, NULL, OZARR_CREATE_NEW, 0, NULL, NULL));
     NULL_IS("out", ozarr_context_new(NULL));
     NULL_IS("key", ozarr_context_set(c, NULL, "1"));
     NULL_IS("value", ozarr_context_set(c, "threads", NULL));
     NULL_IS("key", ozarr_context_get(c, NULL, buf, sizeof buf, &len));
     NULL_IS("buf", ozarr_context_get(c, "threads", NULL, sizeof buf, &len));
     NULL_OK("len", ozarr_context_get(c, "threads", buf, sizeof buf, NULL));
-    NULL_OK("user", ozarr_context_set_log(c, OZARR_LOG_OFF, NULL, NULL));
+    NULL_OK("user", ozarr_context_set_log(c, OZARR_LOG_LEVEL_OFF, NULL, NULL));
 
     CHECK(strstr(ozarr_last_error(), "`buf`") != NULL);
     /* An order that is unknown is taken as C's. */
@@ -757,16 +757,16 @@ int main(void) {
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
         const char *bad = BAD[i], *names[] = {bad, NULL}, *key[] = {bad, "x", NULL}, *value[] = {"file.sync", bad, NULL};
 #define BAD_TEXT(argument, call) ERR_SAYS(OZARR_ERR_ARGUMENT, "`" argument "`", "UTF-8", call)
-        BAD_TEXT("location", ozarr_array_create(bad, OZARR_INT8, 2, SHAPE, NULL, OZARR_NEW, &oa));
-        BAD_TEXT("location", ozarr_array_create_ex(bad, s, OZARR_NEW, &oa));
-        BAD_TEXT("location", ozarr_group_create(bad, OZARR_NEW, &og));
+        BAD_TEXT("location", ozarr_array_create(bad, OZARR_INT8, 2, SHAPE, NULL, OZARR_CREATE_NEW, &oa));
+        BAD_TEXT("location", ozarr_array_create_ex(bad, s, OZARR_CREATE_NEW, &oa));
+        BAD_TEXT("location", ozarr_group_create(bad, OZARR_CREATE_NEW, &og));
         BAD_TEXT("location", ozarr_store_open(bad, "r", &ost));
         BAD_TEXT("location", ozarr_node_open(bad, "r", &oa, &og));
         BAD_TEXT("location", ozarr_node_erase(bad));
         BAD_TEXT("source", ozarr_migrate(bad, "made.zarr", 0, NULL, NULL));
         BAD_TEXT("dest", ozarr_migrate("nulls.zarr", bad, 0, NULL, NULL));
         BAD_TEXT("mode", ozarr_array_open("nulls.zarr/a", bad, &oa));
-        BAD_TEXT("path", ozarr_array_create_at(st, bad, s, OZARR_NEW, &oa));
+        BAD_TEXT("path", ozarr_array_create_at(st, bad, s, OZARR_CREATE_NEW, &oa));
         BAD_TEXT("path", ozarr_group_open_group(g, bad, &og));
         BAD_TEXT("path", ozarr_store_node_kind(st, bad, &i32));
         BAD_TEXT("key", ozarr_store_key_put(st, bad, "x", 1));

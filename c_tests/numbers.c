@@ -18,7 +18,7 @@ static void misfits_are_named(void) {
     int16_t found[6][20];
     ozarr_array *a = NULL;
     ozarr_region region = OZARR_REGION_INIT;
-    OK(ozarr_array_create("misfit.zarr", OZARR_INT16, 2, shape, chunks, OZARR_NEW, &a));
+    OK(ozarr_array_create("misfit.zarr", OZARR_INT16, 2, shape, chunks, OZARR_CREATE_NEW, &a));
     for (int i = 0; i < 120; i++) values[i / 20][i % 20] = i + 1;
     values[3][17] = 70000;
     ERR_SAYS(OZARR_ERR_RANGE, "element [3, 17] is 70000, int16 ends at 32767", "c/1/3", transfer(a, 1, OZARR_INT32, values, sizeof values, 0));
@@ -48,7 +48,7 @@ static void policies(void) {
     double in[] = {300.7, -300.7, 1e300, -INFINITY, 5.0, 4294967297.0}, out[6];
     int8_t small[6];
     ozarr_array *a = NULL;
-    OK(ozarr_array_create("policy.zarr", OZARR_FLOAT64, 1, n, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("policy.zarr", OZARR_FLOAT64, 1, n, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_FLOAT64, in, sizeof in));
     ERR_SAYS(OZARR_ERR_RANGE, "element [0] is 300.7", "int8 ends at 127", transfer(a, 0, OZARR_INT8, small, 6, OZARR_OVERFLOW_ERROR));
     OK(transfer(a, 0, OZARR_INT8, small, 6, OZARR_OVERFLOW_SATURATE));
@@ -65,7 +65,7 @@ static void policies(void) {
     ERR_SAYS(OZARR_ERR_ARGUMENT, "overflow", "-1", transfer(a, 0, OZARR_INT8, small, 6, -1));
     ozarr_array_free(a);
     /* Stored narrow: 1e300 becomes infinite, or the largest. */
-    OK(ozarr_array_create("bfloat.zarr", OZARR_BFLOAT16, 1, n, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("bfloat.zarr", OZARR_BFLOAT16, 1, n, NULL, OZARR_CREATE_NEW, &a));
     ERR(OZARR_ERR_RANGE, ozarr_array_write(a, OZARR_FLOAT64, in, sizeof in));
     OK(transfer(a, 1, OZARR_FLOAT64, in, sizeof in, OZARR_OVERFLOW_WRAP));
     OK(ozarr_array_read(a, OZARR_FLOAT64, out, sizeof out));

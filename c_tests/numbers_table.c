@@ -32,7 +32,7 @@ static void in_threads(void) {
     ozarr_array *a = NULL;
     uint64_t state = 1;
     for (size_t i = 0; i < (size_t)MANY * 8; i++) state = state * 6364136223846793005u + 1442695040888963407u, values[i] = (unsigned char)(state >> 56);
-    if (OK(ozarr_array_create("numbers.zarr/many", OZARR_FLOAT64, 1, shape, chunk, OZARR_NEW, &a))) {
+    if (OK(ozarr_array_create("numbers.zarr/many", OZARR_FLOAT64, 1, shape, chunk, OZARR_CREATE_NEW, &a))) {
         OK(ozarr_array_write(a, OZARR_FLOAT64, values, (size_t)MANY * 8));
         for (ozarr_type type = OZARR_BOOL; type <= OZARR_FLOAT64; type++) {
             ozarr_memory memory = OZARR_MEMORY_INIT;
@@ -58,10 +58,10 @@ int conversion_table(void) {
         ozarr_array *a = NULL, *b = NULL;
         char location[64];
         snprintf(location, sizeof location, "numbers.zarr/t%d", (int)TYPES[file].type);
-        if (!OK(ozarr_array_create(location, TYPES[file].type, 1, shape, chunk, OZARR_NEW, &a))) continue;
+        if (!OK(ozarr_array_create(location, TYPES[file].type, 1, shape, chunk, OZARR_CREATE_NEW, &a))) continue;
         OK(ozarr_array_write(a, TYPES[file].type, bits, N * TYPES[file].size));
         snprintf(location, sizeof location, "numbers.zarr/w%d", (int)TYPES[file].type);
-        if (!OK(ozarr_array_create(location, TYPES[file].type, 1, shape, chunk, OZARR_NEW, &b))) continue;
+        if (!OK(ozarr_array_create(location, TYPES[file].type, 1, shape, chunk, OZARR_CREATE_NEW, &b))) continue;
         for (size_t type = 0; type < TYPE_COUNT; type++) {
             for (ozarr_overflow overflow = OZARR_OVERFLOW_ERROR; overflow <= OZARR_OVERFLOW_SATURATE; overflow++) {
                 ozarr_memory memory = OZARR_MEMORY_INIT;

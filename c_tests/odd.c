@@ -51,9 +51,9 @@ int main(void) {
     double x = 0;
 
     OK(ozarr_store_open("odd.zarr", "r+", &st));
-    OK(ozarr_group_create_at(st, "empty", 2, OZARR_NEW, &g));
+    OK(ozarr_group_create_at(st, "empty", 2, OZARR_CREATE_NEW, &g));
     ozarr_group_free(g);
-    OK(ozarr_group_create_at(st, "nested", 2, OZARR_NEW, &g));
+    OK(ozarr_group_create_at(st, "nested", 2, OZARR_CREATE_NEW, &g));
     ozarr_group_free(g);
     ozarr_store_free(st);
     CHECK(remove("odd.zarr/empty/.zgroup") == 0);
@@ -64,7 +64,7 @@ int main(void) {
 
     /* The log is told once for each open, in the host's own world. */
     OK(ozarr_context_new(&ctx));
-    OK(ozarr_context_set_log(ctx, OZARR_LOG_WARNING, listen, &t));
+    OK(ozarr_context_set_log(ctx, OZARR_LOG_LEVEL_WARNING, listen, &t));
     st = open_with(ctx, NULL, NULL);
     EQUAL(t.count, 0);
     errno = 42;
@@ -76,7 +76,7 @@ int main(void) {
     EQUAL(fegetround(), FE_UPWARD);
     CHECK(fesetround(FE_TONEAREST) == 0);
     EQUAL(t.count, 1);
-    EQUAL(t.level, OZARR_LOG_WARNING);
+    EQUAL(t.level, OZARR_LOG_LEVEL_WARNING);
     EQUAL(t.inner, OZARR_OK);
     CHECK(strstr(t.first, "HD-10: empty/.zarray: ") == t.first);
     ERR(OZARR_ERR_TRUNCATED, ozarr_array_read(a, OZARR_AS_STORED, in, sizeof in));
@@ -87,7 +87,7 @@ int main(void) {
     ozarr_array_free(a);
 
     /* A store keeps what its context said; without a function, or at level 0, nothing is told. */
-    OK(ozarr_context_set_log(ctx, OZARR_LOG_WARNING, NULL, NULL));
+    OK(ozarr_context_set_log(ctx, OZARR_LOG_LEVEL_WARNING, NULL, NULL));
     OK(ozarr_array_open_at(st, "empty", &a));
     EQUAL(t.count, 3);
     ozarr_array_free(a);
@@ -98,7 +98,7 @@ int main(void) {
         EQUAL(t.count, 3);
         ozarr_array_free(a);
         ozarr_store_free(st);
-        OK(ozarr_context_set_log(ctx, OZARR_LOG_OFF, listen, &t));
+        OK(ozarr_context_set_log(ctx, OZARR_LOG_LEVEL_OFF, listen, &t));
     }
     ERR_SAYS(OZARR_ERR_ARGUMENT, "level", "3", ozarr_context_set_log(ctx, 3, listen, &t));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "level", "-1", ozarr_context_set_log(ctx, -1, listen, &t));
@@ -140,7 +140,7 @@ int main(void) {
     ozarr_array_free(a);
 
     /* New bare numbers are refused, unless they are allowed. */
-    OK(ozarr_group_create_at(st, "g", 3, OZARR_NEW, &g));
+    OK(ozarr_group_create_at(st, "g", 3, OZARR_CREATE_NEW, &g));
     ERR_SAYS(OZARR_ERR_RANGE, "non_finite", "NaN", ozarr_attr_set_double(ozarr_group_node(g), "nan", x));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "non_finite", "NaN", ozarr_attr_set_json(ozarr_group_node(g), "nan", "[NaN]"));
     ozarr_group_free(g);

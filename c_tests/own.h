@@ -70,8 +70,8 @@ static inline ozarr_status own_get_ranges(void *context, const char *key, const 
     for (size_t i = 0; i < count && !status; i++) {
         uint64_t from = r[i].offset, size = r[i].size;
         void *room = NULL;
-        if (r[i].kind == OZARR_RANGE_WHOLE) size = e->size;
-        if (r[i].kind == OZARR_RANGE_SUFFIX) from = size > e->size ? UINT64_MAX : e->size - size;
+        if (r[i].kind == OZARR_BYTE_RANGE_KIND_WHOLE) size = e->size;
+        if (r[i].kind == OZARR_BYTE_RANGE_KIND_SUFFIX) from = size > e->size ? UINT64_MAX : e->size - size;
         if (from > e->size || size > e->size - from) status = ozarr_set_error(OZARR_ERR_TRUNCATED, "the value is shorter");
         else if (!(status = ozarr_answer_room(answer, size, &room)) && size) memcpy(room, (char *)e->data + from, size);
         if (!status) atomic_fetch_add(&s->bytes, (int)size);
@@ -171,7 +171,7 @@ static inline ozarr_store_table own_table(own_store *s) {
     memset(s, 0, sizeof *s);
     pthread_mutex_init(&s->mutex, NULL);
     s->token = 8;
-    t.flags = OZARR_STORE_VERSIONS;
+    t.flags = OZARR_STORE_HAS_VERSIONS;
     t.name = "own:";
     t.context = s;
     t.destroy = own_destroy;

@@ -27,7 +27,7 @@ static void round_trip(const char *compressor) {
     OK(ozarr_spec_new(OZARR_INT32, 1, shape, &spec));
     OK(ozarr_spec_set_compressor(spec, compressor, 5));
     OK(ozarr_spec_set_checksum(spec, true));
-    OK(ozarr_array_create_ex(path, spec, OZARR_NEW, &array));
+    OK(ozarr_array_create_ex(path, spec, OZARR_CREATE_NEW, &array));
     OK(ozarr_array_write(array, OZARR_INT32, out, sizeof out));
     OK(ozarr_array_close(array));
     OK(ozarr_array_open(path, "r", &array));

@@ -100,7 +100,7 @@ static void random_regions(void) {
             OK(ozarr_spec_set_chunks(s, cases[i].chunks));
             if (cases[i].inner[0]) OK(ozarr_spec_set_inner_chunks(s, cases[i].inner));
             OK(ozarr_spec_set_order(s, cases[i].order));
-            OK(ozarr_array_create_ex("regions.zarr", s, OZARR_OVERWRITE, &a));
+            OK(ozarr_array_create_ex("regions.zarr", s, OZARR_CREATE_OVERWRITE, &a));
             against_a_model(a, wide ? OZARR_INT64 : OZARR_FLOAT64, 150);
             OK(ozarr_array_close(a));
             ozarr_spec_free(s);
@@ -112,7 +112,7 @@ static ozarr_array *small_array(void) {
     int32_t v[12];
     ozarr_array *a = NULL;
     for (int i = 0; i < 12; i++) v[i] = i;
-    OK(ozarr_array_create("small.zarr", OZARR_INT32, 2, shape, chunks, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_create("small.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
     OK(ozarr_array_write(a, OZARR_INT32, v, sizeof v));
     return a;
 }
@@ -211,13 +211,13 @@ static void extreme_ranks(void) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
     for (int d = 0; d < 64; d++) ones[d] = 1, minus[d] = -1;
     memory.data = &value, memory.size = sizeof value;
-    OK(ozarr_array_create("rank0.zarr", OZARR_FLOAT64, 0, NULL, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("rank0.zarr", OZARR_FLOAT64, 0, NULL, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write_ex(a, &region, &memory));
     memory.data = &in;
     OK(ozarr_array_read_ex(a, NULL, &memory));
     CHECK(in == 1.5);
     ozarr_array_free(a);
-    OK(ozarr_array_create("rank64.zarr", OZARR_FLOAT64, 64, ones, ones, OZARR_NEW, &a));
+    OK(ozarr_array_create("rank64.zarr", OZARR_FLOAT64, 64, ones, ones, OZARR_CREATE_NEW, &a));
     region.start = zeros, region.shape = ones, region.step = minus, memory.data = &value, memory.strides = minus;
     OK(ozarr_array_write_ex(a, &region, &memory));
     memory.data = &in, in = 0;
@@ -225,9 +225,9 @@ static void extreme_ranks(void) {
     CHECK(in == 1.5);
     ozarr_array_free(a);
     a = NULL;
-    ERR_SAYS(OZARR_ERR_RANK, "65", "64", ozarr_array_create("rank65.zarr", OZARR_FLOAT64, 65, ones, NULL, OZARR_NEW, &a));
-    ERR(OZARR_ERR_RANK, ozarr_array_create("rank65.zarr", OZARR_FLOAT64, -1, ones, NULL, OZARR_NEW, &a));
-    OK(ozarr_array_create("empty.zarr", OZARR_FLOAT64, 2, empty, NULL, OZARR_NEW, &a));
+    ERR_SAYS(OZARR_ERR_RANK, "65", "64", ozarr_array_create("rank65.zarr", OZARR_FLOAT64, 65, ones, NULL, OZARR_CREATE_NEW, &a));
+    ERR(OZARR_ERR_RANK, ozarr_array_create("rank65.zarr", OZARR_FLOAT64, -1, ones, NULL, OZARR_CREATE_NEW, &a));
+    OK(ozarr_array_create("empty.zarr", OZARR_FLOAT64, 2, empty, NULL, OZARR_CREATE_NEW, &a));
     memory.data = NULL, memory.size = 0, memory.strides = NULL;
     OK(ozarr_array_read_ex(a, NULL, &memory));
     OK(ozarr_array_write_ex(a, NULL, &memory));

@@ -48,7 +48,7 @@ static ozarr_array *array_in(ozarr_store *s, const char *path, const char *compr
     OK(ozarr_spec_new(OZARR_INT32, 2, ALL, &spec));
     OK(ozarr_spec_set_chunks(spec, CHUNKS));
     OK(ozarr_spec_set_compressor(spec, compressor, -1));
-    OK(ozarr_array_create_at(s, path, spec, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_create_at(s, path, spec, OZARR_CREATE_OVERWRITE, &a));
     ozarr_spec_free(spec);
     return a;
 }
@@ -84,15 +84,15 @@ static void there_and_back(const char *threads, uint32_t delay, const char *comp
     ozarr_store *s = store_with(threads, delay);
     ozarr_array *a = array_in(s, "a", compressor);
     ozarr_request *r = NULL;
-    ozarr_state state = -1;
+    ozarr_request_state state = -1;
     bool done = false;
     double end = now() + 60;
     fill(out, 7, 3);
     r = write_all(a, out, 0);
     while (!done && now() < end) OK(ozarr_request_test(r, &done));
     CHECK(done);
-    OK(ozarr_request_state(r, &state));
-    EQUAL(state, OZARR_REQUEST_DONE);
+    OK(ozarr_request_get_state(r, &state));
+    EQUAL(state, OZARR_REQUEST_STATE_DONE);
     /* As often as one likes. */
     OK(ozarr_request_wait(r));
     OK(ozarr_request_wait(r));
@@ -139,7 +139,7 @@ static void order(const char *threads, uint32_t delay) {
     ozarr_store *s = store_with(threads, delay);
     ozarr_array *a = array_in(s, "a", "zstd"), *other = NULL;
     ozarr_request *r[MANY + 2] = {0};
-    ozarr_state state = -1;
+    ozarr_request_state state = -1;
     int64_t half[] = {ROWS / 2 + 1, COLUMNS}, low[] = {ROWS / 2 - 1, 0};
     for (int i = 0; i < MANY; i++) {
         fill(data[i], i, 0);
@@ -149,8 +149,8 @@ static void order(const char *threads, uint32_t delay) {
         if (i % 3 == 2) r[i] = write_all(a, data[i], 0);
     }
     OK(ozarr_array_iwrite_region(a, ORIGIN, half, OZARR_INT32, data[1], SIZE, 0, &r[MANY]));
-    OK(ozarr_request_state(r[MANY], &state));
-    CHECK(state == OZARR_REQUEST_QUEUED || state == OZARR_REQUEST_RUNNING || state == OZARR_REQUEST_DONE);
+    OK(ozarr_request_get_state(r[MANY], &state));
+    CHECK(state == OZARR_REQUEST_STATE_QUEUED || state == OZARR_REQUEST_STATE_RUNNING || state == OZARR_REQUEST_STATE_DONE);
     /* A read through another handle sees all that was submitted before. */
     OK(ozarr_array_open_at(s, "a", &other));
     r[MANY + 1] = read_all(other, in);
@@ -190,7 +190,7 @@ static void endings(const char *threads, uint32_t delay, const char *compressor)
     ozarr_store *s = store_with(threads, delay);
     ozarr_array *a = array_in(s, "a", compressor);
     ozarr_request *r = NULL;
-    ozarr_state state = -1;
+    ozarr_request_state state = -1;
     ozarr_error_info info = OZARR_ERROR_INFO_INIT;
     bool done = false;
     fill(out, 1, 1);
@@ -206,8 +206,8 @@ static void endings(const char *threads, uint32_t delay, const char *compressor)
             free(mine);
             ozarr_status status = ozarr_request_wait(r);
             CHECK(status == OZARR_OK || status == OZARR_ERR_CANCELLED);
-            OK(ozarr_request_state(r, &state));
-            EQUAL(state, status == OZARR_OK ? OZARR_REQUEST_DONE : OZARR_REQUEST_FAILED);
+            OK(ozarr_request_get_state(r, &state));
+            EQUAL(state, status == OZARR_OK ? OZARR_REQUEST_STATE_DONE : OZARR_REQUEST_STATE_FAILED);
             EQUAL(ozarr_request_test(r, &done), status);
             CHECK(done);
             OK(ozarr_request_error(r, &info));
@@ -265,7 +265,7 @@ static void deadlines(void) {
         ozarr_request *r = NULL, *two[2] = {0};
         ozarr_memory memory = OZARR_MEMORY_INIT;
         ozarr_request_options options = OZARR_REQUEST_OPTIONS_INIT;
-        ozarr_state state = -1;
+        ozarr_request_state state = -1;
         ozarr_status statuses[2] = {1, 1};
         int64_t index = 7;
         int32_t *mine = (int32_t *)calloc(CELLS, sizeof *mine);
@@ -275,8 +275,8 @@ static void deadlines(void) {
         OK(ozarr_array_iwrite_ex(a, NULL, &memory, NULL, &r));
         ERR_SAYS(OZARR_ERR_TIMEOUT, "goes on", "", ozarr_request_wait_timeout(r, 0.02));
         ERR(OZARR_ERR_TIMEOUT, ozarr_request_wait_timeout(r, 0));
-        OK(ozarr_request_state(r, &state));
-        EQUAL(state, OZARR_REQUEST_RUNNING);
+        OK(ozarr_request_get_state(r, &state));
+        EQUAL(state, OZARR_REQUEST_STATE_RUNNING);
         two[0] = r;
         ERR(OZARR_ERR_TIMEOUT, ozarr_requests_wait_any(2, two, 0.001, &index));
         EQUAL(index, -1);
@@ -291,8 +291,8 @@ static void deadlines(void) {
         OK(ozarr_array_iread_ex(a, NULL, &memory, &options, &r));
         ERR_SAYS(OZARR_ERR_TIMEOUT, "deadline", "", ozarr_request_wait(r));
         free(mine);
-        OK(ozarr_request_state(r, &state));
-        EQUAL(state, OZARR_REQUEST_FAILED);
+        OK(ozarr_request_get_state(r, &state));
+        EQUAL(state, OZARR_REQUEST_STATE_FAILED);
         ERR(OZARR_ERR_TIMEOUT, ozarr_request_wait(r));
         ozarr_request_free(r);
         ozarr_array_free(a);
@@ -616,7 +616,7 @@ static void forks(void) {
             int status = 0;
             bool done = false;
             int64_t index = -1;
-            ozarr_state state;
+            ozarr_request_state state;
             ozarr_error_info info = OZARR_ERROR_INFO_INIT;
             fill(out, round, 1);
             ozarr_request *r = write_all(a, out, round % 2 ? OZARR_REQUEST_COPY : 0);
@@ -627,7 +627,7 @@ static void forks(void) {
                 ERR(OZARR_ERR_FORKED, ozarr_request_wait(r));
                 ERR(OZARR_ERR_FORKED, ozarr_request_wait_timeout(r, 1));
                 ERR(OZARR_ERR_FORKED, ozarr_request_cancel(r));
-                ERR(OZARR_ERR_FORKED, ozarr_request_state(r, &state));
+                ERR(OZARR_ERR_FORKED, ozarr_request_get_state(r, &state));
                 ERR(OZARR_ERR_FORKED, ozarr_request_error(r, &info));
                 ERR(OZARR_ERR_FORKED, ozarr_requests_wait_all(1, &r, -1, NULL));
                 ERR(OZARR_ERR_FORKED, ozarr_requests_wait_any(1, &r, -1, &index));
@@ -658,12 +658,12 @@ static void forks(void) {
 static int64_t starts[40][2], shapes[40][2];
 static ozarr_region regions[40];
 static ozarr_memory memories[40];
-static ozarr_entry entries[40];
+static ozarr_batch_entry entries[40];
 
 static void entry(int i, const ozarr_array *a, int64_t row, int64_t column, int64_t rows, int64_t columns, int32_t *data) {
     ozarr_region region = OZARR_REGION_INIT;
     ozarr_memory memory = OZARR_MEMORY_INIT;
-    ozarr_entry e = OZARR_ENTRY_INIT;
+    ozarr_batch_entry e = OZARR_BATCH_ENTRY_INIT;
     starts[i][0] = row, starts[i][1] = column, shapes[i][0] = rows, shapes[i][1] = columns;
     region.start = starts[i], region.shape = shapes[i];
     memory.data = data, memory.size = (size_t)(rows * columns) * sizeof *data, memory.type = OZARR_INT32;
@@ -685,7 +685,7 @@ static void batches(const char *threads, uint32_t delay, bool sharded) {
         OK(ozarr_spec_new(OZARR_INT32, 2, ALL, &spec));
         OK(ozarr_spec_set_chunks(spec, sharded ? shard : CHUNKS));
         if (sharded) OK(ozarr_spec_set_inner_chunks(spec, inner));
-        OK(ozarr_array_create_at(s, k ? "b" : "a", spec, OZARR_NEW, &a[k]));
+        OK(ozarr_array_create_at(s, k ? "b" : "a", spec, OZARR_CREATE_NEW, &a[k]));
         ozarr_spec_free(spec);
         for (int i = 0; i < CELLS; i++) model[k][i] = i * (k + 1);
         OK(ozarr_array_write(a[k], OZARR_INT32, model[k], SIZE));

@@ -151,7 +151,7 @@ static ozarr_array *create(const char *name, int32_t format, const int64_t *chun
     if (inner) OK(ozarr_spec_set_inner_chunks(spec, inner));
     OK(ozarr_spec_set_compressor(spec, compressor, -1));
     if (order) OK(ozarr_spec_set_order(spec, OZARR_ORDER_F));
-    OK(ozarr_array_create_ex(name, spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_ex(name, spec, OZARR_CREATE_NEW, &a));
     ozarr_spec_free(spec);
     return a;
 }
@@ -187,7 +187,7 @@ static void only_what_is_needed(void) {
         OK(ozarr_spec_new(OZARR_FLOAT64, 2, shape, &spec));
         OK(ozarr_spec_set_chunks(spec, compressed ? small : chunks));
         OK(ozarr_spec_set_compressor(spec, compressed ? "zstd" : "none", -1));
-        OK(ozarr_array_create_ex(compressed ? "many.zarr" : "one.zarr", spec, OZARR_NEW, &a));
+        OK(ozarr_array_create_ex(compressed ? "many.zarr" : "one.zarr", spec, OZARR_CREATE_NEW, &a));
         ozarr_spec_free(spec);
         double one = 1.5, *values = (double *)malloc(4000 * sizeof *values);
         OK(ozarr_array_fill(a, NULL, OZARR_FLOAT64, &one));
@@ -285,7 +285,7 @@ static void one_element_and_none(void) {
     double value = 3, read[2] = {0, 0};
     uint8_t mask[] = {1};
     OK(ozarr_spec_new(OZARR_FLOAT64, 0, NULL, &spec));
-    OK(ozarr_array_create_ex("scalar.zarr", spec, OZARR_NEW, &a));
+    OK(ozarr_array_create_ex("scalar.zarr", spec, OZARR_CREATE_NEW, &a));
     ozarr_spec_free(spec);
     OK(ozarr_array_fill(a, NULL, OZARR_FLOAT64, &value));
     OK(ozarr_array_read_points(a, 2, NULL, OZARR_FLOAT64, read, sizeof read));
@@ -295,7 +295,7 @@ static void one_element_and_none(void) {
     OK(ozarr_array_read_orthogonal(a, NULL, NULL, OZARR_FLOAT64, read, sizeof *read));
     CHECK(read[0] == 4);
     ozarr_array_free(a);
-    OK(ozarr_array_create("empty.zarr", OZARR_INT8, 2, none, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create("empty.zarr", OZARR_INT8, 2, none, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_read_orthogonal(a, counts, all, OZARR_INT8, NULL, 0));
     OK(ozarr_array_read_mask(a, NULL, NULL, OZARR_INT8, NULL, 0, NULL));
     ERR(OZARR_ERR_BOUNDS, ozarr_array_read_points(a, 1, none, OZARR_INT8, read, 1));

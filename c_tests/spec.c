@@ -21,7 +21,7 @@ static void works(const ozarr_spec *s) {
     ozarr_array *a = NULL;
     int16_t v[60], in[60];
     for (int i = 0; i < 60; i++) v[i] = (int16_t)(i * i - 300);
-    if (!OK(ozarr_array_create_ex("spec.zarr", s, OZARR_OVERWRITE, &a))) return;
+    if (!OK(ozarr_array_create_ex("spec.zarr", s, OZARR_CREATE_OVERWRITE, &a))) return;
     OK(ozarr_array_write(a, OZARR_INT16, v, sizeof v));
     OK(ozarr_array_close(a));
     OK(ozarr_array_open("spec.zarr", "r", &a));
@@ -145,7 +145,7 @@ static void suggestion(void) {
     OK(ozarr_spec_new(OZARR_FLOAT32, 3, big, &s));
     OK(ozarr_spec_suggest(s, why, sizeof why, NULL));
     CHECK(strlen(why) > 20);
-    OK(ozarr_array_create_ex("suggest.zarr", s, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_create_ex("suggest.zarr", s, OZARR_CREATE_OVERWRITE, &a));
     OK(ozarr_array_inner_chunk_shape(a, found));
     double bytes = 4.0 * (double)found[0] * (double)found[1] * (double)found[2];
     CHECK(bytes >= 1 << 18 && bytes <= 1 << 22);
@@ -193,7 +193,7 @@ static void uneven_pieces(void) {
     ERR_SAYS(OZARR_ERR_ARGUMENT, "7", "10", ozarr_spec_set_chunk_extents(s, 0, 2, rows));
     OK(ozarr_spec_set_chunk_extents(s, 0, 3, rows));
     OK(ozarr_spec_set_zarr_format(s, 2));
-    ERR_SAYS(OZARR_ERR_UNSUPPORTED, "chunks", "2", ozarr_array_create_ex("refused.zarr", s, OZARR_NEW, &a));
+    ERR_SAYS(OZARR_ERR_UNSUPPORTED, "chunks", "2", ozarr_array_create_ex("refused.zarr", s, OZARR_CREATE_NEW, &a));
     ozarr_spec_free(s);
 }
 
@@ -222,7 +222,7 @@ static void refusals(void) {
     works(s);
     OK(ozarr_spec_set_inner_chunks(s, inner));
     ozarr_array *a = NULL;
-    CHECK(ozarr_array_create_ex("refused.zarr", s, OZARR_NEW, &a) != OZARR_OK);
+    CHECK(ozarr_array_create_ex("refused.zarr", s, OZARR_CREATE_NEW, &a) != OZARR_OK);
     CHECK(a == NULL && file_content("refused.zarr/zarr.json", NULL) == NULL);
     ERR_SAYS(OZARR_ERR_ARGUMENT, "shape", "-1", ozarr_spec_new(OZARR_INT16, 2, negative, &other));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "type", "77", ozarr_spec_new(77, 2, SHAPE, &other));
@@ -262,11 +262,11 @@ static void compression_by_setters(void) {
             if (cases[i].zfp >= 0) OK(ozarr_spec_set_zfp(s, cases[i].zfp, cases[i].parameter));
             OK(ozarr_spec_set_checksum(s, true));
             if (kind == 2) OK(ozarr_spec_set_inner_chunks(s, inner));
-            ERR_SAYS(OZARR_ERR_STATE, "shape", "", ozarr_array_create_ex("typed.zarr", s, OZARR_OVERWRITE, &a));
+            ERR_SAYS(OZARR_ERR_STATE, "shape", "", ozarr_array_create_ex("typed.zarr", s, OZARR_CREATE_OVERWRITE, &a));
             OK(ozarr_spec_set_shape(s, shape));
             shows(s, kind == 0 ? cases[i].v2 : cases[i].v3);
             shows(s, kind == 0 ? "\"id\":\"crc32c\"" : "\"crc32c\"");
-            OK(ozarr_array_create_ex("typed.zarr", s, OZARR_OVERWRITE, &a));
+            OK(ozarr_array_create_ex("typed.zarr", s, OZARR_CREATE_OVERWRITE, &a));
             ozarr_spec_free(s);
             OK(ozarr_array_write(a, OZARR_FLOAT32, x, sizeof x));
             OK(ozarr_array_close(a));
@@ -295,7 +295,7 @@ static void compression_by_setters(void) {
     OK(ozarr_spec_new(OZARR_FLOAT32, 2, shape, &s));
     OK(ozarr_spec_set_inner_chunks(s, (const int64_t[]){7, 8}));
     ozarr_array *a = NULL;
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "dimension 0 is 7", "no chunks are set", ozarr_array_create_ex("inner.zarr", s, OZARR_NEW, &a));
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "dimension 0 is 7", "no chunks are set", ozarr_array_create_ex("inner.zarr", s, OZARR_CREATE_NEW, &a));
     ozarr_spec_free(s);
 }
 

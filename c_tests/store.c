@@ -58,7 +58,7 @@ static void raw_keys(const char *location, uint32_t want) {
     ERR(OZARR_ERR_NAME, ozarr_store_key_get(st, "a//k", buf, 7, &len));
     OK(ozarr_store_key_erase(st, "none", &flag));
     CHECK(!flag);
-    if (can & OZARR_CAN_ERASE) {
+    if (can & OZARR_STORE_CAN_ERASE) {
         OK(ozarr_store_key_erase(st, "a/k", &flag));
         CHECK(flag);
         TEXT(keys(st, "", ""), "a/l b");
@@ -70,7 +70,7 @@ static void raw_keys(const char *location, uint32_t want) {
     if (!location) return;
     OK(ozarr_store_open(location, "r", &st));
     OK(ozarr_store_capabilities(st, &can));
-    EQUAL(can, OZARR_CAN_LIST);
+    EQUAL(can, OZARR_STORE_CAN_LIST);
     ERR(OZARR_ERR_READ_ONLY, ozarr_store_key_put(st, "b", "y", 1));
     ERR(OZARR_ERR_READ_ONLY, ozarr_store_key_erase(st, "b", &flag));
     ozarr_store_free(st);
@@ -102,7 +102,7 @@ static void arrays_in_an_archive(void) {
     int32_t values[16], in[16], fill[4] = {0};
     ozarr_array *a = NULL, *b = NULL;
     for (int i = 0; i < 16; i++) values[i] = i + 1;
-    OK(ozarr_array_create("arrays.zip/deep/a", OZARR_INT32, 2, shape, chunks, OZARR_NEW, &a));
+    OK(ozarr_array_create("arrays.zip/deep/a", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, values, sizeof values));
     OK(ozarr_array_write_region(a, start, part, OZARR_INT32, fill, sizeof fill));
     OK(ozarr_attr_set_int64(ozarr_array_node(a), "n", 1));
@@ -117,10 +117,10 @@ static void arrays_in_an_archive(void) {
     OK(ozarr_array_shape(a, smaller));
     EQUAL(smaller[0], 4);
     OK(ozarr_array_close(a));
-    ERR(OZARR_ERR_EXISTS, ozarr_array_create("arrays.zip/deep/a", OZARR_INT32, 2, shape, chunks, OZARR_NEW, &a));
-    ERR_SAYS(OZARR_ERR_UNSUPPORTED, "arrays.zip", "cannot erase", ozarr_array_create("arrays.zip/deep/a", OZARR_INT32, 2, shape, chunks, OZARR_OVERWRITE, &a));
+    ERR(OZARR_ERR_EXISTS, ozarr_array_create("arrays.zip/deep/a", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_NEW, &a));
+    ERR_SAYS(OZARR_ERR_UNSUPPORTED, "arrays.zip", "cannot erase", ozarr_array_create("arrays.zip/deep/a", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
     ERR(OZARR_ERR_UNSUPPORTED, ozarr_node_erase("arrays.zip/deep"));
-    OK(ozarr_array_create("arrays.zip/b", OZARR_INT32, 2, shape, chunks, OZARR_OVERWRITE, &b));
+    OK(ozarr_array_create("arrays.zip/b", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &b));
     OK(ozarr_array_close(b));
     OK(ozarr_array_open("arrays.zip/deep/a", "r", &a));
     memset(in, 0x55, sizeof in);
@@ -151,9 +151,9 @@ static void repair(void) {
 }
 
 int main(void) {
-    raw_keys(NULL, OZARR_CAN_WRITE | OZARR_CAN_LIST | OZARR_CAN_ERASE);
-    raw_keys("keys.zarr", OZARR_CAN_WRITE | OZARR_CAN_LIST | OZARR_CAN_ERASE);
-    raw_keys("keys.zip", OZARR_CAN_WRITE | OZARR_CAN_LIST);
+    raw_keys(NULL, OZARR_STORE_CAN_WRITE | OZARR_STORE_CAN_LIST | OZARR_STORE_CAN_ERASE);
+    raw_keys("keys.zarr", OZARR_STORE_CAN_WRITE | OZARR_STORE_CAN_LIST | OZARR_STORE_CAN_ERASE);
+    raw_keys("keys.zip", OZARR_STORE_CAN_WRITE | OZARR_STORE_CAN_LIST);
     the_hosts_environment();
     arrays_in_an_archive();
     repair();

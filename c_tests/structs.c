@@ -8,7 +8,7 @@ static ozarr_array *made(const char *name) {
     const int64_t shape[] = {4};
     const int32_t data[] = {1, 2, 3, 4};
     ozarr_array *a = NULL;
-    OK(ozarr_array_create(name, OZARR_INT32, 1, shape, NULL, OZARR_NEW, &a));
+    OK(ozarr_array_create(name, OZARR_INT32, 1, shape, NULL, OZARR_CREATE_NEW, &a));
     OK(ozarr_array_write(a, OZARR_INT32, data, sizeof data));
     return a;
 }
@@ -25,7 +25,7 @@ static void zero_is_the_first_size(void) {
     OK(ozarr_array_read_ex(a, &region, &memory));
     CHECK(in[0] == 2 && in[1] == 3);
 
-    ozarr_entry entries[2] = {{0}, {0}};
+    ozarr_batch_entry entries[2] = {{0}, {0}};
     entries[0].array = entries[1].array = a;
     entries[0].region = entries[1].region = &region;
     entries[0].memory = &memory;
@@ -60,9 +60,9 @@ static void zero_is_the_first_size(void) {
     ozarr_variable variable = {0};
     variable.type = OZARR_INT16, variable.rank = 1, variable.dimensions = dims;
     ozarr_dataset *ds = NULL;
-    OK(ozarr_dataset_create("zero_ds.zarr", 3, OZARR_NEW, &ds));
+    OK(ozarr_dataset_create("zero_ds.zarr", 3, OZARR_CREATE_NEW, &ds));
     OK(ozarr_dataset_define_dimension(ds, "x", 3));
-    OK(ozarr_dataset_define_variable_ex(ds, "v", &variable, OZARR_NEW, NULL));
+    OK(ozarr_dataset_define_variable_ex(ds, "v", &variable, OZARR_CREATE_NEW, NULL));
     OK(ozarr_dataset_close(ds));
     OK(ozarr_array_close(a));
 }
@@ -93,14 +93,14 @@ static void outputs_fill_the_smaller_of_both(void) {
 
 /* The entries of a batch are as far apart as the first one says. */
 static void entries_are_as_large_as_the_first(void) {
-    struct { ozarr_entry known; int64_t later; } newer[3];
+    struct { ozarr_batch_entry known; int64_t later; } newer[3];
     ozarr_array *a = made("entries.zarr");
     int32_t in[3][4] = {{0}};
     ozarr_memory memory[3];
     for (int i = 0; i < 3; i++) {
         ozarr_memory_init(&memory[i]);
         memory[i].data = in[i], memory[i].size = sizeof in[i];
-        ozarr_entry_init(&newer[i].known);
+        ozarr_batch_entry_init(&newer[i].known);
         newer[i].known.struct_size = sizeof newer[i];
         newer[i].known.array = a, newer[i].known.memory = &memory[i], newer[i].later = 0;
     }
@@ -108,7 +108,7 @@ static void entries_are_as_large_as_the_first(void) {
     for (int i = 0; i < 3; i++) EQUAL(in[i][3], 4);
     newer[2].later = 1;
     ERR_SAYS(OZARR_ERR_UNSUPPORTED, "entries[2]", "came after", ozarr_read_many(3, &newer[0].known));
-    newer[2].later = 0, newer[1].known.struct_size = sizeof(ozarr_entry);
+    newer[2].later = 0, newer[1].known.struct_size = sizeof(ozarr_batch_entry);
     ERR_SAYS(OZARR_ERR_ARGUMENT, "entries[1]", "first entry", ozarr_read_many(3, &newer[0].known));
     newer[0].known.struct_size = 8;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "entries[0]", "struct_size", ozarr_read_many(3, &newer[0].known));

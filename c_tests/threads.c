@@ -55,7 +55,7 @@ int main(void) {
     static int32_t all[ROWS][COLUMNS];
     int64_t shape[] = {ROWS, COLUMNS}, chunks[] = {16, 32};
     pthread_t threads[THREADS];
-    OK(ozarr_array_create("threads.zarr", OZARR_INT32, 2, shape, chunks, OZARR_NEW, &shared));
+    OK(ozarr_array_create("threads.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_NEW, &shared));
     pthread_barrier_init(&together, NULL, THREADS);
     for (intptr_t t = 0; t < THREADS; t++) pthread_create(&threads[t], NULL, work, (void *)t);
     for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);

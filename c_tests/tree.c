@@ -33,28 +33,28 @@ static void hierarchy(int32_t format) {
     char place[32];
     snprintf(place, sizeof place, "v%d.zarr", (int)format);
     OK(ozarr_store_open(place, "r+", &st));
-    OK(ozarr_group_create_at(st, "", format, OZARR_NEW, &g));
+    OK(ozarr_group_create_at(st, "", format, OZARR_CREATE_NEW, &g));
     OK(ozarr_spec_new(OZARR_INT16, 2, shape, &s));
     OK(ozarr_spec_set_chunks(s, chunks));
     OK(ozarr_spec_set_zarr_format(s, format));
     for (size_t i = 0; i < 4; i++) {
-        OK(ozarr_group_create_array(g, paths[i], s, OZARR_NEW, &a));
+        OK(ozarr_group_create_array(g, paths[i], s, OZARR_CREATE_NEW, &a));
         ozarr_array_free(a);
     }
-    OK(ozarr_group_nodes(g, NULL, -1, &it));
+    OK(ozarr_group_list_nodes(g, NULL, -1, &it));
     TEXT(all(it), "a:1 b:2 b/c:2 b/c/d:1 b/e:1 größe:2 größe/ü:1");
-    OK(ozarr_group_nodes(g, NULL, 1, &it));
+    OK(ozarr_group_list_nodes(g, NULL, 1, &it));
     TEXT(all(it), "a:1 b:2 größe:2");
-    OK(ozarr_group_nodes(g, "**/?", -1, &it));
+    OK(ozarr_group_list_nodes(g, "**/?", -1, &it));
     TEXT(all(it), "a:1 b:2 b/c:2 b/c/d:1 b/e:1 größe/ü:1");
-    OK(ozarr_group_nodes(g, "**/?", 2, &it));
+    OK(ozarr_group_list_nodes(g, "**/?", 2, &it));
     TEXT(all(it), "a:1 b:2 b/c:2 b/e:1 größe/ü:1");
-    OK(ozarr_group_nodes(g, "b/*", -1, &it));
+    OK(ozarr_group_list_nodes(g, "b/*", -1, &it));
     TEXT(all(it), "b/c:2 b/e:1");
-    OK(ozarr_group_nodes(g, "none", 0, &it));
+    OK(ozarr_group_list_nodes(g, "none", 0, &it));
     TEXT(all(it), "");
     it = (ozarr_node_iter *)&shape;
-    ERR(OZARR_ERR_ARGUMENT, ozarr_group_nodes(g, "\xff", -1, &it));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_group_list_nodes(g, "\xff", -1, &it));
     CHECK(it == NULL);
 
     OK(ozarr_group_consolidate(g));
@@ -64,15 +64,15 @@ static void hierarchy(int32_t format) {
     ERR(OZARR_ERR_ARGUMENT, ozarr_group_rename(g, "b", "b/x"));
     ERR(OZARR_ERR_NAME, ozarr_group_rename(g, "b", "__x"));
     OK(ozarr_store_memory(&other));
-    OK(ozarr_group_create_at(other, "", format, OZARR_NEW, &to));
-    OK(ozarr_group_copy(g, "moved", to, "copy", OZARR_NEW));
-    OK(ozarr_group_nodes(to, NULL, -1, &it));
+    OK(ozarr_group_create_at(other, "", format, OZARR_CREATE_NEW, &to));
+    OK(ozarr_group_copy(g, "moved", to, "copy", OZARR_CREATE_NEW));
+    OK(ozarr_group_list_nodes(to, NULL, -1, &it));
     TEXT(all(it), "copy:2 copy/to:2 copy/to/d:1");
     OK(ozarr_group_erase(g, "größe"));
     bool current = false;
     OK(ozarr_group_consolidated_check(g, &current, buf, sizeof buf, &len));
     CHECK(current);
-    OK(ozarr_group_nodes(g, NULL, -1, &it));
+    OK(ozarr_group_list_nodes(g, NULL, -1, &it));
     TEXT(all(it), "a:1 b:2 b/e:1 moved:2 moved/to:2 moved/to/d:1");
 
     /* What is stored. */

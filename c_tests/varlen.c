@@ -31,7 +31,7 @@ static void texts(int32_t format) {
     OK(ozarr_spec_set_chunks(s, CHUNKS));
     OK(ozarr_spec_set_zarr_format(s, format));
     OK(ozarr_spec_set_fill_json(s, "\"none\""));
-    OK(ozarr_array_create_ex("texts.zarr", s, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_create_ex("texts.zarr", s, OZARR_CREATE_OVERWRITE, &a));
     ozarr_spec_free(s);
     OK(ozarr_array_type(a, &type));
     OK(ozarr_array_item_size(a, &item));
@@ -65,7 +65,7 @@ static void other_kinds(void) {
     static const char *const values[] = {"[1, null]", "\"x\"", "{\"k\":2.50}", "0", "true", "null"};
     const int64_t offsets[] = {0, 2, 2, 3, 4, 5, 6};
     int32_t number = 0;
-    OK(ozarr_array_create("bytes.zarr", OZARR_BYTES, 1, SIX, NULL, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_create("bytes.zarr", OZARR_BYTES, 1, SIX, NULL, OZARR_CREATE_OVERWRITE, &a));
     OK(ozarr_array_write_varlen(a, NULL, offsets, "\xff\x00wxyz", 6));
     const char *bytes = NULL;
     size_t len = 0;
@@ -75,7 +75,7 @@ static void other_kinds(void) {
     ozarr_array_free(a);
     OK(ozarr_spec_new(OZARR_JSON, 1, SIX, &s));
     OK(ozarr_spec_set_zarr_format(s, 2));
-    OK(ozarr_array_create_ex("json.zarr", s, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_create_ex("json.zarr", s, OZARR_CREATE_OVERWRITE, &a));
     ozarr_spec_free(s);
     OK(ozarr_array_write_strings(a, NULL, values));
     read_again(NULL);
@@ -84,7 +84,7 @@ static void other_kinds(void) {
     ozarr_array_free(a);
     OK(ozarr_spec_from_json("{\"zarr_format\":2,\"shape\":[2],\"chunks\":[2],\"dtype\":\"|O\",\"fill_value\":0,\"order\":\"C\","
                             "\"compressor\":null,\"filters\":[{\"id\":\"vlen-array\",\"dtype\":\">i2\"}]}", &s));
-    OK(ozarr_array_create_ex("lists.zarr", s, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_create_ex("lists.zarr", s, OZARR_CREATE_OVERWRITE, &a));
     ozarr_spec_free(s);
     const int16_t numbers[] = {1, -2, 3};
     const int64_t places[] = {0, 4, 6};
@@ -102,7 +102,7 @@ static void wrong_calls(void) {
     double number = 0;
     ozarr_memory memory = OZARR_MEMORY_INIT;
     memory.data = &number, memory.size = sizeof number;
-    OK(ozarr_array_create("wrong.zarr", OZARR_STRING, 1, SIX, NULL, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_create("wrong.zarr", OZARR_STRING, 1, SIX, NULL, OZARR_CREATE_OVERWRITE, &a));
     ERR_SAYS(OZARR_ERR_TYPE, "ozarr_array_read_varlen", "", ozarr_array_read(a, OZARR_AS_STORED, &number, sizeof number));
     ERR_SAYS(OZARR_ERR_TYPE, "ozarr_array_read_varlen", "", ozarr_array_read_ex(a, NULL, &memory));
     ERR(OZARR_ERR_TYPE, ozarr_array_write(a, OZARR_STRING, &number, sizeof number));
@@ -113,10 +113,10 @@ static void wrong_calls(void) {
     ERR_SAYS(OZARR_ERR_BOUNDS, "6", "", ozarr_varlen_get(v, 6, (const char *[]){NULL}, (size_t[]){0}));
     ERR(OZARR_ERR_BOUNDS, ozarr_varlen_get(v, -1, (const char *[]){NULL}, (size_t[]){0}));
     ozarr_array_free(a);
-    OK(ozarr_array_create("numbers.zarr", OZARR_FLOAT64, 1, SIX, NULL, OZARR_OVERWRITE, &a));
+    OK(ozarr_array_create("numbers.zarr", OZARR_FLOAT64, 1, SIX, NULL, OZARR_CREATE_OVERWRITE, &a));
     ERR_SAYS(OZARR_ERR_TYPE, "float64", "variable length", ozarr_array_read_varlen(a, NULL, &v));
     ozarr_array_free(a);
-    ERR(OZARR_ERR_UNSUPPORTED, ozarr_array_create("json3.zarr", OZARR_JSON, 1, SIX, NULL, OZARR_OVERWRITE, &a));
+    ERR(OZARR_ERR_UNSUPPORTED, ozarr_array_create("json3.zarr", OZARR_JSON, 1, SIX, NULL, OZARR_CREATE_OVERWRITE, &a));
 }
 
 int main(void) {

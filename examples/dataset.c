@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     for (int j = 0; j < NY; j++)
         for (int i = 0; i < NX; i++) height[j][i] = (float)(100 * j + i);
 
-    check(ozarr_dataset_create(argv[1], argc > 2 ? atoi(argv[2]) : 0, OZARR_OVERWRITE, &ds), "create");
+    check(ozarr_dataset_create(argv[1], argc > 2 ? atoi(argv[2]) : 0, OZARR_CREATE_OVERWRITE, &ds), "create");
     check(ozarr_dataset_define_coordinate(ds, "lat", OZARR_FLOAT64, NY, lat, sizeof lat, "degrees_north", NULL), "lat");
     check(ozarr_dataset_define_coordinate(ds, "lon", OZARR_FLOAT64, NX, lon, sizeof lon, "degrees_east", NULL), "lon");
     check(ozarr_dataset_define_time(ds, "time", NT, "hours since 2026-01-01", "standard", &time), "time");
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
     ozarr_memory memory = OZARR_MEMORY_INIT;
     v.type = OZARR_INT16, v.rank = 3, v.dimensions = dims;
     v.units = "K", v.long_name = "temperature", v.missing = &missing, v.scale_factor = 0.01, v.add_offset = 273.15;
-    check(ozarr_dataset_define_variable_ex(ds, "t", &v, OZARR_NEW, &a), "t");
+    check(ozarr_dataset_define_variable_ex(ds, "t", &v, OZARR_CREATE_NEW, &a), "t");
     memory.data = t, memory.size = sizeof t, memory.type = OZARR_FLOAT64;
     check(ozarr_array_write_packed(a, NULL, &memory), "t");
     ozarr_array_free(a);
@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
     ozarr_array_free(a);
     check(ozarr_dataset_set_coordinate(ds, "height"), "height");
     check(ozarr_dataset_set_coordinate(ds, "run"), "run");
-    check(ozarr_dataset_group(ds, &g), "group");
+    check(ozarr_dataset_open_group(ds, &g), "group");
     check(ozarr_attr_set_string(ozarr_group_node(g), "title", "six-hourly temperatures"), "title");
     ozarr_group_free(g);
     ozarr_array_free(time);

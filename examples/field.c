@@ -10,7 +10,7 @@ static int failed(void) {
 static int write_field(void) {
     ozarr_array *t = NULL;
     int64_t shape[] = {3, 4, 6}, chunks[] = {1, 4, 6};
-    if (ozarr_array_create("run.zarr/temperature", OZARR_FLOAT64, 3, shape, chunks, OZARR_OVERWRITE, &t)) return failed();
+    if (ozarr_array_create("run.zarr/temperature", OZARR_FLOAT64, 3, shape, chunks, OZARR_CREATE_OVERWRITE, &t)) return failed();
     for (int64_t step = 0; step < 3; step++) {
         double plane[4][6];
         int64_t start[] = {step, 0, 0};

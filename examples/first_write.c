@@ -12,7 +12,7 @@ int main(void) {
     for (int j = 0; j < 64; j++)
         for (int i = 0; i < 64; i++) u[0][j][i] = 300.0 + 0.1 * j + 0.01 * i;
 
-    if (ozarr_array_create("run.zarr/temperature", OZARR_FLOAT64, 3, shape, NULL /* chunks: suggested */, OZARR_NEW, &t)) goto fail;
+    if (ozarr_array_create("run.zarr/temperature", OZARR_FLOAT64, 3, shape, NULL /* chunks: suggested */, OZARR_CREATE_NEW, &t)) goto fail;
     if (ozarr_array_write_region(t, start, count, OZARR_FLOAT64, u, sizeof u)) goto fail;
     if (ozarr_array_close(t)) goto fail;
     printf("step 10 is in run.zarr/temperature\n");

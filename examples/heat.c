@@ -109,7 +109,7 @@ static void create_axis(const field *f, ozarr_group *g, const char *name) {
     for (int64_t i = 0; i < f->n; i++) v[i] = ((double)i + 0.5) * f->dx;
     check(ozarr_spec_new(OZARR_FLOAT64, 1, &f->n, &spec), name);
     check(ozarr_spec_set_dimension_names(spec, &name), name);
-    check(ozarr_group_create_array(g, name, spec, OZARR_OVERWRITE, &a), name);
+    check(ozarr_group_create_array(g, name, spec, OZARR_CREATE_OVERWRITE, &a), name);
     text(a, "units", "m");
     check(ozarr_array_write(a, OZARR_FLOAT64, v, (size_t)f->n * sizeof *v), name);
     check(ozarr_array_close(a), name);
@@ -128,7 +128,7 @@ static ozarr_array *create_growing(ozarr_group *g, const char *name, int32_t ran
     check(ozarr_spec_set_dimension_names(spec, names), name);
     check(ozarr_spec_set_fill_value(spec, OZARR_FLOAT64, &nan_fill), name);
     check(ozarr_spec_set_compressor(spec, "zstd", 3), name);
-    check(ozarr_group_create_array(g, name, spec, OZARR_OVERWRITE, &a), name);
+    check(ozarr_group_create_array(g, name, spec, OZARR_CREATE_OVERWRITE, &a), name);
     text(a, "units", units);
     ozarr_spec_free(spec);
     return a;
@@ -138,7 +138,7 @@ static ozarr_array *create_growing(ozarr_group *g, const char *name, int32_t ran
 static void create_all(const field *f, ozarr_store *store) {
     ozarr_group *g = NULL;
     int64_t shape[] = {0, f->n, f->n, f->n}, chunks[] = {1, f->n < 64 ? f->n : 64, f->n < 64 ? f->n : 64, f->n < 64 ? f->n : 64}, times = 1024;
-    check(ozarr_group_create_at(store, "", 3, OZARR_OPEN_IF_SAME, &g), "creating the group");
+    check(ozarr_group_create_at(store, "", 3, OZARR_CREATE_OPEN_IF_SAME, &g), "creating the group");
     check(ozarr_attrs_begin(ozarr_group_node(g)), "attributes");
     check(ozarr_attr_set_string(ozarr_group_node(g), "title", "Heat in a box"), "attributes");
     check(ozarr_attr_set_double(ozarr_group_node(g), "diffusivity", ALPHA), "attributes");
@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
 
     check(ozarr_store_open(argv[1], "r+", &store), argv[1]);
     check(ozarr_store_node_kind(store, "time", &kind), argv[1]);
-    if (kind != OZARR_NODE_ARRAY) create_all(&f, store);
+    if (kind != OZARR_NODE_KIND_ARRAY) create_all(&f, store);
     check(ozarr_array_open_at(store, "temperature", &temperature), "temperature");
     check(ozarr_array_open_at(store, "time", &time), "time");
     check(ozarr_array_shape(time, &done), "time");

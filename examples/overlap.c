@@ -56,7 +56,7 @@ static double run(const char *location, int64_t steps, int64_t n, enum how how) 
     for (size_t i = 0; i < cells; i++) field[0][i] = 300 + 50 * sin((double)i * 0.001);
     memcpy(field[1], field[0], size);
     memcpy(field[2], field[0], size);
-    if (how != NO_OUTPUT) check(ozarr_array_create(location, OZARR_FLOAT64, 4, shape, chunks, OZARR_OVERWRITE, &a));
+    if (how != NO_OUTPUT) check(ozarr_array_create(location, OZARR_FLOAT64, 4, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
 
     double began = now();
     for (int64_t k = 0; k < steps; k++) {

@@ -59,7 +59,7 @@ static int write_particles(void) {
         snprintf(all[i].kind, sizeof all[i].kind, i % 2 ? "star" : "gas");
     }
     if (ozarr_spec_new_dtype(particle, 1, shape, &spec) || ozarr_spec_set_zarr_format(spec, 2)) return failed();
-    if (ozarr_array_create_ex("snapshot.zarr/particles", spec, OZARR_OVERWRITE, &a)) return failed();
+    if (ozarr_array_create_ex("snapshot.zarr/particles", spec, OZARR_CREATE_OVERWRITE, &a)) return failed();
     ozarr_spec_free(spec);
     memory.data = all;
     memory.size = sizeof all;
@@ -107,7 +107,7 @@ int main(void) {
     char json[256];
     if (describe() || write_particles()) return 1;
     if (ozarr_array_open("snapshot.zarr/particles", "r+", &a)) return failed();
-    if (ozarr_array_dtype(a, &stored) || ozarr_dtype_to_json(stored, 2, json, sizeof json, NULL)) return failed();
+    if (ozarr_array_copy_dtype(a, &stored) || ozarr_dtype_to_json(stored, 2, json, sizeof json, NULL)) return failed();
     printf("%s\n", json);
     if (read_points(a) || change_masses(a)) return 1;
     ozarr_dtype *made[] = {f32, f64, i32, i64, text, particle, point};

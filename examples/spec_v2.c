@@ -45,7 +45,7 @@ static void single_array(const char *location) {
     printf("== %s\n", location);
     check(ozarr_store_open(location, "r+", &store));
     check(ozarr_spec_from_json(document, &spec));
-    check(ozarr_array_create_at(store, "", spec, OZARR_NEW, &array));
+    check(ozarr_array_create_at(store, "", spec, OZARR_CREATE_NEW, &array));
     show_keys("created", store);
     show_document(store, ".zarray");
     fill(array, 0, 0, 10, 10, 1);
@@ -73,15 +73,15 @@ static void hierarchy(const char *location) {
     double data[20 * 20];
     printf("== %s\n", location);
     check(ozarr_store_open(location, "r+", &store));
-    check(ozarr_group_create_at(store, "", 2, OZARR_NEW, &root));
+    check(ozarr_group_create_at(store, "", 2, OZARR_CREATE_NEW, &root));
     show_keys("root group", store);
     show_document(store, ".zgroup");
-    check(ozarr_group_create_at(store, "foo", 0, OZARR_NEW, &foo));
+    check(ozarr_group_create_at(store, "foo", 0, OZARR_CREATE_NEW, &foo));
     show_keys("group foo", store);
     check(ozarr_spec_new(OZARR_FLOAT64, 2, shape, &spec));
     check(ozarr_spec_set_chunks(spec, chunks));
     check(ozarr_spec_set_zarr_format(spec, 2));
-    check(ozarr_array_create_at(store, "foo/bar", spec, OZARR_NEW, &bar));
+    check(ozarr_array_create_at(store, "foo/bar", spec, OZARR_CREATE_NEW, &bar));
     for (int i = 0; i < 20 * 20; i++) data[i] = 42;
     check(ozarr_array_write(bar, OZARR_FLOAT64, data, sizeof data));
     check(ozarr_attr_set_string(ozarr_array_node(bar), "comment", "answer to life, the universe and everything"));
@@ -103,7 +103,7 @@ static void erase(const char *location) {
     uint32_t can;
     check(ozarr_store_open(location, "r+", &store));
     check(ozarr_store_capabilities(store, &can));
-    printf("%s can erase: %s\n", location, can & OZARR_CAN_ERASE ? "yes" : "no");
+    printf("%s can erase: %s\n", location, can & OZARR_STORE_CAN_ERASE ? "yes" : "no");
     ozarr_status status = ozarr_store_key_erase(store, "foo/bar/1.1", NULL);
     printf("erasing a chunk: %s\n", ozarr_status_name(status));
     ozarr_store_free(store);

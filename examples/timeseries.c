@@ -19,7 +19,7 @@ static ozarr_status open_or_create(const char *run, const char *name, int32_t ra
     int64_t none[] = {0, N, N}, chunks[] = {DEPTH, N, N};
     snprintf(location, sizeof location, "%s/%s", run, name);
     ozarr_status status = ozarr_array_open(location, "r+", out);
-    return status == OZARR_ERR_NOT_FOUND ? ozarr_array_create(location, OZARR_FLOAT64, rank, none, chunks, OZARR_NEW, out) : status;
+    return status == OZARR_ERR_NOT_FOUND ? ozarr_array_create(location, OZARR_FLOAT64, rank, none, chunks, OZARR_CREATE_NEW, out) : status;
 }
 
 static int write_run(const char *run) {

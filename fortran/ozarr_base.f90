@@ -257,14 +257,14 @@ contains
     if (status == OZARR_OK) out(:found) = out(found:1:-1)
   end subroutine reversed_numbers_of
 
-  ! What to do if there is a node already: `mode`, or OZARR_OVERWRITE where `overwrite` is true, or OZARR_NEW.
+  ! What to do if there is a node already: `mode`, or OZARR_CREATE_OVERWRITE where `overwrite` is true, or OZARR_CREATE_NEW.
   pure function create_mode(overwrite, mode) result(chosen)
     logical, intent(in), optional :: overwrite
     integer, intent(in), optional :: mode
     integer(c_int32_t) :: chosen
-    chosen = OZARR_NEW
+    chosen = OZARR_CREATE_NEW
     if (present(overwrite)) then
-      if (overwrite) chosen = OZARR_OVERWRITE
+      if (overwrite) chosen = OZARR_CREATE_OVERWRITE
     end if
     if (present(mode)) chosen = int(mode, c_int32_t)
   end function create_mode

@@ -125,12 +125,12 @@ contains
     call done(status, stat, errmsg)
   end subroutine store_memory
 
-  ! What stands at a path: OZARR_NODE_NONE, OZARR_NODE_ARRAY, ...
+  ! What stands at a path: OZARR_NODE_KIND_NONE, OZARR_NODE_KIND_ARRAY, ...
   function store_node_kind(self, path) result(kind)
     class(ozarr_store), intent(in) :: self
     character(*), intent(in) :: path
     integer(c_int32_t) :: kind
-    kind = OZARR_NODE_NONE
+    kind = OZARR_NODE_KIND_NONE
     call done(ozarr_store_node_kind(self%handle, c_text(path), kind))
   end function store_node_kind
 
@@ -272,8 +272,8 @@ contains
     call done(status, stat, errmsg)
   end subroutine group_create_store
 
-  ! The names of the children, sorted, padded with blanks; and their kinds: OZARR_NODE_ARRAY, OZARR_NODE_GROUP,
-  ! OZARR_NODE_UNKNOWN.
+  ! The names of the children, sorted, padded with blanks; and their kinds: OZARR_NODE_KIND_ARRAY, OZARR_NODE_KIND_GROUP,
+  ! OZARR_NODE_KIND_UNKNOWN.
   subroutine group_children(self, names, kinds, stat, errmsg)
     class(ozarr_group), intent(in) :: self
     character(:), allocatable, intent(out) :: names(:)
@@ -292,10 +292,10 @@ contains
       if (pass == 2) then
         allocate (character(len=longest) :: names(n))
         allocate (found(n))
-        found = OZARR_NODE_NONE
+        found = OZARR_NODE_KIND_NONE
       end if
       iter = c_null_ptr
-      status = ozarr_group_nodes(self%handle, depth=1_c_int32_t, out=iter)
+      status = ozarr_group_list_nodes(self%handle, depth=1_c_int32_t, out=iter)
       if (status == OZARR_OK) call walk(iter, pass == 2, status)
       call ozarr_node_iter_free(iter)
       if (status /= OZARR_OK) exit
@@ -432,7 +432,7 @@ contains
     call done(status, stat, errmsg)
   end subroutine node_attr_name
 
-  ! The kind of an attribute: OZARR_JSON_INTEGER, ...
+  ! The kind of an attribute: OZARR_JSON_KIND_INTEGER, ...
   subroutine node_attr_kind(self, name, kind, stat, errmsg)
     class(ozarr_node), intent(in) :: self
     character(*), intent(in) :: name

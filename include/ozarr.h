@@ -5,7 +5,7 @@
  *
  *     ozarr_array *t = NULL;
  *     int64_t shape[] = {100, 64, 64}, start[] = {0, 0, 0}, count[] = {1, 64, 64};
- *     if (ozarr_array_create("run.zarr/temperature", OZARR_FLOAT64, 3, shape, NULL, OZARR_NEW, &t))
+ *     if (ozarr_array_create("run.zarr/temperature", OZARR_FLOAT64, 3, shape, NULL, OZARR_CREATE_NEW, &t))
  *         goto fail;
  *     if (ozarr_array_write_region(t, start, count, OZARR_FLOAT64, u, sizeof u)) goto fail;
  *     if (ozarr_array_close(t)) goto fail;
@@ -369,11 +369,11 @@ enum {
 };
 
 enum {
-    OZARR_CAN_WRITE = 1,                 /**< A store can be written. */
-    OZARR_CAN_LIST = 2,                  /**< A store can list its keys. */
-    OZARR_CAN_ERASE = 4,                 /**< A store can erase what it holds. */
+    OZARR_STORE_CAN_WRITE = 1,           /**< A store can be written. */
+    OZARR_STORE_CAN_LIST = 2,            /**< A store can list its keys. */
+    OZARR_STORE_CAN_ERASE = 4,           /**< A store can erase what it holds. */
     /** A store is far away: reads are worth having in flight together. */
-    OZARR_IS_REMOTE = 8
+    OZARR_STORE_IS_REMOTE = 8
 };
 
 /**
@@ -383,44 +383,44 @@ enum {
 typedef ozarr_status (*ozarr_key_fn)(void *user, const char *key);
 
 /** What to do if a node already exists where one is to be created. */
-typedef int32_t ozarr_create;
+typedef int32_t ozarr_create_mode;
 
 enum {
-    OZARR_NEW = 0,                       /**< `OZARR_ERR_EXISTS`. */
-    OZARR_OVERWRITE = 1,                 /**< Erase it, with everything below it, and create anew. */
-    OZARR_OPEN_IF_SAME = 2               /**< Open it if it would be just so; else `OZARR_ERR_EXISTS`. */
+    OZARR_CREATE_NEW = 0,                /**< `OZARR_ERR_EXISTS`. */
+    OZARR_CREATE_OVERWRITE = 1,          /**< Erase it, with everything below it, and create anew. */
+    OZARR_CREATE_OPEN_IF_SAME = 2        /**< Open it if it would be just so; else `OZARR_ERR_EXISTS`. */
 };
 
 /** The kind of the node at a path. */
 typedef int32_t ozarr_node_kind;
 
 enum {
-    OZARR_NODE_NONE = 0,                 /**< Nothing. */
-    OZARR_NODE_ARRAY = 1,                /**< An array. */
-    OZARR_NODE_GROUP = 2,                /**< A group. */
-    OZARR_NODE_UNKNOWN = 3               /**< A node whose metadata cannot be understood. */
+    OZARR_NODE_KIND_NONE = 0,            /**< Nothing. */
+    OZARR_NODE_KIND_ARRAY = 1,           /**< An array. */
+    OZARR_NODE_KIND_GROUP = 2,           /**< A group. */
+    OZARR_NODE_KIND_UNKNOWN = 3          /**< A node whose metadata cannot be understood. */
 };
 
 /** The kinds of JSON values, for attributes. */
 typedef int32_t ozarr_json_kind;
 
 enum {
-    OZARR_JSON_NULL = 0,                 /**< `null` */
-    OZARR_JSON_BOOL = 1,                 /**< `true` or `false` */
-    OZARR_JSON_INTEGER = 2,              /**< A number without fraction and exponent. */
-    OZARR_JSON_NUMBER = 3,               /**< Any other number. */
-    OZARR_JSON_STRING = 4,               /**< A text. */
-    OZARR_JSON_ARRAY = 5,                /**< A list. */
-    OZARR_JSON_OBJECT = 6                /**< An object. */
+    OZARR_JSON_KIND_NULL = 0,            /**< `null` */
+    OZARR_JSON_KIND_BOOL = 1,            /**< `true` or `false` */
+    OZARR_JSON_KIND_INTEGER = 2,         /**< A number without fraction and exponent. */
+    OZARR_JSON_KIND_NUMBER = 3,          /**< Any other number. */
+    OZARR_JSON_KIND_STRING = 4,          /**< A text. */
+    OZARR_JSON_KIND_ARRAY = 5,           /**< A list. */
+    OZARR_JSON_KIND_OBJECT = 6           /**< An object. */
 };
 
 /** How important a message of a log is. */
 typedef int32_t ozarr_log_level;
 
 enum {
-    OZARR_LOG_OFF = 0,                   /**< No messages. */
-    OZARR_LOG_WARNING = 1,               /**< Something in a file is unusual, and was read nevertheless. */
-    OZARR_LOG_INFO = 2                   /**< Something may be of interest. */
+    OZARR_LOG_LEVEL_OFF = 0,             /**< No messages. */
+    OZARR_LOG_LEVEL_WARNING = 1,         /**< Something in a file is unusual, and was read nevertheless. */
+    OZARR_LOG_LEVEL_INFO = 2             /**< Something may be of interest. */
 };
 
 /**
@@ -444,8 +444,8 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
 
 /**
  * Changes a setting of a context; NULL is the default context, which functions that take a location and no
- * context use. Stores that are open already keep theirs. What is true or false is `"1"`, `"true"` or `"on"`,
- * or `"0"`, `"false"` or `"off"`.
+ * context use. Stores that are open already keep theirs. What is true or false is `"1"`, `"true"` or
+ * `"on"`, or `"0"`, `"false"` or `"off"`.
  *
  * - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
  * - `"strict"`: `"1"` makes deviations in a node's metadata errors (`OZARR_ERR_METADATA`) that are read
@@ -494,8 +494,8 @@ void ozarr_context_free(ozarr_context *context);
  *
  * A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`, or
  * in `.zip` or `.ozx` for a zip archive: in `"data/run.zarr/fields/temperature"` the root is
- * `data/run.zarr` and the node's path in it `fields/temperature`. Without such a part the whole location is
- * the root. Creating a node creates the groups above it, up to the root.
+ * `data/run.zarr` and the node's path in it `fields/temperature`. Without such a part the whole location
+ * is the root. Creating a node creates the groups above it, up to the root.
  *
  * Element types in memory and in the file may differ: reading and writing convert, and a value that does
  * not fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than
@@ -505,11 +505,11 @@ void ozarr_context_free(ozarr_context *context);
  * Creates an array at `location`, with elements of `type`, `rank` dimensions (0 to 64) and the lengths
  * `shape`. `chunks` is the shape of a chunk; NULL lets the library choose. The array has Zarr format 3,
  * is compressed with zstd, and has the fill value 0 (a floating-point variable of a dataset has NaN);
- * `ozarr_array_create_ex` has every choice. `flags` says what to do if a node already exists there;
- * with `OZARR_NEW` that is `OZARR_ERR_EXISTS`.
+ * `ozarr_array_create_ex` has every choice. `mode` says what to do if a node already exists there;
+ * with `OZARR_CREATE_NEW` that is `OZARR_ERR_EXISTS`.
  */
 OZARR_CHECKED ozarr_status ozarr_array_create(const char *location, ozarr_type type, int32_t rank,
-    const int64_t *shape, const int64_t *chunks, ozarr_create flags, ozarr_array **out);
+    const int64_t *shape, const int64_t *chunks, ozarr_create_mode mode, ozarr_array **out);
 
 /**
  * Opens the array at `location`. `mode` `"r"` is for reading only, `"r+"` for reading and writing.
@@ -597,7 +597,7 @@ OZARR_CHECKED ozarr_status ozarr_array_inner_chunk_shape(const ozarr_array *arra
 
 /**
  * Gets the type of the elements. `OZARR_BY_DTYPE` means text, times or structs, which
- * `ozarr_array_dtype` describes; reads and writes with `OZARR_BY_DTYPE` move such elements without
+ * `ozarr_array_copy_dtype` describes; reads and writes with `OZARR_BY_DTYPE` move such elements without
  * conversion, in this machine's byte order. Times (counts of 64 bits) also convert to and from
  * `OZARR_INT64`.
  */
@@ -726,8 +726,9 @@ typedef struct ozarr_memory {
     size_t offset;
     /**
      * The distance in bytes between neighbours along each dimension; may be negative. 0 repeats an element
-     * along that dimension when writing; when reading, no two elements may overlap. One for each dimension of
-     * the array, of no meaning where the region is 1 long. NULL: the elements are contiguous, in `order`.
+     * along that dimension when writing; when reading, no two elements may overlap. One for each dimension
+     * of the array, of no meaning where the region is 1 long. NULL: the elements are contiguous, in
+     * `order`.
      */
     const int64_t *strides;
     /** `OZARR_ORDER_C` or `OZARR_ORDER_F`; counts where `strides` is NULL. */
@@ -847,9 +848,9 @@ OZARR_CHECKED ozarr_status ozarr_attr_set_int64(ozarr_node *node, const char *na
 
 /**
  * Sets an attribute to a number. NaN and infinities have no form in JSON: `OZARR_ERR_RANGE`, unless the
- * context's setting `"non_finite"` allows them. `_FillValue` of a floating-point array of format 3 is stored
- * as xarray wants it there, as the base64 text of a `double`, NaN too; `ozarr_attr_get_double` gives the
- * number back.
+ * context's setting `"non_finite"` allows them. `_FillValue` of a floating-point array of format 3 is
+ * stored as xarray wants it there, as the base64 text of a `double`, NaN too; `ozarr_attr_get_double`
+ * gives the number back.
  */
 OZARR_CHECKED ozarr_status ozarr_attr_set_double(ozarr_node *node, const char *name, double value);
 
@@ -903,10 +904,11 @@ OZARR_CHECKED ozarr_status ozarr_attrs_commit(ozarr_node *node);
 
 /**
  * Creates a group at `location`, with the groups above it that are missing, up to the root. It has the
- * Zarr format of the group above it; 3 without one. `flags` says what to do if a node already exists
+ * Zarr format of the group above it; 3 without one. `mode` says what to do if a node already exists
  * there.
  */
-OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create flags, ozarr_group **out);
+OZARR_CHECKED ozarr_status ozarr_group_create(const char *location, ozarr_create_mode mode,
+    ozarr_group **out);
 
 /** Opens the group at `location`. `mode` `"r"` is for reading only, `"r+"` for reading and writing. */
 OZARR_CHECKED ozarr_status ozarr_group_open(const char *location, const char *mode, ozarr_group **out);
@@ -915,8 +917,8 @@ OZARR_CHECKED ozarr_status ozarr_group_open(const char *location, const char *mo
  * Creates a group at `path` below `group`, with the Zarr format of `group`. `path` may have several
  * names, `"a/b"`; groups in between that are missing are created.
  */
-OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const char *path, ozarr_create flags,
-    ozarr_group **out);
+OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const char *path,
+    ozarr_create_mode mode, ozarr_group **out);
 
 /**
  * Opens the group at `path` below `group`, in the mode of `group`. Consolidated metadata that `group`
@@ -925,9 +927,9 @@ OZARR_CHECKED ozarr_status ozarr_group_create_group(ozarr_group *group, const ch
 OZARR_CHECKED ozarr_status ozarr_group_open_group(const ozarr_group *group, const char *path,
     ozarr_group **out);
 
-/** Creates an array at `path` below `group` as `spec` says; `flags` as for `ozarr_array_create`. */
+/** Creates an array at `path` below `group` as `spec` says; `mode` as for `ozarr_array_create`. */
 OZARR_CHECKED ozarr_status ozarr_group_create_array(ozarr_group *group, const char *path,
-    const ozarr_spec *spec, ozarr_create flags, ozarr_array **out);
+    const ozarr_spec *spec, ozarr_create_mode mode, ozarr_array **out);
 
 /**
  * Opens the array at `path` below `group`, in the group's mode. Consolidated metadata are used as by
@@ -958,7 +960,7 @@ void ozarr_group_free(ozarr_group *group);
  *
  *     ozarr_node_iter *it = NULL;
  *     bool more = false;
- *     if (ozarr_group_nodes(g, NULL, 1, &it)) goto fail;
+ *     if (ozarr_group_list_nodes(g, NULL, 1, &it)) goto fail;
  *     while (ozarr_node_iter_next(it, &more) == OZARR_OK && more) {
  *         char name[256];
  *         if (ozarr_node_iter_name(it, name, sizeof name, NULL)) goto fail;
@@ -967,16 +969,16 @@ void ozarr_group_free(ozarr_group *group);
  *     ozarr_node_iter_free(it); */
 
 /**
- * Lists the nodes below the group as they are now, down to `depth` levels (1: its children; negative: all),
- * each followed by those below it, sorted by name, under a cursor that is before the first. A node that
- * cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
+ * Lists the nodes below the group as they are now, down to `depth` levels (1: its children; negative:
+ * all), each followed by those below it, sorted by name, under a cursor that is before the first. A node
+ * that cannot be understood is among them (`OZARR_NODE_KIND_UNKNOWN`) and hides no other.
  *
  * With a `pattern` (NULL: all) only nodes whose path relative to the group matches it: `*` matches any
  * characters except a slash, `?` one such character, and `**` any characters including slashes. Two
  * stars, a slash and a name match every node of that name, at any level, children included.
  */
-OZARR_CHECKED ozarr_status ozarr_group_nodes(const ozarr_group *group, const char *pattern, int32_t depth,
-    ozarr_node_iter **out);
+OZARR_CHECKED ozarr_status ozarr_group_list_nodes(const ozarr_group *group, const char *pattern,
+    int32_t depth, ozarr_node_iter **out);
 
 /** Moves to the next node; `*more` becomes false at the end, and stays so. */
 OZARR_CHECKED ozarr_status ozarr_node_iter_next(ozarr_node_iter *iter, bool *more);
@@ -1102,7 +1104,7 @@ OZARR_CHECKED ozarr_status ozarr_node_flush(ozarr_node *node);
  *     if (ozarr_spec_set_compressor(s, "blosc:zstd", 5)) goto fail;
  *     if (ozarr_spec_set_shuffle(s, OZARR_SHUFFLE_BIT)) goto fail;
  *     if (ozarr_spec_set_keep_bits(s, 12)) goto fail;
- *     if (ozarr_array_create_ex("run.zarr/rain", s, OZARR_NEW, &a)) goto fail;
+ *     if (ozarr_array_create_ex("run.zarr/rain", s, OZARR_CREATE_NEW, &a)) goto fail;
  *     ozarr_spec_free(s); */
 
 /**
@@ -1129,9 +1131,9 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_shape(ozarr_spec *spec, const int64_t 
  */
 OZARR_CHECKED ozarr_status ozarr_spec_from_json(const char *document, ozarr_spec **out);
 
-/** Creates an array as the specification says; `location` and `flags` as for `ozarr_array_create`. */
+/** Creates an array as the specification says; `location` and `mode` as for `ozarr_array_create`. */
 OZARR_CHECKED ozarr_status ozarr_array_create_ex(const char *location, const ozarr_spec *spec,
-    ozarr_create flags, ozarr_array **out);
+    ozarr_create_mode mode, ozarr_array **out);
 
 /** Sets the Zarr format: 3 (the default) or 2. */
 OZARR_CHECKED ozarr_status ozarr_spec_set_zarr_format(ozarr_spec *spec, int32_t format);
@@ -1160,8 +1162,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const i
 
 /**
  * Removes the inner chunks, so that chunks are not shards: undoes `ozarr_spec_set_inner_chunks`. A
- * specification of an existing array (`ozarr_array_spec`) keeps the codecs of its inner chunks, for the
- * chunks.
+ * specification of an existing array (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for
+ * the chunks.
  */
 OZARR_CHECKED ozarr_status ozarr_spec_unset_inner_chunks(ozarr_spec *spec);
 
@@ -1289,7 +1291,7 @@ void ozarr_spec_free(ozarr_spec *spec);
  * ========================================================================================================
  *
  * What an element is, where one of the numbers of `ozarr_type` does not say it: text of a length, times of
- * a unit, structs. `ozarr_array_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your
+ * a unit, structs. `ozarr_array_copy_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your
  * memory. A program describes its own struct from `offsetof`, and reads an array of them with one call;
  * the struct may have fewer fields than the array's, at other offsets and of other types. What lies
  * between stays as it is:
@@ -1341,7 +1343,7 @@ OZARR_CHECKED ozarr_status ozarr_dtype_add_field(ozarr_dtype *dtype, const char 
 void ozarr_dtype_free(ozarr_dtype *dtype);
 
 /** Gets the data type of an array, with the byte order in which format 2 stores it. */
-OZARR_CHECKED ozarr_status ozarr_array_dtype(const ozarr_array *array, ozarr_dtype **out);
+OZARR_CHECKED ozarr_status ozarr_array_copy_dtype(const ozarr_array *array, ozarr_dtype **out);
 
 /**
  * Makes a specification for an array of that data type, else as `ozarr_spec_new`. A struct is stored
@@ -1365,7 +1367,7 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const oza
  *     ozarr_dataset *ds = NULL;
  *     ozarr_array *time = NULL, *t = NULL;
  *     const char *const dims[] = {"time", "x"};
- *     if (ozarr_dataset_create("run.zarr", 0, OZARR_NEW, &ds)) goto fail;
+ *     if (ozarr_dataset_create("run.zarr", 0, OZARR_CREATE_NEW, &ds)) goto fail;
  *     if (ozarr_dataset_define_time(ds, "time", 24, "hours since 2026-01-01", NULL, &time)) goto fail;
  *     if (ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 100, x, sizeof x, "m", NULL)) goto fail;
  *     if (ozarr_dataset_define_variable(ds, "t", OZARR_FLOAT32, 2, dims, &t)) goto fail;
@@ -1378,11 +1380,11 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const oza
 
 /**
  * Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
- * is 2 or 3; 0 is the format of the group above it, or 3 without one. `flags` as for
+ * is 2 or 3; 0 is the format of the group above it, or 3 without one. `mode` as for
  * `ozarr_array_create`.
  */
-OZARR_CHECKED ozarr_status ozarr_dataset_create(const char *location, int32_t zarr_format, ozarr_create flags,
-    ozarr_dataset **out);
+OZARR_CHECKED ozarr_status ozarr_dataset_create(const char *location, int32_t zarr_format,
+    ozarr_create_mode mode, ozarr_dataset **out);
 
 /**
  * Opens the dataset at `location`. A variable that has a dimension without a name, and two that
@@ -1394,10 +1396,10 @@ OZARR_CHECKED ozarr_status ozarr_dataset_open(const char *location, const char *
  * Opens a group as a dataset, in the group's mode, with the checks of `ozarr_dataset_open`. The group
  * stays open.
  */
-OZARR_CHECKED ozarr_status ozarr_group_dataset(const ozarr_group *group, ozarr_dataset **out);
+OZARR_CHECKED ozarr_status ozarr_group_open_dataset(const ozarr_group *group, ozarr_dataset **out);
 
 /** Opens the dataset's group, for its attributes, as a new handle. */
-OZARR_CHECKED ozarr_status ozarr_dataset_group(const ozarr_dataset *dataset, ozarr_group **out);
+OZARR_CHECKED ozarr_status ozarr_dataset_open_group(const ozarr_dataset *dataset, ozarr_group **out);
 
 /**
  * Defines a dimension. A dimension of that name and length may exist already; another length is
@@ -1493,12 +1495,12 @@ static inline void ozarr_variable_init(ozarr_variable *variable) {
 }
 
 /**
- * Defines a variable with every choice, else as `ozarr_dataset_define_variable`. `flags` says what to
+ * Defines a variable with every choice, else as `ozarr_dataset_define_variable`. `mode` says what to
  * do if a node of that name already exists. `ozarr_array_write_packed` writes packed numbers and
  * missing values.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_variable_ex(ozarr_dataset *dataset, const char *name,
-    const ozarr_variable *variable, ozarr_create flags, ozarr_array **out);
+    const ozarr_variable *variable, ozarr_create_mode mode, ozarr_array **out);
 
 /**
  * Defines a dimension of `length` values and its coordinate: the variable of the same name, which is
@@ -1645,9 +1647,9 @@ OZARR_CHECKED ozarr_status ozarr_time_from_text(const char *units, const char *c
  * `memory`: the most bytes that waiting steps may take; 0: no limit. One chunk along the dimension,
  * across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
  *
- * One appender at a time may be at work on an array: publishing finds a length that another one has changed
- * (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions with
- * listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
+ * One appender at a time may be at work on an array: publishing finds a length that another one has
+ * changed (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions
+ * with listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
  */
 OZARR_CHECKED ozarr_status ozarr_appender_open(ozarr_array *array, int32_t dim, int64_t publish_every,
     size_t memory, ozarr_appender **out);
@@ -1685,8 +1687,8 @@ OZARR_CHECKED ozarr_status ozarr_appender_position(ozarr_appender *appender, int
 OZARR_CHECKED ozarr_status ozarr_appender_flush(ozarr_appender *appender);
 
 /**
- * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are lost.
- * In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
+ * Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
+ * lost. In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
  */
 OZARR_CHECKED ozarr_status ozarr_appender_close(ozarr_appender *appender);
 
@@ -1728,9 +1730,10 @@ enum {
  * differ by at most 1. If there are fewer chunks than workers, the last workers get boxes without
  * elements.
  *
- * The region is bisected recursively along chunk boundaries; each cut minimises the difference of the loads.
- * Ties prefer the cut nearest the middle, then the first dimension. The load is the number of chunks; on a
- * rectilinear grid, of elements. The result is deterministic: every process computes the same parts.
+ * The region is bisected recursively along chunk boundaries; each cut minimises the difference of the
+ * loads. Ties prefer the cut nearest the middle, then the first dimension. The load is the number of
+ * chunks; on a rectilinear grid, of elements. The result is deterministic: every process computes the same
+ * parts.
  */
 OZARR_CHECKED ozarr_status ozarr_array_partition(const ozarr_array *array, const ozarr_region *region,
     int64_t workers, int64_t index, uint32_t flags, int64_t *start, int64_t *shape);
@@ -1806,20 +1809,20 @@ enum {
 };
 
 /** How far a request is. */
-typedef int32_t ozarr_state;
+typedef int32_t ozarr_request_state;
 
 enum {
-    OZARR_REQUEST_QUEUED = 0,            /**< It waits for earlier requests on the same chunks. */
-    OZARR_REQUEST_RUNNING = 1,           /**< It is under way. */
-    OZARR_REQUEST_DONE = 2,              /**< It is done, and went well. */
-    OZARR_REQUEST_FAILED = 3             /**< It is done, and has an error (`ozarr_request_error`). */
+    OZARR_REQUEST_STATE_QUEUED = 0,      /**< It waits for earlier requests on the same chunks. */
+    OZARR_REQUEST_STATE_RUNNING = 1,     /**< It is under way. */
+    OZARR_REQUEST_STATE_DONE = 2,        /**< It is done, and went well. */
+    OZARR_REQUEST_STATE_FAILED = 3       /**< It is done, and has an error (`ozarr_request_error`). */
 };
 
 /**
  * Called once when a request has ended, with its status and the message of an error ("" without one),
  * which is valid during the call only. It may begin other requests, but not wait for one.
  */
-typedef void (*ozarr_request_function)(void *user, ozarr_status status, const char *message);
+typedef void (*ozarr_request_done_fn)(void *user, ozarr_status status, const char *message);
 
 /** How a request is to be carried out. Set it to `OZARR_REQUEST_OPTIONS_INIT` first. */
 typedef struct ozarr_request_options {
@@ -1842,7 +1845,7 @@ typedef struct ozarr_request_options {
      * request, one of the library's perhaps, perhaps before the call that began it returns; and the
      * request counts as done when it has returned.
      */
-    ozarr_request_function done;
+    ozarr_request_done_fn done;
     /** Handed to `done`. */
     void *user;
 } ozarr_request_options;
@@ -1896,7 +1899,7 @@ OZARR_CHECKED ozarr_status ozarr_request_wait(const ozarr_request *request);
 /**
  * Waits at most `seconds` (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done by
  * then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
- * `ozarr_request_state` says so.) With one thread, the time is looked at between two pieces of work.
+ * `ozarr_request_get_state` says so.) With one thread, the time is looked at between two pieces of work.
  */
 OZARR_CHECKED ozarr_status ozarr_request_wait_timeout(const ozarr_request *request, double seconds);
 
@@ -1914,7 +1917,7 @@ OZARR_CHECKED ozarr_status ozarr_request_cancel(const ozarr_request *request);
 void ozarr_request_free(ozarr_request *request);
 
 /** Gets the state of the request, without working on it. */
-OZARR_CHECKED ozarr_status ozarr_request_state(const ozarr_request *request, ozarr_state *state);
+OZARR_CHECKED ozarr_status ozarr_request_get_state(const ozarr_request *request, ozarr_request_state *state);
 
 /**
  * Fills `info`, whose `struct_size` the caller has set, with the request's own error; its status is
@@ -2059,20 +2062,20 @@ OZARR_CHECKED ozarr_status ozarr_store_delayed(const ozarr_store *store, uint32_
 
 /**
  * For tests: another store over a line that carries at most `bytes_per_second`, what is read and what is
- * stored together, and begins at most `requests_per_second`; 0 sets no limit. All requests through the handle
- * share the line, also those that are in flight together; what it does not use is not saved up. Bytes are
- * those of values: keys and listings are requests and no bytes. With `ozarr_store_delayed` around or below
- * it each request has its own delay, too. `mode` is `"r"` or `"r+"`.
+ * stored together, and begins at most `requests_per_second`; 0 sets no limit. All requests through the
+ * handle share the line, also those that are in flight together; what it does not use is not saved up.
+ * Bytes are those of values: keys and listings are requests and no bytes. With `ozarr_store_delayed`
+ * around or below it each request has its own delay, too. `mode` is `"r"` or `"r+"`.
  */
 OZARR_CHECKED ozarr_status ozarr_store_throttled(const ozarr_store *store, uint64_t bytes_per_second,
     uint32_t requests_per_second, const char *mode, ozarr_store **out);
 
 /**
- * Creates the array `path` as `spec` says, with the groups above it that are missing; `flags` as for
+ * Creates the array `path` as `spec` says, with the groups above it that are missing; `mode` as for
  * `ozarr_array_create`.
  */
 OZARR_CHECKED ozarr_status ozarr_array_create_at(ozarr_store *store, const char *path, const ozarr_spec *spec,
-    ozarr_create flags, ozarr_array **out);
+    ozarr_create_mode mode, ozarr_array **out);
 
 /** Opens the array `path`, in the store's mode. */
 OZARR_CHECKED ozarr_status ozarr_array_open_at(const ozarr_store *store, const char *path, ozarr_array **out);
@@ -2082,7 +2085,7 @@ OZARR_CHECKED ozarr_status ozarr_array_open_at(const ozarr_store *store, const c
  * that of the group above it (3 without one).
  */
 OZARR_CHECKED ozarr_status ozarr_group_create_at(ozarr_store *store, const char *path, int32_t zarr_format,
-    ozarr_create flags, ozarr_group **out);
+    ozarr_create_mode mode, ozarr_group **out);
 
 /** Opens the group `path`, in the store's mode. */
 OZARR_CHECKED ozarr_status ozarr_group_open_at(const ozarr_store *store, const char *path, ozarr_group **out);
@@ -2098,8 +2101,8 @@ OZARR_CHECKED ozarr_status ozarr_store_node_kind(const ozarr_store *store, const
 OZARR_CHECKED ozarr_status ozarr_store_node_erase(ozarr_store *store, const char *path);
 
 /**
- * Makes everything durable that was written through any handle on this store. For a zip archive: writes its
- * directory, without which others cannot read it.
+ * Makes everything durable that was written through any handle on this store. For a zip archive: writes
+ * its directory, without which others cannot read it.
  */
 OZARR_CHECKED ozarr_status ozarr_store_flush(ozarr_store *store);
 

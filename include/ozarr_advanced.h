@@ -30,18 +30,18 @@ OZARR_CHECKED ozarr_status ozarr_group_rename(ozarr_group *group, const char *pa
 /**
  * Copies the node at `path` below the group, with everything below it, to `to_path` below `to`, which
  * may be in another store. Keys and bytes are copied as they are stored, the node's own document last.
- * `flags`: `OZARR_NEW` or `OZARR_OVERWRITE`.
+ * `mode`: `OZARR_CREATE_NEW` or `OZARR_CREATE_OVERWRITE`.
  */
 OZARR_CHECKED ozarr_status ozarr_group_copy(const ozarr_group *group, const char *path, ozarr_group *to,
-    const char *to_path, ozarr_create flags);
+    const char *to_path, ozarr_create_mode mode);
 
 /** Erases the node at `path` below the group, with everything below it. */
 OZARR_CHECKED ozarr_status ozarr_group_erase(ozarr_group *group, const char *path);
 
 /**
- * Compares the group's consolidated metadata with the documents below it, all of which are read. `*current`
- * becomes whether they agree; the text (`buf` may be NULL with `cap` 0) has a line for each difference. A
- * group without consolidated metadata is not current.
+ * Compares the group's consolidated metadata with the documents below it, all of which are read.
+ * `*current` becomes whether they agree; the text (`buf` may be NULL with `cap` 0) has a line for each
+ * difference. A group without consolidated metadata is not current.
  */
 OZARR_CHECKED ozarr_status ozarr_group_consolidated_check(const ozarr_group *group, bool *current, char *buf,
     size_t cap, size_t *len);
@@ -80,9 +80,9 @@ OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info
  * ========================================================================================================
  *
  * Besides boxes an array can be read and written by lists: an index list for each dimension (orthogonal),
- * points, or a mask. Each chunk (of a shard: each inner chunk) that a list touches is read and decoded once,
- * whatever the order of the list, and where elements are picked far apart in an uncompressed chunk only they
- * are read. Types are converted as for regions.
+ * points, or a mask. Each chunk (of a shard: each inner chunk) that a list touches is read and decoded
+ * once, whatever the order of the list, and where elements are picked far apart in an uncompressed chunk
+ * only they are read. Types are converted as for regions.
  *
  *     // Rows 7, 3 and 3 again, all columns.
  *     const int64_t rows[] = {7, 3, 3}, counts[] = {3, 0}, *lists[] = {rows, NULL};
@@ -170,12 +170,12 @@ OZARR_CHECKED ozarr_status ozarr_array_fill(const ozarr_array *array, const ozar
  *
  * The entries are planned together and are one piece of work for all threads: a chunk that several of them
  * read is read and decoded once, one that several of them write is stored once. The call succeeds if all
- * entries do; an error names the first entry that it found to fail, as `entry 3: ...`, counted from 0. Where
- * entries that are written overlap, the last of them wins. Memory that is read to must not overlap. */
+ * entries do; an error names the first entry that it found to fail, as `entry 3: ...`, counted from 0.
+ * Where entries that are written overlap, the last of them wins. Memory that is read to must not overlap. */
 
-/** One region of a batch. Set it to `OZARR_ENTRY_INIT` first. */
-typedef struct ozarr_entry {
-    /** `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. All entries of a batch have one size. */
+/** One region of a batch. Set it to `OZARR_BATCH_ENTRY_INIT` first. */
+typedef struct ozarr_batch_entry {
+    /** `sizeof(ozarr_batch_entry)`; set by `OZARR_BATCH_ENTRY_INIT`. All entries of a batch have one size. */
     size_t struct_size;
     /** The array. */
     const struct ozarr_array *array;
@@ -183,39 +183,39 @@ typedef struct ozarr_entry {
     const struct ozarr_region *region;
     /** Their memory. */
     const struct ozarr_memory *memory;
-} ozarr_entry;
+} ozarr_batch_entry;
 
-/** The first value of an `ozarr_entry`: {0} with its size. */
-#define OZARR_ENTRY_INIT \
-    {sizeof(ozarr_entry), NULL, NULL, NULL}
+/** The first value of an `ozarr_batch_entry`: {0} with its size. */
+#define OZARR_BATCH_ENTRY_INIT \
+    {sizeof(ozarr_batch_entry), NULL, NULL, NULL}
 
-/** Gives `*entry` the value OZARR_ENTRY_INIT. */
-static inline void ozarr_entry_init(ozarr_entry *entry) {
-    const ozarr_entry init = OZARR_ENTRY_INIT;
-    *entry = init;
+/** Gives `*batch_entry` the value OZARR_BATCH_ENTRY_INIT. */
+static inline void ozarr_batch_entry_init(ozarr_batch_entry *batch_entry) {
+    const ozarr_batch_entry init = OZARR_BATCH_ENTRY_INIT;
+    *batch_entry = init;
 }
 
 /** Reads `count` regions, each to its memory. */
-OZARR_CHECKED ozarr_status ozarr_read_many(size_t count, const ozarr_entry *entries);
+OZARR_CHECKED ozarr_status ozarr_read_many(size_t count, const ozarr_batch_entry *entries);
 
 /**
  * Writes `count` regions, each from its memory. After an error, the other chunks are stored
  * nevertheless.
  */
-OZARR_CHECKED ozarr_status ozarr_write_many(size_t count, const ozarr_entry *entries);
+OZARR_CHECKED ozarr_status ozarr_write_many(size_t count, const ozarr_batch_entry *entries);
 
 /**
  * Begins to read `count` regions, as one request. `options` may be NULL; the first array's context bounds
  * it.
  */
-OZARR_CHECKED ozarr_status ozarr_iread_many(size_t count, const ozarr_entry *entries,
+OZARR_CHECKED ozarr_status ozarr_iread_many(size_t count, const ozarr_batch_entry *entries,
     const ozarr_request_options *options, ozarr_request **out);
 
 /**
  * Begins to write `count` regions, as one request. `options` may be NULL; the first array's context bounds
  * it.
  */
-OZARR_CHECKED ozarr_status ozarr_iwrite_many(size_t count, const ozarr_entry *entries,
+OZARR_CHECKED ozarr_status ozarr_iwrite_many(size_t count, const ozarr_batch_entry *entries,
     const ozarr_request_options *options, ozarr_request **out);
 
 /* ========================================================================================================
@@ -256,8 +256,8 @@ typedef struct ozarr_explanation {
     /** Chunks inside of shards that the region covers in part. */
     int64_t partial_inner_chunks;
     /**
-     * Reads of the store, if every chunk is stored and no index of a shard is known yet; of inner chunks the
-     * most, as near ones are read together.
+     * Reads of the store, if every chunk is stored and no index of a shard is known yet; of inner chunks
+     * the most, as near ones are read together.
      */
     int64_t reads;
     /** Reads of whole objects; the other reads are of byte ranges. */
@@ -380,10 +380,10 @@ OZARR_CHECKED ozarr_status ozarr_stats_text(const ozarr_stats *stats, char *buf,
  * Text and bytes of variable length
  * ========================================================================================================
  *
- * Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own. They,
- * and text and bytes of a fixed length (without the NULs at their end), are read into an object of the
- * library, whose layout is that of Apache Arrow's variable-size arrays: element i is `data[offsets[i]]` to
- * `data[offsets[i + 1]]`, in C order of the region. There is no NUL between them.
+ * Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own.
+ * They, and text and bytes of a fixed length (without the NULs at their end), are read into an object of
+ * the library, whose layout is that of Apache Arrow's variable-size arrays: element i is
+ * `data[offsets[i]]` to `data[offsets[i + 1]]`, in C order of the region. There is no NUL between them.
  *
  *     ozarr_varlen *names = NULL;
  *     int64_t n = 0;
@@ -411,8 +411,8 @@ OZARR_CHECKED ozarr_status ozarr_array_read_varlen(const ozarr_array *array, con
  * element i is `data[offsets[i]]` to `data[offsets[i + 1]]`. There is one offset more than elements;
  * `size` is that of `data` in bytes.
  *
- * Bytes that are not what the type holds (text that is not UTF-8, or too long for a type of a fixed length)
- * are `OZARR_ERR_RANGE`.
+ * Bytes that are not what the type holds (text that is not UTF-8, or too long for a type of a fixed
+ * length) are `OZARR_ERR_RANGE`.
  */
 OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, const ozarr_region *region,
     const int64_t *offsets, const void *data, size_t size);
@@ -464,35 +464,35 @@ void ozarr_varlen_free(ozarr_varlen *varlen);
 typedef int32_t ozarr_dtype_kind;
 
 enum {
-    OZARR_KIND_BOOL = 1,                 /**< `bool` */
-    OZARR_KIND_INT = 2,                  /**< Signed integers. */
-    OZARR_KIND_UINT = 3,                 /**< Unsigned integers. */
-    OZARR_KIND_FLOAT = 4,                /**< Floating-point numbers. */
-    OZARR_KIND_COMPLEX = 5,              /**< Pairs of floating-point numbers. */
-    OZARR_KIND_BYTES = 6,                /**< Text of a fixed number of bytes, padded with NUL. */
+    OZARR_DTYPE_KIND_BOOL = 1,           /**< `bool` */
+    OZARR_DTYPE_KIND_INT = 2,            /**< Signed integers. */
+    OZARR_DTYPE_KIND_UINT = 3,           /**< Unsigned integers. */
+    OZARR_DTYPE_KIND_FLOAT = 4,          /**< Floating-point numbers. */
+    OZARR_DTYPE_KIND_COMPLEX = 5,        /**< Pairs of floating-point numbers. */
+    OZARR_DTYPE_KIND_BYTES = 6,          /**< Text of a fixed number of bytes, padded with NUL. */
     /** Text of a fixed number of code points of four bytes, padded with NUL. */
-    OZARR_KIND_TEXT = 7,
-    OZARR_KIND_RAW = 8,                  /**< A fixed number of bytes without a meaning. */
+    OZARR_DTYPE_KIND_TEXT = 7,
+    OZARR_DTYPE_KIND_RAW = 8,            /**< A fixed number of bytes without a meaning. */
     /** Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time". */
-    OZARR_KIND_DATETIME = 9,
-    OZARR_KIND_TIMEDELTA = 10,           /**< Spans of time: a count of 64 bits of a unit. */
-    OZARR_KIND_STRUCT = 11,              /**< Named fields. */
-    OZARR_KIND_VAR_TEXT = 12,            /**< Text of any length. */
-    OZARR_KIND_VAR_BYTES = 13,           /**< Bytes of any length. */
-    OZARR_KIND_VAR_JSON = 14,            /**< JSON values. */
-    OZARR_KIND_VAR_LIST = 15,            /**< Lists of numbers of any length. */
+    OZARR_DTYPE_KIND_DATETIME = 9,
+    OZARR_DTYPE_KIND_TIMEDELTA = 10,     /**< Spans of time: a count of 64 bits of a unit. */
+    OZARR_DTYPE_KIND_STRUCT = 11,        /**< Named fields. */
+    OZARR_DTYPE_KIND_VAR_TEXT = 12,      /**< Text of any length. */
+    OZARR_DTYPE_KIND_VAR_BYTES = 13,     /**< Bytes of any length. */
+    OZARR_DTYPE_KIND_VAR_JSON = 14,      /**< JSON values. */
+    OZARR_DTYPE_KIND_VAR_LIST = 15,      /**< Lists of numbers of any length. */
     /** In memory only: text of a fixed number of bytes, padded with blanks. */
-    OZARR_KIND_CHARS = 16
+    OZARR_DTYPE_KIND_CHARS = 16
 };
 
 /** The byte order of a data type. */
 typedef int32_t ozarr_byte_order;
 
 enum {
-    OZARR_BYTES_UNORDERED = 0,           /**< There is nothing to order. */
-    OZARR_BYTES_LITTLE = 1,              /**< The least significant byte first. */
-    OZARR_BYTES_BIG = 2,                 /**< The most significant byte first. */
-    OZARR_BYTES_MIXED = 3                /**< Fields of a struct have different orders. */
+    OZARR_BYTE_ORDER_NONE = 0,           /**< There is nothing to order. */
+    OZARR_BYTE_ORDER_LITTLE = 1,         /**< The least significant byte first. */
+    OZARR_BYTE_ORDER_BIG = 2,            /**< The most significant byte first. */
+    OZARR_BYTE_ORDER_MIXED = 3           /**< Fields of a struct have different orders. */
 };
 
 /** Gets the class of the type. */
@@ -548,7 +548,8 @@ OZARR_CHECKED ozarr_status ozarr_dtype_field_name(const ozarr_dtype *dtype, size
 OZARR_CHECKED ozarr_status ozarr_dtype_field_offset(const ozarr_dtype *dtype, size_t index, size_t *offset);
 
 /** Gets the data type of a field (of each of its values, where it has a shape), as a new handle. */
-OZARR_CHECKED ozarr_status ozarr_dtype_field_dtype(const ozarr_dtype *dtype, size_t index, ozarr_dtype **out);
+OZARR_CHECKED ozarr_status ozarr_dtype_copy_field_dtype(const ozarr_dtype *dtype, size_t index,
+    ozarr_dtype **out);
 
 /**
  * Gets the rank of a field (0 for one value) and its shape: `shape` has a capacity of `cap` numbers,
@@ -591,7 +592,7 @@ OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype
  *     // Copies every stored chunk of `a` to `b`, whose metadata are the same.
  *     ozarr_chunk_iter *it = NULL;
  *     bool more = false;
- *     if (ozarr_array_chunks(a, false, &it)) goto fail;
+ *     if (ozarr_array_list_chunks(a, false, &it)) goto fail;
  *     while (ozarr_chunk_iter_next(it, &more) == OZARR_OK && more) {
  *         int64_t index[3], offset, size;
  *         size_t used;
@@ -649,7 +650,8 @@ OZARR_CHECKED ozarr_status ozarr_array_chunk_erase(const ozarr_array *array, con
  * Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
  * under a cursor that begins before the first. The index of a shard is read when the cursor reaches it.
  */
-OZARR_CHECKED ozarr_status ozarr_array_chunks(const ozarr_array *array, bool inner, ozarr_chunk_iter **out);
+OZARR_CHECKED ozarr_status ozarr_array_list_chunks(const ozarr_array *array, bool inner,
+    ozarr_chunk_iter **out);
 
 /** Moves to the next chunk; `*more` becomes false at the end, and stays so. */
 OZARR_CHECKED ozarr_status ozarr_chunk_iter_next(ozarr_chunk_iter *chunk_iter, bool *more);
@@ -708,7 +710,7 @@ void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
  * Called repeatedly by functions that take long: `done` of `total` objects are done. Anything but 0
  * ends the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
  */
-typedef int32_t (*ozarr_progress)(void *user, uint64_t done, uint64_t total);
+typedef int32_t (*ozarr_progress_fn)(void *user, uint64_t done, uint64_t total);
 
 enum {
     OZARR_MIGRATE_IN_PLACE = 1           /**< `ozarr_migrate`: converts the source itself; `dest` is NULL. */
@@ -727,7 +729,7 @@ enum {
  * source is not changed. `progress` may be NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
-    ozarr_progress progress, void *user);
+    ozarr_progress_fn progress, void *user);
 
 /* ========================================================================================================
  * Copying
@@ -764,7 +766,7 @@ enum {
  * `spec` of its copy, which it may change. `spec` is freed afterwards. Anything but 0 ends the copy,
  * with `OZARR_ERR_CANCELLED`. `user` is that of the options.
  */
-typedef int32_t (*ozarr_copy_change)(void *user, const char *path, ozarr_spec *spec);
+typedef int32_t (*ozarr_copy_change_fn)(void *user, const char *path, ozarr_spec *spec);
 
 /** How a copy is made; begin with `OZARR_COPY_OPTIONS_INIT`. */
 typedef struct ozarr_copy_options {
@@ -772,8 +774,8 @@ typedef struct ozarr_copy_options {
     size_t struct_size;
     /** The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3). */
     int32_t zarr_format;
-    /** What to do if a node already exists: OZARR_NEW or OZARR_OVERWRITE. */
-    ozarr_create exists;
+    /** What to do if a node already exists: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE. */
+    ozarr_create_mode mode;
     /** What to do with values that do not fit into another type. */
     ozarr_overflow overflow;
     /** 0 or OZARR_COPY_LINK. */
@@ -783,12 +785,12 @@ typedef struct ozarr_copy_options {
      * chunk) for a thread are needed in any case, and one whole chunk of a target without shards.
      */
     size_t memory;
-    /** Of a single array: what the copy is, as of `ozarr_array_spec`. NULL: as the source is. */
+    /** Of a single array: what the copy is, as of `ozarr_array_copy_spec`. NULL: as the source is. */
     const struct ozarr_spec *spec;
     /** Changes what the copy of each array is; NULL: they are as the source is. */
-    ozarr_copy_change change;
+    ozarr_copy_change_fn change;
     /** Called with the progress (chunks and nodes), in the calling thread; may be NULL. */
-    ozarr_progress progress;
+    ozarr_progress_fn progress;
     /** Given to both. */
     void *user;
 } ozarr_copy_options;
@@ -808,11 +810,12 @@ static inline void ozarr_copy_options_init(ozarr_copy_options *copy_options) {
  * shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its
  * own; a compressor, for example, replaces the compressor in the list of codecs.
  */
-OZARR_CHECKED ozarr_status ozarr_array_spec(const ozarr_array *array, int32_t zarr_format, ozarr_spec **out);
+OZARR_CHECKED ozarr_status ozarr_array_copy_spec(const ozarr_array *array, int32_t zarr_format,
+    ozarr_spec **out);
 
 /**
  * Copies the array at `source`, or the group with all below it, to `dest`, where there is no node yet
- * (or see `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not
+ * (or see `mode`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not
  * stored; each chunk or shard of the target is written once, whole; chunks whose bytes do not change
  * are copied as they are. Nothing is written unless every node can be copied. A metadata document is
  * written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and
@@ -830,17 +833,17 @@ OZARR_CHECKED ozarr_status ozarr_copy_at(const ozarr_store *store, const char *p
 
 /**
  * Copies the array at `source`, or the group with all below it, to `dest`: every stored object as it is,
- * several at a time, from any store to any other. `exists`: OZARR_NEW or OZARR_OVERWRITE. `flags`: 0 or
- * OZARR_COPY_VERIFY; a difference is `OZARR_ERR_CHECKSUM`. The document of `dest` is written last, after the
- * comparison. `progress` may be NULL.
+ * several at a time, from any store to any other. `mode`: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE.
+ * `flags`: 0 or OZARR_COPY_VERIFY; a difference is `OZARR_ERR_CHECKSUM`. The document of `dest` is written
+ * last, after the comparison. `progress` may be NULL.
  */
-OZARR_CHECKED ozarr_status ozarr_node_copy(const char *source, const char *dest, ozarr_create exists,
-    uint32_t flags, ozarr_progress progress, void *user);
+OZARR_CHECKED ozarr_status ozarr_node_copy(const char *source, const char *dest, ozarr_create_mode mode,
+    uint32_t flags, ozarr_progress_fn progress, void *user);
 
 /** As `ozarr_node_copy`, from and to paths in open stores. */
 OZARR_CHECKED ozarr_status ozarr_node_copy_at(const ozarr_store *store, const char *path,
-    ozarr_store *dest_store, const char *dest_path, ozarr_create exists, uint32_t flags,
-    ozarr_progress progress, void *user);
+    ozarr_store *dest_store, const char *dest_path, ozarr_create_mode mode, uint32_t flags,
+    ozarr_progress_fn progress, void *user);
 
 /* ========================================================================================================
  * Stores and keys for tools
@@ -865,8 +868,8 @@ OZARR_CHECKED ozarr_status ozarr_store_cached(const ozarr_store *store, size_t b
     ozarr_store **out);
 
 /**
- * Gets what a store can do, as a sum of `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase,
- * for example.
+ * Gets what a store can do, as a sum of `OZARR_STORE_CAN_...` and `OZARR_STORE_IS_...`: zip archives
+ * cannot erase, for example.
  */
 OZARR_CHECKED ozarr_status ozarr_store_capabilities(const ozarr_store *store, uint32_t *capabilities);
 
@@ -905,9 +908,9 @@ OZARR_CHECKED ozarr_status ozarr_store_key_list(const ozarr_store *store, const 
  * ========================================================================================================
  *
  * Fresh memory comes page by page: of an uncompressed read into memory that was just allocated most of the
- * time is the system's, for one fault every 4 KiB. A buffer of ozarr of 2 MiB or more begins at a multiple of
- * 2 MiB and asks for huge pages, which makes that 512 times fewer; the threads that read take them, each
- * where it reads to. docs/performance-memory.md has the gain. Any other memory works everywhere, too. */
+ * time is the system's, for one fault every 4 KiB. A buffer of ozarr of 2 MiB or more begins at a multiple
+ * of 2 MiB and asks for huge pages, which makes that 512 times fewer; the threads that read take them,
+ * each where it reads to. docs/performance-memory.md has the gain. Any other memory works everywhere, too. */
 
 enum {
     /** `ozarr_buffer_alloc`: ordinary pages, however large the buffer is. */

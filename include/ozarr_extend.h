@@ -23,10 +23,10 @@ extern "C" {
  * A store can be a table of functions of your program: a database, an archive, another library. Arrays and
  * groups live in it as in any other. Fill an `ozarr_store_table` and give it to `ozarr_store_from_table`.
  *
- * Functions give `OZARR_OK`, or the status of what went wrong, best through `ozarr_set_error`; anything but
- * a status is `OZARR_ERR_CALLBACK`. `OZARR_ERR_NOT_FOUND` means that a key holds nothing: no other error is
- * ever taken for that. Keys are checked before they come to you (`"run/t/c/0/0"`: UTF-8, no empty, `.` or
- * `..` parts); a prefix is empty or ends in `/`. What the functions give is checked, too.
+ * Functions give `OZARR_OK`, or the status of what went wrong, best through `ozarr_set_error`; anything
+ * but a status is `OZARR_ERR_CALLBACK`. `OZARR_ERR_NOT_FOUND` means that a key holds nothing: no other
+ * error is ever taken for that. Keys are checked before they come to you (`"run/t/c/0/0"`: UTF-8, no
+ * empty, `.` or `..` parts); a prefix is empty or ends in `/`. What the functions give is checked, too.
  *
  * Unless the table says `OZARR_CALLBACK_ANY_THREAD`, the functions of all such tables are called one at a
  * time, and only by threads that are inside a call of yours: reads and writes of arrays there use the
@@ -44,19 +44,22 @@ enum {
      * In the flags of a store's table: every answer has a version (`ozarr_answer_version`). Without it, whole
      * values are read and compared.
      */
-    OZARR_STORE_VERSIONS = 512
+    OZARR_STORE_HAS_VERSIONS = 512
 };
 
+/** Which bytes a range has. */
+typedef int32_t ozarr_byte_range_kind;
+
 enum {
-    OZARR_RANGE_WHOLE = 0,               /**< All bytes. `offset` and `size` are 0. */
-    OZARR_RANGE_SPAN = 1,                /**< `size` bytes from `offset` on. */
-    OZARR_RANGE_SUFFIX = 2               /**< The last `size` bytes. `offset` is 0. */
+    OZARR_BYTE_RANGE_KIND_WHOLE = 0,     /**< All bytes. `offset` and `size` are 0. */
+    OZARR_BYTE_RANGE_KIND_SPAN = 1,      /**< `size` bytes from `offset` on. */
+    OZARR_BYTE_RANGE_KIND_SUFFIX = 2     /**< The last `size` bytes. `offset` is 0. */
 };
 
 /** Which bytes of what a key holds. */
 typedef struct ozarr_byte_range {
-    /** One of `OZARR_RANGE_...`. */
-    int32_t kind;
+    /** One of `OZARR_BYTE_RANGE_KIND_...`. */
+    ozarr_byte_range_kind kind;
     /** 0. */
     int32_t reserved;
     /** The first byte of a span. */
@@ -66,36 +69,36 @@ typedef struct ozarr_byte_range {
 } ozarr_byte_range;
 
 /** Frees what belongs to `context`: called once, after the last use of a table. */
-typedef void (*ozarr_destroy_function)(void *context);
+typedef void (*ozarr_destroy_fn)(void *context);
 
 /** Puts all bytes of a key into `answer`, as one part. */
-typedef ozarr_status (*ozarr_get_function)(void *context, const char *key, ozarr_answer *answer);
+typedef ozarr_status (*ozarr_get_fn)(void *context, const char *key, ozarr_answer *answer);
 
 /**
  * Puts the bytes of each range into `answer`, in order. All are of one version. A range that reaches over
  * the end is `OZARR_ERR_TRUNCATED`. `count` may be 0: then only the version is wanted.
  */
-typedef ozarr_status (*ozarr_get_ranges_function)(void *context, const char *key,
-    const ozarr_byte_range *ranges, size_t count, ozarr_answer *answer);
+typedef ozarr_status (*ozarr_get_ranges_fn)(void *context, const char *key, const ozarr_byte_range *ranges,
+    size_t count, ozarr_answer *answer);
 
 /** Stores `size` bytes under a key: readers see the old value or the new one, whole. */
-typedef ozarr_status (*ozarr_put_function)(void *context, const char *key, const void *data, size_t size);
+typedef ozarr_status (*ozarr_put_fn)(void *context, const char *key, const void *data, size_t size);
 
 /**
  * As `put`, if the key holds the value of that version still, or (`version` NULL) holds nothing; else
  * `OZARR_ERR_CONFLICT`.
  */
-typedef ozarr_status (*ozarr_put_if_function)(void *context, const char *key, const void *data, size_t size,
+typedef ozarr_status (*ozarr_put_if_fn)(void *context, const char *key, const void *data, size_t size,
     const void *version, size_t version_size);
 
 /** Removes a key (`erase`), or all keys with a prefix (`erase_prefix`). */
-typedef ozarr_status (*ozarr_erase_function)(void *context, const char *key);
+typedef ozarr_status (*ozarr_erase_fn)(void *context, const char *key);
 
 /** Adds keys to `keys`, in any order. */
-typedef ozarr_status (*ozarr_list_function)(void *context, const char *prefix, ozarr_keys *keys);
+typedef ozarr_status (*ozarr_list_fn)(void *context, const char *prefix, ozarr_keys *keys);
 
 /** Makes durable what was put. */
-typedef ozarr_status (*ozarr_flush_function)(void *context);
+typedef ozarr_status (*ozarr_flush_fn)(void *context);
 
 /**
  * A store as functions. `get` is required. Other functions may be NULL: then the store cannot do this,
@@ -105,9 +108,9 @@ typedef struct ozarr_store_table {
     /** `sizeof(ozarr_store_table)`. */
     size_t struct_size;
     /**
-     * A sum of `OZARR_CALLBACK_ANY_THREAD`, `OZARR_STORE_VERSIONS`, and `OZARR_IS_REMOTE` (reads are worth
-     * having in flight together, which is taken for granted of ranges with versions, and of no effect for
-     * values that are read whole), or 0.
+     * A sum of `OZARR_CALLBACK_ANY_THREAD`, `OZARR_STORE_HAS_VERSIONS`, and `OZARR_STORE_IS_REMOTE` (reads
+     * are worth having in flight together, which is taken for granted of ranges with versions, and of no
+     * effect for values that are read whole), or 0.
      */
     uint32_t flags;
     /** 0. */
@@ -121,37 +124,37 @@ typedef struct ozarr_store_table {
      * thread may call, or that answer later, can be shortly after the call that frees the handle. May
      * be NULL.
      */
-    ozarr_destroy_function destroy;
+    ozarr_destroy_fn destroy;
     /** All bytes of a key. */
-    ozarr_get_function get;
+    ozarr_get_fn get;
     /**
-     * Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else, and without it, whole values are
+     * Ranges of a key. Used with `OZARR_STORE_HAS_VERSIONS` only; else, and without it, whole values are
      * read, each once for an access, and again to see whether it has changed.
      */
-    ozarr_get_ranges_function get_ranges;
+    ozarr_get_ranges_fn get_ranges;
     /**
      * As `get_ranges`, without waiting: `OZARR_OK` says that the read was started, and that some thread
      * will call `ozarr_answer_done` exactly once, perhaps before this returns. `ranges` goes when it
      * returns. An error ends the read here.
      */
-    ozarr_get_ranges_function start_get_ranges;
+    ozarr_get_ranges_fn start_get_ranges;
     /** Stores a value. Without it the store is for reading only. */
-    ozarr_put_function put;
+    ozarr_put_fn put;
     /**
-     * Stores a value on a condition. Without it the condition is looked at before, and two programs may both
-     * think that they were first.
+     * Stores a value on a condition. Without it the condition is looked at before, and two programs may
+     * both think that they were first.
      */
-    ozarr_put_if_function put_if;
+    ozarr_put_if_fn put_if;
     /** Removes a key. Without it nothing can be erased. */
-    ozarr_erase_function erase;
+    ozarr_erase_fn erase;
     /** Removes all keys that begin with a prefix; may be NULL. */
-    ozarr_erase_function erase_prefix;
+    ozarr_erase_fn erase_prefix;
     /** All keys that begin with a prefix. Without it groups cannot be listed. */
-    ozarr_list_function list;
+    ozarr_list_fn list;
     /** The names directly below a prefix, without it; those of sub-prefixes end in `/`. May be NULL. */
-    ozarr_list_function list_dir;
+    ozarr_list_fn list_dir;
     /** May be NULL. */
-    ozarr_flush_function flush;
+    ozarr_flush_fn flush;
 } ozarr_store_table;
 
 /** The first value of an `ozarr_store_table`: {0} with its size. */
@@ -198,8 +201,8 @@ OZARR_CHECKED ozarr_status ozarr_answer_version(ozarr_answer *answer, const void
 OZARR_CHECKED ozarr_status ozarr_answer_size(ozarr_answer *answer, uint64_t size);
 
 /**
- * Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given, or
- * with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone then.
+ * Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given,
+ * or with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone then.
  */
 OZARR_CHECKED ozarr_status ozarr_answer_done(ozarr_answer *answer, ozarr_status status);
 
@@ -220,23 +223,24 @@ OZARR_CHECKED ozarr_status ozarr_keys_add(ozarr_keys *keys, const char *key);
  * registration lives until it is unregistered or replaced and its last user is gone: then `destroy` is
  * called with its `context`. After an error of the registering call it is not called.
  *
- * Functions give `OZARR_OK` or a status, best through `ozarr_set_error`, and follow the rules of "Stores of
- * your own". Without `OZARR_CALLBACK_ANY_THREAD`, arrays that use them are read and written by the calling
- * thread alone. */
+ * Functions give `OZARR_OK` or a status, best through `ozarr_set_error`, and follow the rules of "Stores
+ * of your own". Without `OZARR_CALLBACK_ANY_THREAD`, arrays that use them are read and written by the
+ * calling thread alone. */
 
 enum {
     /** In the flags of a registration: a name that is taken is replaced. */
     OZARR_REGISTER_REPLACE = 1024
 };
 
+/** What `ozarr_unregister` removes. */
+typedef int32_t ozarr_extension;
+
 enum {
-    OZARR_EXTENSION_TRANSFORMER = 1,     /**< `ozarr_unregister`: a storage transformer. */
-    OZARR_EXTENSION_MEMBER = 2,          /**< `ozarr_unregister`: a member of `zarr.json`. */
-    /** `ozarr_unregister`: a codec, by its name or id; both names go. */
-    OZARR_EXTENSION_CODEC = 3,
-    /** `ozarr_unregister`: a data type, by its name in v3 or v2; both names go. */
-    OZARR_EXTENSION_DTYPE = 4,
-    OZARR_EXTENSION_KEY_ENCODING = 5     /**< `ozarr_unregister`: a chunk key encoding. */
+    OZARR_EXTENSION_TRANSFORMER = 1,     /**< A storage transformer. */
+    OZARR_EXTENSION_MEMBER = 2,          /**< A member of `zarr.json`. */
+    OZARR_EXTENSION_CODEC = 3,           /**< A codec, by its name or id; both names go. */
+    OZARR_EXTENSION_DTYPE = 4,           /**< A data type, by its name in v3 or v2; both names go. */
+    OZARR_EXTENSION_KEY_ENCODING = 5     /**< A chunk key encoding. */
 };
 
 /**
@@ -245,19 +249,19 @@ enum {
  * (`"c/0/0"`) or whatever keys the transformer likes; it is valid until `table->destroy` has been
  * called, and must not be freed.
  */
-typedef ozarr_status (*ozarr_transformer_open_function)(void *context, const char *configuration,
+typedef ozarr_status (*ozarr_transformer_open_fn)(void *context, const char *configuration,
     ozarr_store *inner, ozarr_store_table *table);
 
 /** Whether a value, as JSON, is one that the program understands. */
-typedef ozarr_status (*ozarr_member_check_function)(void *context, const char *value);
+typedef ozarr_status (*ozarr_member_check_fn)(void *context, const char *value);
 
 /** A storage transformer: it makes stores over the store that holds an array's chunks. */
 typedef struct ozarr_transformer_table {
     /** `sizeof(ozarr_transformer_table)`. */
     size_t struct_size;
     /**
-     * A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD` (which concerns `open`; the store's
-     * functions have flags of their own), or 0.
+     * A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD` (which concerns `open`; the
+     * store's functions have flags of their own), or 0.
      */
     uint32_t flags;
     /** 0. */
@@ -267,9 +271,9 @@ typedef struct ozarr_transformer_table {
     /** Handed on to `open`. */
     void *context;
     /** May be NULL. */
-    ozarr_destroy_function destroy;
+    ozarr_destroy_fn destroy;
     /** Called whenever an array with this transformer is opened, created or resized. */
-    ozarr_transformer_open_function open;
+    ozarr_transformer_open_fn open;
 } ozarr_transformer_table;
 
 /** The first value of an `ozarr_transformer_table`: {0} with its size. */
@@ -287,11 +291,11 @@ static inline void ozarr_transformer_table_init(ozarr_transformer_table *transfo
  * prefix: `buf` has `cap` bytes, and `*len` becomes the length without the NUL. Two chunks have two keys,
  * and none is `"zarr.json"`.
  */
-typedef ozarr_status (*ozarr_key_encode_function)(void *context, const char *configuration, int32_t rank,
+typedef ozarr_status (*ozarr_key_encode_fn)(void *context, const char *configuration, int32_t rank,
     const int64_t *index, char *buf, size_t cap, size_t *len);
 
 /** The reverse, for listings: whether `key`, behind the array's prefix, is a chunk's, and then its index. */
-typedef ozarr_status (*ozarr_key_decode_function)(void *context, const char *configuration, int32_t rank,
+typedef ozarr_status (*ozarr_key_decode_fn)(void *context, const char *configuration, int32_t rank,
     const char *key, int64_t *index, bool *is_chunk);
 
 /** A chunk key encoding as functions. */
@@ -307,13 +311,13 @@ typedef struct ozarr_key_encoding_table {
     /** Handed on to every function. */
     void *context;
     /** May be NULL. */
-    ozarr_destroy_function destroy;
+    ozarr_destroy_fn destroy;
     /** Checks a configuration (a JSON object). NULL takes every one. */
-    ozarr_member_check_function check;
+    ozarr_member_check_fn check;
     /** From indices to keys. */
-    ozarr_key_encode_function encode;
+    ozarr_key_encode_fn encode;
     /** From keys to indices. */
-    ozarr_key_decode_function decode;
+    ozarr_key_decode_fn decode;
 } ozarr_key_encoding_table;
 
 /** The first value of an `ozarr_key_encoding_table`: {0} with its size. */
@@ -335,18 +339,18 @@ OZARR_CHECKED ozarr_status ozarr_register_transformer(const ozarr_transformer_ta
 /**
  * Says that the program understands a member of `zarr.json` (of arrays or groups) of that name, whatever
  * its `"must_understand"`: nodes with it can be opened, and it is kept when they are changed. `check` is
- * called with its value when one is opened, and may refuse it; it may be NULL, as may `destroy`. `flags` are
- * `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
+ * called with its value when one is opened, and may refuse it; it may be NULL, as may `destroy`. `flags`
+ * are `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
  */
 OZARR_CHECKED ozarr_status ozarr_register_member(const char *name, uint32_t flags,
-    ozarr_member_check_function check, void *context, ozarr_destroy_function destroy);
+    ozarr_member_check_fn check, void *context, ozarr_destroy_fn destroy);
 
 /**
  * Removes a registration: `extension` is one of `OZARR_EXTENSION_...`. If the library has an extension
  * of its own under the name, that is used again. `OZARR_ERR_NOT_FOUND` if there is no such
  * registration.
  */
-OZARR_CHECKED ozarr_status ozarr_unregister(int32_t extension, const char *name);
+OZARR_CHECKED ozarr_status ozarr_unregister(ozarr_extension extension, const char *name);
 
 /* ========================================================================================================
  * Codecs of your own
@@ -356,30 +360,34 @@ OZARR_CHECKED ozarr_status ozarr_unregister(int32_t extension, const char *name)
  * come to it in this machine's byte order, one after the other in the order of the buffer; it does not
  * receive the shape. */
 
+/** What a codec turns into what. */
+typedef int32_t ozarr_codec_kind;
+
 enum {
-    /** `ozarr_codec_table.kind`: bytes to bytes, as compressors and checksums. */
-    OZARR_CODEC_BYTES = 1,
-    /** `ozarr_codec_table.kind`: elements to as many elements, perhaps of another type. */
-    OZARR_CODEC_ARRAY = 2,
-    OZARR_CODEC_ARRAY_TO_BYTES = 3,      /**< `ozarr_codec_table.kind`: elements to bytes. */
-    /** In the flags of an `OZARR_CODEC_ARRAY`: what an element becomes does not depend on the others. */
-    OZARR_CODEC_ELEMENTWISE = 2048
+    OZARR_CODEC_KIND_BYTES = 1,          /**< Bytes to bytes, as compressors and checksums. */
+    OZARR_CODEC_KIND_ARRAY = 2,          /**< Elements to as many elements, perhaps of another type. */
+    OZARR_CODEC_KIND_ARRAY_TO_BYTES = 3  /**< Elements to bytes. */
+};
+
+enum {
+    /** In the flags of an `OZARR_CODEC_KIND_ARRAY`: what an element becomes does not depend on the others. */
+    OZARR_CODEC_IS_ELEMENTWISE = 2048
 };
 
 /**
  * Checks a configuration (a JSON object; in v2 the parameters beside the id) for elements of that type
  * (`OZARR_BY_DTYPE` where no number says it) and size in bytes; for bytes those are `OZARR_UINT8` or what
  * the bytes are, and can be ignored. `*state` may become what the other functions get. `*encoded` is
- * `type`: an `OZARR_CODEC_ARRAY` whose elements have another type afterwards sets it.
+ * `type`: an `OZARR_CODEC_KIND_ARRAY` whose elements have another type afterwards sets it.
  */
-typedef ozarr_status (*ozarr_codec_open_function)(void *context, const char *configuration,
-    int32_t zarr_format, ozarr_type type, size_t item_size, void **state, ozarr_type *encoded);
+typedef ozarr_status (*ozarr_codec_open_fn)(void *context, const char *configuration, int32_t zarr_format,
+    ozarr_type type, size_t item_size, void **state, ozarr_type *encoded);
 
 /** Frees what `open` has put into `*state`. */
-typedef void (*ozarr_codec_close_function)(void *context, void *state);
+typedef void (*ozarr_codec_close_fn)(void *context, void *state);
 
 /** How many bytes `decoded` bytes are encoded to: at most, or, if it sets `*exact`, exactly. */
-typedef ozarr_status (*ozarr_codec_size_function)(void *context, void *state, size_t decoded, size_t *size,
+typedef ozarr_status (*ozarr_codec_size_fn)(void *context, void *state, size_t decoded, size_t *size,
     bool *exact);
 
 /**
@@ -387,20 +395,23 @@ typedef ozarr_status (*ozarr_codec_size_function)(void *context, void *state, si
  * written. A `dst` that is too small for what is decoded is `OZARR_ERR_BUFFER_SIZE`: where the decoded
  * size is not known, the function is called again with a larger one.
  */
-typedef ozarr_status (*ozarr_codec_function)(void *context, void *state, const void *src, size_t size,
-    void *dst, size_t cap, size_t *len);
+typedef ozarr_status (*ozarr_codec_fn)(void *context, void *state, const void *src, size_t size, void *dst,
+    size_t cap, size_t *len);
 
 /** A codec as functions. */
 typedef struct ozarr_codec_table {
     /** `sizeof(ozarr_codec_table)`. */
     size_t struct_size;
-    /** A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_CODEC_ELEMENTWISE`, or 0. */
+    /**
+     * A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_CODEC_IS_ELEMENTWISE`, or
+     * 0.
+     */
     uint32_t flags;
     /**
-     * One of `OZARR_CODEC_...`: its position in a v3 list. In v2 codecs of all kinds can be at any
+     * One of `OZARR_CODEC_KIND_...`: its position in a v3 list. In v2 codecs of all kinds can be at any
      * position.
      */
-    int32_t kind;
+    ozarr_codec_kind kind;
     /** The name in v3, or NULL. Copied. */
     const char *name;
     /** The id in v2, or NULL. Copied. */
@@ -408,17 +419,17 @@ typedef struct ozarr_codec_table {
     /** Handed on to every function. */
     void *context;
     /** May be NULL. */
-    ozarr_destroy_function destroy;
+    ozarr_destroy_fn destroy;
     /** Called for each array that uses the codec. NULL takes every configuration and type. */
-    ozarr_codec_open_function open;
+    ozarr_codec_open_fn open;
     /** May be NULL. */
-    ozarr_codec_close_function close;
-    /** Not used by an `OZARR_CODEC_ARRAY`. */
-    ozarr_codec_size_function encoded_size;
+    ozarr_codec_close_fn close;
+    /** Not used by an `OZARR_CODEC_KIND_ARRAY`. */
+    ozarr_codec_size_fn encoded_size;
     /** Encodes. `cap` is what `encoded_size` said. */
-    ozarr_codec_function encode;
+    ozarr_codec_fn encode;
     /** Decodes. What comes from a file can be anything. */
-    ozarr_codec_function decode;
+    ozarr_codec_fn decode;
 } ozarr_codec_table;
 
 /** The first value of an `ozarr_codec_table`: {0} with its size. */
@@ -454,30 +465,33 @@ enum {
      * In the flags of a data type: the bytes of an element have an order, which the codec `"bytes"` turns;
      * the functions see this machine's.
      */
-    OZARR_DTYPE_ORDERED = 4096
+    OZARR_DTYPE_HAS_BYTE_ORDER = 4096
 };
 
 /**
  * Converts `count` elements from `src` to `dst`, which do not overlap. Elements may be unaligned. A
  * value that does not fit is `OZARR_ERR_RANGE`.
  */
-typedef ozarr_status (*ozarr_dtype_convert_function)(void *context, const void *src, void *dst, size_t count);
+typedef ozarr_status (*ozarr_dtype_convert_fn)(void *context, const void *src, void *dst, size_t count);
 
 /** Reads a fill value, as JSON, into one element in memory. */
-typedef ozarr_status (*ozarr_dtype_fill_function)(void *context, const char *json, void *element);
+typedef ozarr_status (*ozarr_dtype_fill_fn)(void *context, const char *json, void *element);
 
 /**
  * Writes the fill value of one element in memory as JSON: `buf` has `cap` bytes, and `*len` becomes the
  * length without the NUL. Too small a buffer is `OZARR_ERR_BUFFER_SIZE`, with `*len` what is needed.
  */
-typedef ozarr_status (*ozarr_dtype_json_function)(void *context, const void *element, char *buf, size_t cap,
+typedef ozarr_status (*ozarr_dtype_json_fn)(void *context, const void *element, char *buf, size_t cap,
     size_t *len);
 
 /** A data type as functions. */
 typedef struct ozarr_dtype_table {
     /** `sizeof(ozarr_dtype_table)`. */
     size_t struct_size;
-    /** A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_DTYPE_ORDERED`, or 0. */
+    /**
+     * A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_DTYPE_HAS_BYTE_ORDER`, or
+     * 0.
+     */
     uint32_t flags;
     /**
      * The type in memory (`OZARR_INT8` ...), which `encode` and `decode` convert; `OZARR_AS_STORED` (0)
@@ -493,15 +507,15 @@ typedef struct ozarr_dtype_table {
     /** Handed on to every function. */
     void *context;
     /** May be NULL. */
-    ozarr_destroy_function destroy;
+    ozarr_destroy_fn destroy;
     /** From memory to the file. */
-    ozarr_dtype_convert_function encode;
+    ozarr_dtype_convert_fn encode;
     /** From the file to memory. */
-    ozarr_dtype_convert_function decode;
+    ozarr_dtype_convert_fn decode;
     /** NULL, with `fill_to_json`, for the JSON of the type in memory. */
-    ozarr_dtype_fill_function fill_from_json;
+    ozarr_dtype_fill_fn fill_from_json;
     /** See `fill_from_json`. */
-    ozarr_dtype_json_function fill_to_json;
+    ozarr_dtype_json_fn fill_to_json;
 } ozarr_dtype_table;
 
 /** The first value of an `ozarr_dtype_table`: {0} with its size. */

@@ -111,6 +111,25 @@ fn the_interface_stays_small() {
     assert!(counts[0].1 <= MOST.0 && all <= MOST.1, "{counts:?}, expected at most {} in ozarr.h and {} in all", MOST.0, MOST.1);
 }
 
+/// The numbers of the types of elements have short names, as netCDF's and HDF5's have; statuses have two forms.
+#[test]
+fn constants_are_named_after_their_types() {
+    for section in sections() {
+        for line in source(section).lines().filter_map(|l| l.strip_prefix("pub const ")) {
+            let (name, rest) = line.split_once(": ").unwrap();
+            let r#type = rest.split_once(" = ").unwrap().0;
+            let prefix = match r#type {
+                "ozarr_type" | "u32" | "i32" | "i64" => "OZARR_".to_string(),
+                "ozarr_status" if name != "OZARR_OK" => "OZARR_ERR_".to_string(),
+                "ozarr_status" => "OZARR_OK".to_string(),
+                other => format!("{}_", other.to_uppercase()),
+            };
+            let prefix = prefix.replace("_MODE_", "_");
+            assert!(name.starts_with(&prefix), "found {name} of type {}, expected a name that begins with {prefix}", r#type);
+        }
+    }
+}
+
 #[test]
 fn the_data_are_those_of_the_headers() {
     check_or_update("abi/ozarr.json", &abi());

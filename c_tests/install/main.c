@@ -10,7 +10,7 @@ int main(void) {
     int64_t shape[] = {20, 8, 8}, start[] = {10, 0, 0}, count[] = {1, 8, 8};
     ozarr_array *t = NULL;
     for (int i = 0; i < 20 * 64; i++) (&u[0][0][0])[i] = i * 0.5;
-    if (ozarr_array_create("run.zarr/c", OZARR_FLOAT64, 3, shape, NULL, OZARR_OVERWRITE, &t)) goto fail;
+    if (ozarr_array_create("run.zarr/c", OZARR_FLOAT64, 3, shape, NULL, OZARR_CREATE_OVERWRITE, &t)) goto fail;
     if (ozarr_array_write(t, OZARR_FLOAT64, u, sizeof u)) goto fail;
     if (ozarr_array_close(t)) goto fail;
     if (ozarr_array_open("run.zarr/c", "r", &t)) goto fail;

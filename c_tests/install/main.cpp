@@ -11,7 +11,7 @@ int main() {
     std::vector<float> back(3);
     double factor = 0;
     ozarr_array *a = nullptr;
-    const bool good = ozarr_array_create("run.zarr/cxx", OZARR_FLOAT32, 1, shape.data(), nullptr, OZARR_OVERWRITE, &a) == OZARR_OK &&
+    const bool good = ozarr_array_create("run.zarr/cxx", OZARR_FLOAT32, 1, shape.data(), nullptr, OZARR_CREATE_OVERWRITE, &a) == OZARR_OK &&
                       ozarr_array_write(a, OZARR_FLOAT32, values.data(), values.size() * sizeof(float)) == OZARR_OK &&
                       ozarr_attr_set_double(ozarr_array_node(a), "factor", 0.25) == OZARR_OK &&
                       ozarr_attr_get_double(ozarr_array_node(a), "factor", &factor) == OZARR_OK &&

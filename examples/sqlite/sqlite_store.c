@@ -46,9 +46,9 @@ static ozarr_status get_ranges(void *context, const char *key, const ozarr_byte_
     if (status == OZARR_OK) status = ozarr_answer_size(answer, all);
     for (size_t i = 0; i < count && status == OZARR_OK; i++) {
         uint64_t from = ranges[i].offset, size = ranges[i].size;
-        if (ranges[i].kind == OZARR_RANGE_WHOLE) size = all;
+        if (ranges[i].kind == OZARR_BYTE_RANGE_KIND_WHOLE) size = all;
         if (size > all || from > all - size) status = ozarr_set_error(OZARR_ERR_TRUNCATED, "the value is shorter than the range");
-        if (status == OZARR_OK && ranges[i].kind == OZARR_RANGE_SUFFIX) from = all - size;
+        if (status == OZARR_OK && ranges[i].kind == OZARR_BYTE_RANGE_KIND_SUFFIX) from = all - size;
         void *room = NULL;
         if (status == OZARR_OK) status = ozarr_answer_room(answer, size, &room);
         if (status == OZARR_OK && size > 0 && sqlite3_blob_read(blob, room, (int)size, (int)from) != SQLITE_OK) status = fail(d);
@@ -123,7 +123,7 @@ ozarr_status sqlite_store_open(const char *path, const char *mode, ozarr_store *
         if (sqlite3_prepare_v2(d->sql, SQL[i], -1, &d->ready[i], NULL) != SQLITE_OK) status = fail(d);
 
     ozarr_store_table table = OZARR_STORE_TABLE_INIT;
-    table.flags = OZARR_STORE_VERSIONS;
+    table.flags = OZARR_STORE_HAS_VERSIONS;
     table.name = "sqlite:";
     table.context = d;
     table.destroy = destroy;

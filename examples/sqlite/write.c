@@ -15,7 +15,7 @@ int main(void) {
     if (sqlite_store_open("run.db", "r+", &store)) goto fail;
     if (ozarr_spec_new(OZARR_FLOAT64, 2, shape, &spec)) goto fail;
     if (ozarr_spec_set_chunks(spec, chunks) || ozarr_spec_set_inner_chunks(spec, inner)) goto fail;
-    if (ozarr_array_create_at(store, "run/temperature", spec, OZARR_OVERWRITE, &t)) goto fail;
+    if (ozarr_array_create_at(store, "run/temperature", spec, OZARR_CREATE_OVERWRITE, &t)) goto fail;
     if (ozarr_array_write(t, OZARR_FLOAT64, field, sizeof field)) goto fail;
     if (ozarr_attr_set_string(ozarr_array_node(t), "units", "K")) goto fail;
 

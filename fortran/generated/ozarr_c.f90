@@ -95,27 +95,27 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_OVERFLOW_SATURATE = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_C = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_ORDER_F = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_CAN_WRITE = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_CAN_LIST = 2_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_CAN_ERASE = 4_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_IS_REMOTE = 8_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_NEW = 0_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_OVERWRITE = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_OPEN_IF_SAME = 2_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_NODE_NONE = 0_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_NODE_ARRAY = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_NODE_GROUP = 2_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_NODE_UNKNOWN = 3_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_JSON_NULL = 0_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_JSON_BOOL = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_JSON_INTEGER = 2_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_JSON_NUMBER = 3_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_JSON_STRING = 4_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_JSON_ARRAY = 5_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_JSON_OBJECT = 6_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_LOG_OFF = 0_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_LOG_WARNING = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_LOG_INFO = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_STORE_CAN_WRITE = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_STORE_CAN_LIST = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_STORE_CAN_ERASE = 4_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_STORE_IS_REMOTE = 8_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CREATE_NEW = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CREATE_OVERWRITE = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CREATE_OPEN_IF_SAME = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_NODE_KIND_NONE = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_NODE_KIND_ARRAY = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_NODE_KIND_GROUP = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_NODE_KIND_UNKNOWN = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_KIND_NULL = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_KIND_BOOL = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_KIND_INTEGER = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_KIND_NUMBER = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_KIND_STRING = 4_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_KIND_ARRAY = 5_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_JSON_KIND_OBJECT = 6_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_LOG_LEVEL_OFF = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_LOG_LEVEL_WARNING = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_LOG_LEVEL_INFO = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_RESIZE_KEEP = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_SINGLE = -1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_SHUFFLE_DEFAULT = 0_c_int32_t
@@ -128,51 +128,51 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_ZFP_RATE = 3_c_int32_t
   integer(c_int32_t), parameter :: OZARR_PARTITION_INNER = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REQUEST_COPY = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_REQUEST_QUEUED = 0_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_REQUEST_RUNNING = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_REQUEST_DONE = 2_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_REQUEST_FAILED = 3_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_BOOL = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_INT = 2_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_UINT = 3_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_FLOAT = 4_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_COMPLEX = 5_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_BYTES = 6_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_TEXT = 7_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_RAW = 8_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_DATETIME = 9_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_TIMEDELTA = 10_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_STRUCT = 11_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_VAR_TEXT = 12_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_VAR_BYTES = 13_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_VAR_JSON = 14_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_VAR_LIST = 15_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_KIND_CHARS = 16_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_BYTES_UNORDERED = 0_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_BYTES_LITTLE = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_BYTES_BIG = 2_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_BYTES_MIXED = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_REQUEST_STATE_QUEUED = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_REQUEST_STATE_RUNNING = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_REQUEST_STATE_DONE = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_REQUEST_STATE_FAILED = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_BOOL = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_INT = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_UINT = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_FLOAT = 4_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_COMPLEX = 5_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_BYTES = 6_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_TEXT = 7_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_RAW = 8_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_DATETIME = 9_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_TIMEDELTA = 10_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_STRUCT = 11_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_VAR_TEXT = 12_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_VAR_BYTES = 13_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_VAR_JSON = 14_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_VAR_LIST = 15_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_KIND_CHARS = 16_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTE_ORDER_NONE = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTE_ORDER_LITTLE = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTE_ORDER_BIG = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTE_ORDER_MIXED = 3_c_int32_t
   integer(c_int32_t), parameter :: OZARR_MIGRATE_IN_PLACE = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_MIGRATE_COPY = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_COPY_VERIFY = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_COPY_LINK = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_BUFFER_SMALL_PAGES = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_CALLBACK_ANY_THREAD = 256_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_STORE_VERSIONS = 512_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_RANGE_WHOLE = 0_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_RANGE_SPAN = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_RANGE_SUFFIX = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_STORE_HAS_VERSIONS = 512_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTE_RANGE_KIND_WHOLE = 0_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTE_RANGE_KIND_SPAN = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_BYTE_RANGE_KIND_SUFFIX = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_REGISTER_REPLACE = 1024_c_int32_t
   integer(c_int32_t), parameter :: OZARR_EXTENSION_TRANSFORMER = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_EXTENSION_MEMBER = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_EXTENSION_CODEC = 3_c_int32_t
   integer(c_int32_t), parameter :: OZARR_EXTENSION_DTYPE = 4_c_int32_t
   integer(c_int32_t), parameter :: OZARR_EXTENSION_KEY_ENCODING = 5_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_CODEC_BYTES = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_CODEC_ARRAY = 2_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_CODEC_ARRAY_TO_BYTES = 3_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_CODEC_ELEMENTWISE = 2048_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_DTYPE_ORDERED = 4096_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CODEC_KIND_BYTES = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CODEC_KIND_ARRAY = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CODEC_KIND_ARRAY_TO_BYTES = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_CODEC_IS_ELEMENTWISE = 2048_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_DTYPE_HAS_BYTE_ORDER = 4096_c_int32_t
 
   type, bind(c) :: ozarr_error_info
     integer(c_size_t) :: struct_size = 0
@@ -246,12 +246,12 @@ module ozarr_c
     real(c_double) :: ratio = 0
   end type ozarr_info
 
-  type, bind(c) :: ozarr_entry
+  type, bind(c) :: ozarr_batch_entry
     integer(c_size_t) :: struct_size = 0
     type(c_ptr) :: array = c_null_ptr
     type(c_ptr) :: region = c_null_ptr
     type(c_ptr) :: memory = c_null_ptr
-  end type ozarr_entry
+  end type ozarr_batch_entry
 
   type, bind(c) :: ozarr_explanation
     integer(c_size_t) :: struct_size = 0
@@ -296,7 +296,7 @@ module ozarr_c
   type, bind(c) :: ozarr_copy_options
     integer(c_size_t) :: struct_size = 0
     integer(c_int32_t) :: zarr_format = 0
-    integer(c_int32_t) :: exists = 0
+    integer(c_int32_t) :: mode = 0
     integer(c_int32_t) :: overflow = 0
     integer(c_int32_t) :: flags = 0
     integer(c_size_t) :: memory = 0
@@ -456,7 +456,7 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: context
     end subroutine ozarr_context_free
-    function ozarr_array_create(location, type_, rank, shape, chunks, flags, out) bind(c, &
+    function ozarr_array_create(location, type_, rank, shape, chunks, mode, out) bind(c, &
       name="ozarr_array_create") result(r)
       import :: c_char, c_int32_t, c_int64_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)
@@ -464,7 +464,7 @@ module ozarr_c
       integer(c_int32_t), value :: rank
       integer(c_int64_t), intent(in) :: shape(*)
       integer(c_int64_t), intent(in), optional :: chunks(*)
-      integer(c_int32_t), value :: flags
+      integer(c_int32_t), value :: mode
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_array_create
@@ -802,10 +802,10 @@ module ozarr_c
       type(c_ptr), value :: node
       integer(c_int32_t) :: r
     end function ozarr_attrs_commit
-    function ozarr_group_create(location, flags, out) bind(c, name="ozarr_group_create") result(r)
+    function ozarr_group_create(location, mode, out) bind(c, name="ozarr_group_create") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)
-      integer(c_int32_t), value :: flags
+      integer(c_int32_t), value :: mode
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_group_create
@@ -816,11 +816,11 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_group_open
-    function ozarr_group_create_group(group, path, flags, out) bind(c, name="ozarr_group_create_group") result(r)
+    function ozarr_group_create_group(group, path, mode, out) bind(c, name="ozarr_group_create_group") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
       character(kind=c_char), intent(in) :: path(*)
-      integer(c_int32_t), value :: flags
+      integer(c_int32_t), value :: mode
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_group_create_group
@@ -831,13 +831,13 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_group_open_group
-    function ozarr_group_create_array(group, path, spec, flags, out) bind(c, &
+    function ozarr_group_create_array(group, path, spec, mode, out) bind(c, &
       name="ozarr_group_create_array") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
       character(kind=c_char), intent(in) :: path(*)
       type(c_ptr), value :: spec
-      integer(c_int32_t), value :: flags
+      integer(c_int32_t), value :: mode
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_group_create_array
@@ -862,14 +862,14 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: group
     end subroutine ozarr_group_free
-    function ozarr_group_nodes(group, pattern, depth, out) bind(c, name="ozarr_group_nodes") result(r)
+    function ozarr_group_list_nodes(group, pattern, depth, out) bind(c, name="ozarr_group_list_nodes") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
       character(kind=c_char), intent(in), optional :: pattern(*)
       integer(c_int32_t), value :: depth
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_group_nodes
+    end function ozarr_group_list_nodes
     function ozarr_node_iter_next(iter, more) bind(c, name="ozarr_node_iter_next") result(r)
       import :: c_bool, c_int32_t, c_ptr
       type(c_ptr), value :: iter
@@ -993,11 +993,11 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_spec_from_json
-    function ozarr_array_create_ex(location, spec, flags, out) bind(c, name="ozarr_array_create_ex") result(r)
+    function ozarr_array_create_ex(location, spec, mode, out) bind(c, name="ozarr_array_create_ex") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)
       type(c_ptr), value :: spec
-      integer(c_int32_t), value :: flags
+      integer(c_int32_t), value :: mode
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_array_create_ex
@@ -1182,12 +1182,12 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: dtype
     end subroutine ozarr_dtype_free
-    function ozarr_array_dtype(array, out) bind(c, name="ozarr_array_dtype") result(r)
+    function ozarr_array_copy_dtype(array, out) bind(c, name="ozarr_array_copy_dtype") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_array_dtype
+    end function ozarr_array_copy_dtype
     function ozarr_spec_new_dtype(dtype, rank, shape, out) bind(c, name="ozarr_spec_new_dtype") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: dtype
@@ -1205,11 +1205,11 @@ module ozarr_c
       integer(c_size_t), value :: bytes
       integer(c_int32_t) :: r
     end function ozarr_spec_set_fill_dtype
-    function ozarr_dataset_create(location, zarr_format, flags, out) bind(c, name="ozarr_dataset_create") result(r)
+    function ozarr_dataset_create(location, zarr_format, mode, out) bind(c, name="ozarr_dataset_create") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: location(*)
       integer(c_int32_t), value :: zarr_format
-      integer(c_int32_t), value :: flags
+      integer(c_int32_t), value :: mode
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_dataset_create
@@ -1220,18 +1220,18 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_dataset_open
-    function ozarr_group_dataset(group, out) bind(c, name="ozarr_group_dataset") result(r)
+    function ozarr_group_open_dataset(group, out) bind(c, name="ozarr_group_open_dataset") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: group
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_group_dataset
-    function ozarr_dataset_group(dataset, out) bind(c, name="ozarr_dataset_group") result(r)
+    end function ozarr_group_open_dataset
+    function ozarr_dataset_open_group(dataset, out) bind(c, name="ozarr_dataset_open_group") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: dataset
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_dataset_group
+    end function ozarr_dataset_open_group
     function ozarr_dataset_define_dimension(dataset, name, length) bind(c, &
       name="ozarr_dataset_define_dimension") result(r)
       import :: c_char, c_int32_t, c_int64_t, c_ptr
@@ -1284,13 +1284,13 @@ module ozarr_c
       type(c_ptr), intent(inout), optional :: out
       integer(c_int32_t) :: r
     end function ozarr_dataset_define_variable
-    function ozarr_dataset_define_variable_ex(dataset, name, variable, flags, out) bind(c, &
+    function ozarr_dataset_define_variable_ex(dataset, name, variable, mode, out) bind(c, &
       name="ozarr_dataset_define_variable_ex") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: dataset
       character(kind=c_char), intent(in) :: name(*)
       type(c_ptr), value :: variable
-      integer(c_int32_t), value :: flags
+      integer(c_int32_t), value :: mode
       type(c_ptr), intent(inout), optional :: out
       integer(c_int32_t) :: r
     end function ozarr_dataset_define_variable_ex
@@ -1596,12 +1596,12 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: request
     end subroutine ozarr_request_free
-    function ozarr_request_state(request, state) bind(c, name="ozarr_request_state") result(r)
+    function ozarr_request_get_state(request, state) bind(c, name="ozarr_request_get_state") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: request
       integer(c_int32_t), intent(inout) :: state
       integer(c_int32_t) :: r
-    end function ozarr_request_state
+    end function ozarr_request_get_state
     function ozarr_request_error(request, info) bind(c, name="ozarr_request_error") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: request
@@ -1670,12 +1670,12 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_store_throttled
-    function ozarr_array_create_at(store, path, spec, flags, out) bind(c, name="ozarr_array_create_at") result(r)
+    function ozarr_array_create_at(store, path, spec, mode, out) bind(c, name="ozarr_array_create_at") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: store
       character(kind=c_char), intent(in) :: path(*)
       type(c_ptr), value :: spec
-      integer(c_int32_t), value :: flags
+      integer(c_int32_t), value :: mode
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_array_create_at
@@ -1686,13 +1686,13 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_array_open_at
-    function ozarr_group_create_at(store, path, zarr_format, flags, out) bind(c, &
+    function ozarr_group_create_at(store, path, zarr_format, mode, out) bind(c, &
       name="ozarr_group_create_at") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: store
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int32_t), value :: zarr_format
-      integer(c_int32_t), value :: flags
+      integer(c_int32_t), value :: mode
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_group_create_at
@@ -1737,13 +1737,13 @@ module ozarr_c
       character(kind=c_char), intent(in) :: to_path(*)
       integer(c_int32_t) :: r
     end function ozarr_group_rename
-    function ozarr_group_copy(group, path, to, to_path, flags) bind(c, name="ozarr_group_copy") result(r)
+    function ozarr_group_copy(group, path, to, to_path, mode) bind(c, name="ozarr_group_copy") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
       character(kind=c_char), intent(in) :: path(*)
       type(c_ptr), value :: to
       character(kind=c_char), intent(in) :: to_path(*)
-      integer(c_int32_t), value :: flags
+      integer(c_int32_t), value :: mode
       integer(c_int32_t) :: r
     end function ozarr_group_copy
     function ozarr_group_erase(group, path) bind(c, name="ozarr_group_erase") result(r)
@@ -2144,13 +2144,13 @@ module ozarr_c
       integer(c_size_t), intent(inout) :: offset
       integer(c_int32_t) :: r
     end function ozarr_dtype_field_offset
-    function ozarr_dtype_field_dtype(dtype, index, out) bind(c, name="ozarr_dtype_field_dtype") result(r)
+    function ozarr_dtype_copy_field_dtype(dtype, index, out) bind(c, name="ozarr_dtype_copy_field_dtype") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: dtype
       integer(c_size_t), value :: index
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_dtype_field_dtype
+    end function ozarr_dtype_copy_field_dtype
     function ozarr_dtype_field_shape(dtype, index, shape, cap, rank) bind(c, &
       name="ozarr_dtype_field_shape") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
@@ -2246,13 +2246,13 @@ module ozarr_c
       logical(c_bool), intent(inout) :: stored
       integer(c_int32_t) :: r
     end function ozarr_array_chunk_erase
-    function ozarr_array_chunks(array, inner, out) bind(c, name="ozarr_array_chunks") result(r)
+    function ozarr_array_list_chunks(array, inner, out) bind(c, name="ozarr_array_list_chunks") result(r)
       import :: c_bool, c_int32_t, c_ptr
       type(c_ptr), value :: array
       logical(c_bool), value :: inner
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_array_chunks
+    end function ozarr_array_list_chunks
     function ozarr_chunk_iter_next(chunk_iter, more) bind(c, name="ozarr_chunk_iter_next") result(r)
       import :: c_bool, c_int32_t, c_ptr
       type(c_ptr), value :: chunk_iter
@@ -2320,13 +2320,13 @@ module ozarr_c
       type(c_ptr), value :: user
       integer(c_int32_t) :: r
     end function ozarr_migrate
-    function ozarr_array_spec(array, zarr_format, out) bind(c, name="ozarr_array_spec") result(r)
+    function ozarr_array_copy_spec(array, zarr_format, out) bind(c, name="ozarr_array_copy_spec") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
       integer(c_int32_t), value :: zarr_format
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
-    end function ozarr_array_spec
+    end function ozarr_array_copy_spec
     function ozarr_copy(source, dest, options) bind(c, name="ozarr_copy") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: source(*)
@@ -2343,24 +2343,24 @@ module ozarr_c
       type(c_ptr), value :: options
       integer(c_int32_t) :: r
     end function ozarr_copy_at
-    function ozarr_node_copy(source, dest, exists, flags, progress, user) bind(c, name="ozarr_node_copy") result(r)
+    function ozarr_node_copy(source, dest, mode, flags, progress, user) bind(c, name="ozarr_node_copy") result(r)
       import :: c_char, c_funptr, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: source(*)
       character(kind=c_char), intent(in) :: dest(*)
-      integer(c_int32_t), value :: exists
+      integer(c_int32_t), value :: mode
       integer(c_int32_t), value :: flags
       type(c_funptr), value :: progress
       type(c_ptr), value :: user
       integer(c_int32_t) :: r
     end function ozarr_node_copy
-    function ozarr_node_copy_at(store, path, dest_store, dest_path, exists, flags, progress, user) bind(c, &
+    function ozarr_node_copy_at(store, path, dest_store, dest_path, mode, flags, progress, user) bind(c, &
       name="ozarr_node_copy_at") result(r)
       import :: c_char, c_funptr, c_int32_t, c_ptr
       type(c_ptr), value :: store
       character(kind=c_char), intent(in) :: path(*)
       type(c_ptr), value :: dest_store
       character(kind=c_char), intent(in) :: dest_path(*)
-      integer(c_int32_t), value :: exists
+      integer(c_int32_t), value :: mode
       integer(c_int32_t), value :: flags
       type(c_funptr), value :: progress
       type(c_ptr), value :: user

@@ -42,7 +42,7 @@ public:
         if (!chunks.empty()) OZARR_HPP_CHECK(detail::same_rank("chunk shape", chunks.size(), rank));
         ozarr_array *h = nullptr;
         OZARR_HPP_TRY(ozarr_array_create(location.c_str(), static_cast<ozarr_type>(t), rank, shape.data(),
-                                         chunks.empty() ? nullptr : chunks.data(), static_cast<ozarr_create>(flags), &h));
+                                         chunks.empty() ? nullptr : chunks.data(), static_cast<ozarr_create_mode>(flags), &h));
         return adopt(h);
     }
     template <class T>
@@ -52,7 +52,7 @@ public:
     static returned<array> create(const std::string &location, const spec &s, existing flags = existing::fail) {
         OZARR_HPP_CHECK(s.problem());
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_array_create_ex(location.c_str(), s.get(), static_cast<ozarr_create>(flags), &h));
+        OZARR_HPP_TRY(ozarr_array_create_ex(location.c_str(), s.get(), static_cast<ozarr_create_mode>(flags), &h));
         return adopt(h);
     }
 
@@ -151,7 +151,7 @@ public:
     /// The type of the elements.
     returned<dtype> data_type() const {
         ozarr_dtype *d = nullptr;
-        OZARR_HPP_TRY(ozarr_array_dtype(h_, &d));
+        OZARR_HPP_TRY(ozarr_array_copy_dtype(h_, &d));
         return dtype(d);
     }
 

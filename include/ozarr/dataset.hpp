@@ -20,7 +20,7 @@ public:
     /// `zarr_format`: 2, 3, or 0 for that of the group above.
     static returned<dataset> create(const std::string &location, existing flags = existing::fail, int zarr_format = 0) {
         dataset d;
-        OZARR_HPP_TRY(ozarr_dataset_create(location.c_str(), zarr_format, static_cast<ozarr_create>(flags), &d.h_));
+        OZARR_HPP_TRY(ozarr_dataset_create(location.c_str(), zarr_format, static_cast<ozarr_create_mode>(flags), &d.h_));
         return d;
     }
     static returned<dataset> open(const std::string &location, const char *mode = "r") {
@@ -61,7 +61,7 @@ public:
     /// As above, with every choice of the struct of C.
     returned<array> define_variable(const std::string &name, const ozarr_variable &v, existing flags = existing::fail) {
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_dataset_define_variable_ex(h_, name.c_str(), &v, static_cast<ozarr_create>(flags), &h));
+        OZARR_HPP_TRY(ozarr_dataset_define_variable_ex(h_, name.c_str(), &v, static_cast<ozarr_create_mode>(flags), &h));
         return array::adopt(h);
     }
     /// A dimension of as many values, and the variable that holds them.
@@ -104,7 +104,7 @@ public:
     /// The group that it is, for its attributes.
     returned<group> as_group() const {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_dataset_group(h_, &h));
+        OZARR_HPP_TRY(ozarr_dataset_open_group(h_, &h));
         return group(h);
     }
     /// Writes what closing writes, and frees; the handle is empty afterwards.

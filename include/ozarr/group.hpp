@@ -30,7 +30,7 @@ public:
     }
     static returned<group> create(const std::string &location, existing flags = existing::fail) {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_create(location.c_str(), static_cast<ozarr_create>(flags), &h));
+        OZARR_HPP_TRY(ozarr_group_create(location.c_str(), static_cast<ozarr_create_mode>(flags), &h));
         return group(h);
     }
 
@@ -47,12 +47,12 @@ public:
     returned<array> create_array(const std::string &path, const spec &s, existing flags = existing::fail) {
         OZARR_HPP_CHECK(s.problem());
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_create_array(h_, path.c_str(), s.get(), static_cast<ozarr_create>(flags), &h));
+        OZARR_HPP_TRY(ozarr_group_create_array(h_, path.c_str(), s.get(), static_cast<ozarr_create_mode>(flags), &h));
         return array::adopt(h);
     }
     returned<group> create_group(const std::string &path, existing flags = existing::fail) {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_create_group(h_, path.c_str(), static_cast<ozarr_create>(flags), &h));
+        OZARR_HPP_TRY(ozarr_group_create_group(h_, path.c_str(), static_cast<ozarr_create_mode>(flags), &h));
         return group(h);
     }
 
@@ -62,7 +62,7 @@ public:
             using handle::handle;
         };
         ozarr_node_iter *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_nodes(h_, nullptr, 1, &h));
+        OZARR_HPP_TRY(ozarr_group_list_nodes(h_, nullptr, 1, &h));
         iter it(h);
         std::vector<child> all;
         for (bool more = false;;) {

@@ -201,7 +201,7 @@ private:
         ozarr_status status = ozarr_attr_kind(as_node(h_), name, &kind);
         if (status != OZARR_OK) return status;
         // Of a list the error of the getters for one number is wanted.
-        if (kind == OZARR_JSON_ARRAY) {
+        if (kind == OZARR_JSON_KIND_ARRAY) {
             double none = 0;
             return ozarr_attr_get_double(as_node(h_), name, &none);
         }

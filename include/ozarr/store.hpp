@@ -37,7 +37,7 @@ public:
     virtual ~own_store() = default;
     /// What messages call it.
     virtual std::string name() const { return "user:"; }
-    /// A sum of OZARR_CAN_WRITE, OZARR_CAN_ERASE, OZARR_CAN_LIST; and OZARR_CALLBACK_ANY_THREAD where any threads may call it at once.
+    /// A sum of OZARR_STORE_CAN_WRITE, OZARR_STORE_CAN_ERASE, OZARR_STORE_CAN_LIST; and OZARR_CALLBACK_ANY_THREAD where any threads may call it at once.
     virtual std::uint32_t can() const { return 0; }
     /// All bytes of a key; nothing if it holds nothing.
     virtual std::optional<bytes> get(const std::string &key) = 0;
@@ -82,15 +82,15 @@ inline ozarr_store_table own_table(own_store &functions, const std::string &name
             return value ? ozarr_answer_put(answer, value->data(), value->size()) : OZARR_ERR_NOT_FOUND;
         });
     };
-    if ((can & OZARR_CAN_WRITE) != 0)
+    if ((can & OZARR_STORE_CAN_WRITE) != 0)
         t.put = [](void *context, const char *key, const void *data, std::size_t size) {
             return caught([&] { return own(context).put(key, data, size), OZARR_OK; });
         };
-    if ((can & OZARR_CAN_ERASE) != 0)
+    if ((can & OZARR_STORE_CAN_ERASE) != 0)
         t.erase = [](void *context, const char *key) {
             return caught([&] { return own(context).erase(key) ? OZARR_OK : OZARR_ERR_NOT_FOUND; });
         };
-    if ((can & OZARR_CAN_LIST) != 0)
+    if ((can & OZARR_STORE_CAN_LIST) != 0)
         t.list = [](void *context, const char *prefix, ozarr_keys *keys) {
             return caught([&]() -> ozarr_status {
                 for (const std::string &key : own(context).list(prefix))
@@ -180,13 +180,13 @@ public:
     returned<array> create_array(const std::string &path, const spec &s, existing flags = existing::fail) {
         OZARR_HPP_CHECK(s.problem());
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_array_create_at(h_, path.c_str(), s.get(), static_cast<ozarr_create>(flags), &h));
+        OZARR_HPP_TRY(ozarr_array_create_at(h_, path.c_str(), s.get(), static_cast<ozarr_create_mode>(flags), &h));
         return array::adopt(h);
     }
     /// `zarr_format`: 2, 3, or 0 for that of the group above.
     returned<group> create_group(const std::string &path, existing flags = existing::fail, int zarr_format = 0) {
         ozarr_group *h = nullptr;
-        OZARR_HPP_TRY(ozarr_group_create_at(h_, path.c_str(), zarr_format, static_cast<ozarr_create>(flags), &h));
+        OZARR_HPP_TRY(ozarr_group_create_at(h_, path.c_str(), zarr_format, static_cast<ozarr_create_mode>(flags), &h));
         return group(h);
     }
     /// What stands at a path; nothing is no error.

@@ -64,25 +64,25 @@ enum class type : ozarr_type {
 };
 
 /// What to do if something stands already where a node is to be created.
-enum class existing : ozarr_create { fail = OZARR_NEW, overwrite = OZARR_OVERWRITE, open_if_same = OZARR_OPEN_IF_SAME };
+enum class existing : ozarr_create_mode { fail = OZARR_CREATE_NEW, overwrite = OZARR_CREATE_OVERWRITE, open_if_same = OZARR_CREATE_OPEN_IF_SAME };
 
 /// What stands at a path.
 enum class node_kind : ozarr_node_kind {
-    none = OZARR_NODE_NONE,
-    array = OZARR_NODE_ARRAY,
-    group = OZARR_NODE_GROUP,
-    unknown = OZARR_NODE_UNKNOWN
+    none = OZARR_NODE_KIND_NONE,
+    array = OZARR_NODE_KIND_ARRAY,
+    group = OZARR_NODE_KIND_GROUP,
+    unknown = OZARR_NODE_KIND_UNKNOWN
 };
 
 /// The kind of an attribute's value.
 enum class json_kind : ozarr_json_kind {
-    null = OZARR_JSON_NULL,
-    boolean = OZARR_JSON_BOOL,
-    integer = OZARR_JSON_INTEGER,
-    number = OZARR_JSON_NUMBER,
-    string = OZARR_JSON_STRING,
-    array = OZARR_JSON_ARRAY,
-    object = OZARR_JSON_OBJECT
+    null = OZARR_JSON_KIND_NULL,
+    boolean = OZARR_JSON_KIND_BOOL,
+    integer = OZARR_JSON_KIND_INTEGER,
+    number = OZARR_JSON_KIND_NUMBER,
+    string = OZARR_JSON_KIND_STRING,
+    array = OZARR_JSON_KIND_ARRAY,
+    object = OZARR_JSON_KIND_OBJECT
 };
 
 /// The ozarr type of a C++ type, as type_of<T>::value. To be specialised for types of your own, such as a 16-bit float.

@@ -39,9 +39,9 @@ use std::time::Duration;
 /// `memory`: the most bytes that waiting steps may take; 0: no limit. One chunk along the dimension,
 /// across the whole array, must fit: less is `OZARR_ERR_LIMIT`, whose message has both numbers.
 ///
-/// One appender at a time may be at work on an array: publishing finds a length that another one has changed
-/// (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions with
-/// listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
+/// One appender at a time may be at work on an array: publishing finds a length that another one has
+/// changed (`OZARR_ERR_STATE`). Not for elements of variable length (`OZARR_ERR_TYPE`), nor for dimensions
+/// with listed extents of chunks (`OZARR_ERR_UNSUPPORTED`): these have `ozarr_array_append`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_open(
@@ -128,8 +128,8 @@ pub unsafe extern "C" fn ozarr_appender_flush(appender: *mut ozarr_appender) -> 
     entry!("ozarr_appender_flush", { ozarr_appender::get(appender, "appender")?.with(Appender::flush) })
 }
 
-/// Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are lost.
-/// In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
+/// Flushes and frees. The handle is gone, whatever the status says; steps that could not be stored are
+/// lost. In a child of `fork` nothing is flushed (`OZARR_ERR_FORKED`): the steps are the parent's.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_appender_close(appender: *mut ozarr_appender) -> ozarr_status {

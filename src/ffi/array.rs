@@ -2,8 +2,8 @@
 //!
 //! A location is a path to the node. The hierarchy's root is the first part of it that ends in `.zarr`, or
 //! in `.zip` or `.ozx` for a zip archive: in `"data/run.zarr/fields/temperature"` the root is
-//! `data/run.zarr` and the node's path in it `fields/temperature`. Without such a part the whole location is
-//! the root. Creating a node creates the groups above it, up to the root.
+//! `data/run.zarr` and the node's path in it `fields/temperature`. Without such a part the whole location
+//! is the root. Creating a node creates the groups above it, up to the root.
 //!
 //! Element types in memory and in the file may differ: reading and writing convert, and a value that does
 //! not fit is `OZARR_ERR_RANGE`. `size` is always the bytes that may be touched at `data`; fewer than
@@ -14,7 +14,7 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{dimension, lengths, not_null, numbers, optional_texts, put, put_numbers, put_text, rank, text};
-use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_type, type_code};
+use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_type, type_code};
 use crate::counting;
 use crate::dtype::DataType;
 use crate::engine::{Memory, Overflow, Selection};
@@ -26,8 +26,8 @@ use std::ffi::{c_char, c_void};
 /// Creates an array at `location`, with elements of `type`, `rank` dimensions (0 to 64) and the lengths
 /// `shape`. `chunks` is the shape of a chunk; NULL lets the library choose. The array has Zarr format 3,
 /// is compressed with zstd, and has the fill value 0 (a floating-point variable of a dataset has NaN);
-/// `ozarr_array_create_ex` has every choice. `flags` says what to do if a node already exists there;
-/// with `OZARR_NEW` that is `OZARR_ERR_EXISTS`.
+/// `ozarr_array_create_ex` has every choice. `mode` says what to do if a node already exists there;
+/// with `OZARR_CREATE_NEW` that is `OZARR_ERR_EXISTS`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create(
@@ -36,17 +36,17 @@ pub unsafe extern "C" fn ozarr_array_create(
     rank: i32,
     shape: *const i64,
     chunks: *const i64,
-    flags: ozarr_create,
+    mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
     entry!("ozarr_array_create", {
         not_null(out, "out")?;
-        let flags = create(flags)?;
+        let mode = create(mode)?;
         // SAFETY: texts and numbers as is said, by the function's contract.
         let (location, spec) = unsafe { (text(location, "location")?, simple_spec(r#type, rank, shape, chunks)?) };
         let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(Array::create(&store, &path, &spec, flags)?)?, out, "out") }
+        unsafe { put(ozarr_array::insert(Array::create(&store, &path, &spec, mode)?)?, out, "out") }
     })
 }
 
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn ozarr_array_inner_chunk_shape(array: *const ozarr_array
 }
 
 /// Gets the type of the elements. `OZARR_BY_DTYPE` means text, times or structs, which
-/// `ozarr_array_dtype` describes; reads and writes with `OZARR_BY_DTYPE` move such elements without
+/// `ozarr_array_copy_dtype` describes; reads and writes with `OZARR_BY_DTYPE` move such elements without
 /// conversion, in this machine's byte order. Times (counts of 64 bits) also convert to and from
 /// `OZARR_INT64`.
 #[unsafe(no_mangle)]

@@ -201,9 +201,9 @@ pub unsafe extern "C" fn ozarr_attr_set_int64(node: *mut ozarr_node, name: *cons
 }
 
 /// Sets an attribute to a number. NaN and infinities have no form in JSON: `OZARR_ERR_RANGE`, unless the
-/// context's setting `"non_finite"` allows them. `_FillValue` of a floating-point array of format 3 is stored
-/// as xarray wants it there, as the base64 text of a `double`, NaN too; `ozarr_attr_get_double` gives the
-/// number back.
+/// context's setting `"non_finite"` allows them. `_FillValue` of a floating-point array of format 3 is
+/// stored as xarray wants it there, as the base64 text of a `double`, NaN too; `ozarr_attr_get_double`
+/// gives the number back.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_attr_set_double(node: *mut ozarr_node, name: *const c_char, value: f64) -> ozarr_status {
@@ -375,7 +375,8 @@ unsafe fn texts<'a>(values: *const *const c_char, count: i64) -> Result<Vec<&'a 
 
 /// Elements for the caller's list of `cap`; `*count` becomes their number, in any case.
 ///
-/// # Safety `values` is NULL or has room for `cap` elements of `size` bytes; `count` is NULL or points to an `int64_t`.
+/// # Safety `values` is NULL or has room for `cap` elements of `size` bytes; `count` is NULL or points to
+/// an `int64_t`.
 unsafe fn put_elements(bytes: &[u8], size: usize, values: *mut c_void, cap: i64, count: *mut i64) -> Result<()> {
     let found = (bytes.len() / size) as i64;
     // SAFETY: the caller's promise.

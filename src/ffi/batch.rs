@@ -2,8 +2,8 @@
 //!
 //! The entries are planned together and are one piece of work for all threads: a chunk that several of them
 //! read is read and decoded once, one that several of them write is stored once. The call succeeds if all
-//! entries do; an error names the first entry that it found to fail, as `entry 3: ...`, counted from 0. Where
-//! entries that are written overlap, the last of them wins. Memory that is read to must not overlap.
+//! entries do; an error names the first entry that it found to fail, as `entry 3: ...`, counted from 0.
+//! Where entries that are written overlap, the last of them wins. Memory that is read to must not overlap.
 
 use super::entry;
 use super::handle::{Handle, Ref};
@@ -18,11 +18,11 @@ use crate::error::{Result, bail};
 use crate::node::Array;
 use crate::node::requests::{self, Part};
 
-/// One region of a batch. Set it to `OZARR_ENTRY_INIT` first.
+/// One region of a batch. Set it to `OZARR_BATCH_ENTRY_INIT` first.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct ozarr_entry {
-    /// `sizeof(ozarr_entry)`; set by `OZARR_ENTRY_INIT`. All entries of a batch have one size.
+pub struct ozarr_batch_entry {
+    /// `sizeof(ozarr_batch_entry)`; set by `OZARR_BATCH_ENTRY_INIT`. All entries of a batch have one size.
     pub struct_size: usize,
     /// The array.
     pub array: *const ozarr_array,
@@ -34,9 +34,9 @@ pub struct ozarr_entry {
 
 type Checked = (Ref<Array>, Selection, Memory);
 
-/// # Safety
-/// `entries` points to `count` structs that begin with their size and follow each other at the first one's size, or `count` is 0.
-unsafe fn checked(count: usize, entries: *const ozarr_entry) -> Result<Vec<Checked>> {
+/// # Safety `entries` points to `count` structs that begin with their size and follow each other at the
+/// first one's size, or `count` is 0.
+unsafe fn checked(count: usize, entries: *const ozarr_batch_entry) -> Result<Vec<Checked>> {
     if count == 0 {
         return Ok(Vec::new());
     }
@@ -70,7 +70,7 @@ fn parts(all: &[Checked]) -> Vec<Part<'_>> {
 /// Reads `count` regions, each to its memory.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_read_many(count: usize, entries: *const ozarr_entry) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_read_many(count: usize, entries: *const ozarr_batch_entry) -> ozarr_status {
     entry!("ozarr_read_many", {
         // SAFETY: `count` entries, by the function's contract.
         let all = unsafe { checked(count, entries) }?;
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn ozarr_read_many(count: usize, entries: *const ozarr_ent
 /// nevertheless.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_write_many(count: usize, entries: *const ozarr_entry) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_write_many(count: usize, entries: *const ozarr_batch_entry) -> ozarr_status {
     entry!("ozarr_write_many", {
         // SAFETY: `count` entries, by the function's contract.
         let all = unsafe { checked(count, entries) }?;
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn ozarr_write_many(count: usize, entries: *const ozarr_en
 #[must_use]
 pub unsafe extern "C" fn ozarr_iread_many(
     count: usize,
-    entries: *const ozarr_entry,
+    entries: *const ozarr_batch_entry,
     options: *const ozarr_request_options,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn ozarr_iread_many(
 #[must_use]
 pub unsafe extern "C" fn ozarr_iwrite_many(
     count: usize,
-    entries: *const ozarr_entry,
+    entries: *const ozarr_batch_entry,
     options: *const ozarr_request_options,
     out: *mut *mut ozarr_request,
 ) -> ozarr_status {

@@ -1,9 +1,9 @@
 //! Memory for large regions
 //!
 //! Fresh memory comes page by page: of an uncompressed read into memory that was just allocated most of the
-//! time is the system's, for one fault every 4 KiB. A buffer of ozarr of 2 MiB or more begins at a multiple of
-//! 2 MiB and asks for huge pages, which makes that 512 times fewer; the threads that read take them, each
-//! where it reads to. docs/performance-memory.md has the gain. Any other memory works everywhere, too.
+//! time is the system's, for one fault every 4 KiB. A buffer of ozarr of 2 MiB or more begins at a multiple
+//! of 2 MiB and asks for huge pages, which makes that 512 times fewer; the threads that read take them,
+//! each where it reads to. docs/performance-memory.md has the gain. Any other memory works everywhere, too.
 
 use super::entry;
 use super::status::ozarr_status;

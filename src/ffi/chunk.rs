@@ -10,7 +10,7 @@
 //! // Copies every stored chunk of `a` to `b`, whose metadata are the same.
 //! ozarr_chunk_iter *it = NULL;
 //! bool more = false;
-//! if (ozarr_array_chunks(a, false, &it)) goto fail;
+//! if (ozarr_array_list_chunks(a, false, &it)) goto fail;
 //! while (ozarr_chunk_iter_next(it, &more) == OZARR_OK && more) {
 //!     int64_t index[3], offset, size;
 //!     size_t used;
@@ -177,8 +177,8 @@ pub unsafe extern "C" fn ozarr_array_chunk_erase(
 /// under a cursor that begins before the first. The index of a shard is read when the cursor reaches it.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_chunks(array: *const ozarr_array, inner: bool, out: *mut *mut ozarr_chunk_iter) -> ozarr_status {
-    entry!("ozarr_array_chunks", {
+pub unsafe extern "C" fn ozarr_array_list_chunks(array: *const ozarr_array, inner: bool, out: *mut *mut ozarr_chunk_iter) -> ozarr_status {
+    entry!("ozarr_array_list_chunks", {
         not_null(out, "out")?;
         let chunks = ozarr_array::get(array, "array")?.chunks(inner)?;
         // SAFETY: `out` points to room for a handle.

@@ -10,7 +10,9 @@ use super::handle::Handle;
 use super::settings::{bytes, text_of, truth};
 use super::status::ozarr_status;
 use super::strings::{put, put_text, text};
-use super::types::{OZARR_LOG_INFO, OZARR_LOG_OFF, OZARR_LOG_WARNING, Settings, ozarr_context, ozarr_log_fn, ozarr_log_level};
+use super::types::{
+    OZARR_LOG_LEVEL_INFO, OZARR_LOG_LEVEL_OFF, OZARR_LOG_LEVEL_WARNING, Settings, ozarr_context, ozarr_log_fn, ozarr_log_level,
+};
 use crate::error::{Result, bail};
 use crate::fork::{ForkPreserved, Lazy};
 use crate::node::{self, Context, Counters, Level, Log};
@@ -37,8 +39,8 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 }
 
 /// Changes a setting of a context; NULL is the default context, which functions that take a location and no
-/// context use. Stores that are open already keep theirs. What is true or false is `"1"`, `"true"` or `"on"`,
-/// or `"0"`, `"false"` or `"off"`.
+/// context use. Stores that are open already keep theirs. What is true or false is `"1"`, `"true"` or
+/// `"on"`, or `"0"`, `"false"` or `"off"`.
 ///
 /// - `"threads"`: how many threads a call may use, the calling one among them, from 1 to 4096.
 /// - `"strict"`: `"1"` makes deviations in a node's metadata errors (`OZARR_ERR_METADATA`) that are read
@@ -133,7 +135,8 @@ fn get(settings: &Settings, key: &str) -> Result<String> {
 }
 
 impl Settings {
-    /// The default settings. What is odd is told on standard error where the variable `OZARR_LOG` asks for it.
+    /// The default settings. What is odd is told on standard error where the variable `OZARR_LOG` asks for
+    /// it.
     fn new(stats: Arc<Counters>) -> Settings {
         Settings {
             pool: ForkPreserved::default(),
@@ -181,10 +184,10 @@ pub unsafe extern "C" fn ozarr_context_set_log(
 ) -> ozarr_status {
     entry!("ozarr_context_set_log", {
         let last = match level {
-            OZARR_LOG_OFF => None,
-            OZARR_LOG_WARNING => Some(Level::Warning),
-            OZARR_LOG_INFO => Some(Level::Info),
-            _ => bail!(Argument, "the argument `level` is {level}, expected an OZARR_LOG_... level"),
+            OZARR_LOG_LEVEL_OFF => None,
+            OZARR_LOG_LEVEL_WARNING => Some(Level::Warning),
+            OZARR_LOG_LEVEL_INFO => Some(Level::Info),
+            _ => bail!(Argument, "the argument `level` is {level}, expected an OZARR_LOG_LEVEL_..."),
         };
         let log = last.zip(r#fn).map(|(level, call)| {
             let user = User(user);

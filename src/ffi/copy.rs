@@ -18,13 +18,13 @@
 use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
-use super::migrate::{ozarr_progress, tell};
+use super::migrate::{ozarr_progress_fn, tell};
 use super::spec::snapshot;
 use super::status::ozarr_status;
 use super::store::format_of;
 use super::strings::{not_null, put, text};
 use super::structs::read_struct;
-use super::types::{Specification, create, overflow, ozarr_array, ozarr_create, ozarr_overflow, ozarr_spec, ozarr_store};
+use super::types::{Specification, create, overflow, ozarr_array, ozarr_create_mode, ozarr_overflow, ozarr_spec, ozarr_store};
 use crate::error::{Result, bail, err};
 use crate::metadata::Format;
 use crate::node::{Mode, Reshaping, Spec, Store};
@@ -40,7 +40,7 @@ pub const OZARR_COPY_LINK: u32 = 2;
 /// Called for each array that is copied, with its `path` in the source's store and the specification
 /// `spec` of its copy, which it may change. `spec` is freed afterwards. Anything but 0 ends the copy,
 /// with `OZARR_ERR_CANCELLED`. `user` is that of the options.
-pub type ozarr_copy_change = Option<unsafe extern "C" fn(user: *mut c_void, path: *const c_char, spec: *mut ozarr_spec) -> i32>;
+pub type ozarr_copy_change_fn = Option<unsafe extern "C" fn(user: *mut c_void, path: *const c_char, spec: *mut ozarr_spec) -> i32>;
 
 /// How a copy is made; begin with `OZARR_COPY_OPTIONS_INIT`.
 #[repr(C)]
@@ -50,8 +50,8 @@ pub struct ozarr_copy_options {
     pub struct_size: usize,
     /// The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3).
     pub zarr_format: i32,
-    /// What to do if a node already exists: OZARR_NEW or OZARR_OVERWRITE.
-    pub exists: ozarr_create,
+    /// What to do if a node already exists: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE.
+    pub mode: ozarr_create_mode,
     /// What to do with values that do not fit into another type.
     pub overflow: ozarr_overflow,
     /// 0 or OZARR_COPY_LINK.
@@ -59,12 +59,12 @@ pub struct ozarr_copy_options {
     /// The memory to use, about, in bytes; 0 is 512 MiB. Twice the source's and the target's chunk (inner
     /// chunk) for a thread are needed in any case, and one whole chunk of a target without shards.
     pub memory: usize,
-    /// Of a single array: what the copy is, as of `ozarr_array_spec`. NULL: as the source is.
+    /// Of a single array: what the copy is, as of `ozarr_array_copy_spec`. NULL: as the source is.
     pub spec: *const ozarr_spec,
     /// Changes what the copy of each array is; NULL: they are as the source is.
-    pub change: ozarr_copy_change,
+    pub change: ozarr_copy_change_fn,
     /// Called with the progress (chunks and nodes), in the calling thread; may be NULL.
-    pub progress: ozarr_progress,
+    pub progress: ozarr_progress_fn,
     /// Given to both.
     pub user: *mut c_void,
 }
@@ -74,8 +74,8 @@ pub struct ozarr_copy_options {
 /// own; a compressor, for example, replaces the compressor in the list of codecs.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_spec(array: *const ozarr_array, zarr_format: i32, out: *mut *mut ozarr_spec) -> ozarr_status {
-    entry!("ozarr_array_spec", {
+pub unsafe extern "C" fn ozarr_array_copy_spec(array: *const ozarr_array, zarr_format: i32, out: *mut *mut ozarr_spec) -> ozarr_status {
+    entry!("ozarr_array_copy_spec", {
         not_null(out, "out")?;
         let spec = ozarr_array::get(array, "array")?.spec(format(zarr_format)?)?;
         // SAFETY: `out` points to room for a handle.
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn ozarr_array_spec(array: *const ozarr_array, zarr_format
 }
 
 /// Copies the array at `source`, or the group with all below it, to `dest`, where there is no node yet
-/// (or see `exists`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not
+/// (or see `mode`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not
 /// stored; each chunk or shard of the target is written once, whole; chunks whose bytes do not change
 /// are copied as they are. Nothing is written unless every node can be copied. A metadata document is
 /// written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and
@@ -123,23 +123,23 @@ pub unsafe extern "C" fn ozarr_copy_at(
 }
 
 /// Copies the array at `source`, or the group with all below it, to `dest`: every stored object as it is,
-/// several at a time, from any store to any other. `exists`: OZARR_NEW or OZARR_OVERWRITE. `flags`: 0 or
-/// OZARR_COPY_VERIFY; a difference is `OZARR_ERR_CHECKSUM`. The document of `dest` is written last, after the
-/// comparison. `progress` may be NULL.
+/// several at a time, from any store to any other. `mode`: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE.
+/// `flags`: 0 or OZARR_COPY_VERIFY; a difference is `OZARR_ERR_CHECKSUM`. The document of `dest` is written
+/// last, after the comparison. `progress` may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_node_copy(
     source: *const c_char,
     dest: *const c_char,
-    exists: ozarr_create,
+    mode: ozarr_create_mode,
     flags: u32,
-    progress: ozarr_progress,
+    progress: ozarr_progress_fn,
     user: *mut c_void,
 ) -> ozarr_status {
     entry!("ozarr_node_copy", {
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (source, dest) = unsafe { (text(source, "source")?, text(dest, "dest")?) };
-        let (how, verify) = (create(exists)?, one_flag(flags, OZARR_COPY_VERIFY, "OZARR_COPY_VERIFY")?);
+        let (how, verify) = (create(mode)?, one_flag(flags, OZARR_COPY_VERIFY, "OZARR_COPY_VERIFY")?);
         let (from, path) = Store::locate(&default_context()?, source, Mode::Read)?;
         let (to, to_path) = Store::locate(&default_context()?, dest, Mode::ReadWrite)?;
         from.copy_node(&path, (&to, &to_path), how, verify, &mut |done, total| tell(progress, user, done, total))?;
@@ -155,16 +155,16 @@ pub unsafe extern "C" fn ozarr_node_copy_at(
     path: *const c_char,
     dest_store: *mut ozarr_store,
     dest_path: *const c_char,
-    exists: ozarr_create,
+    mode: ozarr_create_mode,
     flags: u32,
-    progress: ozarr_progress,
+    progress: ozarr_progress_fn,
     user: *mut c_void,
 ) -> ozarr_status {
     entry!("ozarr_node_copy_at", {
         let (from, to) = (ozarr_store::get(store, "store")?, ozarr_store::get(dest_store, "dest_store")?);
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (path, to_path) = unsafe { (text(path, "path")?, text(dest_path, "dest_path")?) };
-        let (how, verify) = (create(exists)?, one_flag(flags, OZARR_COPY_VERIFY, "OZARR_COPY_VERIFY")?);
+        let (how, verify) = (create(mode)?, one_flag(flags, OZARR_COPY_VERIFY, "OZARR_COPY_VERIFY")?);
         from.copy_node(path, (&to, to_path), how, verify, &mut |done, total| tell(progress, user, done, total))
     })
 }
@@ -182,7 +182,7 @@ unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_c
         format: format(given.zarr_format)?,
         memory: given.memory as u64,
         link: one_flag(given.flags, OZARR_COPY_LINK, "OZARR_COPY_LINK")?,
-        how: create(given.exists)?,
+        how: create(given.mode)?,
         overflow: overflow(given.overflow)?,
     };
     let spec = if given.spec.is_null() { None } else { Some(snapshot(given.spec)?) };

@@ -8,7 +8,7 @@
 //! ozarr_dataset *ds = NULL;
 //! ozarr_array *time = NULL, *t = NULL;
 //! const char *const dims[] = {"time", "x"};
-//! if (ozarr_dataset_create("run.zarr", 0, OZARR_NEW, &ds)) goto fail;
+//! if (ozarr_dataset_create("run.zarr", 0, OZARR_CREATE_NEW, &ds)) goto fail;
 //! if (ozarr_dataset_define_time(ds, "time", 24, "hours since 2026-01-01", NULL, &time)) goto fail;
 //! if (ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 100, x, sizeof x, "m", NULL)) goto fail;
 //! if (ozarr_dataset_define_variable(ds, "t", OZARR_FLOAT32, 2, dims, &t)) goto fail;
@@ -27,7 +27,7 @@ use super::spec::{bits_of, ozarr_shuffle, shuffle_of};
 use super::status::ozarr_status;
 use super::strings::{lengths, not_null, optional_texts, put, put_text, rank, text};
 use super::structs::read_struct;
-use super::types::{create, data_type, ozarr_array, ozarr_create, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
+use super::types::{create, data_type, ozarr_array, ozarr_create_mode, ozarr_dataset, ozarr_group, ozarr_spec, ozarr_type};
 use crate::counting;
 use crate::dtype::{DataType, Element};
 use crate::error::{Result, bail, err};
@@ -36,14 +36,14 @@ use crate::node::{Create, Dataset, Group, Mode, Spec, Store, Variable};
 use std::ffi::{c_char, c_void};
 
 /// Creates a group for a dataset at `location`, with the groups above it that are missing. `zarr_format`
-/// is 2 or 3; 0 is the format of the group above it, or 3 without one. `flags` as for
+/// is 2 or 3; 0 is the format of the group above it, or 3 without one. `mode` as for
 /// `ozarr_array_create`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_create(
     location: *const c_char,
     zarr_format: i32,
-    flags: ozarr_create,
+    mode: ozarr_create_mode,
     out: *mut *mut ozarr_dataset,
 ) -> ozarr_status {
     entry!("ozarr_dataset_create", {
@@ -56,10 +56,10 @@ pub unsafe extern "C" fn ozarr_dataset_create(
             3 => Some(Format::V3),
             other => bail!(Argument, "the argument `zarr_format` is {other}, expected 0, 2 or 3"),
         };
-        let flags = create(flags)?;
+        let mode = create(mode)?;
         let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_dataset::insert(Dataset::create(&store, &path, format, flags)?)?, out, "out") }
+        unsafe { put(ozarr_dataset::insert(Dataset::create(&store, &path, format, mode)?)?, out, "out") }
     })
 }
 
@@ -82,8 +82,8 @@ pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *cons
 /// stays open.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_group_dataset(group: *const ozarr_group, out: *mut *mut ozarr_dataset) -> ozarr_status {
-    entry!("ozarr_group_dataset", {
+pub unsafe extern "C" fn ozarr_group_open_dataset(group: *const ozarr_group, out: *mut *mut ozarr_dataset) -> ozarr_status {
+    entry!("ozarr_group_open_dataset", {
         not_null(out, "out")?;
         let group = Group::clone(&*ozarr_group::get(group, "group")?);
         // SAFETY: `out` points to room for a handle.
@@ -94,8 +94,8 @@ pub unsafe extern "C" fn ozarr_group_dataset(group: *const ozarr_group, out: *mu
 /// Opens the dataset's group, for its attributes, as a new handle.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_dataset_group(dataset: *const ozarr_dataset, out: *mut *mut ozarr_group) -> ozarr_status {
-    entry!("ozarr_dataset_group", {
+pub unsafe extern "C" fn ozarr_dataset_open_group(dataset: *const ozarr_dataset, out: *mut *mut ozarr_group) -> ozarr_status {
+    entry!("ozarr_dataset_open_group", {
         not_null(out, "out")?;
         let group = ozarr_dataset::get(dataset, "dataset")?.group().clone();
         // SAFETY: `out` points to room for a handle.
@@ -245,7 +245,7 @@ pub struct ozarr_variable {
     pub reserved: i32,
 }
 
-/// Defines a variable with every choice, else as `ozarr_dataset_define_variable`. `flags` says what to
+/// Defines a variable with every choice, else as `ozarr_dataset_define_variable`. `mode` says what to
 /// do if a node of that name already exists. `ozarr_array_write_packed` writes packed numbers and
 /// missing values.
 #[unsafe(no_mangle)]
@@ -254,7 +254,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
     dataset: *mut ozarr_dataset,
     name: *const c_char,
     variable: *const ozarr_variable,
-    flags: ozarr_create,
+    mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
     entry!("ozarr_dataset_define_variable_ex", {
@@ -264,7 +264,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
         // SAFETY: its members are as they say, by the function's contract.
         let variable = unsafe { variable_of(&variable) }?;
         // SAFETY: NULL or room for a handle.
-        unsafe { define(&dataset, name, &variable, create(flags)?, out) }
+        unsafe { define(&dataset, name, &variable, create(mode)?, out) }
     })
 }
 

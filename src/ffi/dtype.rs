@@ -1,7 +1,7 @@
 //! Data types as values
 //!
 //! What an element is, where one of the numbers of `ozarr_type` does not say it: text of a length, times of
-//! a unit, structs. `ozarr_array_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your
+//! a unit, structs. `ozarr_array_copy_dtype()` gives an array's; `ozarr_memory.dtype` says what is in your
 //! memory. A program describes its own struct from `offsetof`, and reads an array of them with one call;
 //! the struct may have fewer fields than the array's, at other offsets and of other types. What lies
 //! between stays as it is:
@@ -201,8 +201,8 @@ pub unsafe extern "C" fn ozarr_dtype_free(dtype: *mut ozarr_dtype) {
 /// Gets the data type of an array, with the byte order in which format 2 stores it.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_dtype(array: *const ozarr_array, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_array_dtype", {
+pub unsafe extern "C" fn ozarr_array_copy_dtype(array: *const ozarr_array, out: *mut *mut ozarr_dtype) -> ozarr_status {
+    entry!("ozarr_array_copy_dtype", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: `out` points to room for a handle.
         unsafe { give(array.stored_type(), out) }

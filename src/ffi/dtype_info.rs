@@ -19,49 +19,49 @@ use std::ffi::{c_char, c_void};
 pub type ozarr_dtype_kind = i32;
 
 /// `bool`
-pub const OZARR_KIND_BOOL: ozarr_dtype_kind = 1;
+pub const OZARR_DTYPE_KIND_BOOL: ozarr_dtype_kind = 1;
 /// Signed integers.
-pub const OZARR_KIND_INT: ozarr_dtype_kind = 2;
+pub const OZARR_DTYPE_KIND_INT: ozarr_dtype_kind = 2;
 /// Unsigned integers.
-pub const OZARR_KIND_UINT: ozarr_dtype_kind = 3;
+pub const OZARR_DTYPE_KIND_UINT: ozarr_dtype_kind = 3;
 /// Floating-point numbers.
-pub const OZARR_KIND_FLOAT: ozarr_dtype_kind = 4;
+pub const OZARR_DTYPE_KIND_FLOAT: ozarr_dtype_kind = 4;
 /// Pairs of floating-point numbers.
-pub const OZARR_KIND_COMPLEX: ozarr_dtype_kind = 5;
+pub const OZARR_DTYPE_KIND_COMPLEX: ozarr_dtype_kind = 5;
 /// Text of a fixed number of bytes, padded with NUL.
-pub const OZARR_KIND_BYTES: ozarr_dtype_kind = 6;
+pub const OZARR_DTYPE_KIND_BYTES: ozarr_dtype_kind = 6;
 /// Text of a fixed number of code points of four bytes, padded with NUL.
-pub const OZARR_KIND_TEXT: ozarr_dtype_kind = 7;
+pub const OZARR_DTYPE_KIND_TEXT: ozarr_dtype_kind = 7;
 /// A fixed number of bytes without a meaning.
-pub const OZARR_KIND_RAW: ozarr_dtype_kind = 8;
+pub const OZARR_DTYPE_KIND_RAW: ozarr_dtype_kind = 8;
 /// Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time".
-pub const OZARR_KIND_DATETIME: ozarr_dtype_kind = 9;
+pub const OZARR_DTYPE_KIND_DATETIME: ozarr_dtype_kind = 9;
 /// Spans of time: a count of 64 bits of a unit.
-pub const OZARR_KIND_TIMEDELTA: ozarr_dtype_kind = 10;
+pub const OZARR_DTYPE_KIND_TIMEDELTA: ozarr_dtype_kind = 10;
 /// Named fields.
-pub const OZARR_KIND_STRUCT: ozarr_dtype_kind = 11;
+pub const OZARR_DTYPE_KIND_STRUCT: ozarr_dtype_kind = 11;
 /// Text of any length.
-pub const OZARR_KIND_VAR_TEXT: ozarr_dtype_kind = 12;
+pub const OZARR_DTYPE_KIND_VAR_TEXT: ozarr_dtype_kind = 12;
 /// Bytes of any length.
-pub const OZARR_KIND_VAR_BYTES: ozarr_dtype_kind = 13;
+pub const OZARR_DTYPE_KIND_VAR_BYTES: ozarr_dtype_kind = 13;
 /// JSON values.
-pub const OZARR_KIND_VAR_JSON: ozarr_dtype_kind = 14;
+pub const OZARR_DTYPE_KIND_VAR_JSON: ozarr_dtype_kind = 14;
 /// Lists of numbers of any length.
-pub const OZARR_KIND_VAR_LIST: ozarr_dtype_kind = 15;
+pub const OZARR_DTYPE_KIND_VAR_LIST: ozarr_dtype_kind = 15;
 /// In memory only: text of a fixed number of bytes, padded with blanks.
-pub const OZARR_KIND_CHARS: ozarr_dtype_kind = 16;
+pub const OZARR_DTYPE_KIND_CHARS: ozarr_dtype_kind = 16;
 
 /// The byte order of a data type.
 pub type ozarr_byte_order = i32;
 
 /// There is nothing to order.
-pub const OZARR_BYTES_UNORDERED: ozarr_byte_order = 0;
+pub const OZARR_BYTE_ORDER_NONE: ozarr_byte_order = 0;
 /// The least significant byte first.
-pub const OZARR_BYTES_LITTLE: ozarr_byte_order = 1;
+pub const OZARR_BYTE_ORDER_LITTLE: ozarr_byte_order = 1;
 /// The most significant byte first.
-pub const OZARR_BYTES_BIG: ozarr_byte_order = 2;
+pub const OZARR_BYTE_ORDER_BIG: ozarr_byte_order = 2;
 /// Fields of a struct have different orders.
-pub const OZARR_BYTES_MIXED: ozarr_byte_order = 3;
+pub const OZARR_BYTE_ORDER_MIXED: ozarr_byte_order = 3;
 
 /// Gets the class of the type.
 #[unsafe(no_mangle)]
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn ozarr_dtype_get_kind(dtype: *const ozarr_dtype, kind: *
     entry!("ozarr_dtype_get_kind", {
         let dtype = ozarr_dtype::get(dtype, "dtype")?;
         let found = match dtype.value.read(Meaning::clone) {
-            Meaning::Growing(..) => OZARR_KIND_STRUCT,
+            Meaning::Growing(..) => OZARR_DTYPE_KIND_STRUCT,
             Meaning::Element(element) => kind_of(element.data_type),
         };
         // SAFETY: `kind` points to room for it.
@@ -121,10 +121,10 @@ pub unsafe extern "C" fn ozarr_dtype_alignment(dtype: *const ozarr_dtype, bytes:
 pub unsafe extern "C" fn ozarr_dtype_byte_order(dtype: *const ozarr_dtype, order: *mut ozarr_byte_order) -> ozarr_status {
     entry!("ozarr_dtype_byte_order", {
         let found = match resolve::order_of(element_of(dtype, "dtype")?) {
-            Orders::Unordered => OZARR_BYTES_UNORDERED,
-            Orders::All(ByteOrder::Little) => OZARR_BYTES_LITTLE,
-            Orders::All(ByteOrder::Big) => OZARR_BYTES_BIG,
-            Orders::Mixed => OZARR_BYTES_MIXED,
+            Orders::Unordered => OZARR_BYTE_ORDER_NONE,
+            Orders::All(ByteOrder::Little) => OZARR_BYTE_ORDER_LITTLE,
+            Orders::All(ByteOrder::Big) => OZARR_BYTE_ORDER_BIG,
+            Orders::Mixed => OZARR_BYTE_ORDER_MIXED,
         };
         // SAFETY: `order` points to room for it.
         unsafe { put(found, order, "order") }
@@ -272,8 +272,8 @@ pub unsafe extern "C" fn ozarr_dtype_field_offset(dtype: *const ozarr_dtype, ind
 /// Gets the data type of a field (of each of its values, where it has a shape), as a new handle.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_dtype_field_dtype(dtype: *const ozarr_dtype, index: usize, out: *mut *mut ozarr_dtype) -> ozarr_status {
-    entry!("ozarr_dtype_field_dtype", {
+pub unsafe extern "C" fn ozarr_dtype_copy_field_dtype(dtype: *const ozarr_dtype, index: usize, out: *mut *mut ozarr_dtype) -> ozarr_status {
+    entry!("ozarr_dtype_copy_field_dtype", {
         not_null(out, "out")?;
         let element = field(dtype, index)?.element;
         // SAFETY: `out` points to room for a handle.
@@ -398,22 +398,22 @@ unsafe fn put_element(element: &Element, value: *mut c_void, size: usize) -> Res
 fn kind_of(data_type: DataType) -> ozarr_dtype_kind {
     use crate::dtype::Kind;
     match (data_type.kind(), data_type) {
-        (Kind::Bool, _) => OZARR_KIND_BOOL,
-        (Kind::Int, _) => OZARR_KIND_INT,
-        (Kind::UInt, _) => OZARR_KIND_UINT,
-        (Kind::Float, _) => OZARR_KIND_FLOAT,
-        (Kind::Complex, _) => OZARR_KIND_COMPLEX,
-        (Kind::Struct, _) => OZARR_KIND_STRUCT,
-        (_, DataType::Bytes(_)) => OZARR_KIND_BYTES,
-        (_, DataType::Text(_)) => OZARR_KIND_TEXT,
-        (_, DataType::Chars(_)) => OZARR_KIND_CHARS,
-        (_, DataType::TimeDelta(_)) => OZARR_KIND_TIMEDELTA,
-        (Kind::Time, _) => OZARR_KIND_DATETIME,
-        (_, DataType::VarText) => OZARR_KIND_VAR_TEXT,
-        (_, DataType::VarBytes) => OZARR_KIND_VAR_BYTES,
-        (_, DataType::VarJson) => OZARR_KIND_VAR_JSON,
-        (Kind::Variable, _) => OZARR_KIND_VAR_LIST,
-        (Kind::Opaque, _) => OZARR_KIND_RAW,
+        (Kind::Bool, _) => OZARR_DTYPE_KIND_BOOL,
+        (Kind::Int, _) => OZARR_DTYPE_KIND_INT,
+        (Kind::UInt, _) => OZARR_DTYPE_KIND_UINT,
+        (Kind::Float, _) => OZARR_DTYPE_KIND_FLOAT,
+        (Kind::Complex, _) => OZARR_DTYPE_KIND_COMPLEX,
+        (Kind::Struct, _) => OZARR_DTYPE_KIND_STRUCT,
+        (_, DataType::Bytes(_)) => OZARR_DTYPE_KIND_BYTES,
+        (_, DataType::Text(_)) => OZARR_DTYPE_KIND_TEXT,
+        (_, DataType::Chars(_)) => OZARR_DTYPE_KIND_CHARS,
+        (_, DataType::TimeDelta(_)) => OZARR_DTYPE_KIND_TIMEDELTA,
+        (Kind::Time, _) => OZARR_DTYPE_KIND_DATETIME,
+        (_, DataType::VarText) => OZARR_DTYPE_KIND_VAR_TEXT,
+        (_, DataType::VarBytes) => OZARR_DTYPE_KIND_VAR_BYTES,
+        (_, DataType::VarJson) => OZARR_DTYPE_KIND_VAR_JSON,
+        (Kind::Variable, _) => OZARR_DTYPE_KIND_VAR_LIST,
+        (Kind::Opaque, _) => OZARR_DTYPE_KIND_RAW,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::entry;
 use super::ext_misc::{Life, OZARR_REGISTER_REPLACE, c_text};
-use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_function};
+use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_fn};
 use super::status::ozarr_status;
 use super::strings::text;
 use super::structs::read_struct;
@@ -17,20 +17,24 @@ use crate::node::registered_codec::{self, Class, Codec, Opened, Size};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-/// `ozarr_codec_table.kind`: bytes to bytes, as compressors and checksums.
-pub const OZARR_CODEC_BYTES: i32 = 1;
-/// `ozarr_codec_table.kind`: elements to as many elements, perhaps of another type.
-pub const OZARR_CODEC_ARRAY: i32 = 2;
-/// `ozarr_codec_table.kind`: elements to bytes.
-pub const OZARR_CODEC_ARRAY_TO_BYTES: i32 = 3;
-/// In the flags of an `OZARR_CODEC_ARRAY`: what an element becomes does not depend on the others.
-pub const OZARR_CODEC_ELEMENTWISE: u32 = 2048;
+/// What a codec turns into what.
+pub type ozarr_codec_kind = i32;
+
+/// Bytes to bytes, as compressors and checksums.
+pub const OZARR_CODEC_KIND_BYTES: ozarr_codec_kind = 1;
+/// Elements to as many elements, perhaps of another type.
+pub const OZARR_CODEC_KIND_ARRAY: ozarr_codec_kind = 2;
+/// Elements to bytes.
+pub const OZARR_CODEC_KIND_ARRAY_TO_BYTES: ozarr_codec_kind = 3;
+
+/// In the flags of an `OZARR_CODEC_KIND_ARRAY`: what an element becomes does not depend on the others.
+pub const OZARR_CODEC_IS_ELEMENTWISE: u32 = 2048;
 
 /// Checks a configuration (a JSON object; in v2 the parameters beside the id) for elements of that type
 /// (`OZARR_BY_DTYPE` where no number says it) and size in bytes; for bytes those are `OZARR_UINT8` or what
 /// the bytes are, and can be ignored. `*state` may become what the other functions get. `*encoded` is
-/// `type`: an `OZARR_CODEC_ARRAY` whose elements have another type afterwards sets it.
-pub type ozarr_codec_open_function = Option<
+/// `type`: an `OZARR_CODEC_KIND_ARRAY` whose elements have another type afterwards sets it.
+pub type ozarr_codec_open_fn = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
         configuration: *const c_char,
@@ -42,15 +46,15 @@ pub type ozarr_codec_open_function = Option<
     ) -> ozarr_status,
 >;
 /// Frees what `open` has put into `*state`.
-pub type ozarr_codec_close_function = Option<unsafe extern "C" fn(context: *mut c_void, state: *mut c_void)>;
+pub type ozarr_codec_close_fn = Option<unsafe extern "C" fn(context: *mut c_void, state: *mut c_void)>;
 /// How many bytes `decoded` bytes are encoded to: at most, or, if it sets `*exact`, exactly.
-pub type ozarr_codec_size_function = Option<
+pub type ozarr_codec_size_fn = Option<
     unsafe extern "C" fn(context: *mut c_void, state: *mut c_void, decoded: usize, size: *mut usize, exact: *mut bool) -> ozarr_status,
 >;
 /// Encodes or decodes `size` bytes into `dst`, which has `cap` bytes; `*len` becomes the number that was
 /// written. A `dst` that is too small for what is decoded is `OZARR_ERR_BUFFER_SIZE`: where the decoded
 /// size is not known, the function is called again with a larger one.
-pub type ozarr_codec_function = Option<
+pub type ozarr_codec_fn = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
         state: *mut c_void,
@@ -68,11 +72,12 @@ pub type ozarr_codec_function = Option<
 pub struct ozarr_codec_table {
     /// `sizeof(ozarr_codec_table)`.
     pub struct_size: usize,
-    /// A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_CODEC_ELEMENTWISE`, or 0.
+    /// A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_CODEC_IS_ELEMENTWISE`, or
+    /// 0.
     pub flags: u32,
-    /// One of `OZARR_CODEC_...`: its position in a v3 list. In v2 codecs of all kinds can be at any
+    /// One of `OZARR_CODEC_KIND_...`: its position in a v3 list. In v2 codecs of all kinds can be at any
     /// position.
-    pub kind: i32,
+    pub kind: ozarr_codec_kind,
     /// The name in v3, or NULL. Copied.
     pub name: *const c_char,
     /// The id in v2, or NULL. Copied.
@@ -80,17 +85,17 @@ pub struct ozarr_codec_table {
     /// Handed on to every function.
     pub context: *mut c_void,
     /// May be NULL.
-    pub destroy: ozarr_destroy_function,
+    pub destroy: ozarr_destroy_fn,
     /// Called for each array that uses the codec. NULL takes every configuration and type.
-    pub open: ozarr_codec_open_function,
+    pub open: ozarr_codec_open_fn,
     /// May be NULL.
-    pub close: ozarr_codec_close_function,
-    /// Not used by an `OZARR_CODEC_ARRAY`.
-    pub encoded_size: ozarr_codec_size_function,
+    pub close: ozarr_codec_close_fn,
+    /// Not used by an `OZARR_CODEC_KIND_ARRAY`.
+    pub encoded_size: ozarr_codec_size_fn,
     /// Encodes. `cap` is what `encoded_size` said.
-    pub encode: ozarr_codec_function,
+    pub encode: ozarr_codec_fn,
     /// Decodes. What comes from a file can be anything.
-    pub decode: ozarr_codec_function,
+    pub decode: ozarr_codec_fn,
 }
 
 /// Registers a codec. The table is copied. A chain or shard's own codecs (`"bytes"`, `"transpose"`,
@@ -103,12 +108,12 @@ pub unsafe extern "C" fn ozarr_register_codec(table: *const ozarr_codec_table) -
         let table = unsafe { read_struct(table, "table") }?;
         // SAFETY: NULL or NUL-terminated texts, by the function's contract.
         let (name, id) = unsafe { (name_of(table.name, "name")?, name_of(table.id, "id")?) };
-        let class = match (table.kind, table.flags & OZARR_CODEC_ELEMENTWISE != 0) {
-            (OZARR_CODEC_BYTES, false) => Class::Bytes,
-            (OZARR_CODEC_ARRAY_TO_BYTES, false) => Class::Serial,
-            (OZARR_CODEC_ARRAY, elementwise) => Class::Array { elementwise },
-            (kind, true) => bail!(Argument, "OZARR_CODEC_ELEMENTWISE means nothing for a codec of kind {kind}"),
-            (kind, _) => bail!(Argument, "`table`->kind is {kind}, expected one of OZARR_CODEC_..."),
+        let class = match (table.kind, table.flags & OZARR_CODEC_IS_ELEMENTWISE != 0) {
+            (OZARR_CODEC_KIND_BYTES, false) => Class::Bytes,
+            (OZARR_CODEC_KIND_ARRAY_TO_BYTES, false) => Class::Serial,
+            (OZARR_CODEC_KIND_ARRAY, elementwise) => Class::Array { elementwise },
+            (kind, true) => bail!(Argument, "OZARR_CODEC_IS_ELEMENTWISE means nothing for a codec of kind {kind}"),
+            (kind, _) => bail!(Argument, "`table`->kind is {kind}, expected one of OZARR_CODEC_KIND_..."),
         };
         let needed = [
             ("encode", table.encode.is_some()),
@@ -118,7 +123,7 @@ pub unsafe extern "C" fn ozarr_register_codec(table: *const ozarr_codec_table) -
         if let Some((missing, _)) = needed.iter().find(|(_, there)| !there) {
             bail!(Null, "`table`->{missing} is NULL");
         }
-        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD | OZARR_CODEC_ELEMENTWISE, table.context, table.destroy)?;
+        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD | OZARR_CODEC_IS_ELEMENTWISE, table.context, table.destroy)?;
         let shown = name.or(id).unwrap_or_default().to_string();
         let codec = UserCodec { table, class, name: shown, life: life.clone() };
         registered_codec::register(name, id, Arc::new(codec), table.flags & OZARR_REGISTER_REPLACE != 0)?;
@@ -198,7 +203,7 @@ impl Drop for OpenCodec {
 }
 
 impl OpenCodec {
-    fn run(&self, what: &str, function: ozarr_codec_function, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    fn run(&self, what: &str, function: ozarr_codec_fn, src: &[u8], dst: &mut [u8]) -> Result<usize> {
         let Some(run) = function else { bail!(Internal, "a codec without `{what}`") };
         let mut len = 0;
         self.codec.call(what, |context| {

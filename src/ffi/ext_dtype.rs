@@ -10,7 +10,7 @@
 
 use super::entry;
 use super::ext_misc::{Life, OZARR_REGISTER_REPLACE};
-use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_function};
+use super::ext_store::{OZARR_CALLBACK_ANY_THREAD, ozarr_destroy_fn};
 use super::status::ozarr_status;
 use super::strings::text;
 use super::structs::read_struct;
@@ -23,18 +23,18 @@ use std::sync::Arc;
 
 /// In the flags of a data type: the bytes of an element have an order, which the codec `"bytes"` turns; the
 /// functions see this machine's.
-pub const OZARR_DTYPE_ORDERED: u32 = 4096;
+pub const OZARR_DTYPE_HAS_BYTE_ORDER: u32 = 4096;
 
 /// Converts `count` elements from `src` to `dst`, which do not overlap. Elements may be unaligned. A
 /// value that does not fit is `OZARR_ERR_RANGE`.
-pub type ozarr_dtype_convert_function =
+pub type ozarr_dtype_convert_fn =
     Option<unsafe extern "C" fn(context: *mut c_void, src: *const c_void, dst: *mut c_void, count: usize) -> ozarr_status>;
 /// Reads a fill value, as JSON, into one element in memory.
-pub type ozarr_dtype_fill_function =
+pub type ozarr_dtype_fill_fn =
     Option<unsafe extern "C" fn(context: *mut c_void, json: *const c_char, element: *mut c_void) -> ozarr_status>;
 /// Writes the fill value of one element in memory as JSON: `buf` has `cap` bytes, and `*len` becomes the
 /// length without the NUL. Too small a buffer is `OZARR_ERR_BUFFER_SIZE`, with `*len` what is needed.
-pub type ozarr_dtype_json_function = Option<
+pub type ozarr_dtype_json_fn = Option<
     unsafe extern "C" fn(context: *mut c_void, element: *const c_void, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status,
 >;
 
@@ -44,7 +44,8 @@ pub type ozarr_dtype_json_function = Option<
 pub struct ozarr_dtype_table {
     /// `sizeof(ozarr_dtype_table)`.
     pub struct_size: usize,
-    /// A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_DTYPE_ORDERED`, or 0.
+    /// A sum of `OZARR_REGISTER_REPLACE`, `OZARR_CALLBACK_ANY_THREAD` and `OZARR_DTYPE_HAS_BYTE_ORDER`, or
+    /// 0.
     pub flags: u32,
     /// The type in memory (`OZARR_INT8` ...), which `encode` and `decode` convert; `OZARR_AS_STORED` (0)
     /// without conversion.
@@ -58,15 +59,15 @@ pub struct ozarr_dtype_table {
     /// Handed on to every function.
     pub context: *mut c_void,
     /// May be NULL.
-    pub destroy: ozarr_destroy_function,
+    pub destroy: ozarr_destroy_fn,
     /// From memory to the file.
-    pub encode: ozarr_dtype_convert_function,
+    pub encode: ozarr_dtype_convert_fn,
     /// From the file to memory.
-    pub decode: ozarr_dtype_convert_function,
+    pub decode: ozarr_dtype_convert_fn,
     /// NULL, with `fill_to_json`, for the JSON of the type in memory.
-    pub fill_from_json: ozarr_dtype_fill_function,
+    pub fill_from_json: ozarr_dtype_fill_fn,
     /// See `fill_from_json`.
-    pub fill_to_json: ozarr_dtype_json_function,
+    pub fill_to_json: ozarr_dtype_json_fn,
 }
 
 /// Registers a data type. The table is copied. Types cannot be the fields of structs.
@@ -98,12 +99,12 @@ pub unsafe extern "C" fn ozarr_register_dtype(table: *const ozarr_dtype_table) -
             let what = if *there { "given, and nothing needs it" } else { "NULL, and something needs it" };
             bail!(Argument, "`table`->{name} is {what}");
         }
-        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD | OZARR_DTYPE_ORDERED, table.context, table.destroy)?;
+        let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD | OZARR_DTYPE_HAS_BYTE_ORDER, table.context, table.destroy)?;
         let what = Description {
             v3,
             v2,
             size: table.item_size,
-            ordered: table.flags & OZARR_DTYPE_ORDERED != 0,
+            ordered: table.flags & OZARR_DTYPE_HAS_BYTE_ORDER != 0,
             memory,
             fills: table.fill_from_json.is_some(),
         };
@@ -133,7 +134,7 @@ impl UserType {
         self.life.call(&format!("`{what}` of the data type {:?}", self.name), f)
     }
 
-    fn convert(&self, what: &str, function: ozarr_dtype_convert_function, src: (&[u8], usize), dst: (&mut [u8], usize)) -> Result<()> {
+    fn convert(&self, what: &str, function: ozarr_dtype_convert_fn, src: (&[u8], usize), dst: (&mut [u8], usize)) -> Result<()> {
         let Some(convert) = function else { bail!(Internal, "a data type without `{what}`") };
         let count = src.0.len() / src.1.max(1);
         if dst.0.len() / dst.1.max(1) != count {

@@ -10,12 +10,12 @@
 //! registration lives until it is unregistered or replaced and its last user is gone: then `destroy` is
 //! called with its `context`. After an error of the registering call it is not called.
 //!
-//! Functions give `OZARR_OK` or a status, best through `ozarr_set_error`, and follow the rules of "Stores of
-//! your own". Without `OZARR_CALLBACK_ANY_THREAD`, arrays that use them are read and written by the calling
-//! thread alone.
+//! Functions give `OZARR_OK` or a status, best through `ozarr_set_error`, and follow the rules of "Stores
+//! of your own". Without `OZARR_CALLBACK_ANY_THREAD`, arrays that use them are read and written by the
+//! calling thread alone.
 
 use super::entry;
-use super::ext_store::{Inner, OZARR_CALLBACK_ANY_THREAD, as_flagged, ozarr_destroy_function, ozarr_store_table, status_of, table_of};
+use super::ext_store::{Inner, OZARR_CALLBACK_ANY_THREAD, as_flagged, ozarr_destroy_fn, ozarr_store_table, status_of, table_of};
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::text;
@@ -30,22 +30,25 @@ use std::sync::Arc;
 /// In the flags of a registration: a name that is taken is replaced.
 pub const OZARR_REGISTER_REPLACE: u32 = 1024;
 
-/// `ozarr_unregister`: a storage transformer.
-pub const OZARR_EXTENSION_TRANSFORMER: i32 = 1;
-/// `ozarr_unregister`: a member of `zarr.json`.
-pub const OZARR_EXTENSION_MEMBER: i32 = 2;
-/// `ozarr_unregister`: a codec, by its name or id; both names go.
-pub const OZARR_EXTENSION_CODEC: i32 = 3;
-/// `ozarr_unregister`: a data type, by its name in v3 or v2; both names go.
-pub const OZARR_EXTENSION_DTYPE: i32 = 4;
-/// `ozarr_unregister`: a chunk key encoding.
-pub const OZARR_EXTENSION_KEY_ENCODING: i32 = 5;
+/// What `ozarr_unregister` removes.
+pub type ozarr_extension = i32;
+
+/// A storage transformer.
+pub const OZARR_EXTENSION_TRANSFORMER: ozarr_extension = 1;
+/// A member of `zarr.json`.
+pub const OZARR_EXTENSION_MEMBER: ozarr_extension = 2;
+/// A codec, by its name or id; both names go.
+pub const OZARR_EXTENSION_CODEC: ozarr_extension = 3;
+/// A data type, by its name in v3 or v2; both names go.
+pub const OZARR_EXTENSION_DTYPE: ozarr_extension = 4;
+/// A chunk key encoding.
+pub const OZARR_EXTENSION_KEY_ENCODING: ozarr_extension = 5;
 
 /// Fills `table`, which is empty but for its size, with a store over `inner`. `configuration` is a JSON
 /// object (`"{}"` where the metadata have none). `inner` holds the chunks of the array, under their keys
 /// (`"c/0/0"`) or whatever keys the transformer likes; it is valid until `table->destroy` has been
 /// called, and must not be freed.
-pub type ozarr_transformer_open_function = Option<
+pub type ozarr_transformer_open_fn = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
         configuration: *const c_char,
@@ -54,7 +57,7 @@ pub type ozarr_transformer_open_function = Option<
     ) -> ozarr_status,
 >;
 /// Whether a value, as JSON, is one that the program understands.
-pub type ozarr_member_check_function = Option<unsafe extern "C" fn(context: *mut c_void, value: *const c_char) -> ozarr_status>;
+pub type ozarr_member_check_fn = Option<unsafe extern "C" fn(context: *mut c_void, value: *const c_char) -> ozarr_status>;
 
 /// A storage transformer: it makes stores over the store that holds an array's chunks.
 #[repr(C)]
@@ -62,8 +65,8 @@ pub type ozarr_member_check_function = Option<unsafe extern "C" fn(context: *mut
 pub struct ozarr_transformer_table {
     /// `sizeof(ozarr_transformer_table)`.
     pub struct_size: usize,
-    /// A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD` (which concerns `open`; the store's
-    /// functions have flags of their own), or 0.
+    /// A sum of `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD` (which concerns `open`; the
+    /// store's functions have flags of their own), or 0.
     pub flags: u32,
     /// 0.
     pub reserved: i32,
@@ -72,15 +75,15 @@ pub struct ozarr_transformer_table {
     /// Handed on to `open`.
     pub context: *mut c_void,
     /// May be NULL.
-    pub destroy: ozarr_destroy_function,
+    pub destroy: ozarr_destroy_fn,
     /// Called whenever an array with this transformer is opened, created or resized.
-    pub open: ozarr_transformer_open_function,
+    pub open: ozarr_transformer_open_fn,
 }
 
 /// The end of the key of the chunk `index` (as many numbers as `rank`; NULL for 0), behind the array's
 /// prefix: `buf` has `cap` bytes, and `*len` becomes the length without the NUL. Two chunks have two keys,
 /// and none is `"zarr.json"`.
-pub type ozarr_key_encode_function = Option<
+pub type ozarr_key_encode_fn = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
         configuration: *const c_char,
@@ -92,7 +95,7 @@ pub type ozarr_key_encode_function = Option<
     ) -> ozarr_status,
 >;
 /// The reverse, for listings: whether `key`, behind the array's prefix, is a chunk's, and then its index.
-pub type ozarr_key_decode_function = Option<
+pub type ozarr_key_decode_fn = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
         configuration: *const c_char,
@@ -118,13 +121,13 @@ pub struct ozarr_key_encoding_table {
     /// Handed on to every function.
     pub context: *mut c_void,
     /// May be NULL.
-    pub destroy: ozarr_destroy_function,
+    pub destroy: ozarr_destroy_fn,
     /// Checks a configuration (a JSON object). NULL takes every one.
-    pub check: ozarr_member_check_function,
+    pub check: ozarr_member_check_fn,
     /// From indices to keys.
-    pub encode: ozarr_key_encode_function,
+    pub encode: ozarr_key_encode_fn,
     /// From keys to indices.
-    pub decode: ozarr_key_decode_function,
+    pub decode: ozarr_key_decode_fn,
 }
 
 /// Registers a chunk key encoding. The table is copied. `"default"` and `"v2"` cannot be replaced.
@@ -174,16 +177,16 @@ pub unsafe extern "C" fn ozarr_register_transformer(table: *const ozarr_transfor
 
 /// Says that the program understands a member of `zarr.json` (of arrays or groups) of that name, whatever
 /// its `"must_understand"`: nodes with it can be opened, and it is kept when they are changed. `check` is
-/// called with its value when one is opened, and may refuse it; it may be NULL, as may `destroy`. `flags` are
-/// `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
+/// called with its value when one is opened, and may refuse it; it may be NULL, as may `destroy`. `flags`
+/// are `OZARR_REGISTER_REPLACE` and `OZARR_CALLBACK_ANY_THREAD`, or 0.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_register_member(
     name: *const c_char,
     flags: u32,
-    check: ozarr_member_check_function,
+    check: ozarr_member_check_fn,
     context: *mut c_void,
-    destroy: ozarr_destroy_function,
+    destroy: ozarr_destroy_fn,
 ) -> ozarr_status {
     entry!("ozarr_register_member", {
         // SAFETY: a NUL-terminated text, by the function's contract.
@@ -201,7 +204,7 @@ pub unsafe extern "C" fn ozarr_register_member(
 /// registration.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_unregister(extension: i32, name: *const c_char) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_unregister(extension: ozarr_extension, name: *const c_char) -> ozarr_status {
     entry!("ozarr_unregister", {
         // SAFETY: a NUL-terminated text, by the function's contract.
         let name = unsafe { text(name, "name") }?;
@@ -227,7 +230,7 @@ pub(super) struct Life(Arc<Held>);
 pub(super) struct Held {
     flags: u32,
     context: *mut c_void,
-    destroy: ozarr_destroy_function,
+    destroy: ozarr_destroy_fn,
     /// Whether the registration succeeded: before that, the context is the host's.
     armed: std::sync::atomic::AtomicBool,
 }
@@ -239,7 +242,7 @@ unsafe impl Sync for Held {}
 
 impl Life {
     /// Also checks the flags: `OZARR_REGISTER_REPLACE` and those that are allowed besides.
-    pub(super) fn new(flags: u32, allowed: u32, context: *mut c_void, destroy: ozarr_destroy_function) -> Result<Life> {
+    pub(super) fn new(flags: u32, allowed: u32, context: *mut c_void, destroy: ozarr_destroy_fn) -> Result<Life> {
         let unknown = flags & !(OZARR_REGISTER_REPLACE | allowed);
         if unknown != 0 {
             bail!(Argument, "the flags have {unknown}, which mean nothing here");
@@ -372,7 +375,7 @@ impl node::own_keys::Calls for UserKeys {
 }
 
 struct UserMember {
-    check: ozarr_member_check_function,
+    check: ozarr_member_check_fn,
     name: String,
     life: Life,
 }

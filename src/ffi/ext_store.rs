@@ -3,10 +3,10 @@
 //! A store can be a table of functions of your program: a database, an archive, another library. Arrays and
 //! groups live in it as in any other. Fill an `ozarr_store_table` and give it to `ozarr_store_from_table`.
 //!
-//! Functions give `OZARR_OK`, or the status of what went wrong, best through `ozarr_set_error`; anything but
-//! a status is `OZARR_ERR_CALLBACK`. `OZARR_ERR_NOT_FOUND` means that a key holds nothing: no other error is
-//! ever taken for that. Keys are checked before they come to you (`"run/t/c/0/0"`: UTF-8, no empty, `.` or
-//! `..` parts); a prefix is empty or ends in `/`. What the functions give is checked, too.
+//! Functions give `OZARR_OK`, or the status of what went wrong, best through `ozarr_set_error`; anything
+//! but a status is `OZARR_ERR_CALLBACK`. `OZARR_ERR_NOT_FOUND` means that a key holds nothing: no other
+//! error is ever taken for that. Keys are checked before they come to you (`"run/t/c/0/0"`: UTF-8, no
+//! empty, `.` or `..` parts); a prefix is empty or ends in `/`. What the functions give is checked, too.
 //!
 //! Unless the table says `OZARR_CALLBACK_ANY_THREAD`, the functions of all such tables are called one at a
 //! time, and only by threads that are inside a call of yours: reads and writes of arrays there use the
@@ -24,7 +24,7 @@ use super::host::{call_back, call_back_in_turn};
 use super::status::{self, OZARR_ERR_NOT_FOUND, ozarr_status};
 use super::strings::{not_null, put, text};
 use super::structs::read_struct;
-use super::types::{OZARR_IS_REMOTE, Turn, ozarr_answer, ozarr_context, ozarr_keys, ozarr_store};
+use super::types::{OZARR_STORE_IS_REMOTE, Turn, ozarr_answer, ozarr_context, ozarr_keys, ozarr_store};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::node::registered::{Answer, AnswerDone, ByteRange, Calls, Can, MAX_TOKEN};
 use crate::node::{Mode, Store};
@@ -36,21 +36,24 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub const OZARR_CALLBACK_ANY_THREAD: u32 = 256;
 /// In the flags of a store's table: every answer has a version (`ozarr_answer_version`). Without it, whole
 /// values are read and compared.
-pub const OZARR_STORE_VERSIONS: u32 = 512;
+pub const OZARR_STORE_HAS_VERSIONS: u32 = 512;
+
+/// Which bytes a range has.
+pub type ozarr_byte_range_kind = i32;
 
 /// All bytes. `offset` and `size` are 0.
-pub const OZARR_RANGE_WHOLE: i32 = 0;
+pub const OZARR_BYTE_RANGE_KIND_WHOLE: ozarr_byte_range_kind = 0;
 /// `size` bytes from `offset` on.
-pub const OZARR_RANGE_SPAN: i32 = 1;
+pub const OZARR_BYTE_RANGE_KIND_SPAN: ozarr_byte_range_kind = 1;
 /// The last `size` bytes. `offset` is 0.
-pub const OZARR_RANGE_SUFFIX: i32 = 2;
+pub const OZARR_BYTE_RANGE_KIND_SUFFIX: ozarr_byte_range_kind = 2;
 
 /// Which bytes of what a key holds.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ozarr_byte_range {
-    /// One of `OZARR_RANGE_...`.
-    pub kind: i32,
+    /// One of `OZARR_BYTE_RANGE_KIND_...`.
+    pub kind: ozarr_byte_range_kind,
     /// 0.
     pub reserved: i32,
     /// The first byte of a span.
@@ -60,13 +63,12 @@ pub struct ozarr_byte_range {
 }
 
 /// Frees what belongs to `context`: called once, after the last use of a table.
-pub type ozarr_destroy_function = Option<unsafe extern "C" fn(context: *mut c_void)>;
+pub type ozarr_destroy_fn = Option<unsafe extern "C" fn(context: *mut c_void)>;
 /// Puts all bytes of a key into `answer`, as one part.
-pub type ozarr_get_function =
-    Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char, answer: *mut ozarr_answer) -> ozarr_status>;
+pub type ozarr_get_fn = Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char, answer: *mut ozarr_answer) -> ozarr_status>;
 /// Puts the bytes of each range into `answer`, in order. All are of one version. A range that reaches over
 /// the end is `OZARR_ERR_TRUNCATED`. `count` may be 0: then only the version is wanted.
-pub type ozarr_get_ranges_function = Option<
+pub type ozarr_get_ranges_fn = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
         key: *const c_char,
@@ -76,11 +78,11 @@ pub type ozarr_get_ranges_function = Option<
     ) -> ozarr_status,
 >;
 /// Stores `size` bytes under a key: readers see the old value or the new one, whole.
-pub type ozarr_put_function =
+pub type ozarr_put_fn =
     Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char, data: *const c_void, size: usize) -> ozarr_status>;
 /// As `put`, if the key holds the value of that version still, or (`version` NULL) holds nothing; else
 /// `OZARR_ERR_CONFLICT`.
-pub type ozarr_put_if_function = Option<
+pub type ozarr_put_if_fn = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
         key: *const c_char,
@@ -91,12 +93,11 @@ pub type ozarr_put_if_function = Option<
     ) -> ozarr_status,
 >;
 /// Removes a key (`erase`), or all keys with a prefix (`erase_prefix`).
-pub type ozarr_erase_function = Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char) -> ozarr_status>;
+pub type ozarr_erase_fn = Option<unsafe extern "C" fn(context: *mut c_void, key: *const c_char) -> ozarr_status>;
 /// Adds keys to `keys`, in any order.
-pub type ozarr_list_function =
-    Option<unsafe extern "C" fn(context: *mut c_void, prefix: *const c_char, keys: *mut ozarr_keys) -> ozarr_status>;
+pub type ozarr_list_fn = Option<unsafe extern "C" fn(context: *mut c_void, prefix: *const c_char, keys: *mut ozarr_keys) -> ozarr_status>;
 /// Makes durable what was put.
-pub type ozarr_flush_function = Option<unsafe extern "C" fn(context: *mut c_void) -> ozarr_status>;
+pub type ozarr_flush_fn = Option<unsafe extern "C" fn(context: *mut c_void) -> ozarr_status>;
 
 /// A store as functions. `get` is required. Other functions may be NULL: then the store cannot do this,
 /// or ozarr uses the others for it.
@@ -105,9 +106,9 @@ pub type ozarr_flush_function = Option<unsafe extern "C" fn(context: *mut c_void
 pub struct ozarr_store_table {
     /// `sizeof(ozarr_store_table)`.
     pub struct_size: usize,
-    /// A sum of `OZARR_CALLBACK_ANY_THREAD`, `OZARR_STORE_VERSIONS`, and `OZARR_IS_REMOTE` (reads are worth
-    /// having in flight together, which is taken for granted of ranges with versions, and of no effect for
-    /// values that are read whole), or 0.
+    /// A sum of `OZARR_CALLBACK_ANY_THREAD`, `OZARR_STORE_HAS_VERSIONS`, and `OZARR_STORE_IS_REMOTE` (reads
+    /// are worth having in flight together, which is taken for granted of ranges with versions, and of no
+    /// effect for values that are read whole), or 0.
     pub flags: u32,
     /// 0.
     pub reserved: i32,
@@ -118,31 +119,31 @@ pub struct ozarr_store_table {
     /// Called when the last handle is gone and the last call has ended, which with functions that any
     /// thread may call, or that answer later, can be shortly after the call that frees the handle. May
     /// be NULL.
-    pub destroy: ozarr_destroy_function,
+    pub destroy: ozarr_destroy_fn,
     /// All bytes of a key.
-    pub get: ozarr_get_function,
-    /// Ranges of a key. Used with `OZARR_STORE_VERSIONS` only; else, and without it, whole values are
+    pub get: ozarr_get_fn,
+    /// Ranges of a key. Used with `OZARR_STORE_HAS_VERSIONS` only; else, and without it, whole values are
     /// read, each once for an access, and again to see whether it has changed.
-    pub get_ranges: ozarr_get_ranges_function,
+    pub get_ranges: ozarr_get_ranges_fn,
     /// As `get_ranges`, without waiting: `OZARR_OK` says that the read was started, and that some thread
     /// will call `ozarr_answer_done` exactly once, perhaps before this returns. `ranges` goes when it
     /// returns. An error ends the read here.
-    pub start_get_ranges: ozarr_get_ranges_function,
+    pub start_get_ranges: ozarr_get_ranges_fn,
     /// Stores a value. Without it the store is for reading only.
-    pub put: ozarr_put_function,
-    /// Stores a value on a condition. Without it the condition is looked at before, and two programs may both
-    /// think that they were first.
-    pub put_if: ozarr_put_if_function,
+    pub put: ozarr_put_fn,
+    /// Stores a value on a condition. Without it the condition is looked at before, and two programs may
+    /// both think that they were first.
+    pub put_if: ozarr_put_if_fn,
     /// Removes a key. Without it nothing can be erased.
-    pub erase: ozarr_erase_function,
+    pub erase: ozarr_erase_fn,
     /// Removes all keys that begin with a prefix; may be NULL.
-    pub erase_prefix: ozarr_erase_function,
+    pub erase_prefix: ozarr_erase_fn,
     /// All keys that begin with a prefix. Without it groups cannot be listed.
-    pub list: ozarr_list_function,
+    pub list: ozarr_list_fn,
     /// The names directly below a prefix, without it; those of sub-prefixes end in `/`. May be NULL.
-    pub list_dir: ozarr_list_function,
+    pub list_dir: ozarr_list_fn,
     /// May be NULL.
-    pub flush: ozarr_flush_function,
+    pub flush: ozarr_flush_fn,
 }
 
 impl ozarr_store_table {
@@ -255,8 +256,8 @@ pub unsafe extern "C" fn ozarr_answer_size(answer: *mut ozarr_answer, size: u64)
     })
 }
 
-/// Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given, or
-/// with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone then.
+/// Ends a read that `start_get_ranges` started, from any thread: with `OZARR_OK` once all parts are given,
+/// or with what went wrong (`OZARR_ERR_NOT_FOUND`: the key holds nothing). The handle is gone then.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_answer_done(answer: *mut ozarr_answer, status: ozarr_status) -> ozarr_status {
@@ -295,7 +296,8 @@ fn finish(answer: *mut ozarr_answer, status: ozarr_status, what: &str, before: O
 
 /// Bytes that the caller gives.
 ///
-/// # Safety `data` points to `size` bytes that live as long as the result is used; NULL is allowed for none.
+/// # Safety `data` points to `size` bytes that live as long as the result is used; NULL is allowed for
+/// none.
 pub(super) unsafe fn bytes_of<'a>(data: *const c_void, size: usize, argument: &str) -> Result<&'a [u8]> {
     if size == 0 {
         return Ok(&[]);
@@ -382,11 +384,11 @@ pub(super) unsafe fn table_of(table: *const ozarr_store_table, argument: &str) -
         let table = read_struct(table, argument)?;
         (table, if table.name.is_null() { "user:" } else { text(table.name, "name")? })
     };
-    let unknown = table.flags & !(OZARR_CALLBACK_ANY_THREAD | OZARR_STORE_VERSIONS | OZARR_IS_REMOTE);
+    let unknown = table.flags & !(OZARR_CALLBACK_ANY_THREAD | OZARR_STORE_HAS_VERSIONS | OZARR_STORE_IS_REMOTE);
     if unknown != 0 {
         bail!(
             Argument,
-            "`{argument}`->flags has {unknown}, expected OZARR_CALLBACK_ANY_THREAD, OZARR_STORE_VERSIONS and OZARR_IS_REMOTE only"
+            "`{argument}`->flags has {unknown}, expected OZARR_CALLBACK_ANY_THREAD, OZARR_STORE_HAS_VERSIONS and OZARR_STORE_IS_REMOTE only"
         );
     }
     if table.get.is_none() {
@@ -461,7 +463,7 @@ impl UserStore {
     }
 
     /// Runs a function that lists.
-    fn names(&self, what: &str, prefix: &str, function: ozarr_list_function) -> Result<Vec<String>> {
+    fn names(&self, what: &str, prefix: &str, function: ozarr_list_fn) -> Result<Vec<String>> {
         let Some(list) = function else { bail!(Unsupported, "{} has no `{what}`", self.name) };
         let prefix = key_text(prefix)?;
         let keys = ozarr_keys::insert(Turn::new(Vec::new()))?;
@@ -486,9 +488,9 @@ fn sizes_of(ranges: &[ByteRange]) -> Vec<Option<u64>> {
 
 fn ranges_for_c(ranges: &[ByteRange]) -> Vec<ozarr_byte_range> {
     let range = |range: &ByteRange| match *range {
-        ByteRange::Whole => ozarr_byte_range { kind: OZARR_RANGE_WHOLE, reserved: 0, offset: 0, size: 0 },
-        ByteRange::Span { offset, len } => ozarr_byte_range { kind: OZARR_RANGE_SPAN, reserved: 0, offset, size: len },
-        ByteRange::Suffix { len } => ozarr_byte_range { kind: OZARR_RANGE_SUFFIX, reserved: 0, offset: 0, size: len },
+        ByteRange::Whole => ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_WHOLE, reserved: 0, offset: 0, size: 0 },
+        ByteRange::Span { offset, len } => ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_SPAN, reserved: 0, offset, size: len },
+        ByteRange::Suffix { len } => ozarr_byte_range { kind: OZARR_BYTE_RANGE_KIND_SUFFIX, reserved: 0, offset: 0, size: len },
     };
     ranges.iter().map(range).collect()
 }
@@ -509,8 +511,8 @@ impl Calls for UserStore {
             erase_prefix: t.erase_prefix.is_some(),
             list: t.list.is_some(),
             list_dir: t.list_dir.is_some(),
-            versions: t.flags & OZARR_STORE_VERSIONS != 0,
-            remote: t.flags & OZARR_IS_REMOTE != 0,
+            versions: t.flags & OZARR_STORE_HAS_VERSIONS != 0,
+            remote: t.flags & OZARR_STORE_IS_REMOTE != 0,
             any_thread: t.flags & OZARR_CALLBACK_ANY_THREAD != 0,
         }
     }

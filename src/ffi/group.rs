@@ -5,24 +5,24 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, text};
-use super::types::{create, ozarr_array, ozarr_create, ozarr_group, ozarr_spec};
+use super::types::{create, ozarr_array, ozarr_create_mode, ozarr_group, ozarr_spec};
 use crate::node::{Array, Group, Mode, Store};
 use std::ffi::c_char;
 
 /// Creates a group at `location`, with the groups above it that are missing, up to the root. It has the
-/// Zarr format of the group above it; 3 without one. `flags` says what to do if a node already exists
+/// Zarr format of the group above it; 3 without one. `mode` says what to do if a node already exists
 /// there.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, flags: ozarr_create, out: *mut *mut ozarr_group) -> ozarr_status {
+pub unsafe extern "C" fn ozarr_group_create(location: *const c_char, mode: ozarr_create_mode, out: *mut *mut ozarr_group) -> ozarr_status {
     entry!("ozarr_group_create", {
         not_null(out, "out")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let location = unsafe { text(location, "location") }?;
-        let flags = create(flags)?;
+        let mode = create(mode)?;
         let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_group::insert(Group::create(&store, &path, None, flags)?)?, out, "out") }
+        unsafe { put(ozarr_group::insert(Group::create(&store, &path, None, mode)?)?, out, "out") }
     })
 }
 
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn ozarr_group_open(location: *const c_char, mode: *const 
 pub unsafe extern "C" fn ozarr_group_create_group(
     group: *mut ozarr_group,
     path: *const c_char,
-    flags: ozarr_create,
+    mode: ozarr_create_mode,
     out: *mut *mut ozarr_group,
 ) -> ozarr_status {
     entry!("ozarr_group_create_group", {
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn ozarr_group_create_group(
         let group = ozarr_group::get(group, "group")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = group.child_path(unsafe { text(path, "path") }?)?;
-        let child = Group::create(group.store(), &path, Some(group.format()), create(flags)?)?;
+        let child = Group::create(group.store(), &path, Some(group.format()), create(mode)?)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_group::insert(child)?, out, "out") }
     })
@@ -80,14 +80,14 @@ pub unsafe extern "C" fn ozarr_group_open_group(
     })
 }
 
-/// Creates an array at `path` below `group` as `spec` says; `flags` as for `ozarr_array_create`.
+/// Creates an array at `path` below `group` as `spec` says; `mode` as for `ozarr_array_create`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_group_create_array(
     group: *mut ozarr_group,
     path: *const c_char,
     spec: *const ozarr_spec,
-    flags: ozarr_create,
+    mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
     entry!("ozarr_group_create_array", {
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn ozarr_group_create_array(
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = group.child_path(unsafe { text(path, "path") }?)?;
         let spec = super::spec::snapshot(spec)?;
-        let array = Array::create(group.store(), &path, &spec, create(flags)?)?;
+        let array = Array::create(group.store(), &path, &spec, create(mode)?)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_array::insert(array)?, out, "out") }
     })

@@ -48,8 +48,8 @@ pub struct ozarr_explanation {
     pub inner_chunks: i64,
     /// Chunks inside of shards that the region covers in part.
     pub partial_inner_chunks: i64,
-    /// Reads of the store, if every chunk is stored and no index of a shard is known yet; of inner chunks the
-    /// most, as near ones are read together.
+    /// Reads of the store, if every chunk is stored and no index of a shard is known yet; of inner chunks
+    /// the most, as near ones are read together.
     pub reads: i64,
     /// Reads of whole objects; the other reads are of byte ranges.
     pub whole_reads: i64,

@@ -7,7 +7,7 @@
 //! ```c
 //! ozarr_node_iter *it = NULL;
 //! bool more = false;
-//! if (ozarr_group_nodes(g, NULL, 1, &it)) goto fail;
+//! if (ozarr_group_list_nodes(g, NULL, 1, &it)) goto fail;
 //! while (ozarr_node_iter_next(it, &more) == OZARR_OK && more) {
 //!     char name[256];
 //!     if (ozarr_node_iter_name(it, name, sizeof name, NULL)) goto fail;
@@ -27,22 +27,22 @@ use std::ffi::c_char;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Lists the nodes below the group as they are now, down to `depth` levels (1: its children; negative: all),
-/// each followed by those below it, sorted by name, under a cursor that is before the first. A node that
-/// cannot be understood is among them (`OZARR_NODE_UNKNOWN`) and hides no other.
+/// Lists the nodes below the group as they are now, down to `depth` levels (1: its children; negative:
+/// all), each followed by those below it, sorted by name, under a cursor that is before the first. A node
+/// that cannot be understood is among them (`OZARR_NODE_KIND_UNKNOWN`) and hides no other.
 ///
 /// With a `pattern` (NULL: all) only nodes whose path relative to the group matches it: `*` matches any
 /// characters except a slash, `?` one such character, and `**` any characters including slashes. Two
 /// stars, a slash and a name match every node of that name, at any level, children included.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_group_nodes(
+pub unsafe extern "C" fn ozarr_group_list_nodes(
     group: *const ozarr_group,
     pattern: *const c_char,
     depth: i32,
     out: *mut *mut ozarr_node_iter,
 ) -> ozarr_status {
-    entry!("ozarr_group_nodes", {
+    entry!("ozarr_group_list_nodes", {
         // SAFETY: `out` points to room for a handle, by the function's contract.
         unsafe { put(null_mut(), out, "out") }?;
         let group = ozarr_group::get(group, "group")?;

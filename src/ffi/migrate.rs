@@ -10,7 +10,7 @@ use std::ffi::{c_char, c_void};
 
 /// Called repeatedly by functions that take long: `done` of `total` objects are done. Anything but 0
 /// ends the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
-pub type ozarr_progress = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
+pub type ozarr_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
 
 /// `ozarr_migrate`: converts the source itself; `dest` is NULL.
 pub const OZARR_MIGRATE_IN_PLACE: u32 = 1;
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn ozarr_migrate(
     source: *const c_char,
     dest: *const c_char,
     flags: u32,
-    progress: ozarr_progress,
+    progress: ozarr_progress_fn,
     user: *mut c_void,
 ) -> ozarr_status {
     entry!("ozarr_migrate", {
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn ozarr_migrate(
 }
 
 /// Calls the caller's function, if there is one.
-pub(super) fn tell(progress: ozarr_progress, user: *mut c_void, done: u64, total: u64) -> Result<()> {
+pub(super) fn tell(progress: ozarr_progress_fn, user: *mut c_void, done: u64, total: u64) -> Result<()> {
     let Some(progress) = progress else { return Ok(()) };
     // SAFETY: the caller gave this function for such calls, and `user` with it.
     match super::host::call_back(|| unsafe { progress(user, done, total) }) {

@@ -26,9 +26,10 @@ pub const OZARR_PARTITION_INNER: u32 = 1;
 /// differ by at most 1. If there are fewer chunks than workers, the last workers get boxes without
 /// elements.
 ///
-/// The region is bisected recursively along chunk boundaries; each cut minimises the difference of the loads.
-/// Ties prefer the cut nearest the middle, then the first dimension. The load is the number of chunks; on a
-/// rectilinear grid, of elements. The result is deterministic: every process computes the same parts.
+/// The region is bisected recursively along chunk boundaries; each cut minimises the difference of the
+/// loads. Ties prefer the cut nearest the middle, then the first dimension. The load is the number of
+/// chunks; on a rectilinear grid, of elements. The result is deterministic: every process computes the same
+/// parts.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_partition(

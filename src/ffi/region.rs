@@ -71,8 +71,9 @@ pub struct ozarr_memory {
     /// The distance in bytes from `data` to the region's first element.
     pub offset: usize,
     /// The distance in bytes between neighbours along each dimension; may be negative. 0 repeats an element
-    /// along that dimension when writing; when reading, no two elements may overlap. One for each dimension of
-    /// the array, of no meaning where the region is 1 long. NULL: the elements are contiguous, in `order`.
+    /// along that dimension when writing; when reading, no two elements may overlap. One for each dimension
+    /// of the array, of no meaning where the region is 1 long. NULL: the elements are contiguous, in
+    /// `order`.
     pub strides: *const i64,
     /// `OZARR_ORDER_C` or `OZARR_ORDER_F`; counts where `strides` is NULL.
     pub order: ozarr_order,

@@ -59,20 +59,20 @@ use std::time::{Duration, Instant};
 pub const OZARR_REQUEST_COPY: u32 = 1;
 
 /// How far a request is.
-pub type ozarr_state = i32;
+pub type ozarr_request_state = i32;
 
 /// It waits for earlier requests on the same chunks.
-pub const OZARR_REQUEST_QUEUED: ozarr_state = 0;
+pub const OZARR_REQUEST_STATE_QUEUED: ozarr_request_state = 0;
 /// It is under way.
-pub const OZARR_REQUEST_RUNNING: ozarr_state = 1;
+pub const OZARR_REQUEST_STATE_RUNNING: ozarr_request_state = 1;
 /// It is done, and went well.
-pub const OZARR_REQUEST_DONE: ozarr_state = 2;
+pub const OZARR_REQUEST_STATE_DONE: ozarr_request_state = 2;
 /// It is done, and has an error (`ozarr_request_error`).
-pub const OZARR_REQUEST_FAILED: ozarr_state = 3;
+pub const OZARR_REQUEST_STATE_FAILED: ozarr_request_state = 3;
 
 /// Called once when a request has ended, with its status and the message of an error ("" without one),
 /// which is valid during the call only. It may begin other requests, but not wait for one.
-pub type ozarr_request_function = Option<unsafe extern "C" fn(user: *mut c_void, status: ozarr_status, message: *const c_char)>;
+pub type ozarr_request_done_fn = Option<unsafe extern "C" fn(user: *mut c_void, status: ozarr_status, message: *const c_char)>;
 
 /// How a request is to be carried out. Set it to `OZARR_REQUEST_OPTIONS_INIT` first.
 #[repr(C)]
@@ -93,7 +93,7 @@ pub struct ozarr_request_options {
     /// and not at all if the request is freed before. With it, it runs in whichever thread ends the
     /// request, one of the library's perhaps, perhaps before the call that began it returns; and the
     /// request counts as done when it has returned.
-    pub done: ozarr_request_function,
+    pub done: ozarr_request_done_fn,
     /// Handed to `done`.
     pub user: *mut c_void,
 }
@@ -311,7 +311,7 @@ pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request) -> oz
 
 /// Waits at most `seconds` (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done by
 /// then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
-/// `ozarr_request_state` says so.) With one thread, the time is looked at between two pieces of work.
+/// `ozarr_request_get_state` says so.) With one thread, the time is looked at between two pieces of work.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_request_wait_timeout(request: *const ozarr_request, seconds: f64) -> ozarr_status {
@@ -348,14 +348,14 @@ pub unsafe extern "C" fn ozarr_request_free(request: *mut ozarr_request) {
 /// Gets the state of the request, without working on it.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_request_state(request: *const ozarr_request, state: *mut ozarr_state) -> ozarr_status {
-    entry!("ozarr_request_state", {
+pub unsafe extern "C" fn ozarr_request_get_state(request: *const ozarr_request, state: *mut ozarr_request_state) -> ozarr_status {
+    entry!("ozarr_request_get_state", {
         let request = ozarr_request::get(request, "request")?;
         let found = match request.pending.progress()? {
-            Progress::Queued => OZARR_REQUEST_QUEUED,
-            Progress::Running => OZARR_REQUEST_RUNNING,
-            Progress::Done if request.outcome().is_ok() => OZARR_REQUEST_DONE,
-            Progress::Done => OZARR_REQUEST_FAILED,
+            Progress::Queued => OZARR_REQUEST_STATE_QUEUED,
+            Progress::Running => OZARR_REQUEST_STATE_RUNNING,
+            Progress::Done if request.outcome().is_ok() => OZARR_REQUEST_STATE_DONE,
+            Progress::Done => OZARR_REQUEST_STATE_FAILED,
         };
         // SAFETY: `state` points to room for it.
         unsafe { put(found, state, "state") }

@@ -1,9 +1,9 @@
 //! Lists of elements
 //!
 //! Besides boxes an array can be read and written by lists: an index list for each dimension (orthogonal),
-//! points, or a mask. Each chunk (of a shard: each inner chunk) that a list touches is read and decoded once,
-//! whatever the order of the list, and where elements are picked far apart in an uncompressed chunk only they
-//! are read. Types are converted as for regions.
+//! points, or a mask. Each chunk (of a shard: each inner chunk) that a list touches is read and decoded
+//! once, whatever the order of the list, and where elements are picked far apart in an uncompressed chunk
+//! only they are read. Types are converted as for regions.
 //!
 //! ```c
 //! // Rows 7, 3 and 3 again, all columns.
@@ -328,8 +328,8 @@ unsafe fn write_ex(array: &Array, picks: &CoordinateSelection<'_>, memory: *cons
     unsafe { array.write_picks(picks, &memory) }
 }
 
-/// # Safety
-/// `counts` is NULL or has a number for each dimension, `indices` is NULL or has a pointer for each: NULL, or to as many numbers.
+/// # Safety `counts` is NULL or has a number for each dimension, `indices` is NULL or has a pointer for
+/// each: NULL, or to as many numbers.
 unsafe fn lists_of<'a>(array: &Ref<Array>, counts: *const i64, indices: *const *const i64) -> Result<Vec<Option<&'a [i64]>>> {
     let rank = array.rank();
     // SAFETY: the caller's promise.
@@ -361,8 +361,8 @@ unsafe fn points_of<'a>(array: &Array, count: i64, points: *const i64) -> Result
     Ok(CoordinateSelection::Points { count, coordinates: unsafe { numbers(points, total, "points") }? })
 }
 
-/// # Safety
-/// `region` is NULL or points to a struct that begins with its size; `mask` is NULL or has a byte for each of its elements.
+/// # Safety `region` is NULL or points to a struct that begins with its size; `mask` is NULL or has a byte
+/// for each of its elements.
 unsafe fn mask_of<'a>(array: &Array, region: *const ozarr_region, mask: *const u8) -> Result<(Selection, &'a [u8])> {
     // SAFETY: the caller's promise.
     let region = unsafe { selection_of(array, region) }?;

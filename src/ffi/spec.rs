@@ -14,7 +14,7 @@
 //! if (ozarr_spec_set_compressor(s, "blosc:zstd", 5)) goto fail;
 //! if (ozarr_spec_set_shuffle(s, OZARR_SHUFFLE_BIT)) goto fail;
 //! if (ozarr_spec_set_keep_bits(s, 12)) goto fail;
-//! if (ozarr_array_create_ex("run.zarr/rain", s, OZARR_NEW, &a)) goto fail;
+//! if (ozarr_array_create_ex("run.zarr/rain", s, OZARR_CREATE_NEW, &a)) goto fail;
 //! ozarr_spec_free(s);
 //! ```
 
@@ -23,7 +23,7 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{dimension, lengths, not_null, optional_texts, put, put_text, rank, text};
-use super::types::{Specification, create, data_type, is_order_f, ozarr_array, ozarr_create, ozarr_order, ozarr_spec, ozarr_type};
+use super::types::{Specification, create, data_type, is_order_f, ozarr_array, ozarr_create_mode, ozarr_order, ozarr_spec, ozarr_type};
 use crate::dtype::ByteOrder;
 use crate::error::{Result, bail};
 use crate::grid::key::Separator;
@@ -81,23 +81,23 @@ pub unsafe extern "C" fn ozarr_spec_from_json(document: *const c_char, out: *mut
     })
 }
 
-/// Creates an array as the specification says; `location` and `flags` as for `ozarr_array_create`.
+/// Creates an array as the specification says; `location` and `mode` as for `ozarr_array_create`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_create_ex(
     location: *const c_char,
     spec: *const ozarr_spec,
-    flags: ozarr_create,
+    mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
     entry!("ozarr_array_create_ex", {
         not_null(out, "out")?;
         // SAFETY: a NUL-terminated text, by the function's contract.
         let location = unsafe { text(location, "location") }?;
-        let (spec, flags) = (snapshot(spec)?, create(flags)?);
+        let (spec, mode) = (snapshot(spec)?, create(mode)?);
         let (store, path) = Store::locate(&default_context()?, location, Mode::ReadWrite)?;
         // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_array::insert(Array::create(&store, &path, &spec, flags)?)?, out, "out") }
+        unsafe { put(ozarr_array::insert(Array::create(&store, &path, &spec, mode)?)?, out, "out") }
     })
 }
 
@@ -153,8 +153,8 @@ pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chun
 }
 
 /// Removes the inner chunks, so that chunks are not shards: undoes `ozarr_spec_set_inner_chunks`. A
-/// specification of an existing array (`ozarr_array_spec`) keeps the codecs of its inner chunks, for the
-/// chunks.
+/// specification of an existing array (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for
+/// the chunks.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_unset_inner_chunks(spec: *mut ozarr_spec) -> ozarr_status {

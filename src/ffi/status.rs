@@ -255,8 +255,8 @@ pub(super) fn error_count() -> u64 {
     LAST.with(|last| last.with(|l| l.count))
 }
 
-/// What the status of a callback means, called `what` in messages. `before` is [`error_count`] from before the call: an error
-/// that came since, of the same status, tells the cause.
+/// What the status of a callback means, called `what` in messages. `before` is [`error_count`] from before
+/// the call: an error that came since, of the same status, tells the cause.
 pub(super) fn of_callback(status: ozarr_status, what: &str, before: Option<u64>) -> Result<()> {
     if status == OZARR_OK {
         return Ok(());
@@ -286,8 +286,8 @@ impl<const N: usize> Text<N> {
         self.0.as_ptr().cast()
     }
 
-    /// Takes over `text`, cut at the border of a character; what would break a line or end the text becomes a
-    /// space.
+    /// Takes over `text`, cut at the border of a character; what would break a line or end the text becomes
+    /// a space.
     fn set(&mut self, text: &str) {
         let mut end = text.len().min(N - 1);
         while !text.is_char_boundary(end) {

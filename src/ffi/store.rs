@@ -26,7 +26,9 @@ use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, text};
-use super::types::{create, node_kind, ozarr_array, ozarr_context, ozarr_create, ozarr_group, ozarr_node_kind, ozarr_spec, ozarr_store};
+use super::types::{
+    create, node_kind, ozarr_array, ozarr_context, ozarr_create_mode, ozarr_group, ozarr_node_kind, ozarr_spec, ozarr_store,
+};
 use crate::error::{Result, bail};
 use crate::metadata::Format;
 use crate::node::{Array, Group, Mode, Store};
@@ -163,10 +165,10 @@ pub unsafe extern "C" fn ozarr_store_delayed(
 }
 
 /// For tests: another store over a line that carries at most `bytes_per_second`, what is read and what is
-/// stored together, and begins at most `requests_per_second`; 0 sets no limit. All requests through the handle
-/// share the line, also those that are in flight together; what it does not use is not saved up. Bytes are
-/// those of values: keys and listings are requests and no bytes. With `ozarr_store_delayed` around or below
-/// it each request has its own delay, too. `mode` is `"r"` or `"r+"`.
+/// stored together, and begins at most `requests_per_second`; 0 sets no limit. All requests through the
+/// handle share the line, also those that are in flight together; what it does not use is not saved up.
+/// Bytes are those of values: keys and listings are requests and no bytes. With `ozarr_store_delayed`
+/// around or below it each request has its own delay, too. `mode` is `"r"` or `"r+"`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_throttled(
@@ -186,7 +188,7 @@ pub unsafe extern "C" fn ozarr_store_throttled(
     })
 }
 
-/// Creates the array `path` as `spec` says, with the groups above it that are missing; `flags` as for
+/// Creates the array `path` as `spec` says, with the groups above it that are missing; `mode` as for
 /// `ozarr_array_create`.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -194,7 +196,7 @@ pub unsafe extern "C" fn ozarr_array_create_at(
     store: *mut ozarr_store,
     path: *const c_char,
     spec: *const ozarr_spec,
-    flags: ozarr_create,
+    mode: ozarr_create_mode,
     out: *mut *mut ozarr_array,
 ) -> ozarr_status {
     entry!("ozarr_array_create_at", {
@@ -203,7 +205,7 @@ pub unsafe extern "C" fn ozarr_array_create_at(
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = unsafe { text(path, "path") }?;
         let spec = super::spec::snapshot(spec)?;
-        let array = Array::create(&store, path, &spec, create(flags)?)?;
+        let array = Array::create(&store, path, &spec, create(mode)?)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_array::insert(array)?, out, "out") }
     })
@@ -231,7 +233,7 @@ pub unsafe extern "C" fn ozarr_group_create_at(
     store: *mut ozarr_store,
     path: *const c_char,
     zarr_format: i32,
-    flags: ozarr_create,
+    mode: ozarr_create_mode,
     out: *mut *mut ozarr_group,
 ) -> ozarr_status {
     entry!("ozarr_group_create_at", {
@@ -240,7 +242,7 @@ pub unsafe extern "C" fn ozarr_group_create_at(
         // SAFETY: a NUL-terminated text, by the function's contract.
         let path = unsafe { text(path, "path") }?;
         let format = if zarr_format == 0 { None } else { Some(format_of(zarr_format)?) };
-        let group = Group::create(&store, path, format, create(flags)?)?;
+        let group = Group::create(&store, path, format, create(mode)?)?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_group::insert(group)?, out, "out") }
     })
@@ -286,8 +288,8 @@ pub unsafe extern "C" fn ozarr_store_node_erase(store: *mut ozarr_store, path: *
     })
 }
 
-/// Makes everything durable that was written through any handle on this store. For a zip archive: writes its
-/// directory, without which others cannot read it.
+/// Makes everything durable that was written through any handle on this store. For a zip archive: writes
+/// its directory, without which others cannot read it.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_flush(store: *mut ozarr_store) -> ozarr_status {

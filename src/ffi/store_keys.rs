@@ -8,7 +8,7 @@ use super::handle::Handle;
 use super::host::call_back;
 use super::status::{error_count, of_callback, ozarr_status};
 use super::strings::{not_null, put, text};
-use super::types::{OZARR_CAN_ERASE, OZARR_CAN_LIST, OZARR_CAN_WRITE, OZARR_IS_REMOTE, ozarr_key_fn, ozarr_store};
+use super::types::{OZARR_STORE_CAN_ERASE, OZARR_STORE_CAN_LIST, OZARR_STORE_CAN_WRITE, OZARR_STORE_IS_REMOTE, ozarr_key_fn, ozarr_store};
 use crate::error::{bail, err};
 use crate::node::Mode;
 use std::ffi::{CString, c_char, c_void};
@@ -54,8 +54,8 @@ pub unsafe extern "C" fn ozarr_store_cached(
     })
 }
 
-/// Gets what a store can do, as a sum of `OZARR_CAN_...` and `OZARR_IS_...`: zip archives cannot erase,
-/// for example.
+/// Gets what a store can do, as a sum of `OZARR_STORE_CAN_...` and `OZARR_STORE_IS_...`: zip archives
+/// cannot erase, for example.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, capabilities: *mut u32) -> ozarr_status {
@@ -63,10 +63,10 @@ pub unsafe extern "C" fn ozarr_store_capabilities(store: *const ozarr_store, cap
         not_null(capabilities, "capabilities")?;
         let can = ozarr_store::get(store, "store")?.capabilities();
         let flags = [
-            (can.writable, OZARR_CAN_WRITE),
-            (can.listable, OZARR_CAN_LIST),
-            (can.erasable, OZARR_CAN_ERASE),
-            (can.latency, OZARR_IS_REMOTE),
+            (can.writable, OZARR_STORE_CAN_WRITE),
+            (can.listable, OZARR_STORE_CAN_LIST),
+            (can.erasable, OZARR_STORE_CAN_ERASE),
+            (can.latency, OZARR_STORE_IS_REMOTE),
         ];
         let all = flags.iter().filter(|(has, _)| *has).fold(0, |all, (_, flag)| all | flag);
         // SAFETY: `capabilities` points to room for it.

@@ -1,10 +1,12 @@
-//! The structs of the interface, which grow at their end: programs that were compiled with an older or a newer header keep working.
+//! The structs of the interface, which grow at their end: programs that were compiled with an older or a
+//! newer header keep working.
 //!
-//! Each struct begins with `struct_size`, the number of bytes that the program's header gives it; 0 stands for the number of bytes
-//! that the struct had in the first version of the interface. Members that the program's header does not have are zero when the
-//! library reads the struct, and are left out when it fills the struct. Members that the library does not have must be zero.
+//! Each struct begins with `struct_size`, the number of bytes that the program's header gives it; 0 stands
+//! for the number of bytes that the struct had in the first version of the interface. Members that the
+//! program's header does not have are zero when the library reads the struct, and are left out when it
+//! fills the struct. Members that the library does not have must be zero.
 
-use super::batch::ozarr_entry;
+use super::batch::ozarr_batch_entry;
 use super::copy::ozarr_copy_options;
 use super::dataset::ozarr_variable;
 use super::ext_codec::ozarr_codec_table;
@@ -24,12 +26,14 @@ const MAX_STRUCT: usize = 4096;
 
 /// A struct of the interface.
 ///
-/// # Safety
-/// The type is `repr(C)`, begins with `struct_size: usize`, has no padding, and all bytes zero are a value of it.
+/// # Safety The type is `repr(C)`, begins with `struct_size: usize`, has no padding, and all bytes zero are
+/// a value of it.
 pub(super) unsafe trait Growing: Copy {
-    /// The size in bytes in the first version of the interface; it never changes after that version's release.
+    /// The size in bytes in the first version of the interface; it never changes after that version's
+    /// release.
     const FIRST: usize;
-    /// The offset of the member `reserved`, which fills a hole and must be 0; `None` if there is no such member.
+    /// The offset of the member `reserved`, which fills a hole and must be 0; `None` if there is no such
+    /// member.
     const RESERVED: Option<usize>;
 }
 
@@ -59,7 +63,7 @@ growing! {
     ozarr_region: 32;
     ozarr_memory: 72, reserved;
     ozarr_request_options: 40, reserved;
-    ozarr_entry: 32;
+    ozarr_batch_entry: 32;
     ozarr_explanation: 128;
     ozarr_stats: 144;
     ozarr_variable: 128, reserved;
@@ -74,8 +78,8 @@ growing! {
 
 /// The size of a struct as the program's header gives it.
 ///
-/// # Safety
-/// `pointer` points to a struct of as many bytes as its `struct_size` says, or of its first size where that is 0.
+/// # Safety `pointer` points to a struct of as many bytes as its `struct_size` says, or of its first size
+/// where that is 0.
 pub(super) unsafe fn struct_size<T: Growing>(pointer: *const T, argument: &str) -> Result<usize> {
     // SAFETY: the struct begins with it.
     let size = match unsafe { pointer.cast::<usize>().read_unaligned() } {

@@ -199,67 +199,67 @@ pub const OZARR_ORDER_C: ozarr_order = 0;
 pub const OZARR_ORDER_F: ozarr_order = 1;
 
 /// A store can be written.
-pub const OZARR_CAN_WRITE: u32 = 1;
+pub const OZARR_STORE_CAN_WRITE: u32 = 1;
 /// A store can list its keys.
-pub const OZARR_CAN_LIST: u32 = 2;
+pub const OZARR_STORE_CAN_LIST: u32 = 2;
 /// A store can erase what it holds.
-pub const OZARR_CAN_ERASE: u32 = 4;
+pub const OZARR_STORE_CAN_ERASE: u32 = 4;
 /// A store is far away: reads are worth having in flight together.
-pub const OZARR_IS_REMOTE: u32 = 8;
+pub const OZARR_STORE_IS_REMOTE: u32 = 8;
 
 /// Called by `ozarr_store_key_list` with `user` and a key, which is valid during the call only.
 /// `OZARR_OK` continues; any other status stops the listing, which then fails with it.
 pub type ozarr_key_fn = Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char) -> super::status::ozarr_status>;
 
 /// What to do if a node already exists where one is to be created.
-pub type ozarr_create = i32;
+pub type ozarr_create_mode = i32;
 
 /// `OZARR_ERR_EXISTS`.
-pub const OZARR_NEW: ozarr_create = 0;
+pub const OZARR_CREATE_NEW: ozarr_create_mode = 0;
 /// Erase it, with everything below it, and create anew.
-pub const OZARR_OVERWRITE: ozarr_create = 1;
+pub const OZARR_CREATE_OVERWRITE: ozarr_create_mode = 1;
 /// Open it if it would be just so; else `OZARR_ERR_EXISTS`.
-pub const OZARR_OPEN_IF_SAME: ozarr_create = 2;
+pub const OZARR_CREATE_OPEN_IF_SAME: ozarr_create_mode = 2;
 
 /// The kind of the node at a path.
 pub type ozarr_node_kind = i32;
 
 /// Nothing.
-pub const OZARR_NODE_NONE: ozarr_node_kind = 0;
+pub const OZARR_NODE_KIND_NONE: ozarr_node_kind = 0;
 /// An array.
-pub const OZARR_NODE_ARRAY: ozarr_node_kind = 1;
+pub const OZARR_NODE_KIND_ARRAY: ozarr_node_kind = 1;
 /// A group.
-pub const OZARR_NODE_GROUP: ozarr_node_kind = 2;
+pub const OZARR_NODE_KIND_GROUP: ozarr_node_kind = 2;
 /// A node whose metadata cannot be understood.
-pub const OZARR_NODE_UNKNOWN: ozarr_node_kind = 3;
+pub const OZARR_NODE_KIND_UNKNOWN: ozarr_node_kind = 3;
 
 /// The kinds of JSON values, for attributes.
 pub type ozarr_json_kind = i32;
 
 /// `null`
-pub const OZARR_JSON_NULL: ozarr_json_kind = 0;
+pub const OZARR_JSON_KIND_NULL: ozarr_json_kind = 0;
 /// `true` or `false`
-pub const OZARR_JSON_BOOL: ozarr_json_kind = 1;
+pub const OZARR_JSON_KIND_BOOL: ozarr_json_kind = 1;
 /// A number without fraction and exponent.
-pub const OZARR_JSON_INTEGER: ozarr_json_kind = 2;
+pub const OZARR_JSON_KIND_INTEGER: ozarr_json_kind = 2;
 /// Any other number.
-pub const OZARR_JSON_NUMBER: ozarr_json_kind = 3;
+pub const OZARR_JSON_KIND_NUMBER: ozarr_json_kind = 3;
 /// A text.
-pub const OZARR_JSON_STRING: ozarr_json_kind = 4;
+pub const OZARR_JSON_KIND_STRING: ozarr_json_kind = 4;
 /// A list.
-pub const OZARR_JSON_ARRAY: ozarr_json_kind = 5;
+pub const OZARR_JSON_KIND_ARRAY: ozarr_json_kind = 5;
 /// An object.
-pub const OZARR_JSON_OBJECT: ozarr_json_kind = 6;
+pub const OZARR_JSON_KIND_OBJECT: ozarr_json_kind = 6;
 
 /// How important a message of a log is.
 pub type ozarr_log_level = i32;
 
 /// No messages.
-pub const OZARR_LOG_OFF: ozarr_log_level = 0;
+pub const OZARR_LOG_LEVEL_OFF: ozarr_log_level = 0;
 /// Something in a file is unusual, and was read nevertheless.
-pub const OZARR_LOG_WARNING: ozarr_log_level = 1;
+pub const OZARR_LOG_LEVEL_WARNING: ozarr_log_level = 1;
 /// Something may be of interest.
-pub const OZARR_LOG_INFO: ozarr_log_level = 2;
+pub const OZARR_LOG_LEVEL_INFO: ozarr_log_level = 2;
 
 /// Takes a message of one line, which is valid during the call only. It runs in the thread that is inside
 /// of a call of the library (in several at once, if several use the context), and may call the library
@@ -417,22 +417,24 @@ pub(super) fn overflow(raw: ozarr_overflow) -> Result<Overflow> {
 }
 
 /// How to create, of a number from C.
-pub(super) fn create(raw: ozarr_create) -> Result<node::Create> {
+pub(super) fn create(raw: ozarr_create_mode) -> Result<node::Create> {
     match raw {
-        OZARR_NEW => Ok(node::Create::New),
-        OZARR_OVERWRITE => Ok(node::Create::Overwrite),
-        OZARR_OPEN_IF_SAME => Ok(node::Create::OpenIfSame),
-        _ => bail!(Argument, "the argument `flags` is {raw}, expected OZARR_NEW, OZARR_OVERWRITE or OZARR_OPEN_IF_SAME"),
+        OZARR_CREATE_NEW => Ok(node::Create::New),
+        OZARR_CREATE_OVERWRITE => Ok(node::Create::Overwrite),
+        OZARR_CREATE_OPEN_IF_SAME => Ok(node::Create::OpenIfSame),
+        _ => {
+            bail!(Argument, "the argument `mode` is {raw}, expected OZARR_CREATE_NEW, OZARR_CREATE_OVERWRITE or OZARR_CREATE_OPEN_IF_SAME")
+        }
     }
 }
 
 /// The number of a node's kind.
 pub(super) fn node_kind(kind: node::NodeKind) -> ozarr_node_kind {
     match kind {
-        node::NodeKind::None => OZARR_NODE_NONE,
-        node::NodeKind::Array => OZARR_NODE_ARRAY,
-        node::NodeKind::Group => OZARR_NODE_GROUP,
-        node::NodeKind::Unknown => OZARR_NODE_UNKNOWN,
+        node::NodeKind::None => OZARR_NODE_KIND_NONE,
+        node::NodeKind::Array => OZARR_NODE_KIND_ARRAY,
+        node::NodeKind::Group => OZARR_NODE_KIND_GROUP,
+        node::NodeKind::Unknown => OZARR_NODE_KIND_UNKNOWN,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Text and bytes of variable length
 //!
-//! Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own. They,
-//! and text and bytes of a fixed length (without the NULs at their end), are read into an object of the
-//! library, whose layout is that of Apache Arrow's variable-size arrays: element i is `data[offsets[i]]` to
-//! `data[offsets[i + 1]]`, in C order of the region. There is no NUL between them.
+//! Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own.
+//! They, and text and bytes of a fixed length (without the NULs at their end), are read into an object of
+//! the library, whose layout is that of Apache Arrow's variable-size arrays: element i is
+//! `data[offsets[i]]` to `data[offsets[i + 1]]`, in C order of the region. There is no NUL between them.
 //!
 //! ```c
 //! ozarr_varlen *names = NULL;
@@ -56,8 +56,8 @@ pub unsafe extern "C" fn ozarr_array_read_varlen(
 /// element i is `data[offsets[i]]` to `data[offsets[i + 1]]`. There is one offset more than elements;
 /// `size` is that of `data` in bytes.
 ///
-/// Bytes that are not what the type holds (text that is not UTF-8, or too long for a type of a fixed length)
-/// are `OZARR_ERR_RANGE`.
+/// Bytes that are not what the type holds (text that is not UTF-8, or too long for a type of a fixed
+/// length) are `OZARR_ERR_RANGE`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_write_varlen(

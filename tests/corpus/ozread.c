@@ -284,7 +284,7 @@ static int info(ozarr_store *store, const char *path) {
     ozarr_group *g = NULL;
     int rc;
     if (ozarr_store_node_kind(store, path, &kind)) return failed();
-    if (kind == OZARR_NODE_GROUP) {
+    if (kind == OZARR_NODE_KIND_GROUP) {
         if (ozarr_group_open_at(store, path, &g)) return failed();
         rc = info_group(g);
         ozarr_group_free(g);
@@ -301,7 +301,7 @@ static int list(ozarr_store *store, const char *path) {
     ozarr_node_iter *it = NULL;
     bool more = false;
     int first = 1;
-    if (ozarr_group_open_at(store, path, &g) || ozarr_group_nodes(g, NULL, 1, &it)) return failed();
+    if (ozarr_group_open_at(store, path, &g) || ozarr_group_list_nodes(g, NULL, 1, &it)) return failed();
     printf("[");
     for (;;) {
         char *name;

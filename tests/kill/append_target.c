@@ -55,7 +55,7 @@ static void prepare(const char *form) {
     check(ozarr_spec_set_zarr_format(spec, *form == '2' ? 2 : 3), "format");
     check(ozarr_spec_set_chunks(spec, chunks), "chunks");
     if (*form == 's') check(ozarr_spec_set_inner_chunks(spec, inner), "inner chunks");
-    check(ozarr_array_create_at(store, "g/a", spec, OZARR_NEW, &a), "array");
+    check(ozarr_array_create_at(store, "g/a", spec, OZARR_CREATE_NEW, &a), "array");
     append(a, 0, FIRST, 0);
     ozarr_spec_free(spec);
     check(ozarr_array_close(a), "closing the array");

@@ -59,12 +59,12 @@ static void prepare(const char *form) {
     ozarr_array *a = NULL;
     for (int i = 0; i < 2 * CHUNK; i++) v[i] = old_value(i);
     check(ozarr_store_open(store_path, "r+", &store), "store");
-    check(ozarr_group_create_at(store, "", format, OZARR_NEW, &g), "group");
+    check(ozarr_group_create_at(store, "", format, OZARR_CREATE_NEW, &g), "group");
     check(ozarr_spec_new(OZARR_INT32, 1, &shape, &spec), "spec");
     check(ozarr_spec_set_zarr_format(spec, format), "format");
     check(ozarr_spec_set_chunks(spec, &chunk), "chunks");
     if (*form == 's') check(ozarr_spec_set_inner_chunks(spec, &inner), "inner chunks");
-    check(ozarr_group_create_array(g, "a", spec, OZARR_NEW, &a), "array");
+    check(ozarr_group_create_array(g, "a", spec, OZARR_CREATE_NEW, &a), "array");
     check(ozarr_attr_set_int64(ozarr_array_node(a), "step", 1), "attribute");
     check(ozarr_array_write(a, OZARR_INT32, v, sizeof v), "writing");
     check(ozarr_group_close(g), "group");
@@ -122,10 +122,10 @@ static void check_children(const ozarr_store *store) {
     int n = 0;
     ozarr_node_kind kind;
     check(ozarr_group_open_at(store, "", &g), "opening the group");
-    for (check(ozarr_group_nodes(g, NULL, 1, &it), "listing"); check(ozarr_node_iter_next(it, &more), "listing"), more; n++) {
+    for (check(ozarr_group_list_nodes(g, NULL, 1, &it), "listing"); check(ozarr_node_iter_next(it, &more), "listing"), more; n++) {
         check(ozarr_node_iter_name(it, name, sizeof name, NULL), "name");
         check(ozarr_node_iter_kind(it, &kind), "kind");
-        require(!strcmp(name, "a") && kind == OZARR_NODE_ARRAY, "something else than the array is listed");
+        require(!strcmp(name, "a") && kind == OZARR_NODE_KIND_ARRAY, "something else than the array is listed");
     }
     require(n == 1, "the array is not listed");
     ozarr_node_iter_free(it);

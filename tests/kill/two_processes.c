@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
     check(ozarr_store_open(argv[1], "r+", &store), "store");
     check(ozarr_spec_new(OZARR_INT64, 1, &shape, &spec), "spec");
     check(ozarr_spec_set_chunks(spec, &shape), "chunks");
-    check(ozarr_array_create_at(store, "a", spec, OZARR_NEW, &a), "array");
+    check(ozarr_array_create_at(store, "a", spec, OZARR_CREATE_NEW, &a), "array");
     ozarr_spec_free(spec);
     check(ozarr_array_close(a), "array");
     for (int p = 0; p < 2; p++) {

@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
     } else {
         ozarr_spec *spec = NULL;
         if (ozarr_spec_new(OZARR_INT32, 1, shape, &spec) || ozarr_spec_set_chunks(spec, chunks)) return fail();
-        if (ozarr_array_create_at(store, "a", spec, OZARR_NEW, &a)) return fail();
+        if (ozarr_array_create_at(store, "a", spec, OZARR_CREATE_NEW, &a)) return fail();
         ozarr_spec_free(spec);
     }
     if (ozarr_store_flush(store) || write(1, "f", 1) != 1) return fail();

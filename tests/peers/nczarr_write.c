@@ -26,7 +26,7 @@ static ozarr_array *create(ozarr_store *store, const char *path, const char *typ
     check(ozarr_spec_set_zarr_format(spec, 2));
     if (names) check(ozarr_spec_set_dimension_names(spec, names));
     check(ozarr_spec_set_compressor(spec, old ? "none" : "zlib", old ? 0 : 4));
-    check(ozarr_array_create_at(store, path, spec, OZARR_NEW, &array));
+    check(ozarr_array_create_at(store, path, spec, OZARR_CREATE_NEW, &array));
     ozarr_spec_free(spec);
     ozarr_dtype_free(dtype);
     return array;
@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
     ozarr_store *store = NULL;
     ozarr_group *root = NULL;
     check(ozarr_store_open_ex(NULL, argv[1], "r+", options, &store));
-    check(ozarr_group_create_at(store, "", 2, OZARR_NEW, &root));
+    check(ozarr_group_create_at(store, "", 2, OZARR_CREATE_NEW, &root));
     check(ozarr_attr_set_string(ozarr_group_node(root), "title", "from C"));
     if (!strcmp(argv[2], "on")) check(ozarr_group_nc_define_dimension(root, "time", 0, true));
 

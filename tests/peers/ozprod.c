@@ -234,7 +234,7 @@ static int command(char **w) {
         list l = parse_list(w[2]);
         return t < 0 || ozarr_spec_new(TYPES[t].type, l.rank, l.v, &spec) != OZARR_OK;
     }
-    if (!strcmp(c, "create")) return ozarr_array_create_at(store, w[1], spec, OZARR_NEW, &array) != OZARR_OK;
+    if (!strcmp(c, "create")) return ozarr_array_create_at(store, w[1], spec, OZARR_CREATE_NEW, &array) != OZARR_OK;
     if (!strcmp(c, "open")) return ozarr_array_open_at(store, w[1], &array) != OZARR_OK;
     if (!strcmp(c, "write") || !strcmp(c, "check")) return whole(w, *c == 'w');
     if (!strcmp(c, "wregion") || !strcmp(c, "cregion")) return region(w, *c == 'w');

@@ -26,7 +26,7 @@ static void put(ozarr_group *g, const char *name, ozarr_type type, int32_t rank,
     /* In version 2 xarray takes a fill value for "missing": integers have none. */
     if (type == OZARR_FLOAT32 || type == OZARR_FLOAT64) check(ozarr_spec_set_fill_json(spec, "\"NaN\""), name);
     else if (format == 2) check(ozarr_spec_set_fill_json(spec, "null"), name);
-    check(ozarr_group_create_array(g, name, spec, OZARR_NEW, &a), name);
+    check(ozarr_group_create_array(g, name, spec, OZARR_CREATE_NEW, &a), name);
     check(ozarr_array_write(a, type, data, size), name);
     check(ozarr_array_close(a), name);
     ozarr_spec_free(spec);
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 5; i++) x[i] = 0.25 * i;
 
     check(ozarr_store_open(argv[1], "r+", &store), "store");
-    check(ozarr_group_create_at(store, "", format, OZARR_NEW, &g), "group");
+    check(ozarr_group_create_at(store, "", format, OZARR_CREATE_NEW, &g), "group");
     check(ozarr_attrs_set(ozarr_group_node(g), "{\"title\": \"from C\", \"levels\": [1, 2, 3]}"), "attributes");
     put(g, "temperature", OZARR_FLOAT32, 3, shape, all, "{\"units\": \"K\", \"coordinates\": \"mapping\"}", t, sizeof t);
     put(g, "time", OZARR_INT64, 1, shape, all, "{\"units\": \"days since 2026-01-01\", \"calendar\": \"standard\"}", days, sizeof days);

@@ -110,7 +110,7 @@ memory() = Store(_opened(out -> ozarr_store_memory(out)))
 
 function Base.getindex(s::Store, path::AbstractString)
     kind = _kind(s, path)
-    kind == OZARR_NODE_GROUP && return ZGroup(_opened(out -> ozarr_group_open_at(s, path, out)))
+    kind == OZARR_NODE_KIND_GROUP && return ZGroup(_opened(out -> ozarr_group_open_at(s, path, out)))
     return _array(_opened(out -> ozarr_array_open_at(s, path, out)))
 end
 
@@ -120,7 +120,7 @@ function _kind(s::Store, path)
     return kind[]
 end
 
-Base.haskey(s::Store, path::AbstractString) = _kind(s, path) != OZARR_NODE_NONE
+Base.haskey(s::Store, path::AbstractString) = _kind(s, path) != OZARR_NODE_KIND_NONE
 Base.delete!(s::Store, path::AbstractString) = (_check(ozarr_store_node_erase(s, path)); s)
 
 function Base.getindex(g::ZGroup, path::AbstractString)
@@ -133,7 +133,7 @@ end
 
 # Calls `f(name, kind)` for every child.
 function _children(f, g::ZGroup)
-    iter = _opened(out -> ozarr_group_nodes(g, C_NULL, 1, out))
+    iter = _opened(out -> ozarr_group_list_nodes(g, C_NULL, 1, out))
     try
         more, kind = Ref(false), Ref{Int32}(0)
         while true
@@ -173,7 +173,7 @@ Base.eltype(::Type{ZGroup}) = Pair{String,Any}
 
 # ---- creating ------------------------------------------------------------------------------------------------------
 
-_flags(overwrite::Bool) = overwrite ? OZARR_OVERWRITE : OZARR_NEW
+_flags(overwrite::Bool) = overwrite ? OZARR_CREATE_OVERWRITE : OZARR_CREATE_NEW
 
 """
     OZarr.create_group(location; overwrite = false)

@@ -89,27 +89,27 @@ const OZARR_OVERFLOW_WRAP = Int32(1)
 const OZARR_OVERFLOW_SATURATE = Int32(2)
 const OZARR_ORDER_C = Int32(0)
 const OZARR_ORDER_F = Int32(1)
-const OZARR_CAN_WRITE = Int32(1)
-const OZARR_CAN_LIST = Int32(2)
-const OZARR_CAN_ERASE = Int32(4)
-const OZARR_IS_REMOTE = Int32(8)
-const OZARR_NEW = Int32(0)
-const OZARR_OVERWRITE = Int32(1)
-const OZARR_OPEN_IF_SAME = Int32(2)
-const OZARR_NODE_NONE = Int32(0)
-const OZARR_NODE_ARRAY = Int32(1)
-const OZARR_NODE_GROUP = Int32(2)
-const OZARR_NODE_UNKNOWN = Int32(3)
-const OZARR_JSON_NULL = Int32(0)
-const OZARR_JSON_BOOL = Int32(1)
-const OZARR_JSON_INTEGER = Int32(2)
-const OZARR_JSON_NUMBER = Int32(3)
-const OZARR_JSON_STRING = Int32(4)
-const OZARR_JSON_ARRAY = Int32(5)
-const OZARR_JSON_OBJECT = Int32(6)
-const OZARR_LOG_OFF = Int32(0)
-const OZARR_LOG_WARNING = Int32(1)
-const OZARR_LOG_INFO = Int32(2)
+const OZARR_STORE_CAN_WRITE = Int32(1)
+const OZARR_STORE_CAN_LIST = Int32(2)
+const OZARR_STORE_CAN_ERASE = Int32(4)
+const OZARR_STORE_IS_REMOTE = Int32(8)
+const OZARR_CREATE_NEW = Int32(0)
+const OZARR_CREATE_OVERWRITE = Int32(1)
+const OZARR_CREATE_OPEN_IF_SAME = Int32(2)
+const OZARR_NODE_KIND_NONE = Int32(0)
+const OZARR_NODE_KIND_ARRAY = Int32(1)
+const OZARR_NODE_KIND_GROUP = Int32(2)
+const OZARR_NODE_KIND_UNKNOWN = Int32(3)
+const OZARR_JSON_KIND_NULL = Int32(0)
+const OZARR_JSON_KIND_BOOL = Int32(1)
+const OZARR_JSON_KIND_INTEGER = Int32(2)
+const OZARR_JSON_KIND_NUMBER = Int32(3)
+const OZARR_JSON_KIND_STRING = Int32(4)
+const OZARR_JSON_KIND_ARRAY = Int32(5)
+const OZARR_JSON_KIND_OBJECT = Int32(6)
+const OZARR_LOG_LEVEL_OFF = Int32(0)
+const OZARR_LOG_LEVEL_WARNING = Int32(1)
+const OZARR_LOG_LEVEL_INFO = Int32(2)
 const OZARR_RESIZE_KEEP = Int32(1)
 const OZARR_SINGLE = Int32(-1)
 const OZARR_SHUFFLE_DEFAULT = Int32(0)
@@ -122,51 +122,51 @@ const OZARR_ZFP_PRECISION = Int32(2)
 const OZARR_ZFP_RATE = Int32(3)
 const OZARR_PARTITION_INNER = Int32(1)
 const OZARR_REQUEST_COPY = Int32(1)
-const OZARR_REQUEST_QUEUED = Int32(0)
-const OZARR_REQUEST_RUNNING = Int32(1)
-const OZARR_REQUEST_DONE = Int32(2)
-const OZARR_REQUEST_FAILED = Int32(3)
-const OZARR_KIND_BOOL = Int32(1)
-const OZARR_KIND_INT = Int32(2)
-const OZARR_KIND_UINT = Int32(3)
-const OZARR_KIND_FLOAT = Int32(4)
-const OZARR_KIND_COMPLEX = Int32(5)
-const OZARR_KIND_BYTES = Int32(6)
-const OZARR_KIND_TEXT = Int32(7)
-const OZARR_KIND_RAW = Int32(8)
-const OZARR_KIND_DATETIME = Int32(9)
-const OZARR_KIND_TIMEDELTA = Int32(10)
-const OZARR_KIND_STRUCT = Int32(11)
-const OZARR_KIND_VAR_TEXT = Int32(12)
-const OZARR_KIND_VAR_BYTES = Int32(13)
-const OZARR_KIND_VAR_JSON = Int32(14)
-const OZARR_KIND_VAR_LIST = Int32(15)
-const OZARR_KIND_CHARS = Int32(16)
-const OZARR_BYTES_UNORDERED = Int32(0)
-const OZARR_BYTES_LITTLE = Int32(1)
-const OZARR_BYTES_BIG = Int32(2)
-const OZARR_BYTES_MIXED = Int32(3)
+const OZARR_REQUEST_STATE_QUEUED = Int32(0)
+const OZARR_REQUEST_STATE_RUNNING = Int32(1)
+const OZARR_REQUEST_STATE_DONE = Int32(2)
+const OZARR_REQUEST_STATE_FAILED = Int32(3)
+const OZARR_DTYPE_KIND_BOOL = Int32(1)
+const OZARR_DTYPE_KIND_INT = Int32(2)
+const OZARR_DTYPE_KIND_UINT = Int32(3)
+const OZARR_DTYPE_KIND_FLOAT = Int32(4)
+const OZARR_DTYPE_KIND_COMPLEX = Int32(5)
+const OZARR_DTYPE_KIND_BYTES = Int32(6)
+const OZARR_DTYPE_KIND_TEXT = Int32(7)
+const OZARR_DTYPE_KIND_RAW = Int32(8)
+const OZARR_DTYPE_KIND_DATETIME = Int32(9)
+const OZARR_DTYPE_KIND_TIMEDELTA = Int32(10)
+const OZARR_DTYPE_KIND_STRUCT = Int32(11)
+const OZARR_DTYPE_KIND_VAR_TEXT = Int32(12)
+const OZARR_DTYPE_KIND_VAR_BYTES = Int32(13)
+const OZARR_DTYPE_KIND_VAR_JSON = Int32(14)
+const OZARR_DTYPE_KIND_VAR_LIST = Int32(15)
+const OZARR_DTYPE_KIND_CHARS = Int32(16)
+const OZARR_BYTE_ORDER_NONE = Int32(0)
+const OZARR_BYTE_ORDER_LITTLE = Int32(1)
+const OZARR_BYTE_ORDER_BIG = Int32(2)
+const OZARR_BYTE_ORDER_MIXED = Int32(3)
 const OZARR_MIGRATE_IN_PLACE = Int32(1)
 const OZARR_MIGRATE_COPY = Int32(2)
 const OZARR_COPY_VERIFY = Int32(1)
 const OZARR_COPY_LINK = Int32(2)
 const OZARR_BUFFER_SMALL_PAGES = Int32(1)
 const OZARR_CALLBACK_ANY_THREAD = Int32(256)
-const OZARR_STORE_VERSIONS = Int32(512)
-const OZARR_RANGE_WHOLE = Int32(0)
-const OZARR_RANGE_SPAN = Int32(1)
-const OZARR_RANGE_SUFFIX = Int32(2)
+const OZARR_STORE_HAS_VERSIONS = Int32(512)
+const OZARR_BYTE_RANGE_KIND_WHOLE = Int32(0)
+const OZARR_BYTE_RANGE_KIND_SPAN = Int32(1)
+const OZARR_BYTE_RANGE_KIND_SUFFIX = Int32(2)
 const OZARR_REGISTER_REPLACE = Int32(1024)
 const OZARR_EXTENSION_TRANSFORMER = Int32(1)
 const OZARR_EXTENSION_MEMBER = Int32(2)
 const OZARR_EXTENSION_CODEC = Int32(3)
 const OZARR_EXTENSION_DTYPE = Int32(4)
 const OZARR_EXTENSION_KEY_ENCODING = Int32(5)
-const OZARR_CODEC_BYTES = Int32(1)
-const OZARR_CODEC_ARRAY = Int32(2)
-const OZARR_CODEC_ARRAY_TO_BYTES = Int32(3)
-const OZARR_CODEC_ELEMENTWISE = Int32(2048)
-const OZARR_DTYPE_ORDERED = Int32(4096)
+const OZARR_CODEC_KIND_BYTES = Int32(1)
+const OZARR_CODEC_KIND_ARRAY = Int32(2)
+const OZARR_CODEC_KIND_ARRAY_TO_BYTES = Int32(3)
+const OZARR_CODEC_IS_ELEMENTWISE = Int32(2048)
+const OZARR_DTYPE_HAS_BYTE_ORDER = Int32(4096)
 
 struct ozarr_error_info
     struct_size::Csize_t
@@ -240,7 +240,7 @@ struct ozarr_info
     ratio::Cdouble
 end
 
-struct ozarr_entry
+struct ozarr_batch_entry
     struct_size::Csize_t
     array::Ptr{Cvoid}
     region::Ptr{ozarr_region}
@@ -290,7 +290,7 @@ end
 struct ozarr_copy_options
     struct_size::Csize_t
     zarr_format::Int32
-    exists::Int32
+    mode::Int32
     overflow::Int32
     flags::UInt32
     memory::Csize_t
@@ -391,7 +391,7 @@ end
 @c_function ozarr_context_get(context::Ptr{Cvoid}, key::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_context_set_log(context::Ptr{Cvoid}, level::Int32, fn::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_context_free(context::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_create(location::Cstring, type_::Int32, rank::Int32, shape::Ptr{Int64}, chunks::Ptr{Int64}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_create(location::Cstring, type_::Int32, rank::Int32, shape::Ptr{Int64}, chunks::Ptr{Int64}, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_read(array::Ptr{Cvoid}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_write(array::Ptr{Cvoid}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
@@ -437,16 +437,16 @@ end
 @c_function ozarr_attrs_set(node::Ptr{Cvoid}, json::Cstring)::Int32
 @c_function ozarr_attrs_begin(node::Ptr{Cvoid})::Int32
 @c_function ozarr_attrs_commit(node::Ptr{Cvoid})::Int32
-@c_function ozarr_group_create(location::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create(location::Cstring, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_create_group(group::Ptr{Cvoid}, path::Cstring, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_group(group::Ptr{Cvoid}, path::Cstring, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_open_group(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_create_array(group::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_array(group::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_open_array(group::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_consolidate(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_close(group::Ptr{Cvoid})::Int32
 @c_function ozarr_group_free(group::Ptr{Cvoid})::Cvoid
-@c_function ozarr_group_nodes(group::Ptr{Cvoid}, pattern::Cstring, depth::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_list_nodes(group::Ptr{Cvoid}, pattern::Cstring, depth::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_node_iter_next(iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
 @c_function ozarr_node_iter_name(iter::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_node_iter_kind(iter::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
@@ -466,7 +466,7 @@ end
 @c_function ozarr_spec_new(type_::Int32, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_set_shape(spec::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
 @c_function ozarr_spec_from_json(document::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_create_ex(location::Cstring, spec::Ptr{Cvoid}, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_set_zarr_format(spec::Ptr{Cvoid}, format::Int32)::Int32
 @c_function ozarr_spec_set_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
 @c_function ozarr_spec_set_chunk_extents(spec::Ptr{Cvoid}, dim::Int32, count::Int64, extents::Ptr{Int64})::Int32
@@ -495,20 +495,20 @@ end
 @c_function ozarr_dtype_struct(size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dtype_add_field(dtype::Ptr{Cvoid}, name::Cstring, offset::Csize_t, field::Ptr{Cvoid}, rank::Int32, shape::Ptr{Int64})::Int32
 @c_function ozarr_dtype_free(dtype::Ptr{Cvoid})::Cvoid
-@c_function ozarr_array_dtype(array::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_copy_dtype(array::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_new_dtype(dtype::Ptr{Cvoid}, rank::Int32, shape::Ptr{Int64}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_spec_set_fill_dtype(spec::Ptr{Cvoid}, dtype::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_dataset_create(location::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_create(location::Cstring, zarr_format::Int32, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_dataset(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_group(dataset::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_open_dataset(group::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_open_group(dataset::Ptr{Cvoid}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_define_dimension(dataset::Ptr{Cvoid}, name::Cstring, length::Int64)::Int32
 @c_function ozarr_dataset_resize_dimension(dataset::Ptr{Cvoid}, name::Cstring, length::Int64)::Int32
 @c_function ozarr_dataset_dimension_count(dataset::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
 @c_function ozarr_dataset_dimension(dataset::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64})::Int32
 @c_function ozarr_dataset_dimension_length(dataset::Ptr{Cvoid}, name::Cstring, length::Ptr{Int64})::Int32
 @c_function ozarr_dataset_define_variable(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, rank::Int32, dimensions::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_define_variable_ex(dataset::Ptr{Cvoid}, name::Cstring, variable::Ptr{ozarr_variable}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_define_variable_ex(dataset::Ptr{Cvoid}, name::Cstring, variable::Ptr{ozarr_variable}, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_define_coordinate(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, length::Int64, data::Ptr{Cvoid}, size::Csize_t, units::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_define_time(dataset::Ptr{Cvoid}, name::Cstring, length::Int64, units::Cstring, calendar::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_set_coordinate(dataset::Ptr{Cvoid}, name::Cstring)::Int32
@@ -546,7 +546,7 @@ end
 @c_function ozarr_request_wait_timeout(request::Ptr{Cvoid}, seconds::Cdouble)::Int32
 @c_function ozarr_request_cancel(request::Ptr{Cvoid})::Int32
 @c_function ozarr_request_free(request::Ptr{Cvoid})::Cvoid
-@c_function ozarr_request_state(request::Ptr{Cvoid}, state::Ptr{Int32})::Int32
+@c_function ozarr_request_get_state(request::Ptr{Cvoid}, state::Ptr{Int32})::Int32
 @c_function ozarr_request_error(request::Ptr{Cvoid}, info::Ptr{ozarr_error_info})::Int32
 @c_function ozarr_requests_wait_all(count::Csize_t, requests::Ptr{Ptr{Cvoid}}, seconds::Cdouble, statuses::Ptr{Int32})::Int32
 @c_function ozarr_requests_wait_any(count::Csize_t, requests::Ptr{Ptr{Cvoid}}, seconds::Cdouble, index::Ptr{Int64})::Int32
@@ -556,9 +556,9 @@ end
 @c_function ozarr_store_memory(out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_delayed(store::Ptr{Cvoid}, microseconds::UInt32, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_throttled(store::Ptr{Cvoid}, bytes_per_second::UInt64, requests_per_second::UInt32, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_create_at(store::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_create_at(store::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_create_at(store::Ptr{Cvoid}, path::Cstring, zarr_format::Int32, flags::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_group_create_at(store::Ptr{Cvoid}, path::Cstring, zarr_format::Int32, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_node_kind(store::Ptr{Cvoid}, path::Cstring, kind::Ptr{Int32})::Int32
 @c_function ozarr_store_node_erase(store::Ptr{Cvoid}, path::Cstring)::Int32
@@ -566,7 +566,7 @@ end
 @c_function ozarr_store_close(store::Ptr{Cvoid})::Int32
 @c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
 @c_function ozarr_group_rename(group::Ptr{Cvoid}, path::Cstring, to_path::Cstring)::Int32
-@c_function ozarr_group_copy(group::Ptr{Cvoid}, path::Cstring, to::Ptr{Cvoid}, to_path::Cstring, flags::Int32)::Int32
+@c_function ozarr_group_copy(group::Ptr{Cvoid}, path::Cstring, to::Ptr{Cvoid}, to_path::Cstring, mode::Int32)::Int32
 @c_function ozarr_group_erase(group::Ptr{Cvoid}, path::Cstring)::Int32
 @c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, current::Ptr{Bool}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_info(array::Ptr{Cvoid}, info::Ptr{ozarr_info})::Int32
@@ -583,10 +583,10 @@ end
 @c_function ozarr_array_read_mask_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_mask_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_fill(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, type_::Int32, value::Ptr{Cvoid})::Int32
-@c_function ozarr_read_many(count::Csize_t, entries::Ptr{ozarr_entry})::Int32
-@c_function ozarr_write_many(count::Csize_t, entries::Ptr{ozarr_entry})::Int32
-@c_function ozarr_iread_many(count::Csize_t, entries::Ptr{ozarr_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_iwrite_many(count::Csize_t, entries::Ptr{ozarr_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_read_many(count::Csize_t, entries::Ptr{ozarr_batch_entry})::Int32
+@c_function ozarr_write_many(count::Csize_t, entries::Ptr{ozarr_batch_entry})::Int32
+@c_function ozarr_iread_many(count::Csize_t, entries::Ptr{ozarr_batch_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_iwrite_many(count::Csize_t, entries::Ptr{ozarr_batch_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_explain(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, explanation::Ptr{ozarr_explanation})::Int32
 @c_function ozarr_array_explain_text(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_stats(array::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
@@ -618,7 +618,7 @@ end
 @c_function ozarr_dtype_field_index(dtype::Ptr{Cvoid}, name::Cstring, index::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_field_name(dtype::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_field_offset(dtype::Ptr{Cvoid}, index::Csize_t, offset::Ptr{Csize_t})::Int32
-@c_function ozarr_dtype_field_dtype(dtype::Ptr{Cvoid}, index::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dtype_copy_field_dtype(dtype::Ptr{Cvoid}, index::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dtype_field_shape(dtype::Ptr{Cvoid}, index::Csize_t, shape::Ptr{Int64}, cap::Csize_t, rank::Ptr{Int32})::Int32
 @c_function ozarr_dtype_default_scalar(dtype::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_dtype_scalar_to_json(dtype::Ptr{Cvoid}, format::Int32, value::Ptr{Cvoid}, size::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
@@ -629,7 +629,7 @@ end
 @c_function ozarr_array_chunk_read(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t, used::Ptr{Csize_t})::Int32
 @c_function ozarr_array_chunk_write(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_chunk_erase(array::Ptr{Cvoid}, index::Ptr{Int64}, inner::Bool, stored::Ptr{Bool})::Int32
-@c_function ozarr_array_chunks(array::Ptr{Cvoid}, inner::Bool, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_list_chunks(array::Ptr{Cvoid}, inner::Bool, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_chunk_iter_next(chunk_iter::Ptr{Cvoid}, more::Ptr{Bool})::Int32
 @c_function ozarr_chunk_iter_index(chunk_iter::Ptr{Cvoid}, index::Ptr{Int64})::Int32
 @c_function ozarr_chunk_iter_place(chunk_iter::Ptr{Cvoid}, offset::Ptr{Int64}, size::Ptr{Int64})::Int32
@@ -640,11 +640,11 @@ end
 @c_function ozarr_shard_writer_finish(shard_writer::Ptr{Cvoid})::Int32
 @c_function ozarr_shard_writer_free(shard_writer::Ptr{Cvoid})::Cvoid
 @c_function ozarr_migrate(source::Cstring, dest::Cstring, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
-@c_function ozarr_array_spec(array::Ptr{Cvoid}, zarr_format::Int32, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_array_copy_spec(array::Ptr{Cvoid}, zarr_format::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_copy(source::Cstring, dest::Cstring, options::Ptr{ozarr_copy_options})::Int32
 @c_function ozarr_copy_at(store::Ptr{Cvoid}, path::Cstring, dest_store::Ptr{Cvoid}, dest_path::Cstring, options::Ptr{ozarr_copy_options})::Int32
-@c_function ozarr_node_copy(source::Cstring, dest::Cstring, exists::Int32, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
-@c_function ozarr_node_copy_at(store::Ptr{Cvoid}, path::Cstring, dest_store::Ptr{Cvoid}, dest_path::Cstring, exists::Int32, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_node_copy(source::Cstring, dest::Cstring, mode::Int32, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_node_copy_at(store::Ptr{Cvoid}, path::Cstring, dest_store::Ptr{Cvoid}, dest_path::Cstring, mode::Int32, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_store_below(store::Ptr{Cvoid}, path::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_cached(store::Ptr{Cvoid}, bytes::Csize_t, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_capabilities(store::Ptr{Cvoid}, capabilities::Ptr{UInt32})::Int32
