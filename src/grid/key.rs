@@ -2,6 +2,7 @@
 //! Specification: v3 core, "Chunk key encoding" (`default`, `v2`); v2, "Chunks".
 
 use super::own::Own;
+use crate::limits::Dims;
 
 /// How chunk indices become keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +104,7 @@ impl KeyEncoding {
                 (s.char(), false)
             }
             KeyEncoding::V2(s) => (s.char(), true),
-            KeyEncoding::Own(own) => return own.push(&index.collect::<crate::limits::Dims>(), key),
+            KeyEncoding::Own(own) => return own.push(&index.collect::<Dims>(), key),
         };
         for i in index {
             if !first {
@@ -118,6 +119,23 @@ impl KeyEncoding {
         if let KeyEncoding::Suffixed(_, suffix) = self {
             key.push_str(suffix.as_str());
         }
+    }
+
+    /// Returns the index of the chunk whose key ends in `tail` (what follows the array's prefix), or `None` if `tail` is no chunk's.
+    pub fn parse(self, tail: &str, rank: usize) -> Option<Dims> {
+        let separator = self.separator();
+        let numbers = match self {
+            KeyEncoding::Own(own) => return own.parse(tail, rank),
+            KeyEncoding::Suffixed(_, suffix) => return KeyEncoding::Default(separator).parse(tail.strip_suffix(suffix.as_str())?, rank),
+            KeyEncoding::Default(_) if rank == 0 => return (tail == "c").then(Dims::new),
+            KeyEncoding::V2(_) if rank == 0 => return (tail == "0").then(Dims::new),
+            KeyEncoding::Default(Separator::Slash) => tail.strip_prefix("c/")?,
+            KeyEncoding::Default(Separator::Dot) => tail.strip_prefix("c.")?,
+            KeyEncoding::V2(_) => tail,
+        };
+        let canonical = |n: &str| (n == "0" || !n.starts_with('0')) && n.bytes().all(|b| b.is_ascii_digit());
+        let index: Option<Dims> = numbers.split(separator.char()).map(|n| if canonical(n) { n.parse().ok() } else { None }).collect();
+        index.filter(|i| i.len() == rank)
     }
 }
 
@@ -161,6 +179,32 @@ mod tests {
             let mut key = String::from("a/");
             encoding.push(index.iter().copied(), &mut key);
             assert_eq!(key, format!("a/{want}"));
+        }
+    }
+
+    #[test]
+    fn chunk_keys_are_recognised_exactly() {
+        let cases: &[(KeyEncoding, usize, &str, Option<&[u64]>)] = &[
+            (KeyEncoding::Default(Separator::Slash), 2, "c/1/20", Some(&[1, 20])),
+            (KeyEncoding::Default(Separator::Slash), 2, "c/1", None),
+            (KeyEncoding::Default(Separator::Slash), 2, "c/01/2", None),
+            (KeyEncoding::Default(Separator::Slash), 1, "zarr.json", None),
+            (KeyEncoding::Default(Separator::Dot), 2, "c.1.2", Some(&[1, 2])),
+            (KeyEncoding::Default(Separator::Dot), 0, "c", Some(&[])),
+            (KeyEncoding::V2(Separator::Dot), 2, "0.0", Some(&[0, 0])),
+            (KeyEncoding::V2(Separator::Dot), 2, "0.+1", None),
+            (KeyEncoding::V2(Separator::Dot), 0, "0", Some(&[])),
+            (KeyEncoding::V2(Separator::Slash), 2, "3/4", Some(&[3, 4])),
+            (KeyEncoding::V2(Separator::Slash), 1, ".zarray", None),
+            (KeyEncoding::V2(Separator::Slash), 1, "", None),
+            (KeyEncoding::V2(Separator::Dot), 1, "99999999999999999999", None),
+            (KeyEncoding::Suffixed(Separator::Slash, Suffix::new(".c").unwrap()), 2, "c/1/20.c", Some(&[1, 20])),
+            (KeyEncoding::Suffixed(Separator::Slash, Suffix::new(".c").unwrap()), 2, "c/1/20", None),
+            (KeyEncoding::Suffixed(Separator::Slash, Suffix::new("5").unwrap()), 1, "c/15", Some(&[1])),
+            (KeyEncoding::Suffixed(Separator::Dot, Suffix::new(".c").unwrap()), 0, "c.c", Some(&[])),
+        ];
+        for (keys, rank, tail, want) in cases {
+            assert_eq!(keys.parse(tail, *rank).as_deref(), *want, "{tail}");
         }
     }
 

@@ -6,6 +6,7 @@
 pub mod codecs_to_v2;
 pub mod codecs_to_v3;
 pub mod consolidated;
+mod difference;
 pub mod draft;
 pub mod extension;
 mod fields;

@@ -1,9 +1,9 @@
 //! Appending step by step along one dimension: steps wait in memory until their chunks are whole, and the array's shape follows the data,
 //! so that readers see whole steps only.
 
-use super::array::{State, document_name};
 use super::document;
 use super::resize::{slab, undo};
+use super::state::State;
 use super::{Array, path};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, WriteBack};
@@ -193,7 +193,7 @@ impl Appender {
     fn alone(&mut self, work: impl FnOnce(&mut Self, Arc<State>) -> Result<()>) -> Result<()> {
         let (array, before) = (self.array.clone(), self.published);
         {
-            let _lock = document::lock(array.store(), array.path(), document_name(array.format()))?;
+            let _lock = document::lock(array.store(), array.path(), document::array_document(array.format()))?;
             let fresh = self.look()?;
             let found = fresh.meta.shape.clone();
             let expected = |length: u64| found == self.shape_of(length);
@@ -224,7 +224,7 @@ impl Appender {
 
     /// The key of the document.
     fn key(&self) -> String {
-        path::join(self.array.path(), document_name(self.array.format()))
+        path::join(self.array.path(), document::array_document(self.array.format()))
     }
 
     /// Stores the steps before `end` that are not published, makes them durable, then publishes the shape that has them.

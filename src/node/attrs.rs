@@ -2,8 +2,7 @@
 //! Specification: v2, "Attributes" (`.zattrs`); v3 core, `attributes`.
 
 use super::context::not_finite;
-use super::dimensions::is_hidden;
-use super::{NodeKind, Store, document, hierarchy, path};
+use super::{NodeKind, Store, document, lookup, path, upkeep};
 use crate::dtype::{DataType, Kind};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::fork::ForkPreserved;
@@ -110,7 +109,7 @@ impl Attributes {
     pub(super) fn renew(&self, current: Option<Map>) -> Result<()> {
         let mut fresh = match current {
             Some(all) => all,
-            None => document::reported_attributes_v2(&self.store, &self.path)?,
+            None => lookup::reported_attributes_v2(&self.store, &self.path)?,
         };
         self.state.write(|state| {
             let current = Arc::new(fresh.clone());
@@ -259,7 +258,7 @@ impl Attributes {
         if let Some(known) = known {
             return Ok(known);
         }
-        let read = Arc::new(document::reported_attributes_v2(&self.store, &self.path)?);
+        let read = Arc::new(lookup::reported_attributes_v2(&self.store, &self.path)?);
         Ok(self.state.write(|state| state.current.get_or_insert(read).clone()))
     }
 
@@ -354,11 +353,11 @@ impl Attributes {
             document::publish(&self.store, &key, &document, Condition::None)?;
             drop(self.state.write(|state| state.current.replace(changed)));
         }
-        hierarchy::refresh(&self.store, std::slice::from_ref(&self.path), None)
+        upkeep::after_change(&self.store, std::slice::from_ref(&self.path), None)
     }
 
     fn read_fresh(&self, key: &str) -> Result<Map> {
-        let gone = || document::not_found(&self.store, &self.path, if self.kind == NodeKind::Array { "array" } else { "group" });
+        let gone = || lookup::not_found(&self.store, &self.path, if self.kind == NodeKind::Array { "array" } else { "group" });
         let shared = &**self.store.shared();
         match self.format {
             Format::V3 => {
@@ -368,7 +367,7 @@ impl Attributes {
             Format::V2 => {
                 let own = path::join(&self.path, if self.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP });
                 shared.open(&own).map_err(|e| e.at_key(&own))?.ok_or_else(gone)?;
-                document::attributes_v2(&self.store, &self.path)
+                lookup::attributes_v2(&self.store, &self.path)
             }
         }
     }
@@ -395,4 +394,12 @@ fn attributes_member(document: &mut Map) -> Option<&mut Map> {
         document.insert("attributes".into(), Map::new().into());
     }
     document.get_mut("attributes")?.as_object_mut()
+}
+
+/// Whether an attribute of a node is for programs only, as xarray has it: the names of a v2 array's dimensions, and what NCZarr adds
+/// (XR-02, XR-07).
+fn is_hidden(name: &str, format: Format, kind: NodeKind) -> bool {
+    let is_names = name == v2::DIMENSIONS && (format, kind) == (Format::V2, NodeKind::Array);
+    let is_nczarr = name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("_nc"));
+    is_names || is_nczarr && (format == Format::V2 || kind == NodeKind::Group)
 }

@@ -3,7 +3,7 @@
 //! They are as they were when the group was opened, and are believed for finding, opening and reading. As soon as this process
 //! changes a node of the same store they are not used any more, and whatever changes something reads the documents themselves.
 
-use super::document::Stored;
+use super::stored::Stored;
 use super::{NodeKind, Store, path};
 use crate::error::Result;
 use crate::limits::MAX_CONSOLIDATED;
@@ -11,29 +11,7 @@ use crate::metadata::v3::NodeType;
 use crate::metadata::{Dialect, Format, Map, Value, consolidated, v2, v3};
 use crate::store::get;
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// How often this process has changed metadata, for the stores whose names fall on each slot.
-static CHANGES: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
-
-/// The slot in which changes of a store of that name are counted.
-pub(super) fn slot(name: &str) -> usize {
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    hasher.finish() as usize % CHANGES.len()
-}
-
-/// How often metadata were changed so far. To be asked before a document is read.
-pub(super) fn changes(store: &Store) -> u64 {
-    CHANGES[store.slot()].load(Ordering::Acquire)
-}
-
-/// Metadata were changed: what handles know from consolidated metadata is out of date.
-pub(super) fn changed(store: &Store) {
-    CHANGES[store.slot()].fetch_add(1, Ordering::AcqRel);
-}
 
 /// The consolidated metadata of one group.
 pub(super) struct Catalog {
@@ -58,7 +36,7 @@ impl Catalog {
 
     /// Reads the consolidated metadata of a v2 group, or `None` if they are missing or cannot be understood.
     pub fn read_v2(store: &Store, group: &str) -> Result<Option<Arc<Catalog>>> {
-        let as_of = changes(store);
+        let as_of = store.changes();
         let key = path::join(group, v2::CONSOLIDATED);
         let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
         let Ok(document) = consolidated::parse_v2(&bytes) else { return Ok(None) };
@@ -67,7 +45,7 @@ impl Catalog {
 
     /// Whether this process has changed nothing since.
     pub fn is_current(&self, store: &Store) -> bool {
-        changes(store) == self.as_of
+        store.changes() == self.as_of
     }
 
     /// The document of the node at a path below the group; `None` if it is not here.

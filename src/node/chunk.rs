@@ -1,7 +1,7 @@
 //! Chunks as they are: which ones are stored, their keys, places and encoded bytes; whether a region is made of whole ones; and
 //! shards that are written piece by piece.
 
-use super::{Array, hierarchy, path, resize};
+use super::{Array, path};
 use crate::counting;
 use crate::engine::{BoundArray, Memory, Selection, ShardWriter};
 use crate::error::{Result, bail, err};
@@ -30,7 +30,7 @@ pub struct Chunks {
 
 /// The shape of an array, and how it is cut, at one moment.
 struct Cutting {
-    state: Arc<super::array::State>,
+    state: Arc<super::state::State>,
     /// The extents of inner chunks; `None` where whole chunks are meant.
     inner: Option<Dims>,
 }
@@ -178,11 +178,11 @@ impl Array {
     pub fn chunks(&self, inner: bool) -> Result<Chunks> {
         self.store_waiting()?;
         let cutting = Cutting::new(self, inner)?;
-        hierarchy::need_listing(self.store())?;
+        self.store().check_listable()?;
         let (prefix, counts) = (path::prefix(self.path()), Cutting { inner: None, state: cutting.state.clone() }.counts());
         let mut chunks = Vec::new();
         cutting.state.chunk_store.list(&prefix, &mut |key| {
-            let index = resize::parse_key(cutting.state.meta.keys, key.strip_prefix(&prefix).unwrap_or_default(), counts.len());
+            let index = cutting.state.meta.keys.parse(key.strip_prefix(&prefix).unwrap_or_default(), counts.len());
             chunks.extend(index.filter(|index| index.iter().zip(&counts).all(|(i, n)| i < n)));
             Ok(())
         })?;

@@ -1,9 +1,9 @@
 //! Copying a node with all below it, key by key, into the same or another store: several objects at a time, compared afterwards if that is
 //! asked for.
 
-use super::document::{self, require};
+use super::lookup::require;
 use super::transfer::{Moves, Progress, Way};
-use super::{Create, NodeKind, Store, draft, hierarchy, path};
+use super::{Create, NodeKind, Store, document, draft, hierarchy, path, upkeep};
 use crate::engine::tasks;
 use crate::error::{Result, bail};
 use crate::metadata::{v2, v3};
@@ -29,7 +29,7 @@ impl Store {
         [self, to].into_iter().try_for_each(draft::refuse)?;
         let (path, to_path) = (path::normalize(path)?, path::normalize(to_path)?);
         path::check_new(&to_path)?;
-        hierarchy::need_listing(self)?;
+        self.check_listable()?;
         let found = require(self, &path, NodeKind::None)?;
         refuse_overlap((self, &path), (to, &to_path))?;
         if how == Create::OpenIfSame {
@@ -45,7 +45,7 @@ impl Store {
             changed.extend(self.copy_keys(&path, (to, &to_path), verify, progress)?);
             replaced
         };
-        hierarchy::refresh(to, &changed, replaced.then_some(to_path.as_str()))
+        upkeep::after_change(to, &changed, replaced.then_some(to_path.as_str()))
     }
 
     /// Copies all keys below `path`; returns the paths of the nodes that were made by it.

@@ -1,8 +1,9 @@
 //! The names of dimensions: `dimension_names` in version 3, the attribute `_ARRAY_DIMENSIONS` in version 2, and what they make of the
 //! arrays of a group together. Convention: xarray, "Zarr Encoding Specification".
 
+use super::spec::v2_unnamed;
 use super::walk::Found;
-use super::{Array, Group, Node, NodeKind, document, hierarchy, path};
+use super::{Array, Group, Node, NodeKind, document, path, upkeep};
 use crate::counting;
 use crate::error::{Error, Result, bail, err};
 use crate::metadata::odd::{Note, Weight};
@@ -132,7 +133,7 @@ impl Array {
             document::publish(self.store(), &path::join(self.path(), v3::DOCUMENT), &meta.document, Condition::None)?;
             self.set_state(self.state_of(meta)?);
         }
-        hierarchy::refresh(self.store(), &[self.path().to_string()], None)
+        upkeep::after_change(self.store(), &[self.path().to_string()], None)
     }
 
     /// Returns a note if the attribute of v2 contradicts the names of a v3 array or replaces them; else `None`.
@@ -185,17 +186,4 @@ impl Group {
 pub(super) fn names_of(value: &Value, rank: usize) -> Option<Vec<Option<String>>> {
     let names: Vec<Option<String>> = value.as_array()?.iter().map(|v| v.as_str().map(str::to_string)).collect();
     (names.len() == rank).then_some(names)
-}
-
-/// The error of v2 arrays that are to have unnamed dimensions beside named ones.
-pub(super) fn v2_unnamed() -> Error {
-    err!(Unsupported, "found named and unnamed dimensions; zarr_format 2 can name all of them or none").at_field("dimension_names")
-}
-
-/// Whether an attribute of a node is for programs only, as xarray has it: the names of a v2 array's dimensions, and what NCZarr adds
-/// (XR-02, XR-07).
-pub(super) fn is_hidden(name: &str, format: Format, kind: NodeKind) -> bool {
-    let is_names = name == v2::DIMENSIONS && (format, kind) == (Format::V2, NodeKind::Array);
-    let is_nczarr = name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("_nc"));
-    is_names || is_nczarr && (format == Format::V2 || kind == NodeKind::Group)
 }

@@ -3,8 +3,8 @@
 //! Array `a/b`: `meta/root/a/b.array.json`, its chunks `data/root/a/b/c0/0`. Group `a`: `meta/root/a.group.json`, or nothing but nodes
 //! below it. The root: `meta/root.array.json` or `meta/root.group.json`. `zarr.json` is the entry point of all.
 
-use super::document::Stored;
-use super::{NodeKind, Store, catalog, path};
+use super::stored::Stored;
+use super::{NodeKind, Store, path};
 use crate::error::{Error, Result};
 use crate::grid::key::KeyEncoding;
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
@@ -70,7 +70,7 @@ pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
 }
 
 fn find_in(store: &Store, entry: &Entry, path: &str) -> Result<Option<Stored>> {
-    let as_of = catalog::changes(store);
+    let as_of = store.changes();
     let stored = |kind, key, document| Stored {
         format: Format::V3,
         dialect: Dialect::D0,

@@ -3,8 +3,8 @@
 //! The bytes are JSON: what is needed to open the node, and of a group all below it, as its consolidated metadata would have it. They are
 //! believed as far as those: for reading; whatever changes something reads the documents themselves first.
 
-use super::document::Stored;
-use super::{Array, Group, Node, NodeKind, Store, catalog, hierarchy, path};
+use super::stored::Stored;
+use super::{Array, Group, Node, NodeKind, Store, catalog, consolidate, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_CONSOLIDATED;
 use crate::metadata::json::{self, member};
@@ -26,10 +26,10 @@ impl Group {
     /// The group's metadata and those of all below it, each document read once.
     pub fn export(&self) -> Result<Vec<u8>> {
         let (store, path) = (self.store(), self.path());
-        hierarchy::need_listing(store)?;
+        store.check_listable()?;
         let entries = match self.format() {
-            Format::V2 => hierarchy::collect_v2(store, path)?,
-            Format::V3 => hierarchy::collect_v3(store, path)?,
+            Format::V2 => consolidate::collect_v2(store, path)?,
+            Format::V3 => consolidate::collect_v3(store, path)?,
         };
         let mut document = document_of(&self.metadata_json())?;
         document.shift_remove(v3::CONSOLIDATED);
@@ -87,7 +87,7 @@ impl Node {
         let mut document = take(&mut all, "document")?;
         let attributes = if format == Format::V2 { Some(take(&mut all, "attributes")?) } else { None };
         let below = if all.contains_key("below") { Some(take(&mut all, "below")?) } else { None };
-        let as_of = catalog::changes(store);
+        let as_of = store.changes();
         let catalog = below.map(|entries| {
             let whole = match format {
                 Format::V2 => consolidated::write_v2(entries),

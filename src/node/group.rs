@@ -1,14 +1,13 @@
 //! Groups: opening, creating, listing children, consolidating metadata.
 //! Specification: v2, "Groups"; v3 core, "Group metadata".
 
-use super::catalog::{self, Catalog};
-use super::document::{self, Stored};
-use super::{Array, Attributes, Create, NodeKind, Store, draft, hierarchy, path};
+use super::catalog::Catalog;
+use super::stored::Stored;
+use super::{Array, Attributes, Create, NodeKind, Store, document, draft, hierarchy, lookup, path, upkeep};
 use crate::error::{Error, Result, bail, err};
 use crate::fork::{ForkPreserved, Once};
 use crate::metadata::v3::Document;
-use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, consolidated, json, v2, v3};
-use crate::store::Condition;
+use crate::metadata::{Dialect, Format, GroupMeta, Map, Value, json, v2, v3};
 use std::sync::Arc;
 
 /// An open group. Clones share it.
@@ -93,9 +92,9 @@ impl Place {
         if let Some(Ok(kind)) = listed.map(readable) {
             return Ok(kind);
         }
-        match document::find(store, path)? {
+        match lookup::find(store, path)? {
             Some(found) => readable(found),
-            None => Err(document::not_found(store, path, "node")),
+            None => Err(lookup::not_found(store, path, "node")),
         }
     }
 }
@@ -104,7 +103,7 @@ impl Group {
     /// Opens the group at `path`.
     pub fn open(store: &Store, path: &str) -> Result<Group> {
         let path = path::normalize(path)?;
-        let found = document::require(store, &path, NodeKind::Group)?;
+        let found = lookup::require(store, &path, NodeKind::Group)?;
         Group::from_stored(store, path, found)
     }
 
@@ -173,10 +172,10 @@ impl Group {
             replaced
         };
         changed.push(path.clone());
-        hierarchy::refresh(store, &changed, replaced.then_some(path.as_str()))?;
+        upkeep::after_change(store, &changed, replaced.then_some(path.as_str()))?;
         store.note_named(&path, false);
         let meta = GroupMeta { format, dialect: Dialect::Final, document };
-        Ok(Group::new(store, path, meta, catalog::changes(store), None))
+        Ok(Group::new(store, path, meta, store.changes(), None))
     }
 
     /// Looks for a node at `path`: returns the group to use instead of a new one, or `None` if nothing is in the way, or an error.
@@ -286,62 +285,22 @@ impl Group {
         Ok(catalog.filter(|c| c.is_current(store)))
     }
 
+    /// Forgets the consolidated metadata of a v2 group: they are read again when they are asked for.
+    pub(super) fn forget_catalog(&self) {
+        self.0.catalog.replace(Known::NotYet);
+    }
+
+    /// Takes the `zarr.json` that was just stored, and the consolidated metadata in it.
+    pub(super) fn set_document(&self, document: Map, as_of: u64) {
+        let document = Arc::new(document);
+        self.0.catalog.replace(Known::All(Catalog::of_v3(&self.0.path, &document, as_of)));
+        drop(self.0.document.replace(document));
+    }
+
     /// The nodes directly below, sorted by name. One that cannot be understood is there with its error. A store that cannot list
     /// has those that the consolidated metadata name.
     pub fn children(&self) -> Result<Vec<Child>> {
         self.nodes(1)
-    }
-
-    /// Writes consolidated metadata of all nodes below: into the group's `zarr.json`, or as `.zmetadata`. Later changes through
-    /// this library keep it right.
-    pub fn consolidate(&self) -> Result<()> {
-        let (store, path) = (&self.0.store, &self.0.path);
-        store.check_writable()?;
-        self.0.dialect.refuse()?;
-        hierarchy::need_listing(store)?;
-        let as_of = catalog::changes(store);
-        match self.0.format {
-            Format::V2 => {
-                self.0.catalog.replace(Known::NotYet);
-                let _lock = document::lock(store, path, v2::CONSOLIDATED)?;
-                let entries = hierarchy::collect_v2(store, path)?;
-                document::publish(store, &path::join(path, v2::CONSOLIDATED), &consolidated::write_v2(entries), Condition::None)
-            }
-            Format::V3 => {
-                let _lock = document::lock(store, path, v3::DOCUMENT)?;
-                let entries = hierarchy::collect_v3(store, path)?;
-                let found = document::find_v3(store, path)?.filter(|f| f.kind == NodeKind::Group);
-                let Stored { key, mut document, .. } = found.ok_or_else(|| document::not_found(store, path, "group"))?;
-                document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(entries));
-                document::publish(store, &key, &document, Condition::None)?;
-                let document = Arc::new(document);
-                self.0.catalog.replace(Known::All(Catalog::of_v3(path, &document, as_of)));
-                drop(self.0.document.replace(document));
-                Ok(())
-            }
-        }
-    }
-
-    /// Where the consolidated metadata of the group differ from the documents below it, a line for each node; `None` where there are
-    /// none. All documents are read for it.
-    pub fn consolidated_differences(&self) -> Result<Option<Vec<String>>> {
-        let (store, path) = (&self.0.store, &self.0.path);
-        hierarchy::need_listing(store)?;
-        Ok(match self.0.format {
-            Format::V2 => match Catalog::read_v2(store, path)? {
-                None => None,
-                Some(catalog) => catalog
-                    .entries()
-                    .map(|e| hierarchy::collect_v2(store, path).map(|fresh| hierarchy::differences(e, &fresh)))
-                    .transpose()?,
-            },
-            Format::V3 => match document::find_v3(store, path)? {
-                None => None,
-                Some(found) => consolidated::entries_v3(&found.document)
-                    .map(|e| hierarchy::collect_v3(store, path).map(|fresh| hierarchy::differences(e, &fresh)))
-                    .transpose()?,
-            },
-        })
     }
 
     /// The attributes.

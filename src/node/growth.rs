@@ -1,6 +1,6 @@
 //! Following an array that another handle, process or machine makes longer: looking at its document again, and waiting for more.
 
-use super::array::document_name;
+use super::document::array_document;
 use super::{Array, path};
 use crate::counting;
 use crate::error::{Result, bail};
@@ -28,7 +28,7 @@ impl Array {
     /// has to be read. Errors: `Timeout` after `timeout`; any error of reading the document ends it at once.
     pub fn wait_growth(&self, dim: usize, beyond: u64, timeout: Duration) -> Result<u64> {
         let (began, format, store) = (Instant::now(), self.format(), self.store().shared());
-        let (key, near) = (path::join(self.path(), document_name(format)), !store.capabilities().latency);
+        let (key, near) = (path::join(self.path(), array_document(format)), !store.capabilities().latency);
         let (mut pause, longest) = if near { NEAR } else { FAR };
         let mut length = length_of(&self.shape(), dim)?;
         let mut seen: Option<Stamp> = None;

@@ -3,9 +3,19 @@
 use super::{Array, json};
 use crate::error::Result;
 use crate::metadata::extension::Extension;
-use crate::metadata::{Codecs, Value};
+use crate::metadata::{ArrayMeta, Codecs, Value, v3_grid};
 
 impl Array {
+    /// The chunks as the document has them: `[4, 3]` for chunks of one shape, `[[4, 4, 2], 3]` with extents that are listed.
+    pub fn chunks_json(&self) -> Value {
+        chunks_json(&self.state().meta)
+    }
+
+    /// The array in a few words: `float64 [100, 64, 64] in chunks of [50, 32, 64]`.
+    pub fn describe(&self) -> String {
+        describe(&self.state().meta)
+    }
+
     /// Returns the bytes of all elements in memory; `None` if elements are of variable length, or the number does not fit in 64 bits.
     pub fn element_bytes(&self) -> Option<u64> {
         let item = if self.data_type().is_variable() { None } else { Some(self.data_type().size() as u64) };
@@ -55,6 +65,20 @@ impl Array {
         }
         Ok(text)
     }
+}
+
+/// An array in a few words: `float64 [100, 64, 64] in chunks of [50, 32, 64]`.
+pub(super) fn describe(meta: &ArrayMeta) -> String {
+    let name = if meta.data_type.code().is_some() { meta.data_type.name().to_string() } else { meta.data_type.numpy() };
+    let chunks = json::to_compact(&chunks_json(meta)).replace(',', ", ");
+    format!("{name} {:?} in chunks of {chunks}", meta.shape.as_slice())
+}
+
+/// Returns the chunks of an array like [`Array::chunks_json`].
+fn chunks_json(meta: &ArrayMeta) -> Value {
+    let said = meta.document.get("chunk_grid").and_then(|grid| grid.get("configuration"));
+    let said = said.and_then(|c| c.get("chunk_shapes").or_else(|| c.get("chunk_shape")));
+    said.cloned().unwrap_or_else(|| v3_grid::chunk_shapes(&meta.grid))
 }
 
 #[cfg(test)]

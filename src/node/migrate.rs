@@ -4,10 +4,11 @@
 //! version 3 has no form for their codecs. A node's document comes after its chunks and after all below it, so that what is there is
 //! whole; the root's is the last one. In place, old documents go after that, and a marker tells a second run what is left to do.
 
-use super::array::{Handling, State};
-use super::document::{self, Stored, find, find_v2, require};
+use super::lookup::{self, find, find_v2, require};
+use super::state::{Handling, State};
+use super::stored::Stored;
 use super::transfer::{self, Elements, Moves, Progress, Way, at_node, each_chunk};
-use super::{Group, NodeKind, Store, catalog, copy, draft, hierarchy, path};
+use super::{Group, NodeKind, Store, copy, document, draft, hierarchy, path, upkeep};
 use crate::counting::{self, Counting};
 use crate::dtype::Overflow;
 use crate::error::{Error, Result, bail, err};
@@ -82,9 +83,9 @@ impl Store {
             None => (self, from_path.clone(), true),
         };
         to.check_writable()?;
-        [self, to].into_iter().try_for_each(hierarchy::need_listing)?;
+        [self, to].into_iter().try_for_each(Store::check_listable)?;
         if in_place {
-            hierarchy::need_erasing(self)?;
+            self.check_erasable()?;
         }
         let found = require(self, &from_path, NodeKind::None)?;
         if !in_place {
@@ -124,7 +125,7 @@ impl Job<'_> {
             self.node(node, &mut consolidated)?;
         }
         self.to.flush()?;
-        catalog::changed(self.to);
+        self.to.note_change();
         for group in &consolidated {
             Group::open(self.to, group)?.consolidate()?;
         }
@@ -139,9 +140,9 @@ impl Job<'_> {
         drop(lock);
         if !self.to_path.is_empty() {
             let made: Vec<String> = nodes.iter().map(|n| self.target(n)).collect();
-            hierarchy::refresh(self.to, &made, None)?;
+            upkeep::after_change(self.to, &made, None)?;
         }
-        catalog::changed(self.to);
+        self.to.note_change();
         self.to.flush()
     }
 
@@ -231,7 +232,7 @@ impl Job<'_> {
         let Some(found) = find(self.from, node)? else { return Ok(None) };
         let (format, dialect, document) = (found.format, found.dialect, found.document.clone());
         let attributes = || match format {
-            Format::V2 => document::attributes_v2(self.from, node),
+            Format::V2 => lookup::attributes_v2(self.from, node),
             Format::V3 => Ok(v3::attributes(&document).cloned().unwrap_or_default()),
         };
         match found.parse(self.from)? {
@@ -274,7 +275,7 @@ impl Job<'_> {
         if self.is_consolidated(node)? {
             consolidated.push(target.clone());
         }
-        let there = document::find_v3(self.to, &target).ok().flatten();
+        let there = lookup::find_v3(self.to, &target).ok().flatten();
         let new = match there {
             // Made by an earlier run. In place, it may be a draft's document.
             Some(_) if !self.in_place => None,
@@ -387,7 +388,7 @@ impl Job<'_> {
 
     /// Erases the chunks of a v2 array that was encoded anew, whose new chunks have keys of another kind.
     fn erase_recoded(&self, node: &str, old: Stored) -> Result<()> {
-        let Some(new) = document::find_v3(self.from, node)?.filter(|n| n.kind == NodeKind::Array) else { return Ok(()) };
+        let Some(new) = lookup::find_v3(self.from, node)?.filter(|n| n.kind == NodeKind::Array) else { return Ok(()) };
         let (Ok(Document::Array(new)), Ok(Document::Array(old))) = (new.parse(self.from), old.parse(self.from)) else { return Ok(()) };
         if matches!(new.keys, KeyEncoding::V2(_)) {
             return Ok(());

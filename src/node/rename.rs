@@ -1,8 +1,8 @@
 //! Giving a node another path in its store, with all below it.
 
-use super::document::{self, require};
+use super::lookup::require;
 use super::walk::{self, Place, Wanted};
-use super::{Create, NodeKind, Store, copy, draft, hierarchy, path};
+use super::{Create, NodeKind, Store, copy, document, draft, hierarchy, path, upkeep};
 use crate::error::Result;
 
 impl Store {
@@ -18,7 +18,7 @@ impl Store {
         path::check_new(&to_path)?;
         let found = require(self, &path, NodeKind::None)?;
         copy::refuse_overlap((self, &path), (self, &to_path))?;
-        hierarchy::need_erasing(self)?;
+        self.check_erasable()?;
         let mut changed = hierarchy::ensure_ancestors(self, &to_path, found.format)?;
         let renamed = {
             let _lock = document::lock_place(self, &to_path)?;
@@ -26,11 +26,11 @@ impl Store {
                 return Err(hierarchy::exists(self, &to_path, there.kind, ""));
             }
             // From here on nothing says any more that it is where it was.
-            hierarchy::refresh(self, &[], Some(&path))?;
+            upkeep::after_change(self, &[], Some(&path))?;
             self.shared().rename_prefix(&path::prefix(&path), &path::prefix(&to_path))?
         };
         if !renamed {
-            hierarchy::refresh(self, &changed, None)?;
+            upkeep::after_change(self, &changed, None)?;
             self.copy_node(&path, (self, &to_path), Create::New, false, &mut |_, _| Ok(()))?;
             return self.erase_node(&path);
         }
@@ -38,7 +38,7 @@ impl Store {
         let below = walk::walk(self, top, Wanted { depth: usize::MAX, attributes: false, format: None })?;
         changed.push(to_path);
         changed.extend(below.into_iter().map(|found| found.path));
-        hierarchy::refresh(self, &changed, None)
+        upkeep::after_change(self, &changed, None)
     }
 }
 

@@ -4,10 +4,12 @@
 //! leaves to the root, whose document comes last: a copy that was cut short is no node. A marker tells a second run that what it finds is
 //! left from the first. Chunks whose bytes would be the same are moved as they are, others go through `engine::rechunk`.
 
-use super::array::{Handling, State, write_documents};
-use super::document::{self, Stored, find, require};
+use super::create_array::write_documents;
+use super::lookup::{self, find, require};
+use super::state::{Handling, State};
+use super::stored::Stored;
 use super::transfer::{Elements, Moves, Progress, Way, at_node, each_chunk, moved_path, nodes_below};
-use super::{Create, Group, NodeKind, Spec, Store, catalog, copy, draft, hierarchy, path, spec};
+use super::{Create, Group, NodeKind, Spec, Store, copy, document, draft, hierarchy, path, spec, upkeep};
 use crate::dtype::Overflow;
 use crate::error::{Result, bail, err};
 use crate::limits;
@@ -104,7 +106,7 @@ impl Store {
         draft::refuse(to)?;
         let (from_path, to_path) = (path::normalize(path)?, path::normalize(to_path)?);
         path::check_new(&to_path)?;
-        hierarchy::need_listing(self)?;
+        self.check_listable()?;
         let found = require(self, &from_path, NodeKind::None)?;
         copy::refuse_overlap((self, &from_path), (to, &to_path))?;
         if options.how == Create::OpenIfSame {
@@ -142,7 +144,7 @@ impl Job<'_> {
         let from = self.way.from;
         let (format, dialect, document) = (found.format, found.dialect, found.document.clone());
         let attributes = match format {
-            Format::V2 => document::attributes_v2(from, node)?,
+            Format::V2 => lookup::attributes_v2(from, node)?,
             Format::V3 => v3::attributes(&document).cloned().unwrap_or_default(),
         };
         let to = self.options.format.unwrap_or(if dialect == Dialect::Final { format } else { Format::V3 });
@@ -214,7 +216,7 @@ impl Job<'_> {
             changed.push(target);
         }
         to.flush()?;
-        catalog::changed(to);
+        to.note_change();
         for group in &consolidated {
             Group::open(to, group)?.consolidate()?;
         }
@@ -223,7 +225,7 @@ impl Job<'_> {
             to.shared().erase(&marker).map_err(|e| e.at_key(marker))?;
         }
         drop(lock);
-        hierarchy::refresh(to, &changed, replaced.then_some(self.to_path.as_str()))?;
+        upkeep::after_change(to, &changed, replaced.then_some(self.to_path.as_str()))?;
         to.flush()
     }
 

@@ -1,14 +1,14 @@
 //! Changing an array's shape: growing, shrinking with the chunks that go, appending.
 //! Specification: v3 core, "Resizing".
 
-use super::array::{State, document_name, store_waiting};
-use super::document::{self, Stored};
-use super::{Array, path};
+use super::document::{self, array_document};
+use super::state::{State, store_waiting};
+use super::stored::Stored;
+use super::{Array, lookup, path, upkeep};
 use crate::counting;
 use crate::engine::{self, BoundArray, Memory, Overflow, Selection};
 use crate::error::{Error, Result, bail, err};
 use crate::grid::Grid;
-use crate::grid::key::{KeyEncoding, Separator};
 use crate::limits::{self, Dims, Strides};
 use crate::metadata::Format;
 use crate::metadata::v3::Document;
@@ -30,7 +30,7 @@ impl Array {
         self.store_waiting()?;
         let format = self.format();
         {
-            let _lock = document::lock(self.store(), self.path(), document_name(format))?;
+            let _lock = document::lock(self.store(), self.path(), array_document(format))?;
             let fresh = self.read_fresh(format)?;
             check_shape(shape, fresh.meta.shape.len())?;
             let shrinks = shape.iter().zip(&fresh.meta.shape).any(|(new, old)| new < old);
@@ -38,7 +38,7 @@ impl Array {
             if rewrite {
                 // Without its codecs the boundary cannot be rewritten: say so before anything changes.
                 fresh.bound(self.path())?;
-                super::hierarchy::need_erasing(self.store())?;
+                self.store().check_erasable()?;
                 // What is written later would come back when the array grows again.
                 self.settle();
             }
@@ -68,7 +68,7 @@ impl Array {
             bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, known.len()), known.len());
         }
         {
-            let _lock = document::lock(self.store(), self.path(), document_name(format))?;
+            let _lock = document::lock(self.store(), self.path(), array_document(format))?;
             let fresh = self.read_fresh(format)?;
             let old = fresh.meta.shape.clone();
             if old.len() != known.len() || (0..old.len()).any(|d| d != dim && old[d] != known[d]) {
@@ -95,10 +95,10 @@ impl Array {
 
     /// The array as its document says now, with this handle's settings.
     pub(super) fn read_fresh(&self, format: Format) -> Result<State> {
-        let gone = || document::not_found(self.store(), self.path(), "array");
+        let gone = || lookup::not_found(self.store(), self.path(), "array");
         let found: Stored = match format {
-            Format::V2 => document::find_v2(self.store(), self.path())?,
-            Format::V3 => document::find_v3(self.store(), self.path())?,
+            Format::V2 => lookup::find_v2(self.store(), self.path())?,
+            Format::V3 => lookup::find_v3(self.store(), self.path())?,
         }
         .ok_or_else(gone)?;
         match found.parse(self.store())? {
@@ -126,7 +126,7 @@ impl Array {
     /// Stores the document of `next` unless the shape stays that of `old`, and uses it from now on.
     pub(super) fn publish_shape(&self, old: &[u64], next: State) -> Result<()> {
         if next.meta.shape.as_slice() != old {
-            let key = path::join(self.path(), document_name(next.meta.format));
+            let key = path::join(self.path(), array_document(next.meta.format));
             document::publish(self.store(), &key, &next.meta.document, Condition::None)?;
         }
         self.set_state(next);
@@ -134,7 +134,7 @@ impl Array {
     }
 
     pub(super) fn refresh_above(&self) -> Result<()> {
-        super::hierarchy::refresh_array(self.store(), self.path())
+        upkeep::after_array_change(self.store(), self.path())
     }
 }
 
@@ -191,7 +191,7 @@ fn erase_outside(array: &BoundArray, old: &[u64]) -> Result<()> {
         let mut gone = Vec::new();
         array.store.list(&array.prefix, &mut |key| {
             let tail = key.strip_prefix(&array.prefix).unwrap_or_default();
-            if let Some(index) = parse_key(array.keys, tail, old.len()) {
+            if let Some(index) = array.keys.parse(tail, old.len()) {
                 if boundary.is_outside(&index) {
                     gone.push(key.to_string());
                 } else if boundary.is_edge(&index) {
@@ -336,53 +336,9 @@ fn each_in(ranges: &[(u64, u64)], visit: &mut dyn FnMut(&[u64]) -> Result<()>) -
     }
 }
 
-/// Returns the index of the chunk whose key ends in `tail` (what follows the array's prefix), or `None` if `tail` is no chunk's.
-pub(super) fn parse_key(keys: KeyEncoding, tail: &str, rank: usize) -> Option<Dims> {
-    let separator = keys.separator();
-    let numbers = match keys {
-        KeyEncoding::Own(own) => return own.parse(tail, rank),
-        KeyEncoding::Suffixed(_, suffix) => return parse_key(KeyEncoding::Default(separator), tail.strip_suffix(suffix.as_str())?, rank),
-        KeyEncoding::Default(_) if rank == 0 => return (tail == "c").then(Dims::new),
-        KeyEncoding::V2(_) if rank == 0 => return (tail == "0").then(Dims::new),
-        KeyEncoding::Default(Separator::Slash) => tail.strip_prefix("c/")?,
-        KeyEncoding::Default(Separator::Dot) => tail.strip_prefix("c.")?,
-        KeyEncoding::V2(_) => tail,
-    };
-    let canonical = |n: &str| (n == "0" || !n.starts_with('0')) && n.bytes().all(|b| b.is_ascii_digit());
-    let index: Option<Dims> = numbers.split(separator.char()).map(|n| if canonical(n) { n.parse().ok() } else { None }).collect();
-    index.filter(|i| i.len() == rank)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::key::Suffix;
-
-    #[test]
-    fn chunk_keys_are_recognised_exactly() {
-        let cases: &[(KeyEncoding, usize, &str, Option<&[u64]>)] = &[
-            (KeyEncoding::Default(Separator::Slash), 2, "c/1/20", Some(&[1, 20])),
-            (KeyEncoding::Default(Separator::Slash), 2, "c/1", None),
-            (KeyEncoding::Default(Separator::Slash), 2, "c/01/2", None),
-            (KeyEncoding::Default(Separator::Slash), 1, "zarr.json", None),
-            (KeyEncoding::Default(Separator::Dot), 2, "c.1.2", Some(&[1, 2])),
-            (KeyEncoding::Default(Separator::Dot), 0, "c", Some(&[])),
-            (KeyEncoding::V2(Separator::Dot), 2, "0.0", Some(&[0, 0])),
-            (KeyEncoding::V2(Separator::Dot), 2, "0.+1", None),
-            (KeyEncoding::V2(Separator::Dot), 0, "0", Some(&[])),
-            (KeyEncoding::V2(Separator::Slash), 2, "3/4", Some(&[3, 4])),
-            (KeyEncoding::V2(Separator::Slash), 1, ".zarray", None),
-            (KeyEncoding::V2(Separator::Slash), 1, "", None),
-            (KeyEncoding::V2(Separator::Dot), 1, "99999999999999999999", None),
-            (KeyEncoding::Suffixed(Separator::Slash, Suffix::new(".c").unwrap()), 2, "c/1/20.c", Some(&[1, 20])),
-            (KeyEncoding::Suffixed(Separator::Slash, Suffix::new(".c").unwrap()), 2, "c/1/20", None),
-            (KeyEncoding::Suffixed(Separator::Slash, Suffix::new("5").unwrap()), 1, "c/15", Some(&[1])),
-            (KeyEncoding::Suffixed(Separator::Dot, Suffix::new(".c").unwrap()), 0, "c.c", Some(&[])),
-        ];
-        for (keys, rank, tail, want) in cases {
-            assert_eq!(parse_key(*keys, tail, *rank).as_deref(), *want, "{tail}");
-        }
-    }
 
     /// The visited chunks and the counts agree with a look at every chunk.
     #[test]

@@ -3,10 +3,9 @@
 //! Settings are kept as they are given; `resolve` turns them into the model and the document of the format that is
 //! asked for, or that of the enclosing group.
 
-use super::array::bind_largest;
 use super::compression::{Compression, Compressor, Shuffle, Zfp, configured, rounding};
-use super::dimensions::v2_unnamed;
 use super::relist;
+use super::state::bind_largest;
 use crate::codec::chain::Chain;
 use crate::counting::{self, Counting};
 use crate::dtype::fill::Fill;
@@ -847,6 +846,11 @@ fn names_to_attributes(names: Option<Vec<Option<String>>>, attributes: &mut Map)
     let Some(all) = all else { return Err(v2_unnamed()) };
     attributes.insert(v2::DIMENSIONS.into(), all.into());
     Ok(())
+}
+
+/// The error of v2 arrays that are to have unnamed dimensions beside named ones.
+pub(super) fn v2_unnamed() -> Error {
+    err!(Unsupported, "found named and unnamed dimensions; zarr_format 2 can name all of them or none").at_field("dimension_names")
 }
 
 /// The array in version 3; with a plain list of codecs where its own has no form there.

@@ -1,11 +1,11 @@
 //! A store with what a handle on it needs: the mode, the threads and the locks.
 
-use super::{Context, Mode, NodeKind, catalog, conventions, document, draft, hierarchy, path};
+use super::store_options::{Consolidate, OPTIONS, Options, REMOTE_OPTIONS, set_remote_json};
+use super::{Context, Mode, path};
 use crate::engine::stats::Counters;
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
-use crate::grid::key::Separator;
-use crate::metadata::{Format, Value, json, v2};
+use crate::metadata::v2;
 use crate::store::cache::CacheStore;
 use crate::store::latency::{LatencyStore, Pace};
 use crate::store::local::SyncMode;
@@ -16,9 +16,10 @@ use crate::store::registered::{CallbackStore, Calls};
 use crate::store::remote::RemoteOptions;
 use crate::store::{Capabilities, Condition, SharedStore, get, zip};
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use crate::store::zip::Repaired;
@@ -27,6 +28,9 @@ pub use crate::store::zip::Repaired;
 pub fn repair_zip(path: &str) -> Result<Repaired> {
     zip::repair(Path::new(path))
 }
+
+/// How often this process has changed metadata, for the stores whose names fall on each slot.
+static CHANGES: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
 /// An open store. Clones share it.
 #[derive(Clone)]
@@ -48,148 +52,6 @@ struct Inner {
     v2_changed: AtomicBool,
     stats: Arc<Counters>,
 }
-
-/// When consolidated metadata are written without being asked for. Those that are there are kept in step with every change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consolidate {
-    /// Never.
-    Never,
-    /// When the program closes the store or the group, where arrays with named dimensions were made: xarray warns without them.
-    Named,
-    /// When the program closes the store or the group, if it has made nodes.
-    Close,
-    /// With the first change on, and in step with every further one.
-    Step,
-}
-
-/// Whether NCZarr's keys are written when the program closes the store or the group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nczarr {
-    /// Never.
-    Off,
-    /// Where they are already: netCDF-C finds nodes by them.
-    Keep,
-    /// In every hierarchy of version 2.
-    On,
-}
-
-/// How a store is used.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Options {
-    /// Whether groups use their consolidated metadata.
-    pub consolidated: bool,
-    /// When consolidated metadata are written without being asked for.
-    pub consolidate: Consolidate,
-    /// When NCZarr's keys are written.
-    pub nczarr: Nczarr,
-    /// Only nodes of this version are seen; `None`: version 3 before version 2 if both exist (V2-33).
-    pub format: Option<Format>,
-    /// The separator of v2 arrays whose documents do not say; `None`: as it is found (HD-11).
-    pub separator: Option<Separator>,
-    /// Whether chunks of no bytes are missing chunks (HD-20).
-    pub empty_is_missing: bool,
-    /// Whether chunks at the edge may be stored without the part that is outside of the array (HD-21).
-    pub clipped: bool,
-    /// Whether checksums are verified (HD-34).
-    pub verify: bool,
-    /// Whether members of a `zarr.json` that must be understood and are not are ignored (V3-27).
-    pub ignore_unknown: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            consolidated: true,
-            consolidate: Consolidate::Named,
-            nczarr: Nczarr::Keep,
-            format: None,
-            separator: None,
-            empty_is_missing: false,
-            clipped: false,
-            verify: true,
-            ignore_unknown: false,
-        }
-    }
-}
-
-impl Options {
-    /// Sets one option from its texts; returns false if no option has that name.
-    fn set(&mut self, name: &str, value: &str) -> Result<bool> {
-        let one_of = |no: &str, yes: &str| match value {
-            v if v == no => Ok(false),
-            v if v == yes => Ok(true),
-            other => bail!(Argument, "the option {name:?} is {other:?}, expected {no:?} or {yes:?}"),
-        };
-        match name {
-            "consolidated" => self.consolidated = one_of("never", "auto")?,
-            "empty_chunks" => self.empty_is_missing = one_of("error", "missing")?,
-            "clipped_chunks" => self.clipped = one_of("error", "read")?,
-            "checksums" => self.verify = one_of("ignore", "verify")?,
-            "unknown_members" => self.ignore_unknown = one_of("error", "ignore")?,
-            "consolidate" => {
-                self.consolidate = match value {
-                    "never" => Consolidate::Never,
-                    "named" => Consolidate::Named,
-                    "close" => Consolidate::Close,
-                    "step" => Consolidate::Step,
-                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"never\", \"named\", \"close\" or \"step\""),
-                }
-            }
-            "nczarr" => {
-                self.nczarr = match value {
-                    "off" => Nczarr::Off,
-                    "keep" => Nczarr::Keep,
-                    "on" => Nczarr::On,
-                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"off\", \"keep\" or \"on\""),
-                }
-            }
-            "zarr_format" => {
-                self.format = match value {
-                    "auto" => None,
-                    "2" => Some(Format::V2),
-                    "3" => Some(Format::V3),
-                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"auto\", \"2\" or \"3\""),
-                }
-            }
-            "dimension_separator" => {
-                self.separator = match value {
-                    "auto" => None,
-                    "." => Some(Separator::Dot),
-                    "/" => Some(Separator::Slash),
-                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"auto\", \".\" or \"/\""),
-                }
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-}
-
-/// The names of all options, for messages.
-const OPTIONS: &str = "one of \"cloud.…\", \"file.sync\", \"consolidated\", \"consolidate\", \"nczarr\", \"zarr_format\", \"dimension_separator\", \"empty_chunks\", \"clipped_chunks\", \"checksums\" or \"unknown_members\"";
-
-/// The variable with options of object stores, for calls that take none.
-const REMOTE_OPTIONS: &str = "OZARR_CLOUD_OPTIONS";
-
-/// Sets options from a JSON object: those of `cloud.` without the prefix, and others that only the service's client knows.
-fn set_remote_json(options: &mut RemoteOptions, text: &str) -> Result<()> {
-    // The parser's own message could show a credential.
-    let Ok(object) = json::parse_object(text.as_bytes(), MAX_OPTIONS) else { bail!(Argument, "expected a JSON object of texts") };
-    for (name, value) in &object {
-        let text = match value {
-            Value::String(text) => text.to_string(),
-            Value::Number(_) | Value::Bool(_) => value.to_string(),
-            _ => bail!(Argument, "the member {name:?} is no text, number or bool"),
-        };
-        if !options.set(name, &text)? {
-            options.set_named(name, &text);
-        }
-    }
-    Ok(())
-}
-
-/// The maximum number of bytes of options as JSON.
-const MAX_OPTIONS: usize = 1 << 20;
 
 impl Store {
     /// Opens the store at `location`, all of which is the root. `options` are pairs such as `("file.sync", "each")`.
@@ -247,7 +109,7 @@ impl Store {
     }
 
     fn opened(context: &Context, shared: SharedStore, mode: Mode, options: Options, opened_for: Option<String>) -> Store {
-        let slot = catalog::slot(&shared.describe());
+        let slot = slot(&shared.describe());
         let (no_draft, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false));
         let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
         let inner = Inner { shared, mode, context, options, slot, no_draft, opened_for, unconsolidated, v2_changed, stats };
@@ -321,7 +183,7 @@ impl Store {
     pub fn key_put(&self, key: &str, bytes: &[u8]) -> Result<()> {
         self.check_writable()?;
         self.0.shared.put(key, &[bytes], Condition::None).map_err(|e| e.at_key(key))?;
-        catalog::changed(self);
+        self.note_change();
         Ok(())
     }
 
@@ -329,13 +191,13 @@ impl Store {
     pub fn key_erase(&self, key: &str) -> Result<bool> {
         self.check_writable()?;
         let erased = self.0.shared.erase(key).map_err(|e| e.at_key(key))?;
-        catalog::changed(self);
+        self.note_change();
         Ok(erased)
     }
 
     /// The keys that start with `prefix` (empty, or ending in a slash), sorted.
     pub fn key_list(&self, prefix: &str) -> Result<Vec<String>> {
-        hierarchy::need_listing(self)?;
+        self.check_listable()?;
         let mut keys = Vec::new();
         self.0.shared.list(prefix, &mut |key| {
             keys.push(key.to_string());
@@ -351,45 +213,6 @@ impl Store {
         if self.0.mode == Mode::Read { Ok(()) } else { self.0.shared.flush() }
     }
 
-    /// The program closes a node that it opened: groups that are to be consolidated by then are, and all is flushed. A node that
-    /// is below one that stays open waits for that.
-    pub fn close(&self, node: Option<&str>) -> Result<()> {
-        let consolidated = match node {
-            Some(path) if self.0.opened_for.as_deref() != Some(path) => Ok(()),
-            _ => self.write_nczarr().and_then(|()| self.consolidate_pending()),
-        };
-        consolidated.and(self.flush())
-    }
-
-    /// Returns the kind of the node at `path`.
-    pub fn node_kind(&self, path: &str) -> Result<NodeKind> {
-        match document::find(self, &path::normalize(path)?) {
-            Ok(None) => Ok(NodeKind::None),
-            Ok(Some(found)) => {
-                let kind = found.kind;
-                Ok(if found.parse(self).is_ok() { kind } else { NodeKind::Unknown })
-            }
-            Err(e) if document::is_misunderstood(&e) => Ok(NodeKind::Unknown),
-            Err(e) => Err(e),
-        }
-    }
-
-    /// Erases the node at `path` and all below it; nothing there is an error of kind `NotFound`.
-    pub fn erase_node(&self, path: &str) -> Result<()> {
-        self.check_writable()?;
-        draft::refuse(self)?;
-        let path = path::normalize(path)?;
-        if self.node_kind(&path)? == NodeKind::None {
-            return Err(document::not_found(self, &path, "node"));
-        }
-        {
-            let _lock = document::lock_place(self, &path)?;
-            hierarchy::erase_all(self, &path)?;
-        }
-        // Again, for what was changed below it meanwhile.
-        hierarchy::refresh(self, &[], Some(&path))
-    }
-
     /// A node was made, or the dimensions of an array were named: its group and the root are consolidated when they are closed, if
     /// the options say so. Those that are consolidated already are kept in step anyway.
     pub(super) fn note_named(&self, path: &str, named: bool) {
@@ -403,40 +226,11 @@ impl Store {
         }
     }
 
-    /// Consolidates the root and the groups of the nodes that wait for it. Where the store cannot list its keys nothing is done.
-    pub(super) fn consolidate_pending(&self) -> Result<()> {
-        let nodes = self.0.unconsolidated.write(std::mem::take);
-        if nodes.is_empty() || !self.0.shared.capabilities().listable || self.check_writable().is_err() {
-            return Ok(());
-        }
-        let groups: BTreeSet<&str> = nodes.iter().filter_map(|node| path::parent(node)).chain([""]).collect();
-        for group in groups {
-            if let Some(found) = document::find_bare(self, group)?
-                && found.kind == NodeKind::Group
-            {
-                hierarchy::consolidate_unless(self, group, found, &nodes)?;
-            }
-        }
-        Ok(())
-    }
-
     /// A document was changed.
     pub(super) fn note_document(&self, key: &str) {
         if [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&key.rsplit('/').next().unwrap_or(key)) {
             self.0.v2_changed.store(true, Ordering::Release);
         }
-    }
-
-    /// Brings NCZarr's keys up to date, where that is wanted and documents of version 2 were changed.
-    fn write_nczarr(&self) -> Result<()> {
-        let wanted = self.0.options.nczarr != Nczarr::Off && self.0.shared.capabilities().listable && self.check_writable().is_ok();
-        if !self.0.v2_changed.swap(false, Ordering::AcqRel) || !wanted {
-            return Ok(());
-        }
-        let written = conventions::nczarr::write(self, self.0.options.nczarr == Nczarr::Keep);
-        // What was just written needs no second look; what could not be is tried again.
-        self.0.v2_changed.store(written.is_err(), Ordering::Release);
-        written
     }
 
     /// Whether consolidated metadata are written with each change.
@@ -469,9 +263,14 @@ impl Store {
         self.0.no_draft.store(true, Ordering::Release);
     }
 
-    /// Where changes of the metadata are counted.
-    pub(super) fn slot(&self) -> usize {
-        self.0.slot
+    /// How often this process has changed metadata of the store. To be asked before a document is read.
+    pub(super) fn changes(&self) -> u64 {
+        CHANGES[self.0.slot].load(Ordering::Acquire)
+    }
+
+    /// Counts a change of metadata: what handles know from consolidated metadata is out of date.
+    pub(super) fn note_change(&self) {
+        CHANGES[self.0.slot].fetch_add(1, Ordering::AcqRel);
     }
 
     /// Threads and locks.
@@ -494,4 +293,41 @@ impl Store {
         }
         Ok(())
     }
+    /// An error of kind `Unsupported` unless the store can list its keys.
+    pub(super) fn check_listable(&self) -> Result<()> {
+        if self.0.shared.capabilities().listable {
+            return Ok(());
+        }
+        bail!(Unsupported, "{} cannot list its keys; open nodes by their paths", self.0.shared.describe())
+    }
+
+    /// An error of kind `Unsupported` unless the store can erase.
+    pub(super) fn check_erasable(&self) -> Result<()> {
+        if self.0.shared.capabilities().erasable {
+            return Ok(());
+        }
+        bail!(Unsupported, "{} cannot erase what it holds; copy what is to stay into a new store", self.0.shared.describe())
+    }
+
+    /// The node that the store was opened for, by its location.
+    pub(super) fn opened_for(&self) -> Option<&str> {
+        self.0.opened_for.as_deref()
+    }
+
+    /// Takes the nodes whose groups are to be consolidated.
+    pub(super) fn take_unconsolidated(&self) -> BTreeSet<String> {
+        self.0.unconsolidated.write(std::mem::take)
+    }
+
+    /// Sets whether documents of version 2 were changed since NCZarr's keys were looked at; returns what it was.
+    pub(super) fn set_v2_changed(&self, changed: bool) -> bool {
+        self.0.v2_changed.swap(changed, Ordering::AcqRel)
+    }
+}
+
+/// The slot in which changes of a store of that name are counted.
+fn slot(name: &str) -> usize {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish() as usize % CHANGES.len()
 }

@@ -286,7 +286,7 @@ fn hierarchies_of_many_levels_end_at_the_limit_of_a_path() {
 #[test]
 fn step_keeps_consolidated_metadata_from_the_first_change_on() {
     let shared = Arc::new(crate::store::memory::MemoryStore::new());
-    let options = Options { consolidate: store::Consolidate::Step, ..Options::default() };
+    let options = Options { consolidate: Consolidate::Step, ..Options::default() };
     let store = Store::new(&Context::default(), shared.clone(), Mode::ReadWrite, options);
     let root = Group::create(&store, "", None, Create::New).unwrap();
     Array::create(&store, "a", &Spec::new(DataType::Int8, &[2]).unwrap(), Create::New).unwrap();

@@ -1,9 +1,9 @@
 //! What copying and migrating share: the nodes of a hierarchy, the stored chunks of an array, and the way of both to another place, as
 //! bytes or as elements.
 
-use super::array::State;
-use super::document::find;
-use super::{NodeKind, Store, draft, path, resize};
+use super::lookup::find;
+use super::state::State;
+use super::{NodeKind, Store, draft, path};
 use crate::dtype::Overflow;
 use crate::engine::pool::Pool;
 use crate::engine::rechunk::{self, Rechunk};
@@ -60,7 +60,7 @@ pub(super) fn each_chunk(store: &Store, array: &State, each: &mut dyn FnMut(&str
     let counts: Dims = shape.iter().enumerate().map(|(d, &n)| array.meta.grid.count(d, n)).collect();
     let folder = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
     store.shared().list(folder, &mut |key| {
-        let index = key.strip_prefix(prefix.as_str()).and_then(|tail| resize::parse_key(*keys, tail, shape.len()));
+        let index = key.strip_prefix(prefix.as_str()).and_then(|tail| keys.parse(tail, shape.len()));
         match index {
             Some(index) if index.iter().zip(&counts).all(|(i, n)| i < n) => each(key, &index),
             _ => Ok(()),

@@ -1,6 +1,6 @@
 //! How much of an array is stored: the number of its chunks and their bytes.
 
-use super::{Array, hierarchy, resize};
+use super::Array;
 use crate::error::Result;
 
 /// What an array takes up.
@@ -19,14 +19,14 @@ impl Array {
     pub fn usage(&self) -> Result<Usage> {
         let state = self.state();
         let store = &state.chunk_store;
-        hierarchy::need_listing(self.store())?;
+        self.store().check_listable()?;
         let counts = state.meta.grid.counts(&state.meta.shape);
         let possible_chunks = counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c));
         let mut usage = Usage { chunks: 0, bytes: 0, possible_chunks };
         let (prefix, keys) = &state.chunks;
         let folder = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
         store.list(folder, &mut |key| {
-            let index = key.strip_prefix(prefix.as_str()).and_then(|tail| resize::parse_key(*keys, tail, counts.len()));
+            let index = key.strip_prefix(prefix.as_str()).and_then(|tail| keys.parse(tail, counts.len()));
             if !index.is_some_and(|index| index.iter().zip(&counts).all(|(i, n)| i < n)) {
                 return Ok(());
             }

@@ -1,12 +1,13 @@
 //! All nodes below a group: level by level, each group listed once and each document read once; over a store with latency side by side.
 
 use super::catalog::Catalog;
-use super::document::Stored;
-use super::{Child, Group, Node, NodeKind, Store, document, draft, gather, hierarchy, path};
+use super::info::describe;
+use super::stored::Stored;
+use super::{Child, Group, Node, NodeKind, Store, draft, lookup, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
 use crate::metadata::odd::{Note, Weight};
-use crate::metadata::{ArrayMeta, Format, json, v2, v3};
+use crate::metadata::{Format, v2, v3};
 use crate::store::os::block_signals;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -119,7 +120,7 @@ fn read_level(store: &Store, places: &[Place], wanted: Wanted) -> Result<Vec<Vec
     let unknown: Vec<String> =
         each().zip(&known).filter(|(_, k)| k.is_none()).map(|(c, _)| child(c)).filter(|p| p.len() <= MAX_KEY).collect();
     let format = wanted.format.or(store.options().format);
-    let mut read = gather::find_many(store, &unknown, wanted.attributes, format).into_iter();
+    let mut read = lookup::find_many(store, &unknown, wanted.attributes, format).into_iter();
     let mut known = known.into_iter();
     let mut levels = Vec::with_capacity(places.len());
     for (place, names) in places.iter().zip(&names) {
@@ -201,7 +202,7 @@ fn list(store: &Store, place: &Place) -> Result<Vec<String>> {
     match &place.catalog {
         Some(catalog) if !store.shared().capabilities().listable => Ok(catalog.names(&place.path)),
         _ => {
-            hierarchy::need_listing(store)?;
+            store.check_listable()?;
             draft::names_below(store, &place.path)
         }
     }
@@ -248,7 +249,7 @@ impl Group {
         let mut children = Vec::with_capacity(names.len());
         for name in names.into_iter().filter(|name| place.format == Format::V2 || !name.starts_with("__")) {
             let path = path::join(&place.path, &name);
-            match if is_listed(&path) { Ok(true) } else { document::is_there(store, &path) } {
+            match if is_listed(&path) { Ok(true) } else { lookup::is_there(store, &path) } {
                 Ok(false) => {}
                 Ok(true) => children.push(Child::unseen(name, store, path, &place.catalog)),
                 Err(e) => children.push(Child::seen(name, Err(e))),
@@ -301,13 +302,6 @@ impl Group {
         }
         Group::from_stored(store, path, found).map(Node::Group)
     }
-}
-
-/// An array in a few words: `float64 [100, 64, 64] in chunks of [50, 32, 64]`.
-pub(super) fn describe(meta: &ArrayMeta) -> String {
-    let name = if meta.data_type.code().is_some() { meta.data_type.name().to_string() } else { meta.data_type.numpy() };
-    let chunks = json::to_compact(&super::array::chunks_json(meta)).replace(',', ", ");
-    format!("{name} {:?} in chunks of {chunks}", meta.shape.as_slice())
 }
 
 /// A text without control characters: names come from files, and must not speak to the terminal.

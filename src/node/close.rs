@@ -1,0 +1,47 @@
+//! What is done when a program closes a store or a node: NCZarr's keys, consolidated metadata that wait, and a flush.
+
+use super::conventions::nczarr;
+use super::{Nczarr, NodeKind, Store, consolidate, lookup, path};
+use crate::error::Result;
+use std::collections::BTreeSet;
+
+impl Store {
+    /// The program closes a node that it opened: groups that are to be consolidated by then are, and all is flushed. A node that
+    /// is below one that stays open waits for that.
+    pub fn close(&self, node: Option<&str>) -> Result<()> {
+        let consolidated = match node {
+            Some(path) if self.opened_for() != Some(path) => Ok(()),
+            _ => self.write_nczarr().and_then(|()| self.consolidate_pending()),
+        };
+        consolidated.and(self.flush())
+    }
+
+    /// Consolidates the root and the groups of the nodes that wait for it. Where the store cannot list its keys nothing is done.
+    pub(super) fn consolidate_pending(&self) -> Result<()> {
+        let nodes = self.take_unconsolidated();
+        if nodes.is_empty() || !self.shared().capabilities().listable || self.check_writable().is_err() {
+            return Ok(());
+        }
+        let groups: BTreeSet<&str> = nodes.iter().filter_map(|node| path::parent(node)).chain([""]).collect();
+        for group in groups {
+            if let Some(found) = lookup::find_bare(self, group)?
+                && found.kind == NodeKind::Group
+            {
+                consolidate::consolidate_unless(self, group, found, &nodes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings NCZarr's keys up to date, where that is wanted and documents of version 2 were changed.
+    fn write_nczarr(&self) -> Result<()> {
+        let wanted = self.options().nczarr != Nczarr::Off && self.shared().capabilities().listable && self.check_writable().is_ok();
+        if !self.set_v2_changed(false) || !wanted {
+            return Ok(());
+        }
+        let written = nczarr::write(self, self.options().nczarr == Nczarr::Keep);
+        // What was just written needs no second look; what could not be is tried again.
+        self.set_v2_changed(written.is_err());
+        written
+    }
+}

@@ -1,0 +1,149 @@
+//! Consolidated metadata of a group: written, and compared with the documents below it.
+//! Specification: v3 core, "Consolidated metadata"; for v2 the convention of zarr-python 2.
+
+use super::catalog::Catalog;
+use super::stored::Stored;
+use super::walk::{self, Found, Place, Wanted};
+use super::{Group, NodeKind, Store, document, lookup, path, upkeep};
+use crate::error::{Result, bail};
+use crate::limits::{MAX_CONSOLIDATED, MAX_KEY};
+use crate::metadata::consolidated::Listed;
+use crate::metadata::{Dialect, Format, Map, Value, consolidated, v2, v3};
+use crate::store::{Condition, get};
+use std::collections::{BTreeSet, HashSet};
+
+impl Group {
+    /// Writes consolidated metadata of all nodes below: into the group's `zarr.json`, or as `.zmetadata`. Later changes through
+    /// this library keep it right.
+    pub fn consolidate(&self) -> Result<()> {
+        let (store, path) = (self.store(), self.path());
+        store.check_writable()?;
+        self.dialect().refuse()?;
+        store.check_listable()?;
+        let as_of = store.changes();
+        match self.format() {
+            Format::V2 => {
+                self.forget_catalog();
+                let _lock = document::lock(store, path, v2::CONSOLIDATED)?;
+                let entries = collect_v2(store, path)?;
+                document::publish(store, &path::join(path, v2::CONSOLIDATED), &consolidated::write_v2(entries), Condition::None)
+            }
+            Format::V3 => {
+                let _lock = document::lock(store, path, v3::DOCUMENT)?;
+                let entries = collect_v3(store, path)?;
+                let found = lookup::find_v3(store, path)?.filter(|f| f.kind == NodeKind::Group);
+                let Stored { key, mut document, .. } = found.ok_or_else(|| lookup::not_found(store, path, "group"))?;
+                document.insert(v3::CONSOLIDATED.into(), consolidated::write_v3(entries));
+                document::publish(store, &key, &document, Condition::None)?;
+                self.set_document(document, as_of);
+                Ok(())
+            }
+        }
+    }
+
+    /// Where the consolidated metadata of the group differ from the documents below it, a line for each node; `None` where there are
+    /// none. All documents are read for it.
+    pub fn consolidated_differences(&self) -> Result<Option<Vec<String>>> {
+        let (store, path) = (self.store(), self.path());
+        store.check_listable()?;
+        Ok(match self.format() {
+            Format::V2 => match Catalog::read_v2(store, path)? {
+                None => None,
+                Some(catalog) => catalog.entries().map(|e| collect_v2(store, path).map(|fresh| differences(e, &fresh))).transpose()?,
+            },
+            Format::V3 => match lookup::find_v3(store, path)? {
+                None => None,
+                Some(found) => consolidated::entries_v3(&found.document)
+                    .map(|e| collect_v3(store, path).map(|fresh| differences(e, &fresh)))
+                    .transpose()?,
+            },
+        })
+    }
+}
+
+/// Consolidates a group, whose document was just found. One that is consolidated already is kept in step with every change; only what
+/// another process missed that did it at the same time is added, of the `nodes` that this one has made.
+pub(super) fn consolidate_unless(store: &Store, path: &str, found: Stored, nodes: &BTreeSet<String>) -> Result<()> {
+    if found.dialect != Dialect::Final || found.clone().parse(store).is_err() {
+        return Ok(());
+    }
+    let key = path::join(path, if found.format == Format::V3 { v3::DOCUMENT } else { v2::CONSOLIDATED });
+    let bytes = get(&**store.shared(), &key, MAX_CONSOLIDATED)?.unwrap_or_default();
+    let Some(listed) = Listed::find(&bytes, found.format) else { return Group::quietly(store, path.to_string(), found)?.consolidate() };
+    let names: HashSet<&str> = listed.names().collect();
+    let is_listed = |node: &str| {
+        let name = path::relative(path, node);
+        match found.format {
+            Format::V3 => names.contains(name),
+            Format::V2 => [v2::ARRAY, v2::GROUP].iter().any(|document| names.contains(path::join(name, document).as_str())),
+        }
+    };
+    let missed: Vec<String> =
+        nodes.iter().filter(|node| *node != path && path::is_within(node, path) && !is_listed(node)).cloned().collect();
+    if missed.is_empty() {
+        return Ok(());
+    }
+    let done = upkeep::refresh_above(store, &missed, None);
+    store.note_change();
+    done
+}
+
+/// What consolidated entries and the documents themselves do not agree on, a line for each node or document.
+fn differences(listed: &Map, fresh: &Map) -> Vec<String> {
+    // Writers differ in what they leave out where it says nothing.
+    let plain = |value: &Value| {
+        let mut value = value.clone();
+        if let Some(object) = value.as_object_mut() {
+            object.shift_remove(v3::CONSOLIDATED);
+            object.retain(|name, member| name != "attributes" || member.as_object().is_none_or(|all| !all.is_empty()));
+        }
+        value
+    };
+    let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
+    let mut lines = Vec::new();
+    for (key, value) in fresh {
+        match listed.get(key) {
+            None => lines.push(format!("{key} is not listed")),
+            Some(old) if plain(old) != plain(value) => lines.push(format!("{key} is listed with other contents")),
+            Some(_) => {}
+        }
+    }
+    lines.extend(
+        listed
+            .iter()
+            .filter(|(key, value)| !fresh.contains_key(key) && !is_empty(value))
+            .map(|(k, _)| format!("{k} is listed and not there")),
+    );
+    lines
+}
+
+/// The consolidated entries of all nodes below a v3 group.
+pub(super) fn collect_v3(store: &Store, group: &str) -> Result<Map> {
+    let mut entries = Map::new();
+    for found in walk_fresh(store, group, Format::V3)? {
+        entries.insert(path::relative(group, &found.path).into(), consolidated::entry_v3(found.node?.document));
+    }
+    Ok(entries)
+}
+
+/// The consolidated entries of a v2 group and of all nodes below it.
+pub(super) fn collect_v2(store: &Store, group: &str) -> Result<Map> {
+    let mut entries = Map::new();
+    if let Some(found) = lookup::find_v2(store, group)? {
+        upkeep::insert_v2(store, &mut entries, group, group, found)?;
+    }
+    for found in walk_fresh(store, group, Format::V2)? {
+        upkeep::insert_v2(store, &mut entries, group, &found.path, found.node?)?;
+    }
+    Ok(entries)
+}
+
+/// All nodes of one version below a group, from their own documents.
+fn walk_fresh(store: &Store, group: &str, format: Format) -> Result<Vec<Found>> {
+    let wanted = Wanted { depth: usize::MAX, attributes: format == Format::V2, format: Some(format) };
+    let all = walk::walk(store, Place::new(group, format, None).fresh(), wanted)?;
+    if let Some(deep) = all.iter().find(|found| found.path.len() > MAX_KEY) {
+        bail!(Limit, "the hierarchy is too deep: {:?} has more than {MAX_KEY} bytes", deep.path);
+    }
+    Ok(all)
+}

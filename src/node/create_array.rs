@@ -1,0 +1,104 @@
+//! Creating an array: what is in its way, and its documents, the one that makes it an array last.
+
+use super::context::not_finite;
+use super::document::{self, array_document};
+use super::{Array, Create, NodeKind, Spec, Store, draft, hierarchy, path, transform, upkeep};
+use crate::error::{ErrorKind, Result};
+use crate::metadata::{ArrayMeta, Format, Map, json, v2};
+use crate::store::{Condition, SharedStore};
+use std::sync::Arc;
+
+impl Array {
+    /// Creates an array, and the groups above it that are missing. Its document is written last.
+    pub fn create(store: &Store, path: &str, spec: &Spec, how: Create) -> Result<Array> {
+        store.check_writable()?;
+        draft::refuse(store)?;
+        let path = path::normalize(path)?;
+        path::check_new(&path)?;
+        let enclosing = if spec.needs_format() { hierarchy::enclosing_format(store, &path)? } else { None };
+        let (meta, attributes) = spec.resolve(enclosing)?;
+        if !store.context().allows_non_finite() && attributes.values().any(json::has_non_finite) {
+            return Err(not_finite("an attribute", ErrorKind::Argument).at_field("attributes"));
+        }
+        if let Some(array) = existing(store, &path, &meta, how)? {
+            return Ok(array);
+        }
+        let mut changed = hierarchy::ensure_ancestors(store, &path, meta.format)?;
+        let replaced = {
+            let _lock = document::lock_place(store, &path)?;
+            if let Some(array) = existing(store, &path, &meta, how)? {
+                return Ok(array);
+            }
+            let replaced = hierarchy::clear(store, &path)?;
+            erase_leftovers(store, &path, &meta)?;
+            write_documents(store, &path, &meta, &attributes)?;
+            replaced
+        };
+        changed.push(path.clone());
+        upkeep::after_change(store, &changed, replaced.then_some(path.as_str()))?;
+        let named = meta.dimension_names.iter().flatten().any(Option::is_some) || attributes.contains_key(v2::DIMENSIONS);
+        store.note_named(&path, named);
+        Array::new(store, path, meta, None, false)
+    }
+}
+
+/// Looks for a node at `path`: returns the array to use instead of a new one, or `None` if nothing is in the way, or an error.
+fn existing(store: &Store, path: &str, wanted: &ArrayMeta, how: Create) -> Result<Option<Array>> {
+    if how == Create::Overwrite {
+        return Ok(None);
+    }
+    let Some(found) = hierarchy::found_on_create(store, path)? else { return Ok(None) };
+    let kind = found.kind;
+    if how == Create::New || kind != NodeKind::Array {
+        return Err(hierarchy::exists(store, path, kind, ""));
+    }
+    let array = Array::quietly(store, path.to_string(), found)?;
+    match array.state().meta.difference(wanted) {
+        None => Ok(Some(array)),
+        Some(text) => Err(hierarchy::exists(store, path, kind, &format!(" with {text}"))),
+    }
+}
+
+/// Erases chunks without a document at the keys of the new array, which a kill while erasing leaves behind: they would be taken for the new
+/// array's. Touches nothing else.
+fn erase_leftovers(store: &Store, path: &str, meta: &ArrayMeta) -> Result<()> {
+    let (plain, chunks) = (store.shared(), transform::chunk_store(store, path, meta)?);
+    erase_chunks(plain, path, meta)?;
+    if Arc::ptr_eq(plain, &chunks) { Ok(()) } else { erase_chunks(&chunks, path, meta) }
+}
+
+fn erase_chunks(shared: &SharedStore, path: &str, meta: &ArrayMeta) -> Result<()> {
+    let prefix = path::prefix(path);
+    if !shared.capabilities().listable {
+        return Ok(());
+    }
+    let is_chunk = |tail: &str| meta.keys.parse(tail, meta.shape.len()).is_some();
+    let listing = shared.list_dir(&prefix)?;
+    let mut found: Vec<String> = listing.keys.iter().filter(|tail| is_chunk(tail)).map(|tail| format!("{prefix}{tail}")).collect();
+    // Other folders cannot hold chunks, and may be large.
+    for folder in listing.prefixes.iter().filter(|name| *name == "c" || name.bytes().all(|b| b.is_ascii_digit())) {
+        shared.list(&format!("{prefix}{folder}/"), &mut |key| {
+            if key.strip_prefix(&prefix).is_some_and(is_chunk) {
+                found.push(key.to_string());
+            }
+            Ok(())
+        })?;
+    }
+    for key in found {
+        shared.erase(&key).map_err(|e| e.at_key(key))?;
+    }
+    Ok(())
+}
+
+/// Writes the documents of a new array, the one that makes it an array last.
+pub(super) fn write_documents(store: &Store, path: &str, meta: &ArrayMeta, attributes: &Map) -> Result<()> {
+    if meta.format == Format::V2 {
+        let key = path::join(path, v2::ATTRIBUTES);
+        if attributes.is_empty() {
+            store.shared().erase(&key).map_err(|e| e.at_key(&key))?;
+        } else {
+            document::publish(store, &key, attributes, Condition::None)?;
+        }
+    }
+    hierarchy::publish_new(store, path, array_document(meta.format), &meta.document)
+}

@@ -1,0 +1,98 @@
+//! An open node of either kind.
+
+use super::{Array, Attributes, Group, NodeKind, Store, lookup, path};
+use crate::error::Result;
+use crate::metadata::{Dialect, Format};
+
+/// An open node of either kind.
+pub enum Node {
+    /// An array.
+    Array(Array),
+    /// A group.
+    Group(Group),
+}
+
+impl Node {
+    /// Opens the node at `path`, whatever its kind.
+    pub fn open(store: &Store, path: &str) -> Result<Node> {
+        let path = path::normalize(path)?;
+        let found = lookup::require(store, &path, NodeKind::None)?;
+        if found.kind == NodeKind::Array {
+            Array::from_stored(store, path, found).map(Node::Array)
+        } else {
+            Group::from_stored(store, path, found).map(Node::Group)
+        }
+    }
+
+    /// The attributes.
+    pub fn attributes(&self) -> &Attributes {
+        match self {
+            Node::Array(array) => array.attributes(),
+            Node::Group(group) => group.attributes(),
+        }
+    }
+
+    /// The path in the store; empty for the root.
+    pub fn path(&self) -> &str {
+        match self {
+            Node::Array(array) => array.path(),
+            Node::Group(group) => group.path(),
+        }
+    }
+
+    /// The version of the document.
+    pub fn format(&self) -> Format {
+        match self {
+            Node::Array(array) => array.format(),
+            Node::Group(group) => group.format(),
+        }
+    }
+
+    /// Of which draft of version 3 the node is, if of any.
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            Node::Array(array) => array.dialect(),
+            Node::Group(group) => group.dialect(),
+        }
+    }
+
+    /// The document as JSON, with the attributes as this handle knows them.
+    pub fn metadata_json(&self) -> String {
+        match self {
+            Node::Array(array) => array.metadata_json(),
+            Node::Group(group) => group.metadata_json(),
+        }
+    }
+
+    /// The metadata as bytes that [`Node::import`] reads; of a group with those of everything below it.
+    pub fn export(&self) -> Result<Vec<u8>> {
+        match self {
+            Node::Array(array) => array.export(),
+            Node::Group(group) => group.export(),
+        }
+    }
+
+    /// Reads the documents again: the handle knows what they say now.
+    pub fn refresh(&self) -> Result<()> {
+        match self {
+            Node::Array(array) => array.refresh(),
+            Node::Group(group) => group.refresh(),
+        }
+    }
+
+    /// Stores what waits to be written, and makes durable what was written, as far as the store's mode promises it.
+    pub fn flush(&self) -> Result<()> {
+        match self {
+            Node::Array(array) => array.flush(),
+            Node::Group(group) => group.flush(),
+        }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        match self {
+            Node::Array(array) => array.store(),
+            Node::Group(group) => group.store(),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Finding the documents of nodes: of one, or of many at once, side by side over a store with latency; and what is there instead of one.
+
+use super::stored::Stored;
+use super::{NodeKind, Store, draft, path};
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY};
+use crate::metadata::json::splice::Object;
+use crate::metadata::odd::{self, Note, Weight};
+use crate::metadata::{Format, Map, json, v2, v3};
+use crate::store::{get, get_many};
+
+/// The document at a path: `zarr.json` before `.zarray` before `.zgroup`, unless the store's options want one version (V2-33),
+/// before those of a draft of version 3. Malformed JSON is an error.
+pub(super) fn find(store: &Store, path: &str) -> Result<Option<Stored>> {
+    find_with(store, path, false)
+}
+
+/// Returns whether a node has a document at `path`, where [`find`] would read it; ignores hierarchies of the first draft.
+pub(super) fn is_there(store: &Store, path: &str) -> Result<bool> {
+    let names: &[&str] = match store.options().format {
+        Some(Format::V3) => &[v3::DOCUMENT],
+        Some(Format::V2) => &[v2::ARRAY, v2::GROUP],
+        None => &[v3::DOCUMENT, v2::ARRAY, v2::GROUP],
+    };
+    for name in names {
+        let key = path::join(path, name);
+        if key.len() > MAX_KEY {
+            return Err(err!(Limit, "the hierarchy is too deep: its path has more than {MAX_KEY} bytes"));
+        }
+        if store.shared().stamp(&key).map_err(|e| e.at_key(key))?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Finds a document like [`find`], but leaves out the metadata consolidated in a `zarr.json`, which is cheaper if they are large.
+pub(super) fn find_bare(store: &Store, path: &str) -> Result<Option<Stored>> {
+    find_with(store, path, true)
+}
+
+fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<Stored>> {
+    if store.shared().capabilities().latency {
+        // All of them at once: one round trip.
+        let found = find_many(store, &[path.to_string()], false, store.options().format);
+        return found.into_iter().next().unwrap_or(Ok(None));
+    }
+    if store.options().format == Some(Format::V2) {
+        return find_v2(store, path);
+    }
+    match find_v3_with(store, path, bare) {
+        Ok(Some(found)) => {
+            note_root(store, path);
+            return Ok(Some(found));
+        }
+        Err(e) if path.is_empty() && e.kind() == ErrorKind::Unsupported && draft::entry(store)?.is_some() => {}
+        Err(e) => return Err(e),
+        Ok(None) => {}
+    }
+    if store.options().format.is_none()
+        && let Some(found) = find_v2(store, path)?
+    {
+        note_root(store, path);
+        return Ok(Some(found));
+    }
+    draft::find(store, path)
+}
+
+/// Notes, if `path` is the root, that its document is not of a draft, so that it is not looked at again.
+fn note_root(store: &Store, path: &str) {
+    if path.is_empty() {
+        store.set_no_draft();
+    }
+}
+
+/// Reads the `zarr.json` at a path, or `None` if it is missing. A draft's entry point is an error of kind `Unsupported`.
+pub(super) fn find_v3(store: &Store, path: &str) -> Result<Option<Stored>> {
+    find_v3_with(store, path, false)
+}
+
+/// Reads the `zarr.json` at a path like [`find_v3`]; with `bare`, without the consolidated metadata in it.
+fn find_v3_with(store: &Store, path: &str, bare: bool) -> Result<Option<Stored>> {
+    let (key, as_of) = (path::join(path, v3::DOCUMENT), store.changes());
+    let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(None) };
+    let text = if bare { Object::document(&bytes, &[]).map(|document| document.without(v3::CONSOLIDATED)) } else { None };
+    Stored::from_bytes(store, v3::DOCUMENT, key, text.as_deref().unwrap_or(&bytes), as_of).map(Some)
+}
+
+/// Reads the `.zarray` or `.zgroup` at a path, or `None` if there is neither.
+pub(super) fn find_v2(store: &Store, path: &str) -> Result<Option<Stored>> {
+    for name in [v2::ARRAY, v2::GROUP] {
+        let (key, as_of) = (path::join(path, name), store.changes());
+        if let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? {
+            return Stored::from_bytes(store, name, key, &bytes, as_of).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Finds the document at each path, of `format` or of either version, like [`find`] for one path after the other. With
+/// `attributes`, those of v2 nodes are read, too.
+pub(super) fn find_many(store: &Store, paths: &[String], attributes: bool, format: Option<Format>) -> Vec<Result<Option<Stored>>> {
+    if !store.shared().capabilities().latency {
+        let find = |path: &String| match format {
+            _ if format == store.options().format => find(store, path),
+            Some(Format::V2) => find_v2(store, path),
+            _ => find_v3(store, path),
+        };
+        return paths.iter().map(|path| with_attributes(store, path, find(path), attributes)).collect();
+    }
+    let as_of = store.changes();
+    let names: &[&str] = match format {
+        Some(Format::V3) => &[v3::DOCUMENT],
+        Some(Format::V2) => &[v2::ARRAY, v2::GROUP, v2::ATTRIBUTES],
+        None => &[v3::DOCUMENT, v2::ARRAY, v2::GROUP, v2::ATTRIBUTES],
+    };
+    // One round trip: whichever version it is, its documents are asked for.
+    let names = if attributes { names } else { names.strip_suffix(&[v2::ATTRIBUTES]).unwrap_or(names) };
+    let keys = paths.iter().flat_map(|path| names.iter().map(|name| path::join(path, name)));
+    let keys: Vec<String> = keys.collect();
+    let mut read = get_many(store.shared(), &keys, MAX_CONSOLIDATED).into_iter();
+    let of_path = |path: &String| {
+        let mut found = Vec::with_capacity(names.len());
+        names.iter().for_each(|name| found.extend(read.next().map(|bytes| (*name, bytes))));
+        choose(store, path, found, as_of)
+    };
+    let mut all: Vec<_> = paths.iter().map(of_path).collect();
+    for (path, found) in paths.iter().zip(&mut all) {
+        // Like `find`, looks for hierarchies of a draft, which the root tells.
+        let unknown = match found {
+            Ok(None) => format == store.options().format && format != Some(Format::V2) && !store.is_no_draft(),
+            Err(e) => path.is_empty() && e.kind() == ErrorKind::Unsupported,
+            Ok(Some(_)) => false,
+        };
+        if unknown {
+            *found = match draft::find(store, path) {
+                Ok(None) => continue,
+                other => other,
+            };
+        }
+    }
+    all
+}
+
+/// The node that documents make: `zarr.json` before `.zarray` before `.zgroup`.
+fn choose(store: &Store, path: &str, found: Vec<(&str, Result<Option<Vec<u8>>>)>, as_of: u64) -> Result<Option<Stored>> {
+    let (mut node, mut attributes) = (None, None);
+    for (name, bytes) in found {
+        if name == v2::ATTRIBUTES {
+            attributes = Some(bytes);
+        } else if node.is_none()
+            && let Some(bytes) = bytes?
+        {
+            let limit = if name == v3::DOCUMENT { MAX_CONSOLIDATED } else { MAX_DOCUMENT };
+            let key = path::join(path, name);
+            if bytes.len() > limit {
+                return Err(err!(Limit, "found {} bytes, the limit is {limit}", bytes.len()).at_key(key));
+            }
+            node = Some(Stored::from_bytes(store, name, key, &bytes, as_of)?);
+        }
+    }
+    let Some(mut node) = node else { return Ok(None) };
+    note_root(store, path);
+    if node.format == Format::V2
+        && let Some(bytes) = attributes
+        && !store.context().watches()
+    {
+        let key = path::join(path, v2::ATTRIBUTES);
+        node.attributes = Some(match bytes? {
+            Some(bytes) => v2::parse_attributes(&bytes).map_err(|e| e.at_key(key))?,
+            None => Default::default(),
+        });
+    }
+    Ok(Some(node))
+}
+
+fn with_attributes(store: &Store, path: &str, found: Result<Option<Stored>>, wanted: bool) -> Result<Option<Stored>> {
+    let mut found = found?;
+    if let Some(stored) = &mut found
+        && wanted
+        && stored.format == Format::V2
+        // The oddities in them are reported when they are first asked for.
+        && !store.context().watches()
+    {
+        stored.attributes = Some(attributes_v2(store, path)?);
+    }
+    Ok(found)
+}
+
+/// Whether an error says that a document is there but cannot be understood (rather than that it cannot be had).
+pub(super) fn is_misunderstood(e: &Error) -> bool {
+    use ErrorKind::*;
+    matches!(e.kind(), Metadata | Unsupported | Extension | Limit | Rank)
+}
+
+/// Reads attributes like [`attributes_v2`], and reports their oddities to the context.
+pub(super) fn reported_attributes_v2(store: &Store, path: &str) -> Result<Map> {
+    let context = store.context();
+    if !context.watches() {
+        return attributes_v2(store, path);
+    }
+    let key = path::join(path, v2::ATTRIBUTES);
+    let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { return Ok(Map::new()) };
+    let attributes = v2::parse_attributes(&bytes).map_err(|e| e.at_key(&key))?;
+    let mut notes = odd::in_text(&bytes);
+    if bytes.is_empty() {
+        notes.push(Note::new(Weight::Odd, "HD-19", "the document is empty and taken as {}"));
+    }
+    notes.extend(odd::in_attributes(&attributes));
+    context.report(&key, &notes)?;
+    Ok(attributes)
+}
+
+/// Reads the `.zattrs` of a node; none is an empty object.
+pub(super) fn attributes_v2(store: &Store, path: &str) -> Result<Map> {
+    let key = path::join(path, v2::ATTRIBUTES);
+    match get(&**store.shared(), &key, MAX_DOCUMENT)? {
+        Some(bytes) => v2::parse_attributes(&bytes).map_err(|e| e.at_key(key)),
+        None => Ok(Map::new()),
+    }
+}
+
+/// The error of a node that is not there: what was looked for, and what the nearest existing node above it holds.
+pub(super) fn not_found(store: &Store, path: &str, what: &str) -> Error {
+    let place = store.shared().describe();
+    if let Some(key) = version_1(store, path) {
+        return err!(Unsupported, "{} of {place} is an array of Zarr version 1, which is not supported", path::display(path)).at_key(key);
+    }
+    if path.is_empty() {
+        return err!(NotFound, "no {what} in {place}: there is none of zarr.json, .zarray and .zgroup");
+    }
+    let nothing = |more: &str| err!(NotFound, "no {what} {path} in {place}{more}");
+    for above in path::ancestors(path).into_iter().rev() {
+        let Ok(Some(found)) = find(store, above) else { continue };
+        let shown = if above.is_empty() { "it" } else { above };
+        if found.kind == NodeKind::Array {
+            return nothing(&format!("; {} is an array", path::display(above)));
+        }
+        let wanted = path::segments(path::relative(above, path)).next().unwrap_or_default();
+        let Ok(names) = child_names(store, above) else { return nothing("") };
+        if names.is_empty() {
+            return nothing(&format!("; {shown} is empty"));
+        }
+        return nothing(&format!("; {shown} has {}", path::near(names.iter().map(String::as_str), wanted)));
+    }
+    nothing("; nor is there a group above it")
+}
+
+/// The key of the document of an array of version 1 at that path (SY-01).
+fn version_1(store: &Store, path: &str) -> Option<String> {
+    let key = path::join(path, "meta");
+    let bytes = get(&**store.shared(), &key, MAX_DOCUMENT).ok()??;
+    let format = json::parse_object(&bytes, MAX_DOCUMENT).ok()?.get("zarr_format")?.as_u64()?;
+    (format == 1).then_some(key)
+}
+
+/// The names of sub-prefixes that hold a node's document, readable or not.
+fn child_names(store: &Store, path: &str) -> Result<Vec<String>> {
+    /// So many names are looked at, at most, for the sake of an error's message.
+    const LOOKED_AT: usize = 1000;
+    let mut names = draft::names_below(store, path)?;
+    names.truncate(LOOKED_AT);
+    names.retain(|name| !name.starts_with("__") && !matches!(find(store, &path::join(path, name)), Ok(None)));
+    Ok(names)
+}
+
+/// Finds the node at `path`, or returns an error that says what is there instead.
+pub(super) fn require(store: &Store, path: &str, wanted: NodeKind) -> Result<Stored> {
+    let what = match wanted {
+        NodeKind::Array => "array",
+        NodeKind::Group => "group",
+        NodeKind::None | NodeKind::Unknown => "node",
+    };
+    let found = find(store, path)?.ok_or_else(|| not_found(store, path, what))?;
+    match (wanted, found.kind) {
+        (NodeKind::Array, NodeKind::Group) => {
+            bail!(NodeKind, "{} of {} is a group, not an array; open it as a group", path::display(path), store.shared().describe())
+        }
+        (NodeKind::Group, NodeKind::Array) => {
+            bail!(NodeKind, "{} of {} is an array, not a group; open it as an array", path::display(path), store.shared().describe())
+        }
+        _ => Ok(found),
+    }
+}

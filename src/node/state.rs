@@ -1,0 +1,206 @@
+//! What is known of an open array at one moment: its document, and what the engine needs to read and write its chunks.
+
+use super::document::array_document;
+use super::{Store, draft, path, transform};
+use crate::codec::BoundChain;
+use crate::codec::chain::Chain;
+use crate::dtype::DataType;
+use crate::dtype::foreign::Calls;
+use crate::dtype::variable::Item;
+use crate::engine::pool::Pool;
+use crate::engine::stats::Counters;
+use crate::engine::{self, ArrayCache, BoundArray, ByShape, Lenient, WriteBack};
+use crate::error::{ErrorKind, Result};
+use crate::grid::Grid;
+use crate::grid::key::{KeyEncoding, Separator};
+use crate::grid::own;
+use crate::limits::Dims;
+use crate::metadata::{ArrayMeta, Dialect, Format, number_list};
+use crate::store::SharedStore;
+use std::sync::Arc;
+
+/// How this handle treats its chunks, whatever the document says.
+#[derive(Clone, Default)]
+pub(super) struct Handling {
+    /// Chunks that hold only the fill value are stored all the same.
+    pub write_fill_chunks: bool,
+    /// Where decoded chunks are kept for reading.
+    pub cache: Option<ArrayCache>,
+    /// Where parts of chunks wait to be written.
+    pub write_back: Option<Arc<WriteBack>>,
+}
+
+/// What is known of an array at one moment: its document, and what the engine needs.
+pub(super) struct State {
+    pub meta: ArrayMeta,
+    /// An error where a codec is not supported: metadata and attributes are of use all the same.
+    pub bound: Result<Arc<BoundArray>>,
+    pub inner_chunk: Dims,
+    /// In front of every chunk's key, and the keys behind that.
+    pub chunks: (String, KeyEncoding),
+    /// Where the chunks are: the store, or storage transformers over it.
+    pub chunk_store: SharedStore,
+    /// The document does not say how the chunks' keys are, and it was found that they are nested.
+    pub guessed: bool,
+    /// Keeps the functions of a registered data type and chunk key encoding for as long as the array is open.
+    functions: Functions,
+}
+
+type Functions = (Option<Arc<dyn Calls>>, Option<Arc<dyn own::Calls>>);
+
+impl State {
+    pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling) -> Result<State> {
+        let guessed = separator_is_open(&meta) && choose_separator(store, path, &mut meta)?;
+        let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len());
+        let fill_bytes: Arc<[u8]> = meta.fill.element(meta.data_type).as_slice().into();
+        let fill = match meta.data_type.is_variable() {
+            true => Item::new(&fill_bytes).to_element(),
+            false => meta.fill.element(meta.data_type),
+        };
+        let inner_chunk = chain.as_ref().ok().and_then(Chain::inner_shape).unwrap_or_else(|| meta.grid.largest(&meta.shape));
+        let chunks = match meta.dialect {
+            Dialect::D0 => draft::chunks(store, path, &meta)?,
+            Dialect::Final | Dialect::D2 => (path::prefix(path), meta.keys),
+        };
+        let chain = if store.options().verify { chain } else { chain.map(|chain| chain.unverified()) };
+        // Functions of the program that may not run anywhere keep the whole work in the calling thread.
+        let functions = (
+            if let DataType::Foreign(registered) = meta.data_type { Some(registered.calls()?) } else { None },
+            if let KeyEncoding::Own(registered) = meta.keys { Some(registered.calls()?) } else { None },
+        );
+        let chunk_store = transform::chunk_store(store, path, &meta)?;
+        let any_thread = functions.1.as_ref().is_none_or(|keys| keys.any_thread())
+            && chunk_store.any_thread()
+            && chain.as_ref().map_or(true, |chain| chain.any_thread());
+        let clipped = chain.as_ref().ok().filter(|_| store.options().clipped).map(|chain| Arc::new(chain.clone()));
+        let bound = match chain.and_then(|chain| Ok((bind_largest(&chain, &meta.grid, &meta.shape)?, chain))) {
+            Ok((bound, chain)) => Ok(Arc::new(BoundArray {
+                store: chunk_store.clone(),
+                prefix: chunks.0.clone(),
+                shape: meta.shape.clone(),
+                grid: meta.grid.clone(),
+                keys: chunks.1,
+                data_type: meta.data_type.in_memory(),
+                chain: Arc::new(bound),
+                fill,
+                fill_bytes,
+                by_shape: meta.grid.regular_shape().is_none().then(|| ByShape::new(chain)),
+                store_fill_chunks: handling.write_fill_chunks || !meta.fill.defined,
+                pool: if any_thread { store.context().pool.clone() } else { Pool::new(1) },
+                locks: store.context().chunk_locks.clone(),
+                open_shards: Arc::default(),
+                lenient: Lenient { empty_is_missing: store.options().empty_is_missing, clipped },
+                stats: store.stats().clone(),
+                cache: handling.cache.clone(),
+                write_back: handling.write_back.clone(),
+            })),
+            Err(e) if matches!(e.kind(), ErrorKind::Unsupported | ErrorKind::Extension | ErrorKind::Limit) => Err(e),
+            Err(e) => return Err(e),
+        };
+        Ok(State { meta, bound, inner_chunk, chunks, chunk_store, guessed, functions })
+    }
+
+    /// Returns this state with its work counted in `stats`.
+    pub fn counting(mut self, stats: &Arc<Counters>) -> State {
+        if let Ok(bound) = &mut self.bound
+            && let Some(bound) = Arc::get_mut(bound)
+        {
+            bound.stats = stats.clone();
+        }
+        self
+    }
+
+    /// Returns a state of this array with the lengths `shape`, on a regular grid: nothing else depends on them.
+    pub fn with_shape(&self, shape: &[u64]) -> State {
+        self.like(self.meta.clone(), self.bound.clone()).into_shape(shape)
+    }
+
+    /// Turns this state, which nothing else refers to, into one with the lengths `shape`.
+    pub fn into_shape(mut self, shape: &[u64]) -> State {
+        self.meta.shape = Dims::from_slice(shape);
+        self.meta.document.insert("shape".into(), number_list(shape));
+        if let Ok(bound) = &mut self.bound {
+            Arc::make_mut(bound).shape = Dims::from_slice(shape);
+        }
+        self
+    }
+
+    /// Makes a state with another document and other settings, for chunks in the places of these.
+    pub fn like(&self, meta: ArrayMeta, bound: Result<Arc<BoundArray>>) -> State {
+        State {
+            meta,
+            bound,
+            inner_chunk: self.inner_chunk.clone(),
+            chunks: self.chunks.clone(),
+            chunk_store: self.chunk_store.clone(),
+            guessed: self.guessed,
+            functions: self.functions.clone(),
+        }
+    }
+
+    /// What the engine needs, or why it cannot be had.
+    pub fn bound(&self, path: &str) -> Result<Arc<BoundArray>> {
+        self.bound.clone().map_err(|e| match self.meta.dialect {
+            Dialect::D0 => e.at_key(path::display(path)),
+            Dialect::Final | Dialect::D2 => e.at_key(path::join(path, array_document(self.meta.format))),
+        })
+    }
+
+    /// What the extents of chunks must be multiples of.
+    pub fn multiple(&self) -> Dims {
+        match &self.bound {
+            Ok(bound) if matches!(*bound.chain, BoundChain::Sharded(_)) => self.inner_chunk.clone(),
+            _ => Dims::from_elem(1, self.meta.shape.len()),
+        }
+    }
+}
+
+/// Stores what waits to be written.
+pub(super) fn store_waiting(bound: &Arc<BoundArray>) -> Result<()> {
+    match &bound.write_back {
+        Some(kept) => engine::flush(bound, kept, None),
+        None => Ok(()),
+    }
+}
+
+/// The chain, bound to the shape of the largest chunk, where every chunk of the array can be bound: an inner chunk must divide all of them.
+pub(super) fn bind_largest(chain: &Chain, grid: &Grid, shape: &[u64]) -> Result<BoundChain> {
+    let largest = grid.largest(shape);
+    for (d, &inner) in chain.inner_shape().iter().flatten().enumerate() {
+        if let Some(extent) = grid.odd_extent(d, shape[d], inner) {
+            let mut odd = largest.clone();
+            odd[d] = extent;
+            chain.bind(&odd)?;
+        }
+    }
+    chain.bind(&largest)
+}
+
+/// Whether a v2 document leaves open how the keys of its chunks are, and it makes a difference.
+fn separator_is_open(meta: &ArrayMeta) -> bool {
+    let said = meta.document.get("dimension_separator").is_some_and(|value| !value.is_null());
+    meta.format == Format::V2 && meta.dialect == Dialect::Final && meta.shape.len() > 1 && !said
+}
+
+/// Uses the separator of the store's options; else "/" if chunks are in folders and no chunk is stored flat, as some early writers
+/// left them without saying so (HD-11). Returns whether it was found this way.
+fn choose_separator(store: &Store, path: &str, meta: &mut ArrayMeta) -> Result<bool> {
+    if let Some(separator) = store.options().separator {
+        meta.keys = KeyEncoding::V2(separator);
+        return Ok(false);
+    }
+    let (shared, prefix) = (store.shared(), path::prefix(path));
+    let mut first = prefix.clone();
+    meta.keys.push(meta.shape.iter().map(|_| 0), &mut first);
+    if !shared.capabilities().listable || shared.open(&first).map_err(|e| e.at_key(&first))?.is_some() {
+        return Ok(false);
+    }
+    let listing = shared.list_dir(&prefix)?;
+    let is_flat = |key: &String| meta.keys.parse(key, meta.shape.len()).is_some();
+    let is_folder = |name: &String| KeyEncoding::V2(Separator::Dot).parse(name, 1).is_some();
+    let nested = listing.prefixes.iter().any(is_folder) && !listing.keys.iter().any(is_flat);
+    if nested {
+        meta.keys = KeyEncoding::V2(Separator::Slash);
+    }
+    Ok(nested)
+}

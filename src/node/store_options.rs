@@ -1,0 +1,148 @@
+//! How a store is used: its options, from their names and texts.
+
+use crate::error::{Result, bail};
+use crate::grid::key::Separator;
+use crate::metadata::{Format, Value, json};
+use crate::store::remote::RemoteOptions;
+
+/// When consolidated metadata are written without being asked for. Those that are there are kept in step with every change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consolidate {
+    /// Never.
+    Never,
+    /// When the program closes the store or the group, where arrays with named dimensions were made: xarray warns without them.
+    Named,
+    /// When the program closes the store or the group, if it has made nodes.
+    Close,
+    /// With the first change on, and in step with every further one.
+    Step,
+}
+
+/// Whether NCZarr's keys are written when the program closes the store or the group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nczarr {
+    /// Never.
+    Off,
+    /// Where they are already: netCDF-C finds nodes by them.
+    Keep,
+    /// In every hierarchy of version 2.
+    On,
+}
+
+/// How a store is used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Whether groups use their consolidated metadata.
+    pub consolidated: bool,
+    /// When consolidated metadata are written without being asked for.
+    pub consolidate: Consolidate,
+    /// When NCZarr's keys are written.
+    pub nczarr: Nczarr,
+    /// Only nodes of this version are seen; `None`: version 3 before version 2 if both exist (V2-33).
+    pub format: Option<Format>,
+    /// The separator of v2 arrays whose documents do not say; `None`: as it is found (HD-11).
+    pub separator: Option<Separator>,
+    /// Whether chunks of no bytes are missing chunks (HD-20).
+    pub empty_is_missing: bool,
+    /// Whether chunks at the edge may be stored without the part that is outside of the array (HD-21).
+    pub clipped: bool,
+    /// Whether checksums are verified (HD-34).
+    pub verify: bool,
+    /// Whether members of a `zarr.json` that must be understood and are not are ignored (V3-27).
+    pub ignore_unknown: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            consolidated: true,
+            consolidate: Consolidate::Named,
+            nczarr: Nczarr::Keep,
+            format: None,
+            separator: None,
+            empty_is_missing: false,
+            clipped: false,
+            verify: true,
+            ignore_unknown: false,
+        }
+    }
+}
+
+impl Options {
+    /// Sets one option from its texts; returns false if no option has that name.
+    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<bool> {
+        let one_of = |no: &str, yes: &str| match value {
+            v if v == no => Ok(false),
+            v if v == yes => Ok(true),
+            other => bail!(Argument, "the option {name:?} is {other:?}, expected {no:?} or {yes:?}"),
+        };
+        match name {
+            "consolidated" => self.consolidated = one_of("never", "auto")?,
+            "empty_chunks" => self.empty_is_missing = one_of("error", "missing")?,
+            "clipped_chunks" => self.clipped = one_of("error", "read")?,
+            "checksums" => self.verify = one_of("ignore", "verify")?,
+            "unknown_members" => self.ignore_unknown = one_of("error", "ignore")?,
+            "consolidate" => {
+                self.consolidate = match value {
+                    "never" => Consolidate::Never,
+                    "named" => Consolidate::Named,
+                    "close" => Consolidate::Close,
+                    "step" => Consolidate::Step,
+                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"never\", \"named\", \"close\" or \"step\""),
+                }
+            }
+            "nczarr" => {
+                self.nczarr = match value {
+                    "off" => Nczarr::Off,
+                    "keep" => Nczarr::Keep,
+                    "on" => Nczarr::On,
+                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"off\", \"keep\" or \"on\""),
+                }
+            }
+            "zarr_format" => {
+                self.format = match value {
+                    "auto" => None,
+                    "2" => Some(Format::V2),
+                    "3" => Some(Format::V3),
+                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"auto\", \"2\" or \"3\""),
+                }
+            }
+            "dimension_separator" => {
+                self.separator = match value {
+                    "auto" => None,
+                    "." => Some(Separator::Dot),
+                    "/" => Some(Separator::Slash),
+                    other => bail!(Argument, "the option {name:?} is {other:?}, expected \"auto\", \".\" or \"/\""),
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// The names of all options, for messages.
+pub(super) const OPTIONS: &str = "one of \"cloud.…\", \"file.sync\", \"consolidated\", \"consolidate\", \"nczarr\", \"zarr_format\", \"dimension_separator\", \"empty_chunks\", \"clipped_chunks\", \"checksums\" or \"unknown_members\"";
+
+/// The variable with options of object stores, for calls that take none.
+pub(super) const REMOTE_OPTIONS: &str = "OZARR_CLOUD_OPTIONS";
+
+/// Sets options from a JSON object: those of `cloud.` without the prefix, and others that only the service's client knows.
+pub(super) fn set_remote_json(options: &mut RemoteOptions, text: &str) -> Result<()> {
+    // The parser's own message could show a credential.
+    let Ok(object) = json::parse_object(text.as_bytes(), MAX_OPTIONS) else { bail!(Argument, "expected a JSON object of texts") };
+    for (name, value) in &object {
+        let text = match value {
+            Value::String(text) => text.to_string(),
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            _ => bail!(Argument, "the member {name:?} is no text, number or bool"),
+        };
+        if !options.set(name, &text)? {
+            options.set_named(name, &text);
+        }
+    }
+    Ok(())
+}
+
+/// The maximum number of bytes of options as JSON.
+const MAX_OPTIONS: usize = 1 << 20;

@@ -1,0 +1,115 @@
+//! A node's document as it is stored, and its reading into the model.
+
+use super::{NodeKind, Store};
+use crate::error::{Error, Result, bail};
+use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
+use crate::metadata::draft as drafts;
+use crate::metadata::odd::{self, Note, Weight};
+use crate::metadata::v3::{Document, NodeType};
+use crate::metadata::{ArrayMeta, Dialect, Format, GroupMeta, Map, json, v2, v3};
+
+/// A node's document as it is stored: JSON whose kind of node is known, and no more.
+#[derive(Clone)]
+pub(super) struct Stored {
+    pub format: Format,
+    /// `D0` if it is stored in the layout of that draft; a d2 document is found out when it is parsed.
+    pub dialect: Dialect,
+    pub kind: NodeKind,
+    pub key: String,
+    pub document: Map,
+    /// The count of changes (see `catalog`) before it was read.
+    pub as_of: u64,
+    /// Whether it comes from consolidated metadata, which may be out of date.
+    pub listed: bool,
+    /// v2: the `.zattrs`, where they are known without reading it.
+    pub attributes: Option<Map>,
+    /// The oddities in its bytes, if the context asks for them.
+    pub notes: Vec<Note>,
+}
+
+impl Stored {
+    /// Reads the document `name` from the bytes under its key.
+    pub fn from_bytes(store: &Store, name: &str, key: String, bytes: &[u8], as_of: u64) -> Result<Stored> {
+        let read = || match name {
+            v3::DOCUMENT => read_v3(bytes),
+            v2::ARRAY => Ok((json::parse_object(bytes, MAX_DOCUMENT)?, NodeKind::Array)),
+            _ => Ok((v2::parse_group(bytes)?.document, NodeKind::Group)),
+        };
+        let (document, kind) = read().map_err(|e: Error| e.at_key(&key))?;
+        let format = if name == v3::DOCUMENT { Format::V3 } else { Format::V2 };
+        let (dialect, notes) = (Dialect::Final, oddities(store, bytes));
+        Ok(Stored { format, dialect, kind, key, document, as_of, listed: false, attributes: None, notes })
+    }
+
+    /// Reads the document into the model, as the store's options say.
+    pub fn parse(self, store: &Store) -> Result<Document> {
+        if store.options().ignore_unknown && self.format == Format::V3 && self.dialect == Dialect::Final {
+            return self.parse_known();
+        }
+        let Stored { format, dialect, kind, key, document, .. } = self;
+        let parsed = match (format, kind) {
+            (_, NodeKind::Array) if dialect == Dialect::D0 => drafts::array_from(document).map(Box::new).map(Document::Array),
+            _ if dialect == Dialect::D0 => drafts::group_from(document).map(Document::Group),
+            (Format::V3, NodeKind::Array) => drafts::array_from_v3(document).map(Box::new).map(Document::Array),
+            (Format::V3, _) => v3::group_from(document).map(Document::Group),
+            (Format::V2, NodeKind::Array) => v2::array_from(document).map(Box::new).map(Document::Array),
+            (Format::V2, _) => Ok(Document::Group(GroupMeta { format, dialect, document })),
+        };
+        parsed.map_err(|e| e.at_key(key))
+    }
+
+    /// Reads the document like [`Stored::parse`] in version 3, but ignores unknown members that must be understood; keeps it whole.
+    fn parse_known(self) -> Result<Document> {
+        let Stored { kind, key, document, .. } = self;
+        let parsed = if kind == NodeKind::Array {
+            let known = v3::without_unknown(NodeType::Array, &document);
+            v3::array_from(known).map(|meta| Document::Array(Box::new(ArrayMeta { document, ..meta })))
+        } else {
+            let known = v3::without_unknown(NodeType::Group, &document);
+            v3::group_from(known).map(|meta| Document::Group(GroupMeta { document, ..meta }))
+        };
+        parsed.map_err(|e| e.at_key(key))
+    }
+
+    /// Reports the oddities of the document to the context (see [`Context::report`](super::Context)).
+    pub fn report(&self, store: &Store) -> Result<()> {
+        let context = store.context();
+        if !context.watches() {
+            return Ok(());
+        }
+        let mut notes = self.notes.clone();
+        let is_array = self.kind == NodeKind::Array;
+        notes.extend(match self.dialect {
+            Dialect::D0 => odd::in_draft(is_array, &self.document),
+            Dialect::Final | Dialect::D2 => odd::in_document(self.format, is_array, &self.document),
+        });
+        notes.extend(self.attributes.iter().flat_map(odd::in_attributes));
+        if self.format == Format::V3 && self.dialect != Dialect::D0 && !self.listed {
+            let folder = self.key.strip_suffix(v3::DOCUMENT).unwrap_or_default();
+            let beside = [v2::ARRAY, v2::GROUP].into_iter().find(|name| {
+                // A warning is not worth an error.
+                matches!(store.shared().open(&format!("{folder}{name}")), Ok(Some(_)))
+            });
+            notes.extend(beside.map(|name| Note::new(Weight::Warning, "V2-33", format!("{name} stands beside it and is ignored"))));
+        }
+        context.report(&self.key, &notes)
+    }
+}
+
+/// Returns the oddities in the bytes of a document; empty unless the context asks for them.
+fn oddities(store: &Store, bytes: &[u8]) -> Vec<Note> {
+    if store.context().watches() { odd::in_text(bytes) } else { Vec::new() }
+}
+
+fn read_v3(bytes: &[u8]) -> Result<(Map, NodeKind)> {
+    let document = json::parse_object(bytes, MAX_CONSOLIDATED)?;
+    if drafts::is_entry(&document) {
+        drafts::Entry::from_document(&document)?;
+        bail!(Unsupported, "the root of a hierarchy in a draft of Zarr v3 (d0); open the store there");
+    }
+    let kind = match v3::node_type(&document)? {
+        NodeType::Array => NodeKind::Array,
+        NodeType::Group => NodeKind::Group,
+    };
+    Ok((document, kind))
+}

@@ -1,0 +1,133 @@
+//! Keeping consolidated metadata right: what is done after each change of a node's documents.
+
+use super::stored::Stored;
+use super::{NodeKind, Store, document, lookup, path};
+use crate::error::Result;
+use crate::limits::MAX_CONSOLIDATED;
+use crate::metadata::consolidated::Listed;
+use crate::metadata::{Format, Map, Value, consolidated, json, v2, v3};
+use crate::store::{Condition, get};
+use std::collections::HashMap;
+
+/// Brings the consolidated metadata above a node (and a v2 group's own) up to date after the documents at `paths` changed;
+/// `erased` are paths of which everything went first.
+pub(super) fn after_change(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
+    let done = refresh_above(store, paths, erased);
+    refreshed(store, paths, done)
+}
+
+/// Does what [`after_change`] does after the document of the array at `path` changed: an array has no consolidated metadata of its own, so it
+/// looks for none there.
+pub(super) fn after_array_change(store: &Store, path: &str) -> Result<()> {
+    let paths = [path.to_string()];
+    let done = path::ancestors(path).into_iter().try_for_each(|group| refresh_group(store, group, &[path], None));
+    refreshed(store, &paths, done)
+}
+
+fn refreshed(store: &Store, paths: &[String], done: Result<()>) -> Result<()> {
+    store.note_change();
+    done?;
+    if store.consolidates_each_step() {
+        paths.iter().for_each(|path| store.note_named(path, true));
+        store.consolidate_pending()?;
+    }
+    Ok(())
+}
+
+pub(super) fn refresh_above(store: &Store, paths: &[String], erased: Option<&str>) -> Result<()> {
+    let Some(deepest) = paths.iter().map(String::as_str).chain(erased).max_by_key(|p| p.len()) else { return Ok(()) };
+    let groups: Vec<&str> = path::ancestors(deepest).into_iter().chain([deepest]).collect();
+    for group in groups {
+        let below = |p: &str| p == group || group.is_empty() || p.starts_with(&format!("{group}/"));
+        let paths: Vec<&str> = paths.iter().map(String::as_str).filter(|p| below(p)).collect();
+        let erased = erased.filter(|p| below(p) && *p != group);
+        if !paths.is_empty() || erased.is_some() {
+            refresh_group(store, group, &paths, erased)?;
+        }
+    }
+    Ok(())
+}
+
+/// Brings what one group has consolidated up to date.
+fn refresh_group(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
+    refresh_v3(store, group, paths, erased)?;
+    refresh_v2(store, group, paths, erased)
+}
+
+fn refresh_v3(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
+    let paths: Vec<&str> = paths.iter().copied().filter(|p| *p != group).collect();
+    if paths.is_empty() && erased.is_none() {
+        return Ok(());
+    }
+    let key = path::join(group, v3::DOCUMENT);
+    let thread = document::lock_thread(store, group, v3::DOCUMENT);
+    let Some(before) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
+    let Some(listed) = Listed::find(&before, Format::V3) else { return Ok(()) };
+    let _lock = document::lock_process(store, thread, group, &key)?;
+    let Some(now) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
+    // Metadata that cannot be read here do no harm: no reader uses them.
+    let Some(listed) = (if now == before { Some(listed) } else { Listed::find(&now, Format::V3) }) else { return Ok(()) };
+    let mut changes = HashMap::new();
+    for path in paths {
+        let entry = lookup::find_v3(store, path)?.map(|found| consolidated::entry_v3(found.document));
+        changes.insert(path::relative(group, path).to_string(), entry);
+    }
+    publish_changed(store, &key, &listed, &changes, erased.map(|erased| path::relative(group, erased)))
+}
+
+fn refresh_v2(store: &Store, group: &str, paths: &[&str], erased: Option<&str>) -> Result<()> {
+    let key = path::join(group, v2::CONSOLIDATED);
+    let thread = document::lock_thread(store, group, v2::CONSOLIDATED);
+    if store.shared().open(&key).map_err(|e| e.at_key(&key))?.is_none() {
+        return Ok(());
+    }
+    let _lock = document::lock_process(store, thread, group, &key)?;
+    let Some(bytes) = get(&**store.shared(), &key, MAX_CONSOLIDATED)? else { return Ok(()) };
+    let Some(listed) = Listed::find(&bytes, Format::V2) else { return Ok(()) };
+    let mut changes = HashMap::new();
+    for path in paths {
+        let mut fresh = Map::new();
+        if let Some(found) = lookup::find_v2(store, path)? {
+            insert_v2(store, &mut fresh, group, path, found)?;
+        }
+        for name in [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES] {
+            let entry = path::join(path::relative(group, path), name);
+            let value = fresh.shift_remove(&entry);
+            changes.insert(entry, value);
+        }
+    }
+    publish_changed(store, &key, &listed, &changes, erased.map(|erased| path::relative(group, erased)))
+}
+
+/// Stores a document with other consolidated entries: without those of a node that was erased and of all below it, and with
+/// `changes`.
+fn publish_changed(
+    store: &Store,
+    key: &str,
+    listed: &Listed<'_>,
+    changes: &HashMap<String, Option<Value>>,
+    erased: Option<&str>,
+) -> Result<()> {
+    let within = listed.depth() + 1;
+    let mut texts = HashMap::new();
+    for (name, value) in changes {
+        if let Some(value) = value {
+            document::check_depth(within + document::depth(value), key)?;
+        }
+        texts.insert(name.clone(), value.as_ref().map(|value| json::to_text_within(value, within)));
+    }
+    let text = listed.changed(&texts, |name| erased.is_some_and(|erased| path::is_within(name, erased)));
+    document::publish_text(store, key, &text, MAX_CONSOLIDATED, Condition::None)
+}
+
+/// Adds the documents of one v2 node to consolidated entries.
+pub(super) fn insert_v2(store: &Store, entries: &mut Map, group: &str, path: &str, found: Stored) -> Result<()> {
+    let name = path::relative(group, path);
+    let own = if found.kind == NodeKind::Array { v2::ARRAY } else { v2::GROUP };
+    entries.insert(path::join(name, own).into(), Value::Object(found.document));
+    let attributes = found.attributes.map_or_else(|| lookup::attributes_v2(store, path), Ok)?;
+    if !attributes.is_empty() {
+        entries.insert(path::join(name, v2::ATTRIBUTES).into(), Value::Object(attributes));
+    }
+    Ok(())
+}
