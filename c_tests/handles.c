@@ -122,11 +122,11 @@ static void every_dataset_call(ozarr_dataset *ds, ozarr_status want) {
     ERR(want, ozarr_dataset_resize_dimension(ds, "x", 1));
     ERR(want, ozarr_dataset_dimension_count(ds, &len));
     ERR(want, ozarr_dataset_dimension(ds, 0, buf, sizeof buf, &len, &i64));
-    ERR(want, ozarr_dataset_dimension_length(ds, "x", &i64));
+    ERR(want, ozarr_dataset_dimension_length(ds, "x", &i64, NULL));
     ERR(want, ozarr_dataset_define_variable(ds, "v", OZARR_INT8, 1, names, &out_array));
     ERR(want, ozarr_dataset_define_variable_ex(ds, "v", &variable, OZARR_CREATE_NEW, &out_array));
-    ERR(want, ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 1, &real, sizeof real, "m", &out_array));
-    ERR(want, ozarr_dataset_define_time(ds, "t", 1, "days since 2026-01-01", NULL, &out_array));
+    ERR(want, ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 1, 0, &real, sizeof real, "m", &out_array));
+    ERR(want, ozarr_dataset_define_time(ds, "t", 1, 0, "days since 2026-01-01", NULL, &out_array));
     ERR(want, ozarr_dataset_set_coordinate(ds, "x"));
     ERR(want, ozarr_dataset_variable_count(ds, &len));
     ERR(want, ozarr_dataset_variable(ds, 0, buf, sizeof buf, &len, &flag));

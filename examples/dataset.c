@@ -40,9 +40,9 @@ int main(int argc, char **argv) {
         for (int i = 0; i < NX; i++) height[j][i] = (float)(100 * j + i);
 
     check(ozarr_dataset_create(argv[1], argc > 2 ? atoi(argv[2]) : 0, OZARR_CREATE_OVERWRITE, &ds), "create");
-    check(ozarr_dataset_define_coordinate(ds, "lat", OZARR_FLOAT64, NY, lat, sizeof lat, "degrees_north", NULL), "lat");
-    check(ozarr_dataset_define_coordinate(ds, "lon", OZARR_FLOAT64, NX, lon, sizeof lon, "degrees_east", NULL), "lon");
-    check(ozarr_dataset_define_time(ds, "time", NT, "hours since 2026-01-01", "standard", &time), "time");
+    check(ozarr_dataset_define_coordinate(ds, "lat", OZARR_FLOAT64, NY, 0, lat, sizeof lat, "degrees_north", NULL), "lat");
+    check(ozarr_dataset_define_coordinate(ds, "lon", OZARR_FLOAT64, NX, 0, lon, sizeof lon, "degrees_east", NULL), "lon");
+    check(ozarr_dataset_define_time(ds, "time", NT, 0, "hours since 2026-01-01", "standard", &time), "time");
     check(ozarr_array_write(time, OZARR_INT64, hours, sizeof hours), "time");
 
     /* Stored in 16 bits: 0.01 K apart, around 0 degrees Celsius. */

@@ -1368,8 +1368,8 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_fill_dtype(ozarr_spec *spec, const oza
  *     ozarr_array *time = NULL, *t = NULL;
  *     const char *const dims[] = {"time", "x"};
  *     if (ozarr_dataset_create("run.zarr", 0, OZARR_CREATE_NEW, &ds)) goto fail;
- *     if (ozarr_dataset_define_time(ds, "time", 24, "hours since 2026-01-01", NULL, &time)) goto fail;
- *     if (ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 100, x, sizeof x, "m", NULL)) goto fail;
+ *     if (ozarr_dataset_define_time(ds, "time", 0, 0, "hours since 2026-01-01", NULL, &time)) goto fail;
+ *     if (ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 100, 0, x, sizeof x, "m", NULL)) goto fail;
  *     if (ozarr_dataset_define_variable(ds, "t", OZARR_FLOAT32, 2, dims, &t)) goto fail;
  *     if (ozarr_attr_set_string(ozarr_array_node(t), "units", "K")) goto fail;
  *     ...
@@ -1387,8 +1387,11 @@ OZARR_CHECKED ozarr_status ozarr_dataset_create(const char *location, int32_t za
     ozarr_create_mode mode, ozarr_dataset **out);
 
 /**
- * Opens the dataset at `location`. A variable that has a dimension without a name, and two that
- * disagree on a dimension's length, are `OZARR_ERR_METADATA` with their names. Mode `"r"` or `"r+"`.
+ * Opens the dataset at `location`. A variable that has a dimension without a name is
+ * `OZARR_ERR_METADATA` with its name. Variables may differ in length along a dimension, as they do in a
+ * run that grows or was killed: `ozarr_dataset_dimension_length` has both lengths, the log is told, and
+ * `ozarr_dataset_resize_dimension` or `ozarr_series_open` makes them equal. With mode `"r+"` consolidated
+ * metadata that a kill left behind are brought up to date. Mode `"r"` or `"r+"`.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_open(const char *location, const char *mode, ozarr_dataset **out);
 
@@ -1419,9 +1422,14 @@ OZARR_CHECKED ozarr_status ozarr_dataset_dimension_count(const ozarr_dataset *da
 OZARR_CHECKED ozarr_status ozarr_dataset_dimension(const ozarr_dataset *dataset, size_t index, char *buf,
     size_t cap, size_t *len, int64_t *extent);
 
-/** Gets the length of a dimension. `OZARR_ERR_NOT_FOUND` if there is no dimension `name`. */
+/**
+ * Gets the length of a dimension: the one that all its variables have (`*length`), and that of the longest
+ * (`*longest`; `longest` may be NULL), which differs while they are appended to one after the other, and
+ * after a kill. What is appended through this dataset's variables counts at once.
+ * `OZARR_ERR_NOT_FOUND` if there is no dimension `name`.
+ */
 OZARR_CHECKED ozarr_status ozarr_dataset_dimension_length(const ozarr_dataset *dataset, const char *name,
-    int64_t *length);
+    int64_t *length, int64_t *longest);
 
 /**
  * Defines a variable and creates its array: the type of its elements and its `rank` dimensions, which
@@ -1505,18 +1513,21 @@ OZARR_CHECKED ozarr_status ozarr_dataset_define_variable_ex(ozarr_dataset *datas
 /**
  * Defines a dimension of `length` values and its coordinate: the variable of the same name, which is
  * written from `data`: `length` numbers of the type `type`, `size` bytes; NULL with `size` 0 writes none.
+ * It has `chunk` values in a chunk; 0: as many as seem good (1,024 where `length` is 0, to be appended to).
  * `units` is its attribute, or NULL. `out` may be NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_coordinate(ozarr_dataset *dataset, const char *name,
-    ozarr_type type, int64_t length, const void *data, size_t size, const char *units, ozarr_array **out);
+    ozarr_type type, int64_t length, int64_t chunk, const void *data, size_t size, const char *units,
+    ozarr_array **out);
 
 /**
- * Defines a time axis: a dimension of `length` and the variable of the same name, counts of 64 bits of
- * `units`, such as `"hours since 2026-01-01"`. `calendar` is one of the CF conventions, NULL is
- * `"standard"`. `out` may be NULL.
+ * Defines a time axis: a dimension of `length` (0: to be appended to) and the variable of the same name,
+ * counts of 64 bits of `units`, such as `"hours since 2026-01-01"`, `chunk` of them in a chunk; 0: as many
+ * as seem good (1,024 where `length` is 0). `calendar` is one of the CF conventions, NULL is `"standard"`.
+ * `out` may be NULL.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_define_time(ozarr_dataset *dataset, const char *name, int64_t length,
-    const char *units, const char *calendar, ozarr_array **out);
+    int64_t chunk, const char *units, const char *calendar, ozarr_array **out);
 
 /**
  * Marks a variable as an auxiliary coordinate (one that is not named after its dimension): the variables
@@ -1543,8 +1554,9 @@ OZARR_CHECKED ozarr_status ozarr_dataset_open_variable(const ozarr_dataset *data
 
 /**
  * Writes which variables are coordinates, consolidates the metadata of what was made, flushes and frees.
- * The handle is gone, whatever the status says. Variables that disagree on the length of a dimension by
- * now (because one was appended to) are `OZARR_ERR_METADATA`, after all of that.
+ * The handle is gone, whatever the status says. Variables that disagree on the length of a dimension
+ * (because only one was appended to) are `OZARR_ERR_METADATA`, after all of that, if the dataset can be
+ * changed: other programs refuse such a dataset.
  */
 OZARR_CHECKED ozarr_status ozarr_dataset_close(ozarr_dataset *dataset);
 

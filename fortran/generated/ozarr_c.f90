@@ -1265,12 +1265,13 @@ module ozarr_c
       integer(c_int64_t), intent(inout), optional :: extent
       integer(c_int32_t) :: r
     end function ozarr_dataset_dimension
-    function ozarr_dataset_dimension_length(dataset, name, length) bind(c, &
+    function ozarr_dataset_dimension_length(dataset, name, length, longest) bind(c, &
       name="ozarr_dataset_dimension_length") result(r)
       import :: c_char, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: dataset
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int64_t), intent(inout) :: length
+      integer(c_int64_t), intent(inout), optional :: longest
       integer(c_int32_t) :: r
     end function ozarr_dataset_dimension_length
     function ozarr_dataset_define_variable(dataset, name, type_, rank, dimensions, out) bind(c, &
@@ -1294,25 +1295,27 @@ module ozarr_c
       type(c_ptr), intent(inout), optional :: out
       integer(c_int32_t) :: r
     end function ozarr_dataset_define_variable_ex
-    function ozarr_dataset_define_coordinate(dataset, name, type_, length, data, bytes, units, out) bind(c, &
+    function ozarr_dataset_define_coordinate(dataset, name, type_, length, chunk, data, bytes, units, out) bind(c, &
       name="ozarr_dataset_define_coordinate") result(r)
       import :: c_char, c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: dataset
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int32_t), value :: type_
       integer(c_int64_t), value :: length
+      integer(c_int64_t), value :: chunk
       type(c_ptr), value :: data
       integer(c_size_t), value :: bytes
       character(kind=c_char), intent(in), optional :: units(*)
       type(c_ptr), intent(inout), optional :: out
       integer(c_int32_t) :: r
     end function ozarr_dataset_define_coordinate
-    function ozarr_dataset_define_time(dataset, name, length, units, calendar, out) bind(c, &
+    function ozarr_dataset_define_time(dataset, name, length, chunk, units, calendar, out) bind(c, &
       name="ozarr_dataset_define_time") result(r)
       import :: c_char, c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: dataset
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int64_t), value :: length
+      integer(c_int64_t), value :: chunk
       character(kind=c_char), intent(in) :: units(*)
       character(kind=c_char), intent(in), optional :: calendar(*)
       type(c_ptr), intent(inout), optional :: out

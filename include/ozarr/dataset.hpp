@@ -66,16 +66,16 @@ public:
     }
     /// A dimension of as many values, and the variable that holds them.
     template <class T>
-    returned<array> define_coordinate(const std::string &name, const std::vector<T> &values, const char *units = nullptr) {
+    returned<array> define_coordinate(const std::string &name, const std::vector<T> &values, const char *units = nullptr, std::int64_t chunk = 0) {
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_dataset_define_coordinate(h_, name.c_str(), static_cast<ozarr_type>(type_of<T>::value), static_cast<std::int64_t>(values.size()),
+        OZARR_HPP_TRY(ozarr_dataset_define_coordinate(h_, name.c_str(), static_cast<ozarr_type>(type_of<T>::value), static_cast<std::int64_t>(values.size()), chunk,
                                                       values.data(), values.size() * sizeof(T), units, &h));
         return array::adopt(h);
     }
     /// A time axis, counts of units such as "hours since 2026-01-01".
-    returned<array> define_time(const std::string &name, std::int64_t length, const std::string &units, const char *calendar = nullptr) {
+    returned<array> define_time(const std::string &name, std::int64_t length, const std::string &units, const char *calendar = nullptr, std::int64_t chunk = 0) {
         ozarr_array *h = nullptr;
-        OZARR_HPP_TRY(ozarr_dataset_define_time(h_, name.c_str(), length, units.c_str(), calendar, &h));
+        OZARR_HPP_TRY(ozarr_dataset_define_time(h_, name.c_str(), length, chunk, units.c_str(), calendar, &h));
         return array::adopt(h);
     }
     returned<void> set_coordinate(const std::string &name) {

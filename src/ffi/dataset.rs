@@ -9,8 +9,8 @@
 //! ozarr_array *time = NULL, *t = NULL;
 //! const char *const dims[] = {"time", "x"};
 //! if (ozarr_dataset_create("run.zarr", 0, OZARR_CREATE_NEW, &ds)) goto fail;
-//! if (ozarr_dataset_define_time(ds, "time", 24, "hours since 2026-01-01", NULL, &time)) goto fail;
-//! if (ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 100, x, sizeof x, "m", NULL)) goto fail;
+//! if (ozarr_dataset_define_time(ds, "time", 0, 0, "hours since 2026-01-01", NULL, &time)) goto fail;
+//! if (ozarr_dataset_define_coordinate(ds, "x", OZARR_FLOAT64, 100, 0, x, sizeof x, "m", NULL)) goto fail;
 //! if (ozarr_dataset_define_variable(ds, "t", OZARR_FLOAT32, 2, dims, &t)) goto fail;
 //! if (ozarr_attr_set_string(ozarr_array_node(t), "units", "K")) goto fail;
 //! ...
@@ -63,8 +63,11 @@ pub unsafe extern "C" fn ozarr_dataset_create(
     })
 }
 
-/// Opens the dataset at `location`. A variable that has a dimension without a name, and two that
-/// disagree on a dimension's length, are `OZARR_ERR_METADATA` with their names. Mode `"r"` or `"r+"`.
+/// Opens the dataset at `location`. A variable that has a dimension without a name is
+/// `OZARR_ERR_METADATA` with its name. Variables may differ in length along a dimension, as they do in a
+/// run that grows or was killed: `ozarr_dataset_dimension_length` has both lengths, the log is told, and
+/// `ozarr_dataset_resize_dimension` or `ozarr_series_open` makes them equal. With mode `"r+"` consolidated
+/// metadata that a kill left behind are brought up to date. Mode `"r"` or `"r+"`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_open(location: *const c_char, mode: *const c_char, out: *mut *mut ozarr_dataset) -> ozarr_status {
@@ -159,18 +162,26 @@ pub unsafe extern "C" fn ozarr_dataset_dimension(
     })
 }
 
-/// Gets the length of a dimension. `OZARR_ERR_NOT_FOUND` if there is no dimension `name`.
+/// Gets the length of a dimension: the one that all its variables have (`*length`), and that of the longest
+/// (`*longest`; `longest` may be NULL), which differs while they are appended to one after the other, and
+/// after a kill. What is appended through this dataset's variables counts at once.
+/// `OZARR_ERR_NOT_FOUND` if there is no dimension `name`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_dimension_length(
     dataset: *const ozarr_dataset,
     name: *const c_char,
     length: *mut i64,
+    longest: *mut i64,
 ) -> ozarr_status {
     entry!("ozarr_dataset_dimension_length", {
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
-        // SAFETY: a NUL-terminated text and room for the number, by the function's contract.
-        unsafe { put(dataset.dimension_length(text(name, "name")?)? as i64, length, "length") }
+        // SAFETY: a NUL-terminated text and room for the numbers, by the function's contract.
+        unsafe {
+            let found = dataset.dimension(text(name, "name")?)?;
+            put(found.length as i64, length, "length")?;
+            if longest.is_null() { Ok(()) } else { put(found.longest as i64, longest, "longest") }
+        }
     })
 }
 
@@ -270,6 +281,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_variable_ex(
 
 /// Defines a dimension of `length` values and its coordinate: the variable of the same name, which is
 /// written from `data`: `length` numbers of the type `type`, `size` bytes; NULL with `size` 0 writes none.
+/// It has `chunk` values in a chunk; 0: as many as seem good (1,024 where `length` is 0, to be appended to).
 /// `units` is its attribute, or NULL. `out` may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
@@ -278,6 +290,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
     name: *const c_char,
     r#type: ozarr_type,
     length: i64,
+    chunk: i64,
     data: *const c_void,
     size: usize,
     units: *const c_char,
@@ -295,7 +308,7 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
             true => None,
             false => Some(super::array::contiguous_of(&[length], r#type, data.cast_mut(), size, "data")?),
         };
-        let array = dataset.define_coordinate(name, length, number, units, Create::New)?;
+        let array = dataset.define_coordinate(name, length, chunk_of(chunk)?, number, units, Create::New)?;
         if let Some(memory) = memory {
             // SAFETY: `data` has `size` bytes, by the function's contract.
             unsafe { array.write(&crate::engine::Selection::all(&[length]), &memory) }?;
@@ -305,15 +318,17 @@ pub unsafe extern "C" fn ozarr_dataset_define_coordinate(
     })
 }
 
-/// Defines a time axis: a dimension of `length` and the variable of the same name, counts of 64 bits of
-/// `units`, such as `"hours since 2026-01-01"`. `calendar` is one of the CF conventions, NULL is
-/// `"standard"`. `out` may be NULL.
+/// Defines a time axis: a dimension of `length` (0: to be appended to) and the variable of the same name,
+/// counts of 64 bits of `units`, such as `"hours since 2026-01-01"`, `chunk` of them in a chunk; 0: as many
+/// as seem good (1,024 where `length` is 0). `calendar` is one of the CF conventions, NULL is `"standard"`.
+/// `out` may be NULL.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_define_time(
     dataset: *mut ozarr_dataset,
     name: *const c_char,
     length: i64,
+    chunk: i64,
     units: *const c_char,
     calendar: *const c_char,
     out: *mut *mut ozarr_array,
@@ -322,7 +337,8 @@ pub unsafe extern "C" fn ozarr_dataset_define_time(
         let dataset = ozarr_dataset::get(dataset, "dataset")?;
         // SAFETY: texts, by the function's contract.
         let (name, units, calendar) = unsafe { (text(name, "name")?, text(units, "units")?, optional(calendar, "calendar")?) };
-        let array = dataset.define_time(name, length_of(length)?, units, calendar.unwrap_or("standard"), Create::New)?;
+        let calendar = calendar.unwrap_or("standard");
+        let array = dataset.define_time(name, length_of(length)?, chunk_of(chunk)?, units, calendar, Create::New)?;
         // SAFETY: NULL or room for a handle.
         if out.is_null() { Ok(()) } else { unsafe { put(ozarr_array::insert(array)?, out, "out") } }
     })
@@ -396,8 +412,9 @@ pub unsafe extern "C" fn ozarr_dataset_open_variable(
 }
 
 /// Writes which variables are coordinates, consolidates the metadata of what was made, flushes and frees.
-/// The handle is gone, whatever the status says. Variables that disagree on the length of a dimension by
-/// now (because one was appended to) are `OZARR_ERR_METADATA`, after all of that.
+/// The handle is gone, whatever the status says. Variables that disagree on the length of a dimension
+/// (because only one was appended to) are `OZARR_ERR_METADATA`, after all of that, if the dataset can be
+/// changed: other programs refuse such a dataset.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_dataset_close(dataset: *mut ozarr_dataset) -> ozarr_status {
@@ -509,6 +526,14 @@ unsafe fn names(count: i32, list: *const *const c_char, argument: &str) -> Resul
 
 fn length_of(length: i64) -> Result<u64> {
     u64::try_from(length).map_err(|_| err!(Argument, "the argument `length` is {length}, expected at least 0"))
+}
+
+fn chunk_of(chunk: i64) -> Result<Option<u64>> {
+    match u64::try_from(chunk) {
+        Ok(0) => Ok(None),
+        Ok(chunk) => Ok(Some(chunk)),
+        Err(_) => bail!(Argument, "the argument `chunk` is {chunk}, expected at least 0"),
+    }
 }
 
 fn out_of(index: usize, count: usize, what: &str) -> crate::error::Error {

@@ -5,7 +5,7 @@ use super::spec::v2_unnamed;
 use super::walk::Found;
 use super::{Array, Group, Node, NodeKind, document, path, upkeep};
 use crate::counting;
-use crate::error::{Error, Result, bail, err};
+use crate::error::{Error, Result, err};
 use crate::metadata::odd::{Note, Weight};
 use crate::metadata::{Format, Value, v2, v3};
 use crate::store::Condition;
@@ -15,35 +15,42 @@ use crate::store::Condition;
 pub struct Dimension {
     /// Its name.
     pub name: String,
-    /// Its length.
+    /// The length that all arrays have which have the dimension.
     pub length: u64,
+    /// The length of the longest array along it. It differs from `length` while arrays grow one after the other, and after a kill.
+    pub longest: u64,
 }
 
-/// Collects the dimensions of arrays; one that differs between two of them is an error that names both.
+/// Collects the dimensions that arrays share.
 #[derive(Clone, Debug, Default)]
 pub struct Dimensions {
-    /// Each dimension, and the array that had it first.
-    known: Vec<(Dimension, String)>,
+    known: Vec<Known>,
+}
+
+/// A dimension with the names of its shortest and its longest array, for messages.
+#[derive(Clone, Debug)]
+struct Known {
+    dimension: Dimension,
+    shortest: String,
+    longest: String,
 }
 
 impl Dimensions {
-    /// Adds a dimension of the array `of`. Errors: `Metadata` where another array has it with another length.
-    pub fn add(&mut self, name: &str, length: u64, of: &str) -> Result<()> {
-        match self.known.iter().find(|(d, _)| d.name == name) {
-            Some((d, _)) if d.length == length => Ok(()),
-            Some((d, first)) => {
-                let found = if of.is_empty() { "is to be".to_string() } else { format!("of the array {of:?} is") };
-                let there = if first.is_empty() { "defined as".to_string() } else { format!("that of {first:?} is") };
-                bail!(Metadata, "the dimension {name:?} {found} {length} long, {there} {}", d.length)
-            }
-            None => {
-                self.known.push((Dimension { name: name.to_string(), length }, of.to_string()));
-                Ok(())
-            }
+    /// Adds a dimension of the array `of`.
+    pub fn add(&mut self, name: &str, length: u64, of: &str) {
+        let Some(known) = self.known.iter_mut().find(|k| k.dimension.name == name) else {
+            let dimension = Dimension { name: name.to_string(), length, longest: length };
+            return self.known.push(Known { dimension, shortest: of.to_string(), longest: of.to_string() });
+        };
+        if length < known.dimension.length {
+            (known.dimension.length, known.shortest) = (length, of.to_string());
+        }
+        if length > known.dimension.longest {
+            (known.dimension.longest, known.longest) = (length, of.to_string());
         }
     }
 
-    /// Adds all dimensions of an array. Errors: `Metadata` if one has no name, occurs twice, or has another length elsewhere.
+    /// Adds all dimensions of an array. Errors: `Metadata` if one has no name.
     pub fn add_array(&mut self, of: &str, names: &[Option<String>], shape: &[u64]) -> Result<()> {
         for (d, (name, &length)) in names.iter().zip(shape).enumerate() {
             let Some(name) = name.as_deref().filter(|name| !name.is_empty()) else {
@@ -51,24 +58,28 @@ impl Dimensions {
                     err!(Metadata, "{} of the array {of:?} has no name", counting::dimension(d, shape.len())).at_field("dimension_names")
                 );
             };
-            self.add(name, length, of)?;
+            self.add(name, length, of);
         }
         Ok(())
     }
 
-    /// The length of a dimension, where it is known.
-    pub fn length(&self, name: &str) -> Option<u64> {
-        self.known.iter().find(|(d, _)| d.name == name).map(|(d, _)| d.length)
-    }
-
-    /// Sets the length of a dimension that is known.
-    pub fn set_length(&mut self, name: &str, length: u64) {
-        self.known.iter_mut().filter(|(d, _)| d.name == name).for_each(|(d, _)| d.length = length);
+    /// A dimension, where it is known.
+    pub fn find(&self, name: &str) -> Option<&Dimension> {
+        self.known.iter().map(|k| &k.dimension).find(|d| d.name == name)
     }
 
     /// All of them, in the order in which they came.
     pub fn all(&self) -> Vec<Dimension> {
-        self.known.iter().map(|(d, _)| d.clone()).collect()
+        self.known.iter().map(|k| k.dimension.clone()).collect()
+    }
+
+    /// Says of each dimension along which arrays differ in length which ones do.
+    pub fn differences(&self) -> impl Iterator<Item = String> + '_ {
+        self.known.iter().filter(|k| k.dimension.length < k.dimension.longest).map(|k| {
+            let Dimension { name, length, longest } = &k.dimension;
+            let (short, long) = (&k.shortest, &k.longest);
+            format!("the dimension {name:?} of the array {short:?} is {length} long, that of {long:?} is {longest}")
+        })
     }
 
     /// The error of a dimension that is not there.
@@ -76,7 +87,7 @@ impl Dimensions {
         if self.known.is_empty() {
             return err!(NotFound, "no dimension {name:?}; there are none");
         }
-        err!(NotFound, "no dimension {name:?}; there are {}", path::near(self.known.iter().map(|(d, _)| d.name.as_str()), name))
+        err!(NotFound, "no dimension {name:?}; there are {}", path::near(self.known.iter().map(|k| k.dimension.name.as_str()), name))
     }
 }
 
@@ -158,7 +169,7 @@ impl Array {
 impl Group {
     /// The dimensions of the arrays directly below the group, in the order in which the arrays, sorted by name, have them.
     ///
-    /// Errors: `Metadata` where an array has a dimension without a name, or two arrays disagree on a length; the message names them.
+    /// Errors: `Metadata` where an array has a dimension without a name; the message names it.
     pub fn dimensions(&self) -> Result<Vec<Dimension>> {
         let mut all = Dimensions::default();
         for (name, array) in self.arrays()? {

@@ -605,6 +605,11 @@ impl Spec {
         self.codecs.is_some() || self.inner_chunks.is_some() || self.has_listed_extents() || !self.members.is_empty()
     }
 
+    /// Whether the chunks are to be suggested.
+    pub(super) fn leaves_chunks(&self) -> bool {
+        !self.chunks_are_set() && self.inner_chunks.is_none()
+    }
+
     fn chunks_are_set(&self) -> bool {
         self.chunks.is_some() || !self.extents.is_empty()
     }
@@ -919,9 +924,9 @@ fn product(dims: &[u64]) -> u128 {
     dims.iter().map(|&n| u128::from(n)).fold(1, u128::saturating_mul)
 }
 
-/// The whole shape, its longest dimensions halved until a chunk has at most about 1 MiB. A dimension of length 0, which is
-/// there to be appended to, gets 1.
-fn suggested(shape: &[u64], item: usize) -> Dims {
+/// The whole shape, its longest dimensions halved until a chunk has at most about 1 MiB. The first dimension of length 0, which is there to be
+/// appended to, gets as many of what is beside it as fit into 1 MiB: a power of two; further ones get 1.
+pub(super) fn suggested(shape: &[u64], item: usize) -> Dims {
     let mut chunk: Dims = shape.iter().map(|&n| n.max(1)).collect();
     while product(&chunk).saturating_mul(item as u128) > SUGGESTED_BYTES {
         // The first of equals: elements along the last dimension are adjacent in memory.
@@ -930,6 +935,11 @@ fn suggested(shape: &[u64], item: usize) -> Dims {
             Some(c) if *c > 1 => *c = c.div_ceil(2),
             _ => break,
         }
+    }
+    if let Some(grows) = shape.iter().position(|&n| n == 0) {
+        let step = product(&chunk).saturating_mul(item.max(1) as u128);
+        let fit = u64::try_from(SUGGESTED_BYTES / step).unwrap_or(1);
+        chunk[grows] = fit.checked_ilog2().map_or(1, |n| 1 << n);
     }
     chunk
 }
@@ -950,7 +960,11 @@ mod tests {
     fn chunks_are_suggested_by_halving() {
         let cases: &[(&[u64], usize, &[u64])] = &[
             (&[], 8, &[]),
-            (&[0, 64, 64], 8, &[1, 64, 64]),
+            (&[0, 64, 64], 8, &[32, 64, 64]),
+            (&[64, 0, 96], 4, &[64, 32, 96]),
+            (&[0, 0], 4, &[1 << 18, 1]),
+            (&[0, 1 << 10, 1 << 10], 8, &[1, 256, 512]),
+            (&[0], 8, &[1 << 17]),
             (&[100, 64, 64], 8, &[50, 32, 64]),
             (&[10], 8, &[10]),
             (&[1 << 40], 1, &[1 << 20]),

@@ -348,3 +348,84 @@ fn what_a_failed_append_stored_does_not_show_when_the_array_grows() {
         assert_eq!(read_all(&array), grown.into_iter().chain([22, 23, 24]).collect::<Vec<_>>(), "{what}");
     }
 }
+
+/// What another process would find: a store without what this one remembers.
+fn anew(store: &Store) -> Store {
+    Store::from_shared(&Context::with_threads(1), store.shared().clone(), Mode::ReadWrite)
+}
+
+fn dataset(store: &Store) -> Dataset {
+    Dataset::open(Group::open(store, "").unwrap()).unwrap()
+}
+
+#[test]
+fn a_dataset_of_a_killed_run_opens_and_is_mended() {
+    for format in [Format::V2, Format::V3] {
+        let first = Store::memory(&Context::with_threads(1));
+        let ds = Dataset::create(&first, "", Some(format), Create::New).unwrap();
+        ds.define_time("time", 0, None, "days since 2026-01-01", "standard", Create::New).unwrap();
+        ds.define_dimension("x", 3).unwrap();
+        ds.define_variable("t", &Variable::new(crate::dtype::DataType::Int32, &["time", "x"]), Create::New).unwrap();
+        let documents = |store: &Store| ["t", "time"].map(|name| (name, Array::open(store, name).unwrap().shape()[0]));
+        // Killed before the first close: nothing is consolidated, and is after the next close.
+        let second = anew(&first);
+        assert_eq!(Group::open(&second, "").unwrap().consolidated_differences().unwrap(), None);
+        dataset(&second).close().unwrap();
+        assert_eq!(Group::open(&second, "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
+        // Killed when one array was longer than the other: the shorter counts, and what is consolidated stays as it was.
+        let longer = |name: &str, length: u64| {
+            let key = path::join(name, document::array_document(format));
+            let mut document = json::parse_object(&second.key_get(&key).unwrap().unwrap(), 1 << 20).unwrap();
+            let more = if name == "t" { format!("[{length}, 3]") } else { format!("[{length}]") };
+            document.insert("shape".into(), json::parse_text(&more).unwrap());
+            second.key_put(&key, json::to_text(&Value::Object(document)).as_bytes()).unwrap();
+        };
+        longer("t", 20);
+        let third = anew(&first);
+        assert_eq!(documents(&third), [("t", 20), ("time", 0)]);
+        let time = dataset(&third).dimension("time").unwrap();
+        assert_eq!((time.length, time.longest), (0, 20), "{format:?}");
+        let listed = Group::open(&anew(&first), "").unwrap().open_array("t").unwrap();
+        assert_eq!(listed.shape()[0], 0);
+        dataset(&third).resize_dimension("time", 20).unwrap();
+        assert_eq!(documents(&third), [("t", 20), ("time", 20)]);
+        // Killed between the documents and what is consolidated of them.
+        ["t", "time"].into_iter().for_each(|name| longer(name, 30));
+        assert_eq!(Group::open(&anew(&first), "").unwrap().consolidated_differences().unwrap().unwrap().len(), 2);
+        assert_eq!(dataset(&anew(&first)).dimension("time").unwrap().length, 30);
+        assert_eq!(Group::open(&anew(&first), "").unwrap().consolidated_differences().unwrap(), Some(vec![]), "{format:?}");
+    }
+}
+
+#[test]
+fn a_variable_that_grows_has_chunks_of_many_steps() {
+    let store = Store::memory(&Context::with_threads(1));
+    let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+    let time = ds.define_time("time", 0, None, "days since 2026-01-01", "standard", Create::New).unwrap();
+    ds.define_dimension("x", 3).unwrap();
+    ds.define_coordinate("y", 512, None, crate::dtype::DataType::Float32, None, Create::New).unwrap();
+    let of = |name: &str, dimensions: &[&str]| {
+        let variable = Variable::new(crate::dtype::DataType::Float32, dimensions);
+        ds.define_variable(name, &variable, Create::New).unwrap().chunk_shape().to_vec()
+    };
+    assert_eq!(time.chunk_shape().as_slice(), [1024]);
+    assert_eq!(of("mean", &["time"]), [1024]);
+    assert_eq!(of("a", &["time", "x"]), [1024, 3]);
+    assert_eq!(of("b", &["y", "time"]), [512, 512]);
+    assert_eq!(
+        ds.define_time("later", 0, Some(7), "days since 2026-01-01", "standard", Create::New).unwrap().chunk_shape().as_slice(),
+        [7]
+    );
+}
+
+#[test]
+fn the_writers_own_dataset_sees_what_is_appended() {
+    let store = Store::memory(&Context::with_threads(1));
+    let ds = Dataset::create(&store, "", None, Create::New).unwrap();
+    ds.define_dimension("time", 0).unwrap();
+    let t = ds.define_variable("t", &Variable::new(crate::dtype::DataType::Int32, &["time"]), Create::New).unwrap();
+    let mut out = Appender::open(&t, 0, 1, 0).unwrap();
+    // SAFETY: the memory lives as long as the call.
+    unsafe { out.append(1, &view(&mut [7], &[1])) }.unwrap();
+    assert_eq!(ds.dimension("time").unwrap().length, 1);
+}

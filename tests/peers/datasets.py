@@ -32,7 +32,7 @@ class Dataset:
 
     def dimension(self, name):
         length = C.c_int64()
-        self.call("dataset_dimension_length", self.handle, name.encode(), C.byref(length))
+        self.call("dataset_dimension_length", self.handle, name.encode(), C.byref(length), None)
         return length.value
 
     def array(self, name):

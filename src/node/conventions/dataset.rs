@@ -6,9 +6,10 @@ use super::time::{Calendar, TimeUnits};
 use crate::dtype::{DataType, Element, Kind};
 use crate::error::{Result, bail, err};
 use crate::fork::ForkPreserved;
+use crate::metadata::odd::{Note, Weight};
 use crate::metadata::{Format, Map, Value, json};
 use crate::node::dimensions::{Dimension, Dimensions};
-use crate::node::{Array, Create, Group, Spec, Store, path};
+use crate::node::{Array, Create, Group, Spec, Store, path, spec, upkeep};
 use std::sync::Arc;
 
 /// The attribute that names coordinates, of a variable or of the group (XR-09).
@@ -25,7 +26,8 @@ struct Inner {
 
 #[derive(Clone, Default)]
 struct State {
-    dimensions: Dimensions,
+    /// The names of dimensions in the order in which they came, with the lengths of those that no variable has yet.
+    defined: Vec<(String, u64)>,
     variables: Vec<Known>,
     /// Names of variables that were made coordinates.
     coordinates: Vec<String>,
@@ -44,6 +46,27 @@ impl Known {
     /// Whether it gives the values of its only dimension.
     fn is_index(&self) -> bool {
         self.dimensions.len() == 1 && self.dimensions[0] == self.name
+    }
+}
+
+impl State {
+    /// All dimensions, as long as the variables are by now.
+    fn dimensions(&self) -> Dimensions {
+        let mut all = Dimensions::default();
+        for (name, length) in &self.defined {
+            let along = self.variables.iter().filter_map(|v| Some((v, v.dimensions.iter().position(|d| d == name)?)));
+            along.clone().for_each(|(v, d)| all.add(name, v.array.shape()[d], &v.name));
+            if along.count() == 0 {
+                all.add(name, *length, "");
+            }
+        }
+        all
+    }
+
+    fn define(&mut self, name: &str, length: u64) {
+        if !self.defined.iter().any(|(there, _)| there == name) {
+            self.defined.push((name.to_string(), length));
+        }
     }
 }
 
@@ -105,22 +128,59 @@ impl Dataset {
         Dataset::open(Group::create(store, path, format, how)?)
     }
 
-    /// The dataset that a group is. Errors: `Metadata` where an array directly below it has a dimension without a name, or where two
-    /// arrays disagree on a dimension's length; the message names them.
+    /// The dataset that a group is. Errors: `Metadata` where an array directly below it has a dimension without a name; the message names
+    /// it. Arrays may differ in length along a dimension, as they do in a run that grows or was killed: the log is told.
     pub fn open(group: Group) -> Result<Dataset> {
         let mut state = State::default();
         let mut coordinates = words(group.attributes().view()?.get(COORDINATES));
         for (name, array) in group.arrays()? {
             let names = array.dimension_names();
-            state.dimensions.add_array(&name, &names, &array.shape())?;
+            Dimensions::default().add_array(&name, &names, &array.shape())?;
             coordinates.extend(words(array.attributes().view()?.get(COORDINATES)));
-            state.variables.push(Known { name, dimensions: names.into_iter().flatten().collect(), array });
+            let dimensions: Vec<String> = names.into_iter().flatten().collect();
+            dimensions.iter().zip(array.shape()).for_each(|(name, length)| state.define(name, length));
+            state.variables.push(Known { name, dimensions, array });
         }
         coordinates.retain(|name| state.variables.iter().any(|v| v.name == *name));
         coordinates.sort_unstable();
         coordinates.dedup();
         state.coordinates = coordinates;
-        Ok(Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state) })))
+        let dataset = Dataset(Arc::new(Inner { group, state: ForkPreserved::new(state) }));
+        if dataset.group().store().is_writable() {
+            dataset.mend()?;
+        }
+        let told = |text| Note::new(Weight::Warning, "XR-22", format!("{text}; the shorter one counts"));
+        let notes: Vec<Note> = dataset.known_dimensions().differences().map(told).collect();
+        dataset.group().store().context().report(path::display(dataset.group().path()), &notes)?;
+        Ok(dataset)
+    }
+
+    /// Brings consolidated metadata in step with the documents where a kill came between the two, unless the documents themselves differ
+    /// in length: then readers go on seeing the state before. A dataset that has none gets them when it is closed.
+    fn mend(&self) -> Result<()> {
+        let (group, variables) = (self.group(), self.0.state.read(|state| state.variables.clone()));
+        let store = group.store();
+        if !store.capabilities().listable {
+            return Ok(());
+        }
+        match group.consolidated_differences()? {
+            None => variables.iter().for_each(|v| store.note_named(v.array.path(), true)),
+            Some(differences) if differences.is_empty() => {}
+            Some(_) => {
+                variables.iter().try_for_each(|v| v.array.refresh())?;
+                if self.known_dimensions().differences().next().is_none() {
+                    self.consolidate()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what the documents of all variables say into the consolidated metadata of the group and, where they have some, of those above.
+    pub(in crate::node) fn consolidate(&self) -> Result<()> {
+        self.group().consolidate()?;
+        let paths = self.0.state.read(|state| state.variables.iter().map(|v| v.array.path().to_string()).collect::<Vec<_>>());
+        upkeep::after_change(self.group().store(), &paths, None)
     }
 
     /// The group.
@@ -130,12 +190,17 @@ impl Dataset {
 
     /// All dimensions: those of the variables, and those that were defined and have none yet (which are not stored).
     pub fn dimensions(&self) -> Vec<Dimension> {
-        self.0.state.read(|state| state.dimensions.all())
+        self.known_dimensions().all()
     }
 
-    /// The length of a dimension.
-    pub fn dimension_length(&self, name: &str) -> Result<u64> {
-        self.0.state.read(|state| state.dimensions.length(name).ok_or_else(|| state.dimensions.missing(name)))
+    /// A dimension, as long as the variables are by now.
+    pub fn dimension(&self, name: &str) -> Result<Dimension> {
+        let all = self.known_dimensions();
+        all.find(name).cloned().ok_or_else(|| all.missing(name))
+    }
+
+    fn known_dimensions(&self) -> Dimensions {
+        self.0.state.read(State::dimensions)
     }
 
     /// Defines a dimension. One that is there with the same length stays; with another it is an error of kind `Exists`.
@@ -145,10 +210,15 @@ impl Dataset {
         if length > i64::MAX as u64 {
             bail!(Limit, "the dimension {name:?} is {length}, the limit is 2^63 - 1");
         }
-        self.0.state.write(|state| match state.dimensions.length(name) {
-            Some(there) if there != length => bail!(Exists, "the dimension {name:?} is there with the length {there}, not {length}"),
+        self.0.state.write(|state| match state.dimensions().find(name) {
+            Some(there) if there.length != length => {
+                bail!(Exists, "the dimension {name:?} is there with the length {}, not {length}", there.length)
+            }
             Some(_) => Ok(()),
-            None => state.dimensions.add(name, length, ""),
+            None => {
+                state.define(name, length);
+                Ok(())
+            }
         })
     }
 
@@ -183,7 +253,7 @@ impl Dataset {
     /// Defines a variable and creates its array. Its dimensions must be there, each once; their lengths are the array's shape.
     pub fn define_variable(&self, name: &str, variable: &Variable, how: Create) -> Result<Array> {
         check_name(name)?;
-        let shape = self.0.state.read(|state| shape_of(name, &variable.dimensions, &state.dimensions))?;
+        let shape = self.0.state.read(|state| shape_of(name, &variable.dimensions, &state.dimensions()))?;
         let spec = variable.spec_of(self.0.group.format(), &shape)?;
         let array = Array::create(self.0.group.store(), &self.0.group.child_path(name)?, &spec, how)?;
         let known = Known { name: name.to_string(), dimensions: variable.dimensions.clone(), array: array.clone() };
@@ -216,32 +286,38 @@ impl Dataset {
 
     /// Changes the length of a dimension: all variables along it are resized. After an error some are, and the call may be repeated.
     pub fn resize_dimension(&self, name: &str, length: u64) -> Result<()> {
-        self.dimension_length(name)?;
-        let along = self.0.state.read(|state| {
-            let along = state.variables.iter().filter(|v| v.dimensions.iter().any(|d| d == name));
-            along.map(|v| (v.array.clone(), v.dimensions.clone())).collect::<Vec<_>>()
-        });
-        for (array, dimensions) in along {
+        self.dimension(name)?;
+        for (_, array, d) in self.along(name) {
             let mut shape = array.shape();
-            for (n, d) in shape.iter_mut().zip(&dimensions) {
-                *n = if d == name { length } else { *n };
-            }
+            shape[d] = length;
             array.resize(&shape, false)?;
         }
-        self.0.state.write(|state| state.dimensions.set_length(name, length));
+        self.0.state.write(|state| state.defined.iter_mut().filter(|(there, _)| there == name).for_each(|(_, old)| *old = length));
         Ok(())
     }
 
-    /// Checks that all arrays still agree, as one that was appended to may not: as in [`Dataset::open`].
-    pub fn check(&self) -> Result<()> {
-        let arrays = self.0.state.read(|state| state.variables.clone());
-        let mut all = Dimensions::default();
-        arrays.iter().try_for_each(|v| all.add_array(&v.name, &v.array.dimension_names(), &v.array.shape()))
+    /// The variables that have a dimension: their names and arrays, and which of their dimensions it is.
+    pub(in crate::node) fn along(&self, name: &str) -> Vec<(String, Array, usize)> {
+        self.0.state.read(|state| {
+            let place = |v: &Known| v.dimensions.iter().position(|d| d == name);
+            state.variables.iter().filter_map(|v| Some((v.name.clone(), v.array.clone(), place(v)?))).collect()
+        })
+    }
+
+    /// Checks that arrays agree on the lengths of their dimensions, as one that was appended to may not.
+    fn check(&self) -> Result<()> {
+        match self.known_dimensions().differences().next() {
+            Some(text) => Err(err!(Metadata, "{text}; resize the dimension to one of them")),
+            None => Ok(()),
+        }
     }
 
     /// Writes which variables are coordinates, consolidates the metadata (unless the store's options forbid it) and flushes.
-    /// Arrays that disagree on a dimension are an error, after all of that.
+    /// Arrays that disagree on a dimension are an error, after all of that, where the dataset can be changed.
     pub fn close(&self) -> Result<()> {
+        if !self.group().store().is_writable() {
+            return self.0.group.close();
+        }
         let marked = self.0.state.write(|state| std::mem::take(&mut state.marked));
         let written = if marked { self.write_coordinates() } else { Ok(()) };
         let checked = self.check();
@@ -272,9 +348,18 @@ impl Dataset {
         if of_group.is_empty() { Ok(()) } else { set_words(self.0.group.attributes(), &of_group) }
     }
 
-    /// Defines a dimension of that length, and the variable of the same name that gives its values. `units` is its attribute.
-    pub fn define_coordinate(&self, name: &str, length: u64, data_type: DataType, units: Option<&str>, how: Create) -> Result<Array> {
-        let mut variable = Variable::new(data_type, &[name]);
+    /// Defines a dimension of that length, and the variable of the same name that gives its values, in chunks of `chunk` or suggested ones.
+    /// `units` is its attribute.
+    pub fn define_coordinate(
+        &self,
+        name: &str,
+        length: u64,
+        chunk: Option<u64>,
+        data_type: DataType,
+        units: Option<&str>,
+        how: Create,
+    ) -> Result<Array> {
+        let mut variable = Variable { chunks: chunk.map(|n| vec![n]), ..Variable::new(data_type, &[name]) };
         if let Some(units) = units {
             variable = variable.with("units", units);
         }
@@ -283,11 +368,11 @@ impl Dataset {
     }
 
     /// Defines a time axis: a dimension of that length and the variable of the same name, counts of 64 bits of `units`
-    /// (`"hours since 2026-01-01"`) in a calendar.
-    pub fn define_time(&self, name: &str, length: u64, units: &str, calendar: &str, how: Create) -> Result<Array> {
+    /// (`"hours since 2026-01-01"`) in a calendar, in chunks of `chunk` or suggested ones.
+    pub fn define_time(&self, name: &str, length: u64, chunk: Option<u64>, units: &str, calendar: &str, how: Create) -> Result<Array> {
         TimeUnits::parse(units, Calendar::parse(calendar)?)?;
-        let variable =
-            Variable::new(DataType::Int64, &[name]).with("units", units).with("calendar", calendar).with("standard_name", "time");
+        let variable = Variable { chunks: chunk.map(|n| vec![n]), ..Variable::new(DataType::Int64, &[name]) };
+        let variable = variable.with("units", units).with("calendar", calendar).with("standard_name", "time");
         self.define_dimension(name, length)?;
         self.define_variable(name, &variable, how)
     }
@@ -315,6 +400,9 @@ impl Variable {
         if let Some(chunks) = &self.chunks {
             spec.set_chunks(chunks)?;
         }
+        if spec.leaves_chunks() && shape.contains(&0) {
+            spec.set_chunks(&growing_chunks(shape, spec.data_type().size()))?;
+        }
         let mut attributes = self.attributes.clone();
         packing_attributes(&mut attributes, self.scale, self.offset)?;
         let is_float = self.data_type.kind() == Kind::Float;
@@ -336,6 +424,14 @@ impl Variable {
     }
 }
 
+/// Suggested chunks of a variable that grows. Most are written in small steps and published often, so a chunk is not as deep as that of an
+/// array that nothing is known of: a time axis of 100,000 steps has 98 chunks.
+fn growing_chunks(shape: &[u64], item: usize) -> Vec<u64> {
+    const DEEPEST: u64 = 1024;
+    let chunks = spec::suggested(shape, item);
+    chunks.iter().zip(shape).map(|(&chunk, &length)| if length == 0 { chunk.min(DEEPEST) } else { chunk }).collect()
+}
+
 /// Returns the shape of a variable. Errors: `NotFound` for a dimension that does not exist, `Argument` for one that occurs twice.
 fn shape_of(variable: &str, names: &[String], dimensions: &Dimensions) -> Result<Vec<u64>> {
     let mut shape = Vec::with_capacity(names.len());
@@ -343,8 +439,8 @@ fn shape_of(variable: &str, names: &[String], dimensions: &Dimensions) -> Result
         if names[..i].contains(name) {
             bail!(Argument, "the variable {variable:?} has the dimension {name:?} twice");
         }
-        let length = dimensions.length(name).ok_or_else(|| dimensions.missing(name))?;
-        shape.push(length);
+        let found = dimensions.find(name).ok_or_else(|| dimensions.missing(name))?;
+        shape.push(found.length);
     }
     Ok(shape)
 }
@@ -393,8 +489,8 @@ mod tests {
         for format in [Format::V2, Format::V3] {
             let store = memory_store();
             let ds = Dataset::create(&store, "", Some(format), Create::New).unwrap();
-            ds.define_time("time", 3, "hours since 2026-01-01", "noleap", Create::New).unwrap();
-            ds.define_coordinate("x", 4, DataType::Float64, Some("m"), Create::New).unwrap();
+            ds.define_time("time", 3, None, "hours since 2026-01-01", "noleap", Create::New).unwrap();
+            ds.define_coordinate("x", 4, None, DataType::Float64, Some("m"), Create::New).unwrap();
             ds.define_variable("t", &Variable::new(DataType::Float32, &["time", "x"]).with("units", "K"), Create::New).unwrap();
             ds.define_variable("lat", &Variable::new(DataType::Float32, &["x"]), Create::New).unwrap();
             ds.define_variable("crs", &Variable::new(DataType::Int32, &[]), Create::New).unwrap();
@@ -430,9 +526,9 @@ mod tests {
         let beta = make("beta", &[Some("y"), Some("z")], &[3, 4]);
         assert_eq!(group.dimensions().unwrap().len(), 3);
         beta.resize(&[5, 4], false).unwrap();
-        let e = group.dimensions().unwrap_err();
-        assert!(e.kind() == ErrorKind::Metadata && ["alpha", "beta", "\"y\"", "5", "3"].iter().all(|w| e.message().contains(w)), "{e}");
-        assert!(Dataset::open(group.clone()).is_err());
+        let y = group.dimensions().unwrap().into_iter().find(|d| d.name == "y").unwrap();
+        assert_eq!((y.length, y.longest), (3, 5));
+        assert_eq!(Dataset::open(group.clone()).unwrap().dimension("y").unwrap(), y);
         make("beta", &[Some("y"), None], &[3, 4]);
         let e = Dataset::open(group.clone()).err().unwrap();
         assert!(e.to_string().contains("dimension 1 of the array \"beta\""), "{e}");
@@ -442,7 +538,7 @@ mod tests {
         assert_eq!(e.kind(), ErrorKind::Exists, "{e}");
         ds.define_dimension("x", 2).unwrap();
         ds.define_dimension("unused", 7).unwrap();
-        assert_eq!(ds.dimension_length("unused").unwrap(), 7);
+        assert_eq!(ds.dimension("unused").unwrap().length, 7);
         for bad in ["", "a/b", "__x", ".", "zarr.json", "a\\b", "a\n"] {
             assert_eq!(ds.define_dimension(bad, 1).unwrap_err().kind(), ErrorKind::Name, "{bad:?}");
         }
@@ -460,8 +556,10 @@ mod tests {
         let a = ds.define_variable("a", &Variable::new(DataType::Int16, &["x", "t"]), Create::New).unwrap();
         ds.define_variable("b", &Variable::new(DataType::Int16, &["t"]), Create::New).unwrap();
         ds.resize_dimension("t", 5).unwrap();
-        assert_eq!((a.shape().as_slice(), ds.dimension_length("t").unwrap()), (&[3, 5][..], 5));
+        assert_eq!((a.shape().as_slice(), ds.dimension("t").unwrap().length), (&[3, 5][..], 5));
         a.resize(&[3, 6], false).unwrap();
+        let t = ds.dimension("t").unwrap();
+        assert_eq!((t.length, t.longest), (5, 6));
         let e = ds.close().unwrap_err();
         assert!(e.message().contains("\"a\"") && e.message().contains("\"b\""), "{e}");
     }
@@ -551,7 +649,7 @@ mod tests {
     fn times_are_read_and_written_in_the_units_that_are_asked_for() {
         let store = memory_store();
         let ds = Dataset::create(&store, "", Some(Format::V3), Create::New).unwrap();
-        let time = ds.define_time("time", 3, "hours since 2000-02-28", "noleap", Create::New).unwrap();
+        let time = ds.define_time("time", 3, None, "hours since 2000-02-28", "noleap", Create::New).unwrap();
         let all = Selection::all(&[3]);
         let mut seconds = [0i64, 3600, 86_400];
         // SAFETY: the memory is this function's.
@@ -566,7 +664,7 @@ mod tests {
         assert_eq!(got, [0, 3_600_000, 86_400_000]);
         // The least integer is no time, in the store, too, whether or not an attribute names another value for that.
         for (name, more, stored) in [("time", "{}", i64::MIN), ("later", r#"{"_FillValue":-1}"#, -1)] {
-            let axis = ds.define_time(name, 3, "hours since 2000-02-28", "noleap", Create::OpenIfSame).unwrap();
+            let axis = ds.define_time(name, 3, None, "hours since 2000-02-28", "noleap", Create::OpenIfSame).unwrap();
             for (name, value) in json::parse_text(more).unwrap().as_object().unwrap() {
                 axis.attributes().set_json(name, &value.to_string()).unwrap();
             }
@@ -586,7 +684,7 @@ mod tests {
         // SAFETY: as above.
         let e = unsafe { time.write_times(&all, "minutes since 2000-03-01", &memory(&mut half, &[3], DataType::Int64)) }.unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Range, "{e}");
-        let plain = ds.define_coordinate("x", 3, DataType::Int64, Some("m"), Create::New).unwrap();
+        let plain = ds.define_coordinate("x", 3, None, DataType::Int64, Some("m"), Create::New).unwrap();
         // SAFETY: as above.
         let e = unsafe { plain.read_times(&all, "days since 2000-01-01", &memory(&mut got, &[3], DataType::Int64)) }.unwrap_err();
         assert!(e.message().contains("\"x\"") && e.message().contains("\"m\""), "{e}");

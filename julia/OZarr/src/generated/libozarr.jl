@@ -506,11 +506,11 @@ end
 @c_function ozarr_dataset_resize_dimension(dataset::Ptr{Cvoid}, name::Cstring, length::Int64)::Int32
 @c_function ozarr_dataset_dimension_count(dataset::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
 @c_function ozarr_dataset_dimension(dataset::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, extent::Ptr{Int64})::Int32
-@c_function ozarr_dataset_dimension_length(dataset::Ptr{Cvoid}, name::Cstring, length::Ptr{Int64})::Int32
+@c_function ozarr_dataset_dimension_length(dataset::Ptr{Cvoid}, name::Cstring, length::Ptr{Int64}, longest::Ptr{Int64})::Int32
 @c_function ozarr_dataset_define_variable(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, rank::Int32, dimensions::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_define_variable_ex(dataset::Ptr{Cvoid}, name::Cstring, variable::Ptr{ozarr_variable}, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_define_coordinate(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, length::Int64, data::Ptr{Cvoid}, size::Csize_t, units::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_dataset_define_time(dataset::Ptr{Cvoid}, name::Cstring, length::Int64, units::Cstring, calendar::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_define_coordinate(dataset::Ptr{Cvoid}, name::Cstring, type_::Int32, length::Int64, chunk::Int64, data::Ptr{Cvoid}, size::Csize_t, units::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_dataset_define_time(dataset::Ptr{Cvoid}, name::Cstring, length::Int64, chunk::Int64, units::Cstring, calendar::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dataset_set_coordinate(dataset::Ptr{Cvoid}, name::Cstring)::Int32
 @c_function ozarr_dataset_variable_count(dataset::Ptr{Cvoid}, count::Ptr{Csize_t})::Int32
 @c_function ozarr_dataset_variable(dataset::Ptr{Cvoid}, index::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, coordinate::Ptr{Bool})::Int32
