@@ -73,6 +73,15 @@ pub fn chunk_bytes(shape: &[u64], item: usize) -> Result<usize> {
     }
 }
 
+/// Checks that an object has the length that its reader expects.
+pub fn check_exact(found: u64, expected: usize) -> Result<()> {
+    match found.cmp(&(expected as u64)) {
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Less => bail!(Truncated, "found {found} bytes, expected {expected}"),
+        std::cmp::Ordering::Greater => bail!(Chunk, "found {found} bytes, expected {expected}"),
+    }
+}
+
 /// Row-major (C order) strides in bytes for a contiguous block of that shape.
 pub fn c_strides(shape: &[u64], item: usize) -> Strides {
     let mut strides = Strides::from_elem(item as i64, shape.len());

@@ -22,7 +22,6 @@ const CIRCLES: &[(&[&str], &str)] = &[
     (&["codec/*"], "the table of codecs and the tools that every codec uses are one file"),
     (&["dtype/*"], "types contain types: a struct is a type, has fields of types, and is read, filled and converted by them"),
     (&["ffi/*"], "the types of all nouns are one file"),
-    (&["store/*"], "an opened object is a file or memory, and the stores of these open objects"),
 ];
 
 /// Crates that only some layers may name.

@@ -323,7 +323,7 @@ impl Machine<'_> {
         let mut elements = Vec::new();
         let dst = grow(&mut elements, leaf.layout.bytes)?;
         if leaf.stages.is_empty() {
-            crate::store::check_exact(encoded.len() as u64, dst.len())?;
+            crate::limits::check_exact(encoded.len() as u64, dst.len())?;
             dst.copy_from_slice(encoded);
         } else {
             decode_stages(&leaf.stages, &leaf.sizes, encoded, dst, &mut scratch.stages)?;
@@ -394,7 +394,7 @@ impl Machine<'_> {
         let (total, first, low) = (at(leaf.layout.bytes as u64), at(first_byte(leaf, &part.axes)), at(low_byte(leaf, &part.axes)));
         let stages = &leaf.stages[view.skip..];
         if stages.is_empty() {
-            crate::store::check_exact(encoded.len() as u64, total)?;
+            crate::limits::check_exact(encoded.len() as u64, total)?;
             return self.place(view, encoded, first as i64, part, transfer);
         }
         let span = at((0..leaf.shape.len()).map(|d| reach(leaf, &part.axes, d)).sum::<u64>()) + view.item;

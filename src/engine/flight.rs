@@ -16,7 +16,8 @@ use super::stats::{self, Field, Scope};
 use super::target::Target;
 use crate::codec::BoundChain;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::store::{ByteRange, Fetched, Version, check_exact};
+use crate::limits::check_exact;
+use crate::store::{ByteRange, Fetched, Version};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 

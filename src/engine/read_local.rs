@@ -14,8 +14,8 @@ use super::stats;
 use super::target::Target;
 use crate::codec::{BoundChain, Sharded};
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::limits::{grow, reserve};
-use crate::store::{ByteRange, Folder, Object, check_exact};
+use crate::limits::{check_exact, grow, reserve};
+use crate::store::{ByteRange, Folder, Object};
 
 /// From how many chunks on it pays to open their folder: two calls more, and each chunk's file is found with one name less to look up
 /// (measured: 70 ns).

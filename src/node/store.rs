@@ -22,11 +22,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-pub use crate::store::zip::Repaired;
+pub use crate::store::zip::repair::Repaired;
 
 /// Makes an archive of what is whole in a zip file whose writer died; one that can be read is left as it is.
 pub fn repair_zip(path: &str) -> Result<Repaired> {
-    zip::repair(Path::new(path))
+    zip::repair::repair(Path::new(path))
 }
 
 /// How often this process has changed metadata, for the stores whose names fall on each slot.

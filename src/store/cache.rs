@@ -3,7 +3,7 @@
 //! Every use of an entry asks the store for the key's version (no bytes: one small request of a server, one look at a file), so what
 //! comes out is never older than that. What is larger than a quarter of the cache is not kept. A child of `fork` begins with none.
 
-use super::local::check_key;
+use super::keys::check_key;
 use super::snapshot::Snapshot;
 use super::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, LocalFiles, Object, ProcessLock, ReadDone, SharedStore,

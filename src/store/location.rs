@@ -17,7 +17,7 @@
 use super::SharedStore;
 use super::local::{LocalStore, SyncMode};
 use super::memory::MemoryStore;
-use super::remote::{Remote, RemoteOptions};
+use super::remote::{Remote, RemoteOptions, percent_decode};
 use super::zip;
 use crate::error::{Result, bail, err};
 use crate::fork;
@@ -259,16 +259,6 @@ fn file_path(location: &str, rest: &str) -> Result<Vec<u8>> {
         bail!(Location, "{location}: a {odd} in a path is written %{:02X} in a URL", odd as u32);
     }
     percent_decode(path).ok_or_else(|| err!(Location, "{location}: a % is not followed by two hexadecimal digits"))
-}
-
-pub(super) fn percent_decode(text: &str) -> Option<Vec<u8>> {
-    let digit = |b: Option<u8>| char::from(b?).to_digit(16).map(|d| d as u8);
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(b) = bytes.next() {
-        decoded.push(if b == b'%' { digit(bytes.next())? << 4 | digit(bytes.next())? } else { b });
-    }
-    Some(decoded)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! A store in memory: for tests, for scratch data, and for handing arrays from one part of a program to another.
 
-use super::local::{check_key, check_prefix};
-use super::{Capabilities, Condition, Listing, Object, Store, Version, check_exact};
+use super::keys::{check_key, check_prefix};
+use super::memory_object::{MemoryObject, Stored};
+use super::{Capabilities, Condition, Listing, Object, Store, Version};
 use crate::error::{Result, bail};
 use crate::fork::ForkPreserved;
 use crate::limits::reserve;
@@ -14,19 +15,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Counts values over all memory stores of the process, so that no two ever share a version.
 static NEXT_VERSION: AtomicU64 = AtomicU64::new(1);
 
-/// One value of one key.
-struct Entry {
-    bytes: Vec<u8>,
-    version: u64,
-    /// Cleared when the key gets another value or is erased.
-    current: AtomicBool,
-}
-
 /// A map in memory. Reading a key takes a short lock and no allocation; values are never copied but into the reader's
 /// buffer. A child of `fork` has a copy of its own of what was stored at that moment.
 #[derive(Default)]
 pub struct MemoryStore {
-    map: ForkPreserved<BTreeMap<String, Arc<Entry>>>,
+    map: ForkPreserved<BTreeMap<String, Arc<Stored>>>,
 }
 
 impl MemoryStore {
@@ -47,8 +40,8 @@ impl Store for MemoryStore {
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
         check_key(key)?;
-        let entry = self.map.read(|map| map.get(key).cloned());
-        Ok(entry.map(|entry| Object::Memory(MemoryObject { entry })))
+        let stored = self.map.read(|map| map.get(key).cloned());
+        Ok(stored.map(|stored| Object::Memory(MemoryObject { stored })))
     }
 
     fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
@@ -57,7 +50,7 @@ impl Store for MemoryStore {
         reserve(&mut bytes, parts.iter().map(|part| part.len()).sum())?;
         parts.iter().for_each(|part| bytes.extend_from_slice(part));
         let version = NEXT_VERSION.fetch_add(1, Ordering::Relaxed);
-        let entry = Arc::new(Entry { bytes, version, current: AtomicBool::new(true) });
+        let stored = Arc::new(Stored { bytes, version, current: AtomicBool::new(true) });
         let new_key = key.to_string();
         // The old value is dropped, which may take long, after the lock.
         let _old = self.map.write(|map| {
@@ -71,9 +64,9 @@ impl Store for MemoryStore {
             Ok(match old {
                 Some(old) => {
                     old.current.store(false, Ordering::Release);
-                    Some(std::mem::replace(old, entry))
+                    Some(std::mem::replace(old, stored))
                 }
-                None => map.insert(new_key, entry),
+                None => map.insert(new_key, stored),
             })
         })?;
         Ok(())
@@ -145,67 +138,6 @@ pub(super) fn listing_of<K: Borrow<str> + Ord, V>(map: &BTreeMap<K, V>, prefix: 
         }
     }
     listing
-}
-
-/// One value of one key, kept alive by this handle.
-pub struct MemoryObject {
-    entry: Arc<Entry>,
-}
-
-impl MemoryObject {
-    /// Reads exactly `buf.len()` bytes from `offset`; an early end is `Truncated`.
-    pub fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
-        let bytes = usize::try_from(offset).ok().and_then(|at| self.entry.bytes.get(at..)).unwrap_or(&[]);
-        match bytes.get(..buf.len()) {
-            Some(found) => buf.copy_from_slice(found),
-            None => bail!(Truncated, "found {} bytes at offset {offset}, expected {}", bytes.len(), buf.len()),
-        }
-        Ok(())
-    }
-
-    /// Copies the value into `buf`, whose length becomes the value's; more than `max` bytes are `Limit`.
-    pub fn read_whole(&self, buf: &mut Vec<u8>, max: usize) -> Result<()> {
-        let bytes = &self.entry.bytes;
-        if bytes.len() > max {
-            bail!(Limit, "found {} bytes, the limit is {max}", bytes.len());
-        }
-        buf.clear();
-        reserve(buf, bytes.len())?;
-        buf.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    /// Copies a value that must have exactly `buf.len()` bytes: shorter is `Truncated`, longer is `Chunk`.
-    pub fn read_exact_whole(&self, buf: &mut [u8]) -> Result<()> {
-        check_exact(self.len(), buf.len())?;
-        buf.copy_from_slice(&self.entry.bytes);
-        Ok(())
-    }
-
-    /// The value itself, for readers that need no copy.
-    pub fn bytes(&self) -> &[u8] {
-        &self.entry.bytes
-    }
-
-    /// The length in bytes.
-    pub fn len(&self) -> u64 {
-        self.entry.bytes.len() as u64
-    }
-
-    /// Whether the value has no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.entry.bytes.is_empty()
-    }
-
-    /// The version that this object is.
-    pub fn version(&self) -> Version {
-        Version([self.entry.version, 0, 0, 0])
-    }
-
-    /// Whether the key still holds this value.
-    pub fn still_current(&self) -> bool {
-        self.entry.current.load(Ordering::Acquire)
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A part of a store as a store of its own, and the reverse: a prefix is put in front of every key, or taken off.
 
-use super::local::{StagedFile, check_key, check_prefix};
+use super::keys::{check_key, check_prefix};
+use super::local::staged_file::StagedFile;
 use super::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, Folder, Listing, LocalFiles, Object, ProcessLock, ReadDone, SharedStore,
     Staged, Stamp, Store, Version,

@@ -6,7 +6,7 @@
 //! of that version; where they cannot, a key is read whole when it is opened, once, and an object is the bytes of that moment.
 
 pub use super::ByteRange;
-use super::local::{check_key, check_prefix};
+use super::keys::{check_key, check_prefix};
 use super::snapshot::Snapshot;
 use super::{Capabilities, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Store, Version};
 use crate::error::{Error, Result, bail, err};

@@ -117,7 +117,7 @@ impl Remote {
         if host.is_empty() || host.bytes().any(bad) {
             bail!(Location, "{}:// names no host", self.scheme);
         }
-        let path = super::location::percent_decode(path).and_then(|bytes| String::from_utf8(bytes).ok());
+        let path = percent_decode(path).and_then(|bytes| String::from_utf8(bytes).ok());
         let path =
             path.ok_or_else(|| err!(Location, "the path of the URL is not UTF-8, or a % is not followed by two hexadecimal digits"))?;
         if path.contains('\0') {
@@ -316,6 +316,17 @@ fn whole(name: &str, value: &str, least: u64, most: u64) -> Result<u64> {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
         _ => bail!(Argument, "the option \"cloud.{name}\" is {value:?}, expected a number from {least} to {most}"),
     }
+}
+
+/// The bytes that a text with `%XX` means; `None` if two digits do not follow a `%`.
+pub(super) fn percent_decode(text: &str) -> Option<Vec<u8>> {
+    let digit = |b: Option<u8>| char::from(b?).to_digit(16).map(|d| d as u8);
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(b) = bytes.next() {
+        decoded.push(if b == b'%' { digit(bytes.next())? << 4 | digit(bytes.next())? } else { b });
+    }
+    Some(decoded)
 }
 
 #[cfg(test)]

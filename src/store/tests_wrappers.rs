@@ -2,11 +2,14 @@
 
 use super::cache::CacheStore;
 use super::latency::LatencyStore;
-use super::local::{LocalStore, StagedFile, SyncMode};
+use super::local::staged_file::StagedFile;
+use super::local::{LocalStore, SyncMode};
 use super::prefix::PrefixStore;
 use super::*;
+use crate::error::Result;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A store that counts the calls of its methods by name.

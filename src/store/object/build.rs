@@ -3,8 +3,7 @@
 use super::profile::{self, Profile};
 use super::watch::Connector;
 use crate::error::{Error, ErrorKind, Result, bail, err};
-use crate::store::location::percent_decode;
-use crate::store::remote::{Conditional, Remote, RemoteOptions, Service};
+use crate::store::remote::{Conditional, Remote, RemoteOptions, Service, percent_decode};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ClientConfigKey;

@@ -5,17 +5,21 @@
 //! tries within a deadline. All bytes that one read gives are of one version, told by ETag.
 
 mod build;
+mod get;
+mod keys;
 mod live;
 mod profile;
+mod put;
 mod threads;
 mod tries;
 mod upload;
 mod version;
 mod watch;
 
-use self::live::{Live, Want};
+use self::get::Want;
+use self::live::Live;
 use self::upload::Upload;
-use super::local::{check_key, check_prefix};
+use super::keys::{check_key, check_prefix};
 use super::remote::{Remote, RemoteOptions, Service};
 use super::{
     ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, Object, ReadDone, ReadObject, Staged, Store, Tuning, Version,

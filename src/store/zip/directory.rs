@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result, bail, err};
 use crate::limits::grow;
-use crate::store::local::check_key;
+use crate::store::keys::check_key;
 
 /// How a local header begins.
 pub(super) const LOCAL: &[u8; 4] = b"PK\x03\x04";

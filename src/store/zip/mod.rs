@@ -12,16 +12,17 @@
 
 mod directory;
 mod read;
-mod repair;
+pub mod repair;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tests_damage;
 mod write;
 
-pub use repair::{Repaired, repair};
-
-use super::local::{FileObject, SyncMode, c_path, check_key, check_prefix};
+use super::file_object::FileObject;
+use super::file_options::SyncMode;
+use super::keys::{check_key, check_prefix};
+use super::local::path::c_path;
 use super::memory::{keys_of, listing_of};
 use super::os::{self, CWD, Errno};
 use super::{ByteRange, Capabilities, Condition, Listing, Object, ReadDone, SharedStore, Store};

@@ -1,6 +1,7 @@
 //! Tests of zip archives: the behaviour of a store, archives of other writers, processes; damage and repair are in `tests_damage.rs`.
 
 use super::directory::*;
+use super::repair::{Repaired, repair};
 use super::write::{central_record, end_records, local_header};
 use super::*;
 use crate::error::{Error, ErrorKind};

@@ -1,6 +1,7 @@
 //! Tests of zip archives that are damaged, and of their repair.
 
 use super::directory::*;
+use super::repair::repair;
 use super::tests::*;
 use super::write::{central_record, end_records};
 use super::*;

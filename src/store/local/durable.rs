@@ -1,0 +1,170 @@
+//! What has to be synced so that it survives a power cut, and when: the sync modes of local stores.
+
+use super::path::{KeyPath, Made, folder_of};
+use crate::error::{Error, Result};
+use crate::fork::ForkReset;
+use crate::store::file_options::SyncMode;
+use crate::store::os::{self, Errno};
+use std::collections::{BTreeSet, HashMap};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How many new keys may be unsynced in mode `batch` before they are synced early.
+pub(super) const MAX_UNSYNCED: usize = 65_536;
+
+/// Which file a key named when it was put: inode and time of writing (which a rename keeps).
+pub(super) type FileId = (u64, i64, i64);
+
+pub(super) fn file_id(st: &libc::stat) -> FileId {
+    (st.st_ino, st.st_mtime, st.st_mtime_nsec)
+}
+
+/// What a store has put and not synced. A child of `fork` begins with nothing: what the parent put is the parent's to sync.
+pub(super) struct Durability {
+    pub(super) mode: SyncMode,
+    unsynced: ForkReset<Mutex<Unsynced>>,
+    /// Held through a flush, so that a second one returns only when all is durable.
+    flushing: ForkReset<Mutex<()>>,
+}
+
+/// What the next flush has to do.
+#[derive(Default)]
+struct Unsynced {
+    /// Keys that are new since the last flush, with the file that was put.
+    files: HashMap<String, FileId>,
+    /// Folders whose names changed.
+    folders: BTreeSet<String>,
+    /// The first failed sync or close: something that was put may be lost.
+    failure: Option<Error>,
+}
+
+impl Durability {
+    pub(super) fn new(mode: SyncMode) -> Durability {
+        Durability { mode, unsynced: ForkReset::new(Mutex::default), flushing: ForkReset::new(Mutex::default) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Unsynced> {
+        self.unsynced.get().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the error of a system call that decides whether something put is durable: the next flushes report it, too.
+    pub(super) fn lost(&self, errno: Errno, what: &str, key: &str) -> Error {
+        let error = errno.error(what).at_key(key);
+        self.lock().failure.get_or_insert_with(|| error.clone());
+        error
+    }
+
+    /// Gives the file that was put under a key since the last flush.
+    pub(super) fn new_file(&self, key: &str) -> Option<FileId> {
+        self.lock().files.get(key).copied()
+    }
+
+    /// Keeps in mind that a key is new and has this file.
+    pub(super) fn remember(&self, key: &str, id: FileId) {
+        let mut unsynced = self.lock();
+        match unsynced.files.get_mut(key) {
+            Some(known) => *known = id,
+            None => drop(unsynced.files.insert(key.to_string(), id)),
+        }
+    }
+
+    /// Forgets a key that was synced or erased.
+    pub(super) fn forget(&self, key: &str) {
+        self.lock().files.remove(key);
+    }
+
+    /// Forgets the keys of a prefix that was erased.
+    pub(super) fn forget_prefix(&self, prefix: &str) {
+        self.lock().files.retain(|key, _| !key.starts_with(prefix));
+    }
+
+    /// Gives the keys and folders of a prefix the names that they got by a rename.
+    pub(super) fn rename_prefix(&self, from: &str, to: &str) {
+        let renamed = |key: &str| key.strip_prefix(from).map(|tail| format!("{to}{tail}"));
+        let mut unsynced = self.lock();
+        let keys: Vec<String> = unsynced.files.keys().filter(|key| key.starts_with(from)).cloned().collect();
+        for key in keys {
+            if let (Some(id), Some(new)) = (unsynced.files.remove(&key), renamed(&key)) {
+                unsynced.files.insert(new, id);
+            }
+        }
+        let folders = unsynced.folders.iter().filter_map(|folder| renamed(&format!("{folder}/")));
+        let folders: Vec<String> = folders.map(|folder| folder.trim_end_matches('/').to_string()).collect();
+        unsynced.folders.extend(folders);
+    }
+
+    /// Syncs the folder of `key`, whose names have changed, and the parents of the folders that were made, or leaves that to a flush.
+    pub(super) fn names_changed(&self, root: BorrowedFd<'_>, key: &str, made: &Made) -> Result<()> {
+        let mut folders = std::iter::once(folder_of(key)).chain(made.iter().rev().map(|&len| folder_of(&key[..len])));
+        match self.mode {
+            SyncMode::None => Ok(()),
+            SyncMode::Batch => {
+                let mut unsynced = self.lock();
+                for folder in folders {
+                    if !unsynced.folders.contains(folder) {
+                        unsynced.folders.insert(folder.to_string());
+                    }
+                }
+                Ok(())
+            }
+            SyncMode::Each => folders.try_for_each(|folder| sync_folder(root, folder).map_err(|e| self.lost(e, "sync the folder", key))),
+        }
+    }
+
+    /// Syncs what is new if it is too much to keep in mind.
+    pub(super) fn sync_early(&self, root: BorrowedFd<'_>) -> Result<()> {
+        let full = self.mode == SyncMode::Batch && self.lock().files.len() >= MAX_UNSYNCED;
+        if full { self.sync_all(root) } else { Ok(()) }
+    }
+
+    /// Makes all that was put durable, as far as the mode promises it; `root` is the store's folder if there is one.
+    pub(super) fn flush(&self, root: Option<BorrowedFd<'_>>) -> Result<()> {
+        let now = root.filter(|_| self.mode == SyncMode::Batch).map_or(Ok(()), |root| self.sync_all(root));
+        self.lock().failure.clone().map_or(now, Err)
+    }
+
+    /// Syncs the new files, then the folders, deepest first. Every one is tried once; the first failure is kept.
+    fn sync_all(&self, root: BorrowedFd<'_>) -> Result<()> {
+        let _one = self.flushing.get().lock().unwrap_or_else(PoisonError::into_inner);
+        let (files, folders) = {
+            let mut unsynced = self.lock();
+            (std::mem::take(&mut unsynced.files), std::mem::take(&mut unsynced.folders))
+        };
+        let mut folders: Vec<String> = folders.into_iter().collect();
+        folders.sort_by_key(|f| std::cmp::Reverse(if f.is_empty() { 0 } else { 1 + f.matches('/').count() }));
+        let mut first = Ok(());
+        for key in files.keys() {
+            let done = sync_file(root, &KeyPath::join("", key)).map_err(|e| self.lost(e, "sync", key));
+            first = first.and(done);
+        }
+        for folder in &folders {
+            let done = sync_folder(root, folder).map_err(|e| self.lost(e, "sync the folder", &format!("{folder}/")));
+            first = first.and(done);
+        }
+        first
+    }
+
+    /// Says how many keys the next flush syncs.
+    #[cfg(test)]
+    pub(super) fn unsynced(&self) -> usize {
+        self.lock().files.len()
+    }
+}
+
+/// Makes a closed file durable; one that was erased needs nothing.
+pub(super) fn sync_file(root: BorrowedFd<'_>, path: &KeyPath) -> os::Os<()> {
+    let fd = match os::open(root, path.as_c(), libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0) {
+        Err(Errno(libc::ENOENT | libc::ENOTDIR)) => return Ok(()),
+        other => other?,
+    };
+    os::fdatasync(fd.as_fd())
+}
+
+/// Makes the names in a folder durable; one that was erased needs nothing.
+fn sync_folder(root: BorrowedFd<'_>, folder: &str) -> os::Os<()> {
+    let fd = match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY, 0) {
+        Err(Errno(libc::ENOENT | libc::ENOTDIR)) => return Ok(()),
+        other => other?,
+    };
+    os::fsync_folder(fd.as_fd())
+}

@@ -1,0 +1,111 @@
+//! Folders are listed, and emptied.
+
+use super::path::is_hidden;
+use crate::error::{Result, bail, err};
+use crate::limits::MAX_KEY;
+use crate::store::os::{self, EntryKind, Errno};
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// How deep folders are followed when listing or erasing.
+const MAX_DEPTH: usize = MAX_KEY / 2;
+
+/// The visible names of a folder in the order of keys, and whether each is a folder (then it ends in a slash).
+pub(super) fn visible(fd: BorrowedFd<'_>) -> Result<Vec<(String, bool)>> {
+    let entries = match os::entries(fd) {
+        // Erased meanwhile.
+        Err(Errno(libc::ENOENT)) => return Ok(Vec::new()),
+        other => other.map_err(|e| e.error("list the folder"))?,
+    };
+    let mut names = Vec::with_capacity(entries.len());
+    for (name, kind) in entries {
+        let Ok(text) = name.to_str() else { continue };
+        if is_hidden(name.to_bytes()) {
+            continue;
+        }
+        let kind = match kind {
+            EntryKind::Link | EntryKind::Unknown => match os::stat_at(fd, &name, true) {
+                Ok(st) => EntryKind::of(&st),
+                // A link to nothing, or to itself: no value.
+                Err(Errno(libc::ENOENT | libc::ELOOP)) => continue,
+                Err(e) => return Err(e.error("stat").at_key(text)),
+            },
+            kind => kind,
+        };
+        match kind {
+            EntryKind::File => names.push((text.to_string(), false)),
+            EntryKind::Folder => names.push((format!("{text}/"), true)),
+            _ => {}
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Lists a folder and those below it; `path` is its prefix, `above` the folders on the way, so that a link to one of
+/// them is not followed for ever.
+pub(super) fn list_folder(
+    fd: BorrowedFd<'_>,
+    path: &mut String,
+    above: &mut Vec<(u64, u64)>,
+    each: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<()> {
+    let st = os::stat(fd).map_err(|e| e.error("stat").at_key(&*path))?;
+    let here = (st.st_dev, st.st_ino);
+    if above.contains(&here) {
+        return Ok(());
+    }
+    if above.len() >= MAX_DEPTH {
+        bail!(Limit, "folders are nested deeper than {MAX_DEPTH}");
+    }
+    above.push(here);
+    let len = path.len();
+    for (name, is_folder) in visible(fd).map_err(|e| e.at_key(&*path))? {
+        path.push_str(&name);
+        if !is_folder {
+            each(path)?;
+        } else {
+            let c = CString::new(name).map_err(|_| err!(Internal, "a folder name with a NUL"))?;
+            match os::open(fd, &c, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
+                Ok(below) => list_folder(below.as_fd(), path, above, each)?,
+                Err(Errno(libc::ENOENT | libc::ENOTDIR)) => {}
+                Err(e) => return Err(e.error("open the folder").at_key(&*path)),
+            }
+        }
+        path.truncate(len);
+    }
+    above.pop();
+    Ok(())
+}
+
+/// Removes all that is in a folder, hidden files as well; links go, what they lead to stays.
+pub(super) fn empty_folder(fd: BorrowedFd<'_>, depth: usize) -> Result<()> {
+    if depth >= MAX_DEPTH {
+        bail!(Limit, "folders are nested deeper than {MAX_DEPTH}");
+    }
+    for (name, kind) in os::entries(fd).map_err(|e| e.error("list the folder"))? {
+        if kind != EntryKind::Folder {
+            match os::unlink(fd, &name) {
+                Ok(()) | Err(Errno(libc::ENOENT)) => continue,
+                // A folder whose kind the listing did not tell.
+                Err(Errno(libc::EISDIR | libc::EPERM)) if kind == EntryKind::Unknown => {}
+                Err(e) => return Err(e.error("erase")),
+            }
+        }
+        match os::open(fd, &name, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW, 0) {
+            Ok(below) => empty_folder(below.as_fd(), depth + 1)?,
+            Err(Errno(libc::ENOENT)) => continue,
+            Err(e) => return Err(e.error("open the folder")),
+        }
+        remove_folder(fd, &name)?;
+    }
+    Ok(())
+}
+
+/// Removes a folder that was emptied; it stays if somebody puts something into it at the same time.
+pub(super) fn remove_folder(dir: BorrowedFd<'_>, path: &CStr) -> Result<()> {
+    match os::rmdir(dir, path) {
+        Ok(()) | Err(Errno(libc::ENOENT | libc::ENOTEMPTY | libc::EEXIST)) => Ok(()),
+        Err(e) => Err(e.error("erase the folder")),
+    }
+}

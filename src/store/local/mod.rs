@@ -1,0 +1,431 @@
+//! A folder of the local file system as a store: one file a key, replaced atomically, durable as the sync mode says.
+//!
+//! **Reading** costs three calls a chunk of known length: `openat` from the kept root descriptor, one `pread`, `close`; one more
+//! `pread` finds the end where the length is not known. The path is built on the stack. Only "no such file" counts as missing.
+//!
+//! **Writing** never changes a file in place: temporary name in the same folder → write → (sync) → close, checked →
+//! rename. Whatever fails, the old value stays and the temporary file goes. A kill leaves at most a temporary file,
+//! which listings hide.
+//!
+//! **Locks** between processes are open-file-description locks on one byte for each key of a hidden file
+//! `.ozarr.lock`; readers never lock.
+
+mod durable;
+mod listing;
+mod lock;
+pub(crate) mod path;
+pub(crate) mod staged_file;
+mod temporary;
+#[cfg(test)]
+mod tests;
+
+use self::durable::{Durability, FileId, file_id, sync_file};
+use self::listing::{empty_folder, list_folder, remove_folder, visible};
+use self::lock::{LOCK_SPACE, lock_byte};
+use self::path::{KeyPath, Made, c_path, check_name, folder_of, make_folder, make_parents};
+use self::staged_file::StagedFile;
+use self::temporary::{TRIES, Temp, TempNames};
+use super::file_object::{FileObject, check_is_file, stamp_of};
+pub use super::file_options::SyncMode;
+use super::keys::{check_key, check_prefix};
+use super::os::{self, CWD, EntryKind, Errno, OnceFd};
+use super::{Capabilities, Condition, Folder, Listing, LocalFiles, Object, ProcessLock, Staged, Stamp, Store, Version};
+use crate::error::{Result, bail, err};
+use crate::fork::ForkReset;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+
+/// A folder as a store. Thread-safe; may be shared by processes.
+pub struct LocalStore {
+    root: PathBuf,
+    root_fd: OnceFd,
+    writable: bool,
+    durability: Durability,
+    /// Set once the file system has refused `RENAME_NOREPLACE`.
+    no_rename_new: AtomicBool,
+    temp_names: TempNames,
+    /// Held by conditional puts between looking and renaming.
+    matching: ForkReset<Mutex<()>>,
+}
+
+impl LocalStore {
+    /// The store of the folder `root`, which may not exist yet: the first `put` makes it and its parents; until then
+    /// every key is missing. Nothing is read or written by this call. A relative path counts from the present folder.
+    pub fn open(root: &Path, writable: bool, sync: SyncMode) -> Result<LocalStore> {
+        if root.as_os_str().as_bytes().contains(&0) {
+            bail!(Location, "the path {} contains a NUL", root.display());
+        }
+        let root = std::path::absolute(root).map_err(|e| err!(Location, "the path {:?}: {e}", root.display().to_string()))?;
+        Ok(LocalStore {
+            root,
+            root_fd: OnceFd::new(),
+            writable,
+            durability: Durability::new(sync),
+            no_rename_new: AtomicBool::new(false),
+            temp_names: TempNames::new(),
+            matching: ForkReset::new(Mutex::default),
+        })
+    }
+
+    /// The root folder, or `None` if there is none yet.
+    #[inline]
+    fn root(&self) -> Result<Option<BorrowedFd<'_>>> {
+        match self.root_fd.get() {
+            Some(fd) => Ok(Some(fd)),
+            None => self.open_root(),
+        }
+    }
+
+    #[cold]
+    fn open_root(&self) -> Result<Option<BorrowedFd<'_>>> {
+        let path = c_path(&self.root)?;
+        match os::open(CWD, &path, libc::O_PATH | libc::O_DIRECTORY, 0) {
+            Ok(fd) => Ok(Some(self.root_fd.set(fd))),
+            Err(Errno(libc::ENOENT)) => Ok(None),
+            Err(e) => Err(e.error(&format!("open the folder {}", self.root.display()))),
+        }
+    }
+
+    /// The root folder, made if there is none yet.
+    fn root_to_write(&self) -> Result<BorrowedFd<'_>> {
+        for _ in 0..TRIES {
+            if let Some(fd) = self.root()? {
+                return Ok(fd);
+            }
+            make_folder(&self.root, self.durability.mode != SyncMode::None)?;
+        }
+        bail!(Io, "the folder {} vanishes again and again", self.root.display())
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        if !self.writable {
+            bail!(ReadOnly, "the store is open for reading only");
+        }
+        Ok(())
+    }
+
+    /// Stores `parts` as `key`: the one way in which a value gets its name.
+    fn replace(&self, key: &str, parts: &[&[u8]], absent: bool) -> Result<()> {
+        let path = KeyPath::of_key(key)?;
+        let root = self.root_to_write()?;
+        let mut made = Made::new();
+        let (temp, fd) = self.temp_names.create(root, key, &mut made)?;
+        os::write_all(fd.as_fd(), parts).map_err(|e| e.error("write"))?;
+        self.give_name(temp, fd, key, &path, absent, &made)
+    }
+
+    /// Makes a written temporary file the value of `key`.
+    fn give_name(&self, mut temp: Temp<'_>, fd: OwnedFd, key: &str, path: &KeyPath, absent: bool, made: &Made) -> Result<()> {
+        let root = temp.root;
+        let id = match self.durability.mode {
+            SyncMode::Batch => file_id(&os::stat(fd.as_fd()).map_err(|e| e.error("stat"))?),
+            _ => FileId::default(),
+        };
+        if self.durability.mode == SyncMode::Each {
+            os::fdatasync(fd.as_fd()).map_err(|e| self.durability.lost(e, "sync", key))?;
+        }
+        match os::close(fd) {
+            // The descriptor is gone, and whether all was written is not known: a sync by another one tells.
+            Err(Errno(libc::EINTR)) => sync_file(root, &temp.path).map_err(|e| self.durability.lost(e, "sync", key))?,
+            closed => closed.map_err(|e| self.durability.lost(e, "close", key))?,
+        }
+        if absent {
+            if !self.rename_new(&mut temp, path)? {
+                bail!(Conflict, "the key holds a value already");
+            }
+        } else if self.durability.mode == SyncMode::Batch {
+            self.replace_batched(&mut temp, path, key, id)?;
+        } else {
+            temp.rename(path)?;
+        }
+        if self.durability.mode == SyncMode::Batch && absent {
+            self.durability.remember(key, id);
+        }
+        self.durability.names_changed(root, key, made)?;
+        self.durability.sync_early(root)
+    }
+
+    /// Mode `batch`: a key that is new, or that this store put since the last flush, gets its value at once; any other
+    /// holds a value that may be durable, so the new one is synced before it takes the name.
+    fn replace_batched(&self, temp: &mut Temp<'_>, path: &KeyPath, key: &str, id: FileId) -> Result<()> {
+        let ours = self.durability.new_file(key);
+        // Another process may have replaced (and synced) the value meanwhile: then the file is not the one put here.
+        let still_ours = ours.is_some() && os::stat_at(temp.root, path.as_c(), false).is_ok_and(|st| ours == Some(file_id(&st)));
+        if still_ours {
+            temp.rename(path)?;
+        } else if !self.rename_new(temp, path)? {
+            sync_file(temp.root, &temp.path).map_err(|e| self.durability.lost(e, "sync", key))?;
+            temp.rename(path)?;
+            self.durability.forget(key);
+            return Ok(());
+        }
+        self.durability.remember(key, id);
+        Ok(())
+    }
+
+    /// Gives the temporary file its name if that names nothing; `false` if it does.
+    fn rename_new(&self, temp: &mut Temp<'_>, path: &KeyPath) -> Result<bool> {
+        temp.rename_new(path, &self.no_rename_new, self.matching.get())
+    }
+
+    /// Stores if the key still holds `version`; other conditional puts wait meanwhile, in other processes, too.
+    fn replace_matching(&self, key: &str, parts: &[&[u8]], version: Version) -> Result<()> {
+        let _here = self.matching.get().lock().unwrap_or_else(PoisonError::into_inner);
+        let _elsewhere = self.lock_byte(folder_of(key), LOCK_SPACE + os::hash(key.as_bytes()) % LOCK_SPACE)?;
+        let now = match self.open(key)? {
+            Some(object) => Some(object.version()?),
+            None => None,
+        };
+        if now != Some(version) {
+            bail!(Conflict, "the key holds another value by now");
+        }
+        self.replace(key, parts, false)
+    }
+
+    /// Locks one byte of the lock file in `folder`; `None` where the file system has no locks.
+    fn lock_byte(&self, folder: &str, byte: u64) -> Result<Option<lock::ByteLock>> {
+        self.check_writable()?;
+        lock_byte(self.root_to_write()?, folder, byte, &self.durability)
+    }
+
+    /// Opens the folder of a prefix to list it, or `None` if there is none.
+    fn open_folder(&self, folder: &str, flags: i32) -> Result<Option<OwnedFd>> {
+        let Some(root) = self.root()? else { return Ok(None) };
+        match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_RDONLY | libc::O_DIRECTORY | flags, 0) {
+            Ok(fd) => Ok(Some(fd)),
+            Err(Errno(libc::ENOENT | libc::ENOTDIR)) => Ok(None),
+            Err(e) => Err(e.error("open the folder").at_key(folder)),
+        }
+    }
+}
+
+impl Store for LocalStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::local(self.writable, self.writable)
+    }
+
+    fn open(&self, key: &str) -> Result<Option<Object>> {
+        let path = KeyPath::of_key(key)?;
+        self.root()?.map_or(Ok(None), |root| open_file(root, &path))
+    }
+
+    fn put(&self, key: &str, parts: &[&[u8]], condition: Condition) -> Result<()> {
+        self.check_writable()?;
+        match condition {
+            Condition::None => self.replace(key, parts, false),
+            Condition::Absent => self.replace(key, parts, true),
+            Condition::Match(version) => self.replace_matching(key, parts, version),
+        }
+    }
+
+    fn stage(&self, key: &str) -> Result<Staged> {
+        self.check_writable()?;
+        KeyPath::of_key(key)?;
+        let root = self.root_to_write()?;
+        let mut made = Made::new();
+        let (mut temp, fd) = self.temp_names.create(root, key, &mut made)?;
+        let folder = root.try_clone_to_owned().map_err(|e| Errno(e.raw_os_error().unwrap_or(libc::EIO)).error("keep the folder open"))?;
+        temp.there = false;
+        Ok(Staged::File(Box::new(StagedFile { root: folder, path: temp.path.clone(), fd: Some(fd), made, process: std::process::id() })))
+    }
+
+    fn erase(&self, key: &str) -> Result<bool> {
+        self.check_writable()?;
+        let path = KeyPath::of_key(key)?;
+        let Some(root) = self.root()? else { return Ok(false) };
+        match os::unlink(root, path.as_c()) {
+            Ok(()) => {
+                self.durability.forget(key);
+                self.durability.names_changed(root, key, &Made::new())?;
+                Ok(true)
+            }
+            Err(Errno(libc::ENOENT)) => Ok(false),
+            Err(e) => Err(e.error("erase")),
+        }
+    }
+
+    fn erase_prefix(&self, prefix: &str) -> Result<()> {
+        self.check_writable()?;
+        let folder = check_prefix(prefix)?;
+        let Some(root) = self.root()? else { return Ok(()) };
+        let path = KeyPath::of_folder(folder);
+        let Some(fd) = self.open_folder(folder, if folder.is_empty() { 0 } else { libc::O_NOFOLLOW })? else {
+            // A link to a folder elsewhere: the link goes, the folder stays.
+            let is_link = os::stat_at(root, path.as_c(), false).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Link);
+            let goes = is_link && os::stat_at(root, path.as_c(), true).is_ok_and(|st| EntryKind::of(&st) == EntryKind::Folder);
+            if goes {
+                os::unlink(root, path.as_c()).map_err(|e| e.error("erase").at_key(folder))?;
+            }
+            return Ok(());
+        };
+        empty_folder(fd.as_fd(), 0).map_err(|e| e.at_key(prefix))?;
+        let changed = if folder.is_empty() { "." } else { folder };
+        if !folder.is_empty() {
+            remove_folder(root, path.as_c()).map_err(|e| e.at_key(prefix))?;
+        }
+        self.durability.forget_prefix(prefix);
+        self.durability.names_changed(root, changed, &Made::new())
+    }
+
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        let folder = check_prefix(prefix)?;
+        let Some(fd) = self.open_folder(folder, 0)? else { return Ok(()) };
+        let mut above = Vec::new();
+        list_folder(fd.as_fd(), &mut prefix.to_string(), &mut above, each)
+    }
+
+    fn list_dir(&self, prefix: &str) -> Result<Listing> {
+        let folder = check_prefix(prefix)?;
+        let mut listing = Listing::default();
+        let Some(fd) = self.open_folder(folder, 0)? else { return Ok(listing) };
+        for (name, is_folder) in visible(fd.as_fd()).map_err(|e| e.at_key(prefix))? {
+            if is_folder { listing.prefixes.push(name) } else { listing.keys.push(name) }
+        }
+        listing.prefixes.iter_mut().for_each(|name| name.truncate(name.len() - 1));
+        listing.prefixes.sort_unstable();
+        Ok(listing)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.durability.flush(self.root()?)
+    }
+
+    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
+        let folder = check_prefix(prefix)?;
+        let held = self.lock_byte(folder, os::hash(key.as_bytes()) % LOCK_SPACE)?;
+        Ok(held.map(|held| Box::new(held) as ProcessLock))
+    }
+
+    fn files(&self) -> Option<&dyn LocalFiles> {
+        Some(self)
+    }
+
+    fn describe(&self) -> String {
+        self.root.display().to_string()
+    }
+}
+
+impl LocalFiles for LocalStore {
+    fn folder(&self, prefix: &str) -> Folder {
+        // Where it cannot be opened its keys say why.
+        let (Ok(folder), Ok(root)) = (check_prefix(prefix), self.root()) else { return Folder::Unknown };
+        let Some(root) = root else { return Folder::Absent };
+        match os::open(root, KeyPath::of_folder(folder).as_c(), libc::O_PATH | libc::O_DIRECTORY, 0) {
+            Ok(fd) => Folder::Open { fd, len: prefix.len() },
+            Err(Errno(libc::ENOENT)) => Folder::Absent,
+            Err(_) => Folder::Unknown,
+        }
+    }
+
+    fn open_in(&self, folder: &Folder, key: &str) -> Result<Option<Object>> {
+        match folder {
+            Folder::Unknown => self.open(key),
+            Folder::Absent => Ok(None),
+            Folder::Open { fd, len } => open_file(fd.as_fd(), &KeyPath::of_key(key.get(*len..).unwrap_or_default())?),
+        }
+    }
+
+    fn stamp(&self, key: &str) -> Result<Option<Stamp>> {
+        let path = KeyPath::of_key(key)?;
+        let Some(root) = self.root()? else { return Ok(None) };
+        match os::stat_at(root, path.as_c(), true) {
+            Ok(st) => check_is_file(&st).map(|()| Some(stamp_of(&st))),
+            Err(Errno(libc::ENOENT)) => Ok(None),
+            Err(e) => Err(e.error("stat")),
+        }
+    }
+
+    fn publish(&self, key: &str, mut file: Box<StagedFile>) -> Result<()> {
+        self.check_writable()?;
+        file.check_process()?;
+        let Some(fd) = file.fd.take() else { bail!(Internal, "the staged file was published before") };
+        let temp = Temp { root: file.root.as_fd(), path: file.path.clone(), there: true };
+        self.give_name(temp, fd, key, &KeyPath::of_key(key)?, false, &file.made)
+    }
+
+    fn rename_prefix(&self, from: &str, to: &str) -> Result<bool> {
+        self.check_writable()?;
+        let (old, new) = (check_prefix(from)?, check_prefix(to)?);
+        if old.is_empty() || new.is_empty() {
+            return Ok(false);
+        }
+        let (old_path, new_path) = (KeyPath::of_folder(old), KeyPath::of_folder(new));
+        let root = self.root_to_write()?;
+        let mut made = Made::new();
+        // What was put there has its new name durable only with the folders above both.
+        for _ in 0..TRIES {
+            match os::rename_new(root, old_path.as_c(), new_path.as_c()) {
+                Ok(()) => {
+                    self.durability.rename_prefix(from, to);
+                    self.durability.names_changed(root, old, &Made::new())?;
+                    self.durability.names_changed(root, new, &made)?;
+                    return Ok(true);
+                }
+                Err(Errno(libc::ENOENT)) if os::stat_at(root, old_path.as_c(), false).is_ok() => make_parents(root, new, &mut made)?,
+                // Something is there (an empty folder, say), or the file system cannot.
+                Err(_) => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+
+    fn file(&self, key: &str) -> Option<PathBuf> {
+        // A link in the way would be linked itself, and lead elsewhere from there.
+        check_key(key).ok().and_then(|()| self.root.join(key).canonicalize().ok())
+    }
+
+    fn link(&self, key: &str, file: &Path) -> Result<bool> {
+        self.check_writable()?;
+        let (path, from) = (KeyPath::of_key(key)?, c_path(file)?);
+        check_name(key)?;
+        let root = self.root_to_write()?;
+        let mut made = Made::new();
+        for _ in 0..TRIES {
+            match os::link(root, &from, path.as_c()) {
+                Ok(()) => {
+                    let st = os::stat_at(root, path.as_c(), false).map_err(|e| e.error("stat"))?;
+                    match self.durability.mode {
+                        SyncMode::None => {}
+                        SyncMode::Batch => self.durability.remember(key, file_id(&st)),
+                        SyncMode::Each => sync_file(root, &path).map_err(|e| self.durability.lost(e, "sync", key))?,
+                    }
+                    self.durability.names_changed(root, key, &made)?;
+                    return self.durability.sync_early(root).map(|()| true);
+                }
+                Err(Errno(libc::EEXIST)) => {
+                    let there = os::stat_at(root, path.as_c(), false).map(|st| file_id(&st));
+                    if there.is_ok() && there == os::stat_at(CWD, &from, false).map(|st| file_id(&st)) {
+                        return Ok(true);
+                    }
+                    match os::unlink(root, path.as_c()) {
+                        Ok(()) | Err(Errno(libc::ENOENT)) => {}
+                        Err(e) => return Err(e.error("replace")),
+                    }
+                }
+                Err(Errno(libc::ENOENT)) if os::stat_at(CWD, &from, false).is_ok() => make_parents(root, key, &mut made)?,
+                // The file is gone, or there are no links, or not from there to here.
+                Err(_) => return Ok(false),
+            }
+        }
+        bail!(Io, "the folder vanishes again and again")
+    }
+}
+
+/// Opens the file of a key to read it, or `None` if there is none.
+fn open_file(dir: BorrowedFd<'_>, path: &KeyPath) -> Result<Option<Object>> {
+    // A pipe must not block the program.
+    let flags = libc::O_RDONLY | libc::O_NOCTTY;
+    let fd = match os::open(dir, path.as_c(), flags | libc::O_NONBLOCK, 0) {
+        // Somebody holds a lease on the file and has been asked to give it back: wait for that.
+        Err(Errno(libc::EAGAIN)) => os::open(dir, path.as_c(), flags, 0),
+        other => other,
+    };
+    match fd {
+        Ok(fd) => Ok(Some(Object::File(FileObject::new(fd)))),
+        Err(Errno(libc::ENOENT)) => Ok(None),
+        Err(e) => Err(e.error("open")),
+    }
+}

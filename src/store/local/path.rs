@@ -1,0 +1,150 @@
+//! Paths below the root of a folder, on the stack, and the folders on the way to them.
+
+use crate::error::{Result, bail, err};
+use crate::limits::MAX_KEY;
+use crate::store::keys::check_key;
+use crate::store::os::{self, CWD, Errno};
+use smallvec::SmallVec;
+use std::ffi::{CStr, CString};
+use std::fmt::Write;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The name of lock files; never listed.
+pub(crate) const LOCK_NAME: &str = ".ozarr.lock";
+
+/// How temporary names begin; never listed.
+pub(super) const TEMP_PREFIX: &str = ".ozarr-";
+
+/// How temporary names end.
+pub(super) const TEMP_SUFFIX: &str = ".tmp";
+
+/// A NUL-terminated path below the root, on the stack.
+#[derive(Clone)]
+pub(super) struct KeyPath {
+    /// Written as far as `len`, and a NUL there.
+    bytes: [MaybeUninit<u8>; MAX_KEY + 128],
+    len: usize,
+}
+
+impl KeyPath {
+    /// The file of a key.
+    pub(super) fn of_key(key: &str) -> Result<KeyPath> {
+        check_key(key)?;
+        Ok(KeyPath::join("", key))
+    }
+
+    /// The folder `folder`, which was checked; `.` for the root.
+    pub(super) fn of_folder(folder: &str) -> KeyPath {
+        KeyPath::join("", if folder.is_empty() { "." } else { folder })
+    }
+
+    /// A checked folder (or nothing) and a name in it.
+    pub(super) fn join(folder: &str, name: &str) -> KeyPath {
+        let mut path = KeyPath { bytes: [MaybeUninit::uninit(); MAX_KEY + 128], len: 0 };
+        path.push(folder);
+        if !folder.is_empty() {
+            path.push("/");
+        }
+        path.push(name);
+        path
+    }
+
+    fn push(&mut self, text: &str) {
+        let room = &mut self.bytes[self.len..][..text.len() + 1];
+        // SAFETY: the room is longer than the text, which is somewhere else.
+        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), room.as_mut_ptr().cast(), text.len()) };
+        room[text.len()].write(0);
+        self.len += text.len();
+    }
+
+    pub(super) fn as_c(&self) -> &CStr {
+        // SAFETY: `push`, which every path was made by, wrote `len` bytes and a NUL behind them; checked keys and the library's own
+        // names hold none.
+        unsafe { CStr::from_bytes_with_nul_unchecked(std::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.len + 1)) }
+    }
+}
+
+impl Write for KeyPath {
+    fn write_str(&mut self, s: &str) -> std::fmt::Result {
+        self.push(s);
+        Ok(())
+    }
+}
+
+/// The folder of a key, without a slash.
+pub(super) fn folder_of(key: &str) -> &str {
+    key.rfind('/').map_or("", |at| &key[..at])
+}
+
+/// Checks that a key is none of the library's own files.
+pub(super) fn check_name(key: &str) -> Result<()> {
+    if is_hidden(key.rsplit('/').next().unwrap_or(key).as_bytes()) {
+        bail!(Name, "the name is kept for the library's own files");
+    }
+    Ok(())
+}
+
+pub(super) fn is_hidden(name: &[u8]) -> bool {
+    name == LOCK_NAME.as_bytes() || (name.starts_with(TEMP_PREFIX.as_bytes()) && name.ends_with(TEMP_SUFFIX.as_bytes()))
+}
+
+/// Lengths of the paths of folders that were made for a key, outermost first.
+pub(super) type Made = SmallVec<[usize; 8]>;
+
+pub(crate) fn c_path(path: &Path) -> Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| err!(Location, "the path {} contains a NUL", path.display()))
+}
+
+/// Makes a folder outside of any store and its parents; syncs each parent if asked for.
+pub(crate) fn make_folder(path: &Path, sync: bool) -> Result<()> {
+    let c = c_path(path)?;
+    let what = || format!("make the folder {}", path.display());
+    match os::mkdir(CWD, &c) {
+        Ok(()) => {}
+        Err(Errno(libc::EEXIST)) => return Ok(()),
+        Err(e @ Errno(libc::ENOENT)) => {
+            let parent = path.parent().ok_or_else(|| e.error(&what()))?;
+            make_folder(parent, sync)?;
+            match os::mkdir(CWD, &c) {
+                Ok(()) | Err(Errno(libc::EEXIST)) => {}
+                Err(e) => return Err(e.error(&what())),
+            }
+        }
+        Err(e) => return Err(e.error(&what())),
+    }
+    if sync && let Some(parent) = path.parent() {
+        let fd = os::open(CWD, &c_path(parent)?, libc::O_RDONLY | libc::O_DIRECTORY, 0);
+        fd.and_then(|fd| os::fsync_folder(fd.as_fd())).map_err(|e| e.error("sync the folder"))?;
+    }
+    Ok(())
+}
+
+/// Makes the folders above `key`, trying the deepest first; `made` gets those that were not there.
+pub(super) fn make_parents(root: BorrowedFd<'_>, key: &str, made: &mut Made) -> Result<()> {
+    let cuts: SmallVec<[usize; 16]> = key.match_indices('/').map(|(at, _)| at).collect();
+    let make = |cut: usize| os::mkdir(root, KeyPath::join("", &key[..cut]).as_c());
+    let mut next = cuts.len();
+    while next > 0 {
+        match make(cuts[next - 1]) {
+            Ok(()) => {
+                made.push(cuts[next - 1]);
+                break;
+            }
+            Err(Errno(libc::EEXIST)) => break,
+            Err(Errno(libc::ENOENT)) => next -= 1,
+            Err(e) => return Err(e.error("make a folder")),
+        }
+    }
+    for &cut in &cuts[next..] {
+        match make(cut) {
+            Ok(()) => made.push(cut),
+            // ENOENT: somebody erased the folder above; the caller tries again.
+            Err(Errno(libc::EEXIST | libc::ENOENT)) => {}
+            Err(e) => return Err(e.error("make a folder")),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Temporary files beside the keys that they become the values of.
+
+use super::path::{KeyPath, Made, TEMP_PREFIX, TEMP_SUFFIX, check_name, folder_of, make_parents};
+use crate::error::{Result, bail};
+use crate::store::os::{self, Errno};
+use std::fmt::Write;
+use std::hash::{BuildHasher, RandomState};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// How often a step is repeated that races with other processes (a folder erased in between, a name taken).
+pub(super) const TRIES: usize = 64;
+
+/// Names the temporary files of one store.
+pub(super) struct TempNames {
+    next: AtomicU64,
+    /// The process that opened the store.
+    process: u32,
+}
+
+impl TempNames {
+    pub(super) fn new() -> TempNames {
+        TempNames { next: AtomicU64::new(0), process: std::process::id() }
+    }
+
+    /// Gives a name that no other file has: process (as it was when the store was opened), count and 64 random bits (for forks of it and
+    /// processes on other machines).
+    fn next(&self, folder: &str) -> KeyPath {
+        let mut path = KeyPath::join(folder, TEMP_PREFIX);
+        let count = self.next.fetch_add(1, Ordering::Relaxed);
+        let random = RandomState::new().hash_one(count);
+        // Writing to a KeyPath does not fail.
+        let _ = write!(path, "{}-{count}-{random:x}{TEMP_SUFFIX}", self.process);
+        path
+    }
+
+    /// Makes a new file beside `key`. Folders that are missing are made; `made` gets the lengths of their paths in `key`.
+    pub(super) fn create<'a>(&self, root: BorrowedFd<'a>, key: &str, made: &mut Made) -> Result<(Temp<'a>, OwnedFd)> {
+        check_name(key)?;
+        let folder = folder_of(key);
+        for _ in 0..TRIES {
+            let path = self.next(folder);
+            match os::open(root, path.as_c(), libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, 0o666) {
+                Ok(fd) => return Ok((Temp { root, path, there: true }, fd)),
+                Err(Errno(libc::ENOENT)) if !folder.is_empty() => make_parents(root, key, made)?,
+                Err(Errno(libc::EEXIST)) => {}
+                Err(e) => return Err(e.error("create a temporary file")),
+            }
+        }
+        bail!(Io, "the folder vanishes again and again")
+    }
+}
+
+/// A temporary file that is removed unless it got another name.
+pub(super) struct Temp<'a> {
+    pub(super) root: BorrowedFd<'a>,
+    pub(super) path: KeyPath,
+    pub(super) there: bool,
+}
+
+impl Temp<'_> {
+    /// Gives the file the name `to`, whatever that names.
+    pub(super) fn rename(&mut self, to: &KeyPath) -> Result<()> {
+        os::rename(self.root, self.path.as_c(), to.as_c()).map_err(|e| e.error("rename"))?;
+        self.there = false;
+        Ok(())
+    }
+
+    /// Gives the file the name `to` if that names nothing; `false` if it does. `unsupported` is set once the file system has refused
+    /// `RENAME_NOREPLACE`; without hard links, too, `alone` keeps other threads out meanwhile.
+    pub(super) fn rename_new(&mut self, to: &KeyPath, unsupported: &AtomicBool, alone: &Mutex<()>) -> Result<bool> {
+        if !unsupported.load(Ordering::Relaxed) {
+            match os::rename_new(self.root, self.path.as_c(), to.as_c()) {
+                Ok(()) => {
+                    self.there = false;
+                    return Ok(true);
+                }
+                Err(Errno(libc::EEXIST)) => return Ok(false),
+                Err(Errno(libc::EINVAL | libc::ENOSYS | libc::ENOTSUP)) => unsupported.store(true, Ordering::Relaxed),
+                Err(e) => return Err(e.error("rename")),
+            }
+        }
+        // A second name is given only if it is free; the first one goes when `self` is dropped.
+        match os::link(self.root, self.path.as_c(), to.as_c()) {
+            Ok(()) => return Ok(true),
+            Err(Errno(libc::EEXIST)) => return Ok(false),
+            Err(Errno(libc::EPERM | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL | libc::EMLINK)) => {}
+            Err(e) => return Err(e.error("link")),
+        }
+        let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
+        match os::stat_at(self.root, to.as_c(), false) {
+            Ok(_) => Ok(false),
+            Err(Errno(libc::ENOENT)) => self.rename(to).map(|()| true),
+            Err(e) => Err(e.error("stat")),
+        }
+    }
+}
+
+impl Drop for Temp<'_> {
+    fn drop(&mut self) {
+        if self.there {
+            // Nothing can be done if this fails; listings hide the file.
+            let _ = os::unlink(self.root, self.path.as_c());
+        }
+    }
+}

@@ -1,0 +1,572 @@
+//! Local stores: what they do when calls fail, which calls they make, and what files they leave.
+
+use super::durable::MAX_UNSYNCED;
+use super::path::LOCK_NAME;
+use super::*;
+use crate::error::ErrorKind;
+use crate::store::file_object::FIRST_READ;
+use crate::store::get;
+use crate::store::os::Call;
+use crate::store::os::fault::{self, Effect, Fault, fail};
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const MODES: [SyncMode; 3] = [SyncMode::None, SyncMode::Batch, SyncMode::Each];
+
+/// A folder that is removed at the end of a test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("ozarr-local-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn store(&self, sync: SyncMode) -> LocalStore {
+        LocalStore::open(&self.0.join("s"), true, sync).unwrap()
+    }
+
+    fn file(&self, key: &str) -> PathBuf {
+        self.0.join("s").join(key)
+    }
+
+    /// The names in the folder of the store, hidden ones as well.
+    fn names(&self, below: &str) -> Vec<String> {
+        let mut names: Vec<String> =
+            std::fs::read_dir(self.file(below)).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn put(store: &LocalStore, key: &str, value: &[u8]) -> Result<()> {
+    store.put(key, &[value], Condition::None)
+}
+
+fn value(store: &LocalStore, key: &str) -> Option<Vec<u8>> {
+    get(store, key, 1 << 20).unwrap()
+}
+
+#[test]
+fn behaves_as_a_store_in_each_sync_mode() {
+    for mode in MODES {
+        let folder = Folder::new();
+        crate::store::suite::check(&folder.store(mode));
+    }
+}
+
+#[test]
+fn behaves_as_a_store_where_files_cannot_be_renamed_exclusively() {
+    for mode in MODES {
+        let folder = Folder::new();
+        let store = folder.store(mode);
+        store.no_rename_new.store(true, Ordering::Relaxed);
+        crate::store::suite::check(&store);
+    }
+}
+
+#[test]
+fn names_of_sync_modes() {
+    for (name, mode) in [("none", SyncMode::None), ("batch", SyncMode::Batch), ("each", SyncMode::Each)] {
+        assert_eq!(SyncMode::parse(name).unwrap(), mode);
+    }
+    assert_eq!(SyncMode::parse("Batch").unwrap_err().kind(), ErrorKind::Argument);
+}
+
+#[test]
+fn the_root_is_made_by_the_first_put() {
+    let folder = Folder::new();
+    let path = folder.0.join("a/b/c");
+    let store = LocalStore::open(&path, true, SyncMode::Each).unwrap();
+    assert!(store.open("k").unwrap().is_none());
+    assert!(!store.erase("k").unwrap());
+    store.flush().unwrap();
+    assert!(!folder.0.join("a").exists());
+    put(&store, "x/y/k", b"1").unwrap();
+    assert_eq!(std::fs::read(path.join("x/y/k")).unwrap(), b"1");
+    let file = LocalStore::open(&path.join("x/y/k"), true, SyncMode::None).unwrap();
+    assert_eq!(file.open("k").err().unwrap().os_errno(), libc::ENOTDIR);
+    assert_eq!(put(&file, "k", b"1").unwrap_err().os_errno(), libc::ENOTDIR);
+}
+
+#[test]
+fn a_relative_root_is_that_of_the_opening() {
+    let store = LocalStore::open(Path::new("rel.zarr"), false, SyncMode::None).unwrap();
+    assert_eq!(store.describe(), std::env::current_dir().unwrap().join("rel.zarr").to_str().unwrap());
+}
+
+#[test]
+fn a_store_for_reading_changes_nothing() {
+    let folder = Folder::new();
+    put(&folder.store(SyncMode::None), "k", b"1").unwrap();
+    let store = LocalStore::open(&folder.file(""), false, SyncMode::Batch).unwrap();
+    assert!(!store.capabilities().writable);
+    let results = [
+        put(&store, "k", b"2"),
+        store.put("new", &[], Condition::Absent),
+        store.erase("k").map(drop),
+        store.erase_prefix(""),
+        store.lock_key("", "k").map(drop),
+    ];
+    for result in results {
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::ReadOnly);
+    }
+    store.flush().unwrap();
+    assert_eq!(value(&store, "k").unwrap(), b"1");
+    assert_eq!(folder.names(""), ["k"]);
+}
+
+/// A put over `before` (or over nothing) that is hit by a fault.
+struct Hit<'a> {
+    mode: SyncMode,
+    before: Option<&'a [u8]>,
+    call: Call,
+    errno: i32,
+    kind: ErrorKind,
+    /// Whether later flushes report it, too.
+    sticky: bool,
+}
+
+#[test]
+fn a_failed_put_keeps_the_old_value_and_leaves_no_file() {
+    use SyncMode::*;
+    let old = Some(&b"old"[..]);
+    let io = ErrorKind::Io;
+    let case = |mode, before, (call, errno), kind, sticky| Hit { mode, before, call, errno, kind, sticky };
+    let cases = [
+        case(None, old, (Call::Open, libc::EMFILE), ErrorKind::TooManyFiles, false),
+        case(None, old, (Call::Open, libc::EACCES), ErrorKind::Permission, false),
+        case(None, old, (Call::Write, libc::ENOSPC), ErrorKind::NoSpace, false),
+        case(None, old, (Call::Write, libc::EDQUOT), ErrorKind::NoSpace, false),
+        case(None, old, (Call::Write, libc::EFBIG), ErrorKind::NoSpace, false),
+        case(None, old, (Call::Write, libc::EIO), io, false),
+        case(None, old, (Call::Close, libc::EIO), io, true),
+        case(None, old, (Call::Rename, libc::EIO), io, false),
+        case(Batch, old, (Call::Stat, libc::EIO), io, false),
+        case(Batch, old, (Call::Close, libc::EDQUOT), ErrorKind::NoSpace, true),
+        case(Batch, old, (Call::RenameNew, libc::EROFS), ErrorKind::ReadOnly, false),
+        case(Batch, old, (Call::Sync, libc::EIO), io, true),
+        case(Batch, old, (Call::Rename, libc::EIO), io, false),
+        case(Batch, Option::None, (Call::RenameNew, libc::EIO), io, false),
+        case(Batch, Option::None, (Call::Write, libc::ENOSPC), ErrorKind::NoSpace, false),
+        case(Each, old, (Call::Sync, libc::EIO), io, true),
+        case(Each, Option::None, (Call::Sync, libc::ENOSPC), ErrorKind::NoSpace, true),
+        case(Each, old, (Call::Close, libc::EIO), io, true),
+        case(Each, old, (Call::Rename, libc::EXDEV), io, false),
+    ];
+    for (i, Hit { mode, before, call, errno, kind, sticky }) in cases.into_iter().enumerate() {
+        let folder = Folder::new();
+        let store = folder.store(mode);
+        put(&store, "d/other", b"1").unwrap();
+        before.iter().for_each(|old| put(&store, "d/k", old).unwrap());
+        store.flush().unwrap();
+        let (result, unused) = fault::with(&[fail(call, errno)], || put(&store, "d/k", b"a longer new value"));
+        assert_eq!(unused, 0, "case {i}: the fault is met");
+        assert_eq!(result.unwrap_err().kind(), kind, "case {i}");
+        assert_eq!(value(&store, "d/k").as_deref(), before, "case {i}");
+        let names = if before.is_some() { vec!["k", "other"] } else { vec!["other"] };
+        assert_eq!(folder.names("d"), names, "case {i}");
+        for _ in 0..2 {
+            assert_eq!(store.flush().err().map(|e| e.kind()), sticky.then_some(kind), "case {i}: flush");
+        }
+        put(&store, "d/k", b"next").unwrap();
+        assert_eq!(value(&store, "d/k").unwrap(), b"next", "case {i}: the store stays usable");
+        assert_eq!(store.flush().is_err(), sticky, "case {i}: a loss is not forgotten");
+    }
+}
+
+#[test]
+fn interrupted_and_short_transfers_go_on() {
+    let folder = Folder::new();
+    let bytes: Vec<u8> = (0..100_000u32).map(|i| (i >> 3) as u8).collect();
+    let interrupted = |call| Fault { call, after: 0, times: 3, effect: Effect::Fail(libc::EINTR) };
+    let short = |call, n| Fault { call, after: 0, times: 20, effect: Effect::Short(n) };
+    for mode in MODES {
+        let store = folder.store(mode);
+        let faults = [Call::Open, Call::Write, Call::Rename, Call::RenameNew, Call::Sync, Call::Stat].map(interrupted);
+        fault::with(&faults, || put(&store, "k", b"x")).0.unwrap();
+        fault::with(&faults, || put(&store, "k", b"y")).0.unwrap();
+        fault::with(&faults, || store.flush()).0.unwrap();
+        let parts: Vec<&[u8]> = bytes.chunks(7001).collect();
+        let (result, unused) = fault::with(&[short(Call::Write, 999)], || store.put("k", &parts, Condition::None));
+        result.unwrap();
+        assert_eq!(unused, 0);
+        assert!(std::fs::read(folder.file("k")).unwrap() == bytes);
+    }
+    let object = folder.store(SyncMode::None).open("k").unwrap().unwrap();
+    let mut buf = vec![0; bytes.len()];
+    let faults = [interrupted(Call::Read), short(Call::Read, 333)];
+    let (result, unused) = fault::with(&faults, || object.read_exact_whole(&mut buf));
+    result.unwrap();
+    assert_eq!(unused, 0);
+    assert!(buf == bytes);
+    buf.fill(0);
+    let (result, unused) = fault::with(&faults, || object.read_exact_at(1, &mut buf[1..]));
+    result.unwrap();
+    assert_eq!(unused, 0);
+    assert!(buf[1..] == bytes[1..]);
+    let mut whole = Vec::new();
+    let (result, unused) = fault::with(&faults, || object.read_whole(&mut whole, usize::MAX));
+    result.unwrap();
+    assert_eq!(unused, 0);
+    assert!(whole == bytes);
+    let store = folder.store(SyncMode::None);
+    let (result, unused) = fault::with(&[fail(Call::Close, libc::EINTR)], || store.put("k", &[b"closed"], Condition::None));
+    result.unwrap();
+    assert_eq!((unused, std::fs::read(folder.file("k")).unwrap().as_slice()), (0, &b"closed"[..]));
+    store.flush().unwrap();
+}
+
+#[test]
+fn only_a_file_that_is_not_there_is_missing() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    put(&store, "a/k", b"1").unwrap();
+    for (errno, kind) in [
+        (libc::EACCES, ErrorKind::Permission),
+        (libc::EMFILE, ErrorKind::TooManyFiles),
+        (libc::ENFILE, ErrorKind::TooManyFiles),
+        (libc::EIO, ErrorKind::Io),
+        (libc::ESTALE, ErrorKind::Io),
+        (libc::ELOOP, ErrorKind::Io),
+        (libc::ENOTDIR, ErrorKind::Io),
+        (libc::ENOMEM, ErrorKind::NoMemory),
+    ] {
+        let e = fault::with(&[fail(Call::Open, errno)], || store.open("none")).0.err().unwrap();
+        assert_eq!((e.kind(), e.os_errno()), (kind, errno));
+    }
+    assert!(fault::with(&[fail(Call::Open, libc::EAGAIN)], || store.open("a/k")).0.unwrap().is_some(), "a lease is waited for");
+    for (call, errno) in [(Call::Read, libc::EIO), (Call::Read, libc::ESTALE)] {
+        let e = fault::with(&[fail(call, errno)], || get(&store, "a/k", 10)).0.unwrap_err();
+        assert_eq!((e.kind(), e.os_errno(), e.key()), (ErrorKind::Io, errno, Some("a/k")));
+    }
+    let e = fault::with(&[fail(Call::List, libc::EIO)], || store.list_dir("a/")).0.unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Io);
+}
+
+#[test]
+fn a_folder_or_pipe_in_the_place_of_a_value_is_an_error() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::Batch);
+    put(&store, "k/c/0", b"1").unwrap();
+    let object = store.open("k/c").unwrap().unwrap();
+    let mut buf = vec![0; 4];
+    let results = [
+        object.read_whole(&mut Vec::new(), 100),
+        object.read_exact_whole(&mut buf),
+        object.read_exact_at(0, &mut buf),
+        object.len().map(drop),
+        object.version().map(drop),
+        put(&store, "k/c", b"x"),
+        store.erase("k/c").map(drop),
+    ];
+    for (i, result) in results.into_iter().enumerate() {
+        let e = result.unwrap_err();
+        assert_eq!((e.kind(), e.os_errno()), (ErrorKind::Io, libc::EISDIR), "{i}");
+    }
+    assert_eq!(store.open("k/c/0/deeper").err().unwrap().os_errno(), libc::ENOTDIR);
+    assert_eq!(put(&store, "k/c/0/deeper", b"x").unwrap_err().os_errno(), libc::ENOTDIR);
+    assert_eq!(store.erase("k/c/0/deeper").unwrap_err().os_errno(), libc::ENOTDIR);
+    let pipe = c_path(&folder.file("pipe")).unwrap();
+    // SAFETY: the path ends in NUL.
+    assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+    assert_eq!(get(&store, "pipe", 10).unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(store.list_dir("").unwrap().keys, [""; 0], "a pipe is no key");
+    assert_eq!(value(&store, "k/c/0").unwrap(), b"1");
+}
+
+#[test]
+fn keys_of_an_opened_folder_are_those_that_it_had_then() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    let get_in = |dir: &super::Folder, key: &str| {
+        let mut value = Vec::new();
+        store.open_in(dir, key).unwrap().map(|object| object.read_whole(&mut value, 10).map(|()| value)).transpose().unwrap()
+    };
+    assert!(matches!(store.folder("d/e/"), super::Folder::Absent), "nor is there a root");
+    put(&store, "d/k", b"1").unwrap();
+    let absent = store.folder("d/e/");
+    put(&store, "d/e/k", b"2").unwrap();
+    put(&store, "d/e/f/k", b"3").unwrap();
+    assert_eq!(get_in(&absent, "d/e/k"), None);
+    let open = store.folder("d/e/");
+    assert_eq!([get_in(&open, "d/e/k"), get_in(&open, "d/e/f/k"), get_in(&open, "d/e/none")], [Some(b"2".into()), Some(b"3".into()), None]);
+    assert_eq!(get_in(&store.folder(""), "d/k").unwrap(), b"1");
+    for bad in ["d/e/../k", "d/e//k", "d/e/", "d"] {
+        assert!(store.open_in(&open, bad).is_err(), "{bad}");
+    }
+    std::fs::rename(folder.file("d/e"), folder.file("d/old")).unwrap();
+    assert_eq!(get_in(&open, "d/e/k").unwrap(), b"2");
+    // What is no folder is as bad as ever.
+    let file = store.folder("d/k/");
+    assert!(matches!(file, super::Folder::Unknown) && store.open_in(&file, "d/k/x").is_err());
+}
+
+#[test]
+fn hidden_files_are_not_listed() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    put(&store, "d/k", b"1").unwrap();
+    for name in ["d/.ozarr-12-3-abc.tmp", "d/.ozarr.lock", "d/.ozarr.locks", "d/.ozarr-x", "d/.zarray", "d/.tmp"] {
+        std::fs::write(folder.file(name), b"").unwrap();
+    }
+    use std::os::unix::ffi::OsStringExt;
+    std::fs::write(folder.file("d").join(std::ffi::OsString::from_vec(b"not-utf8-\xff".to_vec())), b"").unwrap();
+    let shown = [".ozarr-x", ".ozarr.locks", ".tmp", ".zarray", "k"];
+    assert_eq!(store.list_dir("d/").unwrap().keys, shown);
+    let mut listed = Vec::new();
+    let mut each = |key: &str| {
+        listed.push(key.strip_prefix("d/").unwrap().to_string());
+        Ok(())
+    };
+    store.list("", &mut each).unwrap();
+    assert_eq!(listed, shown);
+    for name in ["d/.ozarr.lock", ".ozarr-.tmp"] {
+        assert_eq!(put(&store, name, b"1").unwrap_err().kind(), ErrorKind::Name);
+    }
+    store.erase_prefix("d/").unwrap();
+    assert_eq!(folder.names(""), [""; 0], "all of a folder goes with it");
+}
+
+#[test]
+fn links_are_followed_to_read_and_list_but_not_to_erase() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    put(&store, "d/k", b"1").unwrap();
+    let outside = folder.0.join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("precious"), b"p").unwrap();
+    symlink(&outside, folder.file("d/link")).unwrap();
+    symlink(&outside, folder.file("top")).unwrap();
+    symlink("..", folder.file("d/up")).unwrap();
+    symlink("nowhere", folder.file("d/dangling")).unwrap();
+    symlink("self", folder.file("d/self")).unwrap();
+    let mut listed = Vec::new();
+    let mut each = |key: &str| {
+        listed.push(key.to_string());
+        Ok(())
+    };
+    store.list("", &mut each).unwrap();
+    assert_eq!(listed, ["d/k", "d/link/precious", "top/precious"], "loops end");
+    assert_eq!(value(&store, "d/link/precious").unwrap(), b"p");
+    assert!(value(&store, "d/dangling").is_none());
+    assert_eq!(store.open("d/self").err().unwrap().os_errno(), libc::ELOOP);
+    store.erase_prefix("d/").unwrap();
+    store.erase_prefix("top/").unwrap();
+    assert_eq!(folder.names(""), [""; 0]);
+    assert_eq!(std::fs::read(outside.join("precious")).unwrap(), b"p", "nothing outside goes");
+}
+
+/// How often `f` syncs.
+fn syncs(f: impl FnOnce()) -> usize {
+    fault::count(Call::Sync, f)
+}
+
+#[test]
+fn each_mode_syncs_what_it_promises() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    assert_eq!(syncs(|| put(&store, "n/k", b"1").unwrap()), 0);
+    assert_eq!(syncs(|| store.flush().unwrap()), 0);
+
+    let store = folder.store(SyncMode::Each);
+    assert_eq!(syncs(|| put(&store, "e/f/k", b"1").unwrap()), 4, "the file, its folder, and the parents of two new folders");
+    assert_eq!(syncs(|| put(&store, "e/f/k", b"2").unwrap()), 2, "the file and its folder");
+    assert_eq!(syncs(|| assert!(store.erase("e/f/k").unwrap())), 1, "the folder");
+    assert_eq!(syncs(|| store.flush().unwrap()), 0);
+
+    let store = folder.store(SyncMode::Batch);
+    assert_eq!(syncs(|| put(&store, "b/f/k", b"1").unwrap()), 0, "a new key waits for the flush");
+    assert_eq!(syncs(|| put(&store, "b/f/k", b"2").unwrap()), 0, "a key that is still new, too");
+    assert_eq!(syncs(|| store.flush().unwrap()), 4, "the file, its folder, and the parents of two new folders");
+    assert_eq!(syncs(|| store.flush().unwrap()), 0, "once");
+    assert_eq!(syncs(|| put(&store, "b/f/k", b"3").unwrap()), 1, "an old value is replaced by what is durable");
+    assert_eq!(syncs(|| put(&store, "b/f/k", b"4").unwrap()), 1, "every time");
+    assert_eq!(syncs(|| store.flush().unwrap()), 1, "the folder");
+    put(&store, "b/f/new", b"1").unwrap();
+    put(&folder.store(SyncMode::Batch), "b/f/new", b"2").unwrap();
+    assert_eq!(syncs(|| put(&store, "b/f/new", b"3").unwrap()), 1, "somebody else's value may be durable");
+    store.flush().unwrap();
+    put(&store, "b/f/gone", b"1").unwrap();
+    assert!(store.erase("b/f/gone").unwrap());
+    assert_eq!(syncs(|| store.flush().unwrap()), 1, "an erased key: the folder only");
+}
+
+#[test]
+fn new_keys_are_synced_early_when_there_are_too_many() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::Batch);
+    put(&store, "a", b"1").unwrap();
+    for i in 1..MAX_UNSYNCED - 1 {
+        store.durability.remember(&format!("erased meanwhile/{i}"), FileId::default());
+    }
+    assert_eq!(syncs(|| put(&store, "a", b"2").unwrap()), 0, "one below the limit");
+    assert_eq!(syncs(|| put(&store, "b", b"1").unwrap()), 3, "two files and the folder");
+    assert_eq!(store.durability.unsynced(), 0);
+}
+
+#[test]
+fn a_failed_sync_is_reported_for_ever_and_not_tried_again() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::Batch);
+    for key in ["a", "b", "c"] {
+        put(&store, key, b"1").unwrap();
+    }
+    let e = fault::with(&[fail(Call::Sync, libc::EIO)], || store.flush()).0.unwrap_err();
+    assert_eq!((e.kind(), e.os_errno()), (ErrorKind::Io, libc::EIO));
+    assert!(e.key().is_some_and(|key| ["a", "b", "c"].contains(&key)));
+    assert_eq!(syncs(|| assert!(store.flush().is_err())), 0);
+    put(&store, "d", b"1").unwrap();
+    assert_eq!(syncs(|| assert!(store.flush().is_err())), 2, "others are still synced");
+}
+
+#[test]
+fn folders_are_synced_after_files_and_the_deepest_first() {
+    for (nth, key) in ["a/b/c/k", "a/b/c/", "a/b/", "a/", "/"].into_iter().enumerate() {
+        let folder = Folder::new();
+        let store = folder.store(SyncMode::Batch);
+        put(&store, "a/b/c/k", b"1").unwrap();
+        let e = fault::with(&[Fault { after: nth, ..fail(Call::Sync, libc::EIO) }], || store.flush()).0.unwrap_err();
+        assert_eq!(e.key(), Some(key), "sync {nth}");
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_synced_counts_as_synced() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::Each);
+    put(&store, "k", b"1").unwrap();
+    let folder_fails = |errno| [Fault { after: 1, ..fail(Call::Sync, errno) }];
+    assert_eq!(fault::with(&folder_fails(libc::EINVAL), || put(&store, "k", b"2").is_ok()), (true, 0));
+    let (result, _) = fault::with(&folder_fails(libc::EIO), || put(&store, "k", b"3"));
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(store.flush().unwrap_err().kind(), ErrorKind::Io);
+}
+
+#[test]
+fn without_exclusive_rename_a_link_or_a_look_takes_its_place() {
+    for mode in MODES {
+        for no_link in [false, true] {
+            let folder = Folder::new();
+            let store = folder.store(mode);
+            let mut faults = vec![fail(Call::RenameNew, libc::EINVAL)];
+            if no_link {
+                faults.push(fail(Call::Rename, libc::EPERM));
+            }
+            let (result, unused) = fault::with(&faults, || store.put("k", &[b"1"], Condition::Absent));
+            result.unwrap();
+            assert_eq!(unused, 0);
+            let faults = if no_link { vec![fail(Call::Rename, libc::EPERM)] } else { vec![] };
+            let e = fault::with(&faults, || store.put("k", &[b"2"], Condition::Absent)).0.unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Conflict);
+            assert_eq!(value(&store, "k").unwrap(), b"1");
+            assert_eq!(folder.names(""), ["k"]);
+            assert_eq!(std::fs::metadata(folder.file("k")).unwrap().nlink(), 1);
+        }
+    }
+}
+
+#[test]
+fn a_file_is_linked_to_a_key_and_stays_what_it_is() {
+    for mode in MODES {
+        let folder = Folder::new();
+        let (from, to) = (folder.store(mode), LocalStore::open(&folder.0.join("other"), true, mode).unwrap());
+        put(&from, "a/b", b"1").unwrap();
+        let file = from.file("a/b").unwrap();
+        assert!(to.link("x/y/k", &file).unwrap());
+        assert_eq!(value(&to, "x/y/k").unwrap(), b"1");
+        assert!(to.link("x/y/k", &file).unwrap(), "again");
+        put(&to, "full", b"old").unwrap();
+        assert!(to.link("full", &file).unwrap());
+        assert_eq!(value(&to, "full").unwrap(), b"1");
+        // What a reader has open counts as replaced: which of its names was it?
+        let Some(Object::File(open)) = to.open("full").unwrap() else { panic!() };
+        assert!(!open.still_current().unwrap());
+        put(&to, "full", b"new").unwrap();
+        to.flush().unwrap();
+        assert_eq!(value(&from, "a/b").unwrap(), b"1");
+        assert_eq!(from.file("none"), None);
+        assert!(!to.link("k", &folder.0.join("none")).unwrap());
+        assert!(!to.link("k", &folder.0).unwrap(), "a folder");
+        assert_eq!(to.link(LOCK_NAME, &file).unwrap_err().kind(), ErrorKind::Name);
+        let reader = LocalStore::open(&folder.0.join("other"), false, mode).unwrap();
+        assert_eq!(reader.link("k", &file).unwrap_err().kind(), ErrorKind::ReadOnly);
+    }
+}
+
+#[test]
+fn a_file_system_without_locks_gives_none() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    for errno in [libc::ENOLCK, libc::ENOTSUP, libc::ENOSYS] {
+        assert!(fault::with(&[fail(Call::Lock, errno)], || store.lock_key("d/", "d/k")).0.unwrap().is_none());
+    }
+    let e = fault::with(&[fail(Call::Lock, libc::EIO)], || store.lock_key("d/", "d/k")).0.err().unwrap();
+    assert_eq!(e.kind(), ErrorKind::Io);
+    assert!(fault::with(&[fail(Call::Lock, libc::EINTR)], || store.lock_key("d/", "d/k")).0.unwrap().is_some());
+    store.put("d/k", &[b"1"], Condition::None).unwrap();
+    let version = store.open("d/k").unwrap().unwrap().version().unwrap();
+    let matching = || store.put("d/k", &[b"2"], Condition::Match(version));
+    fault::with(&[fail(Call::Lock, libc::ENOLCK)], matching).0.unwrap();
+}
+
+#[test]
+fn a_lock_on_an_erased_lock_file_is_taken_again_on_the_new_one() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    let first = store.lock_key("", "k").unwrap().unwrap();
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| store.lock_key("", "k").unwrap().is_some() && folder.file(LOCK_NAME).exists());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!second.is_finished(), "the lock is exclusive");
+        std::fs::remove_file(folder.file(LOCK_NAME)).unwrap();
+        drop(first);
+        assert!(second.join().unwrap());
+    });
+}
+
+#[test]
+fn values_of_every_size_around_the_buffer_are_read_whole() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    for len in [0, 1, FIRST_READ - 1, FIRST_READ, FIRST_READ + 1, 2 * FIRST_READ, 5 * FIRST_READ + 3] {
+        let bytes: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
+        put(&store, "k", &bytes).unwrap();
+        let object = store.open("k").unwrap().unwrap();
+        for capacity in [0, len, len + 1, FIRST_READ, 7 * FIRST_READ] {
+            let mut buf = Vec::with_capacity(capacity);
+            object.read_whole(&mut buf, len).unwrap();
+            assert!(buf == bytes, "{len} bytes into {capacity}");
+            if len > 0 {
+                assert_eq!(object.read_whole(&mut buf, len - 1).unwrap_err().kind(), ErrorKind::Limit);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_value_that_fits_the_buffer_costs_no_stat_and_one_of_known_length_one_read() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    put(&store, "k", &[7; 5000]).unwrap();
+    let one_read =
+        [Fault { after: 1, ..fail(Call::Read, libc::EIO) }, fail(Call::Stat, libc::EIO), Fault { after: 1, ..fail(Call::Open, libc::EIO) }];
+    let mut buf = Vec::with_capacity(4096);
+    let reads = fault::count(Call::Read, || store.open("k").unwrap().unwrap().read_whole(&mut buf, 1 << 20).unwrap());
+    assert_eq!((buf.len(), reads), (5000, 2), "the second read finds the end");
+    let stats = fault::count(Call::Stat, || store.open("k").unwrap().unwrap().read_whole(&mut buf, 1 << 20).unwrap());
+    assert_eq!((buf.len(), stats), (5000, 0));
+    let (result, unused) = fault::with(&one_read, || store.open("k").unwrap().unwrap().read_exact_whole(&mut [0; 5000]));
+    result.unwrap();
+    assert_eq!(unused, 3);
+    assert_eq!(fault::with(&one_read[1..2], || store.open("none").unwrap().is_none()), (true, 1));
+}

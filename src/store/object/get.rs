@@ -1,0 +1,237 @@
+//! Gets of objects and of ranges of them, each of one version: a download that breaks off goes on where it ended.
+
+use super::live::Live;
+use super::tries::{Fault, Tries};
+use super::version::{strong_tag_of, version_of};
+use crate::error::{ErrorKind, Result, bail};
+use crate::limits::reserve;
+use crate::store::{ByteRange, Fetched, Version};
+use futures_util::StreamExt;
+use object_store::path::Path;
+use object_store::{Attribute, GetOptions, GetRange, UpdateVersion};
+use std::sync::atomic::Ordering;
+
+/// Where a conditional put leaves its mark, so that one whose answer was lost is known again.
+pub(super) const MARK: &str = "ozarrput";
+/// Memory for a body is taken in steps, so that a false length costs nothing.
+const FIRST_ROOM: u64 = 64 << 20;
+
+/// Which bytes to get. A span may reach beyond the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    Nothing,
+    Whole,
+    Span(u64, u64),
+    Suffix(u64),
+}
+
+/// What was got.
+pub(super) struct Got {
+    pub bytes: Vec<u8>,
+    /// Of the object.
+    pub size: u64,
+    pub version: Version,
+    /// The mark of the put that stored it.
+    pub(super) mark: Option<String>,
+    /// As the service's own conditional put wants it.
+    pub(super) update: UpdateVersion,
+}
+
+impl Live {
+    /// Gets bytes of an object, or `None` if there is none. If the connection breaks off in the body, the download goes on at the next byte, as long as the object
+    /// stays the same.
+    pub(super) async fn get(&self, path: &Path, want: Want, expected: Option<Version>) -> Result<Option<Got>> {
+        let _permit = self.permit().await?;
+        self.get_unlimited(path, want, expected).await
+    }
+
+    pub(super) async fn get_unlimited(&self, path: &Path, want: Want, expected: Option<Version>) -> Result<Option<Got>> {
+        let mut tries = self.tries(true);
+        let mut body: Option<Body> = None;
+        loop {
+            let (range, if_match) = match &body {
+                Some(body) => (Some(GetRange::Bounded(body.start + body.bytes.len() as u64..body.end)), strong_tag_of(body.version)),
+                None => (range_of(want), expected.and_then(strong_tag_of)),
+            };
+            let options = GetOptions { range: range.clone(), if_match, head: want == Want::Nothing, ..GetOptions::default() };
+            let store = self.store();
+            let got = match tries.run(store.get_opts(path, options)).await {
+                Ok(got) => got,
+                Err(fault) => match self.missing(&mut tries, fault, &mut body).await? {
+                    true => return Ok(None),
+                    false => continue,
+                },
+            };
+            let version = version_of(&got.meta);
+            if expected.is_some_and(|expected| expected != version) {
+                bail!(Conflict, "the object was replaced while it was read");
+            }
+            let (start, end) = (got.range.start, got.range.end);
+            match &body {
+                Some(known) if known.version == version && start == known.start + known.bytes.len() as u64 && end == known.end => {}
+                Some(_) if tries.once() => {
+                    body = None;
+                    continue;
+                }
+                Some(_) => bail!(Conflict, "the object was replaced while it was read"),
+                None => {
+                    check_range(want, start, end, got.meta.size)?;
+                    body = Some(Body { bytes: Vec::new(), start, end, version });
+                }
+            }
+            let mark = got.attributes.get(&Attribute::Metadata(MARK.into())).map(|value| value.to_string());
+            let update = UpdateVersion { e_tag: got.meta.e_tag.clone(), version: got.meta.version.clone() };
+            let size = got.meta.size;
+            let Some(reading) = &mut body else { bail!(Internal, "a body that is not read") };
+            if want != Want::Nothing {
+                let left = reading.end - reading.start - reading.bytes.len() as u64;
+                tries.allow(left);
+                if let Err(fault) = tries.run(collect(got, reading)).await {
+                    // Without a version the pieces could be of two objects.
+                    if strong_tag_of(version).is_none() {
+                        body = None;
+                    }
+                    self.again(&mut tries, fault).await?;
+                    continue;
+                }
+            }
+            let bytes = std::mem::take(&mut reading.bytes);
+            return Ok(Some(Got { bytes, size, version, mark, update }));
+        }
+    }
+
+    /// Whether a failure says that there is no object; otherwise waits for the next try.
+    async fn missing(&self, tries: &mut Tries, fault: Fault, body: &mut Option<Body>) -> Result<bool> {
+        let sight = tries.sight();
+        match (sight.status, sight.code.as_str()) {
+            (404, "NoSuchBucket" | "ContainerNotFound" | "ResourceNotFound" | "AccountNotFound") => {
+                bail!(NotFound, "there is no {}: the server answered 404 ({})", self.remote.at("").describe(), sight.code)
+            }
+            (404, _) => return Ok(true),
+            (403, _) if self.options.forbidden_is_missing => return Ok(true),
+            // What was replaced in the middle is begun anew.
+            (412 | 416, _) if body.is_some() && tries.once() => {
+                *body = None;
+                return Ok(false);
+            }
+            (412, _) => bail!(Conflict, "the object was replaced while it was read"),
+            _ => {}
+        }
+        self.again(tries, fault).await.map(|()| false)
+    }
+
+    /// Ranges of an object, all of one version.
+    pub(super) async fn fetch(&self, path: &Path, ranges: &[ByteRange], if_match: Option<Version>) -> Result<Option<Fetched>> {
+        let first = match ranges.first() {
+            Some(range) => self.fetch_one(path, *range, if_match).await?,
+            None => self.get(path, Want::Nothing, if_match).await?.map(|got| (Vec::new(), got.version)),
+        };
+        let Some((part, version)) = first else { return Ok(None) };
+        let mut parts = Vec::with_capacity(ranges.len());
+        if !ranges.is_empty() {
+            parts.push(part);
+        }
+        let others = ranges.iter().skip(1).map(|range| self.fetch_one(path, *range, Some(version)));
+        for other in futures_util::future::join_all(others).await {
+            match other? {
+                Some((part, _)) => parts.push(part),
+                None => bail!(Conflict, "the object was erased while it was read"),
+            }
+        }
+        Ok(Some(Fetched { parts, version }))
+    }
+
+    async fn fetch_one(&self, path: &Path, range: ByteRange, if_match: Option<Version>) -> Result<Option<(Vec<u8>, Version)>> {
+        let (want, len) = match range {
+            ByteRange::Whole => (Want::Whole, None),
+            ByteRange::Span { offset, len: 0 } => (Want::Nothing, Some(offset)),
+            ByteRange::Suffix { len: 0 } => (Want::Nothing, Some(0)),
+            ByteRange::Span { offset, len } => {
+                let Some(_) = offset.checked_add(len) else { bail!(Truncated, "expected at least {offset} + {len} bytes") };
+                (Want::Span(offset, len), Some(len))
+            }
+            ByteRange::Suffix { len } => return self.suffix(path, len, if_match).await,
+        };
+        let Some(got) = self.get(path, want, if_match).await? else { return Ok(None) };
+        match (want, len) {
+            (Want::Nothing, Some(offset)) if got.size < offset => bail!(Truncated, "found {} bytes, expected at least {offset}", got.size),
+            (Want::Span(offset, len), _) if (got.bytes.len() as u64) < len => {
+                bail!(Truncated, "found {} bytes, expected at least {offset} + {len}", got.size)
+            }
+            _ => Ok(Some((got.bytes, got.version))),
+        }
+    }
+
+    /// The end of an object; where servers do not know such ranges its length is asked for first.
+    async fn suffix(&self, path: &Path, len: u64, if_match: Option<Version>) -> Result<Option<(Vec<u8>, Version)>> {
+        if !self.no_suffix.load(Ordering::Relaxed) {
+            match self.get(path, Want::Suffix(len), if_match).await {
+                Ok(None) => return Ok(None),
+                Ok(Some(got)) if got.bytes.len() as u64 == len => return Ok(Some((got.bytes, got.version))),
+                Ok(Some(got)) if got.size < len => bail!(Truncated, "found {} bytes, expected at least {len}", got.size),
+                Err(e) if !matches!(e.kind(), ErrorKind::Ranges | ErrorKind::Unsupported) => return Err(e),
+                _ => self.no_suffix.store(true, Ordering::Relaxed),
+            }
+        }
+        let Some(head) = self.get(path, Want::Nothing, if_match).await? else { return Ok(None) };
+        if head.size < len {
+            bail!(Truncated, "found {} bytes, expected at least {len}", head.size);
+        }
+        match self.get(path, Want::Span(head.size - len, len), Some(head.version)).await? {
+            Some(got) if got.bytes.len() as u64 == len => Ok(Some((got.bytes, got.version))),
+            Some(got) => bail!(Truncated, "found {} bytes, expected {len}", got.bytes.len()),
+            None => bail!(Conflict, "the object was erased while it was read"),
+        }
+    }
+}
+
+/// A body on its way.
+struct Body {
+    bytes: Vec<u8>,
+    start: u64,
+    end: u64,
+    version: Version,
+}
+
+fn range_of(want: Want) -> Option<GetRange> {
+    match want {
+        Want::Nothing | Want::Whole => None,
+        Want::Span(offset, len) => Some(GetRange::Bounded(offset..offset + len)),
+        Want::Suffix(len) => Some(GetRange::Suffix(len)),
+    }
+}
+
+/// That the server sends what was asked for. The crate has looked at it, too; wrong data would be the worst.
+fn check_range(want: Want, start: u64, end: u64, size: u64) -> Result<()> {
+    let expected = match want {
+        Want::Nothing => return Ok(()),
+        Want::Whole => (0, size),
+        Want::Span(offset, len) => (offset, offset.saturating_add(len).min(size)),
+        Want::Suffix(len) => (size.saturating_sub(len), size),
+    };
+    if (start, end) != expected {
+        bail!(Ranges, "the server sent the bytes {start}..{end}, expected {}..{}", expected.0, expected.1);
+    }
+    Ok(())
+}
+
+/// Adds what comes to a body.
+async fn collect(got: object_store::GetResult, body: &mut Body) -> std::result::Result<(), Fault> {
+    let expected = body.end - body.start;
+    let room = (expected - body.bytes.len() as u64).min(FIRST_ROOM);
+    reserve(&mut body.bytes, room as usize).map_err(Fault::Own)?;
+    let mut stream = got.into_stream();
+    while let Some(piece) = stream.next().await {
+        let found = body.bytes.len() as u64;
+        let Ok(piece) = piece else { return Err(Fault::Short { found, expected }) };
+        if found + piece.len() as u64 > expected {
+            return Err(Fault::Long { expected });
+        }
+        reserve(&mut body.bytes, piece.len()).map_err(Fault::Own)?;
+        body.bytes.extend_from_slice(&piece);
+    }
+    match body.bytes.len() as u64 {
+        found if found < expected => Err(Fault::Short { found, expected }),
+        _ => Ok(()),
+    }
+}

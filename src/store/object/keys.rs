@@ -1,0 +1,131 @@
+//! Keys of a service: erased, and listed.
+
+use super::get::Want;
+use super::live::Live;
+use super::tries::Tries;
+use crate::error::{Result, bail, err};
+use crate::store::Listing;
+use futures_util::StreamExt;
+use object_store::ObjectStore;
+use object_store::path::Path;
+
+impl Live {
+    /// Erases a key.
+    pub(super) async fn erase(&self, path: &Path) -> Result<()> {
+        let mut tries = self.tries(false);
+        loop {
+            let store = self.store();
+            let one = futures_util::stream::iter([Ok(path.clone())]).boxed();
+            let erasing = async move { store.delete_stream(one).next().await.unwrap_or(Ok(Path::default())).map(drop) };
+            let Err(fault) = tries.run(erasing).await else { return Ok(()) };
+            if tries.sight().status == 404 {
+                return Ok(());
+            }
+            self.again(&mut tries, fault).await?;
+        }
+    }
+
+    /// Erases a key; false if it held nothing.
+    pub(super) async fn erase_known(&self, path: &Path) -> Result<bool> {
+        let _permit = self.permit().await?;
+        if self.get_unlimited(path, Want::Nothing, None).await?.is_none() {
+            return Ok(false);
+        }
+        self.erase(path).await.map(|()| true)
+    }
+
+    /// Erases all keys below a prefix.
+    pub(super) async fn erase_below(&self, prefix: &Path) -> Result<()> {
+        let _permit = self.permit().await?;
+        let mut tries = self.tries(false);
+        loop {
+            let (store, root) = (self.store(), prefix.as_ref().to_string());
+            tries.allow(1 << 26);
+            let erasing = async move {
+                let listed = store.list((!root.is_empty()).then_some(prefix)).map(|found| found.map(|meta| meta.location)).boxed();
+                let mut erased = store.delete_stream(listed);
+                let mut failed = None;
+                while let Some(one) = erased.next().await {
+                    match one {
+                        Err(object_store::Error::NotFound { .. }) | Ok(_) => {}
+                        // The others go all the same: then less is left for the next try.
+                        Err(e) => failed = Some(e),
+                    }
+                }
+                failed.map_or(Ok(()), Err)
+            };
+            let Err(fault) = tries.run(erasing).await else { return Ok(()) };
+            self.again(&mut tries, fault).await?;
+        }
+    }
+
+    /// All keys below a prefix, sorted.
+    pub(super) async fn list(&self, prefix: &Path) -> Result<Vec<String>> {
+        let _permit = self.permit().await?;
+        let mut tries = self.tries(false);
+        let mut keys: Vec<String> = Vec::new();
+        loop {
+            let root = (!prefix.as_ref().is_empty()).then_some(prefix);
+            let store = self.store();
+            let mut found = match keys.last() {
+                None => store.list(root),
+                Some(last) => store.list_with_offset(root, &Path::parse(last).map_err(|e| err!(Name, "{e}"))?),
+            };
+            let fault = loop {
+                tries.allow(1 << 16);
+                match tries.run(async { found.next().await.transpose() }).await {
+                    Ok(Some(meta)) => keys.push(meta.location.to_string()),
+                    Ok(None) => {
+                        keys.sort_unstable();
+                        keys.dedup();
+                        return Ok(keys);
+                    }
+                    Err(fault) => break fault,
+                }
+            };
+            self.no_container(&tries)?;
+            self.again(&mut tries, fault).await?;
+            // What comes next begins behind the last key only if keys came in order.
+            if !keys.is_sorted() {
+                keys.clear();
+            }
+        }
+    }
+
+    /// Lists what is directly below a prefix.
+    pub(super) async fn list_dir(&self, prefix: &Path) -> Result<Listing> {
+        let _permit = self.permit().await?;
+        let mut tries = self.tries(false);
+        loop {
+            let root = (!prefix.as_ref().is_empty()).then_some(prefix);
+            let store = self.store();
+            match tries.run(store.list_with_delimiter(root)).await {
+                Ok(found) => {
+                    let name = |path: &Path| path.filename().unwrap_or_default().to_string();
+                    let mut prefixes: Vec<String> = found.common_prefixes.iter().map(name).collect();
+                    prefixes.sort_unstable();
+                    prefixes.dedup();
+                    // Empty objects with the name of a folder are how some tools mark one.
+                    let is_mark = |size: u64, path: &Path| size == 0 && (path == prefix || prefixes.binary_search(&name(path)).is_ok());
+                    let kept = found.objects.iter().filter(|meta| !is_mark(meta.size, &meta.location));
+                    let mut keys: Vec<String> = kept.map(|meta| name(&meta.location)).collect();
+                    keys.sort_unstable();
+                    return Ok(Listing { keys, prefixes });
+                }
+                Err(fault) => {
+                    self.no_container(&tries)?;
+                    self.again(&mut tries, fault).await?;
+                }
+            }
+        }
+    }
+
+    fn no_container(&self, tries: &Tries) -> Result<()> {
+        let sight = tries.sight();
+        if sight.status == 404 {
+            let code = if sight.code.is_empty() { String::new() } else { format!(" ({})", sight.code) };
+            bail!(NotFound, "there is no {}: the server answered 404{code}", self.remote.at("").describe());
+        }
+        Ok(())
+    }
+}

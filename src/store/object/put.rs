@@ -1,0 +1,133 @@
+//! Puts, with and without conditions: a mark on the object tells whose value is there when an answer was lost.
+
+use super::get::{MARK, Want};
+use super::live::Live;
+use super::tries::Fault;
+use super::version::strong_tag_of;
+use crate::error::{Error, ErrorKind, Result, bail, err};
+use crate::store::remote::Service;
+use crate::store::{Condition, Version};
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{Attribute, Attributes, PutMode, PutOptions, UpdateVersion};
+use std::hash::{BuildHasher, RandomState};
+
+impl Live {
+    /// Stores a value.
+    pub(super) async fn put(&self, path: &Path, bytes: Bytes, condition: Condition) -> Result<()> {
+        let kept = condition == Condition::None || self.keeps_conditions(path).await?;
+        let _permit = self.permit().await?;
+        if !kept {
+            return self.put_after_look(path, bytes, condition).await;
+        }
+        let mode = match condition {
+            Condition::None => PutMode::Overwrite,
+            Condition::Absent => PutMode::Create,
+            Condition::Match(version) => PutMode::Update(self.update_of(path, version).await?),
+        };
+        self.put_as(path, bytes, mode).await
+    }
+
+    async fn put_as(&self, path: &Path, bytes: Bytes, mode: PutMode) -> Result<()> {
+        let mut tries = self.tries(false);
+        tries.allow(bytes.len() as u64);
+        let mark = (mode != PutMode::Overwrite).then(random_mark);
+        // An earlier try may have been carried out, its answer lost.
+        let mut unsure = false;
+        loop {
+            let mut attributes = Attributes::new();
+            if let Some(mark) = &mark {
+                attributes.insert(Attribute::Metadata(MARK.into()), mark.clone().into());
+            }
+            let options = PutOptions { mode: mode.clone(), attributes, ..PutOptions::default() };
+            let store = self.store();
+            let Err(fault) = tries.run(store.put_opts(path, bytes.clone().into(), options)).await else { return Ok(()) };
+            let sight = tries.sight();
+            if self.is_conflict(&fault, &sight.code, sight.status) {
+                let mine = match &mark {
+                    Some(mark) if unsure => {
+                        self.get_unlimited(path, Want::Nothing, None).await?.is_some_and(|got| got.mark.as_ref() == Some(mark))
+                    }
+                    _ => false,
+                };
+                if mine {
+                    return Ok(());
+                }
+                bail!(Conflict, "the key holds another value by now");
+            }
+            unsure |= sight.status == 0 || sight.status >= 500;
+            self.again(&mut tries, fault).await.map_err(|e| match e.kind() {
+                ErrorKind::Network | ErrorKind::Timeout if unsure => {
+                    Error::new(e.kind(), format!("{}; the value may have been stored or not", e.message()))
+                        .with_http_status(i32::from(sight.status))
+                }
+                _ => e,
+            })?;
+        }
+    }
+
+    /// Whether a refused put says that its condition does not hold (rather than that two came at once).
+    fn is_conflict(&self, fault: &Fault, code: &str, status: u16) -> bool {
+        let refused = matches!(fault, Fault::Store(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }));
+        refused && (status != 409 || matches!(code, "BlobAlreadyExists" | "UnmodifiedSinceNotMet"))
+    }
+
+    /// What a service's conditional put wants to know of a version.
+    async fn update_of(&self, path: &Path, version: Version) -> Result<UpdateVersion> {
+        if let (Some(tag), true) = (strong_tag_of(version), self.remote.service != Service::Gcs) {
+            return Ok(UpdateVersion { e_tag: Some(tag), version: None });
+        }
+        match self.get_unlimited(path, Want::Nothing, None).await? {
+            Some(got) if got.version == version => Ok(got.update),
+            _ => bail!(Conflict, "the key holds another value by now"),
+        }
+    }
+
+    /// For servers that do not keep conditions: two writers of a key at the same moment are not kept apart.
+    async fn put_after_look(&self, path: &Path, bytes: Bytes, condition: Condition) -> Result<()> {
+        let found = self.get_unlimited(path, Want::Nothing, None).await?.map(|got| got.version);
+        match (condition, found) {
+            (Condition::None, _) | (Condition::Absent, None) => {}
+            (Condition::Match(version), Some(found)) if version == found => {}
+            (Condition::Absent, Some(_)) => bail!(Conflict, "the key holds a value already"),
+            (Condition::Match(_), _) => bail!(Conflict, "the key holds another value by now"),
+        }
+        self.put_as(path, bytes, PutMode::Overwrite).await
+    }
+
+    /// Whether the server keeps conditions of puts; found out once, with a key beside the one that is to be put.
+    async fn keeps_conditions(&self, path: &Path) -> Result<bool> {
+        self.conditional.get_or_try_init(|| self.probe(path)).await.copied()
+    }
+
+    async fn probe(&self, path: &Path) -> Result<bool> {
+        let _permit = self.permit().await?;
+        let probe = Path::parse(format!("{}.{}", path.as_ref(), random_mark())).map_err(|e| err!(Name, "{e}"))?;
+        let value = || Bytes::from_static(b"ozarr asks whether conditions are kept");
+        let keeps = async {
+            self.put_as(&probe, value(), PutMode::Create).await?;
+            let refused = |result: Result<()>| match result {
+                Ok(()) => Ok(false),
+                Err(e) if e.kind() == ErrorKind::Conflict => Ok(true),
+                Err(e) => Err(e),
+            };
+            let other = UpdateVersion { e_tag: Some("\"00000000000000000000000000000000\"".to_string()), version: None };
+            Ok(refused(self.put_as(&probe, value(), PutMode::Create).await)?
+                && refused(self.put_as(&probe, value(), PutMode::Update(other)).await)?)
+        };
+        let kept: Result<bool> = keeps.await;
+        let result = match kept {
+            Err(e) if e.kind() == ErrorKind::Unsupported => Ok(false),
+            other => other,
+        };
+        // A client without the right to erase may still have the right to put.
+        let _ = self.erase(&probe).await;
+        result
+    }
+}
+
+/// A text that no other put has.
+fn random_mark() -> String {
+    let random = || RandomState::new().hash_one(std::process::id());
+    format!("{:016x}{:016x}", random(), random())
+}
