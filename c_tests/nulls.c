@@ -581,6 +581,13 @@ int main(void) {
     NULL_OK("region", ozarr_array_write_ex(a, NULL, &memory));
     NULL_IS("memory", ozarr_array_write_ex(a, &region, NULL));
     NULL_IS("out", ozarr_spec_new(OZARR_INT8, 2, SHAPE, NULL));
+    NULL_IS("out", ozarr_spec_new_ex(OZARR_INT8, 2, SHAPE, NULL, NULL));
+    NULL_OK("shape", ozarr_spec_new_ex(OZARR_INT8, 2, NULL, NULL, &os));
+    ozarr_spec_free(os);
+    os = NULL;
+    NULL_OK("layout", ozarr_spec_new_ex(OZARR_INT8, 2, SHAPE, NULL, &os));
+    ozarr_spec_free(os);
+    os = NULL;
     NULL_IS("document", ozarr_spec_from_json(NULL, &os));
     NULL_IS("out", ozarr_spec_from_json(DOCUMENT, NULL));
     NULL_IS("location", ozarr_array_create_ex(NULL, s, OZARR_CREATE_OVERWRITE, &oa));

@@ -231,6 +231,50 @@ static void refusals(void) {
     ozarr_spec_free(s);
 }
 
+/* A layout gives the specification that the setters give, member by member and all together; what they refuse it refuses. */
+static void layouts(void) {
+    static const int64_t chunks[] = {2, 2}, inner[] = {1, 2}, zero[] = {0, 1};
+    static const char *const names[] = {"y", NULL};
+    static const ozarr_layout good[] = {
+        {0}, {.chunks = chunks}, {.chunks = chunks, .inner_chunks = inner}, {.dimension_names = names}, {.compressor = "gzip"},
+        {.compressor = "gzip", .level = 7}, {.shuffle = OZARR_SHUFFLE_BYTE}, {.keep_bits = 9}, {.checksum = 1},
+        {sizeof(ozarr_layout), chunks, inner, names, "blosc:zstd", 3, OZARR_SHUFFLE_BIT, 12, 1},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        const ozarr_layout *l = &good[i];
+        ozarr_spec *one = NULL, *other = NULL;
+        char found[4096], expected[4096];
+        OK(ozarr_spec_new(OZARR_FLOAT32, 2, SHAPE, &one));
+        if (l->chunks) OK(ozarr_spec_set_chunks(one, l->chunks));
+        if (l->inner_chunks) OK(ozarr_spec_set_inner_chunks(one, l->inner_chunks));
+        if (l->dimension_names) OK(ozarr_spec_set_dimension_names(one, l->dimension_names));
+        if (l->compressor) OK(ozarr_spec_set_compressor(one, l->compressor, l->level ? l->level : -1));
+        if (l->shuffle) OK(ozarr_spec_set_shuffle(one, l->shuffle));
+        if (l->keep_bits) OK(ozarr_spec_set_keep_bits(one, l->keep_bits));
+        if (l->checksum) OK(ozarr_spec_set_checksum(one, true));
+        OK(ozarr_spec_new_ex(OZARR_FLOAT32, 2, SHAPE, l, &other));
+        OK(ozarr_spec_to_json(one, expected, sizeof expected, NULL));
+        OK(ozarr_spec_to_json(other, found, sizeof found, NULL));
+        TEXT(found, expected);
+        ozarr_spec_free(one);
+        ozarr_spec_free(other);
+    }
+    static const struct { ozarr_layout layout; ozarr_status status; const char *word1, *word2; } bad[] = {
+        {{.chunks = zero}, OZARR_ERR_ARGUMENT, "layout->chunks", "0"},
+        {{.inner_chunks = zero}, OZARR_ERR_ARGUMENT, "layout->inner_chunks", "0"},
+        {{.compressor = "lzo"}, OZARR_ERR_UNSUPPORTED, "lzo", ""},
+        {{.level = 3}, OZARR_ERR_ARGUMENT, "layout->level", "layout->compressor"},
+        {{.shuffle = 4}, OZARR_ERR_ARGUMENT, "layout->shuffle", "4"},
+        {{.keep_bits = -1}, OZARR_ERR_ARGUMENT, "layout->keep_bits", "-1"},
+        {{.checksum = 2}, OZARR_ERR_ARGUMENT, "layout->checksum", "2"},
+        {{.struct_size = 7}, OZARR_ERR_ARGUMENT, "layout", "struct_size"},
+    };
+    ozarr_spec *none = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ERR_SAYS(bad[i].status, bad[i].word1, bad[i].word2, ozarr_spec_new_ex(OZARR_FLOAT32, 2, SHAPE, &bad[i].layout, &none));
+    CHECK(none == NULL);
+}
+
 /* Compression by typed setters: what is written is read back within what was asked for, in both formats, with and without inner chunks. */
 static void compression_by_setters(void) {
     static const struct { const char *name; int32_t shuffle, bits, zfp; double parameter, error; const char *v3, *v2; } cases[] = {
@@ -300,6 +344,7 @@ static void compression_by_setters(void) {
 }
 
 int main(void) {
+    layouts();
     compression_by_setters();
     format_3();
     format_2();

@@ -56,6 +56,11 @@ static void zero_is_the_first_size(void) {
     ozarr_copy_options copy = {0};
     OK(ozarr_copy("zero.zarr", "copy.zarr", &copy));
 
+    ozarr_layout layout = {0};
+    ozarr_spec *spec = NULL;
+    OK(ozarr_spec_new_ex(OZARR_INT32, 1, shape, &layout, &spec));
+    ozarr_spec_free(spec);
+
     const char *dims[] = {"x"};
     ozarr_variable variable = {0};
     variable.type = OZARR_INT16, variable.rank = 1, variable.dimensions = dims;

@@ -1,4 +1,4 @@
-/* The second program: reads the step that first_write.c wrote. */
+/* The second program: reads the step that first_write.c wrote. Three calls: open, read, free. */
 #include <ozarr.h>
 #include <stdio.h>
 

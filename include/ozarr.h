@@ -1287,6 +1287,65 @@ OZARR_CHECKED ozarr_status ozarr_spec_suggest(ozarr_spec *spec, char *buf, size_
 void ozarr_spec_free(ozarr_spec *spec);
 
 /* ========================================================================================================
+ * Layouts: chunks and compression in one struct
+ * ========================================================================================================
+ *
+ * The usual choices about how an array is stored, for a specification that is made in one call:
+ *
+ *     ozarr_layout layout = OZARR_LAYOUT_INIT;
+ *     int64_t shard[] = {100, 512, 512}, chunk[] = {1, 128, 128};
+ *     layout.chunks = shard, layout.inner_chunks = chunk;
+ *     layout.compressor = "blosc:zstd", layout.level = 5, layout.shuffle = OZARR_SHUFFLE_BIT;
+ *     layout.keep_bits = 12;
+ *     if (ozarr_spec_new_ex(OZARR_FLOAT32, 3, shape, &layout, &s)) goto fail;
+ *     if (ozarr_array_create_ex("run.zarr/rain", s, OZARR_CREATE_NEW, &a)) goto fail;
+ *     ozarr_spec_free(s); */
+
+/**
+ * How an array is stored. Set it to `OZARR_LAYOUT_INIT` first; a member that is NULL or 0 is left to the
+ * library, as `ozarr_spec_new` does it.
+ */
+typedef struct ozarr_layout {
+    /** `sizeof(ozarr_layout)`; set by `OZARR_LAYOUT_INIT`. */
+    size_t struct_size;
+    /** The shape of a chunk; of a shard, where there are inner chunks. */
+    const int64_t *chunks;
+    /** The shape of a chunk within a shard (`ozarr_spec_set_inner_chunks`). */
+    const int64_t *inner_chunks;
+    /** The dimensions' names (`ozarr_spec_set_dimension_names`). */
+    const char *const *dimension_names;
+    /** The compressor, as for `ozarr_spec_set_compressor`; NULL: zstd. */
+    const char *compressor;
+    /** The compressor's level; 0 is its default. */
+    int32_t level;
+    /** One of `OZARR_SHUFFLE_...`. */
+    ozarr_shuffle shuffle;
+    /** The bits of the mantissa that are kept (`ozarr_spec_set_keep_bits`); 0: all. */
+    int32_t keep_bits;
+    /** 1: a checksum after each chunk (`ozarr_spec_set_checksum`). */
+    int32_t checksum;
+} ozarr_layout;
+
+/** The first value of an `ozarr_layout`: {0} with its size. */
+#define OZARR_LAYOUT_INIT \
+    {sizeof(ozarr_layout), NULL, NULL, NULL, NULL, 0, 0, 0, 0}
+
+/** Gives `*layout` the value OZARR_LAYOUT_INIT. */
+static inline void ozarr_layout_init(ozarr_layout *layout) {
+    const ozarr_layout init = OZARR_LAYOUT_INIT;
+    *layout = init;
+}
+
+/**
+ * As `ozarr_spec_new`, with a layout; NULL is one that leaves everything to the library.
+ *
+ * @param[in] shape array(rank), may be NULL
+ * @param[in] layout may be NULL
+ */
+OZARR_CHECKED ozarr_status ozarr_spec_new_ex(ozarr_type type, int32_t rank, const int64_t *shape,
+    const ozarr_layout *layout, ozarr_spec **out);
+
+/* ========================================================================================================
  * Data types as values
  * ========================================================================================================
  *

@@ -24,8 +24,8 @@ const HEADERS: &[Header] = &[
         name: "ozarr.h",
         about: "",
         sections: &[
-            "status", "library", "types", "context", "array", "region", "attr", "group", "iter", "node", "spec", "dtype", "dataset",
-            "packing", "appender", "parallel", "request", "store",
+            "status", "library", "types", "context", "array", "region", "attr", "group", "iter", "node", "spec", "layout", "dtype",
+            "dataset", "packing", "appender", "parallel", "request", "store",
         ],
     },
     Header {

@@ -206,6 +206,18 @@ module ozarr_c
     type(c_ptr) :: field = c_null_ptr
   end type ozarr_memory
 
+  type, bind(c) :: ozarr_layout
+    integer(c_size_t) :: struct_size = 0
+    type(c_ptr) :: chunks = c_null_ptr
+    type(c_ptr) :: inner_chunks = c_null_ptr
+    type(c_ptr) :: dimension_names = c_null_ptr
+    type(c_ptr) :: compressor = c_null_ptr
+    integer(c_int32_t) :: level = 0
+    integer(c_int32_t) :: shuffle = 0
+    integer(c_int32_t) :: keep_bits = 0
+    integer(c_int32_t) :: checksum = 0
+  end type ozarr_layout
+
   type, bind(c) :: ozarr_variable
     integer(c_size_t) :: struct_size = 0
     integer(c_int32_t) :: type_ = 0
@@ -1141,6 +1153,15 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: spec
     end subroutine ozarr_spec_free
+    function ozarr_spec_new_ex(type_, rank, shape, layout, out) bind(c, name="ozarr_spec_new_ex") result(r)
+      import :: c_int32_t, c_int64_t, c_ptr
+      integer(c_int32_t), value :: type_
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(in), optional :: shape(*)
+      type(c_ptr), value :: layout
+      type(c_ptr), intent(inout) :: out
+      integer(c_int32_t) :: r
+    end function ozarr_spec_new_ex
     function ozarr_dtype_parse(text, format, out) bind(c, name="ozarr_dtype_parse") result(r)
       import :: c_char, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: text(*)

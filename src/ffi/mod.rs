@@ -29,6 +29,7 @@ pub mod group;
 pub mod image;
 pub mod inspect;
 pub mod iter;
+pub mod layout;
 pub mod library;
 pub mod migrate;
 pub mod nczarr;

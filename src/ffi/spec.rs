@@ -43,12 +43,8 @@ use std::sync::PoisonError;
 pub unsafe extern "C" fn ozarr_spec_new(r#type: ozarr_type, rank: i32, shape: *const i64, out: *mut *mut ozarr_spec) -> ozarr_status {
     entry!("ozarr_spec_new", {
         not_null(out, "out")?;
-        let (data_type, rank) = (data_type(r#type, None)?, self::rank(rank)?);
-        let spec = match shape.is_null() && rank > 0 {
-            true => Spec::without_shape(data_type, rank)?,
-            // SAFETY: `rank` numbers, by the function's contract.
-            false => Spec::new(data_type, &unsafe { lengths(shape, rank, "shape", 0) }?)?,
-        };
+        // SAFETY: `rank` numbers, by the function's contract.
+        let spec = unsafe { new_spec(r#type, rank, shape) }?;
         // SAFETY: `out` points to room for a handle.
         unsafe { put(ozarr_spec::insert(Specification::new(spec))?, out, "out") }
     })
@@ -401,6 +397,18 @@ pub unsafe extern "C" fn ozarr_spec_suggest(spec: *mut ozarr_spec, buf: *mut c_c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ozarr_spec_free(spec: *mut ozarr_spec) {
     entry!("ozarr_spec_free", else (), { ozarr_spec::free(spec, "spec") })
+}
+
+/// A specification of that type and rank.
+///
+/// # Safety `shape` is NULL or has `rank` numbers.
+pub(super) unsafe fn new_spec(r#type: ozarr_type, rank: i32, shape: *const i64) -> Result<Spec> {
+    let (data_type, rank) = (data_type(r#type, None)?, self::rank(rank)?);
+    match shape.is_null() && rank > 0 {
+        true => Spec::without_shape(data_type, rank),
+        // SAFETY: the caller's promise.
+        false => Spec::new(data_type, &unsafe { lengths(shape, rank, "shape", 0) }?),
+    }
 }
 
 /// The shuffle of a number from C; `None` leaves it to the compressor.

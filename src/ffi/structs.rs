@@ -14,6 +14,7 @@ use super::ext_dtype::ozarr_dtype_table;
 use super::ext_misc::{ozarr_key_encoding_table, ozarr_transformer_table};
 use super::ext_store::ozarr_store_table;
 use super::inspect::{ozarr_explanation, ozarr_stats};
+use super::layout::ozarr_layout;
 use super::region::{ozarr_memory, ozarr_region};
 use super::request::ozarr_request_options;
 use super::status::ozarr_error_info;
@@ -68,6 +69,7 @@ growing! {
     ozarr_stats: 144;
     ozarr_variable: 128, reserved;
     ozarr_info: 48;
+    ozarr_layout: 56;
     ozarr_copy_options: 64;
     ozarr_store_table: 120, reserved;
     ozarr_transformer_table: 48, reserved;

@@ -96,6 +96,27 @@ def read_back(library, store):
         "variables": {"f": False, "lat": True, "stamp": True, "t": False, "x": True}, "length": 3,
         "t": np.array([[1.5, np.nan], [2.5, 3.0], [-4.0, 0.5]]), "f": np.array([np.nan, 2.0]), "stamp": [0, 1, -2**63]})
 
+# What the small examples wrote, by their names.
+EXAMPLES = {
+    "compression": """
+import numpy as np, warnings, zarr
+# keep_bits is the codec numcodecs.bitround, about which zarr-python warns.
+warnings.filterwarnings("ignore", message="Numcodecs codecs are not in the Zarr version 3")
+a = zarr.open_array(STORE + "/u", mode="r")
+t, y, x = np.ogrid[:32, :64, :64]
+want = np.sin(0.1 * x + 0.05 * t) * np.cos(0.07 * y)
+assert a.metadata.dimension_names == ("time", "y", "x") and a.dtype == np.float32 and np.abs(a[:] - want).max() < 2.0**-12
+assert a.shards == (16, 64, 64) and a.chunks == (1, 64, 64), a.metadata
+blosc, crc = a.compressors
+assert (blosc.cname.value, blosc.clevel, blosc.shuffle.value) == ("zstd", 5, "bitshuffle") and type(crc).__name__ == "Crc32cCodec", a.compressors
+""",
+    "attributes": """
+import zarr
+a = zarr.open_group(STORE, mode="r")["t"]
+assert dict(a.attrs) == {"units": "K", "dt": 0.25, "restart": True, "valid_range": [0, 500], "flag_meanings": ["land", "sea"]}, dict(a.attrs)
+""",
+}
+
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -103,6 +124,7 @@ def main():
     ap.add_argument("--build", default="build/xarray")
     ap.add_argument("--heat", help="a store that the example heat wrote")
     ap.add_argument("--dataset", help="the program of the example dataset")
+    ap.add_argument("--examples", help="the folder of the small examples' programs")
     ap.add_argument("--library", help="libozarr.so, which reads what xarray writes")
     a = ap.parse_args()
     build = Path(a.build).resolve()
@@ -126,6 +148,9 @@ def main():
             runs.append((f"in version {f}: ozarr reads what xarray wrote", p.stderr if p.returncode else read_back(a.library, store), ""))
     if a.heat:
         runs.append(("the example heat", "", f"STORE = {str(Path(a.heat).resolve())!r}{HEAT}"))
+    for name, program in EXAMPLES.items() if a.examples else ():
+        p = subprocess.run([Path(a.examples).resolve() / name], cwd=build, capture_output=True, text=True)
+        runs.append((f"the example {name}", p.stderr, f"STORE = {str(build / name) + '.zarr'!r}{program}"))
     failed = 0
     for name, wrong, program in runs:
         if not wrong and program:

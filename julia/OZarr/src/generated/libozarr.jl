@@ -200,6 +200,18 @@ struct ozarr_memory
     field::Cstring
 end
 
+struct ozarr_layout
+    struct_size::Csize_t
+    chunks::Ptr{Int64}
+    inner_chunks::Ptr{Int64}
+    dimension_names::Ptr{Ptr{UInt8}}
+    compressor::Cstring
+    level::Int32
+    shuffle::Int32
+    keep_bits::Int32
+    checksum::Int32
+end
+
 struct ozarr_variable
     struct_size::Csize_t
     type_::Int32
@@ -489,6 +501,7 @@ end
 @c_function ozarr_spec_to_json(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_spec_suggest(spec::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_spec_free(spec::Ptr{Cvoid})::Cvoid
+@c_function ozarr_spec_new_ex(type_::Int32, rank::Int32, shape::Ptr{Int64}, layout::Ptr{ozarr_layout}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dtype_parse(text::Cstring, format::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dtype_of(type_::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dtype_chars(size::Csize_t, pad::Cchar, out::Ptr{Ptr{Cvoid}})::Int32
