@@ -77,7 +77,7 @@ static const char *create(const request *r, ozarr_store **store, ozarr_array **a
     TRY(ozarr_spec_from_json(r->meta, &spec));
     TRY(ozarr_array_create_at(*store, "", spec, OZARR_CREATE_NEW, a));
     ozarr_spec_free(spec);
-    if (empty) TRY(ozarr_array_resize(*a, none));
+    if (empty) TRY(ozarr_array_resize(*a, none, 0));
     return NULL;
 }
 

@@ -310,7 +310,7 @@ static void parts_wait(void) {
         at[0] = 21;
         OK(ozarr_array_write_region(a, at, one, OZARR_INT16, &v, 2));
         model[21 * SIDE + 20] = 77;
-        OK(ozarr_array_resize(a, smaller));
+        OK(ozarr_array_resize(a, smaller, 0));
         at[0] = 3, at[1] = 3;
         OK(ozarr_array_write_region(a, at, one, OZARR_INT16, &v, 2));
         bool there = false;

@@ -113,7 +113,7 @@ static void modes(void) {
     OK(ozarr_array_close(a));
     OK(ozarr_array_open("modes.zarr", "r", &a));
     ERR(OZARR_ERR_READ_ONLY, ozarr_array_write(a, OZARR_INT8, values, sizeof values));
-    ERR(OZARR_ERR_READ_ONLY, ozarr_array_resize(a, shape));
+    ERR(OZARR_ERR_READ_ONLY, ozarr_array_resize(a, shape, 0));
     ERR(OZARR_ERR_READ_ONLY, ozarr_array_append(a, 0, 4, OZARR_INT8, values, sizeof values));
     ERR(OZARR_ERR_READ_ONLY, ozarr_attr_set_int64(ozarr_array_node(a), "n", 1));
     ozarr_array_free(a);
@@ -179,18 +179,17 @@ static void resizing(void) {
         for (int i = 0; i < 12; i++) v[i] = i + 1;
         OK(ozarr_array_create("resize.zarr", OZARR_INT32, 2, shape, chunks, OZARR_CREATE_OVERWRITE, &a));
         OK(ozarr_array_write(a, OZARR_INT32, v, sizeof v));
-        if (keep) OK(ozarr_array_resize_ex(a, smaller, OZARR_RESIZE_KEEP));
-        else OK(ozarr_array_resize(a, smaller));
+        OK(ozarr_array_resize(a, smaller, keep ? OZARR_RESIZE_KEEP : 0));
         OK(ozarr_array_shape(a, found));
         CHECK(found[0] == 2 && found[1] == 2);
-        OK(ozarr_array_resize(a, larger));
+        OK(ozarr_array_resize(a, larger, 0));
         OK(ozarr_array_read(a, OZARR_INT32, in, sizeof in));
         for (int i = 0; i < 5; i++)
             for (int j = 0; j < 3; j++) {
                 int inside = (i < 2 && j < 2) || (keep && i < 4);
                 if (in[3 * i + j] != (inside ? 3 * i + j + 1 : 0)) FAIL("keep %d: [%d,%d] is %d", keep, i, j, (int)in[3 * i + j]);
             }
-        ERR(OZARR_ERR_ARGUMENT, ozarr_array_resize_ex(a, larger, 2));
+        ERR(OZARR_ERR_ARGUMENT, ozarr_array_resize(a, larger, 2));
         OK(ozarr_array_close(a));
     }
 }

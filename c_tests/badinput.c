@@ -31,7 +31,7 @@ static void wrong_arguments(void) {
     ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "23", "24", ozarr_array_read(a, OZARR_INT8, v, 23));
     ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "24", "48", ozarr_array_write(a, OZARR_INT16, v, 24));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "type", "-3", ozarr_array_write(a, -3, v, 24));
-    ERR(OZARR_ERR_ARGUMENT, ozarr_array_resize(a, negative));
+    ERR(OZARR_ERR_ARGUMENT, ozarr_array_resize(a, negative, 0));
     OK(ozarr_array_close(a));
     a = NULL;
 }

@@ -5,19 +5,20 @@
 static const int64_t SHAPE[] = {6, 4}, CHUNKS[] = {2, 4}, OTHER[] = {6, 2}, INNER[] = {3, 1};
 
 struct told {
-    uint64_t calls, done, total, stop;
-    int arrays, refuse;
+    int64_t calls, done, total, stop;
+    int arrays;
+    ozarr_status refuse;
     char path[32];
 };
 
-static int32_t tell(void *user, uint64_t done, uint64_t total) {
+static ozarr_status tell(void *user, int64_t done, int64_t total) {
     struct told *told = user;
     told->calls++, told->done = done, told->total = total;
-    return told->stop && done >= told->stop ? 7 : 0;
+    return told->stop && done >= told->stop ? ozarr_set_error(OZARR_ERR_CANCELLED, "enough") : OZARR_OK;
 }
 
 /* Calls into the library are allowed in here. */
-static int32_t change(void *user, const char *path, ozarr_spec *spec) {
+static ozarr_status change(void *user, const char *path, ozarr_spec *spec) {
     struct told *told = user;
     char json[2000];
     snprintf(told->path, sizeof told->path, "%s", path);
@@ -116,18 +117,23 @@ int main(void) {
     /* Cancelled by either function: no node. */
     options = (ozarr_copy_options)OZARR_COPY_OPTIONS_INIT;
     options.progress = tell, options.user = &told, told.stop = 1;
-    ERR_SAYS(OZARR_ERR_CANCELLED, "gave 7", "", ozarr_copy_at(memory, "g/a", files, "half", &options));
+    ERR_SAYS(OZARR_ERR_CANCELLED, "`progress`", "enough", ozarr_copy_at(memory, "g/a", files, "half", &options));
     OK(ozarr_store_node_kind(files, "half", &kind));
     EQUAL(kind, OZARR_NODE_KIND_NONE);
-    options.progress = NULL, options.change = change, told.refuse = 3;
-    ERR_SAYS(OZARR_ERR_CANCELLED, "gave 3", "", ozarr_copy_at(memory, "g/a", files, "none", &options));
+    options.progress = NULL, options.change = change, told.refuse = OZARR_ERR_STATE;
+    ERR_SAYS(OZARR_ERR_STATE, "`change`", "", ozarr_copy_at(memory, "g/a", files, "none", &options));
     options.change = NULL;
     OK(ozarr_copy_at(memory, "g/a", files, "half", &options));
     check(files, "half", CHUNKS, 3);
 
     /* What is no option. */
-    options.flags = 1;
-    ERR_SAYS(OZARR_ERR_ARGUMENT, "flags", "OZARR_COPY_LINK", ozarr_copy("files.zarr", "y.zarr", &options));
+    static const struct { uint32_t flags; int32_t format; const char *word; } BAD[] = {
+        {8, 0, "is 8"}, {OZARR_COPY_VERIFY, 0, "OZARR_COPY_RAW"}, {OZARR_COPY_RAW | OZARR_COPY_LINK, 0, "at most"}, {OZARR_COPY_RAW, 2, "at most"},
+    };
+    for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
+        options.flags = BAD[i].flags, options.zarr_format = BAD[i].format;
+        ERR_SAYS(OZARR_ERR_ARGUMENT, "options", BAD[i].word, ozarr_copy("files.zarr", "y.zarr", &options));
+    }
     options.flags = 0, options.zarr_format = 4;
     ERR_SAYS(OZARR_ERR_ARGUMENT, "4", "2 or 3", ozarr_copy("files.zarr", "y.zarr", &options));
     options.zarr_format = 0, options.mode = OZARR_CREATE_OPEN_IF_SAME;
@@ -139,18 +145,22 @@ int main(void) {
 
     /* Objects as they are: from memory to files and a zip archive and back, compared. */
     told = (struct told){0};
-    OK(ozarr_node_copy_at(memory, "g", files, "objects", OZARR_CREATE_NEW, OZARR_COPY_VERIFY, tell, &told));
+    options = (ozarr_copy_options)OZARR_COPY_OPTIONS_INIT;
+    options.flags = OZARR_COPY_RAW | OZARR_COPY_VERIFY, options.progress = tell, options.user = &told;
+    OK(ozarr_copy_at(memory, "g", files, "objects", &options));
     check(files, "objects/a", CHUNKS, 3);
     EQUAL(told.done, told.total);
     EQUAL(told.total, 2 * 5);
-    ERR(OZARR_ERR_EXISTS, ozarr_node_copy_at(memory, "g", files, "objects", OZARR_CREATE_NEW, 0, NULL, NULL));
-    OK(ozarr_node_copy_at(memory, "g", files, "objects", OZARR_CREATE_OVERWRITE, 0, NULL, NULL));
-    ERR(OZARR_ERR_ARGUMENT, ozarr_node_copy_at(memory, "g", files, "objects", OZARR_CREATE_OVERWRITE, 2, NULL, NULL));
-    OK(ozarr_node_copy("files.zarr/objects", "archive.zip", OZARR_CREATE_NEW, OZARR_COPY_VERIFY, NULL, NULL));
-    OK(ozarr_node_copy("archive.zip/a", "back.zarr", OZARR_CREATE_NEW, OZARR_COPY_VERIFY, NULL, NULL));
+    options.flags = OZARR_COPY_RAW, options.progress = NULL;
+    ERR(OZARR_ERR_EXISTS, ozarr_copy_at(memory, "g", files, "objects", &options));
+    options.mode = OZARR_CREATE_OVERWRITE;
+    OK(ozarr_copy_at(memory, "g", files, "objects", &options));
+    options.flags = OZARR_COPY_RAW | OZARR_COPY_VERIFY, options.mode = OZARR_CREATE_NEW;
+    OK(ozarr_copy("files.zarr/objects", "archive.zip", &options));
+    OK(ozarr_copy("archive.zip/a", "back.zarr", &options));
     OK(ozarr_copy("archive.zip", "reshaped.zip", NULL));
-    told.stop = 2;
-    ERR_SAYS(OZARR_ERR_CANCELLED, "gave 7", "", ozarr_node_copy("back.zarr", "cut.zarr", OZARR_CREATE_NEW, 0, tell, &told));
+    told.stop = 2, options.flags = OZARR_COPY_RAW, options.progress = tell;
+    ERR_SAYS(OZARR_ERR_CANCELLED, "`progress`", "enough", ozarr_copy("back.zarr", "cut.zarr", &options));
     OK(ozarr_store_close(files));
     OK(ozarr_store_open("back.zarr", "r", &files));
     check(files, "", CHUNKS, 3);

@@ -47,8 +47,6 @@ static void texts_become_types(void) {
         EQUAL(n, TABLE[i].kind);
         OK(ozarr_dtype_item_size(d, &size));
         EQUAL(size, TABLE[i].size);
-        OK(ozarr_dtype_alignment(d, &size));
-        EQUAL(size, TABLE[i].alignment);
         OK(ozarr_dtype_byte_order(d, &n));
         EQUAL(n, TABLE[i].order);
         OK(ozarr_dtype_to_json(d, 3, buf, sizeof buf, NULL));
@@ -359,7 +357,7 @@ static void times_in_the_callers_unit(void) {
 }
 
 static void values_as_json(void) {
-    static const struct { const char *type, *standard, *v2, *v3; } TABLE[] = {
+    static const struct { const char *type, *value, *v2, *v3; } TABLE[] = {
         {"|b1", "00", "false", "false"},
         {"<i2", "0000", "0", "0"},
         {"<f4", "00000000", "0.0", "0.0"},
@@ -376,11 +374,10 @@ static void values_as_json(void) {
         size_t size = 0;
         OK(ozarr_dtype_item_size(d, &size));
         memset(value, 0x77, sizeof value);
-        OK(ozarr_dtype_default_scalar(d, value, size));
         for (size_t k = 0; k < size; k++) {
-            char hex[3];
-            snprintf(hex, sizeof hex, "%02x", value[k]);
-            CHECK(!memcmp(hex, TABLE[i].standard + 2 * k, 2));
+            unsigned byte = 0;
+            CHECK(sscanf(TABLE[i].value + 2 * k, "%2x", &byte) == 1);
+            value[k] = (unsigned char)byte;
         }
         for (int32_t format = 2; format < 4; format++) {
             OK(ozarr_dtype_scalar_to_json(d, format, value, size, buf, sizeof buf, NULL));
@@ -391,7 +388,6 @@ static void values_as_json(void) {
             ERR(OZARR_ERR_BUFFER_SIZE, ozarr_dtype_scalar_from_json(d, format, buf, again, size - 1));
             ERR(OZARR_ERR_BUFFER_SIZE, ozarr_dtype_scalar_to_json(d, format, value, size - 1, buf, sizeof buf, NULL));
         }
-        ERR(OZARR_ERR_BUFFER_SIZE, ozarr_dtype_default_scalar(d, value, size - 1));
         ERR(OZARR_ERR_ARGUMENT, ozarr_dtype_scalar_from_json(d, 3, "{", value, size));
         ERR(OZARR_ERR_ARGUMENT, ozarr_dtype_scalar_from_json(d, 1, "0", value, size));
         ozarr_dtype_free(d);

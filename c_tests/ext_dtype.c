@@ -105,7 +105,7 @@ static void int2_in_both_formats(void) {
         OK(ozarr_array_fill_value(a, &fill, 1, NULL));
         EQUAL(fill, -1);
         int64_t shape[] = {7, 5};
-        OK(ozarr_array_resize(a, shape));
+        OK(ozarr_array_resize(a, shape, 0));
         document(st, format == 2 ? "a/.zarray" : "a/zarr.json", "\"int2\"", "7");
         ozarr_array_free(a);
         ERR_SAYS(OZARR_ERR_METADATA, "fill_value", "-2 to 1", ozarr_spec_set_fill_json(spec, "5"));

@@ -6,6 +6,7 @@
 #include "table.h"
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 typedef struct own_entry {
     char *key;
@@ -21,12 +22,16 @@ typedef struct own_store {
     size_t token; /* the bytes of a version */
     pthread_mutex_t mutex;
     atomic_int inside, most_inside, calls, destroyed, started, bytes;
+    atomic_int delay; /* microseconds that each call takes more */
 } own_store;
 
 static inline void own_enter(own_store *s) {
     int now = atomic_fetch_add(&s->inside, 1) + 1;
     if (now > atomic_load(&s->most_inside)) atomic_store(&s->most_inside, now);
     atomic_fetch_add(&s->calls, 1);
+    const int delay = atomic_load(&s->delay);
+    const struct timespec t = {delay / 1000000, delay % 1000000 * 1000L};
+    if (delay) nanosleep(&t, NULL);
     pthread_mutex_lock(&s->mutex);
 }
 

@@ -25,21 +25,39 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The last store of `own_with`. */
+static own_store *slow;
+
+static void freed(void *user) {
+    own_destroy(user);
+    free(user);
+}
+
+/* A store of this program, in memory, each of whose calls takes `delay` microseconds more. */
+static ozarr_store *own_with(ozarr_context *c, int delay) {
+    ozarr_store *s = NULL;
+    slow = (own_store *)malloc(sizeof *slow);
+    ozarr_store_table table = own_table(slow);
+    table.flags |= OZARR_CALLBACK_ANY_THREAD;
+    table.destroy = freed;
+    atomic_store(&slow->delay, delay);
+    OK(ozarr_store_from_table(c, &table, "r+", &s));
+    return s;
+}
+
 /* A store in memory, with that many threads, each of whose requests takes so many microseconds more. */
-static ozarr_store *store_with(const char *threads, uint32_t delay) {
+static ozarr_store *store_with(const char *threads, int delay) {
     ozarr_context *c = NULL;
-    ozarr_store *s = NULL, *slow = NULL;
+    ozarr_store *s = NULL;
     char name[64];
     static int number;
     snprintf(name, sizeof name, "memory:request%d.zarr", number++);
     OK(ozarr_context_new(&c));
     OK(ozarr_context_set(c, "threads", threads));
-    OK(ozarr_store_open_ex(c, name, "r+", NULL, &s));
+    if (delay) s = own_with(c, delay);
+    else OK(ozarr_store_open_ex(c, name, "r+", NULL, &s));
     ozarr_context_free(c);
-    if (delay == 0) return s;
-    OK(ozarr_store_delayed(s, delay, "r+", &slow));
-    ozarr_store_free(s);
-    return slow;
+    return s;
 }
 
 static ozarr_array *array_in(ozarr_store *s, const char *path, const char *compressor) {
@@ -80,7 +98,7 @@ static ozarr_request *read_all(ozarr_array *a, int32_t *data) {
 }
 
 /* Begins a read or write, goes on with test alone, and finds the elements; with any number of threads and any store. */
-static void there_and_back(const char *threads, uint32_t delay, const char *compressor) {
+static void there_and_back(const char *threads, int delay, const char *compressor) {
     ozarr_store *s = store_with(threads, delay);
     ozarr_array *a = array_in(s, "a", compressor);
     ozarr_request *r = NULL;
@@ -94,16 +112,16 @@ static void there_and_back(const char *threads, uint32_t delay, const char *comp
     OK(ozarr_request_get_state(r, &state));
     EQUAL(state, OZARR_REQUEST_STATE_DONE);
     /* As often as one likes. */
-    OK(ozarr_request_wait(r));
-    OK(ozarr_request_wait(r));
+    OK(ozarr_request_wait(r, -1));
+    OK(ozarr_request_wait(r, -1));
     OK(ozarr_request_cancel(r));
-    OK(ozarr_request_wait(r));
+    OK(ozarr_request_wait(r, -1));
     ozarr_request_free(r);
     expect(a, 7, 3);
 
     memset(in, 0, SIZE);
     r = read_all(a, in);
-    OK(ozarr_request_wait(r));
+    OK(ozarr_request_wait(r, -1));
     CHECK(memcmp(in, out, SIZE) == 0);
     ozarr_request_free(r);
 
@@ -111,7 +129,7 @@ static void there_and_back(const char *threads, uint32_t delay, const char *comp
     fill(out, -5, 2);
     r = write_all(a, out, OZARR_REQUEST_COPY);
     memset(out, 0, SIZE);
-    OK(ozarr_request_wait_timeout(r, 60));
+    OK(ozarr_request_wait(r, 60));
     ozarr_request_free(r);
     expect(a, -5, 2);
 
@@ -124,7 +142,7 @@ static void there_and_back(const char *threads, uint32_t delay, const char *comp
     fill(out, 12, 1);
     r = write_all(a, out, OZARR_REQUEST_COPY);
     ozarr_array_free(a);
-    OK(ozarr_request_wait(r));
+    OK(ozarr_request_wait(r, -1));
     ozarr_request_free(r);
     OK(ozarr_array_open_at(s, "a", &a));
     expect(a, 12, 1);
@@ -133,7 +151,7 @@ static void there_and_back(const char *threads, uint32_t delay, const char *comp
 }
 
 /* Overlapping requests take effect in their order, also before blocking calls, with any number of threads. */
-static void order(const char *threads, uint32_t delay) {
+static void order(const char *threads, int delay) {
     enum { MANY = 12 };
     static int32_t data[MANY][CELLS];
     ozarr_store *s = store_with(threads, delay);
@@ -154,7 +172,7 @@ static void order(const char *threads, uint32_t delay) {
     /* A read through another handle sees all that was submitted before. */
     OK(ozarr_array_open_at(s, "a", &other));
     r[MANY + 1] = read_all(other, in);
-    OK(ozarr_request_wait(r[MANY + 1]));
+    OK(ozarr_request_wait(r[MANY + 1], -1));
     for (int i = 0; i < CELLS; i++)
         if (in[i] != (i < (ROWS / 2 + 1) * COLUMNS ? 1 : MANY - 1)) {
             FAIL("element %d is %d", i, in[i]);
@@ -169,14 +187,14 @@ static void order(const char *threads, uint32_t delay) {
     r[MANY] = write_all(other, data[3], 0);
     expect(a, 3, 0);
     for (int i = 0; i < MANY + 1; i++) {
-        OK(ozarr_request_wait(r[i]));
+        OK(ozarr_request_wait(r[i], -1));
         ozarr_request_free(r[i]);
     }
     /* What is cut off does not come back. */
     int64_t less[] = {8, COLUMNS};
     ozarr_request_free(write_all(a, data[5], OZARR_REQUEST_COPY));
-    OK(ozarr_array_resize(a, less));
-    OK(ozarr_array_resize(a, ALL));
+    OK(ozarr_array_resize(a, less, 0));
+    OK(ozarr_array_resize(a, ALL, 0));
     OK(ozarr_array_read(a, OZARR_INT32, in, SIZE));
     EQUAL(in[0], 5);
     EQUAL(in[CELLS - 1], 0);
@@ -186,7 +204,7 @@ static void order(const char *threads, uint32_t delay) {
 }
 
 /* A request that is cancelled or freed leaves its memory alone at once, whatever it was doing. */
-static void endings(const char *threads, uint32_t delay, const char *compressor) {
+static void endings(const char *threads, int delay, const char *compressor) {
     ozarr_store *s = store_with(threads, delay);
     ozarr_array *a = array_in(s, "a", compressor);
     ozarr_request *r = NULL;
@@ -204,7 +222,7 @@ static void endings(const char *threads, uint32_t delay, const char *compressor)
         if (i % 4 < 2) {
             OK(ozarr_request_cancel(r));
             free(mine);
-            ozarr_status status = ozarr_request_wait(r);
+            ozarr_status status = ozarr_request_wait(r, -1);
             CHECK(status == OZARR_OK || status == OZARR_ERR_CANCELLED);
             OK(ozarr_request_get_state(r, &state));
             EQUAL(state, status == OZARR_OK ? OZARR_REQUEST_STATE_DONE : OZARR_REQUEST_STATE_FAILED);
@@ -225,34 +243,32 @@ static void endings(const char *threads, uint32_t delay, const char *compressor)
 }
 
 /* Neither cancel nor free waits for the store, whether it reads or writes. */
-static void slow_store(void) {
-    ozarr_store *s = store_with("3", 0), *slow = NULL;
-    ozarr_array *a = array_in(s, "a", "zstd"), *there = NULL;
+static void no_wait_for_the_store(void) {
+    ozarr_store *s = store_with("3", 1);
+    ozarr_array *a = array_in(s, "a", "zstd");
     ozarr_request *r = NULL;
     fill(out, 1, 1);
     OK(ozarr_array_write(a, OZARR_INT32, out, SIZE));
-    OK(ozarr_store_delayed(s, 1000000, "r+", &slow));
-    OK(ozarr_array_open_at(slow, "a", &there));
+    atomic_store(&slow->delay, 1000000);
     for (int i = 0; i < 4; i++) {
         int32_t *mine = (int32_t *)malloc(SIZE);
         fill(mine, 1, 1);
         double began = now();
-        r = i % 2 ? read_all(there, mine) : write_all(there, mine, 0);
+        r = i % 2 ? read_all(a, mine) : write_all(a, mine, 0);
         microseconds(20000);
         if (i < 2) {
             OK(ozarr_request_cancel(r));
-            ERR_SAYS(OZARR_ERR_CANCELLED, "cancelled", "", ozarr_request_wait(r));
+            ERR_SAYS(OZARR_ERR_CANCELLED, "cancelled", "", ozarr_request_wait(r, -1));
         }
         ozarr_request_free(r);
         free(mine);
         CHECK(now() - began < 0.5);
     }
     /* What is in the store's hands ends before the next on these chunks. */
-    OK(ozarr_node_flush(ozarr_array_node(there)));
+    atomic_store(&slow->delay, 1);
+    OK(ozarr_node_flush(ozarr_array_node(a)));
     expect(a, 1, 1);
     ozarr_array_free(a);
-    ozarr_array_free(there);
-    OK(ozarr_store_close(slow));
     OK(ozarr_store_close(s));
 }
 
@@ -273,8 +289,8 @@ static void deadlines(void) {
         for (int i = 0; i < CELLS; i++) mine[i] = i;
         memory.data = mine, memory.size = SIZE, memory.type = OZARR_INT32;
         OK(ozarr_array_iwrite_ex(a, NULL, &memory, NULL, &r));
-        ERR_SAYS(OZARR_ERR_TIMEOUT, "goes on", "", ozarr_request_wait_timeout(r, 0.02));
-        ERR(OZARR_ERR_TIMEOUT, ozarr_request_wait_timeout(r, 0));
+        ERR_SAYS(OZARR_ERR_TIMEOUT, "goes on", "", ozarr_request_wait(r, 0.02));
+        ERR(OZARR_ERR_TIMEOUT, ozarr_request_wait(r, 0));
         OK(ozarr_request_get_state(r, &state));
         EQUAL(state, OZARR_REQUEST_STATE_RUNNING);
         two[0] = r;
@@ -284,16 +300,16 @@ static void deadlines(void) {
         EQUAL(statuses[0], OZARR_ERR_STATE);
         EQUAL(statuses[1], OZARR_OK);
         CHECK(now() - began < 1.2);
-        OK(ozarr_request_wait(r));
+        OK(ozarr_request_wait(r, -1));
         ozarr_request_free(r);
         /* Its own: the request is done then, and the memory ours. */
         options.seconds = 0.05;
         OK(ozarr_array_iread_ex(a, NULL, &memory, &options, &r));
-        ERR_SAYS(OZARR_ERR_TIMEOUT, "deadline", "", ozarr_request_wait(r));
+        ERR_SAYS(OZARR_ERR_TIMEOUT, "deadline", "", ozarr_request_wait(r, -1));
         free(mine);
         OK(ozarr_request_get_state(r, &state));
         EQUAL(state, OZARR_REQUEST_STATE_FAILED);
-        ERR(OZARR_ERR_TIMEOUT, ozarr_request_wait(r));
+        ERR(OZARR_ERR_TIMEOUT, ozarr_request_wait(r, -1));
         ozarr_request_free(r);
         ozarr_array_free(a);
         OK(ozarr_store_close(s));
@@ -303,21 +319,23 @@ static void deadlines(void) {
 static atomic_int told, told_status;
 static ozarr_request *_Atomic own;
 
-static void tell(void *user, ozarr_status status, const char *message) {
+static ozarr_status tell(void *user, ozarr_status status, const char *message) {
     (void)user;
     told_status = status;
     CHECK((status == OZARR_OK) == (message[0] == 0));
     told++;
+    return OZARR_OK;
 }
 
 /* Tries to wait for what called it. */
-static void tell_and_wait(void *user, ozarr_status status, const char *message) {
+static ozarr_status tell_and_wait(void *user, ozarr_status status, const char *message) {
     (void)user, (void)message;
     while (own == NULL) microseconds(100);
     told_status = status;
-    ERR(OZARR_ERR_STATE, ozarr_request_wait(own));
+    ERR(OZARR_ERR_STATE, ozarr_request_wait(own, -1));
     ERR(OZARR_ERR_STATE, ozarr_shutdown());
     told++;
+    return OZARR_OK;
 }
 
 static void callbacks(const char *threads) {
@@ -333,8 +351,8 @@ static void callbacks(const char *threads) {
     OK(ozarr_array_iwrite_ex(a, NULL, &memory, &options, &r));
     microseconds(20000);
     EQUAL(told, 0);
-    OK(ozarr_request_wait(r));
-    OK(ozarr_request_wait(r));
+    OK(ozarr_request_wait(r, -1));
+    OK(ozarr_request_wait(r, -1));
     EQUAL(told, 1);
     EQUAL(told_status, OZARR_OK);
     ozarr_request_free(r);
@@ -351,7 +369,7 @@ static void callbacks(const char *threads) {
     options.flags = OZARR_CALLBACK_ANY_THREAD;
     for (int i = 0; i < 50; i++) {
         OK(ozarr_array_iwrite_ex(a, NULL, &memory, &options, &r));
-        if (i % 2) OK(ozarr_request_wait(r));
+        if (i % 2) OK(ozarr_request_wait(r, -1));
         ozarr_request_free(r);
         EQUAL(told, 3 + i);
     }
@@ -359,7 +377,7 @@ static void callbacks(const char *threads) {
     own = NULL;
     OK(ozarr_array_iread_ex(a, NULL, &memory, &options, &r));
     own = r;
-    OK(ozarr_request_wait(r));
+    OK(ozarr_request_wait(r, -1));
     EQUAL(told, 53);
     EQUAL(told_status, OZARR_OK);
     ozarr_request_free(r);
@@ -370,7 +388,7 @@ static void callbacks(const char *threads) {
 /* No more in flight than is allowed: waiting for room, or not. */
 static void bounds(const char *threads) {
     ozarr_context *c = NULL;
-    ozarr_store *s = NULL, *slow = NULL;
+    ozarr_store *s = NULL;
     ozarr_array *a = NULL;
     ozarr_request *r[8] = {0};
     OK(ozarr_context_new(&c));
@@ -379,9 +397,8 @@ static void bounds(const char *threads) {
     ERR_SAYS(OZARR_ERR_ARGUMENT, "when_full", "never", ozarr_context_set(c, "when_full", "never"));
     OK(ozarr_context_set(c, "threads", threads));
     OK(ozarr_context_set(c, "bytes_in_flight", "300000"));
-    OK(ozarr_store_open_ex(c, "memory:bounds.zarr", "r+", NULL, &s));
-    OK(ozarr_store_delayed(s, 1000, "r+", &slow));
-    a = array_in(slow, "a", "zstd");
+    s = own_with(c, 1000);
+    a = array_in(s, "a", "zstd");
     fill(out, 4, 4);
     /* Two of 128 KiB have room. */
     for (int i = 0; i < 8; i++) r[i] = write_all(a, out, i % 2 ? OZARR_REQUEST_COPY : 0);
@@ -395,14 +412,13 @@ static void bounds(const char *threads) {
     CHECK(r[2] != NULL && r[2] == r[2]);
     OK(ozarr_requests_wait_all(2, r, -1, NULL));
     r[2] = write_all(a, out, 0);
-    OK(ozarr_request_wait(r[2]));
+    OK(ozarr_request_wait(r[2], -1));
     OK(ozarr_context_set(c, "bytes_in_flight", "100000"));
     ERR_SAYS(OZARR_ERR_LIMIT, "131072", "100000", ozarr_array_iwrite_region(a, ORIGIN, ALL, OZARR_INT32, out, SIZE, 0, &r[3]));
     for (int i = 0; i < 3; i++) ozarr_request_free(r[i]);
     ozarr_context_free(c);
-    ozarr_store_free(s);
     ozarr_array_free(a);
-    OK(ozarr_store_close(slow));
+    OK(ozarr_store_close(s));
 }
 
 /* Errors of the arguments come at once, those of the work by the request, which keeps them. */
@@ -437,7 +453,7 @@ static void errors(const char *threads) {
     fill(out, 0, 1);
     OK(ozarr_array_write(a, OZARR_INT32, out, SIZE));
     OK(ozarr_array_iread_ex(a, NULL, &memory, NULL, &r));
-    ERR_SAYS(OZARR_ERR_RANGE, "element [", "int8", ozarr_request_wait(r));
+    ERR_SAYS(OZARR_ERR_RANGE, "element [", "int8", ozarr_request_wait(r, -1));
     OK(ozarr_request_error(r, &info));
     EQUAL(info.status, OZARR_ERR_RANGE);
     CHECK(strstr(info.message, "int8 ends at 127") != NULL && strstr(info.key, "a/c/") != NULL);
@@ -461,10 +477,10 @@ static void errors(const char *threads) {
     ozarr_request_free(r);
 
     /* Freed twice, or something else. */
-    ERR(OZARR_ERR_INVALID_HANDLE, ozarr_request_wait(r));
+    ERR(OZARR_ERR_INVALID_HANDLE, ozarr_request_wait(r, -1));
     ERR(OZARR_ERR_INVALID_HANDLE, ozarr_request_test(r, &done));
     ERR(OZARR_ERR_INVALID_HANDLE, ozarr_request_cancel(r));
-    ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_array", "ozarr_request", ozarr_request_wait((ozarr_request *)(void *)a));
+    ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "ozarr_array", "ozarr_request", ozarr_request_wait((ozarr_request *)(void *)a, -1));
     two[1] = r;
     ERR_SAYS(OZARR_ERR_INVALID_HANDLE, "requests[1]", "", ozarr_requests_wait_all(2, two, -1, NULL));
     ozarr_request_free(r);
@@ -473,7 +489,7 @@ static void errors(const char *threads) {
     /* Damage is told by the request. */
     OK(ozarr_array_chunk_write(a, ORIGIN, false, out, 16));
     r = read_all(a, in);
-    CHECK(ozarr_request_wait(r) <= -400);
+    CHECK(ozarr_request_wait(r, -1) <= -400);
     OK(ozarr_request_error(r, &info));
     CHECK(strcmp(info.key, "a/c/0/0") == 0);
     ozarr_request_free(r);
@@ -490,17 +506,17 @@ static void nothing(void) {
     int64_t none[] = {0, COLUMNS}, one[] = {1, 1};
     int32_t v = 17;
     OK(ozarr_array_iread_region(a, ORIGIN, none, OZARR_INT32, NULL, 0, &r));
-    OK(ozarr_request_wait(r));
+    OK(ozarr_request_wait(r, -1));
     ozarr_request_free(r);
     OK(ozarr_array_iwrite_region(a, ORIGIN, none, OZARR_INT32, NULL, 0, OZARR_REQUEST_COPY, &r));
-    OK(ozarr_request_wait(r));
+    OK(ozarr_request_wait(r, -1));
     ozarr_request_free(r);
     OK(ozarr_array_iwrite_region(a, ORIGIN, one, OZARR_INT32, &v, sizeof v, 0, &r));
-    OK(ozarr_request_wait(r));
+    OK(ozarr_request_wait(r, -1));
     ozarr_request_free(r);
     v = 0;
     OK(ozarr_array_iread_region(a, ORIGIN, one, OZARR_INT32, &v, sizeof v, &r));
-    OK(ozarr_request_wait(r));
+    OK(ozarr_request_wait(r, -1));
     EQUAL(v, 17);
     ozarr_request_free(r);
     ozarr_array_free(a);
@@ -529,20 +545,20 @@ static void *storm(void *argument) {
         case 1: OK(ozarr_request_test(r[0], &done)); break;
         case 2: OK(ozarr_requests_wait_any(2, r, -1, &index)); break;
         case 3: OK(ozarr_array_iread_region(shared_array, start, shape, OZARR_INT32, mine, BYTES, &r[1])); break;
-        default: OK(ozarr_request_wait(r[0])); break;
+        default: OK(ozarr_request_wait(r[0], -1)); break;
         }
         /* The read into the memory that is written comes behind; either is ended here. */
         ozarr_request_free(r[1]);
         ozarr_request_free(r[0]);
         free(mine);
     }
-    ozarr_status status = ozarr_request_wait(shared_request);
+    ozarr_status status = ozarr_request_wait(shared_request, -1);
     CHECK(status == OZARR_OK || status == OZARR_ERR_CANCELLED);
     OK(ozarr_request_cancel(shared_request));
     return NULL;
 }
 
-static void storms(const char *threads, uint32_t delay, const char *compressor) {
+static void storms(const char *threads, int delay, const char *compressor) {
     enum { THREADS = 6 };
     ozarr_store *s = store_with(threads, delay);
     pthread_t t[THREADS];
@@ -599,7 +615,7 @@ static void shutdowns(void) {
     }
     expect(a, 19, 2);
     ozarr_request *r = write_all(a, out, 0);
-    OK(ozarr_request_wait(r));
+    OK(ozarr_request_wait(r, -1));
     ozarr_request_free(r);
     ozarr_array_free(a);
     OK(ozarr_store_close(s));
@@ -624,8 +640,8 @@ static void forks(void) {
             if (pid == 0) {
                 alarm(60);
                 ERR(OZARR_ERR_FORKED, ozarr_request_test(r, &done));
-                ERR(OZARR_ERR_FORKED, ozarr_request_wait(r));
-                ERR(OZARR_ERR_FORKED, ozarr_request_wait_timeout(r, 1));
+                ERR(OZARR_ERR_FORKED, ozarr_request_wait(r, -1));
+                ERR(OZARR_ERR_FORKED, ozarr_request_wait(r, 1));
                 ERR(OZARR_ERR_FORKED, ozarr_request_cancel(r));
                 ERR(OZARR_ERR_FORKED, ozarr_request_get_state(r, &state));
                 ERR(OZARR_ERR_FORKED, ozarr_request_error(r, &info));
@@ -635,7 +651,7 @@ static void forks(void) {
                 /* Nothing of the parent's stands in the way of the child's own. */
                 fill(out, -round, 1);
                 r = write_all(a, out, 0);
-                OK(ozarr_request_wait(r));
+                OK(ozarr_request_wait(r, -1));
                 ozarr_request_free(r);
                 expect(a, -round, 1);
                 OK(ozarr_node_flush(ozarr_array_node(a)));
@@ -643,7 +659,7 @@ static void forks(void) {
                 _exit(failures != 0);
             }
             CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-            OK(ozarr_request_wait(r));
+            OK(ozarr_request_wait(r, -1));
             ozarr_request_free(r);
             expect(a, round, 1);
         }
@@ -672,7 +688,7 @@ static void entry(int i, const ozarr_array *a, int64_t row, int64_t column, int6
     entries[i] = e;
 }
 
-static void batches(const char *threads, uint32_t delay, bool sharded) {
+static void batches(const char *threads, int delay, bool sharded) {
     enum { MANY = 40, BOX = 6 * 20 };
     static int32_t data[MANY][BOX], model[2][CELLS];
     ozarr_store *s = store_with(threads, delay);
@@ -705,7 +721,7 @@ static void batches(const char *threads, uint32_t delay, bool sharded) {
         else {
             OK(ozarr_iwrite_many(MANY, entries, round ? &options : NULL, &r));
             if (round == 2) memset(data, 0, sizeof data);
-            OK(ozarr_request_wait(r));
+            OK(ozarr_request_wait(r, -1));
             ozarr_request_free(r);
         }
         for (int k = 0; k < 2; k++) {
@@ -717,7 +733,7 @@ static void batches(const char *threads, uint32_t delay, bool sharded) {
         if (round % 2) OK(ozarr_read_many(MANY, entries));
         else {
             OK(ozarr_iread_many(MANY, entries, NULL, &r));
-            OK(ozarr_request_wait(r));
+            OK(ozarr_request_wait(r, -1));
             ozarr_request_free(r);
         }
         for (int i = 0; i < MANY; i++)
@@ -732,7 +748,7 @@ static void batches(const char *threads, uint32_t delay, bool sharded) {
     memories[17].type = OZARR_INT8, memories[17].data = small, memories[17].size = sizeof small;
     ERR_SAYS(OZARR_ERR_RANGE, "entry 17: element [", "int8", ozarr_read_many(MANY, entries));
     OK(ozarr_iread_many(MANY, entries, NULL, &r));
-    ERR_SAYS(OZARR_ERR_RANGE, "entry 17: element [", "int8", ozarr_request_wait(r));
+    ERR_SAYS(OZARR_ERR_RANGE, "entry 17: element [", "int8", ozarr_request_wait(r, -1));
     ozarr_request_free(r);
     memories[17].type = OZARR_INT32;
     ERR_SAYS(OZARR_ERR_BUFFER_SIZE, "entry 17", "", ozarr_read_many(MANY, entries));
@@ -792,7 +808,7 @@ int main(void) {
         batches(threads[t], 100, !(t % 2));
     }
     each_chunk_once();
-    slow_store();
+    no_wait_for_the_store();
     deadlines();
     nothing();
     shutdowns();

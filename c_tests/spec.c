@@ -179,7 +179,7 @@ static void uneven_pieces(void) {
     ERR_SAYS(OZARR_ERR_BOUNDS, "3", "", ozarr_array_chunk_extent(a, 0, 3, &start, &extent));
     ERR_SAYS(OZARR_ERR_BOUNDS, "dim", "2", ozarr_array_chunk_extent(a, 2, 0, &start, &extent));
     ERR_SAYS(OZARR_ERR_BOUNDS, "index", "-1", ozarr_array_chunk_extent(a, 0, -1, &start, &extent));
-    OK(ozarr_array_resize(a, longer));
+    OK(ozarr_array_resize(a, longer, 0));
     OK(ozarr_array_chunk_extent(a, 0, 3, &start, &extent));
     CHECK(start == 10 && extent == 5);
     ozarr_array_free(a);

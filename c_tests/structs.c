@@ -40,7 +40,7 @@ static void zero_is_the_first_size(void) {
     ozarr_request *r = NULL;
     OK(ozarr_array_iread_ex(a, &region, &memory, &options, &r));
     ozarr_error_info info = {0};
-    while (ozarr_request_error(r, &info) == OZARR_ERR_STATE) OK(ozarr_request_wait(r));
+    while (ozarr_request_error(r, &info) == OZARR_ERR_STATE) OK(ozarr_request_wait(r, -1));
     CHECK(info.struct_size == 0 && info.status == OZARR_OK && info.message != NULL);
     ozarr_request_free(r);
 

@@ -63,6 +63,14 @@ static inline int check_status(int line, const char *what, ozarr_status found, o
     return 1;
 }
 
+/* Contiguous memory, until the next call. */
+static inline const ozarr_memory *dense(ozarr_type type, const void *data, size_t size) {
+    static ozarr_memory memory;
+    ozarr_memory_init(&memory);
+    memory.data = (void *)(uintptr_t)data, memory.size = size, memory.type = type;
+    return &memory;
+}
+
 static inline int finish(void) {
     if (failures > 0) fprintf(stderr, "%d checks failed\n", failures);
     return failures > 0;

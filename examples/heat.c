@@ -188,7 +188,7 @@ int main(int argc, char **argv) {
         double seconds = (double)(k * SUBSTEPS) * f.dt;
         if (k > 0) advance(&f);
         shape[0] = k + 1;
-        check(ozarr_array_resize(temperature, shape), "growing temperature");
+        check(ozarr_array_resize(temperature, shape, 0), "growing temperature");
         write_step(&f, temperature, k);
         check(ozarr_array_append(time, 0, 1, OZARR_FLOAT64, &seconds, sizeof seconds), "appending to time");
         if (k % 10 == 0 || k == steps - 1) {

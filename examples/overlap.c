@@ -69,13 +69,13 @@ static double run(const char *location, int64_t steps, int64_t n, enum how how) 
         if (how == BLOCKING) check(ozarr_array_write_region(a, start, count, OZARR_FLOAT64, field[now_in], size));
         if (how == REQUESTS) {
             /* When the step before is stored its buffer is free again; this one's is only read until then, which the computation may, too. */
-            if (request) check(ozarr_request_wait(request));
+            if (request) check(ozarr_request_wait(request, -1));
             ozarr_request_free(request);
             check(ozarr_array_iwrite_region(a, start, count, OZARR_FLOAT64, field[now_in], size, 0, &request));
             busy = now_in;
         }
     }
-    if (request) check(ozarr_request_wait(request));
+    if (request) check(ozarr_request_wait(request, -1));
     ozarr_request_free(request);
     double seconds = now() - began;
     if (a) check(ozarr_array_close(a));

@@ -408,7 +408,7 @@ contains
     integer(c_int64_t) :: dims(max_rank)
     integer(c_int32_t) :: status, found
     call reversed_numbers_of(shape, "shape", self%dimensions, dims, found, status)
-    if (status == OZARR_OK) status = ozarr_array_resize(self%handle, dims)
+    if (status == OZARR_OK) status = ozarr_array_resize(self%handle, dims, 0_c_int32_t)
     call done(status, stat, errmsg)
   end subroutine array_resize
 

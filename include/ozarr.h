@@ -627,23 +627,20 @@ OZARR_CHECKED ozarr_status ozarr_array_set_dimension_names(ozarr_array *array, c
 OZARR_CHECKED ozarr_status ozarr_array_fill_value(const ozarr_array *array, void *value, size_t size,
     bool *defined);
 
-/**
- * Changes the array's shape to `shape`; the rank stays. Elements beyond the new shape are erased: if
- * the array grows again, they have the fill value. A rectilinear grid keeps its chunks; elements beyond
- * the last one get one more chunk.
- */
-OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t *shape);
-
 enum {
     /**
-     * Keeps chunks outside of the new shape, and values beyond its edge: this is quicker, and they come back
-     * if the array grows again.
+     * `ozarr_array_resize`: keeps chunks outside of the new shape, and values beyond its edge: this is
+     * quicker, and they come back if the array grows again.
      */
     OZARR_RESIZE_KEEP = 1
 };
 
-/** Changes the array's shape as `ozarr_array_resize` does, with `flags`: 0 or `OZARR_RESIZE_KEEP`. */
-OZARR_CHECKED ozarr_status ozarr_array_resize_ex(ozarr_array *array, const int64_t *shape, uint32_t flags);
+/**
+ * Changes the array's shape to `shape`; the rank stays. With `flags` 0 elements beyond the new shape are
+ * erased: if the array grows again, they have the fill value. With `OZARR_RESIZE_KEEP` they are kept. A
+ * rectilinear grid keeps its chunks; elements beyond the last one get one more chunk.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_resize(ozarr_array *array, const int64_t *shape, uint32_t flags);
 
 /**
  * Extends dimension `dim` (from 0) by `count` elements and writes the new slab from `data`: contiguous,
@@ -1156,16 +1153,13 @@ OZARR_CHECKED ozarr_status ozarr_spec_set_chunk_extents(ozarr_spec *spec, int32_
 
 /**
  * Sets the shape of inner chunks, many of which are stored in one object (format 3): the chunks of
- * `ozarr_spec_set_chunks` become shards, and must be a multiple of `chunks` along each dimension.
+ * `ozarr_spec_set_chunks` become shards, and must be a multiple of `chunks` along each dimension. NULL
+ * removes the inner chunks, so that chunks are not shards: a specification of an existing array
+ * (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for the chunks.
+ *
+ * @param[in] chunks array(rank), may be NULL
  */
 OZARR_CHECKED ozarr_status ozarr_spec_set_inner_chunks(ozarr_spec *spec, const int64_t *chunks);
-
-/**
- * Removes the inner chunks, so that chunks are not shards: undoes `ozarr_spec_set_inner_chunks`. A
- * specification of an existing array (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for
- * the chunks.
- */
-OZARR_CHECKED ozarr_status ozarr_spec_unset_inner_chunks(ozarr_spec *spec);
 
 /**
  * Changes the type of the elements. The fill value is converted; if it does not fit, it becomes the
@@ -1825,13 +1819,9 @@ OZARR_CHECKED ozarr_status ozarr_node_export(const ozarr_node *node, void *buf, 
 OZARR_CHECKED ozarr_status ozarr_node_import(const char *location, const char *mode, const void *data,
     size_t size, ozarr_array **array, ozarr_group **group);
 
-/** Opens an exported array in an open store, as `ozarr_node_import` does. */
-OZARR_CHECKED ozarr_status ozarr_array_import(const ozarr_store *store, const void *data, size_t size,
-    ozarr_array **out);
-
-/** Opens an exported group in an open store, as `ozarr_node_import` does. */
-OZARR_CHECKED ozarr_status ozarr_group_import(const ozarr_store *store, const void *data, size_t size,
-    ozarr_group **out);
+/** Opens an exported node in an open store, as `ozarr_node_import` does. */
+OZARR_CHECKED ozarr_status ozarr_node_import_at(const ozarr_store *store, const void *data, size_t size,
+    ozarr_array **array, ozarr_group **group);
 
 /* ========================================================================================================
  * Requests: reads and writes that go on while the program computes
@@ -1843,7 +1833,7 @@ OZARR_CHECKED ozarr_status ozarr_group_import(const ozarr_store *store, const vo
  *     ozarr_request *r = NULL;
  *     if (ozarr_array_iwrite_region(t, start, shape, OZARR_FLOAT64, u, sizeof u, 0, &r)) goto fail;
  *     compute(v);                          // u is not touched meanwhile
- *     if (ozarr_request_wait(r)) goto fail; // the write's own status
+ *     if (ozarr_request_wait(r, -1)) goto fail; // the write's own status
  *     ozarr_request_free(r);
  *
  * Memory.    Until the request is done, the elements of a write must not change and those of a read
@@ -1891,9 +1881,10 @@ enum {
 
 /**
  * Called once when a request has ended, with its status and the message of an error ("" without one),
- * which is valid during the call only. It may begin other requests, but not wait for one.
+ * which is valid during the call only. It may begin other requests, but not wait for one. What it returns
+ * has no effect: the request has ended.
  */
-typedef void (*ozarr_request_done_fn)(void *user, ozarr_status status, const char *message);
+typedef ozarr_status (*ozarr_request_done_fn)(void *user, ozarr_status status, const char *message);
 
 /** How a request is to be carried out. Set it to `OZARR_REQUEST_OPTIONS_INIT` first. */
 typedef struct ozarr_request_options {
@@ -1962,17 +1953,12 @@ OZARR_CHECKED ozarr_status ozarr_array_iwrite_ex(const ozarr_array *array, const
 OZARR_CHECKED ozarr_status ozarr_request_test(const ozarr_request *request, bool *done);
 
 /**
- * Waits until the request is done, helping with the work, and returns its status. Waiting again returns
- * it again.
- */
-OZARR_CHECKED ozarr_status ozarr_request_wait(const ozarr_request *request);
-
-/**
- * Waits at most `seconds` (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done by
- * then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
+ * Waits until the request is done, helping with the work, and returns its status; waiting again returns
+ * it again. `seconds` is the longest wait, negative without a limit: `OZARR_ERR_TIMEOUT` if the request is
+ * not done by then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
  * `ozarr_request_get_state` says so.) With one thread, the time is looked at between two pieces of work.
  */
-OZARR_CHECKED ozarr_status ozarr_request_wait_timeout(const ozarr_request *request, double seconds);
+OZARR_CHECKED ozarr_status ozarr_request_wait(const ozarr_request *request, double seconds);
 
 /**
  * Cancels the request, unless it is done: its status becomes `OZARR_ERR_CANCELLED`. When this returns,
@@ -2018,7 +2004,7 @@ OZARR_CHECKED ozarr_status ozarr_requests_wait_any(size_t count, ozarr_request *
  * Waits for all requests of the process, those whose handles are freed among them, and ends the threads
  * of the library: call it before `MPI_Finalize`, `dlclose` or the end of `main`, if the program must
  * not have other threads then. Later calls start threads again. Stores with threads of their own
- * (object stores, web servers, `ozarr_store_delayed`) keep them until they are closed.
+ * (object stores, web servers) keep them until they are closed.
  * `OZARR_ERR_STATE` from inside of a function that the library calls in one of its threads.
  */
 OZARR_CHECKED ozarr_status ozarr_shutdown(void);
@@ -2123,23 +2109,6 @@ OZARR_CHECKED ozarr_status ozarr_store_open_ex(const ozarr_context *context, con
  * group's or an array's.
  */
 OZARR_CHECKED ozarr_status ozarr_store_memory(ozarr_store **out);
-
-/**
- * For tests: another store each of whose requests takes `microseconds` more, as over a network. Reads that
- * are in flight together do not delay each other. `mode` is `"r"` or `"r+"`.
- */
-OZARR_CHECKED ozarr_status ozarr_store_delayed(const ozarr_store *store, uint32_t microseconds,
-    const char *mode, ozarr_store **out);
-
-/**
- * For tests: another store over a line that carries at most `bytes_per_second`, what is read and what is
- * stored together, and begins at most `requests_per_second`; 0 sets no limit. All requests through the
- * handle share the line, also those that are in flight together; what it does not use is not saved up.
- * Bytes are those of values: keys and listings are requests and no bytes. With `ozarr_store_delayed`
- * around or below it each request has its own delay, too. `mode` is `"r"` or `"r+"`.
- */
-OZARR_CHECKED ozarr_status ozarr_store_throttled(const ozarr_store *store, uint64_t bytes_per_second,
-    uint32_t requests_per_second, const char *mode, ozarr_store **out);
 
 /**
  * Creates the array `path` as `spec` says, with the groups above it that are missing; `mode` as for

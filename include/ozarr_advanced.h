@@ -27,14 +27,6 @@ extern "C" {
  */
 OZARR_CHECKED ozarr_status ozarr_group_rename(ozarr_group *group, const char *path, const char *to_path);
 
-/**
- * Copies the node at `path` below the group, with everything below it, to `to_path` below `to`, which
- * may be in another store. Keys and bytes are copied as they are stored, the node's own document last.
- * `mode`: `OZARR_CREATE_NEW` or `OZARR_CREATE_OVERWRITE`.
- */
-OZARR_CHECKED ozarr_status ozarr_group_copy(const ozarr_group *group, const char *path, ozarr_group *to,
-    const char *to_path, ozarr_create_mode mode);
-
 /** Erases the node at `path` below the group, with everything below it. */
 OZARR_CHECKED ozarr_status ozarr_group_erase(ozarr_group *group, const char *path);
 
@@ -86,74 +78,53 @@ OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info
  *
  *     // Rows 7, 3 and 3 again, all columns.
  *     const int64_t rows[] = {7, 3, 3}, counts[] = {3, 0}, *lists[] = {rows, NULL};
- *     if (ozarr_array_read_orthogonal(t, counts, lists, OZARR_FLOAT64, data, sizeof data)) goto fail;
+ *     ozarr_memory memory = OZARR_MEMORY_INIT;
+ *     memory.data = data, memory.size = sizeof data, memory.type = OZARR_FLOAT64;
+ *     if (ozarr_array_read_orthogonal(t, counts, lists, &memory)) goto fail;
  *
  *     // The elements [5][0] and [2][9].
  *     const int64_t points[] = {5, 0, 2, 9};
- *     if (ozarr_array_read_points(t, 2, points, OZARR_FLOAT64, pair, sizeof pair)) goto fail;
+ *     memory.data = pair, memory.size = sizeof pair;
+ *     if (ozarr_array_read_points(t, points, 2, &memory)) goto fail;
  *
  * A list may have an index several times: a read returns the element each time; a write stores the last
  * of its values, as in numpy. An index outside of the array, or a negative one, is `OZARR_ERR_BOUNDS`,
  * the message names its position, and nothing is read or written. */
 
 /**
- * Reads the product of index lists: `data[i][j]` is the array's element `(indices[0][i], indices[1][j])`.
- * Dimension d has `counts[d]` indices in `indices[d]`, in any order; where `indices[d]` is NULL all of the
- * dimension is read, and `counts[d]` does not count. `data`: contiguous, the last list fastest.
+ * Reads the product of index lists: element `[i][j]` of the memory is the array's element
+ * `(indices[0][i], indices[1][j])`. Dimension d has `counts[d]` indices in `indices[d]`, in any order;
+ * where `indices[d]` is NULL all of the dimension is read, and `counts[d]` does not count. The memory is
+ * a block of the lists' lengths.
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_orthogonal(const ozarr_array *array, const int64_t *counts,
-    const int64_t *const *indices, ozarr_type type, void *data, size_t size);
+    const int64_t *const *indices, const ozarr_memory *memory);
 
-/** Writes the product of index lists from `data`: contiguous, the last list fastest. */
+/** Writes the product of index lists, from memory as for `ozarr_array_read_orthogonal`. */
 OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal(const ozarr_array *array, const int64_t *counts,
-    const int64_t *const *indices, ozarr_type type, const void *data, size_t size);
-
-/** As `ozarr_array_read_orthogonal`, to any memory: its strides are of a block of the lists' lengths. */
-OZARR_CHECKED ozarr_status ozarr_array_read_orthogonal_ex(const ozarr_array *array, const int64_t *counts,
-    const int64_t *const *indices, const ozarr_memory *memory);
-
-/** As `ozarr_array_write_orthogonal`, from any memory. */
-OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal_ex(const ozarr_array *array, const int64_t *counts,
     const int64_t *const *indices, const ozarr_memory *memory);
 
 /**
- * Reads the `count` elements at `points` to `data`, one after the other. `points` has the indices of
- * each point one after the other: one for each dimension of the array.
+ * Reads the `count` elements at `points` to memory of one dimension: `strides` has one number. `points`
+ * has the indices of each point one after the other: one for each dimension of the array.
  */
-OZARR_CHECKED ozarr_status ozarr_array_read_points(const ozarr_array *array, int64_t count,
-    const int64_t *points, ozarr_type type, void *data, size_t size);
+OZARR_CHECKED ozarr_status ozarr_array_read_points(const ozarr_array *array, const int64_t *points,
+    int64_t count, const ozarr_memory *memory);
 
-/** Writes `count` elements from `data` to `points`, as for `ozarr_array_read_points`. */
-OZARR_CHECKED ozarr_status ozarr_array_write_points(const ozarr_array *array, int64_t count,
-    const int64_t *points, ozarr_type type, const void *data, size_t size);
-
-/** As `ozarr_array_read_points`, to any memory: of one dimension, so `strides` has one number. */
-OZARR_CHECKED ozarr_status ozarr_array_read_points_ex(const ozarr_array *array, int64_t count,
-    const int64_t *points, const ozarr_memory *memory);
-
-/** As `ozarr_array_write_points`, from any memory. */
-OZARR_CHECKED ozarr_status ozarr_array_write_points_ex(const ozarr_array *array, int64_t count,
-    const int64_t *points, const ozarr_memory *memory);
+/** Writes `count` elements to `points`, from memory as for `ozarr_array_read_points`. */
+OZARR_CHECKED ozarr_status ozarr_array_write_points(const ozarr_array *array, const int64_t *points,
+    int64_t count, const ozarr_memory *memory);
 
 /**
- * Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not
- * 0, to `data`, one after the other. `mask` has a byte for each element of the region, the last index
- * fastest, and the elements come in that order. `*selected` (unless NULL) becomes the number of these
- * elements.
+ * Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not 0
+ * to memory of one dimension: `strides` has one number. `mask` has a byte for each element of the
+ * region, the last index fastest, and the elements come in that order.
  */
 OZARR_CHECKED ozarr_status ozarr_array_read_mask(const ozarr_array *array, const ozarr_region *region,
-    const uint8_t *mask, ozarr_type type, void *data, size_t size, int64_t *selected);
-
-/** Writes to the elements that `ozarr_array_read_mask` would read, from `data`. */
-OZARR_CHECKED ozarr_status ozarr_array_write_mask(const ozarr_array *array, const ozarr_region *region,
-    const uint8_t *mask, ozarr_type type, const void *data, size_t size);
-
-/** As `ozarr_array_read_mask`, to any memory: of one dimension, so `strides` has one number. */
-OZARR_CHECKED ozarr_status ozarr_array_read_mask_ex(const ozarr_array *array, const ozarr_region *region,
     const uint8_t *mask, const ozarr_memory *memory);
 
-/** As `ozarr_array_write_mask`, from any memory. */
-OZARR_CHECKED ozarr_status ozarr_array_write_mask_ex(const ozarr_array *array, const ozarr_region *region,
+/** Writes to the elements that `ozarr_array_read_mask` would read. */
+OZARR_CHECKED ozarr_status ozarr_array_write_mask(const ozarr_array *array, const ozarr_region *region,
     const uint8_t *mask, const ozarr_memory *memory);
 
 /**
@@ -346,13 +317,9 @@ OZARR_CHECKED ozarr_status ozarr_array_explain(const ozarr_array *array, const o
     const ozarr_memory *memory, bool write, ozarr_explanation *explanation);
 
 /**
- * Writes the plan of `ozarr_array_explain` as a few lines of text; the last line is a warning if
- * another region would need less.
+ * Fills `stats` with the counters of this handle. The counters only grow: what a part of a program did
+ * is the difference of two looks.
  */
-OZARR_CHECKED ozarr_status ozarr_array_explain_text(const ozarr_array *array, const ozarr_region *region,
-    const ozarr_memory *memory, bool write, char *buf, size_t cap, size_t *len);
-
-/** Fills `stats` with the counters of this handle. */
 OZARR_CHECKED ozarr_status ozarr_array_stats(const ozarr_array *array, ozarr_stats *stats);
 
 /** Fills `stats` with the counters of all arrays that were opened from this store, closed ones included. */
@@ -363,18 +330,6 @@ OZARR_CHECKED ozarr_status ozarr_store_stats(const ozarr_store *store, ozarr_sta
  * of the process.
  */
 OZARR_CHECKED ozarr_status ozarr_context_stats(const ozarr_context *context, ozarr_stats *stats);
-
-/** Resets the counters of this handle to zero. */
-OZARR_CHECKED ozarr_status ozarr_array_stats_reset(const ozarr_array *array);
-
-/** Resets the counters of the store, and of the arrays that were opened from it, to zero. */
-OZARR_CHECKED ozarr_status ozarr_store_stats_reset(const ozarr_store *store);
-
-/** Resets the counters of all stores of the context to zero; NULL: of the process. */
-OZARR_CHECKED ozarr_status ozarr_context_stats_reset(const ozarr_context *context);
-
-/** Writes counters as text, one line for each that is not 0. */
-OZARR_CHECKED ozarr_status ozarr_stats_text(const ozarr_stats *stats, char *buf, size_t cap, size_t *len);
 
 /* ========================================================================================================
  * Text and bytes of variable length
@@ -504,9 +459,6 @@ OZARR_CHECKED ozarr_status ozarr_dtype_type(const ozarr_dtype *dtype, ozarr_type
 /** Gets the size of one element in bytes. */
 OZARR_CHECKED ozarr_status ozarr_dtype_item_size(const ozarr_dtype *dtype, size_t *bytes);
 
-/** Gets the alignment that a C compiler gives an element. Your memory need not be aligned. */
-OZARR_CHECKED ozarr_status ozarr_dtype_alignment(const ozarr_dtype *dtype, size_t *bytes);
-
 /** Gets the byte order that the type has in a file. */
 OZARR_CHECKED ozarr_status ozarr_dtype_byte_order(const ozarr_dtype *dtype, ozarr_byte_order *order);
 
@@ -557,12 +509,6 @@ OZARR_CHECKED ozarr_status ozarr_dtype_copy_field_dtype(const ozarr_dtype *dtype
  */
 OZARR_CHECKED ozarr_status ozarr_dtype_field_shape(const ozarr_dtype *dtype, size_t index, int64_t *shape,
     size_t cap, int32_t *rank);
-
-/**
- * Gets the default value of the type: 0, false, an empty string, "not a time". One element goes to
- * `value`, which has `size` bytes.
- */
-OZARR_CHECKED ozarr_status ozarr_dtype_default_scalar(const ozarr_dtype *dtype, void *value, size_t size);
 
 /**
  * Converts one element at `value` (`size` bytes) to JSON, as a metadata document of `format` 2 or 3 has
@@ -703,45 +649,16 @@ OZARR_CHECKED ozarr_status ozarr_shard_writer_finish(ozarr_shard_writer *shard_w
 void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
 
 /* ========================================================================================================
- * Migration
- * ======================================================================================================== */
-
-/**
- * Called repeatedly by functions that take long: `done` of `total` objects are done. Anything but 0
- * ends the function, with OZARR_ERR_CANCELLED. `user` is what the caller gave.
- */
-typedef int32_t (*ozarr_progress_fn)(void *user, uint64_t done, uint64_t total);
-
-enum {
-    OZARR_MIGRATE_IN_PLACE = 1           /**< `ozarr_migrate`: converts the source itself; `dest` is NULL. */
-};
-
-enum {
-    OZARR_MIGRATE_COPY = 2               /**< `ozarr_migrate`: copy chunks, where a hard link would do. */
-};
-
-/**
- * Converts the node at `source`, with everything below it, from Zarr v2 or a draft of v3 to Zarr v3.
- * `dest` is a location at which there is no node yet. Chunks are hard-linked or copied as they are, and
- * encoded anew only where v3 has no form for their codecs. If one node has no form in v3 nothing is
- * written at all. After an interruption, repeating the call completes the conversion. With
- * OZARR_MIGRATE_IN_PLACE the old documents are erased when all new ones are stored; without it the
- * source is not changed. `progress` may be NULL.
- */
-OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
-    ozarr_progress_fn progress, void *user);
-
-/* ========================================================================================================
  * Copying
  * ========================================================================================================
  *
- * `ozarr_node_copy` copies what is stored, key by key. `ozarr_copy` copies elements: into other chunks and
- * shards, with other codecs, of another type or format. What is not said stays as it is:
+ * A copy may have other chunks and shards, other codecs, another type or format. What is not said stays as
+ * it is. With `OZARR_COPY_RAW` what is stored is copied as it is, key by key.
  *
- *     static int32_t change(void *user, const char *path, ozarr_spec *spec) {
+ *     static ozarr_status change(void *user, const char *path, ozarr_spec *spec) {
  *         const int64_t chunks[] = {512, 512, 512}, inner[] = {64, 64, 64};
- *         if (ozarr_spec_set_chunks(spec, chunks)) return 1;
- *         return ozarr_spec_set_inner_chunks(spec, inner) != OZARR_OK;
+ *         ozarr_status status = ozarr_spec_set_chunks(spec, chunks);
+ *         return status ? status : ozarr_spec_set_inner_chunks(spec, inner);
  *     }
  *
  *     ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
@@ -749,24 +666,35 @@ OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, u
  *     if (ozarr_copy("run.zarr/temperature", "archive.zarr/temperature", &options)) goto fail; */
 
 enum {
-    /** `ozarr_node_copy`: read everything again, and compare it with the source. */
-    OZARR_COPY_VERIFY = 1
-};
-
-enum {
     /**
-     * `ozarr_copy`: chunks whose bytes do not change become hard links to those of the source, where
-     * possible. From then on no program may change them in place; ozarr never does.
+     * Copies every stored object as it is, several at a time; nothing else may be asked for but
+     * `OZARR_COPY_VERIFY`.
      */
-    OZARR_COPY_LINK = 2
+    OZARR_COPY_RAW = 1,
+    /**
+     * With `OZARR_COPY_RAW`: reads everything again, and compares it with the source before the document of
+     * the copy is written; a difference is `OZARR_ERR_CHECKSUM`.
+     */
+    OZARR_COPY_VERIFY = 2,
+    /**
+     * Chunks whose bytes do not change become hard links to those of the source, where possible. From then on
+     * no program may change them in place; ozarr never does.
+     */
+    OZARR_COPY_LINK = 4
 };
 
 /**
- * Called for each array that is copied, with its `path` in the source's store and the specification
- * `spec` of its copy, which it may change. `spec` is freed afterwards. Anything but 0 ends the copy,
- * with `OZARR_ERR_CANCELLED`. `user` is that of the options.
+ * Called repeatedly by functions that take long: `done` of `total` objects are done. `OZARR_OK`
+ * continues; any other status ends the function, which then fails with it.
  */
-typedef int32_t (*ozarr_copy_change_fn)(void *user, const char *path, ozarr_spec *spec);
+typedef ozarr_status (*ozarr_progress_fn)(void *user, int64_t done, int64_t total);
+
+/**
+ * Called for each array that is copied, with its `path` in the source's store and the specification
+ * `spec` of its copy, which it may change. `spec` is freed afterwards. `OZARR_OK` continues; any other
+ * status ends the copy, which then fails with it. `user` is that of the options.
+ */
+typedef ozarr_status (*ozarr_copy_change_fn)(void *user, const char *path, ozarr_spec *spec);
 
 /** How a copy is made; begin with `OZARR_COPY_OPTIONS_INIT`. */
 typedef struct ozarr_copy_options {
@@ -778,7 +706,7 @@ typedef struct ozarr_copy_options {
     ozarr_create_mode mode;
     /** What to do with values that do not fit into another type. */
     ozarr_overflow overflow;
-    /** 0 or OZARR_COPY_LINK. */
+    /** A sum of `OZARR_COPY_...`, or 0. */
     uint32_t flags;
     /**
      * The memory to use, about, in bytes; 0 is 512 MiB. Twice the source's and the target's chunk (inner
@@ -831,18 +759,28 @@ OZARR_CHECKED ozarr_status ozarr_copy(const char *source, const char *dest,
 OZARR_CHECKED ozarr_status ozarr_copy_at(const ozarr_store *store, const char *path, ozarr_store *dest_store,
     const char *dest_path, const ozarr_copy_options *options);
 
-/**
- * Copies the array at `source`, or the group with all below it, to `dest`: every stored object as it is,
- * several at a time, from any store to any other. `mode`: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE.
- * `flags`: 0 or OZARR_COPY_VERIFY; a difference is `OZARR_ERR_CHECKSUM`. The document of `dest` is written
- * last, after the comparison. `progress` may be NULL.
- */
-OZARR_CHECKED ozarr_status ozarr_node_copy(const char *source, const char *dest, ozarr_create_mode mode,
-    uint32_t flags, ozarr_progress_fn progress, void *user);
+/* ========================================================================================================
+ * Migration
+ * ======================================================================================================== */
 
-/** As `ozarr_node_copy`, from and to paths in open stores. */
-OZARR_CHECKED ozarr_status ozarr_node_copy_at(const ozarr_store *store, const char *path,
-    ozarr_store *dest_store, const char *dest_path, ozarr_create_mode mode, uint32_t flags,
+enum {
+    OZARR_MIGRATE_IN_PLACE = 1,          /**< `ozarr_migrate`: converts the source itself; `dest` is NULL. */
+    /**
+     * `ozarr_migrate`: chunks become hard links to those of the source, where possible. From then on no
+     * program may change them in place; ozarr never does.
+     */
+    OZARR_MIGRATE_LINK = 4
+};
+
+/**
+ * Converts the node at `source`, with everything below it, from Zarr v2 or a draft of v3 to Zarr v3.
+ * `dest` is a location at which there is no node yet. Chunks are copied (or linked) as they are, and
+ * encoded anew only where v3 has no form for their codecs. If one node has no form in v3 nothing is
+ * written at all. After an interruption, repeating the call completes the conversion. With
+ * OZARR_MIGRATE_IN_PLACE the old documents are erased when all new ones are stored; without it the
+ * source is not changed. `progress` may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
     ozarr_progress_fn progress, void *user);
 
 /* ========================================================================================================

@@ -32,7 +32,7 @@ const HEADERS: &[Header] = &[
         name: "ozarr_advanced.h",
         about: "what few simulations need: searching hierarchies, lists of elements, batches, plans and counts, elements of \
                 variable length, raw chunks, copies, keys of stores. As stable as ozarr.h.",
-        sections: &["tree", "select", "batch", "inspect", "varlen", "dtype_info", "chunk", "migrate", "copy", "store_keys", "buffer"],
+        sections: &["tree", "select", "batch", "inspect", "varlen", "dtype_info", "chunk", "copy", "migrate", "store_keys", "buffer"],
     },
     Header {
         name: "ozarr_formats.h",
@@ -100,7 +100,7 @@ fn every_place_that_names_the_version_names_the_same() {
 }
 
 /// The most functions that the front header may have, and all headers together.
-const MOST: (usize, usize) = (190, 310);
+const MOST: (usize, usize) = (184, 290);
 
 #[test]
 fn the_interface_stays_small() {

@@ -106,7 +106,9 @@ def fortran(abi):
            "! C's order. An argument that may be NULL is optional, or a type(c_ptr). The module `ozarr` is what a program wants; this one is",
            "! for what it leaves out.",
            "module ozarr_c", "  use, intrinsic :: iso_c_binding", "  implicit none", "  public", ""]
-    out += [f"  integer(c_int32_t), parameter :: {c['name']} = {c['value']}_c_int32_t" for c in abi.constants]
+    # Fortran tells no OZARR_ABI_VERSION from the function ozarr_abi_version.
+    functions = {f["name"] for f in abi.functions}
+    out += [f"  integer(c_int32_t), parameter :: {c['name']} = {c['value']}_c_int32_t" for c in abi.constants if c["name"].lower() not in functions]
     for struct in abi.structs:
         out += ["", f"  type, bind(c) :: {struct['name']}"]
         for member in struct["members"]:

@@ -53,7 +53,6 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_VERSION_MINOR = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_VERSION_PATCH = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_VERSION_NUMBER = 100_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_ABI_VERSION = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_AS_STORED = 0_c_int32_t
   integer(c_int32_t), parameter :: OZARR_BOOL = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_INT8 = 2_c_int32_t
@@ -152,10 +151,11 @@ module ozarr_c
   integer(c_int32_t), parameter :: OZARR_BYTE_ORDER_LITTLE = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_BYTE_ORDER_BIG = 2_c_int32_t
   integer(c_int32_t), parameter :: OZARR_BYTE_ORDER_MIXED = 3_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_COPY_RAW = 1_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_COPY_VERIFY = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_COPY_LINK = 4_c_int32_t
   integer(c_int32_t), parameter :: OZARR_MIGRATE_IN_PLACE = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_MIGRATE_COPY = 2_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_COPY_VERIFY = 1_c_int32_t
-  integer(c_int32_t), parameter :: OZARR_COPY_LINK = 2_c_int32_t
+  integer(c_int32_t), parameter :: OZARR_MIGRATE_LINK = 4_c_int32_t
   integer(c_int32_t), parameter :: OZARR_BUFFER_SMALL_PAGES = 1_c_int32_t
   integer(c_int32_t), parameter :: OZARR_CALLBACK_ANY_THREAD = 256_c_int32_t
   integer(c_int32_t), parameter :: OZARR_STORE_HAS_VERSIONS = 512_c_int32_t
@@ -611,19 +611,13 @@ module ozarr_c
       logical(c_bool), intent(inout), optional :: defined
       integer(c_int32_t) :: r
     end function ozarr_array_fill_value
-    function ozarr_array_resize(array, shape) bind(c, name="ozarr_array_resize") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: shape(*)
-      integer(c_int32_t) :: r
-    end function ozarr_array_resize
-    function ozarr_array_resize_ex(array, shape, flags) bind(c, name="ozarr_array_resize_ex") result(r)
+    function ozarr_array_resize(array, shape, flags) bind(c, name="ozarr_array_resize") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
       integer(c_int64_t), intent(in) :: shape(*)
       integer(c_int32_t), value :: flags
       integer(c_int32_t) :: r
-    end function ozarr_array_resize_ex
+    end function ozarr_array_resize
     function ozarr_array_append(array, dim, count, type_, data, bytes) bind(c, name="ozarr_array_append") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: array
@@ -1037,14 +1031,9 @@ module ozarr_c
     function ozarr_spec_set_inner_chunks(spec, chunks) bind(c, name="ozarr_spec_set_inner_chunks") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: spec
-      integer(c_int64_t), intent(in) :: chunks(*)
+      integer(c_int64_t), intent(in), optional :: chunks(*)
       integer(c_int32_t) :: r
     end function ozarr_spec_set_inner_chunks
-    function ozarr_spec_unset_inner_chunks(spec) bind(c, name="ozarr_spec_unset_inner_chunks") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: spec
-      integer(c_int32_t) :: r
-    end function ozarr_spec_unset_inner_chunks
     function ozarr_spec_set_type(spec, type_) bind(c, name="ozarr_spec_set_type") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: spec
@@ -1533,22 +1522,15 @@ module ozarr_c
       type(c_ptr), intent(inout) :: group
       integer(c_int32_t) :: r
     end function ozarr_node_import
-    function ozarr_array_import(store, data, bytes, out) bind(c, name="ozarr_array_import") result(r)
+    function ozarr_node_import_at(store, data, bytes, array, group) bind(c, name="ozarr_node_import_at") result(r)
       import :: c_int32_t, c_ptr, c_size_t
       type(c_ptr), value :: store
       type(c_ptr), value :: data
       integer(c_size_t), value :: bytes
-      type(c_ptr), intent(inout) :: out
+      type(c_ptr), intent(inout) :: array
+      type(c_ptr), intent(inout) :: group
       integer(c_int32_t) :: r
-    end function ozarr_array_import
-    function ozarr_group_import(store, data, bytes, out) bind(c, name="ozarr_group_import") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: store
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_group_import
+    end function ozarr_node_import_at
     function ozarr_array_iread_region(array, start, shape, type_, data, bytes, out) bind(c, &
       name="ozarr_array_iread_region") result(r)
       import :: c_int32_t, c_int64_t, c_ptr, c_size_t
@@ -1600,17 +1582,12 @@ module ozarr_c
       logical(c_bool), intent(inout) :: done
       integer(c_int32_t) :: r
     end function ozarr_request_test
-    function ozarr_request_wait(request) bind(c, name="ozarr_request_wait") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: request
-      integer(c_int32_t) :: r
-    end function ozarr_request_wait
-    function ozarr_request_wait_timeout(request, seconds) bind(c, name="ozarr_request_wait_timeout") result(r)
+    function ozarr_request_wait(request, seconds) bind(c, name="ozarr_request_wait") result(r)
       import :: c_double, c_int32_t, c_ptr
       type(c_ptr), value :: request
       real(c_double), value :: seconds
       integer(c_int32_t) :: r
-    end function ozarr_request_wait_timeout
+    end function ozarr_request_wait
     function ozarr_request_cancel(request) bind(c, name="ozarr_request_cancel") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: request
@@ -1676,24 +1653,6 @@ module ozarr_c
       type(c_ptr), intent(inout) :: out
       integer(c_int32_t) :: r
     end function ozarr_store_memory
-    function ozarr_store_delayed(store, microseconds, mode, out) bind(c, name="ozarr_store_delayed") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      integer(c_int32_t), value :: microseconds
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_store_delayed
-    function ozarr_store_throttled(store, bytes_per_second, requests_per_second, mode, out) bind(c, &
-      name="ozarr_store_throttled") result(r)
-      import :: c_char, c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: store
-      integer(c_int64_t), value :: bytes_per_second
-      integer(c_int32_t), value :: requests_per_second
-      character(kind=c_char), intent(in) :: mode(*)
-      type(c_ptr), intent(inout) :: out
-      integer(c_int32_t) :: r
-    end function ozarr_store_throttled
     function ozarr_array_create_at(store, path, spec, mode, out) bind(c, name="ozarr_array_create_at") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: store
@@ -1761,15 +1720,6 @@ module ozarr_c
       character(kind=c_char), intent(in) :: to_path(*)
       integer(c_int32_t) :: r
     end function ozarr_group_rename
-    function ozarr_group_copy(group, path, to, to_path, mode) bind(c, name="ozarr_group_copy") result(r)
-      import :: c_char, c_int32_t, c_ptr
-      type(c_ptr), value :: group
-      character(kind=c_char), intent(in) :: path(*)
-      type(c_ptr), value :: to
-      character(kind=c_char), intent(in) :: to_path(*)
-      integer(c_int32_t), value :: mode
-      integer(c_int32_t) :: r
-    end function ozarr_group_copy
     function ozarr_group_erase(group, path) bind(c, name="ozarr_group_erase") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: group
@@ -1792,127 +1742,57 @@ module ozarr_c
       type(c_ptr), value :: info
       integer(c_int32_t) :: r
     end function ozarr_array_info
-    function ozarr_array_read_orthogonal(array, counts, indices, type_, data, bytes) bind(c, &
+    function ozarr_array_read_orthogonal(array, counts, indices, memory) bind(c, &
       name="ozarr_array_read_orthogonal") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
       integer(c_int64_t), intent(in) :: counts(*)
       type(c_ptr), intent(in) :: indices(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
+      type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_read_orthogonal
-    function ozarr_array_write_orthogonal(array, counts, indices, type_, data, bytes) bind(c, &
+    function ozarr_array_write_orthogonal(array, counts, indices, memory) bind(c, &
       name="ozarr_array_write_orthogonal") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
       integer(c_int64_t), intent(in) :: counts(*)
       type(c_ptr), intent(in) :: indices(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
+      type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_orthogonal
-    function ozarr_array_read_orthogonal_ex(array, counts, indices, memory) bind(c, &
-      name="ozarr_array_read_orthogonal_ex") result(r)
+    function ozarr_array_read_points(array, points, count, memory) bind(c, name="ozarr_array_read_points") result(r)
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: counts(*)
-      type(c_ptr), intent(in) :: indices(*)
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_orthogonal_ex
-    function ozarr_array_write_orthogonal_ex(array, counts, indices, memory) bind(c, &
-      name="ozarr_array_write_orthogonal_ex") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), intent(in) :: counts(*)
-      type(c_ptr), intent(in) :: indices(*)
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_orthogonal_ex
-    function ozarr_array_read_points(array, count, points, type_, data, bytes) bind(c, &
-      name="ozarr_array_read_points") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      integer(c_int64_t), value :: count
       integer(c_int64_t), intent(in) :: points(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
+      integer(c_int64_t), value :: count
+      type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_read_points
-    function ozarr_array_write_points(array, count, points, type_, data, bytes) bind(c, &
+    function ozarr_array_write_points(array, points, count, memory) bind(c, &
       name="ozarr_array_write_points") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr, c_size_t
+      import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: array
-      integer(c_int64_t), value :: count
       integer(c_int64_t), intent(in) :: points(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
+      integer(c_int64_t), value :: count
+      type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_points
-    function ozarr_array_read_points_ex(array, count, points, memory) bind(c, &
-      name="ozarr_array_read_points_ex") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), value :: count
-      integer(c_int64_t), intent(in) :: points(*)
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_points_ex
-    function ozarr_array_write_points_ex(array, count, points, memory) bind(c, &
-      name="ozarr_array_write_points_ex") result(r)
-      import :: c_int32_t, c_int64_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int64_t), value :: count
-      integer(c_int64_t), intent(in) :: points(*)
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_points_ex
-    function ozarr_array_read_mask(array, region, mask, type_, data, bytes, selected) bind(c, &
-      name="ozarr_array_read_mask") result(r)
-      import :: c_int32_t, c_int64_t, c_int8_t, c_ptr, c_size_t
+    function ozarr_array_read_mask(array, region, mask, memory) bind(c, name="ozarr_array_read_mask") result(r)
+      import :: c_int32_t, c_int8_t, c_ptr
       type(c_ptr), value :: array
       type(c_ptr), value :: region
       integer(c_int8_t), intent(in) :: mask(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
-      integer(c_int64_t), intent(inout), optional :: selected
+      type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_read_mask
-    function ozarr_array_write_mask(array, region, mask, type_, data, bytes) bind(c, &
-      name="ozarr_array_write_mask") result(r)
-      import :: c_int32_t, c_int8_t, c_ptr, c_size_t
+    function ozarr_array_write_mask(array, region, mask, memory) bind(c, name="ozarr_array_write_mask") result(r)
+      import :: c_int32_t, c_int8_t, c_ptr
       type(c_ptr), value :: array
       type(c_ptr), value :: region
       integer(c_int8_t), intent(in) :: mask(*)
-      integer(c_int32_t), value :: type_
-      type(c_ptr), value :: data
-      integer(c_size_t), value :: bytes
+      type(c_ptr), value :: memory
       integer(c_int32_t) :: r
     end function ozarr_array_write_mask
-    function ozarr_array_read_mask_ex(array, region, mask, memory) bind(c, &
-      name="ozarr_array_read_mask_ex") result(r)
-      import :: c_int32_t, c_int8_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      integer(c_int8_t), intent(in) :: mask(*)
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_read_mask_ex
-    function ozarr_array_write_mask_ex(array, region, mask, memory) bind(c, &
-      name="ozarr_array_write_mask_ex") result(r)
-      import :: c_int32_t, c_int8_t, c_ptr
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      integer(c_int8_t), intent(in) :: mask(*)
-      type(c_ptr), value :: memory
-      integer(c_int32_t) :: r
-    end function ozarr_array_write_mask_ex
     function ozarr_array_fill(array, region, type_, value) bind(c, name="ozarr_array_fill") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
@@ -1959,18 +1839,6 @@ module ozarr_c
       type(c_ptr), value :: explanation
       integer(c_int32_t) :: r
     end function ozarr_array_explain
-    function ozarr_array_explain_text(array, region, memory, write, buf, cap, length) bind(c, &
-      name="ozarr_array_explain_text") result(r)
-      import :: c_bool, c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: array
-      type(c_ptr), value :: region
-      type(c_ptr), value :: memory
-      logical(c_bool), value :: write
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout), optional :: length
-      integer(c_int32_t) :: r
-    end function ozarr_array_explain_text
     function ozarr_array_stats(array, stats) bind(c, name="ozarr_array_stats") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
@@ -1989,29 +1857,6 @@ module ozarr_c
       type(c_ptr), value :: stats
       integer(c_int32_t) :: r
     end function ozarr_context_stats
-    function ozarr_array_stats_reset(array) bind(c, name="ozarr_array_stats_reset") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: array
-      integer(c_int32_t) :: r
-    end function ozarr_array_stats_reset
-    function ozarr_store_stats_reset(store) bind(c, name="ozarr_store_stats_reset") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      integer(c_int32_t) :: r
-    end function ozarr_store_stats_reset
-    function ozarr_context_stats_reset(context) bind(c, name="ozarr_context_stats_reset") result(r)
-      import :: c_int32_t, c_ptr
-      type(c_ptr), value :: context
-      integer(c_int32_t) :: r
-    end function ozarr_context_stats_reset
-    function ozarr_stats_text(stats, buf, cap, length) bind(c, name="ozarr_stats_text") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: stats
-      type(c_ptr), value :: buf
-      integer(c_size_t), value :: cap
-      integer(c_size_t), intent(inout), optional :: length
-      integer(c_int32_t) :: r
-    end function ozarr_stats_text
     function ozarr_array_read_varlen(array, region, out) bind(c, name="ozarr_array_read_varlen") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
@@ -2094,12 +1939,6 @@ module ozarr_c
       integer(c_size_t), intent(inout) :: bytes
       integer(c_int32_t) :: r
     end function ozarr_dtype_item_size
-    function ozarr_dtype_alignment(dtype, bytes) bind(c, name="ozarr_dtype_alignment") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: dtype
-      integer(c_size_t), intent(inout) :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_dtype_alignment
     function ozarr_dtype_byte_order(dtype, order) bind(c, name="ozarr_dtype_byte_order") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: dtype
@@ -2185,13 +2024,6 @@ module ozarr_c
       integer(c_int32_t), intent(inout) :: rank
       integer(c_int32_t) :: r
     end function ozarr_dtype_field_shape
-    function ozarr_dtype_default_scalar(dtype, value, bytes) bind(c, name="ozarr_dtype_default_scalar") result(r)
-      import :: c_int32_t, c_ptr, c_size_t
-      type(c_ptr), value :: dtype
-      type(c_ptr), value :: value
-      integer(c_size_t), value :: bytes
-      integer(c_int32_t) :: r
-    end function ozarr_dtype_default_scalar
     function ozarr_dtype_scalar_to_json(dtype, format, value, bytes, buf, cap, length) bind(c, &
       name="ozarr_dtype_scalar_to_json") result(r)
       import :: c_int32_t, c_ptr, c_size_t
@@ -2335,15 +2167,6 @@ module ozarr_c
       import :: c_ptr
       type(c_ptr), value :: shard_writer
     end subroutine ozarr_shard_writer_free
-    function ozarr_migrate(source, dest, flags, progress, user) bind(c, name="ozarr_migrate") result(r)
-      import :: c_char, c_funptr, c_int32_t, c_ptr
-      character(kind=c_char), intent(in) :: source(*)
-      character(kind=c_char), intent(in) :: dest(*)
-      integer(c_int32_t), value :: flags
-      type(c_funptr), value :: progress
-      type(c_ptr), value :: user
-      integer(c_int32_t) :: r
-    end function ozarr_migrate
     function ozarr_array_copy_spec(array, zarr_format, out) bind(c, name="ozarr_array_copy_spec") result(r)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: array
@@ -2367,29 +2190,15 @@ module ozarr_c
       type(c_ptr), value :: options
       integer(c_int32_t) :: r
     end function ozarr_copy_at
-    function ozarr_node_copy(source, dest, mode, flags, progress, user) bind(c, name="ozarr_node_copy") result(r)
+    function ozarr_migrate(source, dest, flags, progress, user) bind(c, name="ozarr_migrate") result(r)
       import :: c_char, c_funptr, c_int32_t, c_ptr
       character(kind=c_char), intent(in) :: source(*)
       character(kind=c_char), intent(in) :: dest(*)
-      integer(c_int32_t), value :: mode
       integer(c_int32_t), value :: flags
       type(c_funptr), value :: progress
       type(c_ptr), value :: user
       integer(c_int32_t) :: r
-    end function ozarr_node_copy
-    function ozarr_node_copy_at(store, path, dest_store, dest_path, mode, flags, progress, user) bind(c, &
-      name="ozarr_node_copy_at") result(r)
-      import :: c_char, c_funptr, c_int32_t, c_ptr
-      type(c_ptr), value :: store
-      character(kind=c_char), intent(in) :: path(*)
-      type(c_ptr), value :: dest_store
-      character(kind=c_char), intent(in) :: dest_path(*)
-      integer(c_int32_t), value :: mode
-      integer(c_int32_t), value :: flags
-      type(c_funptr), value :: progress
-      type(c_ptr), value :: user
-      integer(c_int32_t) :: r
-    end function ozarr_node_copy_at
+    end function ozarr_migrate
     function ozarr_store_below(store, path, mode, out) bind(c, name="ozarr_store_below") result(r)
       import :: c_char, c_int32_t, c_ptr
       type(c_ptr), value :: store

@@ -241,7 +241,8 @@ public:
         std::size_t n = 0;
         OZARR_HPP_CHECK(take_apart(indices, given, counts, n));
         std::vector<T> out(n);
-        OZARR_HPP_TRY(ozarr_array_read_orthogonal(h_, counts.data(), given.data(), code_of<T>(), out.data(), n * sizeof(T)));
+        const ozarr_memory memory = dense(out.data(), n);
+        OZARR_HPP_TRY(ozarr_array_read_orthogonal(h_, counts.data(), given.data(), &memory));
         return out;
     }
     template <class T>
@@ -250,7 +251,8 @@ public:
         std::vector<std::int64_t> counts;
         std::size_t n = 0;
         OZARR_HPP_CHECK(take_apart(indices, given, counts, n));
-        OZARR_HPP_TRY(ozarr_array_write_orthogonal(h_, counts.data(), given.data(), code_of<T>(), data.data(), data.size() * sizeof(T)));
+        const ozarr_memory memory = dense(data.data(), data.size());
+        OZARR_HPP_TRY(ozarr_array_write_orthogonal(h_, counts.data(), given.data(), &memory));
         return returned<void>();
     }
     /// Points: their coordinates one after the other, as many for each as the array has dimensions (at least 1).
@@ -258,14 +260,16 @@ public:
     returned<std::vector<T>> read_points(const std::vector<std::int64_t> &points) const {
         OZARR_HPP_CHECK(whole_points(points));
         std::vector<T> out(points.size() / static_cast<std::size_t>(rank_));
-        OZARR_HPP_TRY(ozarr_array_read_points(h_, static_cast<std::int64_t>(out.size()), points.data(), code_of<T>(), out.data(), out.size() * sizeof(T)));
+        const ozarr_memory memory = dense(out.data(), out.size());
+        OZARR_HPP_TRY(ozarr_array_read_points(h_, points.data(), static_cast<std::int64_t>(out.size()), &memory));
         return out;
     }
     template <class T>
     returned<void> write_points(const std::vector<std::int64_t> &points, const std::vector<T> &data) const {
         OZARR_HPP_CHECK(whole_points(points));
         const auto n = static_cast<std::int64_t>(points.size() / static_cast<std::size_t>(rank_));
-        OZARR_HPP_TRY(ozarr_array_write_points(h_, n, points.data(), code_of<T>(), data.data(), data.size() * sizeof(T)));
+        const ozarr_memory memory = dense(data.data(), data.size());
+        OZARR_HPP_TRY(ozarr_array_write_points(h_, points.data(), n, &memory));
         return returned<void>();
     }
     /// The elements of a region without steps whose byte in the mask is not 0, the last index fastest.
@@ -274,14 +278,16 @@ public:
         OZARR_HPP_CHECK(whole_mask(mask, r));
         std::vector<T> out(mask.size() - static_cast<std::size_t>(std::count(mask.begin(), mask.end(), std::uint8_t(0))));
         const ozarr_region c = {sizeof(ozarr_region), r.start.data(), r.shape.data(), nullptr};
-        OZARR_HPP_TRY(ozarr_array_read_mask(h_, r.whole ? nullptr : &c, mask.data(), code_of<T>(), out.data(), out.size() * sizeof(T), nullptr));
+        const ozarr_memory memory = dense(out.data(), out.size());
+        OZARR_HPP_TRY(ozarr_array_read_mask(h_, r.whole ? nullptr : &c, mask.data(), &memory));
         return out;
     }
     template <class T>
     returned<void> write_mask(const std::vector<std::uint8_t> &mask, const std::vector<T> &data, const region &r = {}) const {
         OZARR_HPP_CHECK(whole_mask(mask, r));
         const ozarr_region c = {sizeof(ozarr_region), r.start.data(), r.shape.data(), nullptr};
-        OZARR_HPP_TRY(ozarr_array_write_mask(h_, r.whole ? nullptr : &c, mask.data(), code_of<T>(), data.data(), data.size() * sizeof(T)));
+        const ozarr_memory memory = dense(data.data(), data.size());
+        OZARR_HPP_TRY(ozarr_array_write_mask(h_, r.whole ? nullptr : &c, mask.data(), &memory));
         return returned<void>();
     }
     /// One value to all elements of a region.
@@ -298,7 +304,7 @@ public:
     /// Changes the shape; `flags`: 0 or OZARR_RESIZE_KEEP.
     returned<void> resize(const index &shape, std::uint32_t flags = 0) {
         OZARR_HPP_CHECK(detail::same_rank("shape", shape.size(), rank_));
-        OZARR_HPP_TRY(ozarr_array_resize_ex(h_, shape.data(), flags));
+        OZARR_HPP_TRY(ozarr_array_resize(h_, shape.data(), flags));
         return returned<void>();
     }
     /// Makes dimension `dim` longer by `count` and writes the new slab from `size` elements at `data`.
@@ -343,6 +349,15 @@ private:
         return out;
     }
 
+    /// Contiguous memory of `n` elements; writes only read from it.
+    template <class T>
+    static ozarr_memory dense(const T *data, std::size_t n) {
+        ozarr_memory memory = OZARR_MEMORY_INIT;
+        memory.data = const_cast<T *>(data);
+        memory.size = n * sizeof(T);
+        memory.type = code_of<T>();
+        return memory;
+    }
     template <class T>
     static constexpr ozarr_type code_of() {
         static_assert(!std::is_same_v<T, bool>, "std::vector<bool> holds no bool: take std::vector<std::uint8_t>");

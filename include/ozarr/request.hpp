@@ -20,12 +20,12 @@ public:
         return done;
     }
     returned<void> wait() const {
-        OZARR_HPP_TRY(ozarr_request_wait(h_));
+        OZARR_HPP_TRY(ozarr_request_wait(h_, -1));
         return returned<void>();
     }
     /// At most so many seconds: then OZARR_ERR_TIMEOUT, and the request goes on.
     returned<void> wait_for(double seconds) const {
-        OZARR_HPP_TRY(ozarr_request_wait_timeout(h_, seconds));
+        OZARR_HPP_TRY(ozarr_request_wait(h_, seconds));
         return returned<void>();
     }
     returned<void> cancel() const {

@@ -5,7 +5,6 @@
 #include <ozarr_extend.h>
 #include <ozarr/group.hpp>
 
-#include <chrono>
 #include <memory>
 #include <new>
 
@@ -143,20 +142,6 @@ public:
     returned<store> cached(std::size_t bytes, const char *mode = "r") const {
         store s;
         OZARR_HPP_TRY(ozarr_store_cached(h_, bytes, mode, &s.h_));
-        return s;
-    }
-
-    /// For tests: this store, each request of which takes so much longer.
-    returned<store> delayed(std::chrono::microseconds delay, const char *mode = "r") const {
-        const std::int64_t most = UINT32_MAX, count = delay.count() < 0 ? 0 : delay.count() > most ? most : delay.count();
-        store s;
-        OZARR_HPP_TRY(ozarr_store_delayed(h_, static_cast<std::uint32_t>(count), mode, &s.h_));
-        return s;
-    }
-    /// For tests: this store over a line that carries so much in a second, shared by all requests; 0 sets no limit.
-    returned<store> throttled(std::uint64_t bytes_per_second, std::uint32_t requests_per_second = 0, const char *mode = "r") const {
-        store s;
-        OZARR_HPP_TRY(ozarr_store_throttled(h_, bytes_per_second, requests_per_second, mode, &s.h_));
         return s;
     }
 

@@ -336,28 +336,17 @@ pub unsafe extern "C" fn ozarr_array_fill_value(
     })
 }
 
-/// Changes the array's shape to `shape`; the rank stays. Elements beyond the new shape are erased: if
-/// the array grows again, they have the fill value. A rectilinear grid keeps its chunks; elements beyond
-/// the last one get one more chunk.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64) -> ozarr_status {
-    entry!("ozarr_array_resize", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: one number for each dimension, by the function's contract.
-        array.resize(&unsafe { lengths(shape, array.rank(), "shape", 0) }?, false)
-    })
-}
-
-/// Keeps chunks outside of the new shape, and values beyond its edge: this is quicker, and they come
-/// back if the array grows again.
+/// `ozarr_array_resize`: keeps chunks outside of the new shape, and values beyond its edge: this is
+/// quicker, and they come back if the array grows again.
 pub const OZARR_RESIZE_KEEP: u32 = 1;
 
-/// Changes the array's shape as `ozarr_array_resize` does, with `flags`: 0 or `OZARR_RESIZE_KEEP`.
+/// Changes the array's shape to `shape`; the rank stays. With `flags` 0 elements beyond the new shape are
+/// erased: if the array grows again, they have the fill value. With `OZARR_RESIZE_KEEP` they are kept. A
+/// rectilinear grid keeps its chunks; elements beyond the last one get one more chunk.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_resize_ex(array: *mut ozarr_array, shape: *const i64, flags: u32) -> ozarr_status {
-    entry!("ozarr_array_resize_ex", {
+pub unsafe extern "C" fn ozarr_array_resize(array: *mut ozarr_array, shape: *const i64, flags: u32) -> ozarr_status {
+    entry!("ozarr_array_resize", {
         let array = ozarr_array::get(array, "array")?;
         if flags & !OZARR_RESIZE_KEEP != 0 {
             bail!(Argument, "the argument `flags` is {flags}, expected 0 or OZARR_RESIZE_KEEP");

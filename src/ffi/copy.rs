@@ -1,13 +1,13 @@
 //! Copying
 //!
-//! `ozarr_node_copy` copies what is stored, key by key. `ozarr_copy` copies elements: into other chunks and
-//! shards, with other codecs, of another type or format. What is not said stays as it is:
+//! A copy may have other chunks and shards, other codecs, another type or format. What is not said stays as
+//! it is. With `OZARR_COPY_RAW` what is stored is copied as it is, key by key.
 //!
 //! ```c
-//! static int32_t change(void *user, const char *path, ozarr_spec *spec) {
+//! static ozarr_status change(void *user, const char *path, ozarr_spec *spec) {
 //!     const int64_t chunks[] = {512, 512, 512}, inner[] = {64, 64, 64};
-//!     if (ozarr_spec_set_chunks(spec, chunks)) return 1;
-//!     return ozarr_spec_set_inner_chunks(spec, inner) != OZARR_OK;
+//!     ozarr_status status = ozarr_spec_set_chunks(spec, chunks);
+//!     return status ? status : ozarr_spec_set_inner_chunks(spec, inner);
 //! }
 //!
 //! ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
@@ -18,9 +18,9 @@
 use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
-use super::migrate::{ozarr_progress_fn, tell};
+use super::host::call_back;
 use super::spec::snapshot;
-use super::status::ozarr_status;
+use super::status::{error_count, of_callback, ozarr_status};
 use super::store::format_of;
 use super::strings::{not_null, put, text};
 use super::structs::read_struct;
@@ -30,17 +30,24 @@ use crate::metadata::Format;
 use crate::node::{Mode, Reshaping, Spec, Store};
 use std::ffi::{CString, c_char, c_void};
 
-/// `ozarr_node_copy`: read everything again, and compare it with the source.
-pub const OZARR_COPY_VERIFY: u32 = 1;
+/// Copies every stored object as it is, several at a time; nothing else may be asked for but
+/// `OZARR_COPY_VERIFY`.
+pub const OZARR_COPY_RAW: u32 = 1;
+/// With `OZARR_COPY_RAW`: reads everything again, and compares it with the source before the document of
+/// the copy is written; a difference is `OZARR_ERR_CHECKSUM`.
+pub const OZARR_COPY_VERIFY: u32 = 2;
+/// Chunks whose bytes do not change become hard links to those of the source, where possible. From then on
+/// no program may change them in place; ozarr never does.
+pub const OZARR_COPY_LINK: u32 = 4;
 
-/// `ozarr_copy`: chunks whose bytes do not change become hard links to those of the source, where
-/// possible. From then on no program may change them in place; ozarr never does.
-pub const OZARR_COPY_LINK: u32 = 2;
+/// Called repeatedly by functions that take long: `done` of `total` objects are done. `OZARR_OK`
+/// continues; any other status ends the function, which then fails with it.
+pub type ozarr_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, done: i64, total: i64) -> ozarr_status>;
 
 /// Called for each array that is copied, with its `path` in the source's store and the specification
-/// `spec` of its copy, which it may change. `spec` is freed afterwards. Anything but 0 ends the copy,
-/// with `OZARR_ERR_CANCELLED`. `user` is that of the options.
-pub type ozarr_copy_change_fn = Option<unsafe extern "C" fn(user: *mut c_void, path: *const c_char, spec: *mut ozarr_spec) -> i32>;
+/// `spec` of its copy, which it may change. `spec` is freed afterwards. `OZARR_OK` continues; any other
+/// status ends the copy, which then fails with it. `user` is that of the options.
+pub type ozarr_copy_change_fn = Option<unsafe extern "C" fn(user: *mut c_void, path: *const c_char, spec: *mut ozarr_spec) -> ozarr_status>;
 
 /// How a copy is made; begin with `OZARR_COPY_OPTIONS_INIT`.
 #[repr(C)]
@@ -54,7 +61,7 @@ pub struct ozarr_copy_options {
     pub mode: ozarr_create_mode,
     /// What to do with values that do not fit into another type.
     pub overflow: ozarr_overflow,
-    /// 0 or OZARR_COPY_LINK.
+    /// A sum of `OZARR_COPY_...`, or 0.
     pub flags: u32,
     /// The memory to use, about, in bytes; 0 is 512 MiB. Twice the source's and the target's chunk (inner
     /// chunk) for a thread are needed in any case, and one whole chunk of a target without shards.
@@ -122,53 +129,6 @@ pub unsafe extern "C" fn ozarr_copy_at(
     })
 }
 
-/// Copies the array at `source`, or the group with all below it, to `dest`: every stored object as it is,
-/// several at a time, from any store to any other. `mode`: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE.
-/// `flags`: 0 or OZARR_COPY_VERIFY; a difference is `OZARR_ERR_CHECKSUM`. The document of `dest` is written
-/// last, after the comparison. `progress` may be NULL.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_node_copy(
-    source: *const c_char,
-    dest: *const c_char,
-    mode: ozarr_create_mode,
-    flags: u32,
-    progress: ozarr_progress_fn,
-    user: *mut c_void,
-) -> ozarr_status {
-    entry!("ozarr_node_copy", {
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (source, dest) = unsafe { (text(source, "source")?, text(dest, "dest")?) };
-        let (how, verify) = (create(mode)?, one_flag(flags, OZARR_COPY_VERIFY, "OZARR_COPY_VERIFY")?);
-        let (from, path) = Store::locate(&default_context()?, source, Mode::Read)?;
-        let (to, to_path) = Store::locate(&default_context()?, dest, Mode::ReadWrite)?;
-        from.copy_node(&path, (&to, &to_path), how, verify, &mut |done, total| tell(progress, user, done, total))?;
-        to.flush()
-    })
-}
-
-/// As `ozarr_node_copy`, from and to paths in open stores.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_node_copy_at(
-    store: *const ozarr_store,
-    path: *const c_char,
-    dest_store: *mut ozarr_store,
-    dest_path: *const c_char,
-    mode: ozarr_create_mode,
-    flags: u32,
-    progress: ozarr_progress_fn,
-    user: *mut c_void,
-) -> ozarr_status {
-    entry!("ozarr_node_copy_at", {
-        let (from, to) = (ozarr_store::get(store, "store")?, ozarr_store::get(dest_store, "dest_store")?);
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (path, to_path) = unsafe { (text(path, "path")?, text(dest_path, "dest_path")?) };
-        let (how, verify) = (create(mode)?, one_flag(flags, OZARR_COPY_VERIFY, "OZARR_COPY_VERIFY")?);
-        from.copy_node(path, (&to, to_path), how, verify, &mut |done, total| tell(progress, user, done, total))
-    })
-}
-
 /// # Safety
 /// `options` is NULL or points to options, whose functions may be called with their `user`.
 unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_copy_options) -> Result<()> {
@@ -178,10 +138,15 @@ unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_c
         // SAFETY: options, by the caller's promise; zero bytes are options.
         given = unsafe { read_struct(options, "options") }?;
     }
+    let mut progress = |done, total| tell(given.progress, given.user, done, total);
+    if let Some(verify) = raw(&given)? {
+        from.0.copy_node(from.1, to, create(given.mode)?, verify, &mut progress)?;
+        return to.0.flush();
+    }
     let reshaping = Reshaping {
         format: format(given.zarr_format)?,
         memory: given.memory as u64,
-        link: one_flag(given.flags, OZARR_COPY_LINK, "OZARR_COPY_LINK")?,
+        link: given.flags & OZARR_COPY_LINK != 0,
         how: create(given.mode)?,
         overflow: overflow(given.overflow)?,
     };
@@ -196,8 +161,27 @@ unsafe fn copy(from: (&Store, &str), to: (&Store, &str), options: *const ozarr_c
         }
         changed(&given, path, target)
     };
-    from.0.reshape_node(from.1, to, reshaping, &mut change, &mut |done, total| tell(given.progress, given.user, done, total))?;
+    from.0.reshape_node(from.1, to, reshaping, &mut change, &mut progress)?;
     Ok(())
+}
+
+/// Whether objects are copied as they are, and then whether they are compared; checks the flags.
+fn raw(options: &ozarr_copy_options) -> Result<Option<bool>> {
+    let has = |flag: u32| options.flags & flag != 0;
+    if has(!(OZARR_COPY_RAW | OZARR_COPY_VERIFY | OZARR_COPY_LINK)) {
+        bail!(Argument, "`options`->flags is {}, expected a sum of OZARR_COPY_RAW, OZARR_COPY_VERIFY and OZARR_COPY_LINK", options.flags);
+    }
+    if !has(OZARR_COPY_RAW) {
+        if has(OZARR_COPY_VERIFY) {
+            bail!(Argument, "`options`->flags has OZARR_COPY_VERIFY, expected OZARR_COPY_RAW with it");
+        }
+        return Ok(None);
+    }
+    let changes = options.zarr_format != 0 || options.overflow != 0 || !options.spec.is_null() || options.change.is_some();
+    if changes || has(OZARR_COPY_LINK) {
+        bail!(Argument, "`options` has OZARR_COPY_RAW and what changes the copy, expected OZARR_COPY_VERIFY at most");
+    }
+    Ok(Some(has(OZARR_COPY_VERIFY)))
 }
 
 /// Lets the caller change what a copy is.
@@ -205,27 +189,27 @@ fn changed(options: &ozarr_copy_options, path: &str, target: &mut Spec) -> Resul
     let Some(change) = options.change else { return Ok(()) };
     let path = CString::new(path).map_err(|_| err!(Name, "the path {path:?} holds a NUL"))?;
     let handle = ozarr_spec::insert(Specification::new(target.clone()))?;
+    let before = error_count();
     // SAFETY: the caller gave this function for such calls, and `user` with it; the texts live until it returns.
-    let status = super::host::call_back(|| unsafe { change(options.user, path.as_ptr(), handle) });
+    let status = call_back(|| unsafe { change(options.user, path.as_ptr(), handle) });
     let wanted = snapshot(handle);
     // One that the function freed by itself is no more to be had.
     let _ = ozarr_spec::free(handle, "spec");
-    if status != 0 {
-        bail!(Cancelled, "the function that changes specifications gave {status}, expected 0");
-    }
+    of_callback(status, "the function `change`", Some(before))?;
     *target = wanted?;
     Ok(())
+}
+
+/// Calls the caller's function, if there is one.
+pub(super) fn tell(progress: ozarr_progress_fn, user: *mut c_void, done: u64, total: u64) -> Result<()> {
+    let Some(progress) = progress else { return Ok(()) };
+    let (before, number) = (error_count(), |n: u64| i64::try_from(n).unwrap_or(i64::MAX));
+    // SAFETY: the caller gave this function for such calls, and `user` with it.
+    let status = call_back(|| unsafe { progress(user, number(done), number(total)) });
+    of_callback(status, "the function `progress`", Some(before))
 }
 
 /// The format of a number from C; 0 is none.
 fn format(raw: i32) -> Result<Option<Format>> {
     if raw == 0 { Ok(None) } else { format_of(raw).map(Some) }
-}
-
-/// Whether the one flag that a function has is set.
-fn one_flag(flags: u32, flag: u32, name: &str) -> Result<bool> {
-    if flags & !flag != 0 {
-        bail!(Argument, "`flags` is {flags}, expected 0 or {name}");
-    }
-    Ok(flags == flag)
 }

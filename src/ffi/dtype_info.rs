@@ -2,14 +2,14 @@
 //!
 //! What a data type is made of: class, byte order, unit, fields, and its values as JSON.
 
-use super::dtype::{Meaning, bytes_of, element_of, give, memory_type};
+use super::dtype::{Meaning, bytes_of, element_of, give};
 use super::entry;
 use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
 use super::types::{OZARR_BY_DTYPE, ozarr_dtype, ozarr_type};
 use crate::dtype::fill::Fill;
-use crate::dtype::resolve::{self, Orders, default_scalar};
+use crate::dtype::resolve::{self, Orders};
 use crate::dtype::{ByteOrder, DataType, Element, ElementType, Field, Struct, check_v3, parse_v2, parse_v3};
 use crate::error::{Result, bail, err};
 use crate::node::{Value, json};
@@ -101,17 +101,6 @@ pub unsafe extern "C" fn ozarr_dtype_item_size(dtype: *const ozarr_dtype, bytes:
         };
         // SAFETY: `bytes` points to room for it.
         unsafe { put(size, bytes, "bytes") }
-    })
-}
-
-/// Gets the alignment that a C compiler gives an element. Your memory need not be aligned.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_alignment(dtype: *const ozarr_dtype, bytes: *mut usize) -> ozarr_status {
-    entry!("ozarr_dtype_alignment", {
-        let element = element_of(dtype, "dtype")?;
-        // SAFETY: `bytes` points to room for it.
-        unsafe { put(element.data_type.alignment(), bytes, "bytes") }
     })
 }
 
@@ -304,18 +293,6 @@ pub unsafe extern "C" fn ozarr_dtype_field_shape(
         }
         // SAFETY: `rank` points to room for it.
         unsafe { put(found.len() as i32, rank, "rank") }
-    })
-}
-
-/// Gets the default value of the type: 0, false, an empty string, "not a time". One element goes to
-/// `value`, which has `size` bytes.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_dtype_default_scalar(dtype: *const ozarr_dtype, value: *mut c_void, size: usize) -> ozarr_status {
-    entry!("ozarr_dtype_default_scalar", {
-        let data_type = memory_type(dtype, "dtype")?;
-        // SAFETY: `size` bytes at `value`, by the function's contract.
-        unsafe { put_element(&default_scalar(data_type).element(data_type), value, size) }
     })
 }
 

@@ -18,14 +18,12 @@ use super::entry;
 use super::handle::Handle;
 use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::put_text;
-use super::structs::{Output, read_struct};
+use super::structs::Output;
 use super::types::{ozarr_array, ozarr_context, ozarr_store};
 use crate::engine::{Memory, Overflow};
 use crate::error::Result;
 use crate::limits::c_strides;
-use crate::node::{Array, Counters, Explanation, Stats};
-use std::ffi::c_char;
+use crate::node::{Array, Counters, Explanation};
 
 /// The plan of a read or write. Set it to `OZARR_EXPLANATION_INIT` first. Numbers that are not known are
 /// -1.
@@ -150,27 +148,8 @@ pub unsafe extern "C" fn ozarr_array_explain(
     })
 }
 
-/// Writes the plan of `ozarr_array_explain` as a few lines of text; the last line is a warning if
-/// another region would need less.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_explain_text(
-    array: *const ozarr_array,
-    region: *const ozarr_region,
-    memory: *const ozarr_memory,
-    write: bool,
-    buf: *mut c_char,
-    cap: usize,
-    len: *mut usize,
-) -> ozarr_status {
-    entry!("ozarr_array_explain_text", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: structs that begin with their size, and room as is said, by the function's contract.
-        unsafe { put_text(&explained(&array, region, memory, write)?.text(), buf, cap, len) }
-    })
-}
-
-/// Fills `stats` with the counters of this handle.
+/// Fills `stats` with the counters of this handle. The counters only grow: what a part of a program did
+/// is the difference of two looks.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_stats(array: *const ozarr_array, stats: *mut ozarr_stats) -> ozarr_status {
@@ -200,67 +179,6 @@ pub unsafe extern "C" fn ozarr_context_stats(context: *const ozarr_context, stat
     entry!("ozarr_context_stats", {
         // SAFETY: a struct that begins with its size, by the function's contract.
         unsafe { put_stats(&*of_context(context)?, 0, stats) }
-    })
-}
-
-/// Resets the counters of this handle to zero.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_stats_reset(array: *const ozarr_array) -> ozarr_status {
-    entry!("ozarr_array_stats_reset", {
-        ozarr_array::get(array, "array")?.stats().reset();
-        Ok(())
-    })
-}
-
-/// Resets the counters of the store, and of the arrays that were opened from it, to zero.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_store_stats_reset(store: *const ozarr_store) -> ozarr_status {
-    entry!("ozarr_store_stats_reset", {
-        ozarr_store::get(store, "store")?.stats().reset();
-        Ok(())
-    })
-}
-
-/// Resets the counters of all stores of the context to zero; NULL: of the process.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_context_stats_reset(context: *const ozarr_context) -> ozarr_status {
-    entry!("ozarr_context_stats_reset", {
-        of_context(context)?.reset();
-        Ok(())
-    })
-}
-
-/// Writes counters as text, one line for each that is not 0.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_stats_text(stats: *const ozarr_stats, buf: *mut c_char, cap: usize, len: *mut usize) -> ozarr_status {
-    entry!("ozarr_stats_text", {
-        // SAFETY: a struct that begins with its size, by the function's contract.
-        let s = unsafe { read_struct(stats, "stats") }?;
-        let n = |value: i64| value.max(0) as u64;
-        let known = Stats {
-            reads: n(s.reads),
-            bytes_read: n(s.bytes_read),
-            writes: n(s.writes),
-            bytes_written: n(s.bytes_written),
-            erased: n(s.erased),
-            decoded_chunks: n(s.decoded_chunks),
-            decoded_bytes: n(s.decoded_bytes),
-            encoded_chunks: n(s.encoded_chunks),
-            encoded_bytes: n(s.encoded_bytes),
-            fill_chunks: n(s.fill_chunks),
-            copied_bytes: n(s.copied_bytes),
-            index_hits: n(s.index_hits),
-            index_reads: n(s.index_reads),
-            chunk_hits: n(s.chunk_hits),
-            decode_ns: n(s.decode_ns),
-            encode_ns: n(s.encode_ns),
-        };
-        // SAFETY: room as is said, by the function's contract.
-        unsafe { put_text(&known.text(n(s.retries)), buf, cap, len) }
     })
 }
 

@@ -5,14 +5,37 @@
 
 use super::context::default_context;
 use super::entry;
-use super::handle::Handle;
+use super::handle::Out;
 use super::settings;
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_text, text};
+use super::strings::{put, put_text, text};
 use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node};
+use crate::error::Result;
 use crate::node::{Mode, Node, Store};
 use std::ffi::c_char;
 use std::ptr::null_mut;
+
+/// The caller's variables for a node, one of which becomes its handle.
+pub(super) struct NodeOut {
+    array: Out<ozarr_array>,
+    group: Out<ozarr_group>,
+}
+
+impl NodeOut {
+    /// # Safety
+    /// Both are NULL or point to room for a handle.
+    pub(super) unsafe fn new(array: *mut *mut ozarr_array, group: *mut *mut ozarr_group) -> Result<NodeOut> {
+        // SAFETY: the caller's promise.
+        unsafe { Ok(NodeOut { array: Out::new(array, "array")?, group: Out::new(group, "group")? }) }
+    }
+
+    pub(super) fn put(self, node: Node) -> Result<()> {
+        match node {
+            Node::Array(array) => self.array.put(array),
+            Node::Group(group) => self.group.put(group),
+        }
+    }
+}
 
 /// Returns the array's own handle as a node, for functions that take arrays and groups. There is nothing
 /// to free.
@@ -39,20 +62,12 @@ pub unsafe extern "C" fn ozarr_node_open(
     group: *mut *mut ozarr_group,
 ) -> ozarr_status {
     entry!("ozarr_node_open", {
-        not_null(array, "array")?;
-        not_null(group, "group")?;
+        // SAFETY: both are NULL or point to room for a handle, by the function's contract.
+        let out = unsafe { NodeOut::new(array, group) }?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
         let (store, path) = Store::locate(&default_context()?, location, Mode::parse(mode)?)?;
-        let (a, g) = match Node::open(&store, &path)? {
-            Node::Array(a) => (ozarr_array::insert(a)?, null_mut()),
-            Node::Group(g) => (null_mut(), ozarr_group::insert(g)?),
-        };
-        // SAFETY: both point to room for a handle.
-        unsafe {
-            put(a, array, "array")?;
-            put(g, group, "group")
-        }
+        out.put(Node::open(&store, &path)?)
     })
 }
 

@@ -7,14 +7,14 @@
 use super::context::default_context;
 use super::entry;
 use super::handle::Handle;
+use super::node::NodeOut;
 use super::region::{ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{not_null, put, put_bytes, put_numbers, text};
+use super::strings::{not_null, put_bytes, put_numbers, text};
 use super::types::{node_of, ozarr_array, ozarr_group, ozarr_node, ozarr_store};
 use crate::error::{Result, bail};
 use crate::node::{Mode, Node, Store};
 use std::ffi::{c_char, c_void};
-use std::ptr::null_mut;
 
 /// `ozarr_array_partition`: cuts between the chunks inside of shards, too, for reading.
 pub const OZARR_PARTITION_INNER: u32 = 1;
@@ -92,63 +92,32 @@ pub unsafe extern "C" fn ozarr_node_import(
     group: *mut *mut ozarr_group,
 ) -> ozarr_status {
     entry!("ozarr_node_import", {
-        not_null(array, "array")?;
-        not_null(group, "group")?;
+        // SAFETY: both are NULL or point to room for a handle, by the function's contract.
+        let out = unsafe { NodeOut::new(array, group) }?;
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (location, mode) = unsafe { (text(location, "location")?, text(mode, "mode")?) };
         let store = Store::open(&default_context()?, location, Mode::parse(mode)?, &[])?;
         // SAFETY: `size` bytes, by the function's contract.
-        let (a, g) = match unsafe { imported(&store, data, size) }? {
-            Node::Array(a) => (ozarr_array::insert(a)?, null_mut()),
-            Node::Group(g) => (null_mut(), ozarr_group::insert(g)?),
-        };
-        // SAFETY: both point to room for a handle.
-        unsafe {
-            put(a, array, "array")?;
-            put(g, group, "group")
-        }
+        out.put(unsafe { imported(&store, data, size) }?)
     })
 }
 
-/// Opens an exported array in an open store, as `ozarr_node_import` does.
+/// Opens an exported node in an open store, as `ozarr_node_import` does.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_import(
+pub unsafe extern "C" fn ozarr_node_import_at(
     store: *const ozarr_store,
     data: *const c_void,
     size: usize,
-    out: *mut *mut ozarr_array,
+    array: *mut *mut ozarr_array,
+    group: *mut *mut ozarr_group,
 ) -> ozarr_status {
-    entry!("ozarr_array_import", {
-        not_null(out, "out")?;
+    entry!("ozarr_node_import_at", {
+        // SAFETY: both are NULL or point to room for a handle, by the function's contract.
+        let out = unsafe { NodeOut::new(array, group) }?;
         let store = ozarr_store::get(store, "store")?;
         // SAFETY: `size` bytes, by the function's contract.
-        match unsafe { imported(&store, data, size) }? {
-            // SAFETY: `out` points to room for a handle.
-            Node::Array(array) => unsafe { put(ozarr_array::insert(array)?, out, "out") },
-            Node::Group(_) => bail!(NodeKind, "the bytes are those of a group, not of an array"),
-        }
-    })
-}
-
-/// Opens an exported group in an open store, as `ozarr_node_import` does.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_import(
-    store: *const ozarr_store,
-    data: *const c_void,
-    size: usize,
-    out: *mut *mut ozarr_group,
-) -> ozarr_status {
-    entry!("ozarr_group_import", {
-        not_null(out, "out")?;
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: `size` bytes, by the function's contract.
-        match unsafe { imported(&store, data, size) }? {
-            // SAFETY: `out` points to room for a handle.
-            Node::Group(group) => unsafe { put(ozarr_group::insert(group)?, out, "out") },
-            Node::Array(_) => bail!(NodeKind, "the bytes are those of an array, not of a group"),
-        }
+        out.put(unsafe { imported(&store, data, size) }?)
     })
 }
 

@@ -7,7 +7,7 @@
 //! ozarr_request *r = NULL;
 //! if (ozarr_array_iwrite_region(t, start, shape, OZARR_FLOAT64, u, sizeof u, 0, &r)) goto fail;
 //! compute(v);                          // u is not touched meanwhile
-//! if (ozarr_request_wait(r)) goto fail; // the write's own status
+//! if (ozarr_request_wait(r, -1)) goto fail; // the write's own status
 //! ozarr_request_free(r);
 //! ```
 //!
@@ -71,8 +71,10 @@ pub const OZARR_REQUEST_STATE_DONE: ozarr_request_state = 2;
 pub const OZARR_REQUEST_STATE_FAILED: ozarr_request_state = 3;
 
 /// Called once when a request has ended, with its status and the message of an error ("" without one),
-/// which is valid during the call only. It may begin other requests, but not wait for one.
-pub type ozarr_request_done_fn = Option<unsafe extern "C" fn(user: *mut c_void, status: ozarr_status, message: *const c_char)>;
+/// which is valid during the call only. It may begin other requests, but not wait for one. What it returns
+/// has no effect: the request has ended.
+pub type ozarr_request_done_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, status: ozarr_status, message: *const c_char) -> ozarr_status>;
 
 /// How a request is to be carried out. Set it to `OZARR_REQUEST_OPTIONS_INIT` first.
 #[repr(C)]
@@ -156,7 +158,12 @@ pub(super) unsafe fn launch_of(options: *const ozarr_request_options) -> Result<
 }
 
 /// Calls the host's function, in the host's world.
-fn tell(done: unsafe extern "C" fn(*mut c_void, ozarr_status, *const c_char), user: &User, flags: u32, result: &Result<()>) {
+fn tell(
+    done: unsafe extern "C" fn(*mut c_void, ozarr_status, *const c_char) -> ozarr_status,
+    user: &User,
+    flags: u32,
+    result: &Result<()>,
+) {
     let (status, text) = match result {
         Ok(()) => (status::OZARR_OK, CString::default()),
         Err(e) => (e.kind().status(), c_text(&e.to_string())),
@@ -297,25 +304,14 @@ pub unsafe extern "C" fn ozarr_request_test(request: *const ozarr_request, done:
     })
 }
 
-/// Waits until the request is done, helping with the work, and returns its status. Waiting again returns
-/// it again.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request) -> ozarr_status {
-    entry!("ozarr_request_wait", {
-        let request = ozarr_request::get(request, "request")?;
-        request.pending.wait(None)?;
-        request.outcome()
-    })
-}
-
-/// Waits at most `seconds` (negative: without end). `OZARR_ERR_TIMEOUT` if the request is not done by
-/// then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
+/// Waits until the request is done, helping with the work, and returns its status; waiting again returns
+/// it again. `seconds` is the longest wait, negative without a limit: `OZARR_ERR_TIMEOUT` if the request is
+/// not done by then: it goes on, and may be waited for again. (One that missed its own deadline is done, and
 /// `ozarr_request_get_state` says so.) With one thread, the time is looked at between two pieces of work.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_request_wait_timeout(request: *const ozarr_request, seconds: f64) -> ozarr_status {
-    entry!("ozarr_request_wait_timeout", {
+pub unsafe extern "C" fn ozarr_request_wait(request: *const ozarr_request, seconds: f64) -> ozarr_status {
+    entry!("ozarr_request_wait", {
         let request = ozarr_request::get(request, "request")?;
         if !request.pending.wait(until(seconds)?)? {
             bail!(Timeout, "the request is not done after {seconds} seconds; it goes on");
@@ -486,7 +482,7 @@ pub unsafe extern "C" fn ozarr_requests_wait_any(
 /// Waits for all requests of the process, those whose handles are freed among them, and ends the threads
 /// of the library: call it before `MPI_Finalize`, `dlclose` or the end of `main`, if the program must
 /// not have other threads then. Later calls start threads again. Stores with threads of their own
-/// (object stores, web servers, `ozarr_store_delayed`) keep them until they are closed.
+/// (object stores, web servers) keep them until they are closed.
 /// `OZARR_ERR_STATE` from inside of a function that the library calls in one of its threads.
 #[unsafe(no_mangle)]
 #[must_use]

@@ -8,23 +8,25 @@
 //! ```c
 //! // Rows 7, 3 and 3 again, all columns.
 //! const int64_t rows[] = {7, 3, 3}, counts[] = {3, 0}, *lists[] = {rows, NULL};
-//! if (ozarr_array_read_orthogonal(t, counts, lists, OZARR_FLOAT64, data, sizeof data)) goto fail;
+//! ozarr_memory memory = OZARR_MEMORY_INIT;
+//! memory.data = data, memory.size = sizeof data, memory.type = OZARR_FLOAT64;
+//! if (ozarr_array_read_orthogonal(t, counts, lists, &memory)) goto fail;
 //!
 //! // The elements [5][0] and [2][9].
 //! const int64_t points[] = {5, 0, 2, 9};
-//! if (ozarr_array_read_points(t, 2, points, OZARR_FLOAT64, pair, sizeof pair)) goto fail;
+//! memory.data = pair, memory.size = sizeof pair;
+//! if (ozarr_array_read_points(t, points, 2, &memory)) goto fail;
 //! ```
 //!
 //! A list may have an index several times: a read returns the element each time; a write stores the last
 //! of its values, as in numpy. An index outside of the array, or a negative one, is `OZARR_ERR_BOUNDS`,
 //! the message names its position, and nothing is read or written.
 
-use super::array::contiguous;
 use super::entry;
 use super::handle::{Handle, Ref};
 use super::region::{memory_of, ozarr_memory, ozarr_region, selection_of};
 use super::status::ozarr_status;
-use super::strings::{not_null, numbers, put};
+use super::strings::{not_null, numbers};
 use super::types::{data_type, ozarr_array, ozarr_type};
 use crate::counting;
 use crate::engine::{CoordinateSelection, Memory, Overflow, Selection};
@@ -33,62 +35,19 @@ use crate::limits::{Strides, element_count};
 use crate::node::Array;
 use std::ffi::c_void;
 
-/// Reads the product of index lists: `data[i][j]` is the array's element `(indices[0][i], indices[1][j])`.
-/// Dimension d has `counts[d]` indices in `indices[d]`, in any order; where `indices[d]` is NULL all of the
-/// dimension is read, and `counts[d]` does not count. `data`: contiguous, the last list fastest.
+/// Reads the product of index lists: element `[i][j]` of the memory is the array's element
+/// `(indices[0][i], indices[1][j])`. Dimension d has `counts[d]` indices in `indices[d]`, in any order;
+/// where `indices[d]` is NULL all of the dimension is read, and `counts[d]` does not count. The memory is
+/// a block of the lists' lengths.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_orthogonal(
     array: *const ozarr_array,
     counts: *const i64,
     indices: *const *const i64,
-    r#type: ozarr_type,
-    data: *mut c_void,
-    size: usize,
-) -> ozarr_status {
-    entry!("ozarr_array_read_orthogonal", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: lists of so many numbers, by the function's contract.
-        let lists = unsafe { lists_of(&array, counts, indices) }?;
-        let picks = CoordinateSelection::Orthogonal(&lists);
-        let memory = contiguous(&array, &picks.shape(&array.shape()), r#type, data, size)?;
-        // SAFETY: `data` has `size` bytes, by the function's contract.
-        unsafe { array.read_picks(&picks, &memory) }
-    })
-}
-
-/// Writes the product of index lists from `data`: contiguous, the last list fastest.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_write_orthogonal(
-    array: *const ozarr_array,
-    counts: *const i64,
-    indices: *const *const i64,
-    r#type: ozarr_type,
-    data: *const c_void,
-    size: usize,
-) -> ozarr_status {
-    entry!("ozarr_array_write_orthogonal", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: lists of so many numbers, by the function's contract.
-        let lists = unsafe { lists_of(&array, counts, indices) }?;
-        let picks = CoordinateSelection::Orthogonal(&lists);
-        let memory = contiguous(&array, &picks.shape(&array.shape()), r#type, data.cast_mut(), size)?;
-        // SAFETY: `data` has `size` bytes, by the function's contract.
-        unsafe { array.write_picks(&picks, &memory) }
-    })
-}
-
-/// As `ozarr_array_read_orthogonal`, to any memory: its strides are of a block of the lists' lengths.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_read_orthogonal_ex(
-    array: *const ozarr_array,
-    counts: *const i64,
-    indices: *const *const i64,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_read_orthogonal_ex", {
+    entry!("ozarr_array_read_orthogonal", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: lists of so many numbers, by the function's contract.
         let lists = unsafe { lists_of(&array, counts, indices) }?;
@@ -97,16 +56,16 @@ pub unsafe extern "C" fn ozarr_array_read_orthogonal_ex(
     })
 }
 
-/// As `ozarr_array_write_orthogonal`, from any memory.
+/// Writes the product of index lists, from memory as for `ozarr_array_read_orthogonal`.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_write_orthogonal_ex(
+pub unsafe extern "C" fn ozarr_array_write_orthogonal(
     array: *const ozarr_array,
     counts: *const i64,
     indices: *const *const i64,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_orthogonal_ex", {
+    entry!("ozarr_array_write_orthogonal", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: lists of so many numbers, by the function's contract.
         let lists = unsafe { lists_of(&array, counts, indices) }?;
@@ -115,147 +74,55 @@ pub unsafe extern "C" fn ozarr_array_write_orthogonal_ex(
     })
 }
 
-/// Reads the `count` elements at `points` to `data`, one after the other. `points` has the indices of
-/// each point one after the other: one for each dimension of the array.
+/// Reads the `count` elements at `points` to memory of one dimension: `strides` has one number. `points`
+/// has the indices of each point one after the other: one for each dimension of the array.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_points(
     array: *const ozarr_array,
-    count: i64,
     points: *const i64,
-    r#type: ozarr_type,
-    data: *mut c_void,
-    size: usize,
+    count: i64,
+    memory: *const ozarr_memory,
 ) -> ozarr_status {
     entry!("ozarr_array_read_points", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: as many numbers, by the function's contract.
-        let picks = unsafe { points_of(&array, count, points) }?;
-        let memory = contiguous(&array, &picks.shape(&[]), r#type, data, size)?;
-        // SAFETY: `data` has `size` bytes, by the function's contract.
-        unsafe { array.read_picks(&picks, &memory) }
-    })
-}
-
-/// Writes `count` elements from `data` to `points`, as for `ozarr_array_read_points`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_write_points(
-    array: *const ozarr_array,
-    count: i64,
-    points: *const i64,
-    r#type: ozarr_type,
-    data: *const c_void,
-    size: usize,
-) -> ozarr_status {
-    entry!("ozarr_array_write_points", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: as many numbers, by the function's contract.
-        let picks = unsafe { points_of(&array, count, points) }?;
-        let memory = contiguous(&array, &picks.shape(&[]), r#type, data.cast_mut(), size)?;
-        // SAFETY: `data` has `size` bytes, by the function's contract.
-        unsafe { array.write_picks(&picks, &memory) }
-    })
-}
-
-/// As `ozarr_array_read_points`, to any memory: of one dimension, so `strides` has one number.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_read_points_ex(
-    array: *const ozarr_array,
-    count: i64,
-    points: *const i64,
-    memory: *const ozarr_memory,
-) -> ozarr_status {
-    entry!("ozarr_array_read_points_ex", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: as many numbers, by the function's contract.
-        let picks = unsafe { points_of(&array, count, points) }?;
+        let picks = unsafe { points_of(&array, points, count) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
         unsafe { read_ex(&array, &picks, memory) }
     })
 }
 
-/// As `ozarr_array_write_points`, from any memory.
+/// Writes `count` elements to `points`, from memory as for `ozarr_array_read_points`.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_write_points_ex(
+pub unsafe extern "C" fn ozarr_array_write_points(
     array: *const ozarr_array,
-    count: i64,
     points: *const i64,
+    count: i64,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_points_ex", {
+    entry!("ozarr_array_write_points", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: as many numbers, by the function's contract.
-        let picks = unsafe { points_of(&array, count, points) }?;
+        let picks = unsafe { points_of(&array, points, count) }?;
         // SAFETY: a struct that begins with its size, and memory as it says, by the function's contract.
         unsafe { write_ex(&array, &picks, memory) }
     })
 }
 
-/// Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not
-/// 0, to `data`, one after the other. `mask` has a byte for each element of the region, the last index
-/// fastest, and the elements come in that order. `*selected` (unless NULL) becomes the number of these
-/// elements.
+/// Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not 0
+/// to memory of one dimension: `strides` has one number. `mask` has a byte for each element of the
+/// region, the last index fastest, and the elements come in that order.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_array_read_mask(
     array: *const ozarr_array,
     region: *const ozarr_region,
     mask: *const u8,
-    r#type: ozarr_type,
-    data: *mut c_void,
-    size: usize,
-    selected: *mut i64,
-) -> ozarr_status {
-    entry!("ozarr_array_read_mask", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
-        let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
-        let picks = CoordinateSelection::Mask { region: &region, mask };
-        let shape = picks.shape(&[]);
-        let memory = contiguous(&array, &shape, r#type, data, size)?;
-        // SAFETY: `data` has `size` bytes; `selected` is NULL or points to a number.
-        unsafe {
-            array.read_picks(&picks, &memory)?;
-            if selected.is_null() { Ok(()) } else { put(shape[0] as i64, selected, "selected") }
-        }
-    })
-}
-
-/// Writes to the elements that `ozarr_array_read_mask` would read, from `data`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_write_mask(
-    array: *const ozarr_array,
-    region: *const ozarr_region,
-    mask: *const u8,
-    r#type: ozarr_type,
-    data: *const c_void,
-    size: usize,
-) -> ozarr_status {
-    entry!("ozarr_array_write_mask", {
-        let array = ozarr_array::get(array, "array")?;
-        // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
-        let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
-        let picks = CoordinateSelection::Mask { region: &region, mask };
-        let memory = contiguous(&array, &picks.shape(&[]), r#type, data.cast_mut(), size)?;
-        // SAFETY: `data` has `size` bytes, by the function's contract.
-        unsafe { array.write_picks(&picks, &memory) }
-    })
-}
-
-/// As `ozarr_array_read_mask`, to any memory: of one dimension, so `strides` has one number.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_array_read_mask_ex(
-    array: *const ozarr_array,
-    region: *const ozarr_region,
-    mask: *const u8,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_read_mask_ex", {
+    entry!("ozarr_array_read_mask", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
         let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
@@ -264,16 +131,16 @@ pub unsafe extern "C" fn ozarr_array_read_mask_ex(
     })
 }
 
-/// As `ozarr_array_write_mask`, from any memory.
+/// Writes to the elements that `ozarr_array_read_mask` would read.
 #[unsafe(no_mangle)]
 #[must_use]
-pub unsafe extern "C" fn ozarr_array_write_mask_ex(
+pub unsafe extern "C" fn ozarr_array_write_mask(
     array: *const ozarr_array,
     region: *const ozarr_region,
     mask: *const u8,
     memory: *const ozarr_memory,
 ) -> ozarr_status {
-    entry!("ozarr_array_write_mask_ex", {
+    entry!("ozarr_array_write_mask", {
         let array = ozarr_array::get(array, "array")?;
         // SAFETY: a struct that begins with its size, a byte for each element, by the function's contract.
         let (region, mask) = unsafe { mask_of(&array, region, mask) }?;
@@ -353,7 +220,7 @@ unsafe fn lists_of<'a>(array: &Ref<Array>, counts: *const i64, indices: *const *
 
 /// # Safety
 /// `points` is NULL or has `count` times the rank numbers.
-unsafe fn points_of<'a>(array: &Array, count: i64, points: *const i64) -> Result<CoordinateSelection<'a>> {
+unsafe fn points_of<'a>(array: &Array, points: *const i64, count: i64) -> Result<CoordinateSelection<'a>> {
     let Ok(count) = u64::try_from(count) else { bail!(Argument, "the argument `count` is {count}, expected at least 0") };
     let total = usize::try_from(count).ok().and_then(|n| n.checked_mul(array.rank())).filter(|&n| n <= isize::MAX as usize / 8);
     let total = total.ok_or_else(|| err!(Argument, "the argument `count` is {count}, more than memory holds"))?;

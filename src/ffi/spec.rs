@@ -138,23 +138,21 @@ pub unsafe extern "C" fn ozarr_spec_set_chunk_extents(spec: *mut ozarr_spec, dim
 }
 
 /// Sets the shape of inner chunks, many of which are stored in one object (format 3): the chunks of
-/// `ozarr_spec_set_chunks` become shards, and must be a multiple of `chunks` along each dimension.
+/// `ozarr_spec_set_chunks` become shards, and must be a multiple of `chunks` along each dimension. NULL
+/// removes the inner chunks, so that chunks are not shards: a specification of an existing array
+/// (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for the chunks.
+///
+/// @param[in] chunks array(rank), may be NULL
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn ozarr_spec_set_inner_chunks(spec: *mut ozarr_spec, chunks: *const i64) -> ozarr_status {
     entry!("ozarr_spec_set_inner_chunks", {
-        // SAFETY: one number for each dimension, by the function's contract.
-        change(spec, |s| s.set_inner_chunks(&unsafe { lengths(chunks, s.rank(), "chunks", 1) }?))
+        change(spec, |s| match chunks.is_null() && s.rank() > 0 {
+            true => s.unset_inner_chunks(),
+            // SAFETY: one number for each dimension, by the function's contract.
+            false => s.set_inner_chunks(&unsafe { lengths(chunks, s.rank(), "chunks", 1) }?),
+        })
     })
-}
-
-/// Removes the inner chunks, so that chunks are not shards: undoes `ozarr_spec_set_inner_chunks`. A
-/// specification of an existing array (`ozarr_array_copy_spec`) keeps the codecs of its inner chunks, for
-/// the chunks.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_spec_unset_inner_chunks(spec: *mut ozarr_spec) -> ozarr_status {
-    entry!("ozarr_spec_unset_inner_chunks", { change(spec, Spec::unset_inner_chunks) })
 }
 
 /// Changes the type of the elements. The fill value is converted; if it does not fit, it becomes the

@@ -143,51 +143,6 @@ pub unsafe extern "C" fn ozarr_store_memory(out: *mut *mut ozarr_store) -> ozarr
     })
 }
 
-/// For tests: another store each of whose requests takes `microseconds` more, as over a network. Reads that
-/// are in flight together do not delay each other. `mode` is `"r"` or `"r+"`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_store_delayed(
-    store: *const ozarr_store,
-    microseconds: u32,
-    mode: *const c_char,
-    out: *mut *mut ozarr_store,
-) -> ozarr_status {
-    entry!("ozarr_store_delayed", {
-        not_null(out, "out")?;
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let mode = Mode::parse(unsafe { text(mode, "mode") }?)?;
-        let delay = std::time::Duration::from_micros(microseconds.into());
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_store::insert(store.delayed(delay, mode)?)?, out, "out") }
-    })
-}
-
-/// For tests: another store over a line that carries at most `bytes_per_second`, what is read and what is
-/// stored together, and begins at most `requests_per_second`; 0 sets no limit. All requests through the
-/// handle share the line, also those that are in flight together; what it does not use is not saved up.
-/// Bytes are those of values: keys and listings are requests and no bytes. With `ozarr_store_delayed`
-/// around or below it each request has its own delay, too. `mode` is `"r"` or `"r+"`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_store_throttled(
-    store: *const ozarr_store,
-    bytes_per_second: u64,
-    requests_per_second: u32,
-    mode: *const c_char,
-    out: *mut *mut ozarr_store,
-) -> ozarr_status {
-    entry!("ozarr_store_throttled", {
-        not_null(out, "out")?;
-        let store = ozarr_store::get(store, "store")?;
-        // SAFETY: a NUL-terminated text, by the function's contract.
-        let mode = Mode::parse(unsafe { text(mode, "mode") }?)?;
-        // SAFETY: `out` points to room for a handle.
-        unsafe { put(ozarr_store::insert(store.throttled(bytes_per_second, requests_per_second, mode)?)?, out, "out") }
-    })
-}
-
 /// Creates the array `path` as `spec` says, with the groups above it that are missing; `mode` as for
 /// `ozarr_array_create`.
 #[unsafe(no_mangle)]

@@ -5,7 +5,7 @@ use super::handle::Handle;
 use super::status::ozarr_status;
 use super::strings::{not_null, put, put_text, text};
 use super::structs::Output;
-use super::types::{create, ozarr_array, ozarr_create_mode, ozarr_group};
+use super::types::{ozarr_array, ozarr_group};
 use std::ffi::c_char;
 
 /// Moves the node at `path`, with everything below it, to `to_path`; both paths are relative to the
@@ -19,27 +19,6 @@ pub unsafe extern "C" fn ozarr_group_rename(group: *mut ozarr_group, path: *cons
         // SAFETY: NUL-terminated texts, by the function's contract.
         let (path, to_path) = unsafe { (text(path, "path")?, text(to_path, "to_path")?) };
         group.store().rename_node(&group.child_path(path)?, &group.child_path(to_path)?)
-    })
-}
-
-/// Copies the node at `path` below the group, with everything below it, to `to_path` below `to`, which
-/// may be in another store. Keys and bytes are copied as they are stored, the node's own document last.
-/// `mode`: `OZARR_CREATE_NEW` or `OZARR_CREATE_OVERWRITE`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn ozarr_group_copy(
-    group: *const ozarr_group,
-    path: *const c_char,
-    to: *mut ozarr_group,
-    to_path: *const c_char,
-    mode: ozarr_create_mode,
-) -> ozarr_status {
-    entry!("ozarr_group_copy", {
-        let (group, to) = (ozarr_group::get(group, "group")?, ozarr_group::get(to, "to")?);
-        // SAFETY: NUL-terminated texts, by the function's contract.
-        let (path, to_path) = unsafe { (text(path, "path")?, text(to_path, "to_path")?) };
-        let place = to.child_path(to_path)?;
-        group.store().copy_node(&group.child_path(path)?, (to.store(), &place), create(mode)?, false, &mut |_, _| Ok(()))
     })
 }
 

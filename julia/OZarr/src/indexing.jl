@@ -139,7 +139,7 @@ end
 "Changes the size. What is cut off is erased."
 function Base.resize!(z::ZArray{T,N}, dims::Integer...) where {T,N}
     length(dims) == N || throw(DimensionMismatch("found $(length(dims)) lengths, expected $N, the dimensions of the array"))
-    _check(ozarr_array_resize(z, _reversed(dims)))
+    _check(ozarr_array_resize(z, _reversed(dims), 0))
     return z
 end
 

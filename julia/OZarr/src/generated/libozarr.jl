@@ -146,10 +146,11 @@ const OZARR_BYTE_ORDER_NONE = Int32(0)
 const OZARR_BYTE_ORDER_LITTLE = Int32(1)
 const OZARR_BYTE_ORDER_BIG = Int32(2)
 const OZARR_BYTE_ORDER_MIXED = Int32(3)
+const OZARR_COPY_RAW = Int32(1)
+const OZARR_COPY_VERIFY = Int32(2)
+const OZARR_COPY_LINK = Int32(4)
 const OZARR_MIGRATE_IN_PLACE = Int32(1)
-const OZARR_MIGRATE_COPY = Int32(2)
-const OZARR_COPY_VERIFY = Int32(1)
-const OZARR_COPY_LINK = Int32(2)
+const OZARR_MIGRATE_LINK = Int32(4)
 const OZARR_BUFFER_SMALL_PAGES = Int32(1)
 const OZARR_CALLBACK_ANY_THREAD = Int32(256)
 const OZARR_STORE_HAS_VERSIONS = Int32(512)
@@ -422,8 +423,7 @@ end
 @c_function ozarr_array_dimension_name(array::Ptr{Cvoid}, dim::Int32, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, named::Ptr{Bool})::Int32
 @c_function ozarr_array_set_dimension_names(array::Ptr{Cvoid}, names::Ptr{Ptr{UInt8}})::Int32
 @c_function ozarr_array_fill_value(array::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t, defined::Ptr{Bool})::Int32
-@c_function ozarr_array_resize(array::Ptr{Cvoid}, shape::Ptr{Int64})::Int32
-@c_function ozarr_array_resize_ex(array::Ptr{Cvoid}, shape::Ptr{Int64}, flags::UInt32)::Int32
+@c_function ozarr_array_resize(array::Ptr{Cvoid}, shape::Ptr{Int64}, flags::UInt32)::Int32
 @c_function ozarr_array_append(array::Ptr{Cvoid}, dim::Int32, count::Int64, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_read_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_write_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory})::Int32
@@ -483,7 +483,6 @@ end
 @c_function ozarr_spec_set_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
 @c_function ozarr_spec_set_chunk_extents(spec::Ptr{Cvoid}, dim::Int32, count::Int64, extents::Ptr{Int64})::Int32
 @c_function ozarr_spec_set_inner_chunks(spec::Ptr{Cvoid}, chunks::Ptr{Int64})::Int32
-@c_function ozarr_spec_unset_inner_chunks(spec::Ptr{Cvoid})::Int32
 @c_function ozarr_spec_set_type(spec::Ptr{Cvoid}, type_::Int32)::Int32
 @c_function ozarr_spec_set_fill_value(spec::Ptr{Cvoid}, type_::Int32, value::Ptr{Cvoid})::Int32
 @c_function ozarr_spec_set_fill_json(spec::Ptr{Cvoid}, json::Cstring)::Int32
@@ -548,15 +547,13 @@ end
 @c_function ozarr_array_partition(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, workers::Int64, index::Int64, flags::UInt32, start::Ptr{Int64}, shape::Ptr{Int64})::Int32
 @c_function ozarr_node_export(node::Ptr{Cvoid}, buf::Ptr{Cvoid}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_node_import(location::Cstring, mode::Cstring, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_array_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_group_import(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
+@c_function ozarr_node_import_at(store::Ptr{Cvoid}, data::Ptr{Cvoid}, size::Csize_t, array::Ptr{Ptr{Cvoid}}, group::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iread_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iwrite_region(array::Ptr{Cvoid}, start::Ptr{Int64}, shape::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, flags::UInt32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iread_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_iwrite_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_request_test(request::Ptr{Cvoid}, done::Ptr{Bool})::Int32
-@c_function ozarr_request_wait(request::Ptr{Cvoid})::Int32
-@c_function ozarr_request_wait_timeout(request::Ptr{Cvoid}, seconds::Cdouble)::Int32
+@c_function ozarr_request_wait(request::Ptr{Cvoid}, seconds::Cdouble)::Int32
 @c_function ozarr_request_cancel(request::Ptr{Cvoid})::Int32
 @c_function ozarr_request_free(request::Ptr{Cvoid})::Cvoid
 @c_function ozarr_request_get_state(request::Ptr{Cvoid}, state::Ptr{Int32})::Int32
@@ -567,8 +564,6 @@ end
 @c_function ozarr_store_open(location::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_open_ex(context::Ptr{Cvoid}, location::Cstring, mode::Cstring, options::Ptr{Ptr{UInt8}}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_memory(out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_store_delayed(store::Ptr{Cvoid}, microseconds::UInt32, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
-@c_function ozarr_store_throttled(store::Ptr{Cvoid}, bytes_per_second::UInt64, requests_per_second::UInt32, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_create_at(store::Ptr{Cvoid}, path::Cstring, spec::Ptr{Cvoid}, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_open_at(store::Ptr{Cvoid}, path::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_group_create_at(store::Ptr{Cvoid}, path::Cstring, zarr_format::Int32, mode::Int32, out::Ptr{Ptr{Cvoid}})::Int32
@@ -579,36 +574,24 @@ end
 @c_function ozarr_store_close(store::Ptr{Cvoid})::Int32
 @c_function ozarr_store_free(store::Ptr{Cvoid})::Cvoid
 @c_function ozarr_group_rename(group::Ptr{Cvoid}, path::Cstring, to_path::Cstring)::Int32
-@c_function ozarr_group_copy(group::Ptr{Cvoid}, path::Cstring, to::Ptr{Cvoid}, to_path::Cstring, mode::Int32)::Int32
 @c_function ozarr_group_erase(group::Ptr{Cvoid}, path::Cstring)::Int32
 @c_function ozarr_group_consolidated_check(group::Ptr{Cvoid}, current::Ptr{Bool}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_info(array::Ptr{Cvoid}, info::Ptr{ozarr_info})::Int32
-@c_function ozarr_array_read_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_write_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_read_orthogonal_ex(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_write_orthogonal_ex(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_read_points(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_write_points(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_read_points_ex(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_write_points_ex(array::Ptr{Cvoid}, count::Int64, points::Ptr{Int64}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_read_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t, selected::Ptr{Int64})::Int32
-@c_function ozarr_array_write_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
-@c_function ozarr_array_read_mask_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
-@c_function ozarr_array_write_mask_ex(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_read_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_orthogonal(array::Ptr{Cvoid}, counts::Ptr{Int64}, indices::Ptr{Ptr{Int64}}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_read_points(array::Ptr{Cvoid}, points::Ptr{Int64}, count::Int64, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_points(array::Ptr{Cvoid}, points::Ptr{Int64}, count::Int64, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_read_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
+@c_function ozarr_array_write_mask(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, mask::Ptr{UInt8}, memory::Ptr{ozarr_memory})::Int32
 @c_function ozarr_array_fill(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, type_::Int32, value::Ptr{Cvoid})::Int32
 @c_function ozarr_read_many(count::Csize_t, entries::Ptr{ozarr_batch_entry})::Int32
 @c_function ozarr_write_many(count::Csize_t, entries::Ptr{ozarr_batch_entry})::Int32
 @c_function ozarr_iread_many(count::Csize_t, entries::Ptr{ozarr_batch_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_iwrite_many(count::Csize_t, entries::Ptr{ozarr_batch_entry}, options::Ptr{ozarr_request_options}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_explain(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, explanation::Ptr{ozarr_explanation})::Int32
-@c_function ozarr_array_explain_text(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, memory::Ptr{ozarr_memory}, write::Bool, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_stats(array::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
 @c_function ozarr_store_stats(store::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
 @c_function ozarr_context_stats(context::Ptr{Cvoid}, stats::Ptr{ozarr_stats})::Int32
-@c_function ozarr_array_stats_reset(array::Ptr{Cvoid})::Int32
-@c_function ozarr_store_stats_reset(store::Ptr{Cvoid})::Int32
-@c_function ozarr_context_stats_reset(context::Ptr{Cvoid})::Int32
-@c_function ozarr_stats_text(stats::Ptr{ozarr_stats}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_array_read_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_array_write_varlen(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, offsets::Ptr{Int64}, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_write_strings(array::Ptr{Cvoid}, region::Ptr{ozarr_region}, strings::Ptr{Ptr{UInt8}})::Int32
@@ -621,7 +604,6 @@ end
 @c_function ozarr_dtype_get_kind(dtype::Ptr{Cvoid}, kind::Ptr{Int32})::Int32
 @c_function ozarr_dtype_type(dtype::Ptr{Cvoid}, type_::Ptr{Int32})::Int32
 @c_function ozarr_dtype_item_size(dtype::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
-@c_function ozarr_dtype_alignment(dtype::Ptr{Cvoid}, bytes::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_byte_order(dtype::Ptr{Cvoid}, order::Ptr{Int32})::Int32
 @c_function ozarr_dtype_unit(dtype::Ptr{Cvoid}, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t}, scale::Ptr{Int64})::Int32
 @c_function ozarr_dtype_equal(dtype::Ptr{Cvoid}, other::Ptr{Cvoid}, equal::Ptr{Bool})::Int32
@@ -633,7 +615,6 @@ end
 @c_function ozarr_dtype_field_offset(dtype::Ptr{Cvoid}, index::Csize_t, offset::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_copy_field_dtype(dtype::Ptr{Cvoid}, index::Csize_t, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_dtype_field_shape(dtype::Ptr{Cvoid}, index::Csize_t, shape::Ptr{Int64}, cap::Csize_t, rank::Ptr{Int32})::Int32
-@c_function ozarr_dtype_default_scalar(dtype::Ptr{Cvoid}, value::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_dtype_scalar_to_json(dtype::Ptr{Cvoid}, format::Int32, value::Ptr{Cvoid}, size::Csize_t, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c_function ozarr_dtype_scalar_from_json(dtype::Ptr{Cvoid}, format::Int32, json::Cstring, value::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_array_chunk_count(array::Ptr{Cvoid}, inner::Bool, count::Ptr{Int64})::Int32
@@ -652,12 +633,10 @@ end
 @c_function ozarr_shard_writer_put(shard_writer::Ptr{Cvoid}, index::Ptr{Int64}, type_::Int32, data::Ptr{Cvoid}, size::Csize_t)::Int32
 @c_function ozarr_shard_writer_finish(shard_writer::Ptr{Cvoid})::Int32
 @c_function ozarr_shard_writer_free(shard_writer::Ptr{Cvoid})::Cvoid
-@c_function ozarr_migrate(source::Cstring, dest::Cstring, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_array_copy_spec(array::Ptr{Cvoid}, zarr_format::Int32, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_copy(source::Cstring, dest::Cstring, options::Ptr{ozarr_copy_options})::Int32
 @c_function ozarr_copy_at(store::Ptr{Cvoid}, path::Cstring, dest_store::Ptr{Cvoid}, dest_path::Cstring, options::Ptr{ozarr_copy_options})::Int32
-@c_function ozarr_node_copy(source::Cstring, dest::Cstring, mode::Int32, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
-@c_function ozarr_node_copy_at(store::Ptr{Cvoid}, path::Cstring, dest_store::Ptr{Cvoid}, dest_path::Cstring, mode::Int32, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
+@c_function ozarr_migrate(source::Cstring, dest::Cstring, flags::UInt32, progress::Ptr{Cvoid}, user::Ptr{Cvoid})::Int32
 @c_function ozarr_store_below(store::Ptr{Cvoid}, path::Cstring, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_cached(store::Ptr{Cvoid}, bytes::Csize_t, mode::Cstring, out::Ptr{Ptr{Cvoid}})::Int32
 @c_function ozarr_store_capabilities(store::Ptr{Cvoid}, capabilities::Ptr{UInt32})::Int32
