@@ -147,7 +147,7 @@ pub unsafe extern "C" fn ozarr_register_key_encoding(table: *const ozarr_key_enc
         }
         let life = Life::new(table.flags, OZARR_CALLBACK_ANY_THREAD, table.context, table.destroy)?;
         let keys = UserKeys { table, name: name.to_string(), life: life.clone() };
-        node::own_keys::register(name, Arc::new(keys), table.flags & OZARR_REGISTER_REPLACE != 0)?;
+        node::registered_keys::register(name, Arc::new(keys), table.flags & OZARR_REGISTER_REPLACE != 0)?;
         life.arm();
         Ok(())
     })
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn ozarr_unregister(extension: ozarr_extension, name: *con
             OZARR_EXTENSION_TRANSFORMER => node::unregister_transformer(name),
             OZARR_EXTENSION_MEMBER => node::unregister_member(name),
             OZARR_EXTENSION_CODEC => node::registered_codec::unregister(name),
-            OZARR_EXTENSION_KEY_ENCODING => node::own_keys::unregister(name),
+            OZARR_EXTENSION_KEY_ENCODING => node::registered_keys::unregister(name),
             OZARR_EXTENSION_DTYPE => node::foreign_type::unregister(name),
             _ => bail!(Argument, "the argument `extension` is {extension}, expected one of OZARR_EXTENSION_..."),
         };
@@ -334,7 +334,7 @@ impl UserKeys {
     }
 }
 
-impl node::own_keys::Calls for UserKeys {
+impl node::registered_keys::KeyCalls for UserKeys {
     fn any_thread(&self) -> bool {
         self.life.any_thread()
     }

@@ -1,7 +1,7 @@
 //! Chunk-key encodings: from a chunk's index to the end of its key, without allocation.
 //! Specification: v3 core, "Chunk key encoding" (`default`, `v2`); v2, "Chunks".
 
-use super::own::Own;
+use super::registered::RegisteredKeys;
 use crate::limits::Dims;
 
 /// How chunk indices become keys.
@@ -14,7 +14,7 @@ pub enum KeyEncoding {
     /// Like `Default`, with a text at the end of each key: one writer's `zarrs.default_suffix`.
     Suffixed(Separator, Suffix),
     /// One that a program has registered.
-    Own(&'static Own),
+    Registered(&'static RegisteredKeys),
 }
 
 /// A short text behind every key.
@@ -72,7 +72,7 @@ impl KeyEncoding {
     pub fn separator(self) -> Separator {
         match self {
             KeyEncoding::Default(s) | KeyEncoding::V2(s) | KeyEncoding::Suffixed(s, _) => s,
-            KeyEncoding::Own(_) => Separator::Slash,
+            KeyEncoding::Registered(_) => Separator::Slash,
         }
     }
 
@@ -82,14 +82,14 @@ impl KeyEncoding {
             KeyEncoding::Default(_) => KeyEncoding::Default(separator),
             KeyEncoding::V2(_) => KeyEncoding::V2(separator),
             KeyEncoding::Suffixed(_, suffix) => KeyEncoding::Suffixed(separator, suffix),
-            KeyEncoding::Own(own) => KeyEncoding::Own(own),
+            KeyEncoding::Registered(keys) => KeyEncoding::Registered(keys),
         }
     }
 
     /// The bytes that lead to the folder of all chunks between two of these keys: those of dimensions along which there is one chunk only.
     pub fn common_folder(self, first: &str, last: &str) -> usize {
         let same = match self {
-            KeyEncoding::Own(_) => 0,
+            KeyEncoding::Registered(_) => 0,
             _ => first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b).count(),
         };
         first[..same].rfind('/').map_or(0, |at| at + 1)
@@ -104,7 +104,7 @@ impl KeyEncoding {
                 (s.char(), false)
             }
             KeyEncoding::V2(s) => (s.char(), true),
-            KeyEncoding::Own(own) => return own.push(&index.collect::<Dims>(), key),
+            KeyEncoding::Registered(keys) => return keys.push(&index.collect::<Dims>(), key),
         };
         for i in index {
             if !first {
@@ -125,7 +125,7 @@ impl KeyEncoding {
     pub fn parse(self, tail: &str, rank: usize) -> Option<Dims> {
         let separator = self.separator();
         let numbers = match self {
-            KeyEncoding::Own(own) => return own.parse(tail, rank),
+            KeyEncoding::Registered(keys) => return keys.parse(tail, rank),
             KeyEncoding::Suffixed(_, suffix) => return KeyEncoding::Default(separator).parse(tail.strip_suffix(suffix.as_str())?, rank),
             KeyEncoding::Default(_) if rank == 0 => return (tail == "c").then(Dims::new),
             KeyEncoding::V2(_) if rank == 0 => return (tail == "0").then(Dims::new),

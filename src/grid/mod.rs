@@ -2,8 +2,8 @@
 //! Specification: v3 core, "Regular grids"; zarr-extensions, "Rectilinear chunk grid".
 
 pub mod key;
-pub mod own;
 pub mod rectilinear;
+pub mod registered;
 
 use crate::counting;
 use crate::error::{Result, bail};

@@ -11,8 +11,9 @@ pub mod draft;
 pub mod extension;
 mod fields;
 pub use crate::json;
-pub mod known;
-pub mod odd;
+pub mod lint;
+pub mod registered;
+
 pub mod upgrade;
 pub mod v2;
 pub mod v3;

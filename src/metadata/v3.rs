@@ -5,7 +5,7 @@ use super::extension::Extension;
 use super::fields::{extents, number_list, wrong_format};
 use super::json::{self, member};
 use super::v3_grid::{chunk_grid, grid_to_json, key_encoding, keys_to_json};
-use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, known};
+use super::{ArrayMeta, Codecs, Dialect, Format, GroupMeta, Map, Value, registered};
 use crate::dtype::fill::Fill;
 use crate::dtype::parse_v3;
 use crate::error::{Result, bail, err};
@@ -138,7 +138,7 @@ fn order_of_structured(codec: &mut Extension) {
 pub fn without_unknown(node_type: NodeType, document: &Map) -> Map {
     let known = if node_type == NodeType::Array { ARRAY_MEMBERS } else { GROUP_MEMBERS };
     let mut known_only = document.clone();
-    known_only.retain(|name, value| known.contains(&name.as_str()) || may_be_ignored(value) || known::is_member(name));
+    known_only.retain(|name, value| known.contains(&name.as_str()) || may_be_ignored(value) || registered::is_member(name));
     known_only
 }
 
@@ -169,7 +169,7 @@ pub fn write_array(meta: &ArrayMeta) -> Map {
     for (name, value) in &meta.document {
         let stays = match value {
             Value::Array(list) if name == "storage_transformers" => !list.is_empty(),
-            _ => !ARRAY_MEMBERS.contains(&name.as_str()) && (may_be_ignored(value) || known::is_member(name)),
+            _ => !ARRAY_MEMBERS.contains(&name.as_str()) && (may_be_ignored(value) || registered::is_member(name)),
         };
         if stays {
             out.insert(name.clone(), value.clone());
@@ -203,7 +203,7 @@ fn refuse_unknown(document: &Map, known: &[&str]) -> Result<()> {
         if known.contains(&name.as_str()) || may_be_ignored(value) {
             continue;
         }
-        if !known::understands(name, value).map_err(|e| e.at_field(name))? {
+        if !registered::understands(name, value).map_err(|e| e.at_field(name))? {
             let e = err!(Extension, "unknown member without \"must_understand\": false; it may change what the data mean");
             return Err(e.at_field(name));
         }
@@ -226,7 +226,7 @@ fn check_storage_transformers(document: &Map) -> Result<()> {
     };
     for (i, value) in list.iter().enumerate() {
         let extension = Extension::from_v3(value).map_err(|e| e.at_field(format!("[{i}]")))?;
-        if extension.must_understand && known::TRANSFORMERS.get().find("", &extension.name).is_none() {
+        if extension.must_understand && registered::TRANSFORMERS.get().find("", &extension.name).is_none() {
             bail!(Extension, "unknown storage transformer {:?}; none is built in, and none of that name is registered", extension.name);
         }
     }

@@ -8,8 +8,8 @@ use super::{Map, Value};
 use crate::error::{Result, bail, err};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator, Suffix};
-use crate::grid::own::{self, Own};
 use crate::grid::rectilinear::{Extents, Runs};
+use crate::grid::registered::{self, RegisteredKeys};
 
 /// zarrs' name of the chunk keys with a text behind.
 const SUFFIXED: &str = "zarrs.default_suffix";
@@ -115,8 +115,8 @@ fn only_members(extension: &Extension, known: &[&str]) -> Result<()> {
 }
 
 /// The encoding that a program has registered under that name.
-fn own_keys(extension: &Extension) -> Result<Option<&'static Own>> {
-    own::find(&extension.name, || json::to_compact(&Value::Object(extension.configuration.clone())))
+fn registered_keys(extension: &Extension) -> Result<Option<&'static RegisteredKeys>> {
+    registered::find(&extension.name, || json::to_compact(&Value::Object(extension.configuration.clone())))
 }
 
 /// Reads a chunk key encoding. HD-42: some writers put `separator` beside the name instead of into the configuration.
@@ -131,8 +131,8 @@ pub fn key_encoding(value: &Value) -> Result<KeyEncoding> {
         }
         _ => Extension::from_v3(value)?,
     };
-    if let Some(own) = own_keys(&extension)? {
-        return Ok(KeyEncoding::Own(own));
+    if let Some(keys) = registered_keys(&extension)? {
+        return Ok(KeyEncoding::Registered(keys));
     }
     let (plain, known): (KeyEncoding, &[&str]) = match extension.name.as_str() {
         "default" => (KeyEncoding::Default(Separator::Slash), &["separator"]),
@@ -197,7 +197,7 @@ pub fn keep_grid(document: &mut Map, grid: &Grid, shape: &[u64]) {
 
 pub(super) fn keys_to_json(keys: KeyEncoding) -> Value {
     let name = match keys {
-        KeyEncoding::Own(own) => {
+        KeyEncoding::Registered(own) => {
             let configuration = json::parse_text(own.configuration()).ok().and_then(|c| c.as_object().cloned());
             return Extension::new(own.name(), configuration.unwrap_or_default()).to_v3();
         }

@@ -14,7 +14,7 @@ use crate::error::{Result, bail, err};
 use crate::fork::ForkPreserved;
 use crate::grid::Grid;
 use crate::limits::Dims;
-use crate::metadata::odd::{Note, Weight};
+use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::v3::Document;
 use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, v3};
 use std::sync::Arc;
@@ -55,16 +55,16 @@ impl Array {
         Array::from_stored(store, path, found)
     }
 
-    /// Makes the array of a document that was found, and reports its oddities to the context.
+    /// Makes the array of a document that was found, and reports its deviations to the context.
     pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Array> {
         found.report(store)?;
         let array = Array::quietly(store, path, found)?;
         if array.state().guessed {
             let text = "\"dimension_separator\" is missing and the chunks lie in folders; \"/\" is taken";
-            store.context().report(&path::join(array.path(), v2::ARRAY), &[Note::new(Weight::Odd, "HD-11", text)])?;
+            store.context().report(&path::join(array.path(), v2::ARRAY), &[Finding::new(Severity::Deviation, "HD-11", text)])?;
         }
         if store.context().watches()
-            && let Some(note) = array.odd_names()
+            && let Some(note) = array.names_finding()
         {
             store.context().report(&path::join(array.path(), v3::DOCUMENT), &[note])?;
         }

@@ -54,8 +54,8 @@ impl Catalog {
         let stored = |kind, document_name, document: &Value, attributes| {
             let document = document.as_object()?.clone();
             let key = path::join(path, document_name);
-            let (format, dialect, as_of, notes) = (self.format, Dialect::Final, self.as_of, Vec::new());
-            Some(Stored { format, dialect, kind, key, document, as_of, listed: true, attributes, notes })
+            let (format, dialect, as_of, findings) = (self.format, Dialect::Final, self.as_of, Vec::new());
+            Some(Stored { format, dialect, kind, key, document, as_of, listed: true, attributes, findings })
         };
         match self.format {
             Format::V3 => {

@@ -6,7 +6,7 @@ use crate::engine::stats::Counters;
 use crate::engine::{Budget, ChunkCache};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::fork::Lazy;
-use crate::metadata::odd::{Note, Weight};
+use crate::metadata::lint::{Finding, Severity};
 use crate::store::local::SyncMode;
 use std::sync::Arc;
 
@@ -41,13 +41,13 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(i32)]
 pub enum Level {
-    /// Something is odd and was read all the same.
+    /// A document deviates from the specification and was read all the same.
     Warning = 1,
     /// Something may be of interest.
     Info = 2,
 }
 
-/// The receiver of messages about odd files, and their lowest level. The thread of the call that meets one calls it, without locks held.
+/// The receiver of messages about files that deviate from the specification, and their lowest level. The thread of the call that meets one calls it, without locks held.
 #[derive(Clone)]
 pub struct Log {
     /// The last level that is told.
@@ -120,21 +120,21 @@ impl Context {
         self.pool.threads()
     }
 
-    /// Returns whether oddities in files are to be looked for: in strict mode, or with a log.
+    /// Returns whether deviations in files are to be looked for: in strict mode, or with a log.
     pub(super) fn watches(&self) -> bool {
         self.settings.strict || self.settings.log.is_some()
     }
 
-    /// Reports the oddities of the document at `key`; in strict mode fails with `Metadata`. No lock may be held: the host's code runs.
-    pub(super) fn report(&self, key: &str, notes: &[Note]) -> Result<()> {
-        if let (true, Some(note)) = (self.settings.strict, notes.iter().find(|note| note.weight == Weight::Odd)) {
-            return Err(err!(Metadata, "{}: {} (strict mode)", note.id, note.text).at_key(key));
+    /// Reports the deviations of the document at `key`; in strict mode fails with `Metadata`. No lock may be held: the host's code runs.
+    pub(super) fn report(&self, key: &str, findings: &[Finding]) -> Result<()> {
+        if let (true, Some(finding)) = (self.settings.strict, findings.iter().find(|finding| finding.severity == Severity::Deviation)) {
+            return Err(err!(Metadata, "{}: {} (strict mode)", finding.id, finding.text).at_key(key));
         }
         let Some(log) = &self.settings.log else { return Ok(()) };
-        for note in notes {
-            let level = if note.weight == Weight::Remark { Level::Info } else { Level::Warning };
+        for finding in findings {
+            let level = if finding.severity == Severity::Info { Level::Info } else { Level::Warning };
             if level <= log.level {
-                (log.call)(level, &format!("{}: {key}: {}", note.id, note.text));
+                (log.call)(level, &format!("{}: {key}: {}", finding.id, finding.text));
             }
         }
         Ok(())

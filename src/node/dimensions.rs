@@ -6,7 +6,7 @@ use super::walk::Found;
 use super::{Array, Group, Node, NodeKind, document, path, upkeep};
 use crate::counting;
 use crate::error::{Error, Result, err};
-use crate::metadata::odd::{Note, Weight};
+use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Value, v2, v3};
 use crate::store::Condition;
 
@@ -148,7 +148,7 @@ impl Array {
     }
 
     /// Returns a note if the attribute of v2 contradicts the names of a v3 array or replaces them; else `None`.
-    pub(super) fn odd_names(&self) -> Option<Note> {
+    pub(super) fn names_finding(&self) -> Option<Finding> {
         let state = self.state();
         if state.meta.format != Format::V3 {
             return None;
@@ -162,7 +162,7 @@ impl Array {
             Some(_) => return None,
             None => "the names of the dimensions are those of the attribute \"_ARRAY_DIMENSIONS\"",
         };
-        Some(Note::new(Weight::Warning, "XR-05", text))
+        Some(Finding::new(Severity::Warning, "XR-05", text))
     }
 }
 

@@ -80,7 +80,7 @@ fn find_in(store: &Store, entry: &Entry, path: &str) -> Result<Option<Stored>> {
         as_of,
         listed: false,
         attributes: None,
-        notes: Vec::new(),
+        findings: Vec::new(),
     };
     let key = |word: &str| format!("{}.{word}{}", base(path), entry.suffix);
     for (word, kind) in [("array", NodeKind::Array), ("group", NodeKind::Group)] {

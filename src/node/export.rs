@@ -102,7 +102,7 @@ impl Node {
             (Format::V2, _) => v2::GROUP,
         };
         let key = path::join(&path, name);
-        let found = Stored { format, dialect: Dialect::Final, kind, key, document, as_of, listed: true, attributes, notes: Vec::new() };
+        let found = Stored { format, dialect: Dialect::Final, kind, key, document, as_of, listed: true, attributes, findings: Vec::new() };
         match kind {
             NodeKind::Array => Array::from_stored(store, path, found).map(Node::Array),
             _ => Group::imported(store, path, found, catalog).map(Node::Group),

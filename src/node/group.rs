@@ -107,7 +107,7 @@ impl Group {
         Group::from_stored(store, path, found)
     }
 
-    /// Makes the group of a document that was found, and reports its oddities to the context.
+    /// Makes the group of a document that was found, and reports its deviations to the context.
     pub(super) fn from_stored(store: &Store, path: String, found: Stored) -> Result<Group> {
         found.report(store)?;
         Group::quietly(store, path, found)

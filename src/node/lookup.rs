@@ -5,7 +5,7 @@ use super::{NodeKind, Store, draft, path};
 use crate::error::{Error, ErrorKind, Result, bail, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT, MAX_KEY};
 use crate::metadata::json::splice::Object;
-use crate::metadata::odd::{self, Note, Weight};
+use crate::metadata::lint::{self, Finding, Severity};
 use crate::metadata::{Format, Map, json, v2, v3};
 use crate::store::{get, get_many};
 
@@ -66,7 +66,7 @@ fn find_with(store: &Store, path: &str, bare: bool) -> Result<Option<Stored>> {
     draft::find(store, path)
 }
 
-/// Notes, if `path` is the root, that its document is not of a draft, so that it is not looked at again.
+/// Findings, if `path` is the root, that its document is not of a draft, so that it is not looked at again.
 fn note_root(store: &Store, path: &str) {
     if path.is_empty() {
         store.set_no_draft();
@@ -179,7 +179,7 @@ fn with_attributes(store: &Store, path: &str, found: Result<Option<Stored>>, wan
     if let Some(stored) = &mut found
         && wanted
         && stored.format == Format::V2
-        // The oddities in them are reported when they are first asked for.
+        // The deviations in them are reported when they are first asked for.
         && !store.context().watches()
     {
         stored.attributes = Some(attributes_v2(store, path)?);
@@ -193,7 +193,7 @@ pub(super) fn is_misunderstood(e: &Error) -> bool {
     matches!(e.kind(), Metadata | Unsupported | Extension | Limit | Rank)
 }
 
-/// Reads attributes like [`attributes_v2`], and reports their oddities to the context.
+/// Reads attributes like [`attributes_v2`], and reports their deviations to the context.
 pub(super) fn reported_attributes_v2(store: &Store, path: &str) -> Result<Map> {
     let context = store.context();
     if !context.watches() {
@@ -202,12 +202,12 @@ pub(super) fn reported_attributes_v2(store: &Store, path: &str) -> Result<Map> {
     let key = path::join(path, v2::ATTRIBUTES);
     let Some(bytes) = get(&**store.shared(), &key, MAX_DOCUMENT)? else { return Ok(Map::new()) };
     let attributes = v2::parse_attributes(&bytes).map_err(|e| e.at_key(&key))?;
-    let mut notes = odd::in_text(&bytes);
+    let mut findings = lint::in_text(&bytes);
     if bytes.is_empty() {
-        notes.push(Note::new(Weight::Odd, "HD-19", "the document is empty and taken as {}"));
+        findings.push(Finding::new(Severity::Deviation, "HD-19", "the document is empty and taken as {}"));
     }
-    notes.extend(odd::in_attributes(&attributes));
-    context.report(&key, &notes)?;
+    findings.extend(lint::in_attributes(&attributes));
+    context.report(&key, &findings)?;
     Ok(attributes)
 }
 

@@ -13,7 +13,7 @@ use crate::engine::{self, ArrayCache, BoundArray, ByShape, Lenient, WriteBack};
 use crate::error::{ErrorKind, Result};
 use crate::grid::Grid;
 use crate::grid::key::{KeyEncoding, Separator};
-use crate::grid::own;
+use crate::grid::registered::KeyCalls;
 use crate::limits::Dims;
 use crate::metadata::{ArrayMeta, Dialect, Format, number_list};
 use crate::store::SharedStore;
@@ -46,7 +46,7 @@ pub(super) struct State {
     functions: Functions,
 }
 
-type Functions = (Option<Arc<dyn Calls>>, Option<Arc<dyn own::Calls>>);
+type Functions = (Option<Arc<dyn Calls>>, Option<Arc<dyn KeyCalls>>);
 
 impl State {
     pub fn new(store: &Store, path: &str, mut meta: ArrayMeta, handling: &Handling) -> Result<State> {
@@ -66,7 +66,7 @@ impl State {
         // Functions of the program that may not run anywhere keep the whole work in the calling thread.
         let functions = (
             if let DataType::Foreign(registered) = meta.data_type { Some(registered.calls()?) } else { None },
-            if let KeyEncoding::Own(registered) = meta.keys { Some(registered.calls()?) } else { None },
+            if let KeyEncoding::Registered(registered) = meta.keys { Some(registered.calls()?) } else { None },
         );
         let chunk_store = transform::chunk_store(store, path, &meta)?;
         let any_thread = functions.1.as_ref().is_none_or(|keys| keys.any_thread())

@@ -4,7 +4,7 @@ use super::{NodeKind, Store};
 use crate::error::{Error, Result, bail};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::draft as drafts;
-use crate::metadata::odd::{self, Note, Weight};
+use crate::metadata::lint::{self, Finding, Severity};
 use crate::metadata::v3::{Document, NodeType};
 use crate::metadata::{ArrayMeta, Dialect, Format, GroupMeta, Map, json, v2, v3};
 
@@ -23,8 +23,8 @@ pub(super) struct Stored {
     pub listed: bool,
     /// v2: the `.zattrs`, where they are known without reading it.
     pub attributes: Option<Map>,
-    /// The oddities in its bytes, if the context asks for them.
-    pub notes: Vec<Note>,
+    /// The findings in its bytes, if the context asks for them.
+    pub findings: Vec<Finding>,
 }
 
 impl Stored {
@@ -37,8 +37,8 @@ impl Stored {
         };
         let (document, kind) = read().map_err(|e: Error| e.at_key(&key))?;
         let format = if name == v3::DOCUMENT { Format::V3 } else { Format::V2 };
-        let (dialect, notes) = (Dialect::Final, oddities(store, bytes));
-        Ok(Stored { format, dialect, kind, key, document, as_of, listed: false, attributes: None, notes })
+        let (dialect, findings) = (Dialect::Final, findings(store, bytes));
+        Ok(Stored { format, dialect, kind, key, document, as_of, listed: false, attributes: None, findings })
     }
 
     /// Reads the document into the model, as the store's options say.
@@ -71,34 +71,34 @@ impl Stored {
         parsed.map_err(|e| e.at_key(key))
     }
 
-    /// Reports the oddities of the document to the context (see [`Context::report`](super::Context)).
+    /// Reports the findings of the document to the context (see [`Context::report`](super::Context)).
     pub fn report(&self, store: &Store) -> Result<()> {
         let context = store.context();
         if !context.watches() {
             return Ok(());
         }
-        let mut notes = self.notes.clone();
+        let mut findings = self.findings.clone();
         let is_array = self.kind == NodeKind::Array;
-        notes.extend(match self.dialect {
-            Dialect::D0 => odd::in_draft(is_array, &self.document),
-            Dialect::Final | Dialect::D2 => odd::in_document(self.format, is_array, &self.document),
+        findings.extend(match self.dialect {
+            Dialect::D0 => lint::in_draft(is_array, &self.document),
+            Dialect::Final | Dialect::D2 => lint::in_document(self.format, is_array, &self.document),
         });
-        notes.extend(self.attributes.iter().flat_map(odd::in_attributes));
+        findings.extend(self.attributes.iter().flat_map(lint::in_attributes));
         if self.format == Format::V3 && self.dialect != Dialect::D0 && !self.listed {
             let folder = self.key.strip_suffix(v3::DOCUMENT).unwrap_or_default();
             let beside = [v2::ARRAY, v2::GROUP].into_iter().find(|name| {
                 // A warning is not worth an error.
                 matches!(store.shared().open(&format!("{folder}{name}")), Ok(Some(_)))
             });
-            notes.extend(beside.map(|name| Note::new(Weight::Warning, "V2-33", format!("{name} stands beside it and is ignored"))));
+            findings.extend(beside.map(|name| Finding::new(Severity::Warning, "V2-33", format!("{name} stands beside it and is ignored"))));
         }
-        context.report(&self.key, &notes)
+        context.report(&self.key, &findings)
     }
 }
 
-/// Returns the oddities in the bytes of a document; empty unless the context asks for them.
-fn oddities(store: &Store, bytes: &[u8]) -> Vec<Note> {
-    if store.context().watches() { odd::in_text(bytes) } else { Vec::new() }
+/// Returns the findings in the bytes of a document; empty unless the context asks for them.
+fn findings(store: &Store, bytes: &[u8]) -> Vec<Finding> {
+    if store.context().watches() { lint::in_text(bytes) } else { Vec::new() }
 }
 
 fn read_v3(bytes: &[u8]) -> Result<(Map, NodeKind)> {

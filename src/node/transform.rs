@@ -6,8 +6,8 @@
 
 use super::{Mode, Store, path};
 use crate::error::{Error, Result, err};
-pub use crate::metadata::known::Member;
-use crate::metadata::known::{MEMBERS, TRANSFORMERS};
+pub use crate::metadata::registered::Member;
+use crate::metadata::registered::{MEMBERS, TRANSFORMERS};
 use crate::metadata::{ArrayMeta, Dialect, Format, Value, json, v3};
 use crate::store::SharedStore;
 use crate::store::prefix::PrefixStore;

@@ -6,7 +6,7 @@ use super::stored::Stored;
 use super::{Child, Group, Node, NodeKind, Store, draft, lookup, path};
 use crate::error::{Result, bail, err};
 use crate::limits::MAX_KEY;
-use crate::metadata::odd::{Note, Weight};
+use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, v2, v3};
 use crate::store::os::block_signals;
 use std::path::PathBuf;
@@ -147,17 +147,17 @@ fn read_level(store: &Store, places: &[Place], wanted: Wanted) -> Result<Vec<Vec
 /// Tells the context of consolidated metadata that do not name the children that are there.
 fn report_stale(store: &Store, place: &Place, catalog: &Catalog, names: &[String], unlisted: &[String]) -> Result<()> {
     let gone: Vec<String> = catalog.names(&place.path).into_iter().filter(|name| !names.contains(name)).collect();
-    let mut notes = Vec::new();
+    let mut findings = Vec::new();
     let mut note = |what: &str, names: &[String]| {
         if let Some(first) = names.first() {
             let text = format!("the consolidated metadata {what}: {} such nodes, {first:?} among them", names.len());
-            notes.push(Note::new(Weight::Warning, "XR-16", text));
+            findings.push(Finding::new(Severity::Warning, "XR-16", text));
         }
     };
     note("name nodes that are not there", &gone);
     note("do not name nodes that are there", unlisted);
     let document = if place.format == Format::V2 { v2::CONSOLIDATED } else { v3::DOCUMENT };
-    store.context().report(&path::join(&place.path, document), &notes)
+    store.context().report(&path::join(&place.path, document), &findings)
 }
 
 /// Lists the names below each group that nodes may have, sorted.
@@ -294,7 +294,7 @@ impl Group {
         Ok(text)
     }
 
-    /// Opens the node of a document that was found directly below, and reports its oddities to the context.
+    /// Opens the node of a document that was found directly below, and reports its deviations to the context.
     pub(super) fn open_found(&self, path: String, found: Stored) -> Result<Node> {
         let store = self.store();
         if found.kind == NodeKind::Array {

@@ -6,7 +6,7 @@ use super::time::{Calendar, TimeUnits};
 use crate::dtype::{DataType, Element, Kind};
 use crate::error::{Result, bail, err};
 use crate::fork::ForkPreserved;
-use crate::metadata::odd::{Note, Weight};
+use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json};
 use crate::node::dimensions::{Dimension, Dimensions};
 use crate::node::{Array, Create, Group, Spec, Store, path, spec, upkeep};
@@ -149,9 +149,9 @@ impl Dataset {
         if dataset.group().store().is_writable() {
             dataset.mend()?;
         }
-        let told = |text| Note::new(Weight::Warning, "XR-22", format!("{text}; the shorter one counts"));
-        let notes: Vec<Note> = dataset.known_dimensions().differences().map(told).collect();
-        dataset.group().store().context().report(path::display(dataset.group().path()), &notes)?;
+        let told = |text| Finding::new(Severity::Warning, "XR-22", format!("{text}; the shorter one counts"));
+        let findings: Vec<Finding> = dataset.known_dimensions().differences().map(told).collect();
+        dataset.group().store().context().report(path::display(dataset.group().path()), &findings)?;
         Ok(dataset)
     }
 

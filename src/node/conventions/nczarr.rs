@@ -5,7 +5,7 @@
 use crate::dtype::{DataType, Kind};
 use crate::error::{ErrorKind, Result, bail, err};
 use crate::limits::MAX_DOCUMENT;
-use crate::metadata::odd::{Note, Weight};
+use crate::metadata::lint::{Finding, Severity};
 use crate::metadata::{Format, Map, Value, json, v2};
 use crate::node::{Array, Attributes, Group, NodeKind, Store, path};
 use crate::store::get;
@@ -352,7 +352,7 @@ fn write_group(group: &Group, scope: &mut Scope) -> Result<()> {
             if !scope.tolerant {
                 bail!(Unsupported, "{message}");
             }
-            group.store().context().report(array.path(), &[Note::new(Weight::Warning, "NZ-10", message)])?;
+            group.store().context().report(array.path(), &[Finding::new(Severity::Warning, "NZ-10", message)])?;
             continue;
         }
         scope.write_array(array)?;

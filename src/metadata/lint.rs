@@ -1,100 +1,102 @@
-//! What of a document is odd and is read all the same: each thing with the id of its row in docs/formats.md.
+//! Finds what in a document deviates from the specification and is read all the same, each finding with the id of its row in
+//! docs/formats.md.
 //!
-//! The parsers are lenient and say nothing; this is a second look, taken only for a context with a log or in strict mode.
+//! The parsers are lenient and silent; this second look is taken only for a context with a log or in strict mode.
 
 use super::json::{self, brief, has_non_finite};
 use super::v3::CONSOLIDATED;
 use super::{Format, Map, Value};
 use crate::dtype::fill::is_base64;
 
-/// How odd something is.
+/// How far a document is from what the specification says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
+pub enum Severity {
     /// Allowed, but perhaps not what was meant: told at the level of information.
-    Remark,
+    Info,
     /// Allowed, and worth a warning.
     Warning,
     /// Not as the specification has it: a warning, and an error in strict mode.
-    Odd,
+    Deviation,
 }
 
-/// One odd thing.
+/// One thing that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Note {
-    /// How odd it is.
-    pub weight: Weight,
+pub struct Finding {
+    /// How far it is from the specification.
+    pub severity: Severity,
     /// The id of its row in docs/formats.md.
     pub id: &'static str,
     /// What it is, and how it is read.
     pub text: String,
 }
 
-impl Note {
-    /// A note of that weight.
-    pub fn new(weight: Weight, id: &'static str, text: impl Into<String>) -> Note {
-        Note { weight, id, text: text.into() }
+impl Finding {
+    /// A finding of that severity.
+    pub fn new(severity: Severity, id: &'static str, text: impl Into<String>) -> Finding {
+        Finding { severity, id, text: text.into() }
     }
 }
 
-/// Collects notes.
-struct Notes(Vec<Note>);
+/// Collects findings.
+struct Findings(Vec<Finding>);
 
-impl Notes {
-    fn odd(&mut self, id: &'static str, text: impl Into<String>) {
-        self.0.push(Note::new(Weight::Odd, id, text));
+impl Findings {
+    fn deviation(&mut self, id: &'static str, text: impl Into<String>) {
+        self.0.push(Finding::new(Severity::Deviation, id, text));
     }
 
-    fn remark(&mut self, id: &'static str, text: impl Into<String>) {
-        self.0.push(Note::new(Weight::Remark, id, text));
+    fn info(&mut self, id: &'static str, text: impl Into<String>) {
+        self.0.push(Finding::new(Severity::Info, id, text));
     }
 }
 
 /// Of the bytes of a document that was read: a byte-order mark, repeated names.
-pub fn in_text(bytes: &[u8]) -> Vec<Note> {
-    let mut notes = Notes(Vec::new());
+pub fn in_text(bytes: &[u8]) -> Vec<Finding> {
+    let mut findings = Findings(Vec::new());
     if bytes.starts_with(json::BYTE_ORDER_MARK) {
-        notes.odd("HD-01", "a byte-order mark stands in front of the document");
+        findings.deviation("HD-01", "a byte-order mark stands in front of the document");
     }
     for name in json::repeated_names(bytes) {
-        notes.odd("HD-02", format!("the member {name:?} stands more than once; the last one counts"));
+        findings.deviation("HD-02", format!("the member {name:?} stands more than once; the last one counts"));
     }
-    notes.0
+    findings.0
 }
 
 /// Of attributes: bare NaN and infinities.
-pub fn in_attributes(attributes: &Map) -> Vec<Note> {
-    let bare =
-        |(name, _): (&json::Text, _)| Note::new(Weight::Odd, "HD-05", format!("the attribute {name:?} holds a bare NaN or Infinity"));
+pub fn in_attributes(attributes: &Map) -> Vec<Finding> {
+    let bare = |(name, _): (&json::Text, _)| {
+        Finding::new(Severity::Deviation, "HD-05", format!("the attribute {name:?} holds a bare NaN or Infinity"))
+    };
     attributes.iter().filter(|(_, value)| has_non_finite(value)).map(bare).collect()
 }
 
 /// Of a node's document.
-pub fn in_document(format: Format, is_array: bool, document: &Map) -> Vec<Note> {
-    let mut notes = Notes(Vec::new());
+pub fn in_document(format: Format, is_array: bool, document: &Map) -> Vec<Finding> {
+    let mut findings = Findings(Vec::new());
     match (format, is_array) {
-        (Format::V2, true) => array_v2(document, &mut notes),
-        (Format::V2, false) => group_v2(document, &mut notes),
-        (Format::V3, true) => array_v3(document, &mut notes),
-        (Format::V3, false) => group_v3(document, &mut notes),
+        (Format::V2, true) => array_v2(document, &mut findings),
+        (Format::V2, false) => group_v2(document, &mut findings),
+        (Format::V3, true) => array_v3(document, &mut findings),
+        (Format::V3, false) => group_v3(document, &mut findings),
     }
-    notes.0
+    findings.0
 }
 
 /// Of a node's document in the first draft of version 3.
-pub fn in_draft(is_array: bool, document: &Map) -> Vec<Note> {
-    let mut notes = Notes(Vec::new());
+pub fn in_draft(is_array: bool, document: &Map) -> Vec<Finding> {
+    let mut findings = Findings(Vec::new());
     if is_array && !document.contains_key("chunk_memory_layout") {
-        notes.odd("D0-29", "\"chunk_memory_layout\" is missing and taken as \"C\"");
+        findings.deviation("D0-29", "\"chunk_memory_layout\" is missing and taken as \"C\"");
     }
     if let Some(Value::Object(attributes)) = document.get("attributes") {
-        notes.0.extend(in_attributes(attributes));
+        findings.0.extend(in_attributes(attributes));
     }
-    notes.0
+    findings.0
 }
 
-fn group_v2(document: &Map, notes: &mut Notes) {
+fn group_v2(document: &Map, findings: &mut Findings) {
     for name in document.keys().filter(|name| *name != "zarr_format") {
-        notes.odd("HD-17", format!("the group's document has the member {name:?}; only \"zarr_format\" may stand there"));
+        findings.deviation("HD-17", format!("the group's document has the member {name:?}; only \"zarr_format\" may stand there"));
     }
 }
 
@@ -102,42 +104,42 @@ fn group_v2(document: &Map, notes: &mut Notes) {
 const ARRAY_V2: &[&str] =
     &["zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order", "filters", "dimension_separator"];
 
-fn array_v2(document: &Map, notes: &mut Notes) {
+fn array_v2(document: &Map, findings: &mut Findings) {
     for (name, id, taken) in
         [("compressor", "HD-10", "null"), ("filters", "VM-01", "null"), ("fill_value", "VM-01", "null"), ("order", "VM-01", "\"C\"")]
     {
         if !document.contains_key(name) {
-            notes.odd(id, format!("the member {name:?} is missing and taken as {taken}"));
+            findings.deviation(id, format!("the member {name:?} is missing and taken as {taken}"));
         }
     }
     for name in document.keys().filter(|name| !ARRAY_V2.contains(&name.as_str())) {
-        notes.remark("HD-17", format!("the unknown member {name:?} is ignored"));
+        findings.info("HD-17", format!("the unknown member {name:?} is ignored"));
     }
     if document.get("dimension_separator").is_some_and(Value::is_null) {
-        notes.odd("V2-18", "\"dimension_separator\" is null and taken as missing");
+        findings.deviation("V2-18", "\"dimension_separator\" is null and taken as missing");
     }
     if document.get("chunks").and_then(Value::as_array).is_some_and(|chunks| chunks.iter().any(|n| n.as_u64() == Some(0))) {
-        notes.odd("VM-04", "a chunk's length of 0 is taken as 1");
+        findings.deviation("VM-04", "a chunk's length of 0 is taken as 1");
     }
     if document.get("filters").and_then(Value::as_array).is_some_and(<[Value]>::is_empty) {
-        notes.odd("HD-10", "\"filters\" is an empty list and taken as null");
+        findings.deviation("HD-10", "\"filters\" is an empty list and taken as null");
     }
     let filters = document.get("filters").and_then(Value::as_array).into_iter().flatten();
     for codec in filters.chain(document.get("compressor")).filter_map(Value::as_object) {
-        codec_v2(codec, notes);
+        codec_v2(codec, findings);
     }
     if let Some(dtype) = document.get("dtype") {
-        dtype_v2(dtype, notes);
-        fill_v2(dtype.as_str().unwrap_or_default(), document.get("fill_value").unwrap_or(&Value::Null), notes);
+        dtype_v2(dtype, findings);
+        fill_v2(dtype.as_str().unwrap_or_default(), document.get("fill_value").unwrap_or(&Value::Null), findings);
     }
 }
 
 /// An order of bytes where there is nothing to order, or none where there is; units that are missing.
-fn dtype_v2(dtype: &Value, notes: &mut Notes) {
+fn dtype_v2(dtype: &Value, findings: &mut Findings) {
     if let Value::Array(fields) = dtype {
         for field in fields.iter().filter_map(Value::as_array) {
             if let Some(dtype) = field.get(1) {
-                dtype_v2(dtype, notes);
+                dtype_v2(dtype, findings);
             }
         }
         return;
@@ -146,27 +148,27 @@ fn dtype_v2(dtype: &Value, notes: &mut Notes) {
     let (Some(order), Some(kind), size) = (text.chars().next(), text.chars().nth(1), text.get(2..).unwrap_or_default()) else { return };
     let one_byte = matches!(kind, 'S' | 'V' | 'a' | 'b') || (matches!(kind, 'i' | 'u') && size == "1");
     match (order, one_byte) {
-        ('<' | '>', true) => notes.odd("HD-23", format!("the data type {text:?} has a byte order without a meaning")),
+        ('<' | '>', true) => findings.deviation("HD-23", format!("the data type {text:?} has a byte order without a meaning")),
         ('|', false) if matches!(kind, 'i' | 'u' | 'f' | 'c' | 'U' | 'M' | 'm') => {
-            notes.odd("HD-23", format!("the data type {text:?} has no byte order; little-endian is taken"));
+            findings.deviation("HD-23", format!("the data type {text:?} has no byte order; little-endian is taken"));
         }
         _ => {}
     }
     if matches!(kind, 'M' | 'm') && size == "8" {
-        notes.odd("VM-29", format!("the data type {text:?} has no unit"));
+        findings.deviation("VM-29", format!("the data type {text:?} has no unit"));
     }
 }
 
 /// Spellings of a fill value beside those of the specification.
-fn fill_v2(dtype: &str, fill: &Value, notes: &mut Notes) {
+fn fill_v2(dtype: &str, fill: &Value, findings: &mut Findings) {
     let kind = dtype.chars().nth(1).filter(|_| !dtype.contains("float") && !dtype.contains("int")).unwrap_or(' ');
     if has_non_finite(fill) {
-        notes.odd("VM-62", format!("the fill value is the bare token {}", brief(fill)));
+        findings.deviation("VM-62", format!("the fill value is the bare token {}", brief(fill)));
         return;
     }
     let id = match (kind, fill) {
         ('f' | 'c', Value::Null) => {
-            return notes.remark("HD-13", "the fill value is null: missing chunks read as 0; the writer may have meant NaN");
+            return findings.info("HD-13", "the fill value is null: missing chunks read as 0; the writer may have meant NaN");
         }
         (_, Value::Null) => return,
         (_, Value::Array(items)) if items.len() == 1 => "HD-12",
@@ -184,7 +186,7 @@ fn fill_v2(dtype: &str, fill: &Value, notes: &mut Notes) {
         ('S' | 'V' | 'U' | 'O' | 'a', Value::Number(_)) => "HD-12",
         _ => return,
     };
-    notes.odd(id, format!("the fill value {} of {dtype:?} is not as the specification writes it", brief(fill)));
+    findings.deviation(id, format!("the fill value {} of {dtype:?} is not as the specification writes it", brief(fill)));
 }
 
 fn is_float_v2(value: &Value) -> bool {
@@ -223,48 +225,48 @@ const CODECS_V2: &[(&str, &[&str])] = &[
     ("vlen-array", &["dtype"]),
 ];
 
-fn codec_v2(codec: &Map, notes: &mut Notes) {
+fn codec_v2(codec: &Map, findings: &mut Findings) {
     let Some(id) = codec.get("id").and_then(Value::as_str) else { return };
     if let Some((_, known)) = CODECS_V2.iter().find(|(name, _)| *name == id) {
         for name in codec.keys().filter(|name| *name != "id" && !known.contains(&name.as_str())) {
-            notes.odd("HD-14", format!("the unknown member {name:?} of the codec {id:?} is ignored"));
+            findings.deviation("HD-14", format!("the unknown member {name:?} of the codec {id:?} is ignored"));
         }
     }
     if id == "blosc" && codec.get("shuffle").and_then(Value::as_i64) == Some(-1) {
-        notes.odd("HD-15", "the blosc shuffle -1 is decided by the writer; the stored bytes say how");
+        findings.deviation("HD-15", "the blosc shuffle -1 is decided by the writer; the stored bytes say how");
     }
     let numeric = ["level", "clevel", "blocksize", "shuffle", "elementsize", "keepbits", "digits", "acceleration", "preset"];
     for (name, value) in codec.iter().filter(|(name, value)| value.is_string() && numeric.contains(&name.as_str())) {
-        notes.odd("HD-14", format!("the number {} of the codec {id:?}, {name:?}, is written as a text", brief(value)));
+        findings.deviation("HD-14", format!("the number {} of the codec {id:?}, {name:?}, is written as a text", brief(value)));
     }
 }
 
 /// What both kinds of v3 nodes have.
-fn node_v3(document: &Map, notes: &mut Notes) {
+fn node_v3(document: &Map, findings: &mut Findings) {
     match document.get("attributes") {
-        Some(Value::Null) => notes.odd("HD-31", "\"attributes\" is null and taken as empty"),
-        Some(Value::Object(attributes)) => notes.0.extend(in_attributes(attributes)),
+        Some(Value::Null) => findings.deviation("HD-31", "\"attributes\" is null and taken as empty"),
+        Some(Value::Object(attributes)) => findings.0.extend(in_attributes(attributes)),
         _ => {}
     }
     if !document.contains_key("node_type") {
-        notes.odd("HD-51", "\"node_type\" is missing; a document with a shape is an array's");
+        findings.deviation("HD-51", "\"node_type\" is missing; a document with a shape is an array's");
     }
 }
 
-fn group_v3(document: &Map, notes: &mut Notes) {
-    node_v3(document, notes);
+fn group_v3(document: &Map, findings: &mut Findings) {
+    node_v3(document, findings);
     match document.get(CONSOLIDATED) {
         None => {}
         Some(Value::Object(object)) => match (object.get("kind"), object.get("metadata")) {
-            (None, _) => notes.odd("HD-30", "the consolidated metadata have no \"kind\"; \"inline\" is taken"),
+            (None, _) => findings.deviation("HD-30", "the consolidated metadata have no \"kind\"; \"inline\" is taken"),
             (Some(kind), _) if kind.as_str() != Some("inline") => {
                 let text = format!("consolidated metadata of the kind {} are ignored", brief(kind));
-                notes.0.push(Note::new(Weight::Warning, "HD-30", text));
+                findings.0.push(Finding::new(Severity::Warning, "HD-30", text));
             }
             (_, Some(Value::Object(_))) => {}
-            _ => notes.odd("HD-30", "the consolidated metadata hold no \"metadata\" and are ignored"),
+            _ => findings.deviation("HD-30", "the consolidated metadata hold no \"metadata\" and are ignored"),
         },
-        Some(other) => notes.odd("HD-30", format!("the consolidated metadata are {} and are ignored", brief(other))),
+        Some(other) => findings.deviation("HD-30", format!("the consolidated metadata are {} and are ignored", brief(other))),
     }
 }
 
@@ -278,22 +280,24 @@ const TYPE_ALIASES: &[(&str, &str)] = &[
     ("raw_bytes", "r*"),
 ];
 
-fn array_v3(document: &Map, notes: &mut Notes) {
-    node_v3(document, notes);
+fn array_v3(document: &Map, findings: &mut Findings) {
+    node_v3(document, findings);
     for name in ["dimension_names", "storage_transformers"] {
         if document.get(name).is_some_and(Value::is_null) {
-            notes.odd("HD-32", format!("{name:?} is null and taken as missing"));
+            findings.deviation("HD-32", format!("{name:?} is null and taken as missing"));
         }
     }
     let data_type = document.get("data_type").and_then(name_of).unwrap_or_default();
     if let Some((alias, name)) = TYPE_ALIASES.iter().find(|(alias, _)| *alias == data_type) {
-        notes.0.push(Note::new(Weight::Warning, "HD-36", format!("the data type {alias:?} is another name of {name:?}")));
+        findings.0.push(Finding::new(Severity::Warning, "HD-36", format!("the data type {alias:?} is another name of {name:?}")));
     }
-    fill_v3(data_type, document.get("fill_value").unwrap_or(&Value::Bool(false)), notes);
-    key_encoding(document.get("chunk_key_encoding"), notes);
+    fill_v3(data_type, document.get("fill_value").unwrap_or(&Value::Bool(false)), findings);
+    key_encoding(document.get("chunk_key_encoding"), findings);
     match document.get("codecs") {
-        Some(Value::Array(codecs)) if codecs.is_empty() => notes.odd("HD-35", "\"codecs\" is empty; the elements are taken as they are"),
-        Some(Value::Array(codecs)) => codecs.iter().for_each(|codec| codec_v3(codec, notes)),
+        Some(Value::Array(codecs)) if codecs.is_empty() => {
+            findings.deviation("HD-35", "\"codecs\" is empty; the elements are taken as they are")
+        }
+        Some(Value::Array(codecs)) => codecs.iter().for_each(|codec| codec_v3(codec, findings)),
         _ => {}
     }
 }
@@ -303,9 +307,9 @@ fn name_of(extension: &Value) -> Option<&str> {
     extension.as_str().or_else(|| extension.get("name")?.as_str())
 }
 
-fn fill_v3(data_type: &str, fill: &Value, notes: &mut Notes) {
+fn fill_v3(data_type: &str, fill: &Value, findings: &mut Findings) {
     if has_non_finite(fill) {
-        return notes.odd("HD-40", format!("the fill value is the bare token {}", brief(fill)));
+        return findings.deviation("HD-40", format!("the fill value is the bare token {}", brief(fill)));
     }
     let digits = match data_type {
         "float16" => 4,
@@ -329,51 +333,51 @@ fn fill_v3(data_type: &str, fill: &Value, notes: &mut Notes) {
         (_, value) => !is_usual(value),
     };
     if odd {
-        notes.odd("HD-40", format!("the fill value {} of {data_type} is not as the specification writes it", brief(fill)));
+        findings.deviation("HD-40", format!("the fill value {} of {data_type} is not as the specification writes it", brief(fill)));
     }
 }
 
-fn key_encoding(value: Option<&Value>, notes: &mut Notes) {
+fn key_encoding(value: Option<&Value>, findings: &mut Findings) {
     let Some(Value::Object(object)) = value else { return };
     if object.contains_key("separator") {
-        notes.odd("HD-42", "the separator of the chunk keys stands beside the name of the encoding");
+        findings.deviation("HD-42", "the separator of the chunk keys stands beside the name of the encoding");
     }
     if object.get("configuration").is_some_and(Value::is_null) {
-        notes.odd("HD-42", "the configuration of the chunk keys is null");
+        findings.deviation("HD-42", "the configuration of the chunk keys is null");
     }
 }
 
-fn codec_v3(codec: &Value, notes: &mut Notes) {
+fn codec_v3(codec: &Value, findings: &mut Findings) {
     let Some(name) = name_of(codec) else { return };
     let configuration = codec.get("configuration");
     let member = |member: &str| configuration.and_then(|c| c.get(member));
     if configuration.is_some_and(Value::is_null) {
-        notes.odd("HD-33", format!("the configuration of the codec {name:?} is null"));
+        findings.deviation("HD-33", format!("the configuration of the codec {name:?} is null"));
     }
     if name == "endian" {
-        notes.odd("HD-35", "the codec \"endian\" is \"bytes\" by now");
+        findings.deviation("HD-35", "the codec \"endian\" is \"bytes\" by now");
     }
     if name.starts_with("numcodecs.") || name.starts_with("https://") || name.starts_with("zarrs.") {
-        notes.0.push(Note::new(Weight::Warning, "HD-37", format!("the codec {name:?} has a name of one writer's own")));
+        findings.0.push(Finding::new(Severity::Warning, "HD-37", format!("the codec {name:?} has a name of one writer's own")));
     }
     let missing = |members: &[&str]| members.iter().any(|m| member(m).is_none());
     match name {
         "blosc" if !member("shuffle").is_some_and(Value::is_string) => {
-            notes.odd("HD-38", "\"shuffle\" of blosc is no text; the bytes say it")
+            findings.deviation("HD-38", "\"shuffle\" of blosc is no text; the bytes say it")
         }
         "blosc" if member("typesize").is_none() && member("shuffle").and_then(Value::as_str) != Some("noshuffle") => {
-            notes.odd("HD-38", "\"typesize\" of blosc is missing; the stored bytes say it");
+            findings.deviation("HD-38", "\"typesize\" of blosc is missing; the stored bytes say it");
         }
-        "zstd" if missing(&["level", "checksum"]) => notes.odd("HD-39", "a parameter of zstd is missing"),
-        "gzip" if missing(&["level"]) => notes.odd("HD-39", "\"level\" of gzip is missing"),
+        "zstd" if missing(&["level", "checksum"]) => findings.deviation("HD-39", "a parameter of zstd is missing"),
+        "gzip" if missing(&["level"]) => findings.deviation("HD-39", "\"level\" of gzip is missing"),
         "transpose" if member("order").is_some_and(Value::is_string) => {
-            notes.odd("HD-33", "the order of transpose is a letter, as before the final version 3");
+            findings.deviation("HD-33", "the order of transpose is a letter, as before the final version 3");
         }
         _ => {}
     }
     for list in ["codecs", "index_codecs"] {
         for inner in member(list).and_then(Value::as_array).into_iter().flatten() {
-            codec_v3(inner, notes);
+            codec_v3(inner, findings);
         }
     }
 }
@@ -386,8 +390,8 @@ mod tests {
         json::parse_object(text.as_bytes(), 1 << 20).unwrap()
     }
 
-    fn ids(notes: &[Note]) -> Vec<&str> {
-        notes.iter().map(|n| n.id).collect()
+    fn ids(findings: &[Finding]) -> Vec<&str> {
+        findings.iter().map(|n| n.id).collect()
     }
 
     /// The ids for a document in which one member is replaced, or removed where the value is empty.

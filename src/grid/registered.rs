@@ -7,7 +7,7 @@ use crate::registry::{Registry, intern};
 use std::sync::{Arc, Weak};
 
 /// The functions of an encoding. `configuration` is an object of JSON.
-pub trait Calls: Send + Sync {
+pub trait KeyCalls: Send + Sync {
     /// Whether any thread may call them.
     fn any_thread(&self) -> bool;
     /// Whether the program understands a configuration.
@@ -20,34 +20,34 @@ pub trait Calls: Send + Sync {
 
 /// A registered encoding with a configuration: kept for ever, so that a [`KeyEncoding`](super::key::KeyEncoding) stays a value. Its
 /// functions are kept by the registration and by open arrays.
-pub struct Own {
+pub struct RegisteredKeys {
     name: &'static str,
     configuration: &'static str,
-    calls: Weak<dyn Calls>,
+    calls: Weak<dyn KeyCalls>,
 }
 
-impl std::fmt::Debug for Own {
+impl std::fmt::Debug for RegisteredKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} {}", self.name, self.configuration)
     }
 }
 
-impl PartialEq for Own {
-    fn eq(&self, other: &Own) -> bool {
+impl PartialEq for RegisteredKeys {
+    fn eq(&self, other: &RegisteredKeys) -> bool {
         std::ptr::eq(self, other)
     }
 }
 
-impl Eq for Own {}
+impl Eq for RegisteredKeys {}
 
 /// The registered encodings.
-static ENCODINGS: Lazy<Registry<Arc<dyn Calls>>> = Lazy::new(Registry::default);
+static ENCODINGS: Lazy<Registry<Arc<dyn KeyCalls>>> = Lazy::new(Registry::default);
 
 /// Those that were ever used.
-static USED: Lazy<ForkPreserved<Vec<&'static Own>>> = Lazy::new(ForkPreserved::default);
+static USED: Lazy<ForkPreserved<Vec<&'static RegisteredKeys>>> = Lazy::new(ForkPreserved::default);
 
 /// Registers an encoding.
-pub fn register(name: &str, calls: Arc<dyn Calls>, replace: bool) -> Result<()> {
+pub fn register(name: &str, calls: Arc<dyn KeyCalls>, replace: bool) -> Result<()> {
     if matches!(name, "default" | "v2" | "zarrs.default_suffix") {
         bail!(Exists, "the chunk key encoding {name:?} is built in and cannot be replaced");
     }
@@ -60,23 +60,23 @@ pub fn unregister(name: &str) -> bool {
 }
 
 /// The encoding of that name with that configuration, which the program checks; `None` if none is registered.
-pub fn find(name: &str, configuration: impl FnOnce() -> String) -> Result<Option<&'static Own>> {
+pub fn find(name: &str, configuration: impl FnOnce() -> String) -> Result<Option<&'static RegisteredKeys>> {
     let Some(calls) = ENCODINGS.get().find("", name) else { return Ok(None) };
     let configuration = configuration();
     calls.check(&configuration)?;
     let weak = Arc::downgrade(&*calls);
     let (name, configuration) = (intern(name), intern(&configuration));
-    let same = |own: &Own| own.name == name && own.configuration == configuration && Weak::ptr_eq(&own.calls, &weak);
+    let same = |own: &RegisteredKeys| own.name == name && own.configuration == configuration && Weak::ptr_eq(&own.calls, &weak);
     let used = USED.get();
     if let Some(known) = used.read(|all| all.iter().find(|own| same(own)).copied()) {
         return Ok(Some(known));
     }
-    let fresh: &'static Own = Box::leak(Box::new(Own { name, configuration, calls: weak }));
+    let fresh: &'static RegisteredKeys = Box::leak(Box::new(RegisteredKeys { name, configuration, calls: weak }));
     used.write(|all| all.push(fresh));
     Ok(Some(fresh))
 }
 
-impl Own {
+impl RegisteredKeys {
     /// The name.
     pub fn name(&self) -> &'static str {
         self.name
@@ -88,7 +88,7 @@ impl Own {
     }
 
     /// The program's functions.
-    pub fn calls(&self) -> Result<Arc<dyn Calls>> {
+    pub fn calls(&self) -> Result<Arc<dyn KeyCalls>> {
         self.calls.upgrade().ok_or_else(|| err!(Unsupported, "the chunk key encoding {:?} is registered no more", self.name))
     }
 

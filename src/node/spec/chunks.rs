@@ -1,0 +1,194 @@
+//! The chunks of what to create: as they are set, or suggested.
+
+use super::Spec;
+use crate::counting;
+use crate::error::{Result, bail};
+use crate::grid::Grid;
+use crate::grid::rectilinear::{Extents, Runs};
+use crate::limits::Dims;
+use crate::metadata::{json, v3_grid};
+
+/// The approximate number of bytes in a suggested chunk.
+const SUGGESTED_BYTES: u128 = 1 << 20;
+
+impl Spec {
+    /// The shape of a chunk (of a shard, with inner chunks).
+    pub fn set_chunks(&mut self, chunks: &[u64]) -> Result<()> {
+        self.chunks = Some(self.check_chunks(chunks).map_err(|e| e.at_field("chunks"))?);
+        self.extents.clear();
+        Ok(())
+    }
+
+    /// The extents of the chunks along dimension `dim`, one after the other; in all at least the array's length there. Other
+    /// dimensions keep theirs, of `set_chunks` (before this) or suggested. Equal ones along every dimension make a regular grid, others
+    /// a rectilinear one, which v3 has.
+    pub fn set_chunk_extents(&mut self, dim: usize, extents: &[u64]) -> Result<()> {
+        let extents = self.check_extents(dim, extents).map_err(|e| e.at_field("chunks"))?;
+        self.extents.retain(|(d, _)| *d != dim);
+        self.extents.push((dim, extents));
+        Ok(())
+    }
+
+    /// The chunks as `chunk_shapes` of a rectilinear grid has them: for each dimension an integer, or a list of extents and of pairs
+    /// `[extent, count]`.
+    pub fn set_chunks_json(&mut self, text: &str) -> Result<()> {
+        let grid = json::parse_text(text).and_then(|v| v3_grid::rectilinear_grid(&v, &self.shape)).map_err(|e| e.at_field("chunks"))?;
+        self.set_grid(&grid);
+        Ok(())
+    }
+
+    pub(super) fn set_grid(&mut self, grid: &Grid) {
+        self.chunks = Some(grid.largest(&self.shape));
+        self.extents = match grid {
+            Grid::Regular { .. } => Vec::new(),
+            Grid::Rectilinear { extents } => extents.iter().cloned().enumerate().collect(),
+        };
+    }
+
+    /// Sets suggested chunks, and says why these.
+    pub fn suggest(&mut self) -> Result<String> {
+        self.need_shape()?;
+        let item = self.data_type.size();
+        let chunks = suggested(&self.shape, item);
+        let text = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
+        let bytes = product(&chunks).saturating_mul(item as u128);
+        let count = self.shape.iter().zip(&chunks).map(|(&n, &c)| u128::from(n.div_ceil(c))).fold(1, u128::saturating_mul);
+        let why = format!(
+            "chunks of [{}] {}: {bytes} bytes each, {count} of them; the longest dimensions of [{}] were halved until a chunk has at most {SUGGESTED_BYTES} bytes",
+            text(&chunks),
+            self.data_type.name(),
+            text(&self.shape),
+        );
+        self.chunks = Some(chunks);
+        self.extents.clear();
+        self.inner_chunks = None;
+        Ok(why)
+    }
+
+    /// Whether the chunks are to be suggested.
+    pub(in crate::node) fn leaves_chunks(&self) -> bool {
+        !self.chunks_are_set() && self.inner_chunks.is_none()
+    }
+
+    pub(super) fn chunks_are_set(&self) -> bool {
+        self.chunks.is_some() || !self.extents.is_empty()
+    }
+
+    pub(super) fn has_listed_extents(&self) -> bool {
+        self.extents.iter().any(|(_, e)| matches!(e, Extents::Listed(_)))
+    }
+
+    pub(super) fn grid(&self) -> Result<Grid> {
+        let chunks = self.chunks.clone().unwrap_or_else(|| self.suggested_beside());
+        let mut all: Vec<Extents> = chunks.into_iter().map(Extents::Repeat).collect();
+        for (d, extents) in &self.extents {
+            all[*d] = extents.clone();
+        }
+        Grid::rectilinear(all)
+    }
+
+    /// Suggested chunks, where the extents along some dimensions are given.
+    fn suggested_beside(&self) -> Dims {
+        let (mut shape, mut item) = (self.shape.clone(), self.data_type.size());
+        for (d, extents) in &self.extents {
+            let largest = extents.within(self.shape[*d]).max().unwrap_or(1);
+            shape[*d] = 1;
+            item = usize::try_from(largest).map_or(usize::MAX, |n| item.saturating_mul(n));
+        }
+        suggested(&shape, item)
+    }
+
+    fn check_extents(&self, dim: usize, extents: &[u64]) -> Result<Extents> {
+        let Some(&length) = self.shape.get(dim) else {
+            bail!(Bounds, "{} of an array of rank {}", counting::dimension(dim, self.rank()), self.rank())
+        };
+        let mut list = Runs::new();
+        for (i, &extent) in extents.iter().enumerate() {
+            if extent == 0 {
+                bail!(
+                    Argument,
+                    "extent {} along {} is 0, expected at least 1",
+                    counting::position(i as i64),
+                    counting::dimension(dim, self.rank())
+                );
+            }
+            list.push(extent, 1)?;
+        }
+        if extents.is_empty() || self.shape_is_set && list.end() < length {
+            bail!(
+                Argument,
+                "the extents along {} add up to {}, expected at least its length {length}",
+                counting::dimension(dim, self.rank()),
+                list.end()
+            );
+        }
+        let mut runs = list.iter();
+        match (runs.next(), runs.next()) {
+            (Some((extent, _)), None) => Ok(Extents::Repeat(extent)),
+            _ => {
+                drop(runs);
+                Ok(Extents::Listed(list))
+            }
+        }
+    }
+
+    pub(super) fn check_chunks(&self, chunks: &[u64]) -> Result<Dims> {
+        if chunks.len() != self.rank() {
+            bail!(Rank, "found {} extents, expected {}, one for each dimension", chunks.len(), self.rank());
+        }
+        match chunks.iter().position(|&c| c == 0 || c > i64::MAX as u64) {
+            Some(d) => bail!(Argument, "{} is {}, expected 1 to 2^63 - 1", counting::dimension(d, chunks.len()), chunks[d]),
+            None => Ok(Dims::from_slice(chunks)),
+        }
+    }
+}
+
+fn product(dims: &[u64]) -> u128 {
+    dims.iter().map(|&n| u128::from(n)).fold(1, u128::saturating_mul)
+}
+
+/// The whole shape, its longest dimensions halved until a chunk has at most about 1 MiB. The first dimension of length 0, which is there to be
+/// appended to, gets as many of what is beside it as fit into 1 MiB: a power of two; further ones get 1.
+pub(in crate::node) fn suggested(shape: &[u64], item: usize) -> Dims {
+    let mut chunk: Dims = shape.iter().map(|&n| n.max(1)).collect();
+    while product(&chunk).saturating_mul(item as u128) > SUGGESTED_BYTES {
+        // The first of equals: elements along the last dimension are adjacent in memory.
+        let longest = chunk.iter().copied().max().unwrap_or(1);
+        match chunk.iter_mut().find(|c| **c == longest) {
+            Some(c) if *c > 1 => *c = c.div_ceil(2),
+            _ => break,
+        }
+    }
+    if let Some(grows) = shape.iter().position(|&n| n == 0) {
+        let step = product(&chunk).saturating_mul(item.max(1) as u128);
+        let fit = u64::try_from(SUGGESTED_BYTES / step).unwrap_or(1);
+        chunk[grows] = fit.checked_ilog2().map_or(1, |n| 1 << n);
+    }
+    chunk
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_suggested_by_halving() {
+        let cases: &[(&[u64], usize, &[u64])] = &[
+            (&[], 8, &[]),
+            (&[0, 64, 64], 8, &[32, 64, 64]),
+            (&[64, 0, 96], 4, &[64, 32, 96]),
+            (&[0, 0], 4, &[1 << 18, 1]),
+            (&[0, 1 << 10, 1 << 10], 8, &[1, 256, 512]),
+            (&[0], 8, &[1 << 17]),
+            (&[100, 64, 64], 8, &[50, 32, 64]),
+            (&[10], 8, &[10]),
+            (&[1 << 40], 1, &[1 << 20]),
+            (&[1024, 1024], 4, &[512, 512]),
+        ];
+        for (shape, item, want) in cases {
+            assert_eq!(suggested(shape, *item).as_slice(), *want, "{shape:?}");
+        }
+        let huge = suggested(&[i64::MAX as u64; 64], 16);
+        assert!(product(&huge) * 16 <= SUGGESTED_BYTES && huge.iter().all(|&c| c >= 1));
+    }
+}

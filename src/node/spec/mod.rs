@@ -1,0 +1,648 @@
+//! What to create: a builder of array metadata. Settings are kept as they are given; `resolve` turns them into the model and the document
+//! of the format that is asked for, or that of the enclosing group.
+
+mod chunks;
+mod codecs;
+mod convert_fill;
+mod like;
+mod resolve;
+
+use super::codec_edit;
+use super::compression::Compression;
+use crate::counting;
+use crate::dtype::fill::Fill;
+use crate::dtype::resolve::default_scalar;
+use crate::dtype::{ByteOrder, DataType, ElementType};
+use crate::error::{Result, bail, err};
+use crate::grid::key::{KeyEncoding, Separator};
+use crate::grid::rectilinear::Extents;
+use crate::limits::{self, Dims};
+use crate::metadata::extension::Extension;
+use crate::metadata::json::{self, brief};
+use crate::metadata::{Format, Map, Order, Value, v3, v3_grid};
+pub(super) use chunks::suggested;
+use convert_fill::convert_fill;
+pub(super) use convert_fill::converted_fill;
+pub(super) use resolve::v2_unnamed;
+
+/// What array to create. Without further settings: chunks of about 1 MiB, zstd, fill value 0, zarr_format 3 (or that of the
+/// enclosing group).
+#[derive(Clone, Debug)]
+pub struct Spec {
+    data_type: DataType,
+    /// Zeros until it is set.
+    shape: Dims,
+    shape_is_set: bool,
+    format: Option<Format>,
+    chunks: Option<Dims>,
+    /// Extents that `chunks` does not say, for each dimension that has them.
+    extents: Vec<(usize, Extents)>,
+    inner_chunks: Option<Dims>,
+    fill: FillSetting,
+    /// Whether the fill value was set, or is that of the type.
+    fill_is_set: bool,
+    dimension_names: Option<Vec<Option<String>>>,
+    order: Order,
+    byte_order: ByteOrder,
+    keys: Option<KeyEncoding>,
+    separator: Option<Separator>,
+    /// v3: the whole list.
+    codecs: Option<Vec<Extension>>,
+    compression: Compression,
+    /// v2.
+    filters: Option<Vec<Extension>>,
+    attributes: Map,
+    /// The document that the settings come from, for its members that are not settings.
+    document: Map,
+    /// The codecs are those of an array that is copied: a setting changes one thing in the list, instead of contradicting it.
+    loose: bool,
+    /// v3: further members.
+    members: Map,
+}
+
+#[derive(Clone, Debug)]
+enum FillSetting {
+    Element(Fill),
+    /// As in a document, to be read by the rules of the format.
+    Json(Value),
+}
+
+impl Spec {
+    /// An array of that type and shape.
+    pub fn new(data_type: DataType, shape: &[u64]) -> Result<Spec> {
+        limits::check_rank(shape.len()).map_err(|e| e.at_field("shape"))?;
+        if let Some(d) = shape.iter().position(|&n| n > i64::MAX as u64) {
+            return Err(err!(Limit, "{} is {}, the limit is 2^63 - 1", counting::dimension(d, shape.len()), shape[d]).at_field("shape"));
+        }
+        limits::element_count(shape).map_err(|e| e.at_field("shape"))?;
+        if matches!(data_type, DataType::Chars(_)) {
+            bail!(Type, "{} exists in memory only; an array has null_terminated_bytes", data_type.name());
+        }
+        // Structs are stored without gaps. Fields that are all in one order are so in this host's, and stored in the other.
+        let mut data_type = data_type.packed()?;
+        let byte_order = data_type.field_order().unwrap_or(ByteOrder::NATIVE);
+        if data_type.field_order().is_some() {
+            data_type = data_type.native();
+        }
+        Ok(Spec {
+            data_type,
+            shape: Dims::from_slice(shape),
+            shape_is_set: true,
+            format: None,
+            chunks: None,
+            extents: Vec::new(),
+            inner_chunks: None,
+            fill: FillSetting::Element(default_scalar(data_type)),
+            fill_is_set: false,
+            dimension_names: None,
+            order: Order::C,
+            byte_order,
+            keys: None,
+            separator: None,
+            codecs: None,
+            compression: Compression::new(),
+            filters: None,
+            attributes: Map::new(),
+            document: Map::new(),
+            loose: false,
+            members: Map::new(),
+        })
+    }
+
+    /// Makes a spec of an array of that type and rank, whose shape is set later.
+    pub fn without_shape(data_type: DataType, rank: usize) -> Result<Spec> {
+        limits::check_rank(rank).map_err(|e| e.at_field("shape"))?;
+        Ok(Spec { shape_is_set: false, ..Spec::new(data_type, &vec![0; rank])? })
+    }
+
+    /// The lengths of the dimensions, as many as there are.
+    pub fn set_shape(&mut self, shape: &[u64]) -> Result<()> {
+        if shape.len() != self.rank() {
+            let e = err!(Rank, "found {} dimensions, expected {}", shape.len(), self.rank());
+            return Err(e.at_field("shape"));
+        }
+        for (dim, extents) in &self.extents {
+            if let Extents::Listed(list) = extents
+                && list.end() < shape[*dim]
+            {
+                let e = err!(Argument, "dimension {dim} is {}, the extents of its chunks add up to {}", shape[*dim], list.end());
+                return Err(e.at_field("shape"));
+            }
+        }
+        self.shape = Spec::new(self.data_type, shape)?.shape;
+        self.shape_is_set = true;
+        Ok(())
+    }
+
+    fn need_shape(&self) -> Result<()> {
+        if self.shape_is_set { Ok(()) } else { Err(err!(State, "the specification has no shape: give it one").at_field("shape")) }
+    }
+
+    /// Whether the shape was set.
+    pub fn has_shape(&self) -> bool {
+        self.shape_is_set
+    }
+
+    /// Returns the type of the elements in memory.
+    pub fn data_type(&self) -> DataType {
+        self.data_type.native()
+    }
+
+    /// The version, where it is said.
+    pub fn format(&self) -> Option<Format> {
+        self.format
+    }
+
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Version 2 or 3. Without: that of the enclosing group, else 3.
+    pub fn set_format(&mut self, format: Format) -> Result<()> {
+        self.format = Some(format);
+        Ok(())
+    }
+
+    /// The list of an array that is copied, to be changed.
+    fn loose_codecs(&mut self) -> Option<Vec<Extension>> {
+        if self.loose { self.codecs.take() } else { None }
+    }
+
+    /// The type of the elements. The fill value is converted; where it does not fit, it becomes the type's own.
+    pub fn set_data_type(&mut self, data_type: DataType) -> Result<()> {
+        let fresh = Spec::new(data_type, &self.shape)?;
+        let (old, new) = (self.data_type.native(), fresh.data_type.native());
+        if let FillSetting::Element(fill) = &self.fill
+            && old != new
+        {
+            self.fill = converted_fill(fill, old, new).map_or(fresh.fill, FillSetting::Element);
+        }
+        self.data_type = fresh.data_type;
+        if old.is_variable() != new.is_variable() && self.filters.as_ref().is_some_and(|filters| filters.len() == 1) {
+            // The codec of objects, or none.
+            self.filters = Some(self.variable_codec()?.into_iter().collect());
+        }
+        if let Some(list) = self.loose_codecs() {
+            let serial = self.variable_codec()?.unwrap_or_else(|| Extension::new("bytes", Map::new()));
+            self.codecs = Some(codec_edit::for_type(list, (old, new), self.byte_order, serial)?);
+        }
+        Ok(())
+    }
+
+    /// The fill value: one native element of type `data_type`, converted to the array's; one that does not fit is an error
+    /// of kind `Range`.
+    pub fn set_fill(&mut self, data_type: DataType, element: &[u8]) -> Result<()> {
+        let fill = convert_fill(data_type, element, self.data_type.native().in_memory()).map_err(|e| e.at_field("fill_value"))?;
+        self.fill = FillSetting::Element(fill);
+        self.fill_is_set = true;
+        Ok(())
+    }
+
+    /// The fill value as in a document: `"NaN"`, `"0x7fc00001"`, `[0, 1]`, null (v2).
+    pub fn set_fill_json(&mut self, text: &str) -> Result<()> {
+        let value = json::parse_text(text).map_err(|e| e.at_field("fill_value"))?;
+        let v3 = self.read_fill(&value, Format::V3);
+        let read = match self.format {
+            Some(Format::V3) => v3,
+            Some(Format::V2) => self.read_fill(&value, Format::V2),
+            None => v3.or_else(|e| self.read_fill(&value, Format::V2).map_err(|_| e)),
+        };
+        read?;
+        self.fill = FillSetting::Json(value);
+        self.fill_is_set = true;
+        Ok(())
+    }
+
+    /// A name or `None` for each dimension. In v2 they become the attribute `_ARRAY_DIMENSIONS`, which has no place for
+    /// unnamed ones beside named ones.
+    pub fn set_dimension_names(&mut self, names: Vec<Option<String>>) -> Result<()> {
+        if names.len() != self.rank() {
+            let e = err!(Rank, "found {} names, expected {}, one for each dimension", names.len(), self.rank());
+            return Err(e.at_field("dimension_names"));
+        }
+        self.dimension_names = Some(names);
+        Ok(())
+    }
+
+    /// How the indices of a chunk become its key: v2 has `KeyEncoding::V2` only.
+    pub fn set_key_encoding(&mut self, keys: KeyEncoding) -> Result<()> {
+        self.keys = Some(keys);
+        Ok(())
+    }
+
+    /// Sets the separator between the indices of a chunk's key. Default: `/` in v3, `.` in v2.
+    pub fn set_separator(&mut self, separator: Separator) -> Result<()> {
+        self.separator = Some(separator);
+        Ok(())
+    }
+
+    /// A member as in a document: `codecs`, `compressor`, `filters`; of v3 also `storage_transformers`, `chunk_key_encoding`, one that a program has registered, or
+    /// one with `"must_understand": false`.
+    pub fn set_member_json(&mut self, name: &str, text: &str) -> Result<()> {
+        match name {
+            "codecs" => return self.set_codecs_json(text),
+            "compressor" => return self.set_compressor_json(text),
+            "filters" => return self.set_filters_json(text),
+            _ => {}
+        }
+        let value = json::parse_text(text).map_err(|e| e.at_field(name))?;
+        if name == "chunk_key_encoding" {
+            self.keys = Some(v3_grid::key_encoding(&value).map_err(|e| e.at_field(name))?);
+            return Ok(());
+        }
+        v3::check_further_member(name, &value)?;
+        self.members.insert(name.into(), value);
+        Ok(())
+    }
+
+    /// The attributes: an object.
+    pub fn set_attributes_json(&mut self, text: &str) -> Result<()> {
+        // Bare NaN and infinities are refused when the array is created, unless the context allows them.
+        match json::parse_given(text).map_err(|e| e.at_field("attributes"))? {
+            Value::Object(attributes) => self.attributes = attributes,
+            other => return Err(err!(Type, "found {}, expected an object", brief(&other)).at_field("attributes")),
+        }
+        Ok(())
+    }
+
+    /// The lengths of the dimensions.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Whether a fill value was set.
+    pub(super) fn fill_is_set(&self) -> bool {
+        self.fill_is_set
+    }
+
+    /// Adds an attribute to those that are set.
+    pub(super) fn insert_attribute(&mut self, name: &str, value: Value) {
+        self.attributes.insert(name.into(), value);
+    }
+
+    fn read_fill(&self, value: &Value, format: Format) -> Result<Fill> {
+        let read = match format {
+            Format::V3 => Fill::from_json_v3(self.data_type.native(), value),
+            Format::V2 => Fill::from_json_v2(ElementType::new(self.data_type, self.byte_order), value),
+        };
+        read.map_err(|e| e.at_field("fill_value"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::metadata::v2;
+    use crate::node::{Shuffle, Zfp};
+
+    fn spec() -> Spec {
+        Spec::new(DataType::Float32, &[100, 64]).unwrap()
+    }
+
+    fn document(spec: &Spec) -> Map {
+        json::parse_object(spec.to_json().unwrap().as_bytes(), 1 << 20).unwrap()
+    }
+
+    #[test]
+    fn a_suggestion_is_set_and_explained() {
+        let mut s = Spec::new(DataType::Float64, &[100, 64, 64]).unwrap();
+        let why = s.suggest().unwrap();
+        assert!(why.contains("[50 x 32 x 64] float64: 819200 bytes each, 4 of them"), "{why}");
+        assert_eq!(s.chunks.unwrap().as_slice(), [50, 32, 64]);
+    }
+
+    #[test]
+    fn the_default_is_version_3_with_zstd() {
+        let d = document(&spec());
+        let codecs =
+            r#"[{"name":"bytes","configuration":{"endian":"little"}},{"name":"zstd","configuration":{"level":1,"checksum":false}}]"#;
+        assert_eq!(d["codecs"].to_string(), codecs);
+        assert_eq!(d["chunk_key_encoding"].to_string(), r#"{"name":"default","configuration":{"separator":"/"}}"#);
+        assert_eq!((d["zarr_format"].to_string(), d["attributes"].to_string()), ("3".into(), "{}".into()));
+    }
+
+    #[test]
+    fn compressors_have_the_form_of_their_format() {
+        let cases: &[(&str, Option<i32>, Format, &str)] = &[
+            ("zstd", Some(3), Format::V2, r#"{"id":"zstd","level":3}"#),
+            ("gzip", None, Format::V2, r#"{"id":"gzip","level":5}"#),
+            ("zlib", Some(9), Format::V2, r#"{"id":"zlib","level":9}"#),
+            ("blosc", None, Format::V2, r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}"#),
+            ("none", None, Format::V2, "null"),
+            ("gzip", Some(1), Format::V3, r#"{"name":"gzip","configuration":{"level":1}}"#),
+            (
+                "blosc",
+                Some(9),
+                Format::V3,
+                r#"{"name":"blosc","configuration":{"cname":"lz4","clevel":9,"shuffle":"shuffle","typesize":4,"blocksize":0}}"#,
+            ),
+        ];
+        for (name, level, format, want) in cases {
+            let mut s = spec();
+            s.set_compressor(name, *level).unwrap();
+            s.set_format(*format).unwrap();
+            let d = document(&s);
+            let got = if *format == Format::V2 { &d["compressor"] } else { &d["codecs"][1] };
+            assert_eq!(got.to_string(), *want);
+        }
+    }
+
+    /// Settings of compression, and the list or the members that the setters of JSON would have been given.
+    #[test]
+    fn compression_is_typed_in_both_formats() {
+        type Set = fn(&mut Spec) -> Result<()>;
+        const BYTES: &str = r#"{"name":"bytes","configuration":{"endian":"little"}}"#;
+        const ROUND: &str = r#"{"name":"numcodecs.bitround","configuration":{"keepbits":12}}"#;
+        const SHUFFLE: &str = r#"{"name":"numcodecs.shuffle","configuration":{"elementsize":4}}"#;
+        let cases: &[(Set, &[&str], &str, &str)] = &[
+            (
+                |s| s.set_compressor("lz4", None),
+                &[BYTES, r#"{"name":"numcodecs.lz4","configuration":{"acceleration":1}}"#],
+                "null",
+                r#"{"id":"lz4","acceleration":1}"#,
+            ),
+            (
+                |s| s.set_compressor("zlib", Some(2)),
+                &[BYTES, r#"{"name":"numcodecs.zlib","configuration":{"level":2}}"#],
+                "null",
+                r#"{"id":"zlib","level":2}"#,
+            ),
+            (
+                |s| s.set_compressor("bz2", None),
+                &[BYTES, r#"{"name":"numcodecs.bz2","configuration":{"level":5}}"#],
+                "null",
+                r#"{"id":"bz2","level":5}"#,
+            ),
+            (
+                |s| s.set_compressor("lzma", Some(1)),
+                &[BYTES, r#"{"name":"numcodecs.lzma","configuration":{"preset":1}}"#],
+                "null",
+                r#"{"id":"lzma","preset":1}"#,
+            ),
+            (
+                |s| s.set_compressor("pcodec", None),
+                &[r#"{"name":"numcodecs.pcodec","configuration":{"level":8}}"#],
+                "null",
+                r#"{"id":"pcodec","level":8}"#,
+            ),
+            (
+                |s| s.set_compressor("blosc:zstd", Some(3)).and(s.set_shuffle(Some(Shuffle::Bit))).and(s.set_keep_bits(Some(12))),
+                &[
+                    ROUND,
+                    BYTES,
+                    r#"{"name":"blosc","configuration":{"cname":"zstd","clevel":3,"shuffle":"bitshuffle","typesize":4,"blocksize":0}}"#,
+                ],
+                r#"[{"id":"bitround","keepbits":12}]"#,
+                r#"{"id":"blosc","cname":"zstd","clevel":3,"shuffle":2,"blocksize":0}"#,
+            ),
+            (
+                |s| s.set_shuffle(Some(Shuffle::Byte)).and(s.set_checksum(true)),
+                &[BYTES, SHUFFLE, r#"{"name":"zstd","configuration":{"level":1,"checksum":false}}"#, r#"{"name":"crc32c"}"#],
+                r#"[{"id":"shuffle","elementsize":4},{"id":"zstd","level":1}]"#,
+                r#"{"id":"crc32c","location":"end"}"#,
+            ),
+            (
+                |s| s.set_zfp(Zfp::Accuracy(0.5)),
+                &[r#"{"name":"numcodecs.zfpy","configuration":{"mode":4,"tolerance":0.5}}"#],
+                "null",
+                r#"{"id":"zfpy","mode":4,"tolerance":0.5}"#,
+            ),
+            (
+                |s| s.set_zfp(Zfp::Precision(20)),
+                &[r#"{"name":"numcodecs.zfpy","configuration":{"mode":3,"precision":20}}"#],
+                "null",
+                r#"{"id":"zfpy","mode":3,"precision":20}"#,
+            ),
+            (
+                |s| s.set_compressor("none", None).and(s.set_keep_bits(Some(12))),
+                &[ROUND, BYTES],
+                r#"[{"id":"bitround","keepbits":12}]"#,
+                "null",
+            ),
+        ];
+        for (set, v3, filters, compressor) in cases {
+            let mut typed = spec();
+            set(&mut typed).unwrap();
+            let codecs = format!("[{}]", v3.join(","));
+            let mut given = spec();
+            given.set_codecs_json(&codecs).unwrap();
+            assert_eq!(document(&typed), document(&given), "{codecs}");
+            typed.set_chunks(&[50, 64]).unwrap();
+            typed.set_inner_chunks(&[10, 32]).unwrap();
+            assert_eq!(document(&typed)["codecs"][0]["configuration"]["codecs"].to_string(), codecs);
+            let (mut typed, mut given) = (spec(), spec());
+            set(&mut typed).unwrap();
+            typed.set_format(Format::V2).unwrap();
+            given.set_filters_json(filters).unwrap();
+            given.set_compressor_json(compressor).unwrap();
+            assert_eq!(document(&typed), document(&given), "{filters} {compressor}");
+        }
+        let mut other = Spec::new(DataType::Int16, &[8]).unwrap();
+        other.set_zfp(Zfp::Reversible).unwrap();
+        assert_eq!(document(&other)["codecs"].to_string(), r#"[{"name":"zfp","configuration":{"mode":"reversible"}}]"#);
+        assert_eq!(other.set_keep_bits(Some(1)).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+
+    /// A copy's list changes in one place.
+    #[test]
+    fn typed_compression_changes_the_list_of_a_copy() {
+        let mut source = spec();
+        source.set_chunks(&[50, 64]).unwrap();
+        source.set_inner_chunks(&[10, 32]).unwrap();
+        source.set_compressor("blosc", None).unwrap();
+        let (meta, attributes) = source.resolve(None).unwrap();
+        let mut copy = Spec::like(&meta, attributes, None, &mut Vec::new()).unwrap();
+        let inner = |s: &Spec| {
+            let list = document(s)["codecs"][0]["configuration"]["codecs"].clone();
+            list.as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+        };
+        copy.set_shuffle(Some(Shuffle::Bit)).unwrap();
+        assert_eq!(document(&copy)["codecs"][0]["configuration"]["codecs"][1]["configuration"]["shuffle"].to_string(), "\"bitshuffle\"");
+        copy.set_keep_bits(Some(9)).unwrap();
+        copy.set_checksum(true).unwrap();
+        assert_eq!(inner(&copy), ["numcodecs.bitround", "bytes", "blosc", "crc32c"]);
+        copy.set_compressor("zstd", None).unwrap();
+        assert_eq!(copy.set_shuffle(Some(Shuffle::Bit)).unwrap_err().field(), Some("shuffle"));
+    }
+
+    #[test]
+    fn a_shape_may_come_later() {
+        let mut s = Spec::without_shape(DataType::Float32, 2).unwrap();
+        s.set_chunk_extents(0, &[3, 4]).unwrap();
+        let e = s.to_json().unwrap_err();
+        assert_eq!((e.kind(), e.field()), (ErrorKind::State, Some("shape")));
+        assert_eq!(s.suggest().unwrap_err().kind(), ErrorKind::State);
+        assert_eq!(s.set_shape(&[8, 5]).unwrap_err().field(), Some("shape"));
+        s.set_shape(&[7, 5]).unwrap();
+        assert_eq!(document(&s)["shape"].to_string(), "[7,5]");
+    }
+
+    #[test]
+    fn shards_hold_the_simple_chain() {
+        let mut s = spec();
+        s.set_chunks(&[50, 64]).unwrap();
+        s.set_inner_chunks(&[10, 32]).unwrap();
+        s.set_compressor("none", None).unwrap();
+        let d = document(&s);
+        let sharding = &d["codecs"][0]["configuration"];
+        assert_eq!(d["codecs"].as_array().unwrap().len(), 1);
+        assert_eq!(sharding["chunk_shape"].to_string(), "[10,32]");
+        assert_eq!(sharding["codecs"].to_string(), r#"[{"name":"bytes","configuration":{"endian":"little"}}]"#);
+        assert_eq!(sharding["index_codecs"][1].to_string(), r#"{"name":"crc32c"}"#);
+        s.set_inner_chunks(&[7, 32]).unwrap();
+        assert_eq!(s.to_json().unwrap_err().field(), Some("inner_chunks"));
+    }
+
+    #[test]
+    fn order_and_byte_order() {
+        let mut s = spec();
+        s.set_order(Order::F).unwrap();
+        let mut narrow = Spec::new(DataType::Narrow(crate::dtype::Narrow::BFloat16), &[4]).unwrap();
+        narrow.set_format(Format::V2).unwrap();
+        assert!(narrow.to_json().is_ok());
+        narrow.set_byte_order(ByteOrder::Big).unwrap();
+        assert_eq!(narrow.to_json().unwrap_err().field(), Some("byte_order"));
+        s.set_byte_order(ByteOrder::Big).unwrap();
+        s.set_compressor("none", None).unwrap();
+        assert_eq!(
+            document(&s)["codecs"].to_string(),
+            r#"[{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes","configuration":{"endian":"big"}}]"#
+        );
+        s.set_format(Format::V2).unwrap();
+        s.set_separator(Separator::Slash).unwrap();
+        let d = document(&s);
+        assert_eq!((d["dtype"].to_string(), d["order"].to_string()), ("\">f4\"".into(), "\"F\"".into()));
+        assert_eq!(d["dimension_separator"].to_string(), "\"/\"");
+    }
+
+    #[test]
+    fn wrong_settings_name_their_field() {
+        use ErrorKind::*;
+        type Set = fn(&mut Spec) -> Result<()>;
+        let cases: &[(Set, ErrorKind, &str)] = &[
+            (|s| s.set_chunks(&[1]), Rank, "chunks"),
+            (|s| s.set_chunks(&[1, 0]), Argument, "chunks"),
+            (|s| s.set_inner_chunks(&[0, 1]), Argument, "inner_chunks"),
+            (|s| s.set_dimension_names(vec![None]), Rank, "dimension_names"),
+            (|s| s.set_compressor("zstd", Some(23)), Argument, "compressor"),
+            (|s| s.set_compressor("gzip", Some(10)), Argument, "compressor"),
+            (|s| s.set_compressor("snappy", None), Unsupported, "compressor"),
+            (|s| s.set_compressor("blosc:snappy", None), Unsupported, "compressor"),
+            (|s| s.set_compressor("lz4", Some(0)), Argument, "compressor"),
+            (|s| s.set_zfp(Zfp::Accuracy(f64::NAN)), Argument, "zfp"),
+            (|s| s.set_zfp(Zfp::Precision(65)), Argument, "zfp"),
+            (|s| s.set_keep_bits(Some(24)), Argument, "keep_bits"),
+            (|s| s.set_keep_bits(Some(0)), Argument, "keep_bits"),
+            (|s| s.set_shape(&[1]), Rank, "shape"),
+            (|s| s.set_fill_json("\"x\""), Metadata, "fill_value"),
+            (|s| s.set_fill_json("{"), Argument, "fill_value"),
+            (|s| s.set_fill(DataType::Float64, &[0; 4]), BufferSize, "fill_value"),
+            (|s| s.set_codecs_json("{}"), Metadata, "codecs"),
+            (|s| s.set_filters_json("7"), Metadata, "filters"),
+            (|s| s.set_compressor_json("\"zlib\""), Metadata, "compressor"),
+            (|s| s.set_attributes_json("[]"), Type, "attributes"),
+            (|s| s.set_attributes_json("{\"a\":NaN"), Argument, "attributes"),
+            (|s| s.set_codecs_json("["), Argument, "codecs"),
+        ];
+        for (i, (set, kind, field)) in cases.iter().enumerate() {
+            let e = set(&mut spec()).expect_err(field);
+            assert_eq!((e.kind(), e.field().map(|f| f.starts_with(field))), (*kind, Some(true)), "{i}: {e}");
+        }
+    }
+
+    #[test]
+    fn settings_that_contradict_are_refused_at_the_end() {
+        use ErrorKind::*;
+        type Set = fn(&mut Spec);
+        let cases: &[(Set, ErrorKind, &str)] = &[
+            (|s| drop((s.set_format(Format::V2), s.set_inner_chunks(&[1, 1]))), Unsupported, "inner_chunks"),
+            (|s| drop((s.set_format(Format::V2), s.set_codecs_json("[\"bytes\"]"))), Unsupported, "codecs"),
+            (|s| drop((s.set_format(Format::V3), s.set_filters_json("null"))), Unsupported, "filters"),
+            (|s| drop((s.set_format(Format::V3), s.set_compressor_json("null"))), Unsupported, "compressor"),
+            (|s| drop((s.set_compressor("zstd", None), s.set_shuffle(Some(Shuffle::Bit)))), Unsupported, "shuffle"),
+            (|s| drop((s.set_zfp(Zfp::Rate(8.0)), s.set_shuffle(Some(Shuffle::Byte)))), Unsupported, "shuffle"),
+            (|s| drop((s.set_keep_bits(Some(20)), s.set_data_type(DataType::Float16))), Argument, "keep_bits"),
+            (|s| drop((s.set_checksum(true), s.set_codecs_json("[\"bytes\"]"))), Argument, "checksum"),
+            (|s| drop(s.set_inner_chunks(&[7, 32])), Argument, "inner_chunks"),
+            (|s| drop(s.set_fill_json("null")), Metadata, "fill_value"),
+            (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_order(Order::F))), Argument, "order"),
+            (|s| drop((s.set_codecs_json("[\"bytes\"]"), s.set_inner_chunks(&[1, 1]))), Argument, "inner_chunks"),
+            (|s| drop((s.set_format(Format::V2), s.set_dimension_names(vec![None, Some("x".into())]))), Unsupported, "dimension_names"),
+        ];
+        for (i, (set, kind, field)) in cases.iter().enumerate() {
+            let mut s = spec();
+            set(&mut s);
+            let e = s.to_json().expect_err(field);
+            assert_eq!((e.kind(), e.field()), (*kind, Some(*field)), "{i}: {e}");
+        }
+        assert!(Spec::new(DataType::Int8, &[1; 65]).is_err());
+        assert!(Spec::new(DataType::Int8, &[u64::MAX]).is_err());
+    }
+
+    #[test]
+    fn fill_values_are_converted_and_checked() {
+        let mut s = Spec::new(DataType::Int16, &[4]).unwrap();
+        s.set_fill(DataType::Float64, &7f64.to_ne_bytes()).unwrap();
+        assert_eq!(document(&s)["fill_value"].to_string(), "7");
+        let e = s.set_fill(DataType::Int32, &70_000i32.to_ne_bytes()).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Range);
+        let e = s.set_fill(DataType::Float64, &1.5f64.to_ne_bytes()).unwrap_err();
+        assert!(e.kind() == ErrorKind::Range && e.to_string().contains("fill_value: the value 1.5 has a fraction"), "{e}");
+        s.set_format(Format::V2).unwrap();
+        s.set_fill_json("null").unwrap();
+        assert!(document(&s)["fill_value"].is_null());
+    }
+
+    #[test]
+    fn a_document_gives_the_same_document() {
+        let text = r#"{"zarr_format":3,"node_type":"array","shape":[4],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},
+            "chunk_key_encoding":{"name":"v2","configuration":{"separator":"."}},"fill_value":1,"codecs":[{"name":"bytes"}],
+            "dimension_names":["x"],"note":{"must_understand":false,"n":1},"attributes":{"a":12345678901234567890123}}"#;
+        let d = document(&Spec::from_json(text).unwrap());
+        let source = json::parse_object(text.as_bytes(), 1 << 20).unwrap();
+        assert_eq!(Value::Object(d), Value::Object(source));
+        let v2 = r#"{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|i1","order":"C","filters":null,
+            "compressor":{"id":"zlib","level":1},"fill_value":null,"dimension_separator":"."}"#;
+        let d = document(&Spec::from_json(v2).unwrap());
+        assert_eq!(Value::Object(d), Value::Object(json::parse_object(v2.as_bytes(), 1 << 20).unwrap()));
+        for (text, kind) in [("{", ErrorKind::Argument), ("[]", ErrorKind::Metadata), ("{}", ErrorKind::Metadata)] {
+            assert_eq!(Spec::from_json(text).unwrap_err().kind(), kind, "{text}");
+        }
+        assert_eq!(Spec::from_json(r#"{"zarr_format":3,"node_type":"group"}"#).unwrap_err().kind(), ErrorKind::NodeKind);
+    }
+
+    #[test]
+    fn v2_names_become_an_attribute() {
+        let mut s = spec();
+        s.set_format(Format::V2).unwrap();
+        s.set_dimension_names(vec![Some("t".into()), Some("x".into())]).unwrap();
+        let (_, attributes) = s.resolve(None).unwrap();
+        assert_eq!(attributes[v2::DIMENSIONS].to_string(), r#"["t","x"]"#);
+        s.set_dimension_names(vec![None, None]).unwrap();
+        assert!(s.resolve(None).unwrap().1.is_empty());
+        let mut scalar = Spec::new(DataType::Int32, &[]).unwrap();
+        scalar.set_format(Format::V2).unwrap();
+        assert!(scalar.resolve(None).unwrap().1.is_empty());
+        scalar.set_dimension_names(vec![]).unwrap();
+        assert_eq!(scalar.resolve(None).unwrap().1[v2::DIMENSIONS].to_string(), "[]");
+    }
+
+    #[test]
+    fn the_format_follows_the_settings_then_the_group() {
+        let format = |s: &Spec| s.resolve(Some(Format::V2)).unwrap().0.format;
+        let mut s = spec();
+        assert_eq!((s.needs_format(), format(&s)), (true, Format::V2));
+        s.set_codecs_json("[\"bytes\"]").unwrap_or_default();
+        let mut sharded = spec();
+        sharded.set_inner_chunks(&[1, 1]).unwrap();
+        assert_eq!((sharded.needs_format(), format(&sharded)), (false, Format::V3));
+        let mut filtered = spec();
+        filtered.set_filters_json("null").unwrap();
+        assert_eq!((filtered.needs_format(), filtered.resolve(None).unwrap().0.format), (false, Format::V2));
+        let mut fixed = spec();
+        fixed.set_format(Format::V3).unwrap();
+        assert_eq!((fixed.needs_format(), format(&fixed)), (false, Format::V3));
+    }
+}

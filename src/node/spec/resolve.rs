@@ -1,0 +1,137 @@
+//! What to create as the model and the document of one version: the one place where the settings are checked together.
+
+use super::{FillSetting, Spec};
+use crate::codec::chain::Chain;
+use crate::dtype::fill::Fill;
+use crate::dtype::{DataType, check_v3};
+use crate::error::{Error, Result, err};
+use crate::grid::key::{KeyEncoding, Separator};
+use crate::metadata::{ArrayMeta, Codecs, Dialect, Format, Map, Value, json, v2, v3};
+use crate::node::compression::Compressor;
+use crate::node::state::bind_largest;
+
+impl Spec {
+    /// The document that an array of this spec gets: `.zarray` or `zarr.json`.
+    pub fn to_json(&self) -> Result<String> {
+        Ok(json::to_text(&Value::Object(self.resolve(None)?.0.document)))
+    }
+
+    /// Whether the format is left to the enclosing group.
+    pub(in crate::node) fn needs_format(&self) -> bool {
+        self.format.is_none() && !self.only_v2() && !self.only_v3()
+    }
+
+    /// The model, its `document` ready to be stored, and the attributes (which v3's document contains already).
+    pub(in crate::node) fn resolve(&self, enclosing: Option<Format>) -> Result<(ArrayMeta, Map)> {
+        let format = match self.format {
+            Some(format) => format,
+            None if self.only_v2() => Format::V2,
+            None if self.only_v3() => Format::V3,
+            None => enclosing.unwrap_or(Format::V3),
+        };
+        self.need_shape()?;
+        self.check_format(format)?;
+        if let (Format::V2, DataType::Foreign(registered)) = (format, self.data_type)
+            && registered.name_v2().is_none()
+        {
+            let e = err!(Unsupported, "the data type {:?} was registered without a name in zarr_format 2", registered.name());
+            return Err(e.at_field("dtype"));
+        }
+        if format == Format::V3 {
+            check_v3(self.data_type).map_err(|e| e.at_field("data_type"))?;
+        }
+        let grid = self.grid()?;
+        let (mut attributes, mut names) = (self.attributes.clone(), self.dimension_names.clone());
+        if format == Format::V2 {
+            names_to_attributes(names.take(), &mut attributes)?;
+        }
+        let mut document = self.document.clone();
+        document.extend(self.members.clone());
+        document.insert("attributes".into(), Value::Object(attributes.clone()));
+        let mut meta = ArrayMeta {
+            format,
+            dialect: Dialect::Final,
+            shape: self.shape.clone(),
+            data_type: self.data_type.native(),
+            codecs: if format == Format::V3 { Codecs::V3(self.codecs_v3(&grid)?) } else { self.codecs_v2()? },
+            grid,
+            keys: self.key_encoding(format)?,
+            fill: self.resolve_fill(format)?,
+            dimension_names: names,
+            document,
+        };
+        let chain = Chain::parse(&meta.codecs, meta.data_type, meta.shape.len())?;
+        bind_largest(&chain, &meta.grid, &meta.shape)?;
+        chain.check_fill(&meta.fill.element(meta.data_type))?;
+        meta.document = if format == Format::V3 { v3::write_array(&meta) } else { v2::write_array(&meta) };
+        Ok((meta, attributes))
+    }
+
+    fn only_v2(&self) -> bool {
+        self.filters.is_some() || matches!(self.compression.compressor, Compressor::Json(_))
+    }
+
+    fn only_v3(&self) -> bool {
+        self.codecs.is_some() || self.inner_chunks.is_some() || self.has_listed_extents() || !self.members.is_empty()
+    }
+
+    fn check_format(&self, format: Format) -> Result<()> {
+        let refuse = |field: &str, other: i32| {
+            let e = err!(Unsupported, "exists in zarr_format {other} only; the array is to be of zarr_format {}", format.number());
+            Err(e.at_field(field))
+        };
+        match format {
+            Format::V2 if self.codecs.is_some() => refuse("codecs", 3),
+            Format::V2 if !self.members.is_empty() => refuse("a member of its own", 3),
+            Format::V2 if self.inner_chunks.is_some() => refuse("inner_chunks", 3),
+            Format::V2 if self.has_listed_extents() => refuse("chunks", 3),
+            Format::V3 if self.filters.is_some() => refuse("filters", 2),
+            Format::V3 if matches!(self.compression.compressor, Compressor::Json(_)) => refuse("compressor", 2),
+            _ => Ok(()),
+        }
+    }
+
+    fn key_encoding(&self, format: Format) -> Result<KeyEncoding> {
+        let keys = match (self.keys, format) {
+            (Some(keys), _) => keys,
+            (None, Format::V2) => KeyEncoding::V2(Separator::Dot),
+            (None, Format::V3) => KeyEncoding::Default(Separator::Slash),
+        };
+        if format == Format::V2 && !matches!(keys, KeyEncoding::V2(_)) {
+            let e = err!(Unsupported, "found an encoding of zarr_format 3, zarr_format 2 has \"v2\" only");
+            return Err(e.at_field("chunk_key_encoding"));
+        }
+        Ok(self.separator.map_or(keys, |separator| keys.with_separator(separator)))
+    }
+
+    fn resolve_fill(&self, format: Format) -> Result<Fill> {
+        let fill = match &self.fill {
+            FillSetting::Element(fill) if self.data_type.is_variable() && *fill == Fill::zero() => {
+                Fill::variable(if self.data_type == DataType::VarJson { b"null" } else { b"" })
+            }
+            FillSetting::Element(fill) => fill.clone(),
+            FillSetting::Json(value) => self.read_fill(value, format)?,
+        };
+        if format == Format::V3 && !fill.defined {
+            return Err(err!(Unsupported, "null exists in zarr_format 2 only").at_field("fill_value"));
+        }
+        if let (DataType::Foreign(registered), true) = (self.data_type, fill.defined) {
+            registered.fill_to_json(&fill).map_err(|e| e.at_field("fill_value"))?;
+        }
+        Ok(fill)
+    }
+}
+
+/// The error of v2 arrays that are to have unnamed dimensions beside named ones.
+pub(in crate::node) fn v2_unnamed() -> Error {
+    err!(Unsupported, "found named and unnamed dimensions; zarr_format 2 can name all of them or none").at_field("dimension_names")
+}
+
+/// An array of rank 0 whose (no) names were given gets the empty list: without it xarray does not know the array's dimensions.
+fn names_to_attributes(names: Option<Vec<Option<String>>>, attributes: &mut Map) -> Result<()> {
+    let Some(names) = names.filter(|names| names.is_empty() || names.iter().any(Option::is_some)) else { return Ok(()) };
+    let all: Option<Vec<Value>> = names.into_iter().map(|n| n.map(Value::from)).collect();
+    let Some(all) = all else { return Err(v2_unnamed()) };
+    attributes.insert(v2::DIMENSIONS.into(), all.into());
+    Ok(())
+}
