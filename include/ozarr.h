@@ -57,9 +57,12 @@
 extern "C" {
 #endif
 
-/* The compiler warns where a status is dropped; define OZARR_CHECKED as nothing first to be left alone. */
+/* The compiler warns where a status is dropped; define OZARR_CHECKED as nothing first to be left alone.
+ * From C++17 and C23 on, (void) in front of a call says that its status is dropped on purpose. */
 #ifndef OZARR_CHECKED
-#if defined(__GNUC__)
+#if defined(__cplusplus) ? __cplusplus >= 201703L : defined(__STDC_VERSION__) && __STDC_VERSION__ > 201710L
+#define OZARR_CHECKED [[nodiscard]]
+#elif defined(__GNUC__)
 #define OZARR_CHECKED __attribute__((warn_unused_result))
 #else
 #define OZARR_CHECKED
