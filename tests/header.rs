@@ -145,6 +145,24 @@ fn every_file_with_exports_is_a_section() {
     }
 }
 
+#[test]
+fn the_interface_serves_programs_of_the_first_release() {
+    if std::env::var_os("OZARR_UPDATE").is_some() {
+        return; // what is compared is being written
+    }
+    let output = std::process::Command::new("python3").arg(root().join("tools/first")).arg("--check").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // Once something is released, what is new says so.
+    if env!("CARGO_PKG_VERSION") != "0.1.0" {
+        let first = read(&root().join("abi/first/interface.json"));
+        let abi: serde_json::Value = serde_json::from_str(&abi()).unwrap();
+        let names = |kind: &str| abi[kind].as_array().unwrap().iter().map(|f| (f["name"].as_str().unwrap(), f["since"].as_str().unwrap()));
+        let untold: Vec<_> =
+            names("functions").filter(|(name, since)| *since == abi::FIRST && !first.contains(&format!("\"{name}\""))).collect();
+        assert!(untold.is_empty(), "new functions need @since: {untold:?}");
+    }
+}
+
 /// Compares a checked-in file with what it should be, or writes it.
 fn check_or_update(file: &str, want: &str) {
     let path = root().join(file);
@@ -180,7 +198,7 @@ fn abi() -> String {
             let all = source.lines().filter_map(|l| l.strip_prefix("pub const ")?.split_once(": "));
             constants.extend(all.map(|(name, rest)| {
                 let (r#type, value) = rest.trim_end_matches(';').split_once(" = ").unwrap();
-                (name.to_string(), r#type.to_string(), value.to_string())
+                abi::Constant { header: header.name, name: name.into(), r#type: r#type.into(), value: value.parse().unwrap() }
             }));
         }
     }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// The first release of the interface: functions without `@since` are of it.
-const FIRST: &str = "0.1";
+pub const FIRST: &str = "0.1";
 
 /// One item of a header.
 pub struct Item {
@@ -25,6 +25,14 @@ pub struct Item {
     pub section: String,
     pub name: String,
     pub block: String,
+}
+
+/// A constant, which has no text of its own in the data.
+pub struct Constant {
+    pub header: &'static str,
+    pub name: String,
+    pub r#type: String,
+    pub value: i64,
 }
 
 /// What a tag says of a parameter.
@@ -63,7 +71,7 @@ struct Names {
     callbacks: Vec<String>,
 }
 
-pub fn document(items: &[Item], constants: &[(String, String, String)], version: &str) -> String {
+pub fn document(items: &[Item], constants: &[Constant], version: &str) -> String {
     let mut names = Names::default();
     for item in items {
         let code = code(&item.block);
@@ -89,8 +97,7 @@ pub fn document(items: &[Item], constants: &[(String, String, String)], version:
         };
         sections.entry(kind).or_default().push(value);
     }
-    let constants =
-        constants.iter().map(|(name, r#type, value)| json!({"name": name, "type": r#type, "value": value.parse::<i64>().unwrap()}));
+    let constants = constants.iter().map(|c| json!({"name": c.name, "header": c.header, "type": c.r#type, "value": c.value}));
     let mut text = format!("{{\n\"version\": \"{version}\",\n");
     text += &list("constants", &constants.collect::<Vec<_>>());
     for kind in ["types", "handles", "callbacks", "structs", "inline_functions", "functions"] {

@@ -1,0 +1,875 @@
+/*
+ * ozarr_advanced.h: what few simulations need: searching hierarchies, lists of elements, batches, plans and
+ * counts, elements of variable length, raw chunks, copies, keys of stores. As stable as ozarr.h.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ */
+
+/* Generated from the sources by cbindgen: a change here is lost. */
+
+#ifndef OZARR_ADVANCED_H
+#define OZARR_ADVANCED_H
+
+#include "ozarr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ========================================================================================================
+ * Hierarchies: moving, copying and erasing nodes, and what is stored
+ * ======================================================================================================== */
+
+/**
+ * Moves the node at `path`, with everything below it, to `to_path`; both paths are relative to the
+ * group. A node at `to_path` is `OZARR_ERR_EXISTS`. In a directory this is one rename; in other stores
+ * the node is copied and erased. Close handles on the moved nodes before.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_rename(ozarr_group *group, const char *path, const char *to_path);
+
+/** Erases the node at `path` below the group, with everything below it. */
+OZARR_CHECKED ozarr_status ozarr_group_erase(ozarr_group *group, const char *path);
+
+/**
+ * Compares the group's consolidated metadata with the documents below it, all of which are read.
+ * `*current` becomes whether they agree; the text (`buf` may be NULL with `cap` 0) has a line for each
+ * difference. A group without consolidated metadata is not current.
+ */
+OZARR_CHECKED ozarr_status ozarr_group_consolidated_check(const ozarr_group *group, bool *current, char *buf,
+    size_t cap, size_t *len);
+
+/** How much of an array is stored. Set it to `OZARR_INFO_INIT` first. */
+typedef struct ozarr_info {
+    /** `sizeof(ozarr_info)`; set by `OZARR_INFO_INIT`. */
+    size_t struct_size;
+    /** The chunks (shards) that are stored. */
+    int64_t chunks;
+    /** The number of chunks in the array's shape, stored or not. */
+    int64_t possible_chunks;
+    /** The bytes of those that are stored. */
+    int64_t stored_bytes;
+    /** The bytes of all elements in memory; -1 where they are of variable length. */
+    int64_t element_bytes;
+    /** `element_bytes` divided by `stored_bytes`; 0 where it is not known. */
+    double ratio;
+} ozarr_info;
+
+/** The first value of an `ozarr_info`: {0} with its size. */
+#define OZARR_INFO_INIT \
+    {sizeof(ozarr_info), 0, 0, 0, 0, 0}
+
+/** Gives `*info` the value OZARR_INFO_INIT. */
+static inline void ozarr_info_init(ozarr_info *info) {
+    const ozarr_info init = OZARR_INFO_INIT;
+    *info = init;
+}
+
+/** Fills `info` with how much of the array is stored. This lists the array's keys. */
+OZARR_CHECKED ozarr_status ozarr_array_info(const ozarr_array *array, ozarr_info *info);
+
+/* ========================================================================================================
+ * Lists of elements
+ * ========================================================================================================
+ *
+ * Besides boxes an array can be read and written by lists: an index list for each dimension (orthogonal),
+ * points, or a mask. Each chunk (of a shard: each inner chunk) that a list touches is read and decoded
+ * once, whatever the order of the list, and where elements are picked far apart in an uncompressed chunk
+ * only they are read. Types are converted as for regions.
+ *
+ *     // Rows 7, 3 and 3 again, all columns.
+ *     const int64_t rows[] = {7, 3, 3}, counts[] = {3, 0}, *lists[] = {rows, NULL};
+ *     ozarr_memory memory = OZARR_MEMORY_INIT;
+ *     memory.data = data, memory.size = sizeof data, memory.type = OZARR_FLOAT64;
+ *     if (ozarr_array_read_orthogonal(t, counts, lists, &memory)) goto fail;
+ *
+ *     // The elements [5][0] and [2][9].
+ *     const int64_t points[] = {5, 0, 2, 9};
+ *     memory.data = pair, memory.size = sizeof pair;
+ *     if (ozarr_array_read_points(t, points, 2, &memory)) goto fail;
+ *
+ * A list may have an index several times: a read returns the element each time; a write stores the last
+ * of its values, as in numpy. An index outside of the array, or a negative one, is `OZARR_ERR_BOUNDS`,
+ * the message names its position, and nothing is read or written. */
+
+/**
+ * Reads the product of index lists: element `[i][j]` of the memory is the array's element
+ * `(indices[0][i], indices[1][j])`. Dimension d has `counts[d]` indices in `indices[d]`, in any order;
+ * where `indices[d]` is NULL all of the dimension is read, and `counts[d]` does not count. The memory is
+ * a block of the lists' lengths.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_orthogonal(const ozarr_array *array, const int64_t *counts,
+    const int64_t *const *indices, const ozarr_memory *memory);
+
+/** Writes the product of index lists, from memory as for `ozarr_array_read_orthogonal`. */
+OZARR_CHECKED ozarr_status ozarr_array_write_orthogonal(const ozarr_array *array, const int64_t *counts,
+    const int64_t *const *indices, const ozarr_memory *memory);
+
+/**
+ * Reads the `count` elements at `points` to memory of one dimension: `strides` has one number. `points`
+ * has the indices of each point one after the other: one for each dimension of the array.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_points(const ozarr_array *array, const int64_t *points,
+    int64_t count, const ozarr_memory *memory);
+
+/** Writes `count` elements to `points`, from memory as for `ozarr_array_read_points`. */
+OZARR_CHECKED ozarr_status ozarr_array_write_points(const ozarr_array *array, const int64_t *points,
+    int64_t count, const ozarr_memory *memory);
+
+/**
+ * Reads those elements of a region (NULL: the whole array; without steps) whose byte in `mask` is not 0
+ * to memory of one dimension: `strides` has one number. `mask` has a byte for each element of the
+ * region, the last index fastest, and the elements come in that order.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_mask(const ozarr_array *array, const ozarr_region *region,
+    const uint8_t *mask, const ozarr_memory *memory);
+
+/** Writes to the elements that `ozarr_array_read_mask` would read. */
+OZARR_CHECKED ozarr_status ozarr_array_write_mask(const ozarr_array *array, const ozarr_region *region,
+    const uint8_t *mask, const ozarr_memory *memory);
+
+/**
+ * Writes one value, of `type` at `value`, to all elements of a region (NULL: the whole array), without
+ * memory of the region's size; whole chunks are encoded once for all. Whole chunks of nothing but the
+ * array's fill value are erased instead of stored, as with every write; see `"write_fill_chunks"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_fill(const ozarr_array *array, const ozarr_region *region,
+    ozarr_type type, const void *value);
+
+/* ========================================================================================================
+ * Batches: many regions of many arrays in one call
+ * ========================================================================================================
+ *
+ * The entries are planned together and are one piece of work for all threads: a chunk that several of them
+ * read is read and decoded once, one that several of them write is stored once. The call succeeds if all
+ * entries do; an error names the first entry that it found to fail, as `entry 3: ...`, counted from 0.
+ * Where entries that are written overlap, the last of them wins. Memory that is read to must not overlap. */
+
+/** One region of a batch. Set it to `OZARR_BATCH_ENTRY_INIT` first. */
+typedef struct ozarr_batch_entry {
+    /** `sizeof(ozarr_batch_entry)`; set by `OZARR_BATCH_ENTRY_INIT`. All entries of a batch have one size. */
+    size_t struct_size;
+    /** The array. */
+    const struct ozarr_array *array;
+    /** Which of its elements; NULL: all. */
+    const struct ozarr_region *region;
+    /** Their memory. */
+    const struct ozarr_memory *memory;
+} ozarr_batch_entry;
+
+/** The first value of an `ozarr_batch_entry`: {0} with its size. */
+#define OZARR_BATCH_ENTRY_INIT \
+    {sizeof(ozarr_batch_entry), NULL, NULL, NULL}
+
+/** Gives `*batch_entry` the value OZARR_BATCH_ENTRY_INIT. */
+static inline void ozarr_batch_entry_init(ozarr_batch_entry *batch_entry) {
+    const ozarr_batch_entry init = OZARR_BATCH_ENTRY_INIT;
+    *batch_entry = init;
+}
+
+/** Reads `count` regions, each to its memory. */
+OZARR_CHECKED ozarr_status ozarr_read_many(size_t count, const ozarr_batch_entry *entries);
+
+/**
+ * Writes `count` regions, each from its memory. After an error, the other chunks are stored
+ * nevertheless.
+ */
+OZARR_CHECKED ozarr_status ozarr_write_many(size_t count, const ozarr_batch_entry *entries);
+
+/**
+ * Begins to read `count` regions, as one request. `options` may be NULL; the first array's context bounds
+ * it.
+ */
+OZARR_CHECKED ozarr_status ozarr_iread_many(size_t count, const ozarr_batch_entry *entries,
+    const ozarr_request_options *options, ozarr_request **out);
+
+/**
+ * Begins to write `count` regions, as one request. `options` may be NULL; the first array's context bounds
+ * it.
+ */
+OZARR_CHECKED ozarr_status ozarr_iwrite_many(size_t count, const ozarr_batch_entry *entries,
+    const ozarr_request_options *options, ozarr_request **out);
+
+/* ========================================================================================================
+ * What a call will do, and what was done
+ * ========================================================================================================
+ *
+ *     ozarr_explanation plan = OZARR_EXPLANATION_INIT;
+ *     if (ozarr_array_explain(t, &region, NULL, true, &plan)) goto fail;
+ *     if (plan.changed_chunks > 0) puts("not at the borders of chunks: they will be read first");
+ *
+ *     ozarr_stats stats = OZARR_STATS_INIT;
+ *     if (ozarr_array_stats(t, &stats)) goto fail;
+ *     printf("%lld reads brought %lld bytes\n", (long long)stats.reads, (long long)stats.bytes_read);
+ *
+ * Counting costs a few additions for a chunk and cannot be switched off. Times are measured only where the
+ * setting `"measure_time"` of the array or the context is on, by two looks at the clock for each codec
+ * and chunk. */
+
+/**
+ * The plan of a read or write. Set it to `OZARR_EXPLANATION_INIT` first. Numbers that are not known are
+ * -1.
+ */
+typedef struct ozarr_explanation {
+    /** `sizeof(ozarr_explanation)`; set by `OZARR_EXPLANATION_INIT`. */
+    size_t struct_size;
+    /** The bytes of the region's elements in memory. */
+    int64_t bytes;
+    /** Chunks (stored objects, shards among them) that the region touches. */
+    int64_t chunks;
+    /** Chunks that the region covers completely (ignoring parts beyond the array's edge). */
+    int64_t whole_chunks;
+    /** Chunks that the region covers in part. */
+    int64_t partial_chunks;
+    /** Of a write: chunks that are read, changed and written again. */
+    int64_t changed_chunks;
+    /** Chunks inside of shards that the region touches; 0 without shards. */
+    int64_t inner_chunks;
+    /** Chunks inside of shards that the region covers in part. */
+    int64_t partial_inner_chunks;
+    /**
+     * Reads of the store, if every chunk is stored and no index of a shard is known yet; of inner chunks
+     * the most, as near ones are read together.
+     */
+    int64_t reads;
+    /** Reads of whole objects; the other reads are of byte ranges. */
+    int64_t whole_reads;
+    /** Bytes of all reads; -1 where chunks are compressed, as their sizes are not looked up. */
+    int64_t read_bytes;
+    /** Of a write: values to be stored, if none holds only the fill value. */
+    int64_t writes;
+    /** The bytes of all chunks (in shards: inner chunks) that are decoded or encoded. */
+    int64_t decoded_bytes;
+    /** Chunks that are moved directly to or from the memory, without a copy or conversion. */
+    int64_t direct_chunks;
+    /** Threads that may work on it. */
+    int64_t threads;
+    /** Bytes of buffers that each of them needs, about, with chunks compressed to a half. */
+    int64_t thread_bytes;
+} ozarr_explanation;
+
+/** The first value of an `ozarr_explanation`: {0} with its size. */
+#define OZARR_EXPLANATION_INIT \
+    {sizeof(ozarr_explanation), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/** Gives `*explanation` the value OZARR_EXPLANATION_INIT. */
+static inline void ozarr_explanation_init(ozarr_explanation *explanation) {
+    const ozarr_explanation init = OZARR_EXPLANATION_INIT;
+    *explanation = init;
+}
+
+/** Counters of what was done. Set it to `OZARR_STATS_INIT` first. */
+typedef struct ozarr_stats {
+    /** `sizeof(ozarr_stats)`; set by `OZARR_STATS_INIT`. */
+    size_t struct_size;
+    /** Reads of chunks, or ranges of them, that the store was asked for. */
+    int64_t reads;
+    /** Bytes of these reads. */
+    int64_t bytes_read;
+    /** Chunks that were stored. */
+    int64_t writes;
+    /** Their bytes. */
+    int64_t bytes_written;
+    /** Chunks that were erased, stored before or not, because they hold only the fill value. */
+    int64_t erased;
+    /** Chunks (in shards: inner chunks) that were decoded. */
+    int64_t decoded_chunks;
+    /** The bytes of their elements. */
+    int64_t decoded_bytes;
+    /** Chunks (in shards: inner chunks) that were encoded. */
+    int64_t encoded_chunks;
+    /** The bytes of their elements. */
+    int64_t encoded_bytes;
+    /** Missing chunks that were read as the fill value. */
+    int64_t fill_chunks;
+    /** Bytes that were copied between buffers of the library and memory. */
+    int64_t copied_bytes;
+    /** Uses of a shard's index that was cached. */
+    int64_t index_hits;
+    /** Uses of a shard's index that had to be read. */
+    int64_t index_reads;
+    /** Parts of chunks that came from the decoded chunks that the setting `"chunk_cache"` keeps. */
+    int64_t chunk_hits;
+    /** Requests that an object store made again after a failure, since it was opened; of a context 0. */
+    int64_t retries;
+    /** Nanoseconds that decoding took, summed over all threads; 0 unless `"measure_time"` is on. */
+    int64_t decode_ns;
+    /** Nanoseconds that encoding took, summed over all threads; 0 unless `"measure_time"` is on. */
+    int64_t encode_ns;
+} ozarr_stats;
+
+/** The first value of an `ozarr_stats`: {0} with its size. */
+#define OZARR_STATS_INIT \
+    {sizeof(ozarr_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/** Gives `*stats` the value OZARR_STATS_INIT. */
+static inline void ozarr_stats_init(ozarr_stats *stats) {
+    const ozarr_stats init = OZARR_STATS_INIT;
+    *stats = init;
+}
+
+/**
+ * Fills `explanation` with what reading (`write` false) or writing a region (NULL: the whole array)
+ * will do, without doing it: nothing is read for it, neither chunks nor indexes. `memory` is what would
+ * be given to `ozarr_array_read_ex`, of which `data` and `size` do not count; NULL: contiguous, of the
+ * array's own type. It takes time in proportion to the number of chunks.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_explain(const ozarr_array *array, const ozarr_region *region,
+    const ozarr_memory *memory, bool write, ozarr_explanation *explanation);
+
+/**
+ * Fills `stats` with the counters of this handle. The counters only grow: what a part of a program did
+ * is the difference of two looks.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_stats(const ozarr_array *array, ozarr_stats *stats);
+
+/** Fills `stats` with the counters of all arrays that were opened from this store, closed ones included. */
+OZARR_CHECKED ozarr_status ozarr_store_stats(const ozarr_store *store, ozarr_stats *stats);
+
+/**
+ * Fills `stats` with the counters of all stores that were opened with this context; NULL: of all stores
+ * of the process.
+ */
+OZARR_CHECKED ozarr_status ozarr_context_stats(const ozarr_context *context, ozarr_stats *stats);
+
+/* ========================================================================================================
+ * Text and bytes of variable length
+ * ========================================================================================================
+ *
+ * Elements of `OZARR_STRING`, `OZARR_BYTES`, `OZARR_JSON` and `OZARR_LIST` have lengths of their own.
+ * They, and text and bytes of a fixed length (without the NULs at their end), are read into an object of
+ * the library, whose layout is that of Apache Arrow's variable-size arrays: element i is
+ * `data[offsets[i]]` to `data[offsets[i + 1]]`, in C order of the region. There is no NUL between them.
+ *
+ *     ozarr_varlen *names = NULL;
+ *     int64_t n = 0;
+ *     if (ozarr_array_read_varlen(a, NULL, &names)) goto fail;
+ *     if (ozarr_varlen_count(names, &n)) goto fail;
+ *     for (int64_t i = 0; i < n; i++) {
+ *         const char *name = NULL;
+ *         size_t len = 0;
+ *         if (ozarr_varlen_get(names, i, &name, &len)) goto fail;
+ *         printf("%.*s\n", (int)len, name);
+ *     }
+ *     ozarr_varlen_free(names); */
+
+/**
+ * Reads a region (NULL: the whole array) of elements of variable length.
+ *
+ * Text is UTF-8. JSON values (`OZARR_JSON`) are their text. Lists (`OZARR_LIST`) are their numbers, of the
+ * type that `ozarr_array_list_type` says, in this machine's byte order.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_read_varlen(const ozarr_array *array, const ozarr_region *region,
+    ozarr_varlen **out);
+
+/**
+ * Writes a region (NULL: the whole array) of elements of variable length, in C order of the region:
+ * element i is `data[offsets[i]]` to `data[offsets[i + 1]]`. There is one offset more than elements;
+ * `size` is that of `data` in bytes.
+ *
+ * Bytes that are not what the type holds (text that is not UTF-8, or too long for a type of a fixed
+ * length) are `OZARR_ERR_RANGE`.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_write_varlen(const ozarr_array *array, const ozarr_region *region,
+    const int64_t *offsets, const void *data, size_t size);
+
+/**
+ * Writes a region (NULL: the whole array) of text from one string for each element, in C order of the
+ * region.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_write_strings(const ozarr_array *array, const ozarr_region *region,
+    const char *const *strings);
+
+/** Gets the type of the numbers in the lists of an array of `OZARR_LIST`. */
+OZARR_CHECKED ozarr_status ozarr_array_list_type(const ozarr_array *array, ozarr_type *type);
+
+/**
+ * Gets the fill value of an array of variable length, as a string. (Bytes that are not UTF-8 are
+ * `OZARR_ERR_TYPE`; `ozarr_node_metadata` shows them.)
+ */
+OZARR_CHECKED ozarr_status ozarr_array_fill_text(const ozarr_array *array, char *buf, size_t cap,
+    size_t *len);
+
+/** Gets the number of elements. */
+OZARR_CHECKED ozarr_status ozarr_varlen_count(const ozarr_varlen *varlen, int64_t *count);
+
+/**
+ * Gets the bytes of element `index`, from 0. They are valid until `varlen` is freed, and are not
+ * followed by NUL.
+ */
+OZARR_CHECKED ozarr_status ozarr_varlen_get(const ozarr_varlen *varlen, int64_t index, const char **bytes,
+    size_t *len);
+
+/**
+ * Gets all elements at once: `*offsets` has one number more than there are elements, `*data` has
+ * `*size` bytes. They are valid until `varlen` is freed.
+ */
+OZARR_CHECKED ozarr_status ozarr_varlen_all(const ozarr_varlen *varlen, const int64_t **offsets,
+    const char **data, size_t *size);
+
+/** Frees the elements; NULL is allowed. */
+void ozarr_varlen_free(ozarr_varlen *varlen);
+
+/* ========================================================================================================
+ * Data types in detail
+ * ========================================================================================================
+ *
+ * What a data type is made of: class, byte order, unit, fields, and its values as JSON. */
+
+/** The class of a data type. */
+typedef int32_t ozarr_dtype_kind;
+
+enum {
+    OZARR_DTYPE_KIND_BOOL = 1,           /**< `bool` */
+    OZARR_DTYPE_KIND_INT = 2,            /**< Signed integers. */
+    OZARR_DTYPE_KIND_UINT = 3,           /**< Unsigned integers. */
+    OZARR_DTYPE_KIND_FLOAT = 4,          /**< Floating-point numbers. */
+    OZARR_DTYPE_KIND_COMPLEX = 5,        /**< Pairs of floating-point numbers. */
+    OZARR_DTYPE_KIND_BYTES = 6,          /**< Text of a fixed number of bytes, padded with NUL. */
+    /** Text of a fixed number of code points of four bytes, padded with NUL. */
+    OZARR_DTYPE_KIND_TEXT = 7,
+    OZARR_DTYPE_KIND_RAW = 8,            /**< A fixed number of bytes without a meaning. */
+    /** Points in time: a count of 64 bits of a unit since 1970; the least count is "not a time". */
+    OZARR_DTYPE_KIND_DATETIME = 9,
+    OZARR_DTYPE_KIND_TIMEDELTA = 10,     /**< Spans of time: a count of 64 bits of a unit. */
+    OZARR_DTYPE_KIND_STRUCT = 11,        /**< Named fields. */
+    OZARR_DTYPE_KIND_VAR_TEXT = 12,      /**< Text of any length. */
+    OZARR_DTYPE_KIND_VAR_BYTES = 13,     /**< Bytes of any length. */
+    OZARR_DTYPE_KIND_VAR_JSON = 14,      /**< JSON values. */
+    OZARR_DTYPE_KIND_VAR_LIST = 15,      /**< Lists of numbers of any length. */
+    /** In memory only: text of a fixed number of bytes, padded with blanks. */
+    OZARR_DTYPE_KIND_CHARS = 16
+};
+
+/** The byte order of a data type. */
+typedef int32_t ozarr_byte_order;
+
+enum {
+    OZARR_BYTE_ORDER_NONE = 0,           /**< There is nothing to order. */
+    OZARR_BYTE_ORDER_LITTLE = 1,         /**< The least significant byte first. */
+    OZARR_BYTE_ORDER_BIG = 2,            /**< The most significant byte first. */
+    OZARR_BYTE_ORDER_MIXED = 3           /**< Fields of a struct have different orders. */
+};
+
+/** Gets the class of the type. */
+OZARR_CHECKED ozarr_status ozarr_dtype_get_kind(const ozarr_dtype *dtype, ozarr_dtype_kind *kind);
+
+/** Gets the number of the type; `OZARR_BY_DTYPE` if it has no number. */
+OZARR_CHECKED ozarr_status ozarr_dtype_type(const ozarr_dtype *dtype, ozarr_type *type);
+
+/** Gets the size of one element in bytes. */
+OZARR_CHECKED ozarr_status ozarr_dtype_item_size(const ozarr_dtype *dtype, size_t *bytes);
+
+/** Gets the byte order that the type has in a file. */
+OZARR_CHECKED ozarr_status ozarr_dtype_byte_order(const ozarr_dtype *dtype, ozarr_byte_order *order);
+
+/**
+ * Gets the unit of a time type: a count of 1 is `*scale` of the unit that `buf` receives: Y, M, W, D,
+ * h, m, s, ms, us, ns, ps, fs, as or generic. `OZARR_ERR_TYPE` for other types.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_unit(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len,
+    int64_t *scale);
+
+/** Compares two types: `*equal` becomes whether size, meaning, byte order and all fields agree. */
+OZARR_CHECKED ozarr_status ozarr_dtype_equal(const ozarr_dtype *dtype, const ozarr_dtype *other, bool *equal);
+
+/**
+ * Gets the name of the type in format 3, without its parameters: `float64`, `fixed_length_utf32`,
+ * `struct`.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_name(const ozarr_dtype *dtype, char *buf, size_t cap, size_t *len);
+
+/**
+ * Gets the type as JSON, as a metadata document of `format` 2 (`dtype`) or 3 (`data_type`) has it.
+ * `OZARR_ERR_UNSUPPORTED` where that format has no form for it: format 3 for structs of mixed byte
+ * orders or with shapes.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_to_json(const ozarr_dtype *dtype, int32_t format, char *buf,
+    size_t cap, size_t *len);
+
+/** Gets the number of fields of a struct, without unnamed padding; 0 for other types. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_count(const ozarr_dtype *dtype, size_t *count);
+
+/** Gets the number, from 0, of the field `name`; `OZARR_ERR_NOT_FOUND` if there is no such field. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_index(const ozarr_dtype *dtype, const char *name, size_t *index);
+
+/** Gets the name of a field, by its number from 0. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_name(const ozarr_dtype *dtype, size_t index, char *buf,
+    size_t cap, size_t *len);
+
+/** Gets the offset of a field from the struct's beginning, in bytes. */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_offset(const ozarr_dtype *dtype, size_t index, size_t *offset);
+
+/** Gets the data type of a field (of each of its values, where it has a shape), as a new handle. */
+OZARR_CHECKED ozarr_status ozarr_dtype_copy_field_dtype(const ozarr_dtype *dtype, size_t index,
+    ozarr_dtype **out);
+
+/**
+ * Gets the rank of a field (0 for one value) and its shape: `shape` has a capacity of `cap` numbers,
+ * and may be NULL with `cap` 0 to ask for the rank only.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_field_shape(const ozarr_dtype *dtype, size_t index, int64_t *shape,
+    size_t cap, int32_t *rank);
+
+/**
+ * Converts one element at `value` (`size` bytes) to JSON, as a metadata document of `format` 2 or 3 has
+ * it in `fill_value`.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_scalar_to_json(const ozarr_dtype *dtype, int32_t format,
+    const void *value, size_t size, char *buf, size_t cap, size_t *len);
+
+/**
+ * Converts JSON, as a metadata document of `format` 2 or 3 has it in `fill_value`, to one element at
+ * `value` (`size` bytes). A value that the type does not have, such as a number out of range, is
+ * `OZARR_ERR_METADATA`.
+ */
+OZARR_CHECKED ozarr_status ozarr_dtype_scalar_from_json(const ozarr_dtype *dtype, int32_t format,
+    const char *json, void *value, size_t size);
+
+/* ========================================================================================================
+ * Chunks as they are
+ * ========================================================================================================
+ *
+ * What is stored of an array, as the codecs made it: which chunks there are, their keys, offsets and
+ * bytes. An index counts chunks along each dimension: element i lies in chunk i / extent. With `inner`
+ * true it counts the smaller chunks inside shards, from the array's first one on, not from the shard's;
+ * an array without shards has chunks only, and `inner` changes nothing. Chunks that were never written
+ * are not stored, nor are those that hold nothing but the fill value.
+ *
+ *     // Copies every stored chunk of `a` to `b`, whose metadata are the same.
+ *     ozarr_chunk_iter *it = NULL;
+ *     bool more = false;
+ *     if (ozarr_array_list_chunks(a, false, &it)) goto fail;
+ *     while (ozarr_chunk_iter_next(it, &more) == OZARR_OK && more) {
+ *         int64_t index[3], offset, size;
+ *         size_t used;
+ *         if (ozarr_chunk_iter_index(it, index) || ozarr_chunk_iter_place(it, &offset, &size)) goto fail;
+ *         void *bytes = malloc((size_t)size);
+ *         if (ozarr_array_chunk_read(a, index, false, bytes, (size_t)size, &used)) goto fail;
+ *         if (ozarr_array_chunk_write(b, index, false, bytes, used)) goto fail;
+ *         free(bytes);
+ *     }
+ *     ozarr_chunk_iter_free(it);
+ *
+ * A shard that is larger than memory can be written inner chunk by inner chunk: `ozarr_shard_writer_new`. */
+
+/**
+ * Counts the chunks (or inner chunks) that are stored. This lists the store's keys, and reads the index
+ * of every shard if `inner` is true.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_count(const ozarr_array *array, bool inner, int64_t *count);
+
+/** Gets the key in the store under which a chunk (not an inner one) is stored, or would be. */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_key(const ozarr_array *array, const int64_t *index, char *buf,
+    size_t cap, size_t *len);
+
+/**
+ * Gets whether a chunk is stored (`*stored`), the number of its encoded bytes (`*size`), and the offset
+ * of the first one in the stored object (`*offset`): of an inner chunk in its shard, else 0. Both are 0
+ * if nothing is stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_place(const ozarr_array *array, const int64_t *index, bool inner,
+    bool *stored, int64_t *offset, int64_t *size);
+
+/**
+ * Reads the encoded bytes of a chunk, as they are, to `data`, which has a capacity of `size` bytes.
+ * `*used` becomes the number of bytes, also if it exceeds `size` (`OZARR_ERR_BUFFER_SIZE`).
+ * `OZARR_ERR_MISSING` if the chunk is not stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_read(const ozarr_array *array, const int64_t *index, bool inner,
+    void *data, size_t size, size_t *used);
+
+/**
+ * Stores the `size` bytes at `data` as the encoded bytes of a chunk, without checking that the codecs
+ * can decode them. The other inner chunks of a shard stay as they are stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_write(const ozarr_array *array, const int64_t *index, bool inner,
+    const void *data, size_t size);
+
+/**
+ * Erases a stored chunk, whose elements then have the fill value. `*stored` becomes whether it was
+ * stored.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_chunk_erase(const ozarr_array *array, const int64_t *index, bool inner,
+    bool *stored);
+
+/**
+ * Lists the stored chunks as they are now, in the order of their indices (inner chunks shard by shard),
+ * under a cursor that begins before the first. The index of a shard is read when the cursor reaches it.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_list_chunks(const ozarr_array *array, bool inner,
+    ozarr_chunk_iter **out);
+
+/** Moves to the next chunk; `*more` becomes false at the end, and stays so. */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_next(ozarr_chunk_iter *chunk_iter, bool *more);
+
+/** Gets the index of the chunk: `index` has a capacity of one number for each dimension of the array. */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_index(const ozarr_chunk_iter *chunk_iter, int64_t *index);
+
+/**
+ * Gets the number of the chunk's encoded bytes (`*size`), and the offset of the first one in the stored
+ * object (`*offset`).
+ */
+OZARR_CHECKED ozarr_status ozarr_chunk_iter_place(const ozarr_chunk_iter *chunk_iter, int64_t *offset,
+    int64_t *size);
+
+/** Frees the cursor; NULL is allowed. */
+void ozarr_chunk_iter_free(ozarr_chunk_iter *chunk_iter);
+
+/**
+ * Checks whether a region (NULL: the whole array) consists of whole chunks, ignoring parts of chunks
+ * beyond the array's edge: writing such a region reads nothing. With `inner`: whether it consists of
+ * whole inner chunks; writing it encodes only these.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_region_is_aligned(const ozarr_array *array, const ozarr_region *region,
+    bool inner, bool *aligned);
+
+/**
+ * Begins to write the shard `index` (an index of chunks, not of inner ones): inner chunks are put one
+ * by one, in any order, and go to a temporary file. Readers see nothing of it before
+ * `ozarr_shard_writer_finish`, which replaces the whole shard at once.
+ */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_new(const ozarr_array *array, const int64_t *index,
+    ozarr_shard_writer **out);
+
+/**
+ * Encodes an inner chunk of the shard; `index` counts all inner chunks of the array. `data` has those
+ * elements of it that are inside of the array, contiguous, the last index fastest. Putting one twice is
+ * `OZARR_ERR_STATE`; elements of inner chunks that are not put have the fill value.
+ */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_put(ozarr_shard_writer *shard_writer, const int64_t *index,
+    ozarr_type type, const void *data, size_t size);
+
+/** Writes the shard's index and replaces the stored shard. After this the writer can only be freed. */
+OZARR_CHECKED ozarr_status ozarr_shard_writer_finish(ozarr_shard_writer *shard_writer);
+
+/**
+ * Frees the writer; what is not finished is discarded, and the shard stays as it was. NULL is
+ * allowed.
+ */
+void ozarr_shard_writer_free(ozarr_shard_writer *shard_writer);
+
+/* ========================================================================================================
+ * Copying
+ * ========================================================================================================
+ *
+ * A copy may have other chunks and shards, other codecs, another type or format. What is not said stays as
+ * it is. With `OZARR_COPY_RAW` what is stored is copied as it is, key by key.
+ *
+ *     static ozarr_status change(void *user, const char *path, ozarr_spec *spec) {
+ *         const int64_t chunks[] = {512, 512, 512}, inner[] = {64, 64, 64};
+ *         ozarr_status status = ozarr_spec_set_chunks(spec, chunks);
+ *         return status ? status : ozarr_spec_set_inner_chunks(spec, inner);
+ *     }
+ *
+ *     ozarr_copy_options options = OZARR_COPY_OPTIONS_INIT;
+ *     options.change = change;
+ *     if (ozarr_copy("run.zarr/temperature", "archive.zarr/temperature", &options)) goto fail; */
+
+enum {
+    /**
+     * Copies every stored object as it is, several at a time; nothing else may be asked for but
+     * `OZARR_COPY_VERIFY`.
+     */
+    OZARR_COPY_RAW = 1,
+    /**
+     * With `OZARR_COPY_RAW`: reads everything again, and compares it with the source before the document of
+     * the copy is written; a difference is `OZARR_ERR_CHECKSUM`.
+     */
+    OZARR_COPY_VERIFY = 2,
+    /**
+     * Chunks whose bytes do not change become hard links to those of the source, where possible. From then on
+     * no program may change them in place; ozarr never does.
+     */
+    OZARR_COPY_LINK = 4
+};
+
+/**
+ * Called repeatedly by functions that take long: `done` of `total` objects are done. `OZARR_OK`
+ * continues; any other status ends the function, which then fails with it.
+ */
+typedef ozarr_status (*ozarr_progress_fn)(void *user, int64_t done, int64_t total);
+
+/**
+ * Called for each array that is copied, with its `path` in the source's store and the specification
+ * `spec` of its copy, which it may change. `spec` is freed afterwards. `OZARR_OK` continues; any other
+ * status ends the copy, which then fails with it. `user` is that of the options.
+ */
+typedef ozarr_status (*ozarr_copy_change_fn)(void *user, const char *path, ozarr_spec *spec);
+
+/** How a copy is made; begin with `OZARR_COPY_OPTIONS_INIT`. */
+typedef struct ozarr_copy_options {
+    /** Its size in bytes. */
+    size_t struct_size;
+    /** The format of all nodes: 2, 3, or 0 for the one that they have (drafts: 3). */
+    int32_t zarr_format;
+    /** What to do if a node already exists: OZARR_CREATE_NEW or OZARR_CREATE_OVERWRITE. */
+    ozarr_create_mode mode;
+    /** What to do with values that do not fit into another type. */
+    ozarr_overflow overflow;
+    /** A sum of `OZARR_COPY_...`, or 0. */
+    uint32_t flags;
+    /**
+     * The memory to use, about, in bytes; 0 is 512 MiB. Twice the source's and the target's chunk (inner
+     * chunk) for a thread are needed in any case, and one whole chunk of a target without shards.
+     */
+    size_t memory;
+    /** Of a single array: what the copy is, as of `ozarr_array_copy_spec`. NULL: as the source is. */
+    const struct ozarr_spec *spec;
+    /** Changes what the copy of each array is; NULL: they are as the source is. */
+    ozarr_copy_change_fn change;
+    /** Called with the progress (chunks and nodes), in the calling thread; may be NULL. */
+    ozarr_progress_fn progress;
+    /** Given to both. */
+    void *user;
+} ozarr_copy_options;
+
+/** The first value of an `ozarr_copy_options`: {0} with its size. */
+#define OZARR_COPY_OPTIONS_INIT \
+    {sizeof(ozarr_copy_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL}
+
+/** Gives `*copy_options` the value OZARR_COPY_OPTIONS_INIT. */
+static inline void ozarr_copy_options_init(ozarr_copy_options *copy_options) {
+    const ozarr_copy_options init = OZARR_COPY_OPTIONS_INIT;
+    *copy_options = init;
+}
+
+/**
+ * Creates a specification that describes this array in the given format (2, 3; 0: the array's own): its
+ * shape, chunks, codecs, fill value, names of dimensions and attributes. Each can be changed on its
+ * own; a compressor, for example, replaces the compressor in the list of codecs.
+ */
+OZARR_CHECKED ozarr_status ozarr_array_copy_spec(const ozarr_array *array, int32_t zarr_format,
+    ozarr_spec **out);
+
+/**
+ * Copies the array at `source`, or the group with all below it, to `dest`, where there is no node yet
+ * (or see `mode`). `options` may be NULL. Shapes stay. Chunks of nothing but the fill value are not
+ * stored; each chunk or shard of the target is written once, whole; chunks whose bytes do not change
+ * are copied as they are. Nothing is written unless every node can be copied. A metadata document is
+ * written after the data that it describes, that of `dest` last: an interrupted copy is not a node, and
+ * repeating the call starts it anew.
+ */
+OZARR_CHECKED ozarr_status ozarr_copy(const char *source, const char *dest,
+    const ozarr_copy_options *options);
+
+/**
+ * Copies as `ozarr_copy` does, from `path` in one open store to `dest_path` in another, or in the same
+ * store.
+ */
+OZARR_CHECKED ozarr_status ozarr_copy_at(const ozarr_store *store, const char *path, ozarr_store *dest_store,
+    const char *dest_path, const ozarr_copy_options *options);
+
+/* ========================================================================================================
+ * Migration
+ * ======================================================================================================== */
+
+enum {
+    OZARR_MIGRATE_IN_PLACE = 1,          /**< `ozarr_migrate`: converts the source itself; `dest` is NULL. */
+    /**
+     * `ozarr_migrate`: chunks become hard links to those of the source, where possible. From then on no
+     * program may change them in place; ozarr never does.
+     */
+    OZARR_MIGRATE_LINK = 4
+};
+
+/**
+ * Converts the node at `source`, with everything below it, from Zarr v2 or a draft of v3 to Zarr v3.
+ * `dest` is a location at which there is no node yet. Chunks are copied (or linked) as they are, and
+ * encoded anew only where v3 has no form for their codecs. If one node has no form in v3 nothing is
+ * written at all. After an interruption, repeating the call completes the conversion. With
+ * OZARR_MIGRATE_IN_PLACE the old documents are erased when all new ones are stored; without it the
+ * source is not changed. `progress` may be NULL.
+ */
+OZARR_CHECKED ozarr_status ozarr_migrate(const char *source, const char *dest, uint32_t flags,
+    ozarr_progress_fn progress, void *user);
+
+/* ========================================================================================================
+ * Stores and keys for tools
+ * ========================================================================================================
+ *
+ * Views of a store, and the bytes below the nodes. A key is the name under which a store holds bytes:
+ * `"run/t/c/0/0"`. */
+
+/**
+ * Opens the part of a store below `path` as a store of its own. An empty path is the whole store: with
+ * mode `"r"` this makes any store read-only. `mode` is `"r"` or `"r+"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_below(const ozarr_store *store, const char *path, const char *mode,
+    ozarr_store **out);
+
+/**
+ * Opens a store through a cache of `bytes` bytes in memory. Values that were read are kept and reused
+ * while the key's version in the store has not changed. Each use asks the store for the version only. A
+ * single read of more than a quarter of `bytes` is not kept. `mode` is `"r"` or `"r+"`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_cached(const ozarr_store *store, size_t bytes, const char *mode,
+    ozarr_store **out);
+
+/**
+ * Gets what a store can do, as a sum of `OZARR_STORE_CAN_...` and `OZARR_STORE_IS_...`: zip archives
+ * cannot erase, for example.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_capabilities(const ozarr_store *store, uint32_t *capabilities);
+
+/**
+ * For tools: gets the bytes of a key (`"run/t/c/0/0"`) to `buf`, which has a capacity of `cap` bytes.
+ * `*len` becomes the number of bytes, and is set also when the buffer is too small
+ * (`OZARR_ERR_BUFFER_SIZE`). `buf` NULL with `cap` 0 asks for the number only; `len` may be NULL.
+ * `OZARR_ERR_NOT_FOUND` if the key holds nothing.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_get(const ozarr_store *store, const char *key, void *buf,
+    size_t cap, size_t *len);
+
+/** For tools: stores `size` bytes under a key, atomically. Nothing is checked but the key. */
+OZARR_CHECKED ozarr_status ozarr_store_key_put(ozarr_store *store, const char *key, const void *data,
+    size_t size);
+
+/**
+ * For tools: removes a key. `*erased` (unless NULL) becomes whether it existed; a missing key is not an
+ * error. A store that cannot erase (a zip archive) gives `OZARR_ERR_UNSUPPORTED`.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_erase(ozarr_store *store, const char *key, bool *erased);
+
+/** For tools: gets whether a key exists. */
+OZARR_CHECKED ozarr_status ozarr_store_key_exists(const ozarr_store *store, const char *key, bool *exists);
+
+/**
+ * For tools: calls `each` with every key that starts with `prefix` (empty, or ending in `/`), sorted, in
+ * the calling thread, until it returns another status than `OZARR_OK`, which is then the status of this
+ * function. `user` is handed on to it. It may use the store; the text is valid during the call only.
+ */
+OZARR_CHECKED ozarr_status ozarr_store_key_list(const ozarr_store *store, const char *prefix,
+    ozarr_key_fn each, void *user);
+
+/* ========================================================================================================
+ * Memory for large regions
+ * ========================================================================================================
+ *
+ * Fresh memory comes page by page: of an uncompressed read into memory that was just allocated most of the
+ * time is the system's, for one fault every 4 KiB. A buffer of ozarr of 2 MiB or more begins at a multiple
+ * of 2 MiB and asks for huge pages, which makes that 512 times fewer; the threads that read take them,
+ * each where it reads to. docs/performance-memory.md has the gain. Any other memory works everywhere, too. */
+
+enum {
+    /** `ozarr_buffer_alloc`: ordinary pages, however large the buffer is. */
+    OZARR_BUFFER_SMALL_PAGES = 1
+};
+
+/**
+ * Allocates at least `bytes` bytes, all 0, at the beginning of a page. `flags`: 0 or
+ * `OZARR_BUFFER_SMALL_PAGES`. Free it by `ozarr_buffer_free` only. `OZARR_ERR_NO_MEMORY` if there is
+ * not enough memory.
+ */
+OZARR_CHECKED ozarr_status ozarr_buffer_alloc(size_t bytes, uint32_t flags, void **out);
+
+/**
+ * Frees a buffer that no call is using. NULL is allowed. A pointer that is not a buffer of ozarr, or
+ * was freed before, is left alone, and the thread's last error is `OZARR_ERR_INVALID_HANDLE`.
+ */
+void ozarr_buffer_free(void *buffer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* OZARR_ADVANCED_H */
