@@ -31,6 +31,10 @@ static void settings(ozarr_context *c) {
     ERR(OZARR_ERR_ARGUMENT, ozarr_context_set(c, "threads", "-1"));
     ERR(OZARR_ERR_ARGUMENT, ozarr_context_set(c, "threads", "99999999999999999999"));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "file.sync", "often", ozarr_context_set(c, "file.sync", "often"));
+    setting(c, "file.lock", "require", "require");
+    setting(c, "file.lock", "none", "none");
+    setting(c, "file.lock", "try", "try");
+    ERR_SAYS(OZARR_ERR_ARGUMENT, "file.lock", "sometimes", ozarr_context_set(c, "file.lock", "sometimes"));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "nothing", "threads", ozarr_context_set(c, "nothing", "1"));
     ERR_SAYS(OZARR_ERR_ARGUMENT, "nothing", "threads", ozarr_context_get(c, "nothing", buf, sizeof buf, NULL));
     ERR(OZARR_ERR_BUFFER_SIZE, ozarr_context_get(c, "when_full", buf, 4, NULL));

@@ -458,6 +458,7 @@ OZARR_CHECKED ozarr_status ozarr_context_new(ozarr_context **out);
  *   it for one array; arrays whose chunks are too large for it do not use it.
  * - `"file.sync"`: `"none"`, `"batch"` (the default) or `"each"`, as the option of `ozarr_store_open_ex`
  *   says, for stores that are opened without that option.
+ * - `"file.lock"`: `"require"`, `"try"` (the default) or `"none"`, in the same way.
  * - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
  *   them, as bare words that are no JSON: other programs may refuse to read the whole document. With `"0"`,
  *   the default, new ones are refused; those that other programs stored are read, and stay, in any case.
@@ -2050,6 +2051,12 @@ OZARR_CHECKED ozarr_status ozarr_store_open(const char *location, const char *mo
  * - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is
  *   replaced at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the
  *   system. Against a kill of the process everything stored is whole in any case.
+ * - `"file.lock"`: whether processes that change parts of one chunk, or one node's metadata, at the same
+ *   time are kept apart by locks of the file system (Lustre needs the mount option `flock`; with
+ *   `localflock` locks hold on one machine only). `"try"` (the default): where it has locks; where it
+ *   refuses one, the change is made without, and the log of the context is told once. `"require"`: such a
+ *   change fails with `OZARR_ERR_IO`, and `ozarr_last_error_info` has the key and the system's errno.
+ *   `"none"`: the program itself sees to it that no two processes change one chunk or one node.
  * - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
  *   consolidated metadata, if it has any, as they were when the group was opened; a change through this
  *   process ends that. `"never"` reads every node's own document.

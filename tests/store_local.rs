@@ -5,7 +5,7 @@
 
 use ozarr::error::ErrorKind;
 use ozarr::store::local::{LocalStore, SyncMode};
-use ozarr::store::{Condition, Store, get};
+use ozarr::store::{Condition, LockUse, Store, get};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -70,11 +70,12 @@ fn child() {
     let store = open(Path::new(&root));
     match &*job {
         "count" => count(&store),
+        "count in one of many" => count_in_one_of_many(&store),
         "replace for ever" => replace_for_ever(&store),
         "file size" => limited_file_size(&store),
         "open files" => limited_open_files(&store),
         "hold" => {
-            let _held = store.lock_key("n/", "n/k").unwrap().unwrap();
+            let _held = store.lock_key("n/", "n/k", LockUse::Rare).unwrap().unwrap();
             put(&store, "n/held", b"1").unwrap();
             std::thread::sleep(Duration::from_secs(3600));
         }
@@ -85,7 +86,7 @@ fn child() {
 /// Each value is two numbers, one counted by every process; both are read and written under the lock.
 fn count(store: &LocalStore) {
     for _ in 0..200 {
-        let _held = store.lock_key("n/", "n/counters").unwrap().expect("this file system has locks");
+        let _held = store.lock_key("n/", "n/counters", LockUse::Rare).unwrap().expect("this file system has locks");
         let mut value = get(store, "n/counters", 100).unwrap().unwrap_or_else(|| vec![0; 16]);
         for counter in value.chunks_exact_mut(8) {
             let next = u64::from_le_bytes(counter.try_into().unwrap()) + 1;
@@ -106,6 +107,43 @@ fn processes_that_count_under_a_lock_lose_nothing() {
     let expected: Vec<u8> = [600u64, 600].iter().flat_map(|n| n.to_le_bytes()).collect();
     assert_eq!(value, expected);
     assert_eq!(folder.store().list_dir("n/").unwrap().keys, ["counters"]);
+}
+
+/// Counts in one key after the other. Locks of both kinds make the lock file of the folder come and go all the time.
+fn count_in_one_of_many(store: &LocalStore) {
+    let mut others = Some(store.lock_key("n/", "n/other", LockUse::Often).unwrap());
+    for i in 0..400 {
+        let key = format!("n/{}", i % 2);
+        let often = if i % 7 == 0 { LockUse::Often } else { LockUse::Rare };
+        let _held = store.lock_key("n/", &key, often).unwrap().expect("this file system has locks");
+        let now = get(store, &key, 8).unwrap().map_or(0, |value| u64::from_le_bytes(value.try_into().unwrap()));
+        put(store, &key, &(now + 1).to_le_bytes()).unwrap();
+        others.take();
+    }
+}
+
+#[test]
+fn locks_hold_while_their_file_is_removed_and_made_anew() {
+    let folder = Folder::new("lock-file");
+    let children: Vec<Child> = (0..6).map(|_| folder.child("count in one of many")).collect();
+    let mut killed: Vec<Child> = Vec::new();
+    for _ in 0..4 {
+        killed.push(folder.child("hold"));
+        std::thread::sleep(Duration::from_millis(30));
+        killed.last_mut().unwrap().kill().unwrap();
+    }
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    for child in &mut killed {
+        child.wait().unwrap();
+    }
+    let store = folder.store();
+    for key in ["n/0", "n/1"] {
+        assert_eq!(get(&store, key, 8).unwrap().unwrap(), 1200u64.to_le_bytes(), "{key}: changes of all processes");
+    }
+    drop(store.lock_key("n/", "n/0", LockUse::Rare).unwrap());
+    assert!(!folder.0.join("n/.ozarr.lock").exists(), "who comes last removes the file, also that of a killed process");
 }
 
 fn replace_for_ever(store: &LocalStore) {
@@ -142,9 +180,9 @@ fn the_lock_of_a_killed_process_is_free() {
     while get(&store, "n/held", 10).unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(2));
     }
-    drop(store.lock_key("n/", "n/another key").unwrap().unwrap());
+    drop(store.lock_key("n/", "n/another key", LockUse::Rare).unwrap().unwrap());
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| store.lock_key("n/", "n/k").unwrap().is_some());
+        let waiting = scope.spawn(|| store.lock_key("n/", "n/k", LockUse::Rare).unwrap().is_some());
         std::thread::sleep(Duration::from_millis(50));
         assert!(!waiting.is_finished(), "another process holds the lock");
         child.kill().unwrap();
@@ -157,7 +195,7 @@ fn the_lock_of_a_killed_process_is_free() {
 fn a_lock_is_given_back_though_a_forked_child_has_its_file_open() {
     let folder = Folder::new("fork");
     let store = folder.store();
-    let held = store.lock_key("", "k").unwrap().unwrap();
+    let held = store.lock_key("", "k", LockUse::Rare).unwrap().unwrap();
     // SAFETY: the child only waits and ends, without running anything of this process.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
@@ -170,7 +208,7 @@ fn a_lock_is_given_back_though_a_forked_child_has_its_file_open() {
     assert!(pid > 0);
     drop(held);
     let again = std::thread::scope(|scope| {
-        let again = scope.spawn(|| store.lock_key("", "k").unwrap().is_some());
+        let again = scope.spawn(|| store.lock_key("", "k", LockUse::Rare).unwrap().is_some());
         std::thread::sleep(Duration::from_millis(300));
         let in_time = again.is_finished();
         // SAFETY: the child of this test.
@@ -234,14 +272,14 @@ fn limited_open_files(store: &LocalStore) {
     too_many(store.open("none").err().unwrap());
     too_many(put(store, "k", b"2").unwrap_err());
     too_many(store.list_dir("").unwrap_err());
-    too_many(store.lock_key("", "k").err().unwrap());
+    too_many(store.lock_key("", "k", LockUse::Rare).err().unwrap());
     drop(objects);
     put(store, "k", b"3").unwrap();
     for _ in 0..1000 {
         assert_eq!(get(store, "k", 10).unwrap().unwrap(), b"3");
         assert!(put(store, "k/below", b"1").is_err());
         assert!(store.open("k/below").is_err());
-        drop(store.lock_key("", "k").unwrap());
+        drop(store.lock_key("", "k", LockUse::Rare).unwrap());
     }
 }
 
@@ -249,7 +287,7 @@ fn limited_open_files(store: &LocalStore) {
 fn too_many_open_files_are_an_error_and_none_leaks() {
     let folder = Folder::new("files");
     folder.run("open files");
-    assert_eq!(folder.names(), [".ozarr.lock", "k"]);
+    assert_eq!(folder.names(), ["k"], "a lock leaves no file");
 }
 
 #[test]
@@ -278,7 +316,7 @@ fn signals_do_not_disturb() {
     }
     // SAFETY: always succeeds.
     let (process, thread) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
-    let held = store.lock_key("", "k").unwrap();
+    let held = store.lock_key("", "k", LockUse::Rare).unwrap();
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -295,7 +333,7 @@ fn signals_do_not_disturb() {
                 }
             }
         });
-        drop(store.lock_key("", "k").unwrap());
+        drop(store.lock_key("", "k", LockUse::Rare).unwrap());
         for _ in 0..50 {
             put(&store, "k", &bytes).unwrap();
             assert!(get(&store, "k", 1 << 30).unwrap().unwrap() == bytes);

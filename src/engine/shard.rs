@@ -24,7 +24,7 @@ use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result, err};
 use crate::limits::{c_strides, chunk_bytes, grow, reserve};
-use crate::store::Object;
+use crate::store::{LockUse, Object};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -65,7 +65,7 @@ impl Edit<'_> {
         if self.source.covers(selected.axes, selected.memory, selected.inside) {
             return self.put(shard, key, selected, &Old::default(), s);
         }
-        let process = array.store.lock_key(&array.prefix, key)?;
+        let process = array.store.lock_key(&array.prefix, key, LockUse::Often)?;
         // Another process may not come in before the shard is stored.
         let at_once = Edit { sink: if process.is_some() { ChunkSink::now(array) } else { self.sink }, ..*self };
         match array.store.open(key)? {
@@ -308,7 +308,7 @@ pub(super) fn replace_inner(
     buf: &mut Vec<u8>,
     s: &mut ChainScratch,
 ) -> Result<bool> {
-    let _process = array.store.lock_key(&array.prefix, key)?;
+    let _process = array.store.lock_key(&array.prefix, key, LockUse::Often)?;
     let object = array.store.open(key)?;
     if object.is_none() && bytes.is_none() {
         return Ok(false);

@@ -29,7 +29,7 @@ use crate::dtype::transfer::Transfer;
 use crate::dtype::variable::Arena;
 use crate::error::{Error, Result, bail};
 use crate::limits::{Dims, Strides, c_strides, chunk_bytes, grow};
-use crate::store::Tuning;
+use crate::store::{LockUse, Tuning};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -374,7 +374,7 @@ impl WriteJob {
         let strides = c_strides(shape, size);
         let Scratch { key, io, parts, work: ChunkScratch { chunk, chain: buffers } } = s;
         let base = grow(chunk, chunk_bytes(shape, size)?)?.as_mut_ptr();
-        let process = array.store.lock_key(&array.prefix, key)?;
+        let process = array.store.lock_key(&array.prefix, key, LockUse::Often)?;
         // Another process may not come in before the chunk is stored.
         let sink = if process.is_some() { ChunkSink::now(array) } else { sink };
         // Keeps the bytes of old elements of variable length until the chunk is stored again.

@@ -50,6 +50,7 @@ pub unsafe extern "C" fn ozarr_context_new(out: *mut *mut ozarr_context) -> ozar
 ///   it for one array; arrays whose chunks are too large for it do not use it.
 /// - `"file.sync"`: `"none"`, `"batch"` (the default) or `"each"`, as the option of `ozarr_store_open_ex`
 ///   says, for stores that are opened without that option.
+/// - `"file.lock"`: `"require"`, `"try"` (the default) or `"none"`, in the same way.
 /// - `"non_finite"`: `"1"` lets attributes hold NaN and infinities, which are then stored as Python stores
 ///   them, as bare words that are no JSON: other programs may refuse to read the whole document. With `"0"`,
 ///   the default, new ones are refused; those that other programs stored are read, and stay, in any case.
@@ -90,8 +91,7 @@ pub unsafe extern "C" fn ozarr_context_get(
 }
 
 /// The names of all settings, for messages.
-const SETTINGS: &str =
-    "\"threads\", \"strict\", \"chunk_cache\", \"file.sync\", \"non_finite\", \"measure_time\", \"bytes_in_flight\", \"when_full\"";
+const SETTINGS: &str = "\"threads\", \"strict\", \"chunk_cache\", \"file.sync\", \"file.lock\", \"non_finite\", \"measure_time\", \"bytes_in_flight\", \"when_full\"";
 
 fn set(settings: &Settings, key: &str, value: &str) -> Result<()> {
     match key {
@@ -105,7 +105,14 @@ fn set(settings: &Settings, key: &str, value: &str) -> Result<()> {
             let bytes = bytes(key, value)?;
             drop(settings.chunk_cache.replace((bytes > 0).then(|| node::ChunkCache::new(bytes))));
         }
-        "file.sync" => drop(settings.sync.replace(node::SyncMode::parse(value).map_err(|e| e.at_field(key))?)),
+        "file.sync" => {
+            let sync = node::SyncMode::parse(value).map_err(|e| e.at_field(key))?;
+            settings.files.write(|files| files.sync = sync);
+        }
+        "file.lock" => {
+            let lock = node::LockMode::parse(value).map_err(|e| e.at_field(key))?;
+            settings.files.write(|files| files.lock = lock);
+        }
         "bytes_in_flight" => match value.parse() {
             Ok(bytes @ 1..) => settings.budget.set_limit(bytes),
             _ => bail!(Argument, "the setting \"bytes_in_flight\" is {value:?}, expected a number of bytes, 1 or more"),
@@ -126,7 +133,8 @@ fn get(settings: &Settings, key: &str) -> Result<String> {
         "strict" => text_of(settings.strict.load(Relaxed)),
         "non_finite" => text_of(settings.non_finite.load(Relaxed)),
         "chunk_cache" => settings.chunk_cache.read(|cache| cache.as_ref().map_or(0, |cache| cache.limit())).to_string(),
-        "file.sync" => settings.sync.read(|sync| sync.name()).into(),
+        "file.sync" => settings.files.read(|files| files.sync.name()).into(),
+        "file.lock" => settings.files.read(|files| files.lock.name()).into(),
         "bytes_in_flight" => settings.budget.limit().to_string(),
         "when_full" => if settings.budget.is_again() { "again" } else { "wait" }.into(),
         "measure_time" => text_of(settings.stats.measures_time()),
@@ -142,7 +150,7 @@ impl Settings {
             pool: ForkPreserved::default(),
             strict: AtomicBool::default(),
             non_finite: AtomicBool::default(),
-            sync: ForkPreserved::default(),
+            files: ForkPreserved::default(),
             log: ForkPreserved::new(log_of_environment()),
             chunk_cache: ForkPreserved::default(),
             budget: Arc::default(),
@@ -228,8 +236,8 @@ pub(super) fn context_of(context: *const ozarr_context) -> Result<Context> {
         let context = settings.pool.read(Option::clone).unwrap_or_default();
         let (strict, non_finite) = (settings.strict.load(Relaxed), settings.non_finite.load(Relaxed));
         let (log, budget) = (settings.log.read(Option::clone), settings.budget.clone());
-        let (chunk_cache, sync) = (settings.chunk_cache.read(Option::clone), settings.sync.read(|sync| *sync));
-        let settings_of = node::Settings { strict, non_finite, log, budget, chunk_cache, sync };
+        let (chunk_cache, files) = (settings.chunk_cache.read(Option::clone), settings.files.read(|files| *files));
+        let settings_of = node::Settings { strict, non_finite, log, budget, chunk_cache, files };
         Ok(context.counting(settings.stats.clone()).with_settings(settings_of))
     })
 }

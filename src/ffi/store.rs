@@ -58,6 +58,12 @@ pub unsafe extern "C" fn ozarr_store_open(location: *const c_char, mode: *const 
 /// - `"file.sync"`: when files are made durable against a power cut. `"batch"` (the default): what is
 ///   replaced at once, what is new at flush or close; `"each"`: everything at once; `"none"`: left to the
 ///   system. Against a kill of the process everything stored is whole in any case.
+/// - `"file.lock"`: whether processes that change parts of one chunk, or one node's metadata, at the same
+///   time are kept apart by locks of the file system (Lustre needs the mount option `flock`; with
+///   `localflock` locks hold on one machine only). `"try"` (the default): where it has locks; where it
+///   refuses one, the change is made without, and the log of the context is told once. `"require"`: such a
+///   change fails with `OZARR_ERR_IO`, and `ozarr_last_error_info` has the key and the system's errno.
+///   `"none"`: the program itself sees to it that no two processes change one chunk or one node.
 /// - `"consolidated"`: `"auto"` (the default) opens and lists what is below a group from the group's
 ///   consolidated metadata, if it has any, as they were when the group was opened; a change through this
 ///   process ends that. `"never"` reads every node's own document.

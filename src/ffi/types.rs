@@ -275,8 +275,8 @@ pub(crate) struct Settings {
     pub(super) strict: AtomicBool,
     /// `"non_finite"`
     pub(super) non_finite: AtomicBool,
-    /// `"file.sync"`
-    pub(super) sync: ForkPreserved<node::SyncMode>,
+    /// `"file.sync"` and `"file.lock"`
+    pub(super) files: ForkPreserved<node::FileOptions>,
     /// Who is told.
     pub(super) log: ForkPreserved<Option<node::Log>>,
     /// `"chunk_cache"`

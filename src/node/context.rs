@@ -7,7 +7,7 @@ use crate::engine::{Budget, ChunkCache};
 use crate::error::{Error, ErrorKind, Result, err};
 use crate::fork::Lazy;
 use crate::metadata::lint::{Finding, Severity};
-use crate::store::local::SyncMode;
+use crate::store::local::FileOptions;
 use std::sync::Arc;
 
 /// The threads that calls may use, the locks that keep writers of this process apart, and the settings. Clones share all of it.
@@ -33,8 +33,8 @@ pub struct Settings {
     pub budget: Arc<Budget>,
     /// Where the arrays that are opened keep decoded chunks, all of them in the same.
     pub chunk_cache: Option<Arc<ChunkCache>>,
-    /// When what is put into local stores survives a power cut, where the store's options do not say.
-    pub sync: SyncMode,
+    /// How stores of local files sync and lock, where the store's options do not say.
+    pub files: FileOptions,
 }
 
 /// How important a message of the log is. The discriminants are those of the C header.
@@ -110,9 +110,9 @@ impl Context {
         self.settings.chunk_cache.as_ref()
     }
 
-    /// When what is put into local stores survives a power cut.
-    pub(super) fn sync(&self) -> SyncMode {
-        self.settings.sync
+    /// How stores of local files sync and lock.
+    pub(super) fn files(&self) -> FileOptions {
+        self.settings.files
     }
 
     /// How many threads a call may use, the calling one among them.
@@ -123,6 +123,13 @@ impl Context {
     /// Returns whether deviations in files are to be looked for: in strict mode, or with a log.
     pub(super) fn watches(&self) -> bool {
         self.settings.strict || self.settings.log.is_some()
+    }
+
+    /// Writes a warning to the log, if there is one. No lock may be held: the host's code runs.
+    pub(super) fn warn(&self, text: &str) {
+        if let Some(log) = &self.settings.log {
+            (log.call)(Level::Warning, text);
+        }
     }
 
     /// Reports the deviations of the document at `key`; in strict mode fails with `Metadata`. No lock may be held: the host's code runs.

@@ -6,7 +6,7 @@ use crate::engine::lock::KeyGuard;
 use crate::error::{Result, err};
 use crate::limits::{MAX_CONSOLIDATED, MAX_DOCUMENT};
 use crate::metadata::{Format, Map, Value, json, v2, v3};
-use crate::store::{Condition, ProcessLock};
+use crate::store::{Condition, LockUse, ProcessLock};
 
 /// Keeps other changes of one document out, in this process and (where the store can) in others.
 pub(super) struct DocumentLock {
@@ -29,7 +29,7 @@ pub(super) fn lock_thread(store: &Store, path: &str, name: &str) -> KeyGuard {
 
 /// Adds the other part of the lock of `key`, which is kept in the folder of the node at `folder`.
 pub(super) fn lock_process(store: &Store, thread: KeyGuard, folder: &str, key: &str) -> Result<DocumentLock> {
-    let process = store.shared().lock_key(&prefix(folder), key).map_err(|e| e.at_key(key))?;
+    let process = store.shared().lock_key(&prefix(folder), key, LockUse::Rare).map_err(|e| e.at_key(key))?;
     Ok(DocumentLock { _process: process, _thread: thread })
 }
 

@@ -8,7 +8,7 @@ use crate::fork::ForkPreserved;
 use crate::metadata::v2;
 use crate::store::cache::CacheStore;
 use crate::store::latency::{LatencyStore, Pace};
-use crate::store::local::SyncMode;
+use crate::store::local::{LockMode, SyncMode};
 use crate::store::location::{self, Root};
 use crate::store::memory::MemoryStore;
 use crate::store::prefix::PrefixStore;
@@ -51,6 +51,8 @@ struct Inner {
     /// Documents of version 2 were changed since NCZarr's keys were looked at.
     v2_changed: AtomicBool,
     stats: Arc<Counters>,
+    /// The log was told that the file system has no locks.
+    told_of_locks: AtomicBool,
 }
 
 impl Store {
@@ -112,7 +114,19 @@ impl Store {
         let slot = slot(&shared.describe());
         let (no_draft, v2_changed) = (AtomicBool::new(false), AtomicBool::new(false));
         let (stats, context, unconsolidated) = (Counters::below(context.stats()), context.clone(), ForkPreserved::default());
-        let inner = Inner { shared, mode, context, options, slot, no_draft, opened_for, unconsolidated, v2_changed, stats };
+        let inner = Inner {
+            shared,
+            mode,
+            context,
+            options,
+            slot,
+            no_draft,
+            opened_for,
+            unconsolidated,
+            v2_changed,
+            stats,
+            told_of_locks: AtomicBool::new(false),
+        };
         Store(Arc::new(inner))
     }
 
@@ -135,13 +149,15 @@ impl Store {
     }
 
     fn open_root(context: &Context, root: &Root, mode: Mode, options: &[(&str, &str)], opened_for: Option<String>) -> Result<Store> {
-        let (mut sync, mut chosen, mut remote) = (context.sync(), Options::default(), RemoteOptions::default());
+        let (mut files, mut chosen, mut remote) = (context.files(), Options::default(), RemoteOptions::default());
         if let (Root::Remote(..), Ok(json)) = (root, std::env::var(REMOTE_OPTIONS)) {
             set_remote_json(&mut remote, &json).map_err(|e| e.at_field(REMOTE_OPTIONS))?;
         }
         for (name, value) in options {
             if *name == "file.sync" {
-                sync = SyncMode::parse(value)?;
+                files.sync = SyncMode::parse(value)?;
+            } else if *name == "file.lock" {
+                files.lock = LockMode::parse(value)?;
             } else if *name == "cloud.options" {
                 set_remote_json(&mut remote, value).map_err(|e| e.at_field(name))?;
             } else if let Some(short) = name.strip_prefix("cloud.") {
@@ -152,7 +168,7 @@ impl Store {
                 bail!(Argument, "unknown option {name:?} of a store, expected {OPTIONS}");
             }
         }
-        let shared = root.open(mode == Mode::ReadWrite, sync, &remote)?;
+        let shared = root.open(mode == Mode::ReadWrite, files, &remote)?;
         Ok(Store::opened(context, shared, mode, chosen, opened_for))
     }
 
@@ -210,7 +226,21 @@ impl Store {
     /// Makes durable what was written, as far as the store's mode promises it.
     pub fn flush(&self) -> Result<()> {
         crate::engine::request_queue::settle_store(|| self.0.shared.describe());
-        if self.0.mode == Mode::Read { Ok(()) } else { self.0.shared.flush() }
+        if self.0.mode == Mode::Read {
+            return Ok(());
+        }
+        let flushed = self.0.shared.flush();
+        self.warn_of_refused_lock(self.0.shared.capabilities().lock_refused);
+        flushed
+    }
+
+    /// Tells the log once that the file system refused a lock with which other processes are kept out. No lock may be held.
+    fn warn_of_refused_lock(&self, errno: i32) {
+        if errno != 0 && !self.0.told_of_locks.swap(true, Ordering::Relaxed) {
+            let (place, why) = (self.0.shared.describe(), std::io::Error::from_raw_os_error(errno));
+            let text = "what processes change at the same time in one chunk, or in one node's metadata, may be lost";
+            self.0.context.warn(&format!("file.lock: {place}: the file system has no locks ({why}): {text}"));
+        }
     }
 
     /// A node was made, or the dimensions of an array were named: its group and the root are consolidated when they are closed, if
@@ -288,7 +318,9 @@ impl Store {
         if self.0.mode == Mode::Read {
             bail!(ReadOnly, "{} is open for reading only; open it with mode \"r+\"", self.0.shared.describe());
         }
-        if !self.0.shared.capabilities().writable {
+        let can = self.0.shared.capabilities();
+        self.warn_of_refused_lock(can.lock_refused);
+        if !can.writable {
             bail!(ReadOnly, "{} cannot be written", self.0.shared.describe());
         }
         Ok(())

@@ -641,3 +641,38 @@ fn every_bit_of_a_float_survives_lossless_paths() {
         assert_eq!(found.map(f32::to_bits), values.map(f32::to_bits), "{i}");
     }
 }
+
+#[test]
+fn a_file_system_without_locks_is_told_once_to_the_log_unless_locks_are_required() {
+    use crate::store::os::{Call, fault};
+    let root = std::env::temp_dir().join(format!("ozarr-no-locks-{}", std::process::id()));
+    let location = root.to_str().unwrap();
+    let change = |lock: &str| {
+        let _ = std::fs::remove_dir_all(&root);
+        let lines = Lines::default();
+        let told = lines.clone();
+        let call = Arc::new(move |_: Level, text: &str| told.lock().unwrap().push(text.to_string()));
+        let context = Context::default().with_settings(Settings { log: Some(Log { level: Level::Warning, call }), ..Settings::default() });
+        let no_locks = [fault::Fault { times: 1000, ..fault::fail(Call::Lock, libc::ENOLCK) }];
+        let changed = fault::with(&no_locks, || {
+            let store = Store::open(&context, location, Mode::ReadWrite, &[("file.lock", lock)])?;
+            let group = Group::create(&store, "g", None, Create::New)?;
+            group.attributes().set_i64("a", 1)?;
+            group.attributes().set_i64("b", 2)?;
+            store.close(None)
+        });
+        let lines = lines.lock().unwrap().clone();
+        (changed.0, lines)
+    };
+    let (changed, lines) = change("try");
+    changed.unwrap();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("file.lock: ") && lines[0].contains(location), "{lines:?}");
+    let (changed, lines) = change("none");
+    changed.unwrap();
+    assert_eq!(lines, [""; 0]);
+    let e = change("require").0.unwrap_err();
+    assert_eq!((e.kind(), e.os_errno()), (ErrorKind::Io, libc::ENOLCK));
+    assert!(e.key().is_some_and(|key| key.starts_with("g")) && e.message().contains("\"file.lock\""), "{e}");
+    assert_eq!(change("often").0.unwrap_err().kind(), ErrorKind::Argument);
+}

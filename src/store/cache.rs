@@ -6,8 +6,8 @@
 use super::keys::check_key;
 use super::snapshot::Snapshot;
 use super::{
-    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, LocalFiles, Object, ProcessLock, ReadDone, SharedStore,
-    Staged, Store, Version,
+    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Listing, LocalFiles, LockUse, Object, ProcessLock, ReadDone,
+    SharedStore, Staged, Store, Version,
 };
 use crate::error::{Result, err};
 use crate::fork::ForkReset;
@@ -182,8 +182,8 @@ impl Store for CacheStore {
         self.inner.flush()
     }
 
-    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
-        self.inner.lock_key(prefix, key)
+    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
+        self.inner.lock_key(prefix, key, often)
     }
 
     fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {

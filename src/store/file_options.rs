@@ -1,4 +1,4 @@
-//! Options of stores of local files.
+//! Options of stores of local files: when files are synced, and whether writers are kept apart by locks.
 
 use crate::error::{Result, bail};
 
@@ -33,5 +33,49 @@ impl SyncMode {
             SyncMode::Batch => "batch",
             SyncMode::Each => "each",
         }
+    }
+}
+
+/// Whether processes that change one chunk, or one document, are kept apart by locks of the file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LockMode {
+    /// Always: where the file system has no locks, changes of parts of chunks and of documents are errors.
+    Require,
+    /// Where the file system has locks; elsewhere the program is warned.
+    #[default]
+    Try,
+    /// Never: the program sees to it that no two processes change one chunk or one document at the same time.
+    None,
+}
+
+impl LockMode {
+    const NAMES: [(&str, LockMode); 3] = [("require", LockMode::Require), ("try", LockMode::Try), ("none", LockMode::None)];
+
+    /// Gives the mode of that name (`require`, `try`, `none`).
+    pub fn parse(name: &str) -> Result<LockMode> {
+        match LockMode::NAMES.iter().find(|(known, _)| *known == name) {
+            Some((_, mode)) => Ok(*mode),
+            None => bail!(Argument, "lock mode {name:?} is not one of require, try, none"),
+        }
+    }
+
+    /// Gives the name of the mode.
+    pub fn name(self) -> &'static str {
+        LockMode::NAMES.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// The options of a store of local files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct FileOptions {
+    /// The option `"file.sync"`.
+    pub sync: SyncMode,
+    /// The option `"file.lock"`.
+    pub lock: LockMode,
+}
+
+impl From<SyncMode> for FileOptions {
+    fn from(sync: SyncMode) -> FileOptions {
+        FileOptions { sync, ..FileOptions::default() }
     }
 }

@@ -40,12 +40,23 @@ pub struct Capabilities {
     pub tuning: Tuning,
     /// How often requests were made again after a failure, since the store was opened.
     pub retries: u64,
+    /// The system's error number with which a lock between processes was refused that the store went on without (`"file.lock"` is `try`), or 0.
+    pub lock_refused: i32,
 }
 
 impl Capabilities {
     /// Those of a store without latency that all threads may use.
     pub const fn local(writable: bool, erasable: bool) -> Capabilities {
-        Capabilities { writable, listable: true, erasable, latency: false, any_thread: true, tuning: Tuning::USUAL, retries: 0 }
+        Capabilities {
+            writable,
+            listable: true,
+            erasable,
+            latency: false,
+            any_thread: true,
+            tuning: Tuning::USUAL,
+            retries: 0,
+            lock_refused: 0,
+        }
     }
 }
 
@@ -136,8 +147,17 @@ pub struct Fetched {
     pub version: Version,
 }
 
+/// How often keys with one prefix are locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockUse {
+    /// Now and then, as documents are: nothing of the lock stays in the store.
+    Rare,
+    /// Again and again, as chunks are: what makes locks may stay there until the store is closed.
+    Often,
+}
+
 /// Held while a key is read, changed and put; dropped to let the next writer in. Other processes are kept out too
-/// where the store can do so (local files: a lock on a byte of `.ozarr.lock` in the node's folder).
+/// where the store can do so (local files: a lock on a byte of `.ozarr.lock` in the node's folder, as `"file.lock"` says).
 pub type ProcessLock = Box<dyn Send>;
 
 /// A map from keys to bytes. All methods may be called from any threads at once.
@@ -186,8 +206,8 @@ pub trait Store: Send + Sync {
 
     /// Keeps other processes from changing `key` (in the folder of the node `prefix`) until the lock is dropped, or gives `None` where the
     /// store has no such locks. In-process exclusion is the engine's ([`crate::engine`]).
-    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
-        let _ = (prefix, key);
+    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
+        let _ = (prefix, key, often);
         Ok(None)
     }
 

@@ -7,8 +7,8 @@
 use super::pace::Line;
 pub use super::pace::Pace;
 use super::{
-    ByteRange, Capabilities, Condition, Fetched, Listing, Object, ProcessLock, ReadDone, ReadObject, SharedStore, Store, Tuning, Version,
-    os, read_now,
+    ByteRange, Capabilities, Condition, Fetched, Listing, LockUse, Object, ProcessLock, ReadDone, ReadObject, SharedStore, Store, Tuning,
+    Version, os, read_now,
 };
 use crate::error::{Result, err};
 use std::collections::BTreeMap;
@@ -248,8 +248,8 @@ impl Store for LatencyStore {
     }
 
     /// Without a delay: the wait would keep others out.
-    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
-        self.shared.inner.lock_key(prefix, key)
+    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
+        self.shared.inner.lock_key(prefix, key, often)
     }
 
     /// Returns at once; `done` is called by the store's own thread when the bytes have come.

@@ -15,7 +15,8 @@
 //! its name.
 
 use super::SharedStore;
-use super::local::{LocalStore, SyncMode};
+use super::file_options::FileOptions;
+use super::local::LocalStore;
 use super::memory::MemoryStore;
 use super::remote::{Remote, RemoteOptions, percent_decode};
 use super::zip;
@@ -41,13 +42,13 @@ pub enum Root {
 }
 
 impl Root {
-    /// Opens the store. `writable` is for folders, archives and object stores, `sync` for the first two, `options` for the last.
-    pub fn open(&self, writable: bool, sync: SyncMode, options: &RemoteOptions) -> Result<SharedStore> {
+    /// Opens the store. `writable` is for folders, archives and object stores, `files` for the first two, `options` for the last.
+    pub fn open(&self, writable: bool, files: FileOptions, options: &RemoteOptions) -> Result<SharedStore> {
         match self {
-            Root::Folder(path) => Ok(Arc::new(LocalStore::open(path, writable, sync)?)),
+            Root::Folder(path) => Ok(Arc::new(LocalStore::open(path, writable, files)?)),
             // A folder may have any name.
-            Root::Zip(path) if path.is_dir() => Ok(Arc::new(LocalStore::open(path, writable, sync)?)),
-            Root::Zip(path) => zip::open_shared(path, writable, sync),
+            Root::Zip(path) if path.is_dir() => Ok(Arc::new(LocalStore::open(path, writable, files)?)),
+            Root::Zip(path) => zip::open_shared(path, writable, files.sync),
             Root::Remote(remote, is_archive) => open_remote(remote, *is_archive, writable, options),
             Root::Memory(name) if name.is_empty() => Ok(Arc::new(MemoryStore::new())),
             Root::Memory(name) => Ok(named_memory(name)),
@@ -379,14 +380,14 @@ mod tests {
     #[cfg(not(feature = "cloud"))]
     #[test]
     fn without_the_feature_a_url_is_refused_by_its_name() {
-        let e = parse("s3://b/x.zarr").unwrap().open(true, SyncMode::None, &RemoteOptions::default()).err().unwrap();
+        let e = parse("s3://b/x.zarr").unwrap().open(true, FileOptions::default(), &RemoteOptions::default()).err().unwrap();
         assert_eq!(e.kind(), ErrorKind::Unsupported);
         assert!(e.message().contains("feature \"cloud\""), "{e}");
     }
 
     #[test]
     fn a_named_memory_store_is_shared_as_long_as_it_is_open() {
-        let open = |name: &str| Root::Memory(name.to_string()).open(true, SyncMode::None, &RemoteOptions::default()).unwrap();
+        let open = |name: &str| Root::Memory(name.to_string()).open(true, FileOptions::default(), &RemoteOptions::default()).unwrap();
         let (a, b) = (open("shared-test"), open("shared-test"));
         a.put("k", &[b"v"], Condition::None).unwrap();
         assert_eq!(get(&*b, "k", 9).unwrap().unwrap(), b"v");

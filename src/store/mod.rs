@@ -33,8 +33,8 @@ mod tests_wrappers;
 pub mod zip;
 
 pub use interface::{
-    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Folder, Listing, LocalFiles, ProcessLock, ReadDone, SharedStore,
-    Store, Tuning, get, get_many, read_now,
+    ByteRange, Capabilities, Change, ChangeDone, Condition, Fetched, Folder, Listing, LocalFiles, LockUse, ProcessLock, ReadDone,
+    SharedStore, Store, Tuning, get, get_many, read_now,
 };
 pub use opened::{Object, ReadObject};
 pub use staged::{Staged, StagedWrite};

@@ -443,35 +443,41 @@ pub fn entries(fd: BorrowedFd<'_>) -> Os<Vec<(std::ffi::CString, EntryKind)>> {
     }
 }
 
-fn lock_request(kind: i32, offset: i64) -> libc::flock {
+/// Asks for a lock (or its return) on `len` bytes of an open file, 0 for all that follow; it belongs to the open file, not to the process.
+fn lock(fd: BorrowedFd<'_>, command: i32, kind: i32, (offset, len): (i64, i64)) -> Os<()> {
     // SAFETY: all zero is a valid `flock`; open-file-description locks demand l_pid = 0.
     let mut request: libc::flock = unsafe { std::mem::zeroed() };
     request.l_type = kind as libc::c_short;
     request.l_whence = libc::SEEK_SET as libc::c_short;
     request.l_start = offset;
-    request.l_len = 1;
-    request
+    request.l_len = len;
+    // SAFETY: `request` is readable for the call.
+    retry(Call::Lock, || unsafe { libc::fcntl(fd.as_raw_fd(), command, &raw const request) }).map(drop)
 }
 
-/// Waits for the write lock on one byte of an open file; it belongs to the open file, not to the process.
+/// Waits for the write lock on one byte of an open file.
 pub fn lock_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
-    let request = lock_request(libc::F_WRLCK, offset);
-    // SAFETY: `request` is readable for the call.
-    retry(Call::Lock, || unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_SETLKW, &raw const request) }).map(drop)
+    lock(fd, libc::F_OFD_SETLKW, libc::F_WRLCK, (offset, 1))
+}
+
+/// Waits for a read lock, which many may hold, on one byte of an open file.
+pub fn share_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
+    lock(fd, libc::F_OFD_SETLKW, libc::F_RDLCK, (offset, 1))
 }
 
 /// Takes the write lock on one byte of an open file, or fails with `EAGAIN` or `EACCES` if somebody else has it.
 pub fn try_lock_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
-    let request = lock_request(libc::F_WRLCK, offset);
-    // SAFETY: `request` is readable for the call.
-    retry(Call::Lock, || unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_SETLK, &raw const request) }).map(drop)
+    lock(fd, libc::F_OFD_SETLK, libc::F_WRLCK, (offset, 1))
 }
 
-/// Gives the lock on one byte back.
-pub fn unlock_byte(fd: BorrowedFd<'_>, offset: i64) -> Os<()> {
-    let request = lock_request(libc::F_UNLCK, offset);
-    // SAFETY: `request` is readable for the call.
-    retry(Call::Lock, || unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_SETLK, &raw const request) }).map(drop)
+/// Takes the write lock on all bytes of an open file, or fails with `EAGAIN` or `EACCES` if somebody else has one on any.
+pub fn try_lock_all(fd: BorrowedFd<'_>) -> Os<()> {
+    lock(fd, libc::F_OFD_SETLK, libc::F_WRLCK, (0, 0))
+}
+
+/// Gives all locks of an open file back.
+pub fn unlock_all(fd: BorrowedFd<'_>) -> Os<()> {
+    lock(fd, libc::F_OFD_SETLK, libc::F_UNLCK, (0, 0))
 }
 
 /// Keeps all signals away from the calling thread, which is one of the library's own.

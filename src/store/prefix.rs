@@ -3,8 +3,8 @@
 use super::keys::{check_key, check_prefix};
 use super::local::staged_file::StagedFile;
 use super::{
-    ByteRange, Capabilities, Change, ChangeDone, Condition, Folder, Listing, LocalFiles, Object, ProcessLock, ReadDone, SharedStore,
-    Staged, Stamp, Store, Version,
+    ByteRange, Capabilities, Change, ChangeDone, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, ReadDone,
+    SharedStore, Staged, Stamp, Store, Version,
 };
 use crate::error::{Result, bail};
 use std::borrow::Cow;
@@ -97,8 +97,8 @@ impl Store for PrefixStore {
         self.inner.flush()
     }
 
-    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
-        self.inner.lock_key(&self.prefix_inside(prefix)?, &self.key(key)?)
+    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
+        self.inner.lock_key(&self.prefix_inside(prefix)?, &self.key(key)?, often)
     }
 
     fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {

@@ -64,8 +64,8 @@ impl Store for Counting {
     fn flush(&self) -> Result<()> {
         self.came("flush").flush()
     }
-    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
-        self.came("lock_key").lock_key(prefix, key)
+    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
+        self.came("lock_key").lock_key(prefix, key, often)
     }
     fn start_read(&self, key: &str, ranges: &[ByteRange], if_match: Option<Version>, done: ReadDone) {
         self.came("start_read").start_read(key, ranges, if_match, done)
@@ -120,7 +120,7 @@ const USES: &[(&str, Use)] = &[
     ("file", |s| drop(s.file("p/k"))),
     ("list", |s| s.list("p/", &mut |_| Ok(())).unwrap()),
     ("list_dir", |s| assert_eq!(s.list_dir("p/").unwrap().keys, ["k"])),
-    ("lock_key", |s| drop(s.lock_key("p/", "p/k").unwrap())),
+    ("lock_key", |s| drop(s.lock_key("p/", "p/k", LockUse::Rare).unwrap())),
     ("start_read", |s| s.start_read("p/k", &[ByteRange::Whole], None, Box::new(|read| assert!(read.is_ok())))),
     ("start_change", |s| s.start_put("p/k", vec![2], Box::new(|put| put.unwrap()))),
     ("stage", |s| drop(s.stage("p/k").unwrap())),

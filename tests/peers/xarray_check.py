@@ -67,6 +67,14 @@ with warnings.catch_warnings():
     d.to_zarr(STORE, zarr_format=FORMAT, mode="w")
 """
 
+# Nothing is left in a hierarchy that zarr-python does not know: under `-W error` a warning of `members` ends the program.
+MEMBERS = """
+import pathlib, zarr
+left = [str(file) for file in pathlib.Path(STORE).rglob(".ozarr*")]
+assert not left, left
+assert list(zarr.open_group(STORE, mode="r", use_consolidated=False).members(max_depth=None))
+"""
+
 HEAT = """
 import numpy as np, xarray as xr
 d = xr.open_zarr(STORE)
@@ -154,6 +162,7 @@ def main():
     failed = 0
     for name, wrong, program in runs:
         if not wrong and program:
+            program += MEMBERS
             p = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
             wrong = (p.stderr or p.stdout or f"exit status {p.returncode}") if p.returncode or p.stderr else ""
         failed += bool(wrong)

@@ -1,59 +1,212 @@
 //! Locks between processes: open-file-description locks on one byte for each key of the hidden file `.ozarr.lock`.
+//!
+//! The file goes when nobody uses it, because other readers stumble over it: whoever gives a lock back tries to lock the whole file, which
+//! works only where nobody else holds a part of it or waits for one ([`PRESENCE`]), and then unlinks it. Whoever gets a lock looks whether the
+//! file is still the one of that name, and begins again if not. A kill leaves at most the file, which the next lock there removes.
 
 use super::durable::Durability;
 use super::path::{KeyPath, LOCK_NAME, Made, make_parents};
 use super::temporary::TRIES;
 use crate::error::{Result, bail};
-use crate::fork::forks;
-use crate::store::os::{self, Errno};
+use crate::fork::{ForkReset, forks};
+use crate::store::LockUse;
+use crate::store::file_options::LockMode;
+use crate::store::os::{self, Errno, Os};
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// Lock bytes of `lock_key` are below this, those of conditional puts above.
 pub(super) const LOCK_SPACE: u64 = 1 << 62;
+/// The byte that all who use a lock file rarely share, from before they wait until they are done: it keeps others from removing the file.
+const PRESENCE: u64 = i64::MAX as u64 - 1;
+/// The length that a removed lock file gets, for those on network file systems who may still see it under its name.
+const REMOVED_LEN: u64 = 0x6f7a;
+/// How long to wait between tries after [`TRIES`] of them: others have the file removed all the time.
+const PAUSE: Duration = Duration::from_millis(1);
 
-/// Locks one byte of the lock file in `folder`; `None` where the file system has no locks.
-pub(super) fn lock_byte(root: BorrowedFd<'_>, folder: &str, byte: u64, durability: &Durability) -> Result<Option<ByteLock>> {
-    let path = KeyPath::join(folder, LOCK_NAME);
-    for _ in 0..TRIES {
-        let fd = match os::open(root, path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_NOFOLLOW, 0o666) {
-            Ok(fd) => fd,
-            Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
-                let mut made = Made::new();
-                let name = format!("{folder}/{LOCK_NAME}");
-                make_parents(root, &name, &mut made)?;
-                durability.names_changed(root, &name, &made)?;
-                continue;
-            }
-            Err(e) => return Err(e.error("open the lock file")),
-        };
-        match os::lock_byte(fd.as_fd(), byte as i64) {
-            Ok(()) => {}
-            Err(Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => return Ok(None),
-            Err(e) => return Err(e.error("lock")),
+/// The locks of one store.
+pub(super) struct Locks {
+    mode: LockMode,
+    /// The error with which the file system refused a lock, 0 if it never did.
+    refused: AtomicI32,
+    /// Folders whose lock files stay until the store is closed. A child of `fork` leaves those of its parent alone.
+    kept: ForkReset<Mutex<BTreeSet<String>>>,
+}
+
+impl Locks {
+    pub(super) fn new(mode: LockMode) -> Locks {
+        Locks { mode, refused: AtomicI32::new(0), kept: ForkReset::new(Mutex::default) }
+    }
+
+    /// Gives the error with which the file system refused a lock that the store went on without, or 0.
+    pub(super) fn refused(&self) -> i32 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Locks one byte of the lock file in `folder`; `None` if there are to be no locks, or the file system has none and need not.
+    pub(super) fn lock(
+        &self,
+        root: BorrowedFd<'_>,
+        (folder, byte): (&str, u64),
+        often: LockUse,
+        durability: &Durability,
+    ) -> Result<Option<ByteLock>> {
+        if self.mode == LockMode::None {
+            return Ok(None);
         }
-        let held = ByteLock { fd, byte: byte as i64, forks: forks() };
-        // Whoever erased the folder erased this file; the next ones lock another.
-        if os::stat(held.fd.as_fd()).map_err(|e| e.error("stat"))?.st_nlink > 0 {
-            return Ok(Some(held));
+        let path = KeyPath::join(folder, LOCK_NAME);
+        for tries in 0..TRIES * TRIES {
+            if tries >= TRIES {
+                std::thread::sleep(PAUSE);
+            }
+            let Some(fd) = open_lock_file(root, folder, &path, durability)? else { continue };
+            let removal = match often {
+                LockUse::Often => None,
+                LockUse::Rare => root.try_clone_to_owned().ok().map(|root| Removal { root, path: path.clone() }),
+            };
+            let held = ByteLock { fd, removal, forks: forks() };
+            match held.take(root, &path, byte) {
+                Ok(false) => {}
+                Ok(true) => {
+                    if held.removal.is_none() {
+                        self.keep(folder);
+                    }
+                    return Ok(Some(held));
+                }
+                Err(refusal @ Errno(libc::ENOLCK | libc::ENOTSUP | libc::ENOSYS | libc::EINVAL)) => {
+                    self.refuse(root, &path, refusal)?;
+                    return Ok(None);
+                }
+                Err(e) => return Err(e.error("lock")),
+            }
+        }
+        bail!(Io, "the lock file vanishes again and again")
+    }
+
+    /// Leaves a folder's lock file to the end of the store.
+    fn keep(&self, folder: &str) {
+        let mut kept = self.kept.get().lock().unwrap_or_else(PoisonError::into_inner);
+        if !kept.contains(folder) {
+            kept.insert(folder.to_string());
         }
     }
-    bail!(Io, "the lock file vanishes again and again")
+
+    /// Says what becomes of a lock that the file system refused: an error if there must be locks.
+    fn refuse(&self, root: BorrowedFd<'_>, path: &KeyPath, refusal: Errno) -> Result<()> {
+        // Where there are no locks at all the file is of no use to anybody.
+        if refusal != Errno(libc::ENOLCK) {
+            let _ = os::unlink(root, path.as_c());
+        }
+        if self.mode == LockMode::Require {
+            return Err(refusal.error("the file system has no locks, which \"file.lock\" requires: lock"));
+        }
+        self.refused.store(refusal.0, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes the lock files that stayed, where nobody uses them.
+    pub(super) fn remove_kept(&self, root: BorrowedFd<'_>) {
+        let kept = std::mem::take(&mut *self.kept.get().lock().unwrap_or_else(PoisonError::into_inner));
+        for folder in kept {
+            let path = KeyPath::join(&folder, LOCK_NAME);
+            if let Ok(fd) = os::open(root, path.as_c(), libc::O_RDWR | libc::O_NOFOLLOW, 0) {
+                remove_unused(root, &path, fd.as_fd());
+            }
+        }
+    }
+}
+
+/// Opens the lock file of a folder, and makes both if they are not there; `None` if the folder was not.
+fn open_lock_file(root: BorrowedFd<'_>, folder: &str, path: &KeyPath, durability: &Durability) -> Result<Option<OwnedFd>> {
+    match os::open(root, path.as_c(), libc::O_RDWR | libc::O_CREAT | libc::O_NOFOLLOW, 0o666) {
+        Ok(fd) => Ok(Some(fd)),
+        Err(Errno(libc::ENOENT)) if !folder.is_empty() => {
+            let mut made = Made::new();
+            let name = format!("{folder}/{LOCK_NAME}");
+            make_parents(root, &name, &mut made)?;
+            durability.names_changed(root, &name, &made)?;
+            Ok(None)
+        }
+        Err(Errno(libc::ESTALE)) => Ok(None),
+        Err(e) => Err(e.error("open the lock file")),
+    }
+}
+
+/// Says whether an open lock file is the one that its path names. It is not if another process has removed it, or erased the folder.
+fn is_current(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> Os<bool> {
+    let own = match os::stat(file) {
+        Err(Errno(libc::ESTALE)) => return Ok(false),
+        own => own?,
+    };
+    if own.st_nlink == 0 || own.st_size as u64 == REMOVED_LEN {
+        return Ok(false);
+    }
+    // Network file systems keep a removed file that is open under another name.
+    match os::stat_at(root, path.as_c(), false) {
+        Ok(named) => Ok((named.st_dev, named.st_ino) == (own.st_dev, own.st_ino)),
+        Err(Errno(libc::ENOENT | libc::ENOTDIR | libc::ESTALE)) => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// Removes a lock file if nobody else holds a part of it or waits for one; `false` if somebody does.
+fn remove_unused(root: BorrowedFd<'_>, path: &KeyPath, file: BorrowedFd<'_>) -> bool {
+    if os::try_lock_all(file).is_err() {
+        return false;
+    }
+    // Who holds all of the file of this name is the only one who may remove it.
+    if is_current(root, path, file) == Ok(true) && os::unlink(root, path.as_c()).is_ok() {
+        let _ = os::truncate(file, REMOVED_LEN);
+    }
+    true
 }
 
 /// A lock on one byte of a lock file.
 pub(super) struct ByteLock {
     fd: OwnedFd,
-    byte: i64,
+    /// How the file is removed when the lock is given back.
+    removal: Option<Removal>,
     /// How often this process had been forked by then (see `fork`), which costs no system call.
     forks: u32,
+}
+
+struct Removal {
+    root: OwnedFd,
+    path: KeyPath,
+}
+
+impl ByteLock {
+    /// Waits for the lock on a byte; `false` if the file was removed meanwhile.
+    fn take(&self, root: BorrowedFd<'_>, path: &KeyPath, byte: u64) -> Os<bool> {
+        if self.removal.is_some() {
+            os::share_byte(self.fd.as_fd(), PRESENCE as i64)?;
+            if !is_current(root, path, self.fd.as_fd())? {
+                return Ok(false);
+            }
+        }
+        os::lock_byte(self.fd.as_fd(), byte as i64)?;
+        is_current(root, path, self.fd.as_fd())
+    }
 }
 
 impl Drop for ByteLock {
     fn drop(&mut self) {
         // Closing gives the lock back unless a forked child holds the descriptor, too; a child must not give back the
         // parent's.
-        if self.forks == forks() {
-            let _ = os::unlock_byte(self.fd.as_fd(), self.byte);
+        if self.forks != forks() {
+            return;
         }
+        let file = self.fd.as_fd();
+        if let Some(Removal { root, path }) = &self.removal
+            && !remove_unused(root.as_fd(), path, file)
+        {
+            // Others use the file. Of several that are done at the same time, one comes last and finds itself alone.
+            let _ = os::unlock_all(file);
+            remove_unused(root.as_fd(), path, file);
+        }
+        let _ = os::unlock_all(file);
     }
 }

@@ -21,15 +21,15 @@ mod tests;
 
 use self::durable::{Durability, FileId, file_id, sync_file};
 use self::listing::{empty_folder, list_folder, remove_folder, visible};
-use self::lock::{LOCK_SPACE, lock_byte};
+use self::lock::{LOCK_SPACE, Locks};
 use self::path::{KeyPath, Made, c_path, check_name, folder_of, make_folder, make_parents};
 use self::staged_file::StagedFile;
 use self::temporary::{TRIES, Temp, TempNames};
 use super::file_object::{FileObject, check_is_file, stamp_of};
-pub use super::file_options::SyncMode;
+pub use super::file_options::{FileOptions, LockMode, SyncMode};
 use super::keys::{check_key, check_prefix};
 use super::os::{self, CWD, EntryKind, Errno, OnceFd};
-use super::{Capabilities, Condition, Folder, Listing, LocalFiles, Object, ProcessLock, Staged, Stamp, Store, Version};
+use super::{Capabilities, Condition, Folder, Listing, LocalFiles, LockUse, Object, ProcessLock, Staged, Stamp, Store, Version};
 use crate::error::{Result, bail, err};
 use crate::fork::ForkReset;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -44,6 +44,7 @@ pub struct LocalStore {
     root_fd: OnceFd,
     writable: bool,
     durability: Durability,
+    locks: Locks,
     /// Set once the file system has refused `RENAME_NOREPLACE`.
     no_rename_new: AtomicBool,
     temp_names: TempNames,
@@ -54,16 +55,18 @@ pub struct LocalStore {
 impl LocalStore {
     /// The store of the folder `root`, which may not exist yet: the first `put` makes it and its parents; until then
     /// every key is missing. Nothing is read or written by this call. A relative path counts from the present folder.
-    pub fn open(root: &Path, writable: bool, sync: SyncMode) -> Result<LocalStore> {
+    pub fn open(root: &Path, writable: bool, options: impl Into<FileOptions>) -> Result<LocalStore> {
         if root.as_os_str().as_bytes().contains(&0) {
             bail!(Location, "the path {} contains a NUL", root.display());
         }
+        let options = options.into();
         let root = std::path::absolute(root).map_err(|e| err!(Location, "the path {:?}: {e}", root.display().to_string()))?;
         Ok(LocalStore {
             root,
             root_fd: OnceFd::new(),
             writable,
-            durability: Durability::new(sync),
+            durability: Durability::new(options.sync),
+            locks: Locks::new(options.lock),
             no_rename_new: AtomicBool::new(false),
             temp_names: TempNames::new(),
             matching: ForkReset::new(Mutex::default),
@@ -174,7 +177,7 @@ impl LocalStore {
     /// Stores if the key still holds `version`; other conditional puts wait meanwhile, in other processes, too.
     fn replace_matching(&self, key: &str, parts: &[&[u8]], version: Version) -> Result<()> {
         let _here = self.matching.get().lock().unwrap_or_else(PoisonError::into_inner);
-        let _elsewhere = self.lock_byte(folder_of(key), LOCK_SPACE + os::hash(key.as_bytes()) % LOCK_SPACE)?;
+        let _elsewhere = self.lock_byte(folder_of(key), LOCK_SPACE + os::hash(key.as_bytes()) % LOCK_SPACE, LockUse::Rare)?;
         let now = match self.open(key)? {
             Some(object) => Some(object.version()?),
             None => None,
@@ -186,9 +189,9 @@ impl LocalStore {
     }
 
     /// Locks one byte of the lock file in `folder`; `None` where the file system has no locks.
-    fn lock_byte(&self, folder: &str, byte: u64) -> Result<Option<lock::ByteLock>> {
+    fn lock_byte(&self, folder: &str, byte: u64, often: LockUse) -> Result<Option<lock::ByteLock>> {
         self.check_writable()?;
-        lock_byte(self.root_to_write()?, folder, byte, &self.durability)
+        self.locks.lock(self.root_to_write()?, (folder, byte), often, &self.durability)
     }
 
     /// Opens the folder of a prefix to list it, or `None` if there is none.
@@ -202,9 +205,17 @@ impl LocalStore {
     }
 }
 
+impl Drop for LocalStore {
+    fn drop(&mut self) {
+        if let Some(root) = self.root_fd.get() {
+            self.locks.remove_kept(root);
+        }
+    }
+}
+
 impl Store for LocalStore {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::local(self.writable, self.writable)
+        Capabilities { lock_refused: self.locks.refused(), ..Capabilities::local(self.writable, self.writable) }
     }
 
     fn open(&self, key: &str) -> Result<Option<Object>> {
@@ -293,9 +304,9 @@ impl Store for LocalStore {
         self.durability.flush(self.root()?)
     }
 
-    fn lock_key(&self, prefix: &str, key: &str) -> Result<Option<ProcessLock>> {
+    fn lock_key(&self, prefix: &str, key: &str, often: LockUse) -> Result<Option<ProcessLock>> {
         let folder = check_prefix(prefix)?;
-        let held = self.lock_byte(folder, os::hash(key.as_bytes()) % LOCK_SPACE)?;
+        let held = self.lock_byte(folder, os::hash(key.as_bytes()) % LOCK_SPACE, often)?;
         Ok(held.map(|held| Box::new(held) as ProcessLock))
     }
 

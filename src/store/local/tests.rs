@@ -115,7 +115,7 @@ fn a_store_for_reading_changes_nothing() {
         store.put("new", &[], Condition::Absent),
         store.erase("k").map(drop),
         store.erase_prefix(""),
-        store.lock_key("", "k").map(drop),
+        store.lock_key("", "k", LockUse::Rare).map(drop),
     ];
     for result in results {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::ReadOnly);
@@ -503,29 +503,84 @@ fn a_file_is_linked_to_a_key_and_stays_what_it_is() {
     }
 }
 
+/// A store in the folder that locks in this mode.
+fn locking(folder: &Folder, lock: LockMode) -> LocalStore {
+    LocalStore::open(&folder.0.join("s"), true, FileOptions { sync: SyncMode::None, lock }).unwrap()
+}
+
+/// Every lock is refused.
+fn refused(errno: i32) -> [Fault; 1] {
+    [Fault { times: 100, ..fail(Call::Lock, errno) }]
+}
+
 #[test]
-fn a_file_system_without_locks_gives_none() {
+fn without_locks_of_the_file_system_a_lock_is_none_or_an_error_as_the_mode_says() {
+    for use_of in [LockUse::Rare, LockUse::Often] {
+        for errno in [libc::ENOLCK, libc::ENOTSUP, libc::ENOSYS] {
+            let folder = Folder::new();
+            let store = locking(&folder, LockMode::Try);
+            assert_eq!(store.capabilities().lock_refused, 0);
+            assert!(fault::with(&refused(errno), || store.lock_key("d/", "d/k", use_of)).0.unwrap().is_none());
+            assert_eq!(store.capabilities().lock_refused, errno, "the refusal can be told");
+            let store = locking(&folder, LockMode::Require);
+            let e = fault::with(&refused(errno), || store.lock_key("d/", "d/k", use_of)).0.err().unwrap();
+            assert_eq!((e.kind(), e.os_errno()), (ErrorKind::Io, errno));
+            assert!(e.message().contains("\"file.lock\""), "{e}");
+            assert_eq!(errno == libc::ENOLCK, !folder.names("d").is_empty(), "where no file can be locked none stays");
+        }
+        let folder = Folder::new();
+        let store = locking(&folder, LockMode::None);
+        let locks = fault::count(Call::Lock, || assert!(store.lock_key("d/", "d/k", use_of).unwrap().is_none()));
+        assert_eq!((locks, folder.file("d").exists()), (0, false));
+    }
+}
+
+#[test]
+fn failures_and_signals_while_locking_are_no_lack_of_locks() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::None);
-    for errno in [libc::ENOLCK, libc::ENOTSUP, libc::ENOSYS] {
-        assert!(fault::with(&[fail(Call::Lock, errno)], || store.lock_key("d/", "d/k")).0.unwrap().is_none());
-    }
-    let e = fault::with(&[fail(Call::Lock, libc::EIO)], || store.lock_key("d/", "d/k")).0.err().unwrap();
-    assert_eq!(e.kind(), ErrorKind::Io);
-    assert!(fault::with(&[fail(Call::Lock, libc::EINTR)], || store.lock_key("d/", "d/k")).0.unwrap().is_some());
+    let lock = |errno| fault::with(&[fail(Call::Lock, errno)], || store.lock_key("d/", "d/k", LockUse::Rare)).0;
+    assert_eq!(lock(libc::EIO).err().unwrap().kind(), ErrorKind::Io);
+    assert!(lock(libc::EINTR).unwrap().is_some());
+    assert_eq!(store.capabilities().lock_refused, 0);
     store.put("d/k", &[b"1"], Condition::None).unwrap();
     let version = store.open("d/k").unwrap().unwrap().version().unwrap();
     let matching = || store.put("d/k", &[b"2"], Condition::Match(version));
-    fault::with(&[fail(Call::Lock, libc::ENOLCK)], matching).0.unwrap();
+    fault::with(&refused(libc::ENOLCK), matching).0.unwrap();
+}
+
+#[test]
+fn a_lock_file_goes_with_the_last_lock_or_with_the_store() {
+    let folder = Folder::new();
+    let store = folder.store(SyncMode::None);
+    let lock = |store: &LocalStore, key: &str, often| store.lock_key("d/", key, often).unwrap().unwrap();
+    let (one, two) = (lock(&store, "d/a", LockUse::Rare), lock(&store, "d/b", LockUse::Rare));
+    assert_eq!(folder.names("d"), [LOCK_NAME]);
+    drop(one);
+    assert_eq!(folder.names("d"), [LOCK_NAME], "another one holds a lock");
+    drop(two);
+    assert_eq!(folder.names("d"), [""; 0]);
+    drop(lock(&store, "d/a", LockUse::Often));
+    assert_eq!(folder.names("d"), [LOCK_NAME], "chunks are locked again");
+    let other = folder.store(SyncMode::None);
+    let held = lock(&other, "d/b", LockUse::Often);
+    drop(store);
+    assert_eq!(folder.names("d"), [LOCK_NAME], "another store has it locked");
+    drop(held);
+    drop(other);
+    assert_eq!(folder.names("d"), [""; 0]);
 }
 
 #[test]
 fn a_lock_on_an_erased_lock_file_is_taken_again_on_the_new_one() {
     let folder = Folder::new();
     let store = folder.store(SyncMode::None);
-    let first = store.lock_key("", "k").unwrap().unwrap();
+    let first = store.lock_key("", "k", LockUse::Rare).unwrap().unwrap();
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| store.lock_key("", "k").unwrap().is_some() && folder.file(LOCK_NAME).exists());
+        let second = scope.spawn(|| {
+            let held = store.lock_key("", "k", LockUse::Rare).unwrap();
+            held.is_some() && folder.file(LOCK_NAME).exists()
+        });
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert!(!second.is_finished(), "the lock is exclusive");
         std::fs::remove_file(folder.file(LOCK_NAME)).unwrap();

@@ -2,7 +2,7 @@
 
 use super::tools::*;
 use crate::error::ErrorKind;
-use crate::store::{ByteRange, Condition, Store, Version};
+use crate::store::{ByteRange, Condition, LockUse, Store, Version};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -52,7 +52,7 @@ pub(super) fn locked_changes(store: &dyn Store) {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..TIMES {
-                    let held = store.lock_key(&at("n/"), &at("n/count")).unwrap();
+                    let held = store.lock_key(&at("n/"), &at("n/count"), LockUse::Rare).unwrap();
                     let _here = held.is_none().then(|| here.lock().unwrap_or_else(PoisonError::into_inner));
                     add_one(store, "n/count");
                 }
@@ -61,8 +61,8 @@ pub(super) fn locked_changes(store: &dyn Store) {
     });
     assert_eq!(value(store, "n/count").unwrap(), (4 * TIMES).to_string().as_bytes(), "no addition is lost");
     assert_eq!(keys(store, &at("n/")), [at("n/count")], "locks are not listed");
-    let one = store.lock_key(&at("n/"), &at("n/a")).unwrap();
-    let two = store.lock_key(&at("n/"), &at("n/b")).unwrap();
+    let one = store.lock_key(&at("n/"), &at("n/a"), LockUse::Rare).unwrap();
+    let two = store.lock_key(&at("n/"), &at("n/b"), LockUse::Rare).unwrap();
     put(store, "n/a", b"under its own lock");
     let version = object(store, "n/a").version().unwrap();
     store.put(&at("n/a"), &[b"a condition under the key's own lock"], Condition::Match(version)).unwrap();

@@ -196,7 +196,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         // Closing gives the lock back unless a forked child holds the descriptor, too; a child must not give back the parent's.
         if self.process == fork::forks() {
-            let _ = os::unlock_byte(self.file.as_fd(), LOCK_BYTE);
+            let _ = os::unlock_all(self.file.as_fd());
         }
     }
 }
