@@ -1,13 +1,16 @@
 # ozarr::fortran: the module `ozarr`, compiled by the Fortran compiler that is here. Other compilers' programs compile the sources
 # themselves (installed in share/ozarr/fortran), because neither module files nor array descriptors are the same for all compilers.
 
-# In the order in which they use each other.
-set(_fortran_modules ozarr_c ozarr_base ozarr_nodes ozarr_arrays ozarr)
-set(_fortran_sources "${PROJECT_SOURCE_DIR}/fortran/generated/ozarr_c.f90" "${PROJECT_SOURCE_DIR}/fortran/ozarr_shim.c")
-foreach(_module ${_fortran_modules})
-  if(NOT _module STREQUAL "ozarr_c")
-    list(APPEND _fortran_sources "${PROJECT_SOURCE_DIR}/fortran/${_module}.f90")
+# The modules in the order in which they use each other.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/fortran/sources.txt")
+file(STRINGS "${PROJECT_SOURCE_DIR}/fortran/sources.txt" _fortran_files)
+list(TRANSFORM _fortran_files REPLACE "[.]f90$" "" OUTPUT_VARIABLE _fortran_modules)
+set(_fortran_sources "${PROJECT_SOURCE_DIR}/fortran/ozarr_shim.c")
+foreach(_file IN LISTS _fortran_files)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/fortran/generated/${_file}")
+    set(_file "generated/${_file}")
   endif()
+  list(APPEND _fortran_sources "${PROJECT_SOURCE_DIR}/fortran/${_file}")
 endforeach()
 add_library(ozarr_fortran STATIC ${_fortran_sources})
 target_include_directories(ozarr_fortran PRIVATE "${PROJECT_SOURCE_DIR}/fortran/generated")
@@ -23,7 +26,7 @@ target_include_directories(ozarr_fortran INTERFACE
   "$<BUILD_INTERFACE:${_modules}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_LIBDIR}/ozarr/fortran>")
 target_link_libraries(ozarr_fortran PUBLIC ozarr)
 if(CMAKE_Fortran_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(ozarr_fortran PRIVATE "$<$<COMPILE_LANGUAGE:Fortran>:-std=f2018;-Wall;-Wextra>")
+  target_compile_options(ozarr_fortran PRIVATE "$<$<COMPILE_LANGUAGE:Fortran>:-std=f2018;-Wall;-Wextra;-Wno-maybe-uninitialized;-Wno-uninitialized>")
 endif()
 
 if(OZARR_INSTALL)

@@ -10,6 +10,7 @@ install(FILES "${OZARR_ARCHIVE}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 # For compilers other than that of the module that is installed; and the Julia package.
 file(GLOB _fortran_files "${PROJECT_SOURCE_DIR}/fortran/*.f90" "${PROJECT_SOURCE_DIR}/fortran/*.c"
+  "${PROJECT_SOURCE_DIR}/fortran/*.inc" "${PROJECT_SOURCE_DIR}/fortran/sources.txt"
   "${PROJECT_SOURCE_DIR}/fortran/generated/*.f90" "${PROJECT_SOURCE_DIR}/fortran/generated/*.inc")
 install(FILES ${_fortran_files} DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/fortran")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/julia/OZarr" DESTINATION "${CMAKE_INSTALL_DATADIR}/ozarr/julia"

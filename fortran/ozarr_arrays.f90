@@ -4,23 +4,26 @@ module ozarr_arrays
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use ozarr_base
   use ozarr_c
+  use ozarr_dtypes
+  use ozarr_groups
   use ozarr_nodes
+  use ozarr_requests
+  use ozarr_specs
+  use ozarr_stores
   implicit none
   private
-  public :: ozarr_array
+  public :: ozarr_array, array_take, ozarr_open, ozarr_import
 
   type, extends(ozarr_node) :: ozarr_array
-    private
-    integer(c_int32_t) :: dimensions = 0
+    integer(c_int32_t), private :: dimensions = 0
   contains
     procedure, private :: open_location => array_open_location
     procedure, private :: open_group => array_open_group
     procedure, private :: open_store => array_open_store
     generic :: open => open_location, open_group, open_store
-    procedure, private :: create_location => array_create_location
-    procedure, private :: create_group => array_create_group
-    procedure, private :: create_store => array_create_store
-    generic :: create => create_location, create_group, create_store
+    procedure, private :: create_in_location, create_in_group, create_in_store, spec_in_location, spec_in_group, spec_in_store
+    generic :: create => create_in_location, create_in_group, create_in_store, spec_in_location, spec_in_group, spec_in_store
+    procedure :: import => array_import
     procedure, private :: read_int8, read_int16, read_int32, read_int64, &
       read_real32, read_real64, read_complex32, read_complex64, &
       read_logical8, read_logical16, read_logical32, read_logical64
@@ -39,35 +42,71 @@ module ozarr_arrays
     generic :: append => append_int8, append_int16, append_int32, append_int64, &
       append_real32, append_real64, append_complex32, append_complex64, &
       append_logical8, append_logical16, append_logical32, append_logical64
+    procedure, private :: iread_int8, iread_int16, iread_int32, iread_int64, &
+      iread_real32, iread_real64, iread_complex32, iread_complex64, &
+      iread_logical8
+    generic :: iread => iread_int8, iread_int16, iread_int32, iread_int64, &
+      iread_real32, iread_real64, iread_complex32, iread_complex64, &
+      iread_logical8
+    procedure, private :: iwrite_int8, iwrite_int16, iwrite_int32, iwrite_int64, &
+      iwrite_real32, iwrite_real64, iwrite_complex32, iwrite_complex64, &
+      iwrite_logical8
+    generic :: iwrite => iwrite_int8, iwrite_int16, iwrite_int32, iwrite_int64, &
+      iwrite_real32, iwrite_real64, iwrite_complex32, iwrite_complex64, &
+      iwrite_logical8
+    procedure, private :: read_unpacked_real32, read_unpacked_real64
+    generic :: read_unpacked => read_unpacked_real32, read_unpacked_real64
+    procedure, private :: write_packed_real32, write_packed_real64
+    generic :: write_packed => write_packed_real32, write_packed_real64
+    procedure :: read_text => array_read_text
+    procedure :: write_text => array_write_text
+    procedure :: read_struct => array_read_struct
+    procedure :: write_struct => array_write_struct
+    procedure :: read_times => array_read_times
+    procedure :: write_times => array_write_times
+    procedure :: fill_value => array_fill_value
+    procedure :: missing_value => array_missing_value
     procedure :: resize => array_resize
+    procedure :: wait_growth => array_wait_growth
+    procedure :: partition => array_partition
     procedure :: rank => array_rank
     procedure :: shape => array_shape
     procedure :: chunks => array_chunks
+    procedure :: chunk_extent => array_chunk_extent
     procedure :: inner_chunks => array_inner_chunks
     procedure :: grid_shape => array_grid_shape
     procedure :: type => array_type
+    procedure :: dtype => array_dtype
+    procedure :: item_size => array_item_size
     procedure :: dimension_name => array_dimension_name
+    procedure :: set_dimension_names => array_set_dimension_names
+    procedure :: get_spec => array_get_spec
     final :: array_final
   end type ozarr_array
 
+  ! What ozf_move does with elements; as in ozarr_shim.c.
+  integer(c_int32_t), parameter :: to_read = 0, to_write = 1, to_unpack = 2, to_pack = 3, to_iread = 4, to_iwrite = 5, &
+    to_read_times = 6, to_write_times = 7
+
+  ! What a call may have besides its region; as in ozarr_shim.c.
+  type, bind(c) :: move_options
+    integer(c_int32_t) :: overflow = 0, copy = 0
+    real(c_double) :: seconds = 0
+    type(c_ptr) :: units = c_null_ptr, field = c_null_ptr, dtype = c_null_ptr
+  end type move_options
+
   ! Of fortran/ozarr_shim.c.
   interface
-    function ozf_read(array, rank, u, given, lists) bind(c, name="ozf_read") result(r)
-      import :: c_ptr, c_int32_t, c_int64_t
+    function ozf_move(array, rank, what, u, given, lists, more, request) bind(c, name="ozf_move") result(r)
+      import :: c_ptr, c_int32_t, c_int64_t, move_options
       type(c_ptr), value :: array
-      integer(c_int32_t), value :: rank, given
-      type(*), dimension(..), intent(inout) :: u
+      integer(c_int32_t), value :: rank, what, given
+      type(*), dimension(..) :: u
       integer(c_int64_t), intent(in) :: lists(*)
+      type(move_options), intent(in) :: more
+      type(c_ptr), intent(inout) :: request
       integer(c_int32_t) :: r
-    end function ozf_read
-    function ozf_write(array, rank, u, given, lists) bind(c, name="ozf_write") result(r)
-      import :: c_ptr, c_int32_t, c_int64_t
-      type(c_ptr), value :: array
-      integer(c_int32_t), value :: rank, given
-      type(*), dimension(..), intent(in) :: u
-      integer(c_int64_t), intent(in) :: lists(*)
-      integer(c_int32_t) :: r
-    end function ozf_write
+    end function ozf_move
     function ozf_append(array, rank, u, dim) bind(c, name="ozf_append") result(r)
       import :: c_ptr, c_int32_t
       type(c_ptr), value :: array
@@ -75,12 +114,6 @@ module ozarr_arrays
       type(*), dimension(..), intent(in) :: u
       integer(c_int32_t) :: r
     end function ozf_append
-    function ozf_set_fill(spec, value) bind(c, name="ozf_set_fill") result(r)
-      import :: c_ptr, c_int32_t
-      type(c_ptr), value :: spec
-      type(*), dimension(..), intent(in) :: value
-      integer(c_int32_t) :: r
-    end function ozf_set_fill
   end interface
 
 contains
@@ -153,237 +186,80 @@ contains
     call done(status, stat, errmsg)
   end subroutine array_open_store
 
-  ! Creates an array: its type (OZARR_FLOAT64, ...) and shape; and, where given: the shape of its chunks, the names of its
-  ! dimensions,
-  ! its fill value, the compressor ("zstd", "gzip", "blosc", "none") and its level; the shape of the inner chunks of shards;
-  ! the codecs
-  ! and the attributes as JSON; the Zarr format, 2 or 3; whether to overwrite what stands there.
-  subroutine array_create_location(self, location, type, shape, chunks, names, fill, compressor, level, &
-    inner_chunks, codecs, attributes, zarr_format, overwrite, mode, stat, errmsg)
-    class(ozarr_array), intent(inout) :: self
-    character(*), intent(in) :: location
-    integer(c_int32_t), intent(in) :: type
-    class(*), intent(in) :: shape(:)
-    class(*), intent(in), optional :: chunks(:), inner_chunks(:)
-    character(*), intent(in), optional :: names(:)
-    class(*), intent(in), optional :: fill
-    character(*), intent(in), optional :: compressor, codecs, attributes
-    integer, intent(in), optional :: level, zarr_format
-    logical, intent(in), optional :: overwrite
-    integer, intent(in), optional :: mode
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle, spec
-    integer(c_int32_t) :: status
-    call make_spec(spec, status, type, shape, chunks, names, fill, compressor, level, inner_chunks, codecs, attributes, &
-      zarr_format)
-    handle = c_null_ptr
-    if (status == OZARR_OK) status = ozarr_array_create_ex(c_text(location), spec, &
-      create_mode(overwrite, mode), handle)
-    call ozarr_spec_free(spec)
-    call array_take(self, handle, status)
-    call done(status, stat, errmsg)
-  end subroutine array_create_location
+  ! Creates an array: its type (OZARR_FLOAT64, ...) and shape, and what else is to be chosen (see spec_create_type): at a location, below a
+  ! group, in a store. `overwrite` erases what is there; `mode` is OZARR_CREATE_NEW, OZARR_CREATE_OVERWRITE or OZARR_CREATE_OPEN_IF_SAME.
+  include "array_places.inc"
 
-  subroutine array_create_group(self, group, path, type, shape, chunks, names, fill, compressor, level, &
-    inner_chunks, codecs, attributes, zarr_format, overwrite, mode, stat, errmsg)
-    class(ozarr_array), intent(inout) :: self
-    class(ozarr_group), intent(in) :: group
-    character(*), intent(in) :: path
-    integer(c_int32_t), intent(in) :: type
-    class(*), intent(in) :: shape(:)
-    class(*), intent(in), optional :: chunks(:), inner_chunks(:)
-    character(*), intent(in), optional :: names(:)
-    class(*), intent(in), optional :: fill
-    character(*), intent(in), optional :: compressor, codecs, attributes
-    integer, intent(in), optional :: level, zarr_format
-    logical, intent(in), optional :: overwrite
-    integer, intent(in), optional :: mode
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle, spec
-    integer(c_int32_t) :: status
-    call make_spec(spec, status, type, shape, chunks, names, fill, compressor, level, inner_chunks, codecs, attributes, &
-      zarr_format)
-    handle = c_null_ptr
-    if (status == OZARR_OK) status = ozarr_group_create_array(group%handle, c_text(path), spec, &
-      create_mode(overwrite, mode), handle)
-    call ozarr_spec_free(spec)
-    call array_take(self, handle, status)
-    call done(status, stat, errmsg)
-  end subroutine array_create_group
-
-  subroutine array_create_store(self, store, path, type, shape, chunks, names, fill, compressor, level, &
-    inner_chunks, codecs, attributes, zarr_format, overwrite, mode, stat, errmsg)
+  ! Opens an exported array (export) without reading its metadata, in an open store.
+  subroutine array_import(self, store, bytes, stat, errmsg)
     class(ozarr_array), intent(inout) :: self
     class(ozarr_store), intent(in) :: store
-    character(*), intent(in) :: path
-    integer(c_int32_t), intent(in) :: type
-    class(*), intent(in) :: shape(:)
-    class(*), intent(in), optional :: chunks(:), inner_chunks(:)
-    character(*), intent(in), optional :: names(:)
-    class(*), intent(in), optional :: fill
-    character(*), intent(in), optional :: compressor, codecs, attributes
-    integer, intent(in), optional :: level, zarr_format
-    logical, intent(in), optional :: overwrite
-    integer, intent(in), optional :: mode
+    integer(int8), intent(in), target, contiguous :: bytes(:)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle, spec
+    type(c_ptr) :: handle
     integer(c_int32_t) :: status
-    call make_spec(spec, status, type, shape, chunks, names, fill, compressor, level, inner_chunks, codecs, attributes, &
-      zarr_format)
     handle = c_null_ptr
-    if (status == OZARR_OK) status = ozarr_array_create_at(store%handle, c_text(path), spec, &
-      create_mode(overwrite, mode), handle)
-    call ozarr_spec_free(spec)
+    status = ozarr_array_import(store%handle, c_loc(bytes), size(bytes, kind=c_size_t), handle)
     call array_take(self, handle, status)
     call done(status, stat, errmsg)
-  end subroutine array_create_store
+  end subroutine array_import
 
-  subroutine make_spec(spec, status, type, shape, chunks, names, fill, compressor, level, inner_chunks, codecs, attributes, &
-    zarr_format)
-    type(c_ptr), intent(out) :: spec
-    integer(c_int32_t), intent(out) :: status
-    integer(c_int32_t), intent(in) :: type
-    class(*), intent(in) :: shape(:)
-    class(*), intent(in), optional :: chunks(:), inner_chunks(:)
-    character(*), intent(in), optional :: names(:)
-    class(*), intent(in), optional :: fill
-    character(*), intent(in), optional :: compressor, codecs, attributes
-    integer, intent(in), optional :: level, zarr_format
-    integer(c_int64_t), target :: dims(max_rank)
-    integer(c_int32_t) :: rank, found, compression
-    spec = c_null_ptr
-    call reversed_numbers_of(shape, "shape", -1_c_int32_t, dims, rank, status)
-    if (status == OZARR_OK) status = ozarr_spec_new(type, rank, dims, spec)
-    if (status == OZARR_OK .and. present(zarr_format)) status = ozarr_spec_set_zarr_format(spec, int(zarr_format, c_int32_t))
-    if (status == OZARR_OK .and. present(chunks)) then
-      call reversed_numbers_of(chunks, "chunks", rank, dims, found, status)
-      if (status == OZARR_OK) status = ozarr_spec_set_chunks(spec, dims)
-    end if
-    if (status == OZARR_OK .and. present(inner_chunks)) then
-      call reversed_numbers_of(inner_chunks, "inner_chunks", rank, dims, found, status)
-      if (status == OZARR_OK) status = ozarr_spec_set_inner_chunks(spec, dims)
-    end if
-    if (status == OZARR_OK .and. present(fill)) call set_fill(spec, fill, status)
-    if (status == OZARR_OK .and. present(names)) call set_names(spec, rank, names, status)
-    if (status == OZARR_OK .and. present(compressor)) then
-      compression = -1
-      if (present(level)) compression = int(level, c_int32_t)
-      status = ozarr_spec_set_compressor(spec, c_text(compressor), compression)
-    end if
-    if (status == OZARR_OK .and. present(codecs)) status = ozarr_spec_set_member_json(spec, "codecs" // c_null_char, c_text(codecs))
-    if (status == OZARR_OK .and. present(attributes)) status = ozarr_spec_set_attributes_json(spec, c_text(attributes))
-  end subroutine make_spec
+  ! Opens an exported node at the root of a store: one of `array` and `group` is open afterwards.
+  subroutine ozarr_import(location, bytes, array, group, mode, stat, errmsg)
+    character(*), intent(in) :: location
+    integer(int8), intent(in), target, contiguous :: bytes(:)
+    type(ozarr_array), intent(inout) :: array
+    type(ozarr_group), intent(inout) :: group
+    character(*), intent(in), optional :: mode
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: a, g
+    integer(c_int32_t) :: status
+    a = c_null_ptr
+    g = c_null_ptr
+    status = ozarr_node_import(c_text(location), mode_text(mode), c_loc(bytes), size(bytes, kind=c_size_t), a, g)
+    call take_either(array, group, a, g, status)
+    call done(status, stat, errmsg)
+  end subroutine ozarr_import
 
-  ! The fill value: a number or a logical of any kind that ozarr has.
-  subroutine set_fill(spec, fill, status)
-    type(c_ptr), intent(in) :: spec
-    class(*), intent(in) :: fill
-    integer(c_int32_t), intent(out) :: status
-    select type (fill)
-    type is (integer(int8))
-      status = ozf_set_fill(spec, fill)
-    type is (integer(int16))
-      status = ozf_set_fill(spec, fill)
-    type is (integer(int32))
-      status = ozf_set_fill(spec, fill)
-    type is (integer(int64))
-      status = ozf_set_fill(spec, fill)
-    type is (real(real32))
-      status = ozf_set_fill(spec, fill)
-    type is (real(real64))
-      status = ozf_set_fill(spec, fill)
-    type is (complex(real32))
-      status = ozf_set_fill(spec, fill)
-    type is (complex(real64))
-      status = ozf_set_fill(spec, fill)
-    type is (logical(c_bool))
-      status = ozf_set_fill(spec, fill)
-    type is (logical(int32))
-      status = ozf_set_fill(spec, fill)
-    type is (logical(int64))
-      status = ozf_set_fill(spec, fill)
-    class default
-      status = refused(OZARR_ERR_TYPE, "fill is of a type that ozarr does not know, expected an integer (1, 2, 4, 8 bytes), &
-        &a real (4, 8), a complex (2 x 4, 2 x 8) or a logical")
-    end select
-  end subroutine set_fill
+  ! Opens the node at a location, whatever it is: one of `array` and `group` is open afterwards.
+  subroutine ozarr_open(location, array, group, mode, stat, errmsg)
+    character(*), intent(in) :: location
+    type(ozarr_array), intent(inout) :: array
+    type(ozarr_group), intent(inout) :: group
+    character(*), intent(in), optional :: mode
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: a, g
+    integer(c_int32_t) :: status
+    a = c_null_ptr
+    g = c_null_ptr
+    status = ozarr_node_open(c_text(location), mode_text(mode), a, g)
+    call take_either(array, group, a, g, status)
+    call done(status, stat, errmsg)
+  end subroutine ozarr_open
 
-  ! The dimensions' names in C's order; a blank one is no name.
-  subroutine set_names(spec, rank, names, status)
-    type(c_ptr), intent(in) :: spec
-    integer(c_int32_t), intent(in) :: rank
-    character(*), intent(in) :: names(:)
+  subroutine take_either(array, group, a, g, status)
+    type(ozarr_array), intent(inout) :: array
+    type(ozarr_group), intent(inout) :: group
+    type(c_ptr), intent(in) :: a, g
     integer(c_int32_t), intent(inout) :: status
-    type(c_texts), target :: texts
-    if (size(names) /= rank) then
-      status = refused(OZARR_ERR_RANK, "names has " // decimal(size(names, kind=c_int64_t)) // " texts, expected " // &
-        decimal(int(rank, c_int64_t)) // ", the rank of the array")
-      return
+    integer(c_int32_t) :: no_array
+    no_array = merge(status, OZARR_ERR_NODE_KIND, status /= OZARR_OK)
+    call group_take(group, g, merge(OZARR_OK, no_array, c_associated(g)))
+    if (c_associated(a)) then
+      call array_take(array, a, status)
+    else
+      call array_take(array, a, no_array)
     end if
-    call make_texts(names, texts, reversed=.true., blank_is_null=.true.)
-    status = ozarr_spec_set_dimension_names(spec, texts%pointers)
-  end subroutine set_names
+  end subroutine take_either
+
+  include "array_moves.inc"
 
   ! ==================================================================================================================
-  ! Arrays: reading, writing, growing
+  ! Growing, and parts for parallel programs
   ! ==================================================================================================================
-
-  ! One procedure for each type of variable: read_int8 and so on.
-  include "array_kinds.inc"
-
-  ! Reads to u: the whole array, or the region of start, count and stride.
-  subroutine read_any(self, u, start, count, stride, stat, errmsg)
-    class(ozarr_array), intent(in) :: self
-    type(*), dimension(..), intent(inout) :: u
-    class(*), intent(in), optional :: start(:), count(:), stride(:)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    integer(c_int64_t) :: lists(max_rank, 3)
-    integer(c_int32_t) :: status, given
-    call region_of(self, lists, given, status, start, count, stride)
-    if (status == OZARR_OK) status = ozf_read(self%handle, self%dimensions, u, given, lists)
-    call done(status, stat, errmsg)
-  end subroutine read_any
-
-  ! Writes from u: the whole array, or the region of start, count and stride.
-  subroutine write_any(self, u, start, count, stride, stat, errmsg)
-    class(ozarr_array), intent(in) :: self
-    type(*), dimension(..), intent(in) :: u
-    class(*), intent(in), optional :: start(:), count(:), stride(:)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    integer(c_int64_t) :: lists(max_rank, 3)
-    integer(c_int32_t) :: status, given
-    call region_of(self, lists, given, status, start, count, stride)
-    if (status == OZARR_OK) status = ozf_write(self%handle, self%dimensions, u, given, lists)
-    call done(status, stat, errmsg)
-  end subroutine write_any
-
-  ! The lists of a region for the shim: a column each for start, count and stride. `given` is a sum of 1, 2 and 4, which says which ones are.
-  subroutine region_of(self, lists, given, status, start, count, stride)
-    class(ozarr_array), intent(in) :: self
-    integer(c_int64_t), intent(out) :: lists(max_rank, 3)
-    integer(c_int32_t), intent(out) :: given, status
-    class(*), intent(in), optional :: start(:), count(:), stride(:)
-    integer(c_int32_t) :: found
-    given = 0
-    status = OZARR_OK
-    if (present(start)) then
-      given = given + 1
-      call numbers_of(start, "start", self%dimensions, lists(:, 1), found, status)
-    end if
-    if (present(count) .and. status == OZARR_OK) then
-      given = given + 2
-      call numbers_of(count, "count", self%dimensions, lists(:, 2), found, status)
-    end if
-    if (present(stride) .and. status == OZARR_OK) then
-      given = given + 4
-      call numbers_of(stride, "stride", self%dimensions, lists(:, 3), found, status)
-    end if
-  end subroutine region_of
 
   ! Makes dimension `dim` (the last one) longer and writes u there: of the array's rank, or of one less for one slab. What other handles
   ! and processes have appended stays: u comes after it.
@@ -399,94 +275,88 @@ contains
     call done(ozf_append(self%handle, self%dimensions, u, along), stat, errmsg)
   end subroutine append_any
 
-  ! Changes the shape. What is cut off is erased.
-  subroutine array_resize(self, shape, stat, errmsg)
+  ! Changes the shape. What is cut off is erased, unless `keep`: then it comes back if the array grows again.
+  subroutine array_resize(self, shape, keep, stat, errmsg)
     class(ozarr_array), intent(inout) :: self
     class(*), intent(in) :: shape(:)
+    logical, intent(in), optional :: keep
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int64_t) :: dims(max_rank)
-    integer(c_int32_t) :: status, found
+    integer(c_int32_t) :: status, found, flags
+    flags = 0
+    if (present(keep)) flags = merge(OZARR_RESIZE_KEEP, 0_c_int32_t, keep)
     call reversed_numbers_of(shape, "shape", self%dimensions, dims, found, status)
-    if (status == OZARR_OK) status = ozarr_array_resize(self%handle, dims, 0_c_int32_t)
+    if (status == OZARR_OK) status = ozarr_array_resize_ex(self%handle, dims, flags)
     call done(status, stat, errmsg)
   end subroutine array_resize
 
-  ! ==================================================================================================================
-  ! Arrays: what they are like. A failure (an array that is not open) stops.
-  ! ==================================================================================================================
-
-  pure function array_rank(self) result(rank)
-    class(ozarr_array), intent(in) :: self
-    integer :: rank
-    rank = self%dimensions
-  end function array_rank
-
-  function array_shape(self) result(dims)
-    class(ozarr_array), intent(in) :: self
-    integer(int64) :: dims(self%dimensions)
-    call done(ozarr_array_shape(self%handle, dims))
-    dims = dims(size(dims):1:-1)
-  end function array_shape
-
-  ! The shape of the pieces that are stored as one object each; of the largest one where their extents differ.
-  function array_chunks(self) result(dims)
-    class(ozarr_array), intent(in) :: self
-    integer(int64) :: dims(self%dimensions)
-    call done(ozarr_array_chunk_shape(self%handle, dims))
-    dims = dims(size(dims):1:-1)
-  end function array_chunks
-
-  ! The shape of the smallest piece that can be read by itself.
-  function array_inner_chunks(self) result(dims)
-    class(ozarr_array), intent(in) :: self
-    integer(int64) :: dims(self%dimensions)
-    call done(ozarr_array_inner_chunk_shape(self%handle, dims))
-    dims = dims(size(dims):1:-1)
-  end function array_inner_chunks
-
-  ! The number of chunks along each dimension.
-  function array_grid_shape(self) result(dims)
-    class(ozarr_array), intent(in) :: self
-    integer(int64) :: dims(self%dimensions)
-    call done(ozarr_array_grid_shape(self%handle, dims))
-    dims = dims(size(dims):1:-1)
-  end function array_grid_shape
-
-  ! OZARR_FLOAT64 and so on.
-  function array_type(self) result(type)
-    class(ozarr_array), intent(in) :: self
-    integer(c_int32_t) :: type
-    type = 0
-    call done(ozarr_array_type(self%handle, type))
-  end function array_type
-
-  ! The name of a dimension, from 1; an empty text if it has none.
-  subroutine array_dimension_name(self, dim, name, stat, errmsg)
-    class(ozarr_array), intent(in) :: self
-    integer, intent(in) :: dim
-    character(:), allocatable, intent(out) :: name
+  ! Waits until dimension `dim` (the last one) is longer than `beyond`, for at most `seconds` (0 looks once), then OZARR_ERR_TIMEOUT.
+  ! `length` is its length then, and the array's shape is up to date.
+  subroutine array_wait_growth(self, beyond, seconds, length, dim, stat, errmsg)
+    class(ozarr_array), intent(inout) :: self
+    integer(int64), intent(in) :: beyond
+    real(real64), intent(in) :: seconds
+    integer(int64), intent(out), optional :: length
+    integer, intent(in), optional :: dim
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    character(kind=c_char), allocatable, target :: buf(:)
-    integer(c_size_t) :: length, room
-    integer(c_int32_t) :: status
-    name = ""
-    if (dim < 1 .or. dim > self%dimensions) then
-      call ozf_note("dim is not one of the dimensions, which count from 1" // c_null_char)
-      call done(OZARR_ERR_BOUNDS, stat, errmsg)
-      return
-    end if
-    length = 255
-    do
-      room = length + 1
-      if (allocated(buf)) deallocate (buf)
-      allocate (buf(room))
-      status = ozarr_array_dimension_name(self%handle, self%dimensions - int(dim, c_int32_t), c_loc(buf), room, length)
-      if (status /= OZARR_ERR_BUFFER_SIZE) exit
-    end do
-    if (status == OZARR_OK) name = text_at(c_loc(buf))
+    integer(c_int64_t) :: found
+    integer(c_int32_t) :: status, along
+    along = self%dimensions
+    if (present(dim)) along = int(dim, c_int32_t)
+    found = 0
+    status = checked_dim(int(along), self%dimensions)
+    if (status == OZARR_OK) status = ozarr_array_wait_growth(self%handle, self%dimensions - along, beyond, &
+      int(min(seconds, 1d9) * 1000, c_int64_t), found)
+    if (present(length)) length = found
     call done(status, stat, errmsg)
-  end subroutine array_dimension_name
+  end subroutine array_wait_growth
+
+  ! The part of worker number `worker`, from 1, of `workers`: start and count for read and write, with borders of chunks only, so that
+  ! workers need not wait for each other. It is a part of the whole array, or of the region of region_start and region_count (one step of
+  ! a series, say). Parts without elements have a count of 0. `inner` cuts between inner chunks, too: for reading.
+  subroutine array_partition(self, worker, workers, start, count, region_start, region_count, inner, stat, errmsg)
+    class(ozarr_array), intent(in) :: self
+    integer, intent(in) :: worker, workers
+    integer(int64), allocatable, intent(out) :: start(:), count(:)
+    class(*), intent(in), optional :: region_start(:), region_count(:)
+    logical, intent(in), optional :: inner
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int64_t) :: first(max(self%dimensions, 1)), counts(max(self%dimensions, 1))
+    integer(c_int64_t), target :: from(max_rank), extent(max_rank)
+    type(ozarr_region), target :: region
+    type(c_ptr) :: within
+    integer(c_int32_t) :: status, flags, found
+    integer :: n
+    flags = 0
+    if (present(inner)) flags = merge(OZARR_PARTITION_INNER, 0_c_int32_t, inner)
+    n = self%dimensions
+    first = 0
+    counts = 0
+    within = c_null_ptr
+    status = OZARR_OK
+    if (worker < 1 .or. worker > workers) status = refused(OZARR_ERR_ARGUMENT, "worker is " // &
+      decimal(int(worker, c_int64_t)) // ", expected 1 to " // decimal(int(workers, c_int64_t)) // ", the number of workers")
+    if (status == OZARR_OK .and. (present(region_start) .neqv. present(region_count))) status = refused(OZARR_ERR_ARGUMENT, &
+      "found one of region_start and region_count, expected both or none")
+    if (status == OZARR_OK .and. present(region_start)) then
+      call reversed_numbers_of(region_start, "region_start", self%dimensions, from, found, status)
+      if (status == OZARR_OK) call reversed_numbers_of(region_count, "region_count", self%dimensions, extent, found, status)
+      if (status == OZARR_OK) from(:n) = from(:n) - 1
+      region%struct_size = c_sizeof(region)
+      region%start = c_loc(from)
+      region%shape = c_loc(extent)
+      within = c_loc(region)
+    end if
+    if (status == OZARR_OK) status = ozarr_array_partition(self%handle, within, int(workers, c_int64_t), &
+      int(worker - 1, c_int64_t), flags, first, counts)
+    start = first(n:1:-1) + 1
+    count = counts(n:1:-1)
+    call done(status, stat, errmsg)
+  end subroutine array_partition
+
+  include "array_about.inc"
 
 end module ozarr_arrays

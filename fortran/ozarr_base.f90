@@ -51,6 +51,28 @@ module ozarr_base
     type(c_ptr), allocatable :: pointers(:)
   end type c_texts
 
+  ! Memory for a text of the library, asked for again where the text is longer:
+  !
+  !     do while (text%is_wanted(status))
+  !       status = ozarr_x(handle, c_loc(text%letters), text%cap, text%length)
+  !     end do
+  type :: text_buffer
+    character(kind=c_char), allocatable :: letters(:)
+    integer(c_size_t) :: cap = 0, length = 255
+  contains
+    procedure :: is_wanted => text_is_wanted
+    procedure :: text => text_of_buffer
+  end type text_buffer
+
+  ! Names of different lengths, collected one by one.
+  type :: name_list
+    character(:), allocatable :: names(:)
+    integer :: count = 0
+  contains
+    procedure :: add => names_add
+    procedure :: give => names_give
+  end type name_list
+
 contains
 
   ! ==================================================================================================================
@@ -93,6 +115,13 @@ contains
     character(:), allocatable :: text
     text = text_at(ozarr_version())
   end function ozarr_library_version
+
+  ! Whether this build of the library has the codec, store or format of that name: "zstd", "blosc", "cloud", ...
+  function ozarr_has(name) result(has)
+    character(*), intent(in) :: name
+    logical :: has
+    has = ozarr_has_feature(c_text(name))
+  end function ozarr_has
 
   ! The name of a status, such as "OZARR_ERR_BOUNDS".
   function ozarr_name_of_status(status) result(text)
@@ -149,13 +178,15 @@ contains
     if (index(text, c_null_char) > 0) status = refused(OZARR_ERR_ARGUMENT, "the text has a NUL inside, expected none")
   end function checked
 
-  ! A list of texts without the blanks at their ends, the last one first where `reversed`. A blank text is NULL where `blank_is_null`.
-  subroutine make_texts(list, texts, reversed, blank_is_null)
+  ! A list of texts without the blanks at their ends, the last one first where `reversed`. A blank text is NULL where `blank_is_null`. One
+  ! more pointer, NULL, is behind them where `ended`.
+  subroutine make_texts(list, texts, reversed, blank_is_null, ended)
     character(*), intent(in) :: list(:)
     type(c_texts), intent(out), target :: texts
     logical, intent(in) :: reversed, blank_is_null
+    logical, intent(in), optional :: ended
     integer :: i, c, n
-    allocate (texts%letters(len(list) + 1, max(size(list), 1)), texts%pointers(max(size(list), 1)))
+    allocate (texts%letters(len(list) + 1, max(size(list), 1)), texts%pointers(max(size(list) + merge(1, 0, present(ended)), 1)))
     texts%pointers = c_null_ptr
     do i = 1, size(list)
       c = merge(size(list) + 1 - i, i, reversed)
@@ -167,24 +198,46 @@ contains
     end do
   end subroutine make_texts
 
-  ! Asks the library for a text, again with more memory where it is longer.
+  ! Whether to ask for the text: at first, and again where it was longer than the memory.
+  function text_is_wanted(self, status) result(wanted)
+    class(text_buffer), intent(inout) :: self
+    integer(c_int32_t), intent(in) :: status
+    logical :: wanted
+    wanted = .not. allocated(self%letters)
+    if (.not. wanted) wanted = status == OZARR_ERR_BUFFER_SIZE
+    if (.not. wanted) return
+    self%cap = self%length + 1
+    if (allocated(self%letters)) deallocate (self%letters)
+    allocate (self%letters(self%cap))
+  end function text_is_wanted
+
+  ! The text, or an empty one after a failure.
+  function text_of_buffer(self, status) result(text)
+    class(text_buffer), intent(in) :: self
+    integer(c_int32_t), intent(in) :: status
+    character(:), allocatable :: text
+    integer(c_size_t) :: i
+    text = ""
+    if (status /= OZARR_OK .or. self%length >= self%cap) return
+    deallocate (text)
+    allocate (character(len=self%length) :: text)
+    do i = 1, self%length
+      text(i:i) = self%letters(i)
+    end do
+  end function text_of_buffer
+
+  ! Asks the library for a text of a handle.
   subroutine fetch(call_, handle, text, status)
     procedure(text_call) :: call_
     type(c_ptr), intent(in) :: handle
     character(:), allocatable, intent(out) :: text
     integer(c_int32_t), intent(out) :: status
-    character(kind=c_char), allocatable, target :: buf(:)
-    integer(c_size_t) :: length, cap
-    length = 255
-    do
-      cap = length + 1
-      if (allocated(buf)) deallocate (buf)
-      allocate (buf(cap))
-      status = call_(handle, c_loc(buf), cap, length)
-      if (status /= OZARR_ERR_BUFFER_SIZE) exit
+    type(text_buffer), target :: buffer
+    status = OZARR_OK
+    do while (buffer%is_wanted(status))
+      status = call_(handle, c_loc(buffer%letters), buffer%cap, buffer%length)
     end do
-    text = ""
-    if (status == OZARR_OK) text = text_at(c_loc(buf))
+    text = buffer%text(status)
   end subroutine fetch
 
   ! Asks the library for a text that a name belongs to.
@@ -194,19 +247,45 @@ contains
     character(*), intent(in) :: name
     character(:), allocatable, intent(out) :: text
     integer(c_int32_t), intent(out) :: status
-    character(kind=c_char), allocatable, target :: buf(:)
-    integer(c_size_t) :: length, cap
-    length = 255
-    do
-      cap = length + 1
-      if (allocated(buf)) deallocate (buf)
-      allocate (buf(cap))
-      status = call_(handle, c_text(name), c_loc(buf), cap, length)
-      if (status /= OZARR_ERR_BUFFER_SIZE) exit
+    type(text_buffer), target :: buffer
+    status = OZARR_OK
+    do while (buffer%is_wanted(status))
+      status = call_(handle, c_text(name), c_loc(buffer%letters), buffer%cap, buffer%length)
     end do
-    text = ""
-    if (status == OZARR_OK) text = text_at(c_loc(buf))
+    text = buffer%text(status)
   end subroutine fetch_named
+
+  ! Adds a name of any length; the memory grows by doubling.
+  subroutine names_add(self, name)
+    class(name_list), intent(inout) :: self
+    character(*), intent(in) :: name
+    character(:), allocatable :: larger(:)
+    integer :: room, letters
+    if (.not. allocated(self%names)) self%names = [character(0) ::]
+    room = size(self%names)
+    letters = len(self%names)
+    if (self%count == room .or. len(name) > letters) then
+      if (self%count == room) room = max(2 * room, 16)
+      letters = max(letters, len(name))
+      allocate (character(len=letters) :: larger(room))
+      larger(:self%count) = self%names(:self%count)
+      call move_alloc(larger, self%names)
+    end if
+    self%count = self%count + 1
+    self%names(self%count) = name
+  end subroutine names_add
+
+  ! The names, padded with blanks; none after a failure.
+  subroutine names_give(self, names, status)
+    class(name_list), intent(in) :: self
+    character(:), allocatable, intent(out) :: names(:)
+    integer(c_int32_t), intent(in) :: status
+    if (status == OZARR_OK .and. self%count > 0) then
+      names = self%names(:self%count)
+    else
+      names = [character(0) ::]
+    end if
+  end subroutine names_give
 
   ! ==================================================================================================================
   ! Lists of integers
@@ -256,6 +335,122 @@ contains
     call numbers_of(list, what, rank, out, found, status)
     if (status == OZARR_OK) out(:found) = out(found:1:-1)
   end subroutine reversed_numbers_of
+
+  ! A list of integers of any kind and any length.
+  subroutine integers_of(list, what, out, status)
+    class(*), intent(in) :: list(:)
+    character(*), intent(in) :: what
+    integer(c_int64_t), allocatable, intent(out) :: out(:)
+    integer(c_int32_t), intent(out) :: status
+    status = OZARR_OK
+    select type (list)
+    type is (integer(int8))
+      out = list
+    type is (integer(int16))
+      out = list
+    type is (integer(int32))
+      out = list
+    type is (integer(int64))
+      out = list
+    class default
+      out = [integer(c_int64_t) ::]
+      status = refused(OZARR_ERR_ARGUMENT, "found something else for " // what // ", expected a list of integers")
+    end select
+  end subroutine integers_of
+
+  ! One integer of any kind.
+  subroutine integer_of(number, what, out, status)
+    class(*), intent(in) :: number
+    character(*), intent(in) :: what
+    integer(c_int64_t), intent(out) :: out
+    integer(c_int32_t), intent(out) :: status
+    status = OZARR_OK
+    out = 0
+    select type (number)
+    type is (integer(int8))
+      out = number
+    type is (integer(int16))
+      out = number
+    type is (integer(int32))
+      out = number
+    type is (integer(int64))
+      out = number
+    class default
+      status = refused(OZARR_ERR_ARGUMENT, "found something else for " // what // ", expected an integer")
+    end select
+  end subroutine integer_of
+
+  ! Refuses a dimension that an array of this rank does not have.
+  function checked_dim(dim, rank) result(status)
+    integer, intent(in) :: dim
+    integer(c_int32_t), intent(in) :: rank
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    if (dim < 1 .or. dim > rank) status = refused(OZARR_ERR_BOUNDS, "dim is " // decimal(int(dim, c_int64_t)) // &
+      ", expected 1 to " // decimal(int(rank, c_int64_t)))
+  end function checked_dim
+
+  ! Refuses another number of names than there are dimensions.
+  function checked_names(names, rank) result(status)
+    character(*), intent(in) :: names(:)
+    integer(c_int32_t), intent(in) :: rank
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    if (size(names) /= rank) status = refused(OZARR_ERR_RANK, "names has " // decimal(size(names, kind=c_int64_t)) // &
+      " texts, expected " // decimal(int(rank, c_int64_t)) // ", the rank of the array")
+  end function checked_names
+
+  ! The bytes of one number or logical, and its type in memory.
+  function scalar_of(value, what, type, bytes) result(status)
+    class(*), intent(in) :: value
+    character(*), intent(in) :: what
+    integer(c_int32_t), intent(out) :: type
+    integer(c_int64_t), intent(out) :: bytes(2)
+    integer(c_int32_t) :: status
+    status = OZARR_OK
+    type = OZARR_AS_STORED
+    bytes = 0
+    select type (value)
+    type is (integer(int8))
+      call put(OZARR_INT8, transfer(value, 0_int8, 1))
+    type is (integer(int16))
+      call put(OZARR_INT16, transfer(value, 0_int8, 2))
+    type is (integer(int32))
+      call put(OZARR_INT32, transfer(value, 0_int8, 4))
+    type is (integer(int64))
+      call put(OZARR_INT64, transfer(value, 0_int8, 8))
+    type is (real(real32))
+      call put(OZARR_FLOAT32, transfer(value, 0_int8, 4))
+    type is (real(real64))
+      call put(OZARR_FLOAT64, transfer(value, 0_int8, 8))
+    type is (complex(real32))
+      call put(OZARR_COMPLEX64, transfer(value, 0_int8, 8))
+    type is (complex(real64))
+      call put(OZARR_COMPLEX128, transfer(value, 0_int8, 16))
+    type is (logical(c_bool))
+      call put(OZARR_BOOL, [merge(1_int8, 0_int8, logical(value))])
+    type is (logical(int32))
+      call put(OZARR_BOOL, [merge(1_int8, 0_int8, logical(value))])
+    type is (logical(int64))
+      call put(OZARR_BOOL, [merge(1_int8, 0_int8, logical(value))])
+    class default
+      status = refused(OZARR_ERR_TYPE, what // " is of a type that ozarr does not know, expected an integer (1, 2, 4, 8 bytes), &
+        &a real (4, 8), a complex (2 x 4, 2 x 8) or a logical")
+    end select
+
+  contains
+
+    subroutine put(found, letters)
+      integer(c_int32_t), intent(in) :: found
+      integer(int8), intent(in) :: letters(:)
+      integer(int8) :: all(16)
+      all = 0
+      all(:size(letters)) = letters
+      type = found
+      bytes = transfer(all, bytes)
+    end subroutine put
+
+  end function scalar_of
 
   ! What to do if there is a node already: `mode`, or OZARR_CREATE_OVERWRITE where `overwrite` is true, or OZARR_CREATE_NEW.
   pure function create_mode(overwrite, mode) result(chosen)

@@ -2,6 +2,7 @@
  * the Fortran compiler, because the descriptors differ between them. Dimensions are reversed here, and starts become 0-based. */
 #include <ISO_Fortran_binding.h>
 #include <ozarr.h>
+#include <ozarr_advanced.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +13,23 @@
 /* The last extent of an assumed-size array is -1. */
 #define IS_ASSUMED_SIZE(u) ((u)->rank > 0 && (u)->dim[(u)->rank - 1].extent < 0)
 
-typedef ozarr_status (*transfer_call)(const ozarr_array *, const ozarr_region *, const ozarr_memory *);
+/* What a call does with the elements; those that write are odd. As in ozarr_arrays.f90. */
+enum { READ, WRITE, UNPACK, PACK, IREAD, IWRITE, READ_TIMES, WRITE_TIMES };
+
+/* What a call may have besides its region. As in ozarr_arrays.f90. */
+typedef struct options {
+    int32_t overflow, copy;
+    double seconds;
+    const char *units, *field;
+    const ozarr_dtype *dtype;
+} options;
+
+typedef struct operation {
+    const ozarr_array *array;
+    int32_t what;
+    const options *more;
+    ozarr_request **request;
+} operation;
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * Messages
@@ -60,9 +77,12 @@ static int is_logical(const CFI_cdesc_t *u) {
 #endif
 }
 
-/* The type of elements in Fortran's memory. Logicals are OZARR_BOOL, of whichever size. */
+static int is_text(const CFI_cdesc_t *u) { return u->type == CFI_type_char; }
+
+/* The type of elements in Fortran's memory. Logicals are OZARR_BOOL, of whichever size; texts OZARR_BY_DTYPE. */
 static ozarr_status element_type(const CFI_cdesc_t *u, ozarr_type *type) {
     if (is_logical(u)) *type = OZARR_BOOL;
+    else if (is_text(u)) *type = OZARR_BY_DTYPE;
     else if (u->type == CFI_type_int8_t) *type = OZARR_INT8;
     else if (u->type == CFI_type_int16_t) *type = OZARR_INT16;
     else if (u->type == CFI_type_int32_t) *type = OZARR_INT32;
@@ -73,19 +93,6 @@ static ozarr_status element_type(const CFI_cdesc_t *u, ozarr_type *type) {
     else if (u->type == CFI_type_double_Complex) *type = OZARR_COMPLEX128;
     else return fail(OZARR_ERR_TYPE, "found elements of %zu bytes of a type that ozarr does not know, expected integer (1, 2, 4, 8 bytes), real (4, 8), complex (2 x 4, 2 x 8) or logical", u->elem_len);
     return OZARR_OK;
-}
-
-/* The fill value of a specification, from a scalar. */
-ozarr_status ozf_set_fill(ozarr_spec *spec, const CFI_cdesc_t *value) {
-    ozarr_type type;
-    ozarr_status status = element_type(value, &type);
-    if (status != OZARR_OK) return status;
-    if (type == OZARR_BOOL) {
-        char bool_value = 0;
-        for (size_t i = 0; i < value->elem_len; i++) bool_value |= ((const char *)value->base_addr)[i] != 0;
-        return ozarr_spec_set_fill_value(spec, OZARR_BOOL, &bool_value);
-    }
-    return ozarr_spec_set_fill_value(spec, type, value->base_addr);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------
@@ -197,8 +204,30 @@ static ozarr_status out_of_bounds(const ozarr_array *array, const region *r) {
     return OZARR_ERR_BOUNDS;
 }
 
+/* Begins a read or a write. */
+static ozarr_status begin(const operation *o, const ozarr_region *region, const ozarr_memory *memory) {
+    ozarr_request_options with = OZARR_REQUEST_OPTIONS_INIT;
+    with.seconds = o->more->seconds;
+    if (o->what == IREAD) return ozarr_array_iread_ex(o->array, region, memory, &with, o->request);
+    with.flags = o->more->copy ? OZARR_REQUEST_COPY : 0;
+    return ozarr_array_iwrite_ex(o->array, region, memory, &with, o->request);
+}
+
+/* The call of the library. */
+static ozarr_status run(const operation *o, const ozarr_region *region, const ozarr_memory *memory) {
+    switch (o->what) {
+    case READ: return ozarr_array_read_ex(o->array, region, memory);
+    case WRITE: return ozarr_array_write_ex(o->array, region, memory);
+    case UNPACK: return ozarr_array_read_unpacked(o->array, region, memory);
+    case PACK: return ozarr_array_write_packed(o->array, region, memory);
+    case READ_TIMES: return ozarr_array_read_times(o->array, region, o->more->units, (int64_t *)memory->data, memory->size);
+    case WRITE_TIMES: return ozarr_array_write_times(o->array, region, o->more->units, (const int64_t *)memory->data, memory->size);
+    default: return begin(o, region, memory);
+    }
+}
+
 /* One call of the library with memory of these strides. */
-static ozarr_status transfer(transfer_call call, const ozarr_array *array, const region *r, char *first, const int64_t *distance, size_t item, ozarr_type type) {
+static ozarr_status transfer(const operation *o, const region *r, char *first, const int64_t *distance, size_t item, ozarr_type type) {
     int64_t start[MAX_RANK], shape[MAX_RANK], step[MAX_RANK], strides[MAX_RANK];
     int64_t below = 0, above = 0;
     int empty = 0;
@@ -223,8 +252,11 @@ static ozarr_status transfer(transfer_call call, const ozarr_array *array, const
     memory.offset = empty ? 0 : (size_t)below;
     memory.strides = empty ? NULL : strides;
     memory.type = type;
-    ozarr_status status = call(array, &region, &memory);
-    return status == OZARR_ERR_BOUNDS ? out_of_bounds(array, r) : status;
+    memory.overflow = o->more->overflow;
+    memory.dtype = o->more->dtype;
+    memory.field = o->more->field;
+    ozarr_status status = run(o, &region, &memory);
+    return status == OZARR_ERR_BOUNDS ? out_of_bounds(o->array, r) : status;
 }
 
 /* Copies the logicals of a region to bytes (`write`), or from bytes; the first dimension runs fastest in the bytes. */
@@ -262,60 +294,82 @@ static int64_t count_elements(const region *r, int64_t *distance, size_t item) {
     return total;
 }
 
-/* Moves logicals of more than one byte by way of bytes, because the library has no others. */
-static ozarr_status logicals(int write, const ozarr_array *array, const region *r, char *first, size_t item) {
-    int64_t distance[MAX_RANK], total = count_elements(r, distance, 1);
-    char *bytes;
-    ozarr_status status = contiguous(total, 1, &bytes);
+/* Copies the elements of a region to contiguous memory (`write`), or from there; the first dimension runs fastest. */
+static void copy_elements(int write, const region *r, char *first, size_t item, char *packed, int64_t total) {
+    int64_t at[MAX_RANK] = {0};
+    for (int64_t i = 0; i < total; i++) {
+        char *element = first, *place = packed + (size_t)i * item;
+        for (int f = 0; f < r->rank; f++) element += at[f] * r->distance[f];
+        memcpy(write ? place : element, write ? element : place, item);
+        for (int f = 0; f < r->rank && ++at[f] == r->count[f]; f++) at[f] = 0;
+    }
+}
+
+/* Moves elements by way of contiguous memory: logicals of more than one byte as bytes, because the library has no others; and times. */
+static ozarr_status by_copy(const operation *o, const region *r, char *first, size_t item, ozarr_type type) {
+    const int write = o->what & 1;
+    const size_t packed_item = type == OZARR_BOOL ? 1 : item;
+    void (*copy)(int, const region *, char *, size_t, char *, int64_t) = type == OZARR_BOOL ? copy_logicals : copy_elements;
+    int64_t distance[MAX_RANK], total = count_elements(r, distance, packed_item);
+    char *packed;
+    ozarr_status status = contiguous(total, packed_item, &packed);
     if (status != OZARR_OK) return status;
-    if (write) copy_logicals(1, r, first, item, bytes, total);
-    status = transfer(write ? ozarr_array_write_ex : ozarr_array_read_ex, array, r, bytes, distance, 1, OZARR_BOOL);
-    if (!write && status == OZARR_OK) copy_logicals(0, r, first, item, bytes, total);
-    free(bytes);
+    if (write) copy(1, r, first, item, packed, total);
+    status = transfer(o, r, packed, distance, packed_item, type);
+    if (!write && status == OZARR_OK) copy(0, r, first, item, packed, total);
+    free(packed);
     return status;
 }
 
-/* Refuses variables without memory or extents, and elements that ozarr does not know. */
-static ozarr_status check_variable(const CFI_cdesc_t *u, ozarr_type *type) {
+/* Refuses variables without memory or extents. */
+static ozarr_status check_memory(const CFI_cdesc_t *u) {
     if (u->base_addr == NULL && !is_empty(u)) return fail(OZARR_ERR_NULL, "the variable is not allocated, or not associated");
     if (IS_ASSUMED_SIZE(u)) return fail(OZARR_ERR_ARGUMENT, "found an assumed-size array, whose last extent is unknown; expected a section of it, such as u(:, 1:n)");
-    return element_type(u, type);
+    return OZARR_OK;
 }
 
-static ozarr_status move(int write, const ozarr_array *array, int rank, const CFI_cdesc_t *u, region_lists l) {
+/* Texts are described by their length, and padded with blanks. */
+static ozarr_status move_texts(operation o, const region *r, const CFI_cdesc_t *u) {
+    ozarr_dtype *letters = NULL;
+    options more = *o.more;
+    ozarr_status status = ozarr_dtype_chars(u->elem_len, ' ', &letters);
+    if (status != OZARR_OK) return status;
+    more.dtype = letters;
+    o.more = &more;
+    status = transfer(&o, r, (char *)u->base_addr, r->distance, u->elem_len, OZARR_BY_DTYPE);
+    ozarr_dtype_free(letters);
+    return status;
+}
+
+/* Elements of a derived type are described by the program. */
+static ozarr_status check_dtype(const CFI_cdesc_t *u, const ozarr_dtype *dtype) {
+    size_t bytes = 0;
+    ozarr_status status = ozarr_dtype_item_size(dtype, &bytes);
+    if (status == OZARR_OK && bytes != u->elem_len)
+        return fail(OZARR_ERR_TYPE, "an element of the variable has %zu bytes, expected those of the data type, %zu", u->elem_len, bytes);
+    return status;
+}
+
+/* Moves the elements of `u`, as the operation says. `given` and `lists`: see region_of of the module. */
+ozarr_status ozf_move(const ozarr_array *array, int32_t rank, int32_t what, CFI_cdesc_t *u, int32_t given, const int64_t *lists,
+                      const options *more, ozarr_request **request) {
+    const operation o = {array, what, more, request};
+    const region_lists l = lists_of(given, lists);
     region r;
-    ozarr_type type;
+    ozarr_type type = OZARR_BY_DTYPE;
     if (array == NULL) return fail(OZARR_ERR_NULL, "the array is not open");
-    ozarr_status status = check_variable(u, &type);
+    ozarr_status status = check_memory(u);
+    if (status == OZARR_OK) status = more->dtype != NULL ? check_dtype(u, more->dtype) : element_type(u, &type);
     if (status == OZARR_OK) status = region_of(array, rank, u, &l, &r);
     if (status != OZARR_OK) return status;
-    if (type == OZARR_BOOL && u->elem_len != 1) return logicals(write, array, &r, (char *)u->base_addr, u->elem_len);
-    return transfer(write ? ozarr_array_write_ex : ozarr_array_read_ex, array, &r, (char *)u->base_addr, r.distance, u->elem_len, type);
-}
-
-/* `given` and `lists`: see the module's region_of. */
-ozarr_status ozf_read(const ozarr_array *array, int32_t rank, CFI_cdesc_t *u, int32_t given, const int64_t *lists) {
-    return move(0, array, rank, u, lists_of(given, lists));
-}
-
-ozarr_status ozf_write(const ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, int32_t given, const int64_t *lists) {
-    return move(1, array, rank, u, lists_of(given, lists));
+    if (type == OZARR_BY_DTYPE && more->dtype == NULL) return move_texts(o, &r, u);
+    if ((type == OZARR_BOOL && u->elem_len != 1) || what == READ_TIMES || what == WRITE_TIMES) return by_copy(&o, &r, (char *)u->base_addr, u->elem_len, type);
+    return transfer(&o, &r, (char *)u->base_addr, r.distance, u->elem_len, type);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------
  * Growing
  * --------------------------------------------------------------------------------------------------------------------- */
-
-/* Copies the elements of a region to contiguous memory, the first dimension fastest. */
-static void pack(const region *r, const char *first, size_t item, char *out, int64_t total) {
-    int64_t at[MAX_RANK] = {0};
-    for (int64_t i = 0; i < total; i++) {
-        const char *element = first;
-        for (int f = 0; f < r->rank; f++) element += at[f] * r->distance[f];
-        memcpy(out + (size_t)i * item, element, item);
-        for (int f = 0; f < r->rank && ++at[f] == r->count[f]; f++) at[f] = 0;
-    }
-}
 
 /* The slab that a variable is, of the array's rank; or of one less, for one slab. */
 static ozarr_status slab_of(const ozarr_array *array, int rank, const CFI_cdesc_t *u, int dim, region *r) {
@@ -356,7 +410,7 @@ static ozarr_status gather(const CFI_cdesc_t *u, const region *r, size_t *item, 
     ozarr_status status = contiguous(*total, *item, copy);
     if (status != OZARR_OK) return status;
     if (bytes) copy_logicals(1, r, (char *)u->base_addr, u->elem_len, *copy, *total);
-    else pack(r, (const char *)u->base_addr, *item, *copy, *total);
+    else copy_elements(1, r, (char *)u->base_addr, *item, *copy, *total);
     *data = *copy;
     return OZARR_OK;
 }
@@ -371,11 +425,73 @@ ozarr_status ozf_append(ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, 
     const char *data;
     char *copy, nothing[16];
     if (array == NULL) return fail(OZARR_ERR_NULL, "the array is not open");
-    ozarr_status status = check_variable(u, &type);
+    ozarr_status status = check_memory(u);
+    if (status == OZARR_OK) status = element_type(u, &type);
     if (status == OZARR_OK) status = slab_of(array, rank, u, dim, &r);
     if (status == OZARR_OK) status = gather(u, &r, &item, &data, &total, &copy);
     if (status != OZARR_OK) return status;
     status = ozarr_array_append(array, rank - dim, r.count[dim - 1], type, total > 0 ? data : nothing, (size_t)total * item);
     free(copy);
+    return status;
+}
+
+/* An appender copies steps from any memory; `rank` and `dim` are those of its array. */
+ozarr_status ozf_appender_append(ozarr_appender *appender, const ozarr_array *array, int32_t rank, const CFI_cdesc_t *u, int32_t dim) {
+    region r;
+    ozarr_type type;
+    size_t item;
+    int64_t total;
+    const char *data;
+    char *copy, nothing[16];
+    if (appender == NULL) return fail(OZARR_ERR_NULL, "the appender is not open");
+    ozarr_status status = check_memory(u);
+    if (status == OZARR_OK) status = element_type(u, &type);
+    if (status == OZARR_OK) status = slab_of(array, rank, u, dim, &r);
+    if (status == OZARR_OK) status = gather(u, &r, &item, &data, &total, &copy);
+    if (status != OZARR_OK) return status;
+    status = ozarr_appender_append(appender, r.count[dim - 1], type, total > 0 ? data : nothing, (size_t)total * item);
+    free(copy);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------------------------------
+ * Derived types
+ * --------------------------------------------------------------------------------------------------------------------- */
+
+/* A struct without fields, of the size of the variable. */
+ozarr_status ozf_struct(const CFI_cdesc_t *variable, ozarr_dtype **out) {
+    return ozarr_dtype_struct(variable->elem_len, out);
+}
+
+/* The data type of a component: `field`, or that of its elements. */
+static ozarr_status component_type(const CFI_cdesc_t *component, const ozarr_dtype *field, ozarr_dtype **out, size_t *bytes) {
+    ozarr_type type;
+    *bytes = component->elem_len;
+    if (field != NULL) return check_dtype(component, field);
+    ozarr_status status = element_type(component, &type);
+    if (status != OZARR_OK) return status;
+    if (type == OZARR_BY_DTYPE) return ozarr_dtype_chars(component->elem_len, ' ', out);
+    if (type == OZARR_BOOL && component->elem_len != 1)
+        return fail(OZARR_ERR_TYPE, "the component is a logical of %zu bytes, expected one of logical(c_bool)", component->elem_len);
+    return ozarr_dtype_of(type, out);
+}
+
+/* Adds a component of `variable`. */
+ozarr_status ozf_add_field(ozarr_dtype *dtype, const char *name, const CFI_cdesc_t *variable, const CFI_cdesc_t *component, const ozarr_dtype *field) {
+    ozarr_dtype *made = NULL;
+    int64_t shape[CFI_MAX_RANK];
+    size_t bytes, all;
+    ozarr_status status = component_type(component, field, &made, &bytes);
+    all = bytes;
+    for (int f = 0; f < component->rank; f++) {
+        shape[component->rank - 1 - f] = component->dim[f].extent;
+        if (status == OZARR_OK && component->dim[f].sm != (CFI_index_t)all) status = fail(OZARR_ERR_ARGUMENT, "the component is not contiguous in memory");
+        all *= (size_t)component->dim[f].extent;
+    }
+    const ptrdiff_t offset = (const char *)component->base_addr - (const char *)variable->base_addr;
+    if (status == OZARR_OK && (offset < 0 || (size_t)offset + all > variable->elem_len))
+        status = fail(OZARR_ERR_BOUNDS, "the component is not inside of the variable");
+    if (status == OZARR_OK) status = ozarr_dtype_add_field(dtype, name, (size_t)offset, field != NULL ? field : made, component->rank, shape);
+    ozarr_dtype_free(made);
     return status;
 }

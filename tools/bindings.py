@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the declarations of the C functions for Fortran and Julia from abi/ozarr.json.
 
-  tools/bindings.py            writes fortran/generated/ozarr_c.f90 and julia/OZarr/src/generated/libozarr.jl
+  tools/bindings.py            writes fortran/generated/ozarr_c.f90, ozarr_constants.f90 and julia/OZarr/src/generated/libozarr.jl
   tools/bindings.py --check    fails if they are not what would be written
 """
 import json, re, sys
@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ABI = ROOT / "abi" / "ozarr.json"
 FORTRAN = ROOT / "fortran" / "generated" / "ozarr_c.f90"
+FORTRAN_CONSTANTS = FORTRAN.with_name("ozarr_constants.f90")
 JULIA = ROOT / "julia" / "OZarr" / "src" / "generated" / "libozarr.jl"
 
 # A C number in Fortran and in Julia. Fortran has no unsigned integers: the bits are the same.
@@ -102,13 +103,10 @@ def fortran_function(abi, function):
 
 def fortran(abi):
     out = ["! Generated from abi/ozarr.json by tools/bindings.py: a change here is lost.",
-           "!", "! The functions and numbers of the C library, as they are: texts end in c_null_char, indices count from 0, dimensions are in",
-           "! C's order. An argument that may be NULL is optional, or a type(c_ptr). The module `ozarr` is what a program wants; this one is",
+           "!", "! The functions of the C library, as they are, and its constants: texts end in c_null_char, indices count from 0, dimensions are",
+           "! in C's order. An argument that may be NULL is optional, or a type(c_ptr). The module `ozarr` is what a program wants; this one is",
            "! for what it leaves out.",
-           "module ozarr_c", "  use, intrinsic :: iso_c_binding", "  implicit none", "  public", ""]
-    # Fortran tells no OZARR_ABI_VERSION from the function ozarr_abi_version.
-    functions = {f["name"] for f in abi.functions}
-    out += [f"  integer(c_int32_t), parameter :: {c['name']} = {c['value']}_c_int32_t" for c in abi.constants if c["name"].lower() not in functions]
+           "module ozarr_c", "  use, intrinsic :: iso_c_binding", "  use ozarr_constants", "  implicit none", "  public"]
     for struct in abi.structs:
         out += ["", f"  type, bind(c) :: {struct['name']}"]
         for member in struct["members"]:
@@ -118,6 +116,16 @@ def fortran(abi):
         out.append(f"  end type {struct['name']}")
     out += ["", "  interface"] + [line for function in abi.functions for line in fortran_function(abi, function)]
     return "\n".join(out + ["  end interface", "end module ozarr_c", ""])
+
+
+def fortran_constants(abi):
+    out = ["! Generated from abi/ozarr.json by tools/bindings.py: a change here is lost.", "!", "! The constants of the C library.",
+           "module ozarr_constants", "  use, intrinsic :: iso_c_binding, only: c_int32_t", "  implicit none", "  private", ""]
+    # Fortran does not tell OZARR_ABI_VERSION from the function ozarr_abi_version.
+    functions = {f["name"] for f in abi.functions}
+    out += [f"  integer(c_int32_t), parameter, public :: {c['name']} = {c['value']}_c_int32_t" for c in abi.constants
+            if c["name"].lower() not in functions]
+    return "\n".join(out + ["end module ozarr_constants", ""])
 
 
 def julia(abi):
@@ -137,7 +145,7 @@ def julia(abi):
 def main():
     abi = Abi(ABI)
     stale = []
-    for path, text in ((FORTRAN, fortran(abi)), (JULIA, julia(abi))):
+    for path, text in ((FORTRAN, fortran(abi)), (FORTRAN_CONSTANTS, fortran_constants(abi)), (JULIA, julia(abi))):
         if path.exists() and path.read_text() == text:
             continue
         stale.append(path.relative_to(ROOT))

@@ -1,0 +1,233 @@
+! Groups: opening, creating, listing.                                                            SPDX-License-Identifier: MIT OR Apache-2.0
+module ozarr_groups
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int8
+  use ozarr_base
+  use ozarr_c
+  use ozarr_nodes
+  use ozarr_stores
+  implicit none
+  private
+  public :: ozarr_group, group_take
+
+  type, extends(ozarr_node) :: ozarr_group
+  contains
+    procedure, private :: open_location => group_open_location
+    procedure, private :: open_group => group_open_group
+    procedure, private :: open_store => group_open_store
+    generic :: open => open_location, open_group, open_store
+    procedure, private :: create_location => group_create_location
+    procedure, private :: create_group => group_create_group
+    procedure, private :: create_store => group_create_store
+    generic :: create => create_location, create_group, create_store
+    procedure :: import => group_import
+    procedure :: children => group_children
+    procedure :: nodes => group_nodes
+    procedure :: consolidate => group_consolidate
+    final :: group_final
+  end type ozarr_group
+
+contains
+
+  impure elemental subroutine group_final(self)
+    type(ozarr_group), intent(inout) :: self
+    if (c_associated(self%handle)) call ozarr_group_free(self%handle)
+    self%handle = c_null_ptr
+  end subroutine group_final
+
+  ! Takes over the handle of a call that opened or created; after a failure the object is closed.
+  subroutine group_take(self, handle, status)
+    class(ozarr_group), intent(inout) :: self
+    type(c_ptr), intent(in) :: handle
+    integer(c_int32_t), intent(in) :: status
+    if (c_associated(self%handle)) call ozarr_group_free(self%handle)
+    self%handle = c_null_ptr
+    if (status /= OZARR_OK) return
+    self%handle = handle
+  end subroutine group_take
+
+  subroutine group_open_location(self, location, mode, stat, errmsg)
+    class(ozarr_group), intent(inout) :: self
+    character(*), intent(in) :: location
+    character(*), intent(in), optional :: mode
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozarr_group_open(c_text(location), mode_text(mode), handle)
+    call group_take(self, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine group_open_location
+
+  subroutine group_open_group(self, group, path, stat, errmsg)
+    class(ozarr_group), intent(inout) :: self
+    class(ozarr_group), intent(in) :: group
+    character(*), intent(in) :: path
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozarr_group_open_group(group%handle, c_text(path), handle)
+    call group_take(self, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine group_open_group
+
+  subroutine group_open_store(self, store, path, stat, errmsg)
+    class(ozarr_group), intent(inout) :: self
+    class(ozarr_store), intent(in) :: store
+    character(*), intent(in) :: path
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozarr_group_open_at(store%handle, c_text(path), handle)
+    call group_take(self, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine group_open_store
+
+  subroutine group_create_location(self, location, overwrite, mode, stat, errmsg)
+    class(ozarr_group), intent(inout) :: self
+    character(*), intent(in) :: location
+    logical, intent(in), optional :: overwrite
+    integer, intent(in), optional :: mode
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozarr_group_create(c_text(location), create_mode(overwrite, mode), handle)
+    call group_take(self, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine group_create_location
+
+  subroutine group_create_group(self, group, path, overwrite, mode, stat, errmsg)
+    class(ozarr_group), intent(inout) :: self
+    class(ozarr_group), intent(in) :: group
+    character(*), intent(in) :: path
+    logical, intent(in), optional :: overwrite
+    integer, intent(in), optional :: mode
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozarr_group_create_group(group%handle, c_text(path), create_mode(overwrite, mode), handle)
+    call group_take(self, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine group_create_group
+
+  subroutine group_create_store(self, store, path, overwrite, mode, zarr_format, stat, errmsg)
+    class(ozarr_group), intent(inout) :: self
+    class(ozarr_store), intent(in) :: store
+    character(*), intent(in) :: path
+    logical, intent(in), optional :: overwrite
+    integer, intent(in), optional :: mode, zarr_format
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status, format
+    format = 0
+    if (present(zarr_format)) format = int(zarr_format, c_int32_t)
+    handle = c_null_ptr
+    status = ozarr_group_create_at(store%handle, c_text(path), format, create_mode(overwrite, mode), handle)
+    call group_take(self, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine group_create_store
+
+  ! The names of the children, sorted, padded with blanks; and their kinds: OZARR_NODE_KIND_ARRAY, OZARR_NODE_KIND_GROUP,
+  ! OZARR_NODE_KIND_UNKNOWN.
+  subroutine group_children(self, names, kinds, stat, errmsg)
+    class(ozarr_group), intent(in) :: self
+    character(:), allocatable, intent(out) :: names(:)
+    integer(c_int32_t), allocatable, intent(out), optional :: kinds(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call self%nodes(names, kinds, depth=1, stat=stat, errmsg=errmsg)
+  end subroutine group_children
+
+  ! The paths of the nodes below the group, sorted, padded with blanks, and their kinds: down to `depth` levels (all), and those that match
+  ! `pattern` (all): "*" is any text without a slash, "?" one such letter, "**" any text. `errors` has the messages of nodes that cannot
+  ! be understood, and blanks for others.
+  subroutine group_nodes(self, paths, kinds, pattern, depth, errors, stat, errmsg)
+    class(ozarr_group), intent(in) :: self
+    character(:), allocatable, intent(out) :: paths(:)
+    integer(c_int32_t), allocatable, intent(out), optional :: kinds(:)
+    character(*), intent(in), optional :: pattern
+    integer, intent(in), optional :: depth
+    character(:), allocatable, intent(out), optional :: errors(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(:), allocatable :: names(:), messages(:)
+    integer(c_int32_t), allocatable :: found(:)
+    type(c_ptr) :: iter
+    integer(c_int32_t) :: status, levels
+    levels = -1
+    if (present(depth)) levels = int(depth, c_int32_t)
+    iter = c_null_ptr
+    if (present(pattern)) then
+      status = ozarr_group_list_nodes(self%handle, c_text(pattern), levels, iter)
+    else
+      status = ozarr_group_list_nodes(self%handle, depth=levels, out=iter)
+    end if
+    call list_nodes(iter, names, found, messages, status)
+    call ozarr_node_iter_free(iter)
+    call move_alloc(names, paths)
+    if (present(kinds)) call move_alloc(found, kinds)
+    if (present(errors)) call move_alloc(messages, errors)
+    call done(status, stat, errmsg)
+  end subroutine group_nodes
+
+  ! What a cursor gives; nothing after a failure.
+  subroutine list_nodes(iter, names, kinds, messages, status)
+    type(c_ptr), intent(in) :: iter
+    character(:), allocatable, intent(out) :: names(:), messages(:)
+    integer(c_int32_t), allocatable, intent(out) :: kinds(:)
+    integer(c_int32_t), intent(inout) :: status
+    type(name_list) :: found, errors
+    character(:), allocatable :: text
+    integer(c_int32_t) :: kind
+    logical(c_bool) :: more
+    kinds = [integer(c_int32_t) ::]
+    do while (status == OZARR_OK)
+      more = .false.
+      status = ozarr_node_iter_next(iter, more)
+      if (status /= OZARR_OK .or. .not. more) exit
+      call fetch(ozarr_node_iter_name, iter, text, status)
+      call found%add(text)
+      if (status == OZARR_OK) status = ozarr_node_iter_kind(iter, kind)
+      if (status == OZARR_OK) call fetch(ozarr_node_iter_error, iter, text, status)
+      call errors%add(text)
+      kinds = [kinds, kind]
+    end do
+    if (status /= OZARR_OK) kinds = [integer(c_int32_t) ::]
+    call found%give(names, status)
+    call errors%give(messages, status)
+  end subroutine list_nodes
+
+  ! Collects the metadata of everything below into one document.
+  subroutine group_consolidate(self, stat, errmsg)
+    class(ozarr_group), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call done(ozarr_group_consolidate(self%handle), stat, errmsg)
+  end subroutine group_consolidate
+
+  ! Opens an exported group (export) without reading its metadata, in an open store.
+  subroutine group_import(self, store, bytes, stat, errmsg)
+    class(ozarr_group), intent(inout) :: self
+    class(ozarr_store), intent(in) :: store
+    integer(int8), intent(in), target, contiguous :: bytes(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: handle
+    integer(c_int32_t) :: status
+    handle = c_null_ptr
+    status = ozarr_group_import(store%handle, c_loc(bytes), size(bytes, kind=c_size_t), handle)
+    call group_take(self, handle, status)
+    call done(status, stat, errmsg)
+  end subroutine group_import
+
+end module ozarr_groups
