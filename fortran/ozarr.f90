@@ -26,10 +26,11 @@
 !              assignment is another name for the same handle: once one of them is gone, the other gives an error.
 module ozarr
   use ozarr_appenders, only: ozarr_appender
-  use ozarr_arrays, only: ozarr_array, ozarr_import, ozarr_open
+  use ozarr_arrays, only: ozarr_array, ozarr_import, ozarr_indices, ozarr_open
   use ozarr_base, only: ozarr_erase, ozarr_has, ozarr_library_version, ozarr_name_of_status
   use ozarr_constants
   use ozarr_contexts, only: ozarr_context, ozarr_get, ozarr_log_procedure, ozarr_set, ozarr_set_log
+  use ozarr_copies, only: ozarr_copy
   use ozarr_datasets, only: ozarr_dataset, ozarr_time_count, ozarr_time_text
   use ozarr_dtypes, only: ozarr_dtype
   use ozarr_groups, only: ozarr_group

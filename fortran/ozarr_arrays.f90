@@ -12,7 +12,7 @@ module ozarr_arrays
   use ozarr_stores
   implicit none
   private
-  public :: ozarr_array, array_take, ozarr_open, ozarr_import
+  public :: ozarr_array, ozarr_indices, array_take, ozarr_open, ozarr_import
 
   type, extends(ozarr_node) :: ozarr_array
     integer(c_int32_t), private :: dimensions = 0
@@ -23,7 +23,6 @@ module ozarr_arrays
     generic :: open => open_location, open_group, open_store
     procedure, private :: create_in_location, create_in_group, create_in_store, spec_in_location, spec_in_group, spec_in_store
     generic :: create => create_in_location, create_in_group, create_in_store, spec_in_location, spec_in_group, spec_in_store
-    procedure :: import => array_import
     procedure, private :: read_int8, read_int16, read_int32, read_int64, &
       read_real32, read_real64, read_complex32, read_complex64, &
       read_logical8, read_logical16, read_logical32, read_logical64
@@ -58,6 +57,30 @@ module ozarr_arrays
     generic :: read_unpacked => read_unpacked_real32, read_unpacked_real64
     procedure, private :: write_packed_real32, write_packed_real64
     generic :: write_packed => write_packed_real32, write_packed_real64
+    procedure, private :: read_points_int8, read_points_int16, read_points_int32, read_points_int64, &
+      read_points_real32, read_points_real64, read_points_complex32, read_points_complex64, &
+      read_points_logical8, read_points_logical16, read_points_logical32, read_points_logical64
+    generic :: read_points => read_points_int8, read_points_int16, read_points_int32, read_points_int64, &
+      read_points_real32, read_points_real64, read_points_complex32, read_points_complex64, &
+      read_points_logical8, read_points_logical16, read_points_logical32, read_points_logical64
+    procedure, private :: write_points_int8, write_points_int16, write_points_int32, write_points_int64, &
+      write_points_real32, write_points_real64, write_points_complex32, write_points_complex64, &
+      write_points_logical8, write_points_logical16, write_points_logical32, write_points_logical64
+    generic :: write_points => write_points_int8, write_points_int16, write_points_int32, write_points_int64, &
+      write_points_real32, write_points_real64, write_points_complex32, write_points_complex64, &
+      write_points_logical8, write_points_logical16, write_points_logical32, write_points_logical64
+    procedure, private :: read_lists_int8, read_lists_int16, read_lists_int32, read_lists_int64, &
+      read_lists_real32, read_lists_real64, read_lists_complex32, read_lists_complex64, &
+      read_lists_logical8, read_lists_logical16, read_lists_logical32, read_lists_logical64
+    generic :: read_lists => read_lists_int8, read_lists_int16, read_lists_int32, read_lists_int64, &
+      read_lists_real32, read_lists_real64, read_lists_complex32, read_lists_complex64, &
+      read_lists_logical8, read_lists_logical16, read_lists_logical32, read_lists_logical64
+    procedure, private :: write_lists_int8, write_lists_int16, write_lists_int32, write_lists_int64, &
+      write_lists_real32, write_lists_real64, write_lists_complex32, write_lists_complex64, &
+      write_lists_logical8, write_lists_logical16, write_lists_logical32, write_lists_logical64
+    generic :: write_lists => write_lists_int8, write_lists_int16, write_lists_int32, write_lists_int64, &
+      write_lists_real32, write_lists_real64, write_lists_complex32, write_lists_complex64, &
+      write_lists_logical8, write_lists_logical16, write_lists_logical32, write_lists_logical64
     procedure :: read_text => array_read_text
     procedure :: write_text => array_write_text
     procedure :: read_struct => array_read_struct
@@ -84,6 +107,18 @@ module ozarr_arrays
     final :: array_final
   end type ozarr_array
 
+  ! The indices along one dimension, from 1: ozarr_indices([1, 5, 7]).
+  type :: ozarr_indices
+    integer(c_int64_t), allocatable, private :: indices(:)
+  end type ozarr_indices
+  interface ozarr_indices
+    procedure list_of_int32, list_of_int64
+  end interface ozarr_indices
+
+  interface ozarr_import
+    procedure import_location, import_store
+  end interface ozarr_import
+
   ! What ozf_move does with elements; as in ozarr_shim.c.
   integer(c_int32_t), parameter :: to_read = 0, to_write = 1, to_unpack = 2, to_pack = 3, to_iread = 4, to_iwrite = 5, &
     to_read_times = 6, to_write_times = 7
@@ -107,6 +142,24 @@ module ozarr_arrays
       type(c_ptr), intent(inout) :: request
       integer(c_int32_t) :: r
     end function ozf_move
+    function ozf_points(array, write, u, count, points) bind(c, name="ozf_points") result(r)
+      import :: c_ptr, c_int32_t, c_int64_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: write
+      type(*), dimension(..) :: u
+      integer(c_int64_t), value :: count
+      integer(c_int64_t), intent(in) :: points(*)
+      integer(c_int32_t) :: r
+    end function ozf_points
+    function ozf_lists(array, rank, write, u, counts, lists) bind(c, name="ozf_lists") result(r)
+      import :: c_ptr, c_int32_t, c_int64_t
+      type(c_ptr), value :: array
+      integer(c_int32_t), value :: rank, write
+      type(*), dimension(..) :: u
+      integer(c_int64_t), intent(in) :: counts(*)
+      type(c_ptr), intent(in) :: lists(*)
+      integer(c_int32_t) :: r
+    end function ozf_lists
     function ozf_append(array, rank, u, dim) bind(c, name="ozf_append") result(r)
       import :: c_ptr, c_int32_t
       type(c_ptr), value :: array
@@ -190,27 +243,13 @@ contains
   ! group, in a store. `overwrite` erases what is there; `mode` is OZARR_CREATE_NEW, OZARR_CREATE_OVERWRITE or OZARR_CREATE_OPEN_IF_SAME.
   include "array_places.inc"
 
-  ! Opens an exported array (export) without reading its metadata, in an open store.
-  subroutine array_import(self, store, bytes, stat, errmsg)
-    class(ozarr_array), intent(inout) :: self
-    class(ozarr_store), intent(in) :: store
-    integer(int8), intent(in), target, contiguous :: bytes(:)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
-    integer(c_int32_t) :: status
-    handle = c_null_ptr
-    status = ozarr_array_import(store%handle, c_loc(bytes), size(bytes, kind=c_size_t), handle)
-    call array_take(self, handle, status)
-    call done(status, stat, errmsg)
-  end subroutine array_import
-
-  ! Opens an exported node at the root of a store: one of `array` and `group` is open afterwards.
-  subroutine ozarr_import(location, bytes, array, group, mode, stat, errmsg)
+  ! Opens an exported node (export) without reading its metadata, at the root of a store: as `array` or `group`, whichever it is; the other
+  ! one is closed. A node of a kind that is not asked for is OZARR_ERR_NODE_KIND.
+  subroutine import_location(location, bytes, array, group, mode, stat, errmsg)
     character(*), intent(in) :: location
     integer(int8), intent(in), target, contiguous :: bytes(:)
-    type(ozarr_array), intent(inout) :: array
-    type(ozarr_group), intent(inout) :: group
+    type(ozarr_array), intent(inout), optional :: array
+    type(ozarr_group), intent(inout), optional :: group
     character(*), intent(in), optional :: mode
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -219,15 +258,32 @@ contains
     a = c_null_ptr
     g = c_null_ptr
     status = ozarr_node_import(c_text(location), mode_text(mode), c_loc(bytes), size(bytes, kind=c_size_t), a, g)
-    call take_either(array, group, a, g, status)
+    call take_either(a, g, status, array, group)
     call done(status, stat, errmsg)
-  end subroutine ozarr_import
+  end subroutine import_location
 
-  ! Opens the node at a location, whatever it is: one of `array` and `group` is open afterwards.
+  ! Opens an exported node in an open store.
+  subroutine import_store(store, bytes, array, group, stat, errmsg)
+    class(ozarr_store), intent(in) :: store
+    integer(int8), intent(in), target, contiguous :: bytes(:)
+    type(ozarr_array), intent(inout), optional :: array
+    type(ozarr_group), intent(inout), optional :: group
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: a, g
+    integer(c_int32_t) :: status
+    a = c_null_ptr
+    g = c_null_ptr
+    status = ozarr_node_import_at(store%handle, c_loc(bytes), size(bytes, kind=c_size_t), a, g)
+    call take_either(a, g, status, array, group)
+    call done(status, stat, errmsg)
+  end subroutine import_store
+
+  ! Opens the node at a location, whatever it is: as `array` or `group`; the other one is closed.
   subroutine ozarr_open(location, array, group, mode, stat, errmsg)
     character(*), intent(in) :: location
-    type(ozarr_array), intent(inout) :: array
-    type(ozarr_group), intent(inout) :: group
+    type(ozarr_array), intent(inout), optional :: array
+    type(ozarr_group), intent(inout), optional :: group
     character(*), intent(in), optional :: mode
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
@@ -236,26 +292,34 @@ contains
     a = c_null_ptr
     g = c_null_ptr
     status = ozarr_node_open(c_text(location), mode_text(mode), a, g)
-    call take_either(array, group, a, g, status)
+    call take_either(a, g, status, array, group)
     call done(status, stat, errmsg)
   end subroutine ozarr_open
 
-  subroutine take_either(array, group, a, g, status)
-    type(ozarr_array), intent(inout) :: array
-    type(ozarr_group), intent(inout) :: group
+  ! Gives each object that is there its handle, or closes it.
+  subroutine take_either(a, g, status, array, group)
     type(c_ptr), intent(in) :: a, g
     integer(c_int32_t), intent(inout) :: status
-    integer(c_int32_t) :: no_array
-    no_array = merge(status, OZARR_ERR_NODE_KIND, status /= OZARR_OK)
-    call group_take(group, g, merge(OZARR_OK, no_array, c_associated(g)))
-    if (c_associated(a)) then
-      call array_take(array, a, status)
-    else
-      call array_take(array, a, no_array)
+    type(ozarr_array), intent(inout), optional :: array
+    type(ozarr_group), intent(inout), optional :: group
+    integer(c_int32_t) :: taken
+    if (c_associated(a) .and. .not. present(array)) then
+      call ozarr_array_free(a)
+      status = refused(OZARR_ERR_NODE_KIND, "the node is an array, expected a group")
+    else if (c_associated(g) .and. .not. present(group)) then
+      call ozarr_group_free(g)
+      status = refused(OZARR_ERR_NODE_KIND, "the node is a group, expected an array")
     end if
+    if (present(array)) then
+      taken = merge(status, OZARR_ERR_NODE_KIND, c_associated(a))
+      call array_take(array, a, taken)
+    end if
+    if (present(group)) call group_take(group, g, merge(status, OZARR_ERR_NODE_KIND, c_associated(g)))
   end subroutine take_either
 
   include "array_moves.inc"
+
+  include "array_picks.inc"
 
   ! ==================================================================================================================
   ! Growing, and parts for parallel programs
@@ -287,7 +351,7 @@ contains
     flags = 0
     if (present(keep)) flags = merge(OZARR_RESIZE_KEEP, 0_c_int32_t, keep)
     call reversed_numbers_of(shape, "shape", self%dimensions, dims, found, status)
-    if (status == OZARR_OK) status = ozarr_array_resize_ex(self%handle, dims, flags)
+    if (status == OZARR_OK) status = ozarr_array_resize(self%handle, dims, flags)
     call done(status, stat, errmsg)
   end subroutine array_resize
 

@@ -1,7 +1,6 @@
 ! Groups: opening, creating, listing.                                                            SPDX-License-Identifier: MIT OR Apache-2.0
 module ozarr_groups
   use, intrinsic :: iso_c_binding
-  use, intrinsic :: iso_fortran_env, only: int8
   use ozarr_base
   use ozarr_c
   use ozarr_nodes
@@ -20,7 +19,6 @@ module ozarr_groups
     procedure, private :: create_group => group_create_group
     procedure, private :: create_store => group_create_store
     generic :: create => create_location, create_group, create_store
-    procedure :: import => group_import
     procedure :: children => group_children
     procedure :: nodes => group_nodes
     procedure :: consolidate => group_consolidate
@@ -214,20 +212,5 @@ contains
     character(*), intent(inout), optional :: errmsg
     call done(ozarr_group_consolidate(self%handle), stat, errmsg)
   end subroutine group_consolidate
-
-  ! Opens an exported group (export) without reading its metadata, in an open store.
-  subroutine group_import(self, store, bytes, stat, errmsg)
-    class(ozarr_group), intent(inout) :: self
-    class(ozarr_store), intent(in) :: store
-    integer(int8), intent(in), target, contiguous :: bytes(:)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
-    integer(c_int32_t) :: status
-    handle = c_null_ptr
-    status = ozarr_group_import(store%handle, c_loc(bytes), size(bytes, kind=c_size_t), handle)
-    call group_take(self, handle, status)
-    call done(status, stat, errmsg)
-  end subroutine group_import
 
 end module ozarr_groups

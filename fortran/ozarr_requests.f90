@@ -53,7 +53,7 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status, state
-    status = ozarr_request_wait_timeout(self%handle, limit_of(seconds))
+    status = ozarr_request_wait(self%handle, limit_of(seconds))
     state = OZARR_REQUEST_STATE_DONE
     if (status == OZARR_ERR_TIMEOUT) state = state_after_timeout(self%handle)
     if (state >= OZARR_REQUEST_STATE_DONE) call self%close()

@@ -14,7 +14,7 @@
 #define IS_ASSUMED_SIZE(u) ((u)->rank > 0 && (u)->dim[(u)->rank - 1].extent < 0)
 
 /* What a call does with the elements; those that write are odd. As in ozarr_arrays.f90. */
-enum { READ, WRITE, UNPACK, PACK, IREAD, IWRITE, READ_TIMES, WRITE_TIMES };
+enum { READ, WRITE, UNPACK, PACK, IREAD, IWRITE, READ_TIMES, WRITE_TIMES, READ_POINTS, WRITE_POINTS, READ_LISTS, WRITE_LISTS };
 
 /* What a call may have besides its region. As in ozarr_arrays.f90. */
 typedef struct options {
@@ -24,11 +24,19 @@ typedef struct options {
     const ozarr_dtype *dtype;
 } options;
 
+/* The elements of a call without a region: the coordinates of `count` points, or a list for each dimension, in C's order. */
+typedef struct picked {
+    int64_t count;
+    const int64_t *points, *counts;
+    const int64_t *const *lists;
+} picked;
+
 typedef struct operation {
     const ozarr_array *array;
     int32_t what;
     const options *more;
     ozarr_request **request;
+    const picked *picked;
 } operation;
 
 /* ---------------------------------------------------------------------------------------------------------------------
@@ -222,6 +230,10 @@ static ozarr_status run(const operation *o, const ozarr_region *region, const oz
     case PACK: return ozarr_array_write_packed(o->array, region, memory);
     case READ_TIMES: return ozarr_array_read_times(o->array, region, o->more->units, (int64_t *)memory->data, memory->size);
     case WRITE_TIMES: return ozarr_array_write_times(o->array, region, o->more->units, (const int64_t *)memory->data, memory->size);
+    case READ_POINTS: return ozarr_array_read_points(o->array, o->picked->points, o->picked->count, memory);
+    case WRITE_POINTS: return ozarr_array_write_points(o->array, o->picked->points, o->picked->count, memory);
+    case READ_LISTS: return ozarr_array_read_orthogonal(o->array, o->picked->counts, o->picked->lists, memory);
+    case WRITE_LISTS: return ozarr_array_write_orthogonal(o->array, o->picked->counts, o->picked->lists, memory);
     default: return begin(o, region, memory);
     }
 }
@@ -256,7 +268,7 @@ static ozarr_status transfer(const operation *o, const region *r, char *first, c
     memory.dtype = o->more->dtype;
     memory.field = o->more->field;
     ozarr_status status = run(o, &region, &memory);
-    return status == OZARR_ERR_BOUNDS ? out_of_bounds(o->array, r) : status;
+    return status == OZARR_ERR_BOUNDS && o->picked == NULL ? out_of_bounds(o->array, r) : status;
 }
 
 /* Copies the logicals of a region to bytes (`write`), or from bytes; the first dimension runs fastest in the bytes. */
@@ -353,7 +365,7 @@ static ozarr_status check_dtype(const CFI_cdesc_t *u, const ozarr_dtype *dtype) 
 /* Moves the elements of `u`, as the operation says. `given` and `lists`: see region_of of the module. */
 ozarr_status ozf_move(const ozarr_array *array, int32_t rank, int32_t what, CFI_cdesc_t *u, int32_t given, const int64_t *lists,
                       const options *more, ozarr_request **request) {
-    const operation o = {array, what, more, request};
+    const operation o = {array, what, more, request, NULL};
     const region_lists l = lists_of(given, lists);
     region r;
     ozarr_type type = OZARR_BY_DTYPE;
@@ -365,6 +377,43 @@ ozarr_status ozf_move(const ozarr_array *array, int32_t rank, int32_t what, CFI_
     if (type == OZARR_BY_DTYPE && more->dtype == NULL) return move_texts(o, &r, u);
     if ((type == OZARR_BOOL && u->elem_len != 1) || what == READ_TIMES || what == WRITE_TIMES) return by_copy(&o, &r, (char *)u->base_addr, u->elem_len, type);
     return transfer(&o, &r, (char *)u->base_addr, r.distance, u->elem_len, type);
+}
+
+/* Moves elements that are picked: `u` has the lengths `shape` (of the lists, or one for the points). */
+static ozarr_status move_picked(operation o, CFI_cdesc_t *u, int rank, const int64_t *shape, const char *what) {
+    const options none = {0};
+    region r;
+    ozarr_type type;
+    o.more = &none;
+    if (o.array == NULL) return fail(OZARR_ERR_NULL, "the array is not open");
+    ozarr_status status = check_memory(u);
+    if (status == OZARR_OK) status = element_type(u, &type);
+    if (status != OZARR_OK) return status;
+    r.rank = rank;
+    for (int f = 0; f < rank; f++) {
+        r.start[f] = r.stride[f] = 1;
+        r.count[f] = shape[f];
+    }
+    status = lay(u, &r, what);
+    if (status != OZARR_OK) return status;
+    if (type == OZARR_BOOL && u->elem_len != 1) return by_copy(&o, &r, (char *)u->base_addr, u->elem_len, type);
+    return transfer(&o, &r, (char *)u->base_addr, r.distance, u->elem_len, type);
+}
+
+/* The elements at `count` points, whose coordinates follow each other. */
+ozarr_status ozf_points(const ozarr_array *array, int32_t write, CFI_cdesc_t *u, int64_t count, const int64_t *points) {
+    const picked chosen = {count, points, NULL, NULL};
+    const operation o = {array, write ? WRITE_POINTS : READ_POINTS, NULL, NULL, &chosen};
+    return move_picked(o, u, 1, &count, "the points");
+}
+
+/* The elements at all combinations of the indices in the lists; `counts` are their lengths. */
+ozarr_status ozf_lists(const ozarr_array *array, int32_t rank, int32_t write, CFI_cdesc_t *u, const int64_t *counts, const int64_t *const *lists) {
+    const picked chosen = {0, NULL, counts, lists};
+    const operation o = {array, write ? WRITE_LISTS : READ_LISTS, NULL, NULL, &chosen};
+    int64_t shape[MAX_RANK];
+    for (int f = 0; f < rank; f++) shape[f] = counts[rank - 1 - f];
+    return move_picked(o, u, rank, shape, "the lists");
 }
 
 /* ---------------------------------------------------------------------------------------------------------------------

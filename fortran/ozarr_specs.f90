@@ -167,7 +167,7 @@ contains
     if (status == OZARR_OK .and. present(zarr_format)) status = ozarr_spec_set_zarr_format(spec, int(zarr_format, c_int32_t))
     if (status == OZARR_OK .and. present(chunks)) status = numbers_to(ozarr_spec_set_chunks, spec, chunks, "chunks", rank)
     if (status == OZARR_OK .and. present(inner_chunks)) &
-      status = numbers_to(ozarr_spec_set_inner_chunks, spec, inner_chunks, "inner_chunks", rank)
+      status = inner_chunks_to(spec, inner_chunks, "inner_chunks", rank)
     if (status == OZARR_OK .and. present(fill)) status = fill_to(spec, fill)
     if (status == OZARR_OK .and. present(names)) status = names_to(spec, rank, names)
     if (status == OZARR_OK .and. present(compressor)) status = ozarr_spec_set_compressor(spec, c_text(compressor), level_of(level))
@@ -208,6 +208,18 @@ contains
     call reversed_numbers_of(list, what, rank, dims, found, status)
     if (status == OZARR_OK) status = call_(spec, dims)
   end function numbers_to
+
+  ! Gives the shape of inner chunks. (Its list may be left out in the library, so numbers_to does not take the function.)
+  function inner_chunks_to(spec, list, what, rank) result(status)
+    type(c_ptr), intent(in) :: spec
+    class(*), intent(in) :: list(:)
+    character(*), intent(in) :: what
+    integer(c_int32_t), intent(in) :: rank
+    integer(c_int64_t) :: dims(max_rank)
+    integer(c_int32_t) :: status, found
+    call reversed_numbers_of(list, what, rank, dims, found, status)
+    if (status == OZARR_OK) status = ozarr_spec_set_inner_chunks(spec, dims)
+  end function inner_chunks_to
 
   ! Gives the fill value: a number or a logical of any kind that ozarr has.
   function fill_to(spec, fill) result(status)
@@ -266,7 +278,7 @@ contains
     class(*), intent(in) :: chunks(:)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call done(numbers_to(ozarr_spec_set_inner_chunks, self%handle, chunks, "chunks", self%dimensions), stat, errmsg)
+    call done(inner_chunks_to(self%handle, chunks, "chunks", self%dimensions), stat, errmsg)
   end subroutine spec_set_inner_chunks
 
   ! Sets chunks of uneven extents along dimension `dim`, such as the domains of a parallel program.
@@ -290,7 +302,7 @@ contains
     class(ozarr_spec), intent(inout) :: self
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call done(ozarr_spec_unset_inner_chunks(self%handle), stat, errmsg)
+    call done(ozarr_spec_set_inner_chunks(self%handle), stat, errmsg)
   end subroutine spec_unset_inner_chunks
 
   ! Sets chunks of a suggested shape, and explains the choice in a short text.

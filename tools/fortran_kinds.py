@@ -24,7 +24,8 @@ ARGUMENTS = {"start": "class(*), intent(in), optional :: start(:)", "count": "cl
              "stride": "class(*), intent(in), optional :: stride(:)", "dim": "integer, intent(in), optional :: dim",
              "overflow": "integer, intent(in), optional :: overflow", "field": "character(*), intent(in), optional :: field",
              "request": "type(ozarr_request), intent(inout) :: request", "copy": "logical, intent(in), optional :: copy",
-             "deadline": "real(real64), intent(in), optional :: deadline"}
+             "deadline": "real(real64), intent(in), optional :: deadline", "points": "class(*), intent(in) :: points(:, :)",
+             "lists": "type(ozarr_indices), intent(in) :: lists(:)"}
 REGION = ["start", "count", "stride"]
 
 # File: (type of self, [(procedure, intent of self, attributes of the variable, further arguments, kinds)]).
@@ -37,6 +38,10 @@ FILES = {
         ("iwrite", "in", "asynchronous, intent(in)", ["request", *REGION, "copy", "deadline"], SMALL),
         ("read_unpacked", "in", "intent(inout)", REGION, REALS),
         ("write_packed", "in", "intent(in)", REGION, REALS),
+        ("read_points", "in", "intent(inout)", ["points"], None),
+        ("write_points", "in", "intent(in)", ["points"], None),
+        ("read_lists", "in", "intent(inout)", ["lists"], None),
+        ("write_lists", "in", "intent(in)", ["lists"], None),
     ]),
     "appender": ("ozarr_appender", [("append", "inout", "intent(in)", [], None)]),
 }

@@ -1,0 +1,77 @@
+! Elements at points and at combinations of indices; copies.
+program f_picks
+  use, intrinsic :: iso_fortran_env, only: int16, int64, real64
+  use ozarr
+  use f_check
+  implicit none
+  type(ozarr_array) :: a
+  integer :: i, j, whole(6, 5)
+
+  whole = reshape([((10 * i + j, i=1, 6), j=1, 5)], [6, 5])
+  call a%create("run.zarr/a", OZARR_INT32, [6, 5], chunks=[4, 2])
+  call a%write(whole)
+  call points()
+  call lists()
+  call refusals()
+  call finish()
+
+contains
+
+  subroutine points()
+    integer :: u(3), wide(2, 3), at(2, 3)
+    logical :: flags(2)
+    type(ozarr_array) :: l
+    at = reshape([1, 1, 6, 5, 2, 4], [2, 3])
+    call a%read_points(u, at)
+    call check(all(u == [11, 65, 24]), "three points")
+    wide = 0
+    call a%read_points(wide(2, 3:1:-1), int(at, int64))
+    call check(all(wide(2, :) == [24, 65, 11]) .and. all(wide(1, :) == 0), "to a section, mirrored")
+    call a%write_points([-1, -2], reshape([1, 1, 6, 5], [2, 2]))
+    call a%read(whole)
+    call check(whole(1, 1) == -1 .and. whole(6, 5) == -2 .and. whole(2, 1) == 21, "written")
+    call l%create("run.zarr/l", OZARR_BOOL, [4])
+    call l%write_points([.true.], reshape([3], [1, 1]))
+    call l%read_points(flags, reshape([3, 4], [1, 2]))
+    call check(flags(1) .and. .not. flags(2), "logicals")
+    call a%read_points(u(1:0), reshape([integer ::], [2, 0]))
+  end subroutine points
+
+  subroutine lists()
+    real(real64) :: u(2, 3)
+    integer(int16) :: column(2)
+    call a%read_lists(u, [ozarr_indices([6, 2]), ozarr_indices([5, 1, 3])])
+    call check(all(nint(u) == whole([6, 2], [5, 1, 3])), "all combinations")
+    call a%read_lists(column, [ozarr_indices([3, 4]), ozarr_indices([2_int64])])
+    call check(all(column == [32, 42]), "a list of one")
+    call a%write_lists(reshape([7, 8, 9, 10], [2, 2]), [ozarr_indices([1, 6]), ozarr_indices([2, 4])])
+    call a%read(whole)
+    call check(whole(1, 2) == 7 .and. whole(6, 2) == 8 .and. whole(1, 4) == 9 .and. whole(6, 4) == 10, "written")
+  end subroutine lists
+
+  subroutine refusals()
+    type(ozarr_array) :: closed
+    integer :: u(2), stat
+    character(300) :: message
+    message = ""
+    call a%read_points(u, reshape([1, 1, 7, 1], [2, 2]), stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_BOUNDS, message, "", "a point beyond the end")
+    call a%read_points(u, reshape([0, 1, 1, 1], [2, 2]), stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_BOUNDS, message, "", "an index of 0")
+    call a%read_points(u, reshape([1, 1], [1, 2]), stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANK, message, "a point has 1 indices, expected 2", "points of another rank")
+    call a%read_points(u, reshape([1.0, 1.0], [2, 1]), stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_ARGUMENT, message, "expected integers", "real points")
+    call a%read_points(u, reshape([1, 1], [2, 1]), stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANK, message, "shape [2], expected that of the points, [1]", "another number of points")
+    call closed%read_points(u, reshape([1, 1], [2, 1]), stat=stat, errmsg=message)
+    call check(stat /= OZARR_OK, "points of no array")
+    call a%read_lists(u, [ozarr_indices([1, 2])], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANK, message, "found 1 lists, expected 2", "too few lists")
+    call a%read_lists(u, [ozarr_indices([1, 2]), ozarr_indices([1, 2])], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_RANK, message, "expected that of the lists, [2, 2]", "a variable of another shape")
+    call a%read_lists(u, [ozarr_indices([1, 9]), ozarr_indices([1])], stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_BOUNDS, message, "", "an index beyond the end")
+  end subroutine refusals
+
+end program f_picks

@@ -1,0 +1,68 @@
+! Copies of arrays and groups.                                                                    SPDX-License-Identifier: MIT OR Apache-2.0
+module ozarr_copies
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int64
+  use ozarr_base
+  use ozarr_c
+  use ozarr_specs
+  use ozarr_stores
+  implicit none
+  private
+  public :: ozarr_copy
+
+  interface ozarr_copy
+    procedure copy_location, copy_store
+  end interface ozarr_copy
+
+  ! The library's function is hidden by the name of the interface.
+  interface
+    function copy_call(source, dest, options) bind(c, name="ozarr_copy") result(r)
+      import :: c_ptr, c_char, c_int32_t
+      character(kind=c_char), intent(in) :: source(*), dest(*)
+      type(c_ptr), value :: options
+      integer(c_int32_t) :: r
+    end function copy_call
+  end interface
+
+contains
+
+  ! Copies the array at a location, or the group with all below it: in `zarr_format` 2 or 3 (that which each node has); an array as `spec` says.
+  ! `raw` copies stored objects as they are, `link` makes hard links of files; `overflow` says what becomes of numbers that do not fit
+  ! into another type. `memory` is the most bytes to use, about.
+  subroutine copy_location(source, dest, overwrite, zarr_format, spec, raw, link, overflow, memory, stat, errmsg)
+    character(*), intent(in) :: source, dest
+    include "copy_options.inc"
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(ozarr_copy_options), target :: options
+    call options_of(options, overwrite, zarr_format, spec, raw, link, overflow, memory)
+    call done(copy_call(c_text(source), c_text(dest), c_loc(options)), stat, errmsg)
+  end subroutine copy_location
+
+  ! Copies from a path in one open store to a path in another, or in the same one.
+  subroutine copy_store(store, path, dest_store, dest_path, overwrite, zarr_format, spec, raw, link, overflow, memory, stat, errmsg)
+    class(ozarr_store), intent(in) :: store
+    class(ozarr_store), intent(in) :: dest_store
+    character(*), intent(in) :: path, dest_path
+    include "copy_options.inc"
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(ozarr_copy_options), target :: options
+    call options_of(options, overwrite, zarr_format, spec, raw, link, overflow, memory)
+    call done(ozarr_copy_at(store%handle, c_text(path), dest_store%handle, c_text(dest_path), c_loc(options)), stat, errmsg)
+  end subroutine copy_store
+
+  subroutine options_of(options, overwrite, zarr_format, spec, raw, link, overflow, memory)
+    type(ozarr_copy_options), intent(out), target :: options
+    include "copy_options.inc"
+    options%struct_size = c_sizeof(options)
+    options%mode = create_mode(overwrite)
+    if (present(zarr_format)) options%zarr_format = int(zarr_format, c_int32_t)
+    if (present(spec)) options%spec = spec%handle
+    if (present(raw)) options%flags = ior(options%flags, merge(OZARR_COPY_RAW, 0_c_int32_t, raw))
+    if (present(link)) options%flags = ior(options%flags, merge(OZARR_COPY_LINK, 0_c_int32_t, link))
+    if (present(overflow)) options%overflow = int(overflow, c_int32_t)
+    if (present(memory)) options%memory = memory
+  end subroutine options_of
+
+end module ozarr_copies
