@@ -12,6 +12,7 @@ program f_picks
   call a%write(whole)
   call points()
   call lists()
+  call copies()
   call refusals()
   call finish()
 
@@ -48,6 +49,33 @@ contains
     call a%read(whole)
     call check(whole(1, 2) == 7 .and. whole(6, 2) == 8 .and. whole(1, 4) == 9 .and. whole(6, 4) == 10, "written")
   end subroutine lists
+
+  subroutine copies()
+    type(ozarr_store) :: from, to
+    type(ozarr_array) :: c
+    type(ozarr_spec) :: s
+    integer :: found(6, 5), stat
+    character(300) :: message
+    call ozarr_copy("run.zarr", "copy.zarr", zarr_format=2)
+    call c%open("copy.zarr/a")
+    call c%read(found)
+    call check(all(found == whole) .and. c%zarr_format() == 2, "a hierarchy in another format")
+    call a%get_spec(s)
+    call s%set_chunks([6, 5])
+    call s%set_type(OZARR_FLOAT64)
+    call from%open("run.zarr")
+    call to%memory()
+    call ozarr_copy(from, "a", to, "b/c", spec=s)
+    call c%open(to, "b/c")
+    call c%read(found)
+    call check(all(found == whole) .and. c%type() == OZARR_FLOAT64 .and. all(c%chunks() == [6, 5]), "with other chunks")
+    message = ""
+    call ozarr_copy("run.zarr", "copy.zarr", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_EXISTS, message, "", "a copy that is there")
+    call ozarr_copy("run.zarr", "copy.zarr", overwrite=.true., raw=.true.)
+    call ozarr_copy("nowhere.zarr", "copy.zarr", stat=stat, errmsg=message)
+    call failed(stat, OZARR_ERR_NOT_FOUND, message, "nowhere", "no source")
+  end subroutine copies
 
   subroutine refusals()
     type(ozarr_array) :: closed
